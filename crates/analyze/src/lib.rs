@@ -1,0 +1,1 @@
+//! Statistics and curves: pure functions of their inputs

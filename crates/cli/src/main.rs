@@ -1,0 +1,2 @@
+//! rlx: placeholder entry until the commands land.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The only crate that starts a process

@@ -1,0 +1,1 @@
+//! Networks with explicit backward passes, distributions, optimiser, tensors on disk

@@ -1,0 +1,1 @@
+//! One function per verb: typed request in, typed report out

@@ -1,0 +1,243 @@
+//! The resolved config: every default filled in, every value checked.
+//!
+//! This is what a run is trained from and what `config_snapshot.yaml` holds,
+//! so a field that changes training must stand here and nowhere else.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A whole training config.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Name of the run; its folder is `runs/<run_name>_<nnn>`.
+    pub run_name: String,
+    /// First seed.
+    pub seed: u64,
+    /// The seeds that are trained, resolved: `seeds: 5` means seed … seed+4.
+    pub seeds: Vec<u64>,
+    /// Threads to train with; never changes a result.
+    pub threads: usize,
+    /// Where to compute; `cpu` is what there is.
+    pub device: String,
+    /// The environment.
+    pub env: EnvConfig,
+    /// The learning algorithm.
+    pub algo: AlgoConfig,
+    /// The networks.
+    pub policy: PolicyConfig,
+    /// When checkpoints are saved and how many are kept.
+    pub checkpoint: CheckpointConfig,
+    /// Periodic evaluation.
+    pub eval: EvalConfig,
+}
+
+/// A keyword argument of an environment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Kwarg {
+    /// true or false.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Any other number.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+/// Which environment, how many copies, and what is wrapped around it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EnvConfig {
+    /// Id such as `CartPole-v1`.
+    pub id: String,
+    /// Copies stepped together.
+    pub num_envs: usize,
+    /// Keyword arguments of the environment.
+    pub kwargs: BTreeMap<String, Kwarg>,
+    /// Step cap of an episode; null keeps the environment's own.
+    pub max_episode_steps: Option<u64>,
+    /// Wrappers, innermost first.
+    pub wrappers: Vec<WrapperConfig>,
+    /// Scale observations by their running mean and variance.
+    pub normalize_observations: bool,
+    /// Scale rewards by the running deviation of the discounted return.
+    pub normalize_rewards: bool,
+}
+
+/// A change to an environment that training sees.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum WrapperConfig {
+    /// Multiplies rewards.
+    ScaleReward {
+        /// The factor.
+        factor: f64,
+    },
+    /// Every observation is the first one of the episode.
+    FreezeObservation {},
+    /// Reports a time limit as if the episode had really ended.
+    TruncationAsTermination {},
+}
+
+/// A value that may change over training.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Schedule {
+    /// The same value throughout.
+    Constant(f64),
+    /// A straight line over the training steps.
+    Linear {
+        /// Always `linear`.
+        schedule: LinearTag,
+        /// Value at the first step.
+        from: f64,
+        /// Value at the last step.
+        to: f64,
+    },
+}
+
+/// The word `linear`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LinearTag {
+    /// A straight line.
+    Linear,
+}
+
+impl Schedule {
+    /// The value when `done` of the training (0 to 1) lies behind.
+    pub fn at(&self, done: f64) -> f64 {
+        match *self {
+            Schedule::Constant(value) => value,
+            Schedule::Linear { from, to, .. } => from + (to - from) * done.clamp(0.0, 1.0),
+        }
+    }
+}
+
+/// Which algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AlgoName {
+    /// Proximal policy optimisation.
+    Ppo,
+}
+
+/// The algorithm's numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AlgoConfig {
+    /// Which algorithm.
+    pub name: AlgoName,
+    /// Environment steps in all; rounds up to a whole rollout.
+    pub total_timesteps: u64,
+    /// Steps per environment between updates.
+    pub rollout_steps: usize,
+    /// Samples of one gradient step.
+    pub batch_size: usize,
+    /// Passes over each rollout.
+    pub update_epochs: usize,
+    /// Adam's step size.
+    pub learning_rate: Schedule,
+    /// How far the policy ratio may move.
+    pub clip_range: Schedule,
+    /// Discount.
+    pub gamma: f64,
+    /// Bias against variance of the advantage.
+    pub gae_lambda: f64,
+    /// Weight of the entropy bonus.
+    pub entropy_coef: f64,
+    /// Weight of the value loss.
+    pub value_coef: f64,
+    /// Global gradient norm cap; null for none.
+    pub max_grad_norm: Option<f64>,
+    /// Ends an update's epochs when approx_kl passes 1.5 times this; null for never.
+    pub target_kl: Option<f64>,
+    /// Normalise advantages per minibatch.
+    pub normalize_advantages: bool,
+    /// Clip range of the value function; null for none.
+    pub clip_value: Option<f64>,
+    /// Adam's epsilon.
+    pub adam_epsilon: f64,
+}
+
+/// Kind of network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyType {
+    /// Fully connected layers.
+    Mlp,
+}
+
+/// Activation between layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivationName {
+    /// Hyperbolic tangent.
+    Tanh,
+    /// max(0, x).
+    Relu,
+    /// Exponential linear unit.
+    Elu,
+    /// Gaussian error linear unit.
+    Gelu,
+}
+
+/// The networks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyConfig {
+    /// Kind of network.
+    pub r#type: PolicyType,
+    /// Widths of the hidden layers.
+    pub hidden_sizes: Vec<usize>,
+    /// Activation between layers.
+    pub activation: ActivationName,
+    /// Policy and value share their hidden layers.
+    pub shared_network: bool,
+    /// Initial logarithm of the action deviation (continuous actions).
+    pub log_std_init: f64,
+    /// State-dependent exploration (continuous actions).
+    pub use_sde: bool,
+    /// Steps between new exploration matrices; null for once per rollout.
+    pub sde_sample_freq: Option<u64>,
+}
+
+/// When checkpoints are saved and how many are kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckpointConfig {
+    /// Steps between saves.
+    pub save_every: u64,
+    /// Newest checkpoints to keep beside `best`.
+    pub keep: usize,
+}
+
+/// Periodic evaluation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EvalConfig {
+    /// Steps between evaluations; 0 switches it off.
+    pub every: u64,
+    /// Episodes per evaluation.
+    pub episodes: usize,
+    /// Take the most likely action instead of sampling.
+    pub deterministic: bool,
+    /// Episode i starts from this seed + i.
+    pub seed: u64,
+}
+
+impl Config {
+    /// Steps of one rollout over all environments.
+    pub fn rollout_size(&self) -> u64 {
+        self.env.num_envs as u64 * self.algo.rollout_steps as u64
+    }
+
+    /// Training steps in all, rounded up to a whole rollout.
+    pub fn total_steps(&self) -> u64 {
+        self.algo.total_timesteps.div_ceil(self.rollout_size()) * self.rollout_size()
+    }
+}

@@ -1,0 +1,14 @@
+//! The words that every other crate shares: run ids, digests, statuses, exit
+//! codes and the random generator. Nothing here does I/O.
+
+pub mod digest;
+pub mod exit;
+pub mod name;
+pub mod rng;
+pub mod status;
+
+pub use digest::Digest;
+pub use exit::Exit;
+pub use name::RunName;
+pub use rng::Stream;
+pub use status::RunStatus;
