@@ -1,1 +1,24 @@
-//! The only crate that starts a process
+//! The only crate that starts a process.
+//!
+//! Training runs in a child (`rlx worker`), so that a panic, an out-of-memory
+//! kill or a segfault ends the child and never the supervisor or the record.
+//! Here is what that takes, and nothing of what the two say to each other:
+//!
+//! - [`worker`]: starts the child, reads its lines, stops it, says how it ended;
+//! - [`signals`]: counts Ctrl-C and its relatives.
+//!
+//! What is absent: no shell is ever started, no program is chosen by a file of
+//! the project, and no process outlives the supervisor.
+
+// The ban on std::process::Command exists to send every launch through this crate.
+#![expect(clippy::disallowed_types, reason = "this is the crate that starts processes")]
+
+mod child;
+mod oom;
+mod output;
+pub mod signals;
+pub mod worker;
+
+pub use oom::OutOfMemory;
+pub use signals::Interrupts;
+pub use worker::{Ended, LaunchError, Next, Worker, WorkerCommand};

@@ -1,0 +1,68 @@
+//! Ctrl-C and its relatives, counted.
+//!
+//! The handler only counts; whoever works asks between two pieces of work.
+//! The supervisor reads the count as a wish (one: save and stop, two: stop at
+//! once), the worker as a flag.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use signal_hook::low_level;
+
+/// Counts SIGINT, SIGTERM and SIGHUP from the moment it is installed. Dropping
+/// it stops the counting, but doesn't bring back the deadly default.
+pub struct Interrupts {
+    count: Arc<AtomicUsize>,
+    handlers: Vec<signal_hook::SigId>,
+}
+
+impl Interrupts {
+    /// Starts counting. A signal that the process was told to ignore stays
+    /// ignored: `nohup rlx train` must survive the end of its terminal.
+    pub fn install() -> io::Result<Self> {
+        let mut interrupts = Self { count: Arc::default(), handlers: Vec::new() };
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            if is_ignored(signal)? {
+                continue;
+            }
+            let count = Arc::clone(&interrupts.count);
+            // SAFETY: the handler does one atomic addition, which is async-signal-safe.
+            let handler = unsafe {
+                low_level::register(signal, move || {
+                    count.fetch_add(1, Ordering::SeqCst);
+                })
+            }?;
+            interrupts.handlers.push(handler);
+        }
+        Ok(interrupts)
+    }
+
+    /// How many came so far.
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    /// Whether any came: time to save and stop.
+    pub fn requested(&self) -> bool {
+        self.count() > 0
+    }
+}
+
+impl Drop for Interrupts {
+    fn drop(&mut self) {
+        for handler in self.handlers.drain(..) {
+            low_level::unregister(handler);
+        }
+    }
+}
+
+fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
+    // SAFETY: all-zero bytes are a valid sigaction; it is overwritten below.
+    let mut current: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: no new action is given, `current` is a valid place for the old one.
+    if unsafe { libc::sigaction(signal, std::ptr::null(), &mut current) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(current.sa_sigaction == libc::SIG_IGN)
+}

@@ -1,0 +1,31 @@
+//! Counting signals, in a process of its own: the whole test is one function
+//! because signals belong to the process, not to a thread.
+
+use rlxp_launch::Interrupts;
+use rustix::process::{Signal, getpid, kill_process};
+
+#[test]
+fn signals_are_counted_and_ignored_ones_stay_ignored() {
+    // SAFETY: sets a disposition before anything else of this process cares.
+    unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+    let interrupts = Interrupts::install().unwrap();
+    assert!(!interrupts.requested());
+    // A signal that a process sends to itself is delivered to some thread before
+    // or soon after the call returns.
+    let send = |signal, expected| {
+        kill_process(getpid(), signal).unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while interrupts.count() < expected {
+            assert!(std::time::Instant::now() < deadline, "signal {expected} was not counted");
+            std::thread::yield_now();
+        }
+        assert_eq!(interrupts.count(), expected);
+    };
+    send(Signal::INT, 1);
+    assert!(interrupts.requested());
+    send(Signal::HUP, 1);
+    send(Signal::TERM, 2);
+    drop(interrupts);
+    kill_process(getpid(), Signal::INT).unwrap();
+    assert!(!Interrupts::install().unwrap().requested(), "a new count starts at zero");
+}
