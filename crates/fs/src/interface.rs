@@ -1,0 +1,99 @@
+//! The file operations that rlx uses, as a trait, so that tests can put a
+//! failing or crashing file system in the place of the real one.
+//!
+//! Only single steps stand here. What takes several steps is in
+//! [`crate::FsExt`]: a fault can then hit between any two of them.
+
+use std::path::{Path, PathBuf};
+
+use crate::Result;
+
+/// What a path is. Symlinks are not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A plain file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A device, a socket, a pipe.
+    Other,
+}
+
+/// Facts about a path. Symlinks are not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meta {
+    /// What it is.
+    pub kind: Kind,
+    /// Its length in bytes.
+    pub length: u64,
+    /// When its content last changed, in nanoseconds since 1970.
+    pub modified: i64,
+    /// The number of the file behind the name: two names with the same number
+    /// are the same file.
+    pub inode: u64,
+}
+
+/// One entry of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name inside the folder.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// A file opened for appending.
+pub trait FileHandle: Send {
+    /// Appends all of `bytes`. After an error an unknown part of them may
+    /// stand in the file.
+    fn write_all(&mut self, bytes: &[u8]) -> Result<()>;
+    /// Returns after everything written so far is on the disk. After an error
+    /// the file must be given up: the system may forget what it failed to
+    /// write and report success the next time.
+    fn sync(&mut self) -> Result<()>;
+    /// The present length.
+    fn length(&self) -> Result<u64>;
+    /// Cuts the file to `length` bytes.
+    fn truncate(&mut self, length: u64) -> Result<()>;
+    /// The number of the open file, see [`Meta::inode`].
+    fn inode(&self) -> Result<u64>;
+}
+
+/// File operations, each a single step.
+pub trait Fs: Send + Sync {
+    /// Up to `limit` bytes from `offset` on; fewer only at the end of the file.
+    fn read_at(&self, path: &Path, offset: u64, limit: usize) -> Result<Vec<u8>>;
+    /// Facts about a path, without following a symlink.
+    fn metadata(&self, path: &Path) -> Result<Meta>;
+    /// The entries of a folder, sorted by name. Names that are not UTF-8 are
+    /// left out: rlx makes none.
+    fn list(&self, path: &Path) -> Result<Vec<Entry>>;
+    /// Creates one folder; an error when something is there.
+    fn create_dir(&self, path: &Path) -> Result<()>;
+    /// Creates a file; an error when something is there (`O_EXCL`).
+    fn create_new(&self, path: &Path) -> Result<Box<dyn FileHandle>>;
+    /// Opens an existing file for appending.
+    fn open_append(&self, path: &Path) -> Result<Box<dyn FileHandle>>;
+    /// A second name for a file; an error when the name is taken.
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Renames; a file that has the new name is replaced.
+    fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Renames a folder; an error when the new name is taken.
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Creates a symlink; an error when the name is taken.
+    fn symlink(&self, target: &Path, link: &Path) -> Result<()>;
+    /// Where a symlink points.
+    fn read_link(&self, link: &Path) -> Result<PathBuf>;
+    /// Removes a file or a symlink.
+    fn remove_file(&self, path: &Path) -> Result<()>;
+    /// Removes an empty folder.
+    fn remove_dir(&self, path: &Path) -> Result<()>;
+    /// Returns after the folder's own entries are on the disk.
+    fn sync_dir(&self, path: &Path) -> Result<()>;
+    /// Bytes that may still be written below `path`.
+    fn available_space(&self, path: &Path) -> Result<u64>;
+    /// The absolute path with every symlink resolved.
+    fn canonicalize(&self, path: &Path) -> Result<PathBuf>;
+}

@@ -1,0 +1,172 @@
+//! The real file system.
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "this is the door itself")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags};
+use rustix::io::Errno;
+
+use crate::{Entry, FileHandle, Fs, FsError, Kind, Meta, Result};
+
+/// The file system of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealFs;
+
+/// A file opened for appending, with its path for messages.
+struct RealFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl FileHandle for RealFile {
+    fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|e| FsError::new("write", &self.path, e))
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.file.sync_data().map_err(|e| FsError::new("sync", &self.path, e))
+    }
+
+    fn length(&self) -> Result<u64> {
+        let metadata = self.file.metadata().map_err(|e| FsError::new("look at", &self.path, e))?;
+        Ok(metadata.len())
+    }
+
+    fn truncate(&mut self, length: u64) -> Result<()> {
+        self.file.set_len(length).map_err(|e| FsError::new("cut", &self.path, e))
+    }
+
+    fn inode(&self) -> Result<u64> {
+        let metadata = self.file.metadata().map_err(|e| FsError::new("look at", &self.path, e))?;
+        Ok(metadata.ino())
+    }
+}
+
+fn kind_of(file_type: fs::FileType) -> Kind {
+    if file_type.is_file() {
+        Kind::File
+    } else if file_type.is_dir() {
+        Kind::Folder
+    } else if file_type.is_symlink() {
+        Kind::Link
+    } else {
+        Kind::Other
+    }
+}
+
+impl Fs for RealFs {
+    fn read_at(&self, path: &Path, offset: u64, limit: usize) -> Result<Vec<u8>> {
+        let read = || {
+            let mut file = File::open(path)?;
+            if offset > 0 {
+                file.seek(SeekFrom::Start(offset))?;
+            }
+            let length = file.metadata()?.len().saturating_sub(offset);
+            let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(limit).min(limit));
+            file.take(limit as u64).read_to_end(&mut bytes)?;
+            io::Result::Ok(bytes)
+        };
+        read().map_err(|e| FsError::new("read", path, e))
+    }
+
+    fn metadata(&self, path: &Path) -> Result<Meta> {
+        let metadata = fs::symlink_metadata(path).map_err(|e| FsError::new("look at", path, e))?;
+        Ok(Meta {
+            kind: kind_of(metadata.file_type()),
+            length: metadata.len(),
+            modified: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
+            inode: metadata.ino(),
+        })
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+        let list = || {
+            let mut entries = Vec::new();
+            for entry in fs::read_dir(path)? {
+                let entry = entry?;
+                if let Ok(name) = entry.file_name().into_string() {
+                    entries.push(Entry { name, kind: kind_of(entry.file_type()?) });
+                }
+            }
+            entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+            io::Result::Ok(entries)
+        };
+        list().map_err(|e| FsError::new("list", path, e))
+    }
+
+    fn create_dir(&self, path: &Path) -> Result<()> {
+        fs::create_dir(path).map_err(|e| FsError::new("create folder", path, e))
+    }
+
+    fn create_new(&self, path: &Path) -> Result<Box<dyn FileHandle>> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|e| FsError::new("create", path, e))?;
+        Ok(Box::new(RealFile { file, path: path.to_owned() }))
+    }
+
+    fn open_append(&self, path: &Path) -> Result<Box<dyn FileHandle>> {
+        let file = OpenOptions::new()
+            .append(true)
+            .open(path)
+            .map_err(|e| FsError::new("open for writing", path, e))?;
+        Ok(Box::new(RealFile { file, path: path.to_owned() }))
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        fs::hard_link(from, to).map_err(|e| FsError::new("create", to, e))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        fs::rename(from, to).map_err(|e| FsError::new("rename a file to", to, e))
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<()> {
+        match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // NFS and some FUSE file systems can't do it. An empty folder with
+            // the new name is then the claim: only one can create it, and a
+            // rename replaces an empty folder in one step.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => fs::create_dir(to)
+                .and_then(|()| fs::rename(from, to))
+                .map_err(|e| FsError::new("rename a folder to", to, e)),
+            result => result.map_err(|e| FsError::new("rename a folder to", to, e)),
+        }
+    }
+
+    fn symlink(&self, target: &Path, link: &Path) -> Result<()> {
+        symlink(target, link).map_err(|e| FsError::new("create symlink", link, e))
+    }
+
+    fn read_link(&self, link: &Path) -> Result<PathBuf> {
+        fs::read_link(link).map_err(|e| FsError::new("read symlink", link, e))
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        fs::remove_file(path).map_err(|e| FsError::new("remove", path, e))
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        fs::remove_dir(path).map_err(|e| FsError::new("remove folder", path, e))
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        File::open(path)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|e| FsError::new("sync folder", path, e))
+    }
+
+    fn available_space(&self, path: &Path) -> Result<u64> {
+        let space =
+            rustix::fs::statvfs(path).map_err(|e| FsError::new("ask for the free space of", path, e))?;
+        Ok(space.f_bavail.saturating_mul(space.f_frsize))
+    }
+
+    fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
+        fs::canonicalize(path).map_err(|e| FsError::new("find", path, e))
+    }
+}
