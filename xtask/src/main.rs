@@ -1,2 +1,55 @@
-//! Project tasks.
-fn main() {}
+//! Project tasks: `cargo xtask <task>`.
+//!
+//! Plain Rust with no dependency, so that the first thing a fresh clone builds
+//! is small. This program is part of the workshop, not of the product: it runs
+//! cargo, pip and apt and reads files itself.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the product's doors to files and processes don't bind the workshop"
+)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever runs it")]
+
+mod mutants;
+mod run;
+mod setup;
+mod suite;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <task>
+
+  setup              get what the tests need: Python with gymnasium, system packages
+  test [--quick]     set up and run everything: format, lints, tests, mutants, licences
+                     (--quick leaves the mutants out)
+  mutants [TEXT]     break the code on purpose, one change at a time, and require that a
+                     test notices; with TEXT only the mutants whose name contains it
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["setup"] => setup::run(),
+        ["test"] => suite::run(false),
+        ["test", "--quick"] => suite::run(true),
+        ["mutants"] => mutants::run(""),
+        ["mutants", text] if !text.starts_with('-') => mutants::run(text),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("error: unknown task: {}\n\n{USAGE}", words.join(" "));
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("error: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}

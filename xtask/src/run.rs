@@ -1,0 +1,44 @@
+//! Starting programs: cargo, Python, apt.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// What a task returns: nothing, or what went wrong as a sentence.
+pub(crate) type Done = Result<(), String>;
+
+/// The folder of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the workspace").to_owned()
+}
+
+/// The cargo that started this program, for `folder`.
+pub(crate) fn cargo(folder: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(folder);
+    command
+}
+
+/// Runs `command` with its output going where ours goes.
+pub(crate) fn show(command: &mut Command) -> Done {
+    let status = command.status().map_err(|error| format!("can't start {}: {error}", written(command)))?;
+    if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", written(command))) }
+}
+
+/// Runs `command` and returns what it wrote, whatever its exit code.
+pub(crate) fn capture(command: &mut Command) -> Result<Output, String> {
+    let output = command.stdin(Stdio::null()).output();
+    output.map_err(|error| format!("can't start {}: {error}", written(command)))
+}
+
+/// What `program` prints, or none when it is missing or fails.
+pub(crate) fn answer<A: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: &[A]) -> Option<String> {
+    let output = capture(Command::new(program).args(arguments)).ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The command as one would type it.
+fn written(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}

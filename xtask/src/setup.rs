@@ -1,0 +1,110 @@
+//! `cargo xtask setup`: what the tests need beside Rust.
+//!
+//! A Python environment in `.venv` with the Gymnasium that the environments
+//! are compared with, and a few system packages. Run again, it only looks.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::run::{Done, answer, root, show};
+
+/// What goes into `.venv`, exactly.
+const PACKAGES: [(&str, &str); 2] = [("gymnasium", "1.4.0"), ("numpy", "2.4.6")];
+/// The oldest Python that the pinned numpy accepts.
+const OLDEST_PYTHON: (u32, u32) = (3, 11);
+/// Programs that tests start, and the Debian packages that bring them.
+const PROGRAMS: [(&str, &str); 2] = [("git", "git"), ("strace", "strace")];
+
+pub(crate) fn run() -> Done {
+    system_packages();
+    python_environment(&root().join(".venv"))
+}
+
+/// A missing program is not the end: the test that needs it fails and says so.
+fn system_packages() {
+    let missing: Vec<&str> = PROGRAMS
+        .iter()
+        .filter(|(program, _)| answer(program, &["--version"]).is_none())
+        .map(|(_, package)| *package)
+        .collect();
+    if missing.is_empty() {
+        return println!("setup: git and strace are there");
+    }
+    if let Err(problem) = apt_install(&missing) {
+        println!("setup: {problem}; tests that need them will fail");
+    }
+}
+
+fn apt_install(packages: &[&str]) -> Done {
+    let wish = format!("please install {}", packages.join(" and "));
+    let is_root = answer("id", &["-u"]).as_deref() == Some("0");
+    if !is_root || answer("apt-get", &["--version"]).is_none() {
+        return Err(wish);
+    }
+    println!("setup: installing {}", packages.join(", "));
+    let apt = |words: &[&str]| {
+        show(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").arg("-qq").args(words))
+    };
+    let install: Vec<&str> =
+        ["install", "--yes", "--no-install-recommends"].iter().chain(packages).copied().collect();
+    apt(&["update"]).and_then(|()| apt(&install)).map_err(|problem| format!("{problem}; {wish}"))
+}
+
+fn python_environment(folder: &Path) -> Done {
+    let python = folder.join("bin/python");
+    if has_packages(&python) {
+        println!("setup: .venv has {}", pins().join(" and "));
+        return Ok(());
+    }
+    println!("setup: making .venv with {}", pins().join(" and "));
+    let base = match find_python() {
+        Some(base) => base,
+        None => {
+            apt_install(&["python3", "python3-venv"]).ok();
+            find_python().ok_or_else(no_python)?
+        }
+    };
+    let make = || show(Command::new(base).args(["-m", "venv", "--clear"]).arg(folder));
+    // Debian's python3 has no venv of its own; its package python3-venv brings it.
+    make().or_else(|problem| {
+        apt_install(&["python3-venv"]).map_err(|wish| format!("{problem}; {wish}"))?;
+        make()
+    })?;
+    show(
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(pins()),
+    )?;
+    if has_packages(&python) { Ok(()) } else { Err(format!("pip did not install {}", pins().join(" and "))) }
+}
+
+fn pins() -> Vec<String> {
+    PACKAGES.iter().map(|(name, version)| format!("{name}=={version}")).collect()
+}
+
+fn has_packages(python: &Path) -> bool {
+    let ask = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))";
+    let arguments: Vec<&str> = ["-c", ask].into_iter().chain(PACKAGES.map(|(name, _)| name)).collect();
+    answer(python, &arguments) == Some(PACKAGES.map(|(_, version)| version).join(" "))
+}
+
+fn find_python() -> Option<&'static str> {
+    let names = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"];
+    names.into_iter().find(|name| python_version(name).is_some_and(|version| version >= OLDEST_PYTHON))
+}
+
+fn python_version(name: &str) -> Option<(u32, u32)> {
+    let text = answer(name, &["-c", "import sys; print(*sys.version_info[:2])"])?;
+    let (major, minor) = text.split_once(' ')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn no_python() -> String {
+    let (major, minor) = OLDEST_PYTHON;
+    let found = python_version("python3")
+        .map_or_else(|| "there is none".to_owned(), |(major, minor)| format!("python3 is {major}.{minor}"));
+    format!(
+        "the tests against Gymnasium need Python {major}.{minor} or newer and {found}; \
+         please install python{major}.{minor} and python{major}.{minor}-venv"
+    )
+}
