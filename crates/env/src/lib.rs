@@ -1,7 +1,27 @@
 //! Environments: spaces, vectorisation, wrappers and the native catalogue.
+//!
+//! [`make()`] turns a config's `env` section into a [`VectorEnv`], which steps
+//! many copies at once. Native environments are [`native::Dynamics`] over
+//! arrays inside one [`Native`]; an environment of your own implements
+//! [`Environment`] and is lifted by [`Vectorized`].
 
+pub mod catalogue;
+pub mod classic;
+mod kwargs;
+pub mod make;
+pub mod native;
+pub mod own;
+pub mod probe;
 pub mod space;
+pub mod state;
+pub mod toy;
+pub mod trig;
 pub mod vector;
+pub mod wrapper;
 
+pub use catalogue::{EnvInfo, KwargInfo, KwargKind, UnknownEnv, catalogue, find};
+pub use make::{MakeError, Problem, is_stochastic, make, observation_and_action_space};
+pub use native::{Dynamics, Native};
+pub use own::{Environment, Step, Vectorized};
 pub use space::Space;
 pub use vector::{BadState, StepBatch, VectorEnv};

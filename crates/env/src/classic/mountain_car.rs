@@ -1,0 +1,96 @@
+//! MountainCar: swing a weak car out of a valley with three pushes
+//! (Moore 1990). State in f64.
+
+use rlxp_types::Stream;
+
+use crate::native::Dynamics;
+use crate::space::Space;
+use crate::state::{StateReader, StateWriter};
+use crate::trig::sin_cos;
+use crate::vector::BadState;
+
+const POSITION_MIN: f64 = -1.2;
+const POSITION_MAX: f64 = 0.6;
+const SPEED_MAX: f64 = 0.07;
+const GOAL_POSITION: f64 = 0.5;
+const PUSH: f64 = 0.001;
+const GRAVITY: f64 = 0.0025;
+
+/// MountainCar-v0 over many copies.
+#[derive(Clone, Debug)]
+pub struct MountainCar {
+    position: Vec<f64>,
+    velocity: Vec<f64>,
+    goal_velocity: f64,
+}
+
+impl MountainCar {
+    /// `copies` cars that must pass the goal with at least `goal_velocity`.
+    pub fn new(copies: usize, goal_velocity: f64) -> Self {
+        Self { position: vec![0.0; copies], velocity: vec![0.0; copies], goal_velocity }
+    }
+
+    /// Position and velocity of one copy.
+    pub fn state(&self, copy: usize) -> [f64; 2] {
+        [self.position[copy], self.velocity[copy]]
+    }
+
+    /// Sets what [`MountainCar::state`] reads.
+    pub fn set_state(&mut self, copy: usize, state: [f64; 2]) {
+        [self.position[copy], self.velocity[copy]] = state;
+    }
+}
+
+impl Dynamics for MountainCar {
+    const KIND: &'static str = "MountainCar";
+
+    fn copies(&self) -> usize {
+        self.position.len()
+    }
+
+    fn observation_space(&self) -> Space {
+        Space::Box {
+            low: vec![POSITION_MIN as f32, -SPEED_MAX as f32],
+            high: vec![POSITION_MAX as f32, SPEED_MAX as f32],
+        }
+    }
+
+    fn action_space(&self) -> Space {
+        Space::Discrete { n: 3 }
+    }
+
+    fn reset_one(&mut self, copy: usize, stream: &mut Stream) {
+        self.set_state(copy, [stream.uniform_in(-0.6, -0.4), 0.0]);
+    }
+
+    fn step(&mut self, actions: &[f32], _: &mut [Stream], rewards: &mut [f32], terminated: &mut [bool]) {
+        let columns = self.position.iter_mut().zip(&mut self.velocity);
+        for ((action, terminated), (position, velocity)) in actions.iter().zip(terminated).zip(columns) {
+            let slope = sin_cos(3.0 * *position).1;
+            let pushed = *velocity + ((f64::from(*action) - 1.0) * PUSH + slope * -GRAVITY);
+            *velocity = pushed.clamp(-SPEED_MAX, SPEED_MAX);
+            *position = (*position + *velocity).clamp(POSITION_MIN, POSITION_MAX);
+            // The left wall takes the speed away.
+            if *position == POSITION_MIN && *velocity < 0.0 {
+                *velocity = 0.0;
+            }
+            *terminated = (*position >= GOAL_POSITION) & (*velocity >= self.goal_velocity);
+        }
+        rewards.fill(-1.0);
+    }
+
+    #[inline]
+    fn observe_one(&self, copy: usize, row: &mut [f32]) {
+        row.copy_from_slice(&self.state(copy).map(|value| value as f32));
+    }
+
+    fn save(&self, writer: &mut StateWriter) {
+        writer.f64s(&self.position);
+        writer.f64s(&self.velocity);
+    }
+
+    fn restore(&mut self, reader: &mut StateReader<'_>) -> Result<(), BadState> {
+        reader.f64s(&mut self.position)?;
+        reader.f64s(&mut self.velocity)
+    }
+}

@@ -1,0 +1,172 @@
+//! Native environments: one kind of dynamics whose state lies in arrays over
+//! all copies, and the one wrapper that gives it random streams, step caps,
+//! same-step restarts and saved states.
+
+use rlxp_types::Stream;
+
+use crate::space::Space;
+use crate::state::{StateReader, StateWriter};
+use crate::vector::{BadState, StepBatch, VectorEnv};
+
+/// The rules of one environment over the states of all copies.
+///
+/// A restore may leave any value behind that `restore` itself accepted, so
+/// stepping must never panic or hang on one of those.
+pub trait Dynamics: Clone + Send {
+    /// Marks saved states, so that none is restored into another environment.
+    const KIND: &'static str;
+
+    /// Number of copies.
+    fn copies(&self) -> usize;
+    /// What observations look like.
+    fn observation_space(&self) -> Space;
+    /// What actions look like.
+    fn action_space(&self) -> Space;
+    /// Puts one copy into a start state.
+    fn reset_one(&mut self, copy: usize, stream: &mut Stream);
+    /// Moves every copy by one action row and says what it earned and whether it ended.
+    fn step(&mut self, actions: &[f32], streams: &mut [Stream], rewards: &mut [f32], terminated: &mut [bool]);
+    /// Writes the observation row of one copy.
+    fn observe_one(&self, copy: usize, row: &mut [f32]);
+    /// Writes the states of all copies.
+    fn save(&self, writer: &mut StateWriter);
+    /// Reads the states of all copies; after an error the object is thrown away.
+    fn restore(&mut self, reader: &mut StateReader<'_>) -> Result<(), BadState>;
+
+    /// Writes the observation rows of all copies.
+    #[inline]
+    fn observe(&self, observations: &mut [f32]) {
+        let width = observations.len() / self.copies();
+        for (copy, row) in observations.chunks_exact_mut(width).enumerate() {
+            self.observe_one(copy, row);
+        }
+    }
+}
+
+/// A native environment: dynamics with everything an episode needs around them.
+#[derive(Clone)]
+pub struct Native<D> {
+    dynamics: D,
+    observation_space: Space,
+    action_space: Space,
+    width: usize,
+    streams: Vec<Stream>,
+    elapsed: Vec<u64>,
+    cap: u64,
+}
+
+impl<D: Dynamics> Native<D> {
+    /// One copy per stream; an episode is cut after `max_episode_steps`.
+    ///
+    /// # Panics
+    /// When `dynamics` has another number of copies than there are streams.
+    pub fn new(mut dynamics: D, mut streams: Vec<Stream>, max_episode_steps: Option<u64>) -> Self {
+        assert_eq!(dynamics.copies(), streams.len(), "one random stream per copy");
+        for (copy, stream) in streams.iter_mut().enumerate() {
+            dynamics.reset_one(copy, stream);
+        }
+        let observation_space = dynamics.observation_space();
+        Self {
+            width: observation_space.width(),
+            action_space: dynamics.action_space(),
+            observation_space,
+            elapsed: vec![0; streams.len()],
+            cap: max_episode_steps.unwrap_or(u64::MAX),
+            dynamics,
+            streams,
+        }
+    }
+
+    /// The dynamics, for tests and tools that look at a state.
+    pub fn dynamics(&self) -> &D {
+        &self.dynamics
+    }
+
+    /// The dynamics, for tests and tools that set a state.
+    pub fn dynamics_mut(&mut self) -> &mut D {
+        &mut self.dynamics
+    }
+
+    /// Rows whose episode ended hand over their last observation and restart.
+    #[cold]
+    fn restart_ended(&mut self, out: &mut StepBatch) {
+        for copy in 0..self.streams.len() {
+            if out.terminated[copy] || out.truncated[copy] {
+                let row = copy * self.width..(copy + 1) * self.width;
+                let observation = &mut out.observations[row.clone()];
+                out.final_observations[row].copy_from_slice(observation);
+                self.elapsed[copy] = 0;
+                self.dynamics.reset_one(copy, &mut self.streams[copy]);
+                self.dynamics.observe_one(copy, observation);
+            }
+        }
+    }
+}
+
+impl<D: Dynamics> VectorEnv for Native<D> {
+    fn copies(&self) -> usize {
+        self.streams.len()
+    }
+
+    fn observation_space(&self) -> &Space {
+        &self.observation_space
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action_space
+    }
+
+    fn reset(&mut self, observations: &mut [f32]) {
+        assert_eq!(observations.len(), self.copies() * self.width, "one observation row per copy");
+        for (copy, stream) in self.streams.iter_mut().enumerate() {
+            self.dynamics.reset_one(copy, stream);
+        }
+        self.elapsed.fill(0);
+        self.dynamics.observe(observations);
+    }
+
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
+        let copies = self.streams.len();
+        assert_eq!(actions.len(), copies * self.action_space.width(), "one action row per copy");
+        assert_eq!(out.observations.len(), copies * self.width, "one observation row per copy");
+        assert_eq!(out.final_observations.len(), copies * self.width, "one final observation row per copy");
+        let (rewards, terminated) = (&mut out.rewards[..copies], &mut out.terminated[..copies]);
+        let truncated = &mut out.truncated[..copies];
+        self.dynamics.step(actions, &mut self.streams, rewards, terminated);
+        let mut ended = false;
+        for ((elapsed, terminated), truncated) in
+            self.elapsed.iter_mut().zip(terminated.iter()).zip(truncated.iter_mut())
+        {
+            *elapsed = elapsed.saturating_add(1);
+            *truncated = *elapsed >= self.cap;
+            ended |= *truncated | *terminated;
+        }
+        self.dynamics.observe(&mut out.observations);
+        if ended {
+            self.restart_ended(out);
+        }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let mut writer = StateWriter::new(D::KIND, self.copies());
+        self.elapsed.iter().for_each(|steps| writer.u64(*steps));
+        writer.streams(&self.streams);
+        self.dynamics.save(&mut writer);
+        writer.finish()
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
+        // Read into a copy: a state that turns out damaged halfway leaves this
+        // environment as it was.
+        let mut fresh = self.clone();
+        let mut reader = StateReader::new(saved, D::KIND, self.copies())?;
+        for steps in &mut fresh.elapsed {
+            *steps = reader.u64()?;
+        }
+        reader.streams(&mut fresh.streams)?;
+        fresh.dynamics.restore(&mut reader)?;
+        reader.finish()?;
+        *self = fresh;
+        Ok(())
+    }
+}

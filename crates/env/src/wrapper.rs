@@ -1,0 +1,148 @@
+//! Wrappers: an environment around an environment, from `env.wrappers`.
+
+use crate::space::Space;
+use crate::state::{StateReader, StateWriter};
+use crate::vector::{BadState, StepBatch, VectorEnv};
+
+/// Delegates what a wrapper leaves alone to `self.inner`.
+macro_rules! delegate {
+    () => {
+        fn copies(&self) -> usize {
+            self.inner.copies()
+        }
+        fn observation_space(&self) -> &Space {
+            self.inner.observation_space()
+        }
+        fn action_space(&self) -> &Space {
+            self.inner.action_space()
+        }
+    };
+}
+
+/// Saves and restores a wrapper that has no state of its own. The name keeps
+/// the state of another stack of wrappers from being taken.
+macro_rules! delegate_state {
+    ($name:literal) => {
+        fn save(&self) -> Vec<u8> {
+            let mut writer = StateWriter::new($name, self.copies());
+            writer.blob(&self.inner.save());
+            writer.finish()
+        }
+        fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
+            let mut reader = StateReader::new(saved, $name, self.copies())?;
+            let inner = reader.blob()?;
+            reader.finish()?;
+            self.inner.restore(inner)
+        }
+    };
+}
+
+/// Multiplies rewards.
+pub struct ScaleReward {
+    inner: Box<dyn VectorEnv>,
+    factor: f32,
+}
+
+impl ScaleReward {
+    /// Rewards of `inner` times `factor`.
+    pub fn new(inner: Box<dyn VectorEnv>, factor: f64) -> Self {
+        Self { inner, factor: factor as f32 }
+    }
+}
+
+impl VectorEnv for ScaleReward {
+    delegate!();
+    delegate_state!("scale_reward");
+
+    fn reset(&mut self, observations: &mut [f32]) {
+        self.inner.reset(observations);
+    }
+
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
+        self.inner.step(actions, out);
+        out.rewards.iter_mut().for_each(|reward| *reward *= self.factor);
+    }
+}
+
+/// Reports a time limit as if the episode had really ended.
+pub struct TruncationAsTermination {
+    inner: Box<dyn VectorEnv>,
+}
+
+impl TruncationAsTermination {
+    /// `inner` without truncations.
+    pub fn new(inner: Box<dyn VectorEnv>) -> Self {
+        Self { inner }
+    }
+}
+
+impl VectorEnv for TruncationAsTermination {
+    delegate!();
+    delegate_state!("truncation_as_termination");
+
+    fn reset(&mut self, observations: &mut [f32]) {
+        self.inner.reset(observations);
+    }
+
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
+        self.inner.step(actions, out);
+        for (terminated, truncated) in out.terminated.iter_mut().zip(&mut out.truncated) {
+            *terminated |= std::mem::take(truncated);
+        }
+    }
+}
+
+/// Every observation is the first one of its episode: what a learner that
+/// ignores observations would see.
+pub struct FreezeObservation {
+    inner: Box<dyn VectorEnv>,
+    frozen: Vec<f32>,
+    width: usize,
+}
+
+impl FreezeObservation {
+    /// `inner` seen through frozen eyes.
+    pub fn new(inner: Box<dyn VectorEnv>) -> Self {
+        let width = inner.observation_space().width();
+        Self { frozen: vec![0.0; inner.copies() * width], width, inner }
+    }
+}
+
+impl VectorEnv for FreezeObservation {
+    delegate!();
+
+    fn reset(&mut self, observations: &mut [f32]) {
+        self.inner.reset(observations);
+        self.frozen.copy_from_slice(observations);
+    }
+
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
+        self.inner.step(actions, out);
+        for (copy, frozen) in self.frozen.chunks_exact_mut(self.width).enumerate() {
+            if out.terminated[copy] || out.truncated[copy] {
+                let row = copy * self.width..(copy + 1) * self.width;
+                out.final_observations[row.clone()].copy_from_slice(frozen);
+                frozen.copy_from_slice(&out.observations[row]);
+            }
+        }
+        out.observations.copy_from_slice(&self.frozen);
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let mut writer = StateWriter::new("freeze_observation", self.copies());
+        writer.f32s(&self.frozen);
+        writer.blob(&self.inner.save());
+        writer.finish()
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
+        let mut reader = StateReader::new(saved, "freeze_observation", self.copies())?;
+        let mut frozen = vec![0.0; self.frozen.len()];
+        reader.f32s(&mut frozen)?;
+        let inner = reader.blob()?;
+        reader.finish()?;
+        self.inner.restore(inner)?;
+        self.frozen = frozen;
+        Ok(())
+    }
+}
