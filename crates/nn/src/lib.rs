@@ -1,1 +1,29 @@
-//! Networks with explicit backward passes, distributions, optimiser, tensors on disk
+//! Networks with explicit forward and backward passes, action distributions,
+//! the Adam optimiser and tensors on disk.
+//!
+//! Everything works on plain slices: a network is a layout of offsets into one
+//! flat buffer of parameters, gradients and optimiser moments have the same
+//! layout, and all working memory is allocated once. Nothing here starts a
+//! thread; whoever wants two cores gives each its own [`Scratch`] and gradient
+//! buffer.
+
+mod actor_critic;
+mod adam;
+mod aligned;
+mod head;
+mod kernel;
+mod math;
+mod named;
+mod orthogonal;
+mod scratch;
+mod shape;
+mod tensors;
+
+pub use actor_critic::ActorCritic;
+pub use adam::{Adam, MomentsMismatch, clip_global_norm, global_norm};
+pub use head::{Head, Noise};
+pub use kernel::kernels;
+pub use named::{ShapeMismatch, TensorProblem};
+pub use scratch::Scratch;
+pub use shape::{Activation, Input, Shape};
+pub use tensors::{Data, Tensor, Tensors, TensorsError};

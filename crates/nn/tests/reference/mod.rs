@@ -1,0 +1,147 @@
+//! The same networks and distributions once more, in f64, element by element
+//! and by name: slow, obvious, and sharing no code with the library.
+
+use std::collections::BTreeMap;
+
+use rlxp_nn::{Activation, ActorCritic, Data, Head, Input};
+
+/// Parameters by tensor name.
+pub(crate) type Named = BTreeMap<String, Vec<f64>>;
+
+/// The library's flat parameters (or gradients) by tensor name.
+pub(crate) fn named(network: &ActorCritic, flat: &[f32]) -> Named {
+    let tensors = network.tensors(flat);
+    tensors
+        .iter()
+        .map(|(name, tensor)| match &tensor.data {
+            Data::F32(values) => (name.to_owned(), values.iter().map(|value| f64::from(*value)).collect()),
+            other => panic!("{name} holds {}", other.kind()),
+        })
+        .collect()
+}
+
+/// Outputs for one observation row.
+pub(crate) struct Outputs {
+    pub(crate) policy: Vec<f64>,
+    pub(crate) value: f64,
+    pub(crate) latent: Vec<f64>,
+}
+
+/// Runs both networks on one row.
+pub(crate) fn forward(network: &ActorCritic, parameters: &Named, observation: &[f32]) -> Outputs {
+    let shape = network.shape();
+    let features: Vec<f64> = match &shape.input {
+        Input::Dense(_) => observation.iter().map(|value| f64::from(*value)).collect(),
+        Input::OneHot(parts) => {
+            let one_hot = |(&n, &index): (&usize, &f32)| {
+                (0..n).map(move |at| f64::from(u8::from(at == index as usize)))
+            };
+            parts.iter().zip(observation).flat_map(one_hot).collect()
+        }
+    };
+    let hidden = |stack: &str| {
+        let mut x = features.clone();
+        for (number, &width) in shape.hidden.iter().enumerate() {
+            let weight = &parameters[&format!("{stack}.{number}.weight")];
+            let bias = &parameters[&format!("{stack}.{number}.bias")];
+            x = (0..width)
+                .map(|output| {
+                    let sum: f64 =
+                        x.iter().enumerate().map(|(input, x)| x * weight[input * width + output]).sum();
+                    activate(shape.activation, sum + bias[output])
+                })
+                .collect();
+        }
+        x
+    };
+    let output = |name: &str, x: &[f64]| -> Vec<f64> {
+        let weight = &parameters[&format!("{name}.out.weight")];
+        let bias = &parameters[&format!("{name}.out.bias")];
+        bias.iter()
+            .zip(weight.chunks(x.len()))
+            .map(|(bias, weight)| bias + weight.iter().zip(x).map(|(weight, x)| weight * x).sum::<f64>())
+            .collect()
+    };
+    let latent = hidden(if shape.shared { "trunk" } else { "policy" });
+    let for_value = if shape.shared { latent.clone() } else { hidden("value") };
+    Outputs { policy: output("policy", &latent), value: output("value", &for_value)[0], latent }
+}
+
+fn activate(function: Activation, x: f64) -> f64 {
+    match function {
+        Activation::Tanh => x.tanh(),
+        Activation::Relu => x.max(0.0),
+        Activation::Elu => {
+            if x > 0.0 {
+                x
+            } else {
+                x.exp_m1()
+            }
+        }
+        Activation::Gelu => x * normal_distribution(x),
+    }
+}
+
+/// Φ by its series: Φ(x) = ½ + φ(x)·(x + x³/3 + x⁵/(3·5) + …).
+pub(crate) fn normal_distribution(x: f64) -> f64 {
+    if x.abs() > 8.0 {
+        return if x > 0.0 { 1.0 } else { 0.0 };
+    }
+    let (mut term, mut sum) = (x, x);
+    for n in 1..200 {
+        term *= x * x / f64::from(2 * n + 1);
+        sum += term;
+    }
+    0.5 + sum * (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt()
+}
+
+/// Log-probability of an action and the entropy. `latent` is what a
+/// state-dependent head takes its deviation from.
+pub(crate) fn evaluate(
+    head: &Head,
+    log_std: &[f64],
+    policy: &[f64],
+    latent: &[f64],
+    action: &[f32],
+) -> (f64, f64) {
+    match head {
+        Head::Categorical { n } => categorical(&[*n], policy, action),
+        Head::MultiCategorical { nvec } => categorical(nvec, policy, action),
+        Head::Gaussian { .. } => {
+            let variances: Vec<f64> = log_std.iter().map(|log_std| (2.0 * log_std).exp()).collect();
+            normal(&variances, policy, action)
+        }
+        Head::StateDependent { size, .. } => {
+            let variances: Vec<f64> = (0..*size)
+                .map(|element| {
+                    let term = |(i, x): (usize, &f64)| x * x * (2.0 * log_std[i * size + element]).exp();
+                    latent.iter().enumerate().map(term).sum::<f64>() + 1e-6
+                })
+                .collect();
+            normal(&variances, policy, action)
+        }
+    }
+}
+
+fn categorical(parts: &[usize], policy: &[f64], action: &[f32]) -> (f64, f64) {
+    let (mut log_prob, mut entropy, mut offset) = (0.0, 0.0, 0);
+    for (&n, &action) in parts.iter().zip(action) {
+        let logits = &policy[offset..offset + n];
+        offset += n;
+        let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let log_sum = logits.iter().map(|logit| (logit - largest).exp()).sum::<f64>().ln() + largest;
+        log_prob += logits[action as usize] - log_sum;
+        entropy -= logits.iter().map(|logit| (logit - log_sum).exp() * (logit - log_sum)).sum::<f64>();
+    }
+    (log_prob, entropy)
+}
+
+fn normal(variances: &[f64], mean: &[f64], action: &[f32]) -> (f64, f64) {
+    let tau = std::f64::consts::TAU;
+    let mut totals = (0.0, 0.0);
+    for ((variance, mean), action) in variances.iter().zip(mean).zip(action) {
+        totals.0 -= 0.5 * ((f64::from(*action) - mean).powi(2) / variance + (tau * variance).ln());
+        totals.1 += 0.5 * (1.0 + (tau * variance).ln());
+    }
+    totals
+}
