@@ -1,5 +1,33 @@
 //! Config: YAML to a checked, resolved snapshot, with spans and JSON Schema.
+//!
+//! The way of a file: [`Source`] → tree with spans → values by the table of
+//! fields → layers (overrides, file, starter, general defaults) →
+//! [`Config`]. Every step adds its problems to one report, so a user sees all
+//! of them at once.
 
+mod check;
 pub mod config;
+mod fields;
+mod load;
+mod nearest;
+mod overrides;
+mod problem;
+mod relations;
+mod render;
+mod resolve;
+mod scalar;
+mod snapshot;
+mod source;
+mod starters;
+mod tree;
+mod values;
 
 pub use config::Config;
+pub use fields::known_keys;
+pub use load::{Known, Loaded, load};
+pub use overrides::Override;
+pub use problem::{Problem, Problems, Severity};
+pub use render::render;
+pub use snapshot::{from_snapshot, to_yaml};
+pub use source::{MAX_BYTES, OVERRIDES_NAME, Source};
+pub use starters::{Starter, starters};

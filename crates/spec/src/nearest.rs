@@ -1,0 +1,120 @@
+//! The key or word that somebody probably meant.
+
+use crate::fields::{FIELDS, SECTIONS, keys_of};
+
+/// What other libraries call our keys.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("env_id", "env.id"),
+    ("n_envs", "env.num_envs"),
+    ("env_kwargs", "env.kwargs"),
+    ("time_limit", "env.max_episode_steps"),
+    ("n_timesteps", "algo.total_timesteps"),
+    ("timesteps", "algo.total_timesteps"),
+    ("n_steps", "algo.rollout_steps"),
+    ("num_steps", "algo.rollout_steps"),
+    ("minibatch_size", "algo.batch_size"),
+    ("n_epochs", "algo.update_epochs"),
+    ("lr", "algo.learning_rate"),
+    ("clip_coef", "algo.clip_range"),
+    ("clip_range_vf", "algo.clip_value"),
+    ("discount", "algo.gamma"),
+    ("ent_coef", "algo.entropy_coef"),
+    ("vf_coef", "algo.value_coef"),
+    ("norm_adv", "algo.normalize_advantages"),
+    ("net_arch", "policy.hidden_sizes"),
+    ("activation_fn", "policy.activation"),
+    ("n_eval_episodes", "eval.episodes"),
+    ("eval_freq", "eval.every"),
+];
+
+/// The nearest of `words`, if one is near enough to be worth saying.
+pub(crate) fn nearest<'a>(written: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // A long text is near to nothing, and comparing it would cost its square.
+    if written.len() > 64 {
+        return None;
+    }
+    let written = written.to_lowercase();
+    let mut best: Option<(f64, &str)> = None;
+    for word in words {
+        let score = similarity(&written, &word.to_lowercase());
+        if score > 0.55 && best.is_none_or(|(of_best, _)| score > of_best) {
+            best = Some((score, word));
+        }
+    }
+    best.map(|(_, word)| word)
+}
+
+fn similarity(left: &str, right: &str) -> f64 {
+    strsim::normalized_damerau_levenshtein(left, right).max(strsim::jaro_winkler(left, right) - 0.2)
+}
+
+/// What to write instead of the unknown `key` in `section`.
+pub(crate) fn key_hint(section: &str, key: &str) -> String {
+    if let Some(full) = elsewhere(key) {
+        return match full.split_once('.') {
+            Some((of, own)) if of == section => format!("did you mean `{own}`?"),
+            Some((of, own)) => format!("write `{own}` under `{of}`"),
+            None => format!("write `{full}` at the top level"),
+        };
+    }
+    let keys = keys_of(section);
+    match nearest(key, keys.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => match nearest(key, FIELDS.iter().map(|field| last(field.path))).and_then(elsewhere) {
+            Some(full) => format!("did you mean `{full}`?"),
+            None => format!("valid keys here: {}", keys.join(", ")),
+        },
+    }
+}
+
+/// What to write instead of the unknown dotted `path` of an override.
+pub(crate) fn path_hint(path: &str) -> String {
+    if SECTIONS.contains(&path) {
+        let key = keys_of(path)[0];
+        return format!("`{path}` holds other keys; set one of them, such as `{path}.{key}`");
+    }
+    let near = elsewhere(last(path)).or_else(|| nearest(path, FIELDS.iter().map(|field| field.path)));
+    match near
+        .or_else(|| nearest(last(path), FIELDS.iter().map(|field| last(field.path))).and_then(elsewhere))
+    {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("valid keys start with: {}", keys_of("").join(", ")),
+    }
+}
+
+/// The full path of a key that is known by another name or in another section.
+fn elsewhere(key: &str) -> Option<&'static str> {
+    let own = FIELDS.iter().find(|field| last(field.path) == key).map(|field| field.path);
+    own.or_else(|| OTHER_NAMES.iter().find(|(name, _)| *name == key).map(|(_, path)| *path))
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typo_finds_its_key() {
+        let check = |section, key, expected: &str| assert_eq!(key_hint(section, key), expected);
+        check("algo", "learnig_rate", "did you mean `learning_rate`?");
+        check("algo", "gama", "did you mean `gamma`?");
+        check("algo", "n_steps", "did you mean `rollout_steps`?");
+        check("", "gamma", "write `gamma` under `algo`");
+        check("", "envs", "did you mean `env`?");
+        check("env", "seeds", "write `seeds` at the top level");
+        check("eval", "xyzzy", "valid keys here: every, episodes, deterministic, seed");
+        assert_eq!(path_hint("algo.learning_rat"), "did you mean `algo.learning_rate`?");
+        assert_eq!(path_hint("lr"), "did you mean `algo.learning_rate`?");
+    }
+
+    #[test]
+    fn other_names_lead_to_real_keys() {
+        for (name, path) in OTHER_NAMES {
+            assert!(crate::fields::find(path).is_some(), "{path}");
+            assert!(FIELDS.iter().all(|field| last(field.path) != *name), "{name}");
+        }
+    }
+}

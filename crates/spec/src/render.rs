@@ -1,0 +1,56 @@
+//! Problems as text that shows the line and marks the place.
+
+use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
+
+use crate::problem::{Problem, Severity};
+use crate::source::Source;
+
+/// A line longer than this is named but not shown.
+const LONGEST_LINE: usize = 400;
+
+/// All of `problems`, each with the line of its source where that is among
+/// `sources`.
+pub fn render(problems: &[Problem], sources: &[Source], color: bool) -> String {
+    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let parts: Vec<String> =
+        problems.iter().map(|problem| renderer.render(&[group(problem, sources)])).collect();
+    parts.join("\n\n")
+}
+
+fn group<'a>(problem: &'a Problem, sources: &'a [Source]) -> annotate_snippets::Group<'a> {
+    let level = match problem.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let group = level.primary_title(problem.message.as_str()).element(place(problem, sources));
+    match &problem.hint {
+        Some(hint) => group.element(Level::HELP.with_name("hint").message(hint.as_str())),
+        None => group,
+    }
+}
+
+fn place<'a>(problem: &'a Problem, sources: &'a [Source]) -> Element<'a> {
+    let line = sources
+        .iter()
+        .find(|source| source.name == problem.file)
+        .and_then(|source| source.text.split('\n').nth(problem.line - 1))
+        .map(|line| line.trim_end_matches('\r'))
+        .filter(|line| line.len() <= LONGEST_LINE && !line.is_empty());
+    match line {
+        Some(line) => Snippet::source(line)
+            .path(problem.file.as_str())
+            .line_start(problem.line)
+            .annotation(AnnotationKind::Primary.span(span(line, problem)))
+            .into(),
+        None => Origin::path(problem.file.as_str()).line(problem.line).char_column(problem.column).into(),
+    }
+}
+
+/// The bytes of the offending text within its line; a place without text is a
+/// caret of its own.
+fn span(line: &str, problem: &Problem) -> std::ops::Range<usize> {
+    let start = line.char_indices().nth(problem.column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
+    let text = problem.text.strip_suffix('…').unwrap_or(&problem.text);
+    let length = if line[start..].starts_with(text) { text.len() } else { 0 };
+    start..start + length
+}

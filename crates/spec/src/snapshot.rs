@@ -1,0 +1,197 @@
+//! The resolved config as `config_snapshot.yaml`, and back, exactly.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::check::Checker;
+use crate::config::{ActivationName, Config, Kwarg, Schedule, WrapperConfig};
+use crate::fields::FIELDS;
+use crate::problem::{Collector, Problem, Problems, Severity};
+use crate::relations::{self, Settled};
+use crate::resolve::{self, Layers};
+use crate::scalar::Scalar;
+use crate::source::Source;
+use crate::tree;
+use crate::values::Value;
+
+/// Every field in the order of the table. A float is written with the fewest
+/// digits that read back to the same bits.
+pub fn to_yaml(config: &Config) -> String {
+    let mut text = String::new();
+    let mut section = "";
+    for field in FIELDS {
+        let (of, key) = field.path.split_once('.').unwrap_or(("", field.path));
+        if of != section {
+            section = of;
+            writeln!(text, "{section}:").expect(WRITES);
+        }
+        let indent = if section.is_empty() { "" } else { "  " };
+        writeln!(text, "{indent}{key}: {}", value_of(config, field.path)).expect(WRITES);
+    }
+    text
+}
+
+const WRITES: &str = "a String takes any text";
+
+/// Reads what [`to_yaml`] wrote: every key must be there, nothing is filled in.
+pub fn from_snapshot(source: &Source) -> Result<Config, Problems> {
+    let mut problems = Collector::default();
+    let sources = vec![source.clone()];
+    let config = read(source, &mut problems);
+    let problems = problems.into_sorted(&sources);
+    match config {
+        Some(config) if problems.is_empty() => Ok(config),
+        _ => Err(Problems { problems, sources }),
+    }
+}
+
+fn read(source: &Source, problems: &mut Collector) -> Option<Config> {
+    let root = tree::parse(source, 0..source.text.len(), problems)?;
+    let mut checker = Checker::new(source, problems);
+    checker.root(&root);
+    let checked = checker.checked;
+    let at = |path: &str| checked.places.get(path).cloned().unwrap_or(0..0);
+    let missing = |path: &&str| !checked.values.contains_key(path) && !checked.failed.contains(path);
+    for path in FIELDS.iter().map(|field| field.path).filter(missing) {
+        let message = format!("`{path}` is missing; a snapshot holds every key");
+        problems.push(|| source.problem(at(path.split('.').next().unwrap_or(path)), path, message));
+    }
+    if checked.values.get("threads") == Some(&Value::Count(0)) {
+        problems.push(|| source.problem(at("threads"), "threads", "a snapshot holds the number of threads"));
+    }
+    if let Some(Value::SeedCount(_)) = checked.values.get("seeds") {
+        problems.push(|| source.problem(at("seeds"), "seeds", "a snapshot holds the list of seeds"));
+    }
+    if !problems.is_empty() {
+        return None;
+    }
+    let none = BTreeMap::new();
+    let layers = Layers { layers: vec![&checked.values], chosen: 1, added_kwargs: &none };
+    relations::check(&Settled { layers: &layers, failed: &checked.failed }, &mut |path, _, message, hint| {
+        // What a user is only warned of can't come from `to_yaml`.
+        problems.push(|| Problem {
+            severity: Severity::Error,
+            hint,
+            ..source.problem(at(path), path, message)
+        });
+    });
+    problems.is_empty().then(|| resolve::config(&layers, 1))
+}
+
+fn value_of(config: &Config, path: &str) -> String {
+    let Config { env, algo, policy, checkpoint, eval, .. } = config;
+    match path {
+        "run_name" => text(&config.run_name),
+        "seed" => config.seed.to_string(),
+        "seeds" => list(config.seeds.iter().map(u64::to_string)),
+        "threads" => config.threads.to_string(),
+        "device" => text(&config.device),
+        "env.id" => text(&env.id),
+        "env.num_envs" => env.num_envs.to_string(),
+        "env.kwargs" => kwargs(&env.kwargs),
+        "env.max_episode_steps" => or_null(env.max_episode_steps.map(|n| n.to_string())),
+        "env.wrappers" => list(env.wrappers.iter().map(wrapper)),
+        "env.normalize_observations" => env.normalize_observations.to_string(),
+        "env.normalize_rewards" => env.normalize_rewards.to_string(),
+        "algo.name" => "ppo".to_owned(),
+        "algo.total_timesteps" => algo.total_timesteps.to_string(),
+        "algo.rollout_steps" => algo.rollout_steps.to_string(),
+        "algo.batch_size" => algo.batch_size.to_string(),
+        "algo.update_epochs" => algo.update_epochs.to_string(),
+        "algo.learning_rate" => schedule(algo.learning_rate),
+        "algo.clip_range" => schedule(algo.clip_range),
+        "algo.gamma" => number(algo.gamma),
+        "algo.gae_lambda" => number(algo.gae_lambda),
+        "algo.entropy_coef" => number(algo.entropy_coef),
+        "algo.value_coef" => number(algo.value_coef),
+        "algo.max_grad_norm" => or_null(algo.max_grad_norm.map(number)),
+        "algo.target_kl" => or_null(algo.target_kl.map(number)),
+        "algo.normalize_advantages" => algo.normalize_advantages.to_string(),
+        "algo.clip_value" => or_null(algo.clip_value.map(number)),
+        "algo.adam_epsilon" => number(algo.adam_epsilon),
+        "policy.type" => "mlp".to_owned(),
+        "policy.hidden_sizes" => list(policy.hidden_sizes.iter().map(usize::to_string)),
+        "policy.activation" => match policy.activation {
+            ActivationName::Tanh => "tanh".to_owned(),
+            ActivationName::Relu => "relu".to_owned(),
+            ActivationName::Elu => "elu".to_owned(),
+            ActivationName::Gelu => "gelu".to_owned(),
+        },
+        "policy.shared_network" => policy.shared_network.to_string(),
+        "policy.log_std_init" => number(policy.log_std_init),
+        "policy.use_sde" => policy.use_sde.to_string(),
+        "policy.sde_sample_freq" => or_null(policy.sde_sample_freq.map(|n| n.to_string())),
+        "checkpoint.save_every" => checkpoint.save_every.to_string(),
+        "checkpoint.keep" => checkpoint.keep.to_string(),
+        "eval.every" => eval.every.to_string(),
+        "eval.episodes" => eval.episodes.to_string(),
+        "eval.deterministic" => eval.deterministic.to_string(),
+        "eval.seed" => eval.seed.to_string(),
+        _ => unreachable!("the table of fields and this match are tested to agree: {path}"),
+    }
+}
+
+/// Rust's debug form keeps the point, so a float stays a float, and is the
+/// shortest that reads back to the same bits.
+fn number(value: f64) -> String {
+    format!("{value:?}")
+}
+
+fn or_null(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "null".to_owned())
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+fn schedule(schedule: Schedule) -> String {
+    match schedule {
+        Schedule::Constant(value) => number(value),
+        Schedule::Linear { from, to, .. } => {
+            format!("{{schedule: linear, from: {}, to: {}}}", number(from), number(to))
+        }
+    }
+}
+
+fn wrapper(wrapper: &WrapperConfig) -> String {
+    match wrapper {
+        WrapperConfig::ScaleReward { factor } => format!("scale_reward: {{factor: {}}}", number(*factor)),
+        WrapperConfig::FreezeObservation {} => "freeze_observation".to_owned(),
+        WrapperConfig::TruncationAsTermination {} => "truncation_as_termination".to_owned(),
+    }
+}
+
+fn kwargs(kwargs: &BTreeMap<String, Kwarg>) -> String {
+    let value = |kwarg: &Kwarg| match kwarg {
+        Kwarg::Bool(flag) => flag.to_string(),
+        Kwarg::Integer(integer) => integer.to_string(),
+        Kwarg::Number(value) => number(*value),
+        Kwarg::Text(value) => text(value),
+    };
+    let entries: Vec<String> =
+        kwargs.iter().map(|(name, kwarg)| format!("{name}: {}", value(kwarg))).collect();
+    format!("{{{}}}", entries.join(", "))
+}
+
+/// Plain where that is surely text, otherwise in double quotes with everything
+/// unusual escaped.
+fn text(text: &str) -> String {
+    let plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'))
+        && Scalar::of(text, true) == Scalar::Text;
+    if plain {
+        return text.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            ' '..='~' => quoted.push(character),
+            _ if character.is_alphanumeric() => quoted.push(character),
+            _ => write!(quoted, "\\U{:08X}", u32::from(character)).expect(WRITES),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
