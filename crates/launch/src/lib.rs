@@ -5,7 +5,8 @@
 //! Here is what that takes, and nothing of what the two say to each other:
 //!
 //! - [`worker`]: starts the child, reads its lines, stops it, says how it ended;
-//! - [`signals`]: counts Ctrl-C and its relatives.
+//! - [`signals`]: counts Ctrl-C and its relatives;
+//! - [`git`]: asks git, read-only and hardened, which code a run was made from.
 //!
 //! What is absent: no shell is ever started, no program is chosen by a file of
 //! the project, and no process outlives the supervisor.
@@ -14,11 +15,13 @@
 #![expect(clippy::disallowed_types, reason = "this is the crate that starts processes")]
 
 mod child;
+pub mod git;
 mod oom;
 mod output;
 pub mod signals;
 pub mod worker;
 
+pub use git::GitState;
 pub use oom::OutOfMemory;
 pub use signals::Interrupts;
 pub use worker::{Ended, LaunchError, Next, Worker, WorkerCommand};

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use rlxp_fs::{FsExt, RealFs};
+
 /// Whether a child ended for want of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutOfMemory {
@@ -37,15 +39,11 @@ pub(crate) fn judge(
 
 /// Out-of-memory kills since boot as the kernel counts them, where it says so.
 pub(crate) fn kernel_count() -> Option<u64> {
-    counted(&read(Path::new("/proc/vmstat"))?)
+    counted(&RealFs.read_text(Path::new("/proc/vmstat"), 1024 * 1024).ok()?)
 }
 
 fn counted(vmstat: &str) -> Option<u64> {
     vmstat.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
-}
-
-fn read(_path: &Path) -> Option<String> {
-    None
 }
 
 #[cfg(test)]

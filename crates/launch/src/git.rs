@@ -1,0 +1,114 @@
+//! Which code a run was made from, as git tells.
+//!
+//! A repository is data that somebody else may have written, and git can be
+//! configured by it to run programs. So git is only asked read-only questions,
+//! with everything switched off that could start something: hooks, file
+//! system monitors, external diffs, text conversions, content filters,
+//! submodules, lazy fetching, pagers and prompts.
+
+mod ask;
+mod untracked;
+
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::RealFs;
+use rlxp_types::Digest;
+use serde::{Deserialize, Serialize};
+
+use ask::{Asked, Git};
+
+/// At most this much of a diff is taken into the digest.
+const DIFF_BYTES: usize = 64 * 1024 * 1024;
+
+/// The state of the repository around a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GitState {
+    /// The commit that is checked out; none before the first one.
+    pub commit: Option<String>,
+    /// The branch; none when no branch is checked out.
+    pub branch: Option<String>,
+    /// Something differs from the commit. Also true where that could not be
+    /// told, which `not_covered` then says.
+    pub dirty: bool,
+    /// Digest of what differs: changes to tracked files, and names and contents
+    /// of untracked ones that are not ignored.
+    pub dirty_digest: Option<Digest>,
+    /// What the digest says nothing about, and why.
+    pub not_covered: Option<String>,
+}
+
+/// The state of the repository that holds `folder`; none outside a repository
+/// and where git is not installed.
+pub fn snapshot(folder: &Path) -> Option<GitState> {
+    snapshot_without(folder, &[])
+}
+
+/// Like [`snapshot`], as if `excluded` (paths relative to `folder`) were not
+/// there: the runs themselves should not make the code look changed.
+pub fn snapshot_without(folder: &Path, excluded: &[&Path]) -> Option<GitState> {
+    let git = Git::open(folder)?;
+    let top = PathBuf::from(git.line(&["rev-parse", "--show-toplevel"])?);
+    let commit = git.line(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]);
+    let branch = git.line(&["symbolic-ref", "--quiet", "--short", "HEAD"]);
+    let mut state = GitState { commit, branch, dirty: false, dirty_digest: None, not_covered: None };
+    let mut not_covered = Vec::new();
+    let mut digested = Vec::new();
+    match &state.commit {
+        Some(commit) => changes(&git, commit, excluded, &mut digested, &mut not_covered),
+        None => not_covered.push("everything: there is no commit yet".to_owned()),
+    }
+    untracked::add(&git, &RealFs, &top, excluded, &mut digested, &mut not_covered);
+    state.dirty = !digested.is_empty() || !not_covered.is_empty();
+    state.dirty_digest = (!digested.is_empty()).then(|| Digest::of(&digested));
+    state.not_covered = (!not_covered.is_empty()).then(|| not_covered.join("; "));
+    Some(state)
+}
+
+/// Adds the changes to tracked files. Every option that a user's settings
+/// could change is given, so that the same changes have the same digest.
+fn changes(
+    git: &Git,
+    commit: &str,
+    excluded: &[&Path],
+    digested: &mut Vec<u8>,
+    not_covered: &mut Vec<String>,
+) {
+    let options = [
+        "diff",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--binary",
+        "--full-index",
+        "--no-color",
+        "--no-renames",
+        "--no-relative",
+        "--no-indent-heuristic",
+        "--diff-algorithm=myers",
+        "--unified=3",
+        "--inter-hunk-context=0",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        "--submodule=short",
+        // A look into a submodule would be a git of its own, with the submodule's settings.
+        "--ignore-submodules=dirty",
+        "-O/dev/null",
+        commit,
+        "--",
+    ];
+    match git.ask_about(&options, excluded, DIFF_BYTES) {
+        Asked::Answer(diff) => put(digested, b'd', &diff),
+        Asked::TooLong => not_covered.push("changes: more than 64 MB of them".to_owned()),
+        Asked::TimedOut => not_covered.push("changes: git diff took too long".to_owned()),
+        Asked::Failed => not_covered.push("changes: git diff failed".to_owned()),
+    }
+}
+
+/// Adds a part with its kind and length, so that no two states run together.
+/// An empty part adds nothing: no change is no dirt.
+fn put(digested: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
+    if !bytes.is_empty() {
+        digested.push(kind);
+        digested.extend((bytes.len() as u64).to_le_bytes());
+        digested.extend(bytes);
+    }
+}

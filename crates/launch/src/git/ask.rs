@@ -1,0 +1,184 @@
+//! One question to git: no shell, a cleared environment, a time limit and a
+//! size limit.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use rlxp_fs::environment;
+use rustix::process::Signal;
+
+use crate::child::{isolate, signal_group};
+
+/// How long one question may take.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+/// Room for the settings of a repository and for single lines.
+const SHORT_BYTES: usize = 1024 * 1024;
+
+/// What came of a question.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// What git printed.
+    Answer(Vec<u8>),
+    /// It printed more than the limit.
+    TooLong,
+    /// It took longer than the limit.
+    TimedOut,
+    /// It is not installed, or it said no.
+    Failed,
+}
+
+/// Git at one folder.
+pub(super) struct Git {
+    folder: PathBuf,
+    /// Names of settings that run programs on content; all are emptied.
+    filters: Vec<OsString>,
+    time_limit: Duration,
+}
+
+impl Git {
+    /// None outside a work tree, or without git.
+    pub(super) fn open(folder: &Path) -> Option<Self> {
+        let mut git = Self { folder: folder.to_owned(), filters: Vec::new(), time_limit: TIME_LIMIT };
+        if git.line(&["rev-parse", "--is-inside-work-tree"])? != "true" {
+            return None;
+        }
+        let Asked::Answer(names) = git.ask(&["config", "--null", "--name-only", "--list"], SHORT_BYTES)
+        else {
+            // Without the list of filters they can't be switched off.
+            return None;
+        };
+        git.filters =
+            names.split(|byte| *byte == 0).filter(|name| name.starts_with(b"filter.")).map(os).collect();
+        Some(git)
+    }
+
+    /// The answer when it is one line.
+    pub(super) fn line(&self, words: &[&str]) -> Option<String> {
+        let Asked::Answer(bytes) = self.ask(words, SHORT_BYTES) else { return None };
+        let text = String::from_utf8(bytes).ok()?;
+        Some(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+    }
+
+    /// Asks about the whole work tree except for `excluded`. `words` end with `--`.
+    pub(super) fn ask_about(&self, words: &[&str], excluded: &[&Path], limit: usize) -> Asked {
+        let mut command = self.command(words);
+        command.arg(":(top)");
+        for path in excluded {
+            let mut pattern = OsString::from(":(exclude,literal)");
+            pattern.push(path);
+            command.arg(pattern);
+        }
+        run(&mut command, limit, self.time_limit)
+    }
+
+    fn ask(&self, words: &[&str], limit: usize) -> Asked {
+        run(&mut self.command(words), limit, self.time_limit)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        command.current_dir(&self.folder).env_clear();
+        for name in ["PATH", "HOME"] {
+            if let Some(value) = environment::variable(name) {
+                command.env(name, value);
+            }
+        }
+        command
+            .env("LC_ALL", "C")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            // An incomplete clone would fetch what is missing, through any transport.
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_ALLOW_PROTOCOL", "");
+        // Given as variables, because a name may contain the '=' that ends it in `-c`.
+        command.env("GIT_CONFIG_COUNT", self.filters.len().to_string());
+        for (number, name) in self.filters.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{number}"), name);
+            command.env(format!("GIT_CONFIG_VALUE_{number}"), "");
+        }
+        command.args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]);
+        command.args(words);
+        command
+    }
+}
+
+/// Runs `command` to its end, or ends it at a limit.
+fn run(command: &mut Command, limit: usize, time_limit: Duration) -> Asked {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    isolate(command);
+    let deadline = Instant::now() + time_limit;
+    let Ok(mut child) = command.spawn() else { return Asked::Failed };
+    let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = stdout.take(limit as u64 + 1).read_to_end(&mut bytes);
+        // An error means that nobody waits any more.
+        let _ = sender.send(read.map(|_| bytes));
+    });
+    let asked = match receiver.recv_timeout(time_limit) {
+        Ok(Ok(bytes)) if bytes.len() > limit => Asked::TooLong,
+        Ok(Ok(bytes)) => match ended_well(&mut child, deadline) {
+            Some(true) => Asked::Answer(bytes),
+            Some(false) => Asked::Failed,
+            None => Asked::TimedOut,
+        },
+        Ok(Err(_)) => Asked::Failed,
+        Err(_) => Asked::TimedOut,
+    };
+    end(&mut child);
+    asked
+}
+
+/// Whether the child ended with success; none when it hasn't ended in time.
+fn ended_well(child: &mut Child, deadline: Instant) -> Option<bool> {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status.success()),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
+            Ok(None) => return None,
+            Err(_) => return Some(false),
+        }
+    }
+}
+
+/// Ends a child that is still there, with its whole group.
+fn end(child: &mut Child) {
+    if let Ok(None) = child.try_wait() {
+        // Not yet reaped, so the number still is its own.
+        let _ = signal_group(child.id(), Signal::KILL);
+        let _ = child.wait();
+    }
+}
+
+/// The bytes as a name, which on Unix may be any bytes.
+pub(super) fn os(bytes: &[u8]) -> OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, limit: usize, time_limit: Duration) -> Asked {
+        run(Command::new("/bin/sh").args(["-c", script]), limit, time_limit)
+    }
+
+    #[test]
+    fn an_answer_has_limits_of_size_and_time() {
+        let long = Duration::from_secs(20);
+        assert_eq!(shell("printf abc", 3, long), Asked::Answer(b"abc".to_vec()));
+        assert_eq!(shell("printf abcd", 3, long), Asked::TooLong);
+        assert_eq!(shell("while :; do echo x; done", 1000, long), Asked::TooLong);
+        assert_eq!(shell("printf abc; exit 1", 3, long), Asked::Failed);
+        let short = Duration::from_millis(30);
+        assert_eq!(shell("while :; do :; done", 3, short), Asked::TimedOut);
+        assert_eq!(shell("exec >&-; while :; do :; done", 3, short), Asked::TimedOut);
+        assert_eq!(run(&mut Command::new("/nowhere/git"), 3, long), Asked::Failed);
+    }
+}

@@ -1,0 +1,63 @@
+//! Untracked files: their names and the digests of their contents.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rlxp_fs::{Fs, FsExt, Kind};
+use rlxp_types::Digest;
+
+use super::ask::{Asked, Git, os};
+use super::put;
+
+/// At most this much of untracked content is read in all.
+const CONTENT_BYTES: u64 = 64 * 1024 * 1024;
+/// At most this much of their names.
+const NAME_BYTES: usize = 4 * 1024 * 1024;
+
+/// Adds every untracked file that is not ignored, in git's order, which is by name.
+pub(super) fn add(
+    git: &Git,
+    fs: &dyn Fs,
+    top: &Path,
+    excluded: &[&Path],
+    digested: &mut Vec<u8>,
+    not_covered: &mut Vec<String>,
+) {
+    let words = ["ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--"];
+    let names = match git.ask_about(&words, excluded, NAME_BYTES) {
+        Asked::Answer(names) => names,
+        Asked::TooLong => return not_covered.push("untracked files: too many of them".to_owned()),
+        Asked::TimedOut => return not_covered.push("untracked files: listing them took too long".to_owned()),
+        Asked::Failed => return not_covered.push("untracked files: git could not list them".to_owned()),
+    };
+    let mut left = CONTENT_BYTES;
+    let mut skipped = 0;
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        put(digested, b'u', name);
+        match content(fs, &top.join(os(name)), &mut left) {
+            Some(digest) => put(digested, b'c', digest.to_string().as_bytes()),
+            None => skipped += 1,
+        }
+    }
+    if skipped > 0 {
+        not_covered.push(format!(
+            "the contents of {skipped} untracked files: unreadable, or more than 64 MB in all"
+        ));
+    }
+}
+
+/// The digest of a file's bytes or of a symlink's target; none when the file
+/// is too large for what is left, unreadable or something that blocks a reader.
+fn content(fs: &dyn Fs, path: &Path, left: &mut u64) -> Option<Digest> {
+    let meta = fs.metadata(path).ok()?;
+    match meta.kind {
+        Kind::Link => Some(Digest::of(fs.read_link(path).ok()?.as_os_str().as_bytes())),
+        Kind::File => {
+            let bytes = fs.read(path, *left).ok()?;
+            *left -= bytes.len() as u64;
+            Some(Digest::of(&bytes))
+        }
+        // A whole repository inside this one is listed as one name.
+        Kind::Folder | Kind::Other => None,
+    }
+}

@@ -1,0 +1,173 @@
+//! The snapshot of a repository, against real git.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the tests make repositories themselves"
+)]
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails as the test does")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use rlxp_launch::GitState;
+use rlxp_launch::git::{snapshot, snapshot_without};
+use tempfile::TempDir;
+
+fn git(folder: &Path, words: &[&str]) {
+    let output = Command::new("git")
+        .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
+        .args(words)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .expect("git is needed here: please install git");
+    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A repository with one commit of one file and a line of ignored names.
+fn repository() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), &["init", "--quiet"]);
+    fs::write(folder.path().join("code.rs"), "fn main() {}\n").unwrap();
+    fs::write(folder.path().join(".gitignore"), "/ignored\n").unwrap();
+    git(folder.path(), &["add", "."]);
+    git(folder.path(), &["commit", "--quiet", "-m", "first"]);
+    folder
+}
+
+fn state(folder: &TempDir) -> GitState {
+    snapshot(folder.path()).expect("it is a repository")
+}
+
+#[test]
+fn outside_a_repository_there_is_nothing_to_tell() {
+    assert_eq!(snapshot(tempfile::tempdir().unwrap().path()), None);
+    assert_eq!(snapshot(Path::new("/nowhere")), None);
+    let folder = repository();
+    assert_eq!(snapshot(&folder.path().join(".git")), None, "no work tree");
+}
+
+#[test]
+fn a_clean_tree_has_commit_and_branch_and_no_digest() {
+    let folder = repository();
+    fs::write(folder.path().join("ignored"), "whatever").unwrap();
+    let clean = state(&folder);
+    assert_eq!(clean.commit.as_ref().map(String::len), Some(40));
+    assert_eq!(clean.branch.as_deref(), Some("main"));
+    assert_eq!((clean.dirty, clean.dirty_digest, clean.not_covered), (false, None, None));
+    git(folder.path(), &["checkout", "--quiet", "--detach"]);
+    assert_eq!(state(&folder).branch, None);
+    let inside = folder.path().join("folder");
+    fs::create_dir(&inside).unwrap();
+    assert_eq!(snapshot(&inside).unwrap().commit, clean.commit);
+}
+
+#[test]
+fn every_difference_changes_the_digest_and_taking_it_back_restores_it() {
+    let folder = repository();
+    let path = |name: &str| folder.path().join(name);
+    let mut seen = vec![state(&folder).dirty_digest];
+    let mut is_new = |what: &str| {
+        let state = state(&folder);
+        assert!(state.dirty && state.not_covered.is_none(), "{what}: {state:?}");
+        assert!(!seen.contains(&state.dirty_digest), "{what}");
+        seen.push(state.dirty_digest);
+    };
+    fs::write(path("code.rs"), "fn main() { }\n").unwrap();
+    is_new("a changed file");
+    fs::write(path("code.rs"), b"\0\x01binary").unwrap();
+    is_new("changed binary content");
+    fs::remove_file(path("code.rs")).unwrap();
+    is_new("a removed file");
+    fs::write(path("code.rs"), "fn main() {}\n").unwrap();
+    fs::write(path("new name.rs"), "1").unwrap();
+    is_new("an untracked file");
+    fs::write(path("new name.rs"), "2").unwrap();
+    is_new("other content of it");
+    fs::rename(path("new name.rs"), path("other\nname.rs")).unwrap();
+    is_new("another name of it");
+    git(folder.path(), &["add", "."]);
+    is_new("the same, tracked");
+    git(folder.path(), &["rm", "--quiet", "--cached", "other\nname.rs"]);
+    fs::remove_file(path("other\nname.rs")).unwrap();
+    std::os::unix::fs::symlink("/nowhere/at/all", path("link")).unwrap();
+    is_new("an untracked link");
+    fs::remove_file(path("link")).unwrap();
+    assert!(!state(&folder).dirty);
+}
+
+#[test]
+fn excluded_folders_and_the_place_of_asking_change_nothing() {
+    let folder = repository();
+    fs::write(folder.path().join("new.rs"), "1").unwrap();
+    let without_runs = state(&folder);
+    fs::create_dir_all(folder.path().join("runs/a_001")).unwrap();
+    fs::write(folder.path().join("runs/a_001/metrics.jsonl"), "{}").unwrap();
+    assert_ne!(state(&folder), without_runs);
+    assert_eq!(snapshot_without(folder.path(), &[Path::new("runs")]).unwrap(), without_runs);
+    let inside = folder.path().join("runs");
+    assert_eq!(snapshot(&inside).unwrap(), state(&folder));
+}
+
+#[test]
+fn before_the_first_commit_it_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), &["init", "--quiet"]);
+    let state = state(&folder);
+    assert_eq!((state.commit, state.branch.as_deref(), state.dirty), (None, Some("main"), true));
+    assert!(state.not_covered.unwrap().contains("no commit yet"));
+}
+
+#[test]
+fn what_can_not_be_covered_is_named() {
+    let folder = repository();
+    let large = fs::File::create(folder.path().join("large")).unwrap();
+    large.set_len(65 * 1024 * 1024).unwrap();
+    let state = state(&folder);
+    assert!(state.dirty && state.dirty_digest.is_some());
+    assert_eq!(
+        state.not_covered.as_deref(),
+        Some("the contents of 1 untracked files: unreadable, or more than 64 MB in all")
+    );
+}
+
+/// Sets a trap in a repository, makes sure that a plain `git diff` steps into
+/// it (or the test would show nothing), and that the snapshot doesn't.
+fn check_trap(setting: &str, attributes: &str) {
+    let folder = repository();
+    let trap = folder.path().join("ignored");
+    let program = format!("sh -c 'touch {0}; cat' {0}", trap.display());
+    git(folder.path(), &["config", setting, &program]);
+    fs::create_dir_all(folder.path().join(".git/info")).unwrap();
+    fs::write(folder.path().join(".git/info/attributes"), attributes).unwrap();
+    fs::write(folder.path().join("code.rs"), "changed\n").unwrap();
+    let state = state(&folder);
+    assert!(state.dirty_digest.is_some() && state.not_covered.is_none(), "{setting}: {state:?}");
+    assert!(!trap.exists(), "{setting}: git was talked into starting something");
+    Command::new("git").args(["diff", "HEAD"]).current_dir(folder.path()).output().unwrap();
+    assert!(trap.exists(), "{setting}: the trap doesn't work");
+}
+
+#[test]
+fn nothing_that_a_repository_configures_is_run() {
+    check_trap("core.fsmonitor", "");
+    check_trap("diff.external", "");
+    check_trap("diff.odd.command", "*.rs diff=odd\n");
+    check_trap("diff.odd.textconv", "*.rs diff=odd\n");
+    check_trap("filter.odd.clean", "*.rs filter=odd\n");
+    check_trap("filter.odd=name.clean", "*.rs filter=odd=name\n");
+    check_trap("filter.odd.process", "*.rs filter=odd\n");
+}
+
+#[test]
+fn a_required_filter_that_is_switched_off_is_no_failure() {
+    let folder = repository();
+    git(folder.path(), &["config", "filter.odd.clean", "false"]);
+    git(folder.path(), &["config", "filter.odd.required", "true"]);
+    fs::create_dir_all(folder.path().join(".git/info")).unwrap();
+    fs::write(folder.path().join(".git/info/attributes"), "*.rs filter=odd\n").unwrap();
+    fs::write(folder.path().join("code.rs"), "changed\n").unwrap();
+    assert_eq!(state(&folder).not_covered, None);
+}
