@@ -1,1 +1,69 @@
-//! Learning algorithms, one file each; emits events and knows nothing of files
+//! Learning algorithms, one file each, over `rlxp-nn` and `rlxp-env`.
+//!
+//! Nothing here knows files, processes or terminals: a learner is stepped from
+//! outside, gives back what happened, and turns itself into named tensors and
+//! back, so that whoever owns the run folder can save it at any update.
+//!
+//! | module | what |
+//! |---|---|
+//! | `ppo` | the algorithm, top to bottom as the paper: collect, advantages, update |
+//! | `rollout` | many environments stepped with one policy into flat buffers |
+//! | `advantage` | generalised advantage estimation |
+//! | `normalize` | running moments of observations and of the discounted return |
+//! | `policy` | what acts: network, weights, frozen normaliser, action bounds |
+//! | `evaluate` | seeded episodes of a policy or of a baseline |
+//! | `parallel` | fixed shards over threads: the thread count never changes a bit |
+
+pub mod advantage;
+pub mod evaluate;
+pub mod normalize;
+mod parallel;
+pub mod policy;
+pub mod ppo;
+pub mod rollout;
+mod state;
+#[cfg(test)]
+mod testing;
+
+pub use evaluate::{Actor, Episode, Evaluation, evaluate, evaluate_in};
+pub use policy::Policy;
+pub use ppo::{Ppo, Update};
+pub use rollout::Factory;
+
+/// Why a learner can't be built or restored.
+#[derive(Debug, thiserror::Error)]
+pub enum LearnError {
+    /// The environment can't be made as asked.
+    #[error(transparent)]
+    Environment(#[from] rlxp_env::MakeError),
+    /// The environment's saved state does not fit.
+    #[error(transparent)]
+    EnvironmentState(#[from] rlxp_env::BadState),
+    /// The network's tensors don't fit the config.
+    #[error(transparent)]
+    Network(#[from] rlxp_nn::ShapeMismatch),
+    /// A tensor is missing or of another type.
+    #[error(transparent)]
+    Tensors(#[from] rlxp_nn::TensorsError),
+    /// The optimiser's moments don't fit.
+    #[error(transparent)]
+    Moments(#[from] rlxp_nn::MomentsMismatch),
+    /// A part of a checkpoint is missing or has the wrong size.
+    #[error("the checkpoint's {name:?} is {problem}")]
+    State {
+        /// Name of the tensor.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A number stopped being finite: training can't go on.
+    #[error("{what} became {value} at step {step}: training diverged")]
+    Diverged {
+        /// Which number.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// Environment steps done.
+        step: u64,
+    },
+}

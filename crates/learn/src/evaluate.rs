@@ -1,0 +1,238 @@
+//! Seeded episodes of a policy or of a baseline: episode i starts from
+//! `seed + i` and draws from streams that training never touches, so the same
+//! checkpoint always gives the same returns.
+
+use rlxp_env::{Space, StepBatch, make};
+use rlxp_spec::config::{Config, WrapperConfig};
+use rlxp_types::Stream;
+use serde::Serialize;
+
+use crate::LearnError;
+use crate::parallel;
+use crate::policy::{Policy, TILE};
+use crate::rollout::Factory;
+
+/// Step cap of an episode where neither config nor environment sets one: a
+/// policy that walks in circles must not hang an evaluation.
+pub const DEFAULT_STEP_CAP: u64 = 1000;
+
+/// Who acts.
+#[derive(Clone, Copy)]
+pub enum Actor<'a> {
+    /// A policy's most likely action.
+    Deterministic(&'a Policy),
+    /// An action sampled from the policy.
+    Stochastic(&'a Policy),
+    /// A uniformly random action.
+    Random,
+    /// The first action, or zeros.
+    Zero,
+}
+
+/// One episode.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Episode {
+    /// Its seed.
+    pub seed: u64,
+    /// Sum of rewards.
+    pub total: f64,
+    /// Steps.
+    pub length: u64,
+    /// Whether the step cap cut it.
+    pub truncated: bool,
+}
+
+/// All episodes of an evaluation, in the order of their seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// The episodes.
+    pub episodes: Vec<Episode>,
+}
+
+impl Evaluation {
+    /// Mean return.
+    pub fn mean_return(&self) -> f64 {
+        self.episodes.iter().map(|episode| episode.total).sum::<f64>() / self.episodes.len() as f64
+    }
+
+    /// Sample deviation of the returns; 0 for a single episode.
+    pub fn deviation(&self) -> f64 {
+        let mean = self.mean_return();
+        let squares: f64 = self.episodes.iter().map(|episode| (episode.total - mean).powi(2)).sum();
+        (squares / (self.episodes.len().max(2) - 1) as f64).sqrt()
+    }
+
+    /// Mean length.
+    pub fn mean_length(&self) -> f64 {
+        let steps: u64 = self.episodes.iter().map(|episode| episode.length).sum();
+        steps as f64 / self.episodes.len() as f64
+    }
+
+    /// Episodes that the step cap cut.
+    pub fn truncated(&self) -> usize {
+        self.episodes.iter().filter(|episode| episode.truncated).count()
+    }
+}
+
+/// Plays `episodes` episodes with raw rewards. Scaling of rewards is for
+/// training alone; wrappers that change what is observed stay.
+pub fn evaluate(
+    config: &Config,
+    actor: Actor<'_>,
+    episodes: usize,
+    seed: u64,
+) -> Result<Evaluation, LearnError> {
+    let mut env = config.env.clone();
+    env.wrappers.retain(|wrapper| {
+        !matches!(wrapper, WrapperConfig::ScaleReward { .. } | WrapperConfig::TruncationAsTermination {})
+    });
+    let own_cap = rlxp_env::find(&env.id).ok().and_then(|info| info.max_episode_steps);
+    env.max_episode_steps = env.max_episode_steps.or(own_cap).or(Some(DEFAULT_STEP_CAP));
+    evaluate_in(config, &|streams| make(&env, streams), actor, episodes, seed)
+}
+
+/// Plays `episodes` episodes in an environment of the caller's own, which must
+/// cap its episodes.
+pub fn evaluate_in(
+    config: &Config,
+    factory: Factory<'_>,
+    actor: Actor<'_>,
+    episodes: usize,
+    seed: u64,
+) -> Result<Evaluation, LearnError> {
+    let mut played = Vec::with_capacity(episodes);
+    for tile in parallel::split(episodes, TILE) {
+        let seeds: Vec<u64> = tile.map(|index| seed.wrapping_add(index as u64)).collect();
+        let streams = seeds.iter().map(|seed| Stream::new(*seed, "eval", 0)).collect();
+        let mut env = factory(streams)?;
+        play(env.as_mut(), actor, &seeds, config.policy.sde_sample_freq, &mut played);
+    }
+    Ok(Evaluation { episodes: played })
+}
+
+/// Plays one episode in every copy, side by side.
+fn play(
+    env: &mut dyn rlxp_env::VectorEnv,
+    actor: Actor<'_>,
+    seeds: &[u64],
+    noise_every: Option<u64>,
+    played: &mut Vec<Episode>,
+) {
+    let copies = seeds.len();
+    let width = env.observation_space().width();
+    let space = env.action_space().clone();
+    let mut batch = StepBatch::new(copies, width);
+    let mut streams: Vec<Stream> = seeds.iter().map(|seed| Stream::new(*seed, "eval/action", 0)).collect();
+    let mut hand = Hand::new(actor, &space, copies, noise_every);
+    let mut actions = vec![0.0; copies * space.width()];
+    let start = played.len();
+    played.extend(seeds.iter().map(|seed| Episode { seed: *seed, total: 0.0, length: 0, truncated: false }));
+    let mut running = vec![true; copies];
+    let mut observations = vec![0.0; copies * width];
+    env.reset(&mut observations);
+    for time in 0.. {
+        hand.act(time, &mut observations, &mut streams, &mut actions);
+        env.step(&actions, &mut batch);
+        for copy in (0..copies).filter(|copy| running[*copy]).collect::<Vec<_>>() {
+            let episode = &mut played[start + copy];
+            episode.total += f64::from(batch.rewards[copy]);
+            episode.length += 1;
+            episode.truncated = batch.truncated[copy] && !batch.terminated[copy];
+            running[copy] = !(batch.terminated[copy] || batch.truncated[copy]);
+        }
+        if !running.contains(&true) {
+            return;
+        }
+        observations.copy_from_slice(&batch.observations);
+    }
+}
+
+/// Turns observations into actions, with the room that takes.
+struct Hand<'a> {
+    actor: Actor<'a>,
+    space: &'a Space,
+    scratch: Option<rlxp_nn::Scratch>,
+    noise: Vec<f32>,
+    raw: Vec<f32>,
+    log_probs: Vec<f32>,
+    noise_every: Option<u64>,
+}
+
+impl<'a> Hand<'a> {
+    fn new(actor: Actor<'a>, space: &'a Space, copies: usize, noise_every: Option<u64>) -> Self {
+        let policy = match actor {
+            Actor::Deterministic(policy) | Actor::Stochastic(policy) => Some(policy),
+            Actor::Random | Actor::Zero => None,
+        };
+        Self {
+            actor,
+            space,
+            scratch: policy.map(|policy| policy.network.scratch(copies)),
+            noise: vec![0.0; policy.map_or(0, |policy| copies * policy.noise_width())],
+            raw: vec![0.0; copies * space.width()],
+            log_probs: vec![0.0; copies],
+            noise_every,
+        }
+    }
+
+    fn act(&mut self, time: u64, observations: &mut [f32], streams: &mut [Stream], actions: &mut [f32]) {
+        let copies = streams.len();
+        match self.actor {
+            Actor::Zero => actions.fill(0.0),
+            Actor::Random => {
+                for (stream, row) in streams.iter_mut().zip(actions.chunks_exact_mut(self.space.width())) {
+                    random_action(self.space, stream, row);
+                }
+            }
+            Actor::Deterministic(policy) => {
+                let scratch = self.scratch.as_mut().expect("a policy has scratch");
+                policy.normalize(observations);
+                policy.network.forward_policy(&policy.parameters, observations, copies, scratch);
+                policy.head().mode(&scratch.policy, copies, &mut self.raw);
+                policy.bounded(&self.raw, actions);
+            }
+            Actor::Stochastic(policy) => {
+                let scratch = self.scratch.as_mut().expect("a policy has scratch");
+                policy.normalize(observations);
+                policy.network.forward_policy(&policy.parameters, observations, copies, scratch);
+                let due = self.noise_every.is_some_and(|every| time.is_multiple_of(every));
+                if !policy.noise_is_kept() || time == 0 || due {
+                    let width = policy.noise_width();
+                    for (stream, row) in streams.iter_mut().zip(self.noise.chunks_exact_mut(width)) {
+                        policy.draw_noise(stream, row);
+                    }
+                }
+                policy.head().sample(
+                    policy.head_parameters(),
+                    &scratch.policy,
+                    scratch.latent(),
+                    &self.noise,
+                    copies,
+                    &mut self.raw,
+                    &mut self.log_probs,
+                );
+                policy.bounded(&self.raw, actions);
+            }
+        }
+    }
+}
+
+/// A uniformly random action; unbounded numbers are standard normal.
+fn random_action(space: &Space, stream: &mut Stream, row: &mut [f32]) {
+    match space {
+        Space::Discrete { n } => row[0] = stream.below(*n as u32) as f32,
+        Space::MultiDiscrete { nvec } => {
+            row.iter_mut().zip(nvec).for_each(|(x, n)| *x = stream.below(*n as u32) as f32);
+        }
+        Space::MultiBinary { .. } => row.iter_mut().for_each(|x| *x = stream.below(2) as f32),
+        Space::Box { low, high } => {
+            for ((x, low), high) in row.iter_mut().zip(low).zip(high) {
+                *x = if low.is_finite() && high.is_finite() {
+                    stream.uniform_in(f64::from(*low), f64::from(*high)) as f32
+                } else {
+                    stream.normal_pair().0 as f32
+                };
+            }
+        }
+    }
+}
