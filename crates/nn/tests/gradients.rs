@@ -137,9 +137,9 @@ impl Case {
             for at in (0..gradient.len()).step_by(step) {
                 let mut loss_at = |shift: f64| {
                     let old = parameters[name][at];
-                    parameters.get_mut(name).unwrap()[at] = old + shift;
+                    parameters.get_mut(name).expect("known name")[at] = old + shift;
                     let loss = self.loss(&parameters, &latents);
-                    parameters.get_mut(name).unwrap()[at] = old;
+                    parameters.get_mut(name).expect("known name")[at] = old;
                     loss
                 };
                 let difference = (loss_at(1e-5) - loss_at(-1e-5)) / 2e-5;
