@@ -1,1 +1,58 @@
-//! Run folders, metrics, checkpoints and the derived index
+//! Run folders: the record of every run, in plain files, and an index over
+//! them that can be deleted at any time.
+//!
+//! ```text
+//! runs/<run_name>_<nnn>/        Project, Run
+//!   config_snapshot.yaml
+//!   metadata.json               Metadata
+//!   attempts/<k>/               Claim: claim.json, end.json, reserve
+//!   metrics.jsonl               MetricsWriter, read_metrics, MetricsFollower
+//!   checkpoints/step_<n>/       CheckpointStore, Manifest
+//!   eval/<name>.json            SeedFolder
+//!   logs/superseded_<k>…        recover
+//!   seeds/<seed>/…              the last four, for a run of several seeds
+//! runs/.index.sqlite            Index
+//! ```
+//!
+//! The order of a training process: [`Project::create_run`] (or
+//! [`resolve()`]), [`Run::claim`], for each of [`Run::seed_folders`] either
+//! nothing or [`recover()`], [`SeedFolder::metrics_writer`]; then, at each save,
+//! [`Claim::ensure_mine`], [`MetricsWriter::sync`], [`CheckpointStore::save`]
+//! with the position it returned, `set_link(BEST, …)`, `prune`; at last
+//! [`Claim::end`].
+//!
+//! This crate doesn't know networks: a model and a state are bytes.
+
+mod attempt;
+mod checkpoint;
+mod error;
+mod index;
+mod manifest;
+mod metadata;
+mod metrics;
+mod project;
+mod recover;
+mod resolve;
+mod run;
+mod seed_folder;
+
+pub use attempt::{
+    Attempt, Claim, End, Liveness, Outcome, StatusReport, TakeOver, Writer, estimate_bytes, preflight,
+};
+pub use checkpoint::{BEST, Checkpoint, CheckpointStore, DamagedCheckpoint, LATEST, NewestCheckpoint};
+pub use error::StoreError;
+pub use index::{Index, RunFilter, RunRow};
+pub use manifest::{
+    Best, CheckpointFacts, FileFacts, MANIFEST_FILE, MANIFEST_SCHEMA, MODEL_FILE, Manifest, STATE_FILE,
+    SaveReason,
+};
+pub use metadata::{GitState, Lineage, LineageKind, METADATA_SCHEMA, Metadata, Versions};
+pub use metrics::{
+    Damage, MEAN_RETURN, MetricValue, MetricsContent, MetricsFollower, MetricsPosition, MetricsWriter,
+    RECORD_LIMIT, Record, TIMING_KIND, read_metrics,
+};
+pub use project::{NewRun, Project};
+pub use recover::{Recovery, recover};
+pub use resolve::resolve;
+pub use run::{CONFIG_FILE, METADATA_FILE, Run};
+pub use seed_folder::{Evaluation, SeedFolder};

@@ -1,0 +1,401 @@
+//! Who writes a run, and how that ended.
+//!
+//! `attempts/<k>/claim.json` appears whole and only once, so exactly one
+//! process wins attempt `k`; the number is the fencing token. `end.json` beside
+//! it says how the attempt ended. A run is called dead only on proof: see
+//! [`Writer::liveness`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rlxp_fs::{Fs, FsExt, Kind, Machine};
+use rlxp_types::RunStatus;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::metadata::pretty;
+use crate::{Run, StoreError};
+
+/// Size of the file that is freed when the disk is full, so that the end can
+/// still be written down.
+const RESERVE_BYTES: usize = 64 * 1024;
+const RESERVE_FILE: &str = "reserve";
+const SMALL: u64 = 1 << 20;
+
+/// A process that writes a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Writer {
+    /// The machine's name.
+    pub host: String,
+    /// The machine's installation number, empty when unknown.
+    #[serde(default)]
+    pub machine_id: String,
+    /// The boot it runs in, empty when unknown.
+    pub boot_id: String,
+    /// Its process namespace, empty when unknown.
+    #[serde(default)]
+    pub process_namespace: String,
+    /// Its process number.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot.
+    pub process_start: u64,
+    /// When it claimed the run, RFC 3339.
+    #[serde(default)]
+    pub claimed: String,
+}
+
+/// Whether a writer still runs, as far as it can be known from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Liveness {
+    /// It runs.
+    Alive,
+    /// It is proven gone.
+    Gone,
+    /// Nothing here can tell.
+    Unknown,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Everything is done.
+    Completed,
+    /// Stopped by the user after a save.
+    Interrupted,
+    /// An error ended it.
+    Failed,
+}
+
+impl Outcome {
+    /// The run's status that follows from it.
+    pub fn status(self) -> RunStatus {
+        match self {
+            Outcome::Completed => RunStatus::Completed,
+            Outcome::Interrupted => RunStatus::Interrupted,
+            Outcome::Failed => RunStatus::Failed,
+        }
+    }
+}
+
+/// The content of `end.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why, when it is not simply done; `storage: …` for a storage error.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// The exit code that goes with it.
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    /// When, RFC 3339.
+    pub ended: String,
+    /// Steps done in all.
+    #[serde(default)]
+    pub steps: Option<u64>,
+}
+
+/// One attempt at training a run.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Who claimed it; nothing when the file can't be read.
+    pub writer: Option<Writer>,
+    /// How it ended, when it did.
+    pub end: Option<End>,
+    /// What is wrong with its files.
+    pub problem: Option<String>,
+}
+
+/// How a run stands, and what shows it.
+#[derive(Clone, Debug)]
+pub struct StatusReport {
+    /// The status.
+    pub status: RunStatus,
+    /// The newest attempt, when there is one.
+    pub attempt: Option<Attempt>,
+}
+
+/// When a run may be taken from an earlier writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakeOver {
+    /// Only when that writer ended or is proven gone.
+    WhenProvenGone,
+    /// Also when nothing can tell (a claim from another machine). A writer
+    /// that is known to be alive is never displaced.
+    WhenNotKnownAlive,
+}
+
+/// The right to write a run. It can be lost to a newer attempt, so ask
+/// [`Claim::ensure_mine`] before each save.
+pub struct Claim {
+    run: Run,
+    attempt: u64,
+    writer: Writer,
+}
+
+impl Writer {
+    /// This process.
+    pub fn here(machine: &dyn Machine, claimed: &str) -> Self {
+        let pid = machine.process_id();
+        Self {
+            host: machine.host(),
+            machine_id: machine.machine_id(),
+            boot_id: machine.boot_id(),
+            process_namespace: machine.process_namespace(),
+            pid,
+            process_start: machine.process_start(pid).unwrap_or_default(),
+            claimed: claimed.to_owned(),
+        }
+    }
+
+    /// Whether it still runs. Proof that it is gone is: the same boot and
+    /// process namespace with no process of its number and start time, or
+    /// another boot of the same machine.
+    pub fn liveness(&self, machine: &dyn Machine) -> Liveness {
+        let boot = machine.boot_id();
+        if !boot.is_empty() && boot == self.boot_id {
+            if self.process_namespace != machine.process_namespace() {
+                return Liveness::Unknown;
+            }
+            return match machine.process_start(self.pid) {
+                Some(start) if start == self.process_start => Liveness::Alive,
+                _ => Liveness::Gone,
+            };
+        }
+        let same_machine = self.host == machine.host() && self.machine_id == machine.machine_id();
+        if same_machine && !boot.is_empty() && !self.boot_id.is_empty() {
+            Liveness::Gone
+        } else {
+            Liveness::Unknown
+        }
+    }
+}
+
+impl Run {
+    fn attempts_dir(&self) -> PathBuf {
+        self.path().join("attempts")
+    }
+
+    fn attempt_dir(&self, number: u64) -> PathBuf {
+        self.attempts_dir().join(number.to_string())
+    }
+
+    /// The numbers of all attempts that were claimed, ascending.
+    fn attempt_numbers(&self) -> Result<Vec<u64>, StoreError> {
+        let entries = match self.fs.list(&self.attempts_dir()) {
+            Ok(entries) => entries,
+            Err(error) if error.is_not_found() => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        };
+        let mut numbers: Vec<u64> = entries
+            .iter()
+            .filter(|entry| entry.kind == Kind::Folder)
+            .filter_map(|entry| entry.name.parse().ok())
+            .collect();
+        numbers.sort_unstable();
+        // A folder without a claim is a claim that was never finished.
+        while let Some(last) = numbers.last() {
+            if self.fs.is_file(&self.attempt_dir(*last).join("claim.json"))? {
+                break;
+            }
+            numbers.pop();
+        }
+        Ok(numbers)
+    }
+
+    /// Every attempt, oldest first.
+    pub fn attempts(&self) -> Result<Vec<Attempt>, StoreError> {
+        self.attempt_numbers()?.into_iter().map(|number| self.attempt(number)).collect()
+    }
+
+    /// The newest attempt.
+    pub fn newest_attempt(&self) -> Result<Option<Attempt>, StoreError> {
+        self.attempt_numbers()?.last().map(|number| self.attempt(*number)).transpose()
+    }
+
+    fn attempt(&self, number: u64) -> Result<Attempt, StoreError> {
+        let folder = self.attempt_dir(number);
+        let mut problem = None;
+        let mut note = |error: StoreError| problem = Some(error.to_string());
+        let writer = read_json::<Writer>(self.fs.as_ref(), &folder.join("claim.json"));
+        let writer = writer.map_err(&mut note).ok().flatten();
+        let end = read_json::<End>(self.fs.as_ref(), &folder.join("end.json"));
+        let end = end.map_err(&mut note).ok().flatten();
+        Ok(Attempt { number, writer, end, problem })
+    }
+
+    /// How the run stands.
+    pub fn status(&self) -> Result<StatusReport, StoreError> {
+        let Some(attempt) = self.newest_attempt()? else {
+            return Ok(StatusReport { status: RunStatus::Created, attempt: None });
+        };
+        let status = match (&attempt.end, &attempt.writer) {
+            (Some(end), _) => end.outcome.status(),
+            (None, Some(writer)) => match writer.liveness(self.machine.as_ref()) {
+                Liveness::Alive => RunStatus::Running,
+                Liveness::Gone => RunStatus::Lost,
+                Liveness::Unknown => RunStatus::Unknown,
+            },
+            (None, None) => RunStatus::Unknown,
+        };
+        Ok(StatusReport { status, attempt: Some(attempt) })
+    }
+
+    /// Takes the right to write the run as a new attempt of this process.
+    /// Among many that try at once exactly one gets it.
+    pub fn claim(&self, now: &str, take_over: TakeOver) -> Result<Claim, StoreError> {
+        let status = self.status()?;
+        let number = match (&status.attempt, status.status) {
+            (None, _) => 1,
+            (Some(attempt), RunStatus::Running) => return Err(self.written_by(attempt, true)),
+            (Some(attempt), RunStatus::Unknown) if take_over == TakeOver::WhenProvenGone => {
+                return Err(self.written_by(attempt, false));
+            }
+            (Some(attempt), _) => attempt.number + 1,
+        };
+        let fs = self.fs.as_ref();
+        let folder = self.attempt_dir(number);
+        fs.create_dir_all(&folder)?;
+        let writer = Writer::here(self.machine.as_ref(), now);
+        if !fs.write_new_atomic(&folder.join("claim.json"), &pretty(&writer))? {
+            let winner = self.attempt(number)?;
+            return Err(self.written_by(&winner, true));
+        }
+        let claim = Claim { run: self.clone(), attempt: number, writer };
+        claim.begin(now, status.attempt.map(|earlier| earlier.number)).inspect_err(|error| {
+            // Otherwise the run would look alive for as long as this process.
+            let reason = Some(format!("storage: {error}"));
+            let ended = now.to_owned();
+            drop(claim.end(&End { outcome: Outcome::Failed, reason, exit_code: None, ended, steps: None }));
+        })?;
+        Ok(claim)
+    }
+
+    /// The claim of attempt `number`, for a process that works on behalf of the
+    /// one that claimed it.
+    pub fn claimed(&self, number: u64) -> Result<Claim, StoreError> {
+        let path = self.attempt_dir(number).join("claim.json");
+        let attempt = self.attempt(number)?;
+        let why = attempt.problem.unwrap_or_else(|| "there is no such claim".to_owned());
+        let writer = attempt.writer.ok_or_else(|| StoreError::damaged(&path, why))?;
+        Ok(Claim { run: self.clone(), attempt: number, writer })
+    }
+
+    fn written_by(&self, attempt: &Attempt, certain: bool) -> StoreError {
+        let (host, pid) = attempt
+            .writer
+            .as_ref()
+            .map_or(("an unknown machine".to_owned(), 0), |writer| (writer.host.clone(), writer.pid));
+        StoreError::AlreadyRunning { run: self.name(), host, pid, certain }
+    }
+}
+
+/// An error when the run's writer is alive or may be.
+pub(crate) fn refuse_if_written(run: &Run) -> Result<(), StoreError> {
+    let report = run.status()?;
+    match (&report.attempt, report.status) {
+        (Some(attempt), RunStatus::Running) => Err(run.written_by(attempt, true)),
+        (Some(attempt), RunStatus::Unknown) => Err(run.written_by(attempt, false)),
+        _ => Ok(()),
+    }
+}
+
+impl Claim {
+    /// The attempt's number.
+    pub fn attempt(&self) -> u64 {
+        self.attempt
+    }
+
+    /// The run.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Who claimed it.
+    pub fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    /// Whether no newer attempt exists.
+    pub fn still_mine(&self) -> Result<bool, StoreError> {
+        Ok(self.run.attempt_numbers()?.last() == Some(&self.attempt))
+    }
+
+    /// An error when the claim was lost.
+    pub fn ensure_mine(&self) -> Result<(), StoreError> {
+        if self.still_mine()? {
+            return Ok(());
+        }
+        Err(StoreError::TakenOver { path: self.run.path().to_owned(), attempt: self.attempt })
+    }
+
+    fn reserve_path(&self) -> PathBuf {
+        self.run.attempt_dir(self.attempt).join(RESERVE_FILE)
+    }
+
+    /// What follows a won claim: the reserve and the run's description.
+    fn begin(&self, now: &str, earlier: Option<u64>) -> Result<(), StoreError> {
+        let fs = self.run.fs.as_ref();
+        if let Some(earlier) = earlier {
+            // A killed writer leaves its reserve behind; a loss of this small
+            // file's removal costs nothing.
+            drop(fs.remove_file(&self.run.attempt_dir(earlier).join(RESERVE_FILE)));
+        }
+        fs.write_new(&self.reserve_path(), &[b'.'; RESERVE_BYTES])?;
+        self.run.update_metadata(|metadata| {
+            metadata.status = RunStatus::Running;
+            metadata.started.get_or_insert_with(|| now.to_owned());
+            metadata.ended = None;
+        })?;
+        Ok(())
+    }
+
+    /// Writes down how the attempt ended, on a full disk too: the reserve is
+    /// freed first. The first end written stays; `Ok(false)` when there was one.
+    pub fn end(&self, end: &End) -> Result<bool, StoreError> {
+        let fs = self.run.fs.as_ref();
+        match fs.remove_file(&self.reserve_path()) {
+            Err(error) if !error.is_not_found() => return Err(error.into()),
+            _ => {}
+        }
+        let path = self.run.attempt_dir(self.attempt).join("end.json");
+        let written = fs.write_new_atomic(&path, &pretty(end))?;
+        if written && self.still_mine()? {
+            self.run.update_metadata(|metadata| {
+                metadata.status = end.outcome.status();
+                metadata.ended = Some(end.ended.clone());
+            })?;
+        }
+        Ok(written)
+    }
+}
+
+/// Reads a small JSON file; nothing when it is not there.
+fn read_json<T: DeserializeOwned>(fs: &dyn Fs, path: &Path) -> Result<Option<T>, StoreError> {
+    match fs.read(path, SMALL) {
+        Ok(bytes) => {
+            serde_json::from_slice(&bytes).map(Some).map_err(|e| StoreError::damaged(path, e.to_string()))
+        }
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Bytes that a run is likely to write: checkpoints (with one more in the
+/// making than are kept, and `best`), metrics, and room for the rest.
+pub fn estimate_bytes(seeds: usize, model: u64, state: u64, kept: u64, metrics: u64) -> u64 {
+    let checkpoints = (model + state + 4096).saturating_mul(kept.saturating_add(2));
+    (checkpoints.saturating_add(metrics)).saturating_mul(seeds.max(1) as u64).saturating_add(1 << 20)
+}
+
+/// An error when fewer than `needed` bytes are free at `path`.
+pub fn preflight(fs: &Arc<dyn Fs>, path: &Path, needed: u64) -> Result<(), StoreError> {
+    let available = fs.available_space(path)?;
+    if available < needed {
+        return Err(StoreError::NotEnoughSpace { path: path.to_owned(), needed, available });
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! What can go wrong with the record of runs.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::FsError;
+
+/// An error of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file operation failed.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// A file is there but can't be what it should be.
+    #[error("{path} is damaged: {why}", path = path.display())]
+    Damaged {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No folder with `runs/` in it was found.
+    #[error("no project found: neither {from} nor a folder above it has `runs/`", from = from.display())]
+    NoProject {
+        /// Where the search began.
+        from: PathBuf,
+    },
+    /// The folder is no run.
+    #[error("{path} is not a run: it has no metadata.json", path = path.display())]
+    NotARun {
+        /// Which folder.
+        path: PathBuf,
+    },
+    /// No run has this name, id or prefix.
+    #[error("no run is called {text:?}{}", nearest_text(nearest))]
+    NoSuchRun {
+        /// What was asked for.
+        text: String,
+        /// Names that are close to it, nearest first.
+        nearest: Vec<String>,
+    },
+    /// A prefix fits several runs.
+    #[error("{text:?} fits several runs: {}", candidates.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        text: String,
+        /// The runs that it fits.
+        candidates: Vec<String>,
+    },
+    /// Another process writes the run, or may be writing it.
+    #[error(
+        "run {run} {} process {pid} on {host}",
+        if *certain { "is being written by" } else { "may still be written by" }
+    )]
+    AlreadyRunning {
+        /// Which run.
+        run: String,
+        /// Where the writer runs.
+        host: String,
+        /// Its process number.
+        pid: u32,
+        /// Whether it is known to be alive.
+        certain: bool,
+    },
+    /// Another process has taken over the run.
+    #[error("attempt {attempt} on {path} has been taken over by another process", path = path.display())]
+    TakenOver {
+        /// The run's folder or the file that was replaced.
+        path: PathBuf,
+        /// The attempt that lost its claim, 0 when the file shows it.
+        attempt: u64,
+    },
+    /// An earlier write to this file failed, so nothing more is accepted.
+    #[error("{path} can't be written any more: an earlier write to it failed", path = path.display())]
+    Poisoned {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The checkpoint is not there.
+    #[error("there is no checkpoint of step {step} in {path}", path = path.display())]
+    NoSuchCheckpoint {
+        /// The folder of checkpoints.
+        path: PathBuf,
+        /// The step.
+        step: u64,
+    },
+    /// A name that can't be the name of a file of a run.
+    #[error("{name:?} can't be a file name of a run")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// A record that is too long to be read back.
+    #[error("a record of {length} bytes is longer than the limit of {limit}")]
+    RecordTooLong {
+        /// Its length.
+        length: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The disk is too full for what is planned.
+    #[error("{path} has {available} bytes free, the run needs about {needed}", path = path.display())]
+    NotEnoughSpace {
+        /// Where the run would be.
+        path: PathBuf,
+        /// Bytes that the run is likely to need.
+        needed: u64,
+        /// Bytes that are free.
+        available: u64,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn damaged(path: &Path, why: impl Into<String>) -> Self {
+        StoreError::Damaged { path: path.to_owned(), why: why.into() }
+    }
+
+    /// Whether the disk or quota is full.
+    pub fn is_full(&self) -> bool {
+        match self {
+            StoreError::Fs(error) => error.is_full(),
+            StoreError::NotEnoughSpace { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Whether storage itself is at fault, so that the exit code says so.
+    pub fn is_storage(&self) -> bool {
+        matches!(
+            self,
+            StoreError::Fs(_)
+                | StoreError::Damaged { .. }
+                | StoreError::Poisoned { .. }
+                | StoreError::NotEnoughSpace { .. }
+        )
+    }
+}
+
+fn nearest_text(nearest: &[String]) -> String {
+    if nearest.is_empty() { String::new() } else { format!("; near it: {}", nearest.join(", ")) }
+}

@@ -1,0 +1,152 @@
+//! One line of a listing, read from a run's folder.
+
+use std::path::Path;
+
+use rlxp_fs::{Fs, FsExt};
+use rlxp_types::{Digest, RunStatus};
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::{MEAN_RETURN, MetricsContent, Scanner};
+use crate::{Run, SeedFolder, StoreError};
+
+/// How much of the end of the metrics is read.
+const TAIL_BYTES: u64 = 32 * 1024;
+
+/// A run in a listing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRow {
+    /// The folder's name.
+    pub name: String,
+    /// The run's id, when its metadata can be read.
+    pub id: Option<Digest>,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Its environment.
+    pub env: String,
+    /// Its algorithm.
+    pub algo: String,
+    /// How many seeds it trains.
+    pub seeds: usize,
+    /// Steps done, over all seeds.
+    pub steps: u64,
+    /// Steps planned, over all seeds.
+    pub total_steps: u64,
+    /// The last mean return of training, averaged over the seeds that have one.
+    pub last_mean_return: Option<f64>,
+    /// The best evaluation's mean return, averaged over the seeds that have one.
+    pub best_eval_mean: Option<f64>,
+    /// When it was made.
+    pub created: String,
+    /// When it ended.
+    pub ended: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// What is wrong with it.
+    pub problem: Option<String>,
+}
+
+impl RunRow {
+    /// Reads a run. A run that can't be read becomes a row with a problem.
+    pub fn read(run: &Run) -> Self {
+        let mut row = Self::empty(run.name());
+        if let Err(error) = row.fill(run) {
+            row.problem.get_or_insert(error.to_string());
+        }
+        row
+    }
+
+    fn empty(name: String) -> Self {
+        Self {
+            name,
+            id: None,
+            status: RunStatus::Unknown,
+            env: String::new(),
+            algo: String::new(),
+            seeds: 0,
+            steps: 0,
+            total_steps: 0,
+            last_mean_return: None,
+            best_eval_mean: None,
+            created: String::new(),
+            ended: None,
+            tags: Vec::new(),
+            problem: None,
+        }
+    }
+
+    fn fill(&mut self, run: &Run) -> Result<(), StoreError> {
+        let metadata = run.metadata()?;
+        let folders = run.seed_folders_of(&metadata);
+        self.id = Some(metadata.id);
+        self.seeds = folders.len();
+        self.total_steps = metadata.total_steps.saturating_mul(folders.len() as u64);
+        self.env = metadata.env;
+        self.algo = metadata.algo;
+        self.created = metadata.created;
+        self.ended = metadata.ended;
+        self.tags = metadata.tags;
+        let status = run.status()?;
+        self.status = status.status;
+        if let Some(attempt) = status.attempt {
+            self.problem = attempt.problem;
+            self.ended = attempt.end.map(|end| end.ended);
+        }
+        let mut returns = Vec::new();
+        let mut scores = Vec::new();
+        for folder in &folders {
+            let (step, mean_return) = last_of_metrics(folder.fs.as_ref(), &folder.metrics_path())?;
+            let (saved, score) = last_of_checkpoints(folder)?;
+            self.steps += step.max(saved);
+            returns.extend(mean_return);
+            scores.extend(score);
+        }
+        self.last_mean_return = mean(&returns);
+        self.best_eval_mean = mean(&scores);
+        Ok(())
+    }
+}
+
+/// The last step and the last finite mean return in the end of the metrics.
+fn last_of_metrics(fs: &dyn Fs, path: &Path) -> Result<(u64, Option<f64>), StoreError> {
+    let length = fs.metadata_if_any(path)?.map_or(0, |meta| meta.length);
+    if length == 0 {
+        return Ok((0, None));
+    }
+    let from = length.saturating_sub(TAIL_BYTES);
+    let mut bytes = fs.read_at(path, from, TAIL_BYTES as usize)?;
+    let mut offset = from;
+    if from > 0 {
+        // The first line is most likely cut.
+        let start = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
+        bytes.drain(..start);
+        offset += start as u64;
+    }
+    let mut content = MetricsContent::default();
+    let mut scanner = Scanner::from_middle(offset);
+    scanner.feed(&bytes, &mut content);
+    scanner.finish(&mut content);
+    let step = content.records.last().map_or(0, |record| record.step);
+    let mean_return = content
+        .records
+        .iter()
+        .rev()
+        .filter(|record| record.kind != "eval")
+        .find_map(|record| record.number(MEAN_RETURN).filter(|value| value.is_finite()));
+    Ok((step, mean_return))
+}
+
+/// The newest checkpoint's step and the best score that it knows of.
+fn last_of_checkpoints(folder: &SeedFolder) -> Result<(u64, Option<f64>), StoreError> {
+    let store = folder.checkpoints();
+    for step in store.steps()?.into_iter().rev() {
+        if let Ok(manifest) = store.manifest(step) {
+            return Ok((step, manifest.best.map(|best| best.score)));
+        }
+    }
+    Ok((0, None))
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    mean.is_finite().then_some(mean)
+}

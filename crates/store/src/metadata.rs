@@ -1,0 +1,176 @@
+//! `metadata.json`: what a run is, in words that a person and `jq` can read.
+//!
+//! It is a description, not the truth about the run's state: that is told by
+//! the files under `attempts/`. Fields that this version doesn't know are kept
+//! when the file is rewritten.
+
+use std::path::Path;
+
+use rlxp_fs::{Fs, FsExt};
+use rlxp_types::{Digest, RunStatus};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::StoreError;
+
+/// The format number that this version writes.
+pub const METADATA_SCHEMA: &str = "rlx.metadata/1";
+
+/// The longest `metadata.json` that is read.
+const CAP: u64 = 4 << 20;
+
+/// How a run came from another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineageKind {
+    /// The same run with more steps than its snapshot said.
+    ResumedExtended,
+    /// Starts from the parameters of a checkpoint.
+    WarmStart,
+    /// Trained again from the parent's snapshot.
+    Reproduced,
+}
+
+/// Where a run comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lineage {
+    /// How it came from its parent.
+    pub kind: LineageKind,
+    /// The parent run's name or folder.
+    pub parent: String,
+    /// The parent's id, when it was known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<Digest>,
+    /// The step of the checkpoint it started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<u64>,
+}
+
+/// The state of the code that a run was started from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GitState {
+    /// The commit.
+    pub commit: String,
+    /// Digest of the uncommitted changes, when there are any.
+    #[serde(default)]
+    pub dirty: Option<Digest>,
+}
+
+/// What trained the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Versions {
+    /// Version of rlx.
+    #[serde(default)]
+    pub rlx: String,
+    /// Digest of the program file.
+    #[serde(default)]
+    pub binary: Option<Digest>,
+}
+
+/// The content of `metadata.json`. Times are RFC 3339 text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// Format number, [`METADATA_SCHEMA`].
+    pub schema: String,
+    /// The run's unique id; set by `create_run`.
+    pub id: Digest,
+    /// The folder's name; set by `create_run`.
+    pub name: String,
+    /// The state as it was last written down.
+    pub status: RunStatus,
+    /// When the folder was made.
+    pub created: String,
+    /// When training first began.
+    #[serde(default)]
+    pub started: Option<String>,
+    /// When the last attempt ended.
+    #[serde(default)]
+    pub ended: Option<String>,
+    /// Every seed that is trained.
+    pub seeds: Vec<u64>,
+    /// Id of the environment.
+    pub env: String,
+    /// Name of the algorithm.
+    pub algo: String,
+    /// Steps that training goes to, per seed.
+    pub total_steps: u64,
+    /// Where it computes.
+    #[serde(default)]
+    pub device: String,
+    /// The machine's name.
+    #[serde(default)]
+    pub host: String,
+    /// Which kernels the processor runs: results are equal only within one kind.
+    #[serde(default)]
+    pub cpu_kernels: String,
+    /// The code's state, when the project is in git.
+    #[serde(default)]
+    pub git: Option<GitState>,
+    /// What trained it.
+    #[serde(default)]
+    pub versions: Versions,
+    /// Where it comes from.
+    #[serde(default)]
+    pub lineage: Option<Lineage>,
+    /// The user's tags, sorted.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// Overrides given on the command line, `a.b=c`.
+    #[serde(default)]
+    pub overrides: Vec<String>,
+    /// Fields that this version doesn't know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl Metadata {
+    /// Metadata of a new run; the rest can be set before `create_run`.
+    pub fn new(created: &str, env: &str, algo: &str, seeds: &[u64], total_steps: u64) -> Self {
+        Self {
+            schema: METADATA_SCHEMA.to_owned(),
+            id: Digest::of(b""),
+            name: String::new(),
+            status: RunStatus::Created,
+            created: created.to_owned(),
+            started: None,
+            ended: None,
+            seeds: seeds.to_vec(),
+            env: env.to_owned(),
+            algo: algo.to_owned(),
+            total_steps,
+            device: "cpu".to_owned(),
+            host: String::new(),
+            cpu_kernels: String::new(),
+            git: None,
+            versions: Versions::default(),
+            lineage: None,
+            tags: Vec::new(),
+            overrides: Vec::new(),
+            extra: Map::new(),
+        }
+    }
+
+    /// Reads a `metadata.json`.
+    pub fn read(fs: &dyn Fs, path: &Path) -> Result<Self, StoreError> {
+        let bytes = fs.read(path, CAP)?;
+        let metadata: Self =
+            serde_json::from_slice(&bytes).map_err(|e| StoreError::damaged(path, e.to_string()))?;
+        let same_kind = METADATA_SCHEMA.rsplit_once('/').map(|(kind, _)| kind);
+        if metadata.schema.rsplit_once('/').map(|(kind, _)| kind) != same_kind {
+            return Err(StoreError::damaged(path, format!("its schema is {:?}", metadata.schema)));
+        }
+        Ok(metadata)
+    }
+
+    /// The file's text.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        pretty(self)
+    }
+}
+
+/// JSON for people: indented, with a newline at the end.
+pub(crate) fn pretty(value: &impl Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(value).expect("plain data with text keys always serialises");
+    bytes.push(b'\n');
+    bytes
+}

@@ -1,0 +1,65 @@
+//! Following the metrics of a running run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rlxp_fs::{Fs, FsExt};
+
+use super::read::{MetricsContent, Scanner};
+use super::{Damage, Record};
+use crate::StoreError;
+
+/// Bytes read at a time.
+const PIECE: usize = 1 << 20;
+
+/// Returns records as they appear. A resume replaces the file by its part up
+/// to a checkpoint; the follower notices and goes on after the last record
+/// that it has returned, since a resumed run writes the same records again.
+pub struct MetricsFollower {
+    fs: Arc<dyn Fs>,
+    path: PathBuf,
+    scanner: Scanner,
+    at: u64,
+    inode: u64,
+    next_seq: u64,
+    damage: Vec<Damage>,
+}
+
+impl MetricsFollower {
+    /// Follows from the beginning of the file, which need not exist yet.
+    pub fn new(fs: Arc<dyn Fs>, path: &Path) -> Self {
+        let path = path.to_owned();
+        Self { fs, path, scanner: Scanner::default(), at: 0, inode: 0, next_seq: 0, damage: Vec::new() }
+    }
+
+    /// The records that have become whole since the last call.
+    pub fn poll(&mut self) -> Result<Vec<Record>, StoreError> {
+        let Some(meta) = self.fs.metadata_if_any(&self.path)? else { return Ok(Vec::new()) };
+        if meta.inode != self.inode || meta.length < self.at {
+            self.scanner = Scanner::default();
+            self.at = 0;
+            self.inode = meta.inode;
+            self.damage.clear();
+        }
+        let mut content = MetricsContent::default();
+        loop {
+            let bytes = self.fs.read_at(&self.path, self.at, PIECE)?;
+            if bytes.is_empty() {
+                break;
+            }
+            self.at += bytes.len() as u64;
+            self.scanner.feed(&bytes, &mut content);
+        }
+        self.damage.append(&mut content.damage);
+        content.records.retain(|record| record.seq >= self.next_seq);
+        if let Some(last) = content.records.last() {
+            self.next_seq = last.seq.saturating_add(1);
+        }
+        Ok(content.records)
+    }
+
+    /// What was set aside so far.
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+}

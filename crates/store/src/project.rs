@@ -1,0 +1,235 @@
+//! A project: a folder with `runs/` in it. Runs are created and removed here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rlxp_fs::{
+    Fs, FsExt, Kind, Machine, RealFs, RealMachine, TEMPORARY_PREFIX, clock, is_temporary, temporary_owner,
+};
+use rlxp_types::{Digest, RunName};
+
+use crate::metadata::METADATA_SCHEMA;
+use crate::run::{CONFIG_FILE, METADATA_FILE, Run};
+use crate::seed_folder::SeedFolder;
+use crate::{Metadata, StoreError};
+
+/// A folder with `runs/` in it.
+#[derive(Clone)]
+pub struct Project {
+    fs: Arc<dyn Fs>,
+    machine: Arc<dyn Machine>,
+    root: PathBuf,
+}
+
+/// What is needed to create a run.
+#[derive(Clone, Debug)]
+pub struct NewRun {
+    /// The run's name; its folder is `<name>_<nnn>`.
+    pub name: RunName,
+    /// The resolved config, every default filled in.
+    pub config_snapshot: String,
+    /// What the run is. `schema`, `id`, `name` and an empty `host` are filled in.
+    pub metadata: Metadata,
+}
+
+impl Project {
+    /// The project at `root`, whether or not `runs/` is there yet.
+    pub fn at(fs: Arc<dyn Fs>, machine: Arc<dyn Machine>, root: &Path) -> Self {
+        Self { fs, machine, root: root.to_owned() }
+    }
+
+    /// The project at `root` on the real machine.
+    pub fn real(root: &Path) -> Self {
+        Self::at(Arc::new(RealFs), Arc::new(RealMachine), root)
+    }
+
+    /// The nearest folder, from `from` upwards, that has `runs/`.
+    pub fn find(fs: Arc<dyn Fs>, machine: Arc<dyn Machine>, from: &Path) -> Result<Self, StoreError> {
+        for folder in from.ancestors() {
+            // Behind a symlink is fine too: large disks are often mounted so.
+            let runs = folder.join("runs");
+            let is_link = fs.metadata_if_any(&runs)?.is_some_and(|meta| meta.kind == Kind::Link);
+            if fs.is_folder(&runs)? || (is_link && fs.list(&runs).is_ok()) {
+                return Ok(Self::at(fs, machine, folder));
+            }
+        }
+        Err(StoreError::NoProject { from: from.to_owned() })
+    }
+
+    /// The project's folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of runs.
+    pub fn runs_dir(&self) -> PathBuf {
+        self.root.join("runs")
+    }
+
+    /// The file system that the project is on.
+    pub fn fs(&self) -> &Arc<dyn Fs> {
+        &self.fs
+    }
+
+    /// The machine that looks at the project.
+    pub fn machine(&self) -> &Arc<dyn Machine> {
+        &self.machine
+    }
+
+    /// Creates `runs/` if need be.
+    pub fn prepare(&self) -> Result<(), StoreError> {
+        Ok(self.fs.create_dir_all(&self.runs_dir())?)
+    }
+
+    /// The names of all run folders, sorted. A project without `runs/` has none.
+    pub fn run_names(&self) -> Result<Vec<String>, StoreError> {
+        match self.fs.list(&self.runs_dir()) {
+            Ok(entries) => Ok(entries
+                .into_iter()
+                .filter(|entry| entry.kind == Kind::Folder && !entry.name.starts_with('.'))
+                .map(|entry| entry.name)
+                .collect()),
+            Err(error) if error.is_not_found() => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The run in the folder `name`, without reading it.
+    pub fn run(&self, name: &str) -> Run {
+        Run::at(Arc::clone(&self.fs), Arc::clone(&self.machine), &self.runs_dir().join(name))
+    }
+
+    /// Creates a run: complete under a temporary name, then renamed to the next
+    /// free `<name>_<nnn>`. After it returns, the run survives a power loss.
+    pub fn create_run(&self, new: NewRun) -> Result<Run, StoreError> {
+        self.prepare()?;
+        self.remove_leftovers()?;
+        let temporary = self.temporary(&format!("new-{}", new.name));
+        let created = self.fill_and_place(&temporary, new);
+        if created.is_err() {
+            drop(self.fs.remove_dir_all(&temporary));
+        }
+        created
+    }
+
+    fn fill_and_place(&self, temporary: &Path, new: NewRun) -> Result<Run, StoreError> {
+        let fs = self.fs.as_ref();
+        let mut metadata = new.metadata;
+        METADATA_SCHEMA.clone_into(&mut metadata.schema);
+        metadata.id = self.new_id(&new.name, &new.config_snapshot);
+        if metadata.host.is_empty() {
+            metadata.host = self.machine.host();
+        }
+        fs.create_dir(temporary)?;
+        fs.write_new(&temporary.join(CONFIG_FILE), new.config_snapshot.as_bytes())?;
+        fs.create_dir(&temporary.join("attempts"))?;
+        let folders: Vec<PathBuf> = match metadata.seeds.as_slice() {
+            [] | [_] => vec![temporary.to_owned()],
+            several => {
+                let seeds = temporary.join("seeds");
+                fs.create_dir(&seeds)?;
+                several.iter().map(|seed| seeds.join(seed.to_string())).collect()
+            }
+        };
+        for folder in &folders {
+            SeedFolder::fill(fs, folder, folder.as_path() != temporary)?;
+        }
+        if folders.len() > 1 {
+            fs.sync_dir(&temporary.join("seeds"))?;
+        }
+        loop {
+            let number = self.next_number(new.name.as_str())?;
+            metadata.name = format!("{}_{number:03}", new.name);
+            fs.write_atomic(&temporary.join(METADATA_FILE), &metadata.to_bytes())?;
+            let place = self.runs_dir().join(&metadata.name);
+            match fs.rename_new(temporary, &place) {
+                Ok(()) => {
+                    fs.sync_dir(&self.runs_dir())?;
+                    return Ok(self.run(&metadata.name));
+                }
+                Err(error) if error.is_already_there() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// One more than the highest number in use for `name`.
+    fn next_number(&self, name: &str) -> Result<u64, StoreError> {
+        let entries = self.fs.list(&self.runs_dir())?;
+        let numbers = entries.iter().filter_map(|entry| {
+            let digits = entry.name.strip_prefix(name)?.strip_prefix('_')?;
+            let plain = digits.len() >= 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
+            if plain { digits.parse::<u64>().ok() } else { None }
+        });
+        Ok(numbers.max().map_or(1, |highest| highest.saturating_add(1)))
+    }
+
+    /// An id that no other run has: it is made from everything that makes this
+    /// moment of this process unlike any other.
+    fn new_id(&self, name: &RunName, config: &str) -> Digest {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let process = self.machine.process_id();
+        let facts = format!(
+            "{name}\0{}\0{}\0{process}\0{:?}\0{}\0{}\0{config}",
+            self.machine.host(),
+            self.machine.boot_id(),
+            self.machine.process_start(process),
+            clock::wall().as_nanos(),
+            COUNTER.fetch_add(1, Ordering::Relaxed),
+        );
+        Digest::of(facts.as_bytes())
+    }
+
+    /// A temporary name in `runs/` that tells this machine's processes from
+    /// those of another machine on the same disk.
+    fn temporary(&self, what: &str) -> PathBuf {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        self.runs_dir().join(format!(
+            "{TEMPORARY_PREFIX}{}-{number}-{}-{what}",
+            self.machine.process_id(),
+            self.machine_mark()
+        ))
+    }
+
+    fn machine_mark(&self) -> String {
+        let facts = format!(
+            "{}\0{}\0{}",
+            self.machine.host(),
+            self.machine.machine_id(),
+            self.machine.process_namespace()
+        );
+        Digest::of(facts.as_bytes()).short()
+    }
+
+    /// Removes temporary folders whose maker was a process of this machine
+    /// that is gone. Others may still be at work.
+    fn remove_leftovers(&self) -> Result<(), StoreError> {
+        let mark = self.machine_mark();
+        for entry in self.fs.list(&self.runs_dir())? {
+            if !is_temporary(&entry.name) || entry.name.split('-').nth(3) != Some(&mark) {
+                continue;
+            }
+            let gone =
+                temporary_owner(&entry.name).is_some_and(|owner| self.machine.process_start(owner).is_none());
+            if gone {
+                self.fs.remove_dir_all(&self.runs_dir().join(&entry.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a run: it first gets a temporary name, so that it is there whole
+    /// or not at all, and then loses its files. A run that is being written is
+    /// not removed.
+    pub fn remove_run(&self, run: &Run) -> Result<(), StoreError> {
+        run.refuse_if_written()?;
+        let name = run.name();
+        let temporary = self.temporary(&format!("remove-{name}"));
+        self.fs.rename_new(run.path(), &temporary)?;
+        self.fs.sync_dir(&self.runs_dir())?;
+        self.fs.remove_dir_all(&temporary)?;
+        Ok(())
+    }
+}

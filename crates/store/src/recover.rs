@@ -1,0 +1,264 @@
+//! Preparing a resume: the record of a seed is brought back to what it was at
+//! a checkpoint, so that training goes on as if it had never stopped.
+//!
+//! Nothing is lost: what stands beyond the checkpoint moves to `logs/`. Every
+//! step leaves a folder from which the same can be done again, so a crash in
+//! the middle costs nothing.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{FsExt, Kind, is_temporary, temporary_owner};
+use rlxp_types::Digest;
+
+use crate::checkpoint::{BEST, Checkpoint, LATEST};
+use crate::metrics::{MetricsPosition, digest_of_prefix};
+use crate::{SeedFolder, StoreError};
+
+/// What a recovery found and did.
+#[derive(Debug)]
+pub struct Recovery {
+    /// The checkpoint to go on from; nothing means from the start.
+    pub checkpoint: Option<Checkpoint>,
+    /// The end of the metrics now, for [`SeedFolder::metrics_writer`].
+    pub metrics: MetricsPosition,
+    /// Where things were moved to.
+    pub superseded: Vec<PathBuf>,
+    /// What was noticed, for the user: damaged checkpoints, missing files.
+    pub notes: Vec<String>,
+}
+
+/// Brings `folder` back to its newest usable checkpoint, or to that of `step`.
+///
+/// Usable means: every file fits the manifest, and the metrics up to the
+/// recorded length have the recorded digest. Only the process that has claimed
+/// the run may call it. The metrics file is replaced by a new one, so lines of
+/// a writer that was taken for dead can't reach it.
+pub fn recover(folder: &SeedFolder, step: Option<u64>) -> Result<Recovery, StoreError> {
+    let mut work = Work { folder, number: None, superseded: Vec::new(), notes: Vec::new() };
+    work.remove_leftovers()?;
+    let checkpoint = work.choose(step)?;
+    let (step, metrics) = checkpoint
+        .as_ref()
+        .map_or((None, MetricsPosition::start()), |found| (Some(found.step), found.manifest.metrics));
+    work.cut_metrics(&metrics)?;
+    work.move_evaluations(step)?;
+    work.set_links(checkpoint.as_ref())?;
+    work.move_checkpoints(step)?;
+    Ok(Recovery { checkpoint, metrics, superseded: work.superseded, notes: work.notes })
+}
+
+struct Work<'a> {
+    folder: &'a SeedFolder,
+    /// The number of this recovery in `logs/`, once it moves something.
+    number: Option<u64>,
+    superseded: Vec<PathBuf>,
+    notes: Vec<String>,
+}
+
+impl Work<'_> {
+    /// Removes what a killed writer left unfinished. Another process may be
+    /// writing an evaluation just now, so there only dead makers' files go.
+    fn remove_leftovers(&self) -> Result<(), StoreError> {
+        let folder = self.folder;
+        folder.checkpoints().tidy()?;
+        for place in [folder.path().to_owned(), folder.eval_dir(), folder.logs_dir()] {
+            folder.fs.create_dir_all(&place)?;
+            for entry in folder.fs.list(&place)? {
+                let own = place == folder.path();
+                let wanted = is_temporary(&entry.name)
+                    && (!own || entry.name.ends_with("-metrics.jsonl"))
+                    && entry.kind == Kind::File;
+                let maker = temporary_owner(&entry.name);
+                let gone = maker.is_none_or(|maker| folder.machine.process_start(maker).is_none());
+                if wanted && (own || gone) {
+                    folder.fs.remove_file(&place.join(&entry.name))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The checkpoint to go on from. A step that was asked for must be usable.
+    fn choose(&mut self, wanted: Option<u64>) -> Result<Option<Checkpoint>, StoreError> {
+        let store = self.folder.checkpoints();
+        if let Some(step) = wanted {
+            let checkpoint = store.load(step)?;
+            self.check_metrics(&checkpoint)?;
+            return Ok(Some(checkpoint));
+        }
+        for step in store.steps()?.into_iter().rev() {
+            let usable = store.load(step).and_then(|checkpoint| {
+                self.check_metrics(&checkpoint)?;
+                Ok(checkpoint)
+            });
+            match usable {
+                Ok(checkpoint) => return Ok(Some(checkpoint)),
+                // A failing disk is no reason to throw a checkpoint away.
+                Err(StoreError::Fs(error)) if !error.is_not_found() => return Err(error.into()),
+                Err(error) => self.notes.push(format!("checkpoint of step {step} is not used: {error}")),
+            }
+        }
+        Ok(None)
+    }
+
+    fn check_metrics(&self, checkpoint: &Checkpoint) -> Result<(), StoreError> {
+        let path = self.folder.metrics_path();
+        let position = checkpoint.manifest.metrics;
+        if position.length == 0 {
+            return Ok(());
+        }
+        let hasher = digest_of_prefix(self.folder.fs.as_ref(), &path, position.length)?;
+        if Digest::from_bytes(*hasher.finalize().as_bytes()) != position.digest {
+            let why = format!("its first {} bytes are not what the checkpoint recorded", position.length);
+            return Err(StoreError::damaged(&path, why));
+        }
+        Ok(())
+    }
+
+    /// Moves what stands after `position` to the logs and puts a new file with
+    /// the rest in place.
+    fn cut_metrics(&mut self, position: &MetricsPosition) -> Result<(), StoreError> {
+        let fs = self.folder.fs.as_ref();
+        let path = self.folder.metrics_path();
+        let length = fs.metadata_if_any(&path)?.map_or(0, |meta| meta.length);
+        if length > position.length {
+            self.keep_tail(position.length, length)?;
+        }
+        let temporary = fs.temporary_beside(&path);
+        let mut file = fs.create_new(&temporary)?;
+        fs.copy_range(&path, 0, position.length, file.as_mut())?;
+        file.sync()?;
+        fs.rename(&temporary, &path)?;
+        Ok(fs.sync_dir(self.folder.path())?)
+    }
+
+    fn keep_tail(&mut self, from: u64, to: u64) -> Result<(), StoreError> {
+        let fs = self.folder.fs.as_ref();
+        let path = self.folder.metrics_path();
+        let number = self.number()?;
+        // A recovery that was cut short may have kept the very same lines.
+        let earlier = self.log_path(number.saturating_sub(1), ".jsonl");
+        if self.same_tail(&earlier, from, to)? {
+            return Ok(());
+        }
+        let kept = self.log_path(number, ".jsonl");
+        let temporary = fs.temporary_beside(&kept);
+        let mut file = fs.create_new(&temporary)?;
+        fs.copy_range(&path, from, to - from, file.as_mut())?;
+        file.sync()?;
+        fs.rename(&temporary, &kept)?;
+        fs.sync_dir(&self.folder.logs_dir())?;
+        self.superseded.push(kept);
+        Ok(())
+    }
+
+    fn same_tail(&self, earlier: &Path, from: u64, to: u64) -> Result<bool, StoreError> {
+        const PIECE: usize = 1 << 20;
+        let fs = self.folder.fs.as_ref();
+        if fs.metadata_if_any(earlier)?.is_none_or(|meta| meta.length != to - from) {
+            return Ok(false);
+        }
+        let path = self.folder.metrics_path();
+        let mut at = 0;
+        while at < to - from {
+            let limit = ((to - from - at) as usize).min(PIECE);
+            let kept = fs.read_at(earlier, at, limit)?;
+            if kept.is_empty() || kept != fs.read_at(&path, from + at, limit)? {
+                return Ok(false);
+            }
+            at += kept.len() as u64;
+        }
+        Ok(true)
+    }
+
+    /// Moves evaluations of later steps than `step` to the logs.
+    fn move_evaluations(&mut self, step: Option<u64>) -> Result<(), StoreError> {
+        for evaluation in self.folder.evaluations()? {
+            if let Err(why) = &evaluation.content {
+                self.notes.push(format!("evaluation {} can't be read: {why}", evaluation.name));
+            }
+            let later = match (evaluation.step(), step) {
+                (_, None) => true,
+                (Some(evaluated), Some(step)) => evaluated > step,
+                (None, Some(_)) => false,
+            };
+            if later {
+                let name = format!("{}.json", evaluation.name);
+                self.set_aside(&self.folder.eval_dir().join(&name), "eval", &name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves every checkpoint after `step` to the logs: it is damaged, or was
+    /// not wanted, and would be taken for the newest the next time. Damaged
+    /// ones before it go too.
+    fn move_checkpoints(&mut self, step: Option<u64>) -> Result<(), StoreError> {
+        let store = self.folder.checkpoints();
+        for other in store.steps()? {
+            let damaged = || matches!(store.manifest(other), Err(StoreError::Damaged { .. }));
+            if step.is_none_or(|step| other > step) || damaged() {
+                self.set_aside(&store.step_path(other), "checkpoints", &format!("step_{other}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_links(&mut self, checkpoint: Option<&Checkpoint>) -> Result<(), StoreError> {
+        let store = self.folder.checkpoints();
+        let Some(checkpoint) = checkpoint else {
+            store.remove_link(LATEST)?;
+            return store.remove_link(BEST);
+        };
+        store.set_link(LATEST, checkpoint.step)?;
+        match checkpoint.manifest.best {
+            Some(best) if best.step <= checkpoint.step && store.manifest(best.step).is_ok() => {
+                store.set_link(BEST, best.step)
+            }
+            Some(best) => {
+                self.notes.push(format!("the best checkpoint, of step {}, is not there any more", best.step));
+                store.remove_link(BEST)
+            }
+            None => store.remove_link(BEST),
+        }
+    }
+
+    /// Moves a file or folder to `logs/superseded_<k>/<what>/<name>`.
+    fn set_aside(&mut self, path: &Path, what: &str, name: &str) -> Result<(), StoreError> {
+        let number = self.number()?;
+        let fs = self.folder.fs.as_ref();
+        let place = self.log_path(number, "").join(what);
+        fs.create_dir_all(&place)?;
+        let target = place.join(name);
+        fs.rename_new(path, &target)?;
+        // The new place first: between the two syncs it may stand in both, but
+        // never in none.
+        fs.sync_dir(&place)?;
+        if let Some(old) = path.parent() {
+            fs.sync_dir(old)?;
+        }
+        self.superseded.push(target);
+        Ok(())
+    }
+
+    fn log_path(&self, number: u64, end: &str) -> PathBuf {
+        self.folder.logs_dir().join(format!("superseded_{number}{end}"))
+    }
+
+    /// The number of this recovery: one more than any that is in the logs.
+    fn number(&mut self) -> Result<u64, StoreError> {
+        if let Some(number) = self.number {
+            return Ok(number);
+        }
+        let entries = self.folder.fs.list(&self.folder.logs_dir())?;
+        let highest = entries
+            .iter()
+            .filter_map(|entry| {
+                entry.name.strip_prefix("superseded_")?.split('.').next()?.parse::<u64>().ok()
+            })
+            .max();
+        let number = highest.map_or(1, |highest| highest + 1);
+        self.number = Some(number);
+        Ok(number)
+    }
+}

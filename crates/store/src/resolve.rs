@@ -1,0 +1,101 @@
+//! How a run is named by its user: folder, name, id, a prefix of either that
+//! fits only one, `@last`, or `@best:ENV`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rlxp_fs::FsExt;
+
+use crate::run::METADATA_FILE;
+use crate::{Index, Project, Run, RunFilter, RunRow, StoreError};
+
+/// Shorter texts are not taken for the beginning of an id.
+const SHORTEST_ID_PREFIX: usize = 4;
+/// How many candidates an error names.
+const MOST_CANDIDATES: usize = 10;
+
+/// The run that `text` names.
+pub fn resolve(project: &Project, text: &str) -> Result<Run, StoreError> {
+    if let Some(special) = text.strip_prefix('@') {
+        return resolve_special(project, text, special);
+    }
+    let is_name = !text.is_empty() && !text.contains('/') && !text.starts_with('.');
+    if is_name && project.fs().is_file(&project.runs_dir().join(text).join(METADATA_FILE))? {
+        return Ok(project.run(text));
+    }
+    if let Some(run) = run_at(project, Path::new(text))? {
+        return Ok(run);
+    }
+    let rows = Index::open(project).list(&RunFilter::default())?;
+    // A whole name comes first, even of a run so damaged that it has no metadata.
+    if let Some(row) = rows.iter().find(|row| row.name == text) {
+        return Ok(project.run(&row.name));
+    }
+    let mut fitting: Vec<&RunRow> = rows.iter().filter(|row| fits(row, text)).collect();
+    match fitting.as_slice() {
+        [row] => Ok(project.run(&row.name)),
+        [] => Err(StoreError::NoSuchRun { text: text.to_owned(), nearest: nearest(&rows, text) }),
+        _ => {
+            fitting.truncate(MOST_CANDIDATES);
+            let candidates = fitting.iter().map(|row| row.name.clone()).collect();
+            Err(StoreError::Ambiguous { text: text.to_owned(), candidates })
+        }
+    }
+}
+
+fn fits(row: &RunRow, text: &str) -> bool {
+    let by_id = text.len() >= SHORTEST_ID_PREFIX
+        && row.id.is_some_and(|id| id.to_string().starts_with(&text.to_ascii_lowercase()));
+    !text.is_empty() && (row.name.starts_with(text) || by_id)
+}
+
+/// The run in a folder given as a path.
+fn run_at(project: &Project, path: &Path) -> Result<Option<Run>, StoreError> {
+    if path.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let folder = match project.fs().canonicalize(path) {
+        Ok(folder) => folder,
+        Err(_) => return Ok(None),
+    };
+    if !project.fs().is_file(&folder.join(METADATA_FILE))? {
+        return Ok(None);
+    }
+    Ok(Some(Run::at(Arc::clone(project.fs()), Arc::clone(project.machine()), &folder)))
+}
+
+fn resolve_special(project: &Project, text: &str, special: &str) -> Result<Run, StoreError> {
+    let none = || StoreError::NoSuchRun { text: text.to_owned(), nearest: Vec::new() };
+    let index = Index::open(project);
+    let row = if special == "last" {
+        let rows = index.list(&RunFilter::default())?;
+        rows.into_iter().filter(|row| row.id.is_some()).max_by(|a, b| age(a).cmp(&age(b)))
+    } else if let Some(env) = special.strip_prefix("best:") {
+        let filter = RunFilter { env: Some(env.to_owned()), ..RunFilter::default() };
+        let rows = index.list(&filter)?;
+        let scored = rows.into_iter().filter_map(|row| Some((row.best_eval_mean?, row)));
+        // Of equal scores the older run wins, as within a run.
+        scored
+            .max_by(|(a, first), (b, second)| a.total_cmp(b).then_with(|| age(second).cmp(&age(first))))
+            .map(|(_, row)| row)
+    } else {
+        let nearest = vec!["@last".to_owned(), "@best:ENV".to_owned()];
+        return Err(StoreError::NoSuchRun { text: text.to_owned(), nearest });
+    };
+    row.map(|row| project.run(&row.name)).ok_or_else(none)
+}
+
+/// Later runs compare greater; runs made in the same moment go by number.
+fn age(row: &RunRow) -> (&str, usize, &str) {
+    (&row.created, row.name.len(), &row.name)
+}
+
+fn nearest(rows: &[RunRow], text: &str) -> Vec<String> {
+    let mut scored: Vec<(f64, &str)> = rows
+        .iter()
+        .map(|row| (strsim::jaro_winkler(&row.name, text), row.name.as_str()))
+        .filter(|(score, _)| *score > 0.75)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
+}
