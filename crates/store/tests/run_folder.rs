@@ -16,7 +16,9 @@ use rlxp_types::RunStatus;
 
 #[test]
 fn a_run_is_created_complete_and_numbered() {
-    for (_, project) in [(None, in_memory().1)] {
+    for project in
+        [in_memory().1, Project::at(Arc::new(RealFs), common::machine(), tempfile::tempdir().unwrap().path())]
+    {
         let first = project.create_run(new_run("walk", &[3])).unwrap();
         let second = project.create_run(new_run("walk", &[3])).unwrap();
         assert_eq!((first.name().as_str(), second.name().as_str()), ("walk_001", "walk_002"));
@@ -144,9 +146,11 @@ fn a_writer_is_gone_only_on_proof() {
     check(&FakeMachine::new("there", "boot-2", 100), Liveness::Unknown);
     check(&FakeMachine::new("here", "", 100), Liveness::Unknown);
     check(&FakeMachine::new("here", "boot-1", 7), Liveness::Gone);
-    let container = FakeMachine { namespace: "pid:[2]".into(), ..FakeMachine::new("here", "boot-1", 7) };
+    let mut container = FakeMachine::new("here", "boot-1", 7);
+    container.namespace = "pid:[2]".into();
     check(&container, Liveness::Unknown);
-    let twin = FakeMachine { machine_id: "other".into(), ..FakeMachine::new("here", "boot-2", 7) };
+    let mut twin = FakeMachine::new("here", "boot-2", 7);
+    twin.machine_id = "other".into();
     check(&twin, Liveness::Unknown);
 }
 

@@ -13,14 +13,14 @@ use rlxp_store::{
 };
 use rlxp_types::RunName;
 
-pub const NOW: &str = "2026-01-02T03:04:05.000Z";
+pub(crate) const NOW: &str = "2026-01-02T03:04:05.000Z";
 
-pub fn machine() -> Arc<FakeMachine> {
+pub(crate) fn machine() -> Arc<FakeMachine> {
     Arc::new(FakeMachine::new("here", "boot-1", 100))
 }
 
 /// A project in memory, settled on its disk.
-pub fn in_memory() -> (CrashFs, Project) {
+pub(crate) fn in_memory() -> (CrashFs, Project) {
     let disk = CrashFs::new();
     disk.create_dir(Path::new("/p")).unwrap();
     let project = on(Arc::new(disk.clone()));
@@ -30,19 +30,19 @@ pub fn in_memory() -> (CrashFs, Project) {
 }
 
 /// The same project seen through another file system.
-pub fn on(fs: Arc<dyn Fs>) -> Project {
+pub(crate) fn on(fs: Arc<dyn Fs>) -> Project {
     Project::at(fs, machine(), Path::new("/p"))
 }
 
 /// A project in a real folder.
-pub fn real() -> (tempfile::TempDir, Project) {
+pub(crate) fn real() -> (tempfile::TempDir, Project) {
     let folder = tempfile::tempdir().unwrap();
     let project = Project::at(Arc::new(RealFs), machine(), folder.path());
     project.prepare().unwrap();
     (folder, project)
 }
 
-pub fn new_run(name: &str, seeds: &[u64]) -> NewRun {
+pub(crate) fn new_run(name: &str, seeds: &[u64]) -> NewRun {
     NewRun {
         name: RunName::parse(name).unwrap(),
         config_snapshot: "run_name: x\n".to_owned(),
@@ -50,25 +50,25 @@ pub fn new_run(name: &str, seeds: &[u64]) -> NewRun {
     }
 }
 
-pub fn end(outcome: Outcome) -> End {
+pub(crate) fn end(outcome: Outcome) -> End {
     End { outcome, reason: None, exit_code: Some(0), ended: NOW.to_owned(), steps: Some(1) }
 }
 
-pub fn facts(reason: SaveReason, metrics: MetricsPosition) -> CheckpointFacts {
+pub(crate) fn facts(reason: SaveReason, metrics: MetricsPosition) -> CheckpointFacts {
     CheckpointFacts { reason, metrics, best: None, facts: serde_json::Map::new() }
 }
 
 /// The bytes that a training would have at `step`.
-pub fn model(step: u64) -> Vec<u8> {
+pub(crate) fn model(step: u64) -> Vec<u8> {
     (0..200).map(|index| (step.wrapping_mul(31).wrapping_add(index) % 251) as u8).collect()
 }
 
-pub fn state(step: u64) -> Vec<u8> {
+pub(crate) fn state(step: u64) -> Vec<u8> {
     model(step + 1).repeat(2)
 }
 
 /// Logs the steps after `from` up to `to`, ten apart, one record each.
-pub fn log(writer: &mut MetricsWriter, from: u64, to: u64) -> Result<(), rlxp_store::StoreError> {
+pub(crate) fn log(writer: &mut MetricsWriter, from: u64, to: u64) -> Result<(), rlxp_store::StoreError> {
     for step in (from + 10..=to).step_by(10) {
         let value = step as f64 / 7.0;
         let values = [("mean_return", MetricValue::from(value)), ("loss", MetricValue::from(0.1f32))];
@@ -78,7 +78,7 @@ pub fn log(writer: &mut MetricsWriter, from: u64, to: u64) -> Result<(), rlxp_st
 }
 
 /// Saves as a training does: metrics first, then checkpoint, evaluation, links.
-pub fn save(
+pub(crate) fn save(
     folder: &SeedFolder,
     writer: &mut MetricsWriter,
     step: u64,
@@ -100,7 +100,7 @@ pub fn save(
 }
 
 /// Trains from what `recover` finds up to `total`, saving every 100 steps.
-pub fn train(folder: &SeedFolder, total: u64) -> Result<(), rlxp_store::StoreError> {
+pub(crate) fn train(folder: &SeedFolder, total: u64) -> Result<(), rlxp_store::StoreError> {
     let recovery = rlxp_store::recover(folder, None)?;
     let mut at = recovery.checkpoint.map_or(0, |checkpoint| {
         assert_eq!(checkpoint.model, model(checkpoint.step));
@@ -117,12 +117,12 @@ pub fn train(folder: &SeedFolder, total: u64) -> Result<(), rlxp_store::StoreErr
     Ok(())
 }
 
-pub fn claim(run: &rlxp_store::Run) -> Claim {
+pub(crate) fn claim(run: &rlxp_store::Run) -> Claim {
     run.claim(NOW, TakeOver::WhenProvenGone).unwrap()
 }
 
 /// Everything that must be the same bytes after any number of crashes.
-pub fn fingerprint(folder: &SeedFolder) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn fingerprint(folder: &SeedFolder) -> Vec<(String, Vec<u8>)> {
     let fs = folder.checkpoints();
     let mut parts = Vec::new();
     for step in fs.steps().unwrap() {
