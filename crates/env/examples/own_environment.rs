@@ -74,10 +74,10 @@ fn main() {
     for _ in 0..10_000 {
         actions.iter_mut().for_each(|action| *action = action_stream.below(2) as f32);
         env.step(&actions, &mut out);
-        for copy in 0..COPIES {
-            running[copy] += f64::from(out.rewards[copy]);
+        for (copy, running) in running.iter_mut().enumerate() {
+            *running += f64::from(out.rewards[copy]);
             if out.terminated[copy] || out.truncated[copy] {
-                returns.push(std::mem::take(&mut running[copy]));
+                returns.push(std::mem::take(running));
             }
         }
     }

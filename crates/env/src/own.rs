@@ -123,10 +123,121 @@ impl<E: Environment> VectorEnv for Vectorized<E> {
         reader.streams(&mut streams)?;
         let blobs = (0..self.copies()).map(|_| reader.blob()).collect::<Result<Vec<_>, _>>()?;
         reader.finish()?;
-        for (environment, blob) in self.environments.iter_mut().zip(blobs) {
-            environment.restore(blob)?;
+        let before: Vec<Vec<u8>> = self.environments.iter().map(Environment::save).collect();
+        let taken = self.environments.iter_mut().zip(blobs).try_for_each(|(own, blob)| own.restore(blob));
+        if let Err(refused) = taken {
+            // Copies before the refused one go back to where they were.
+            for (environment, state) in self.environments.iter_mut().zip(&before) {
+                environment.restore(state)?;
+            }
+            return Err(refused);
         }
         (self.elapsed, self.streams) = (elapsed, streams);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts up by random amounts and ends past 10.
+    #[derive(Default)]
+    struct Counter {
+        count: u8,
+    }
+
+    impl Environment for Counter {
+        fn observation_space(&self) -> Space {
+            Space::Box { low: vec![0.0, 0.0], high: vec![20.0, 1.0] }
+        }
+
+        fn action_space(&self) -> Space {
+            Space::Discrete { n: 2 }
+        }
+
+        fn reset(&mut self, stream: &mut Stream, observation: &mut [f32]) {
+            self.count = stream.below(3) as u8;
+            observation.copy_from_slice(&[f32::from(self.count), 1.0]);
+        }
+
+        fn step(&mut self, action: &[f32], stream: &mut Stream, observation: &mut [f32]) -> Step {
+            self.count += action[0] as u8 + stream.below(3) as u8;
+            observation.copy_from_slice(&[f32::from(self.count), 0.0]);
+            Step { reward: action[0], terminated: self.count > 10, truncated: false }
+        }
+
+        fn save(&self) -> Vec<u8> {
+            vec![self.count]
+        }
+
+        fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
+            match saved {
+                [count] if *count <= 10 => self.count = *count,
+                _ => return Err(BadState(format!("{saved:?}"))),
+            }
+            Ok(())
+        }
+    }
+
+    fn counters(seed: u64) -> Vectorized<Counter> {
+        let streams = (0..3).map(|copy| Stream::new(seed, "env", copy)).collect();
+        Vectorized::new(Counter::default, streams, Some(6))
+    }
+
+    #[test]
+    fn episodes_end_restart_and_are_cut() {
+        let mut env = counters(0);
+        let mut out = StepBatch::new(3, 2);
+        env.reset(&mut out.observations);
+        assert!(out.observations.chunks(2).all(|row| row[1] == 1.0));
+        let (mut terminated, mut truncated) = (0, 0);
+        for step in 0..200 {
+            env.step(&[0.0, 1.0, f32::from(step % 2 == 0)], &mut out);
+            for copy in 0..3 {
+                let ended = out.terminated[copy] || out.truncated[copy];
+                assert_eq!(
+                    out.observations[2 * copy + 1] == 1.0,
+                    ended,
+                    "a first observation follows each end"
+                );
+                if ended {
+                    assert_eq!(out.final_observations[2 * copy] > 10.0, out.terminated[copy]);
+                }
+                terminated += usize::from(out.terminated[copy]);
+                truncated += usize::from(out.truncated[copy]);
+            }
+        }
+        assert!(terminated > 10 && truncated > 10, "{terminated} ended, {truncated} cut");
+    }
+
+    #[test]
+    fn a_saved_environment_goes_on_and_a_damaged_one_is_refused() {
+        let mut env = counters(0);
+        let mut out = StepBatch::new(3, 2);
+        env.reset(&mut out.observations);
+        for _ in 0..50 {
+            env.step(&[1.0, 0.0, 1.0], &mut out);
+            let mut other = counters(1);
+            let saved = env.save();
+            other.restore(&saved).unwrap();
+            let (mut ours, mut theirs) = (StepBatch::new(3, 2), StepBatch::new(3, 2));
+            for _ in 0..9 {
+                other.step(&[0.0, 1.0, 1.0], &mut theirs);
+            }
+            let mut again = counters(2);
+            again.restore(&saved).unwrap();
+            for _ in 0..9 {
+                again.step(&[0.0, 1.0, 1.0], &mut ours);
+            }
+            assert_eq!(ours, theirs);
+            let kept = other.save();
+            for length in 0..saved.len() {
+                assert!(other.restore(&saved[..length]).is_err());
+            }
+            let last_copy_damaged = [&saved[..saved.len() - 1], &[99]].concat();
+            assert!(other.restore(&last_copy_damaged).is_err());
+            assert_eq!(other.save(), kept, "a refused state changes nothing");
+        }
     }
 }

@@ -82,6 +82,9 @@ fn streams(copies: usize) -> Vec<Stream> {
 /// One step of ours: observation, reward, terminated, truncated.
 type Found = (Vec<f32>, f32, bool, bool);
 
+/// States with actions, and what each of them gave.
+type Walk = (Vec<(State, f32)>, Vec<Found>);
+
 /// What row `copy` of a step gave, before any restart.
 fn found(out: &StepBatch, copy: usize, width: usize) -> Found {
     let ended = out.terminated[copy] || out.truncated[copy];
@@ -103,7 +106,7 @@ fn compare(ours: &Found, theirs: &Value, what: impl Fn() -> String) {
 }
 
 /// Transitions of one case: the question and our answers.
-fn transitions<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> (Vec<(State, f32)>, Vec<Found>) {
+fn transitions<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> Walk {
     let mut stream = Stream::new(1, "test", 0);
     let mut inputs: Vec<(State, f32)> = Vec::new();
     for state in &subject.edges {
@@ -125,7 +128,7 @@ fn transitions<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> (Vec<
 }
 
 /// Two episodes up to the registered cap; the second really ends in its last step.
-fn episodes<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> Vec<(Vec<(State, f32)>, Vec<Found>)> {
+fn episodes<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> Vec<Walk> {
     let cap = find(subject.id).unwrap().max_episode_steps.unwrap();
     let mut episodes = Vec::new();
     for ending in

@@ -1,0 +1,226 @@
+//! Making environments from configs: what is wrong is said at once, with
+//! paths; caps, arguments and wrappers take effect.
+
+use std::collections::BTreeMap;
+
+use rlxp_env::{Space, StepBatch, VectorEnv, catalogue, is_stochastic, make, observation_and_action_space};
+use rlxp_spec::config::{EnvConfig, Kwarg, WrapperConfig};
+use rlxp_types::Stream;
+
+fn config(id: &str, kwargs: &[(&str, Kwarg)]) -> EnvConfig {
+    EnvConfig {
+        id: id.to_owned(),
+        num_envs: 1,
+        kwargs: kwargs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect::<BTreeMap<_, _>>(),
+        max_episode_steps: None,
+        wrappers: Vec::new(),
+        normalize_observations: false,
+        normalize_rewards: false,
+    }
+}
+
+fn text(text: &str) -> Kwarg {
+    Kwarg::Text(text.to_owned())
+}
+
+fn streams(copies: u64) -> Vec<Stream> {
+    (0..copies).map(|copy| Stream::new(0, "env", copy)).collect()
+}
+
+/// Path and nearest name of every problem.
+fn problems(config: &EnvConfig, copies: u64) -> Vec<(String, Option<String>)> {
+    let Err(error) = make(config, streams(copies)) else { panic!("{config:?} was made") };
+    assert!(error.problems.iter().all(|problem| error.to_string().contains(&problem.to_string())));
+    error.problems.into_iter().map(|problem| (problem.path, problem.nearest)).collect()
+}
+
+#[test]
+fn every_environment_is_made_with_its_spaces() {
+    for info in catalogue() {
+        for id in std::iter::once(&info.id).chain(info.aliases) {
+            let (observation, action) = observation_and_action_space(&config(id, &[])).unwrap();
+            let env = make(&config(id, &[]), streams(3)).unwrap();
+            assert_eq!(
+                (env.copies(), env.observation_space(), env.action_space()),
+                (3, &observation, &action)
+            );
+            assert_eq!(is_stochastic(&config(id, &[])).unwrap(), info.stochastic, "{id}");
+        }
+    }
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let mut wrong = config(
+        "FrozenLake-v1",
+        &[
+            ("desc", text("SF,G")),
+            ("is_slipery", Kwarg::Bool(true)),
+            ("is_slippery", Kwarg::Integer(1)),
+            ("map_name", text("5x5")),
+            ("reward_schedule", text("1,x,0")),
+            ("success_rate", Kwarg::Number(1.5)),
+        ],
+    );
+    wrong.max_episode_steps = Some(0);
+    wrong.wrappers =
+        vec![WrapperConfig::FreezeObservation {}, WrapperConfig::ScaleReward { factor: f64::INFINITY }];
+    let mut found = problems(&wrong, 0);
+    found.sort();
+    let plain = |path: &str| (path.to_owned(), None);
+    assert_eq!(
+        found,
+        [
+            plain("env.kwargs.desc"),
+            ("env.kwargs.is_slipery".to_owned(), Some("is_slippery".to_owned())),
+            plain("env.kwargs.is_slippery"),
+            plain("env.kwargs.map_name"),
+            plain("env.kwargs.reward_schedule"),
+            plain("env.kwargs.success_rate"),
+            plain("env.max_episode_steps"),
+            plain("env.num_envs"),
+            plain("env.wrappers[1].scale_reward.factor"),
+        ]
+    );
+    assert_eq!(
+        problems(&config("Cartpole-v1", &[]), 1),
+        [("env.id".to_owned(), Some("CartPole-v1".to_owned()))]
+    );
+    assert_eq!(problems(&config("Acrobot-v1", &[("g", Kwarg::Number(9.8))]), 1), [plain("env.kwargs.g")]);
+    assert_eq!(
+        problems(&config("Pendulum-v1", &[("g", Kwarg::Number(f64::NAN))]), 1),
+        [plain("env.kwargs.g")]
+    );
+}
+
+#[test]
+fn arguments_take_effect() {
+    let observation = |config: &EnvConfig| observation_and_action_space(config).unwrap().0;
+    assert_eq!(
+        observation(&config("FrozenLake-v1", &[("map_name", text("8x8"))])),
+        Space::Discrete { n: 64 }
+    );
+    assert_eq!(observation(&config("FrozenLake-v1", &[("desc", text("SFG,FFF"))])), Space::Discrete { n: 6 });
+    let stochastic = |id: &str, slippery: bool| {
+        is_stochastic(&config(id, &[("is_slippery", Kwarg::Bool(slippery))])).unwrap()
+    };
+    assert!(!stochastic("FrozenLake-v1", false));
+    assert!(stochastic("CliffWalking-v1", true));
+    assert!(!stochastic("CliffWalkingSlippery-v1", false));
+    // Down, down, right to the goal of a lake without ice that slips.
+    let lake = config("FrozenLake-v1", &[("desc", text("SF,FF,FG")), ("is_slippery", Kwarg::Bool(false))]);
+    let mut env = make(&lake, streams(1)).unwrap();
+    let mut out = StepBatch::new(1, 1);
+    let mut path = Vec::new();
+    for action in [1.0, 1.0, 2.0] {
+        env.step(&[action], &mut out);
+        path.push((out.observations[0], out.rewards[0], out.terminated[0]));
+    }
+    assert_eq!(path, [(2.0, 0.0, false), (4.0, 0.0, false), (0.0, 1.0, true)]);
+    assert_eq!(out.final_observations, [5.0]);
+}
+
+/// Steps one copy of MountainCar without pushing.
+fn coast(env: &mut dyn VectorEnv, steps: usize) -> Vec<StepBatch> {
+    (0..steps)
+        .map(|_| {
+            let mut out = StepBatch::new(1, 2);
+            env.step(&[1.0], &mut out);
+            out
+        })
+        .collect()
+}
+
+#[test]
+fn the_step_cap_is_the_registered_one_or_the_configs() {
+    for (cap, expected) in [(None, 200), (Some(3), 3), (Some(450), 450)] {
+        let config = EnvConfig { max_episode_steps: cap, ..config("MountainCar-v0", &[]) };
+        let mut env = make(&config, streams(1)).unwrap();
+        let batches = coast(env.as_mut(), 2 * expected);
+        for (step, batch) in batches.iter().enumerate() {
+            assert_eq!(batch.truncated[0], (step + 1) % expected == 0, "step {step} with cap {cap:?}");
+            assert!(!batch.terminated[0]);
+            if batch.truncated[0] {
+                assert_eq!(batch.observations[1], 0.0, "the next episode has begun");
+                assert_ne!(batch.final_observations, batch.observations);
+            }
+        }
+    }
+}
+
+#[test]
+fn wrappers_change_what_training_sees() {
+    let wrapped = |wrappers: Vec<WrapperConfig>| {
+        let config = EnvConfig { max_episode_steps: Some(5), wrappers, ..config("MountainCar-v0", &[]) };
+        let mut env = make(&config, streams(1)).unwrap();
+        let mut first = vec![0.0; 2];
+        env.reset(&mut first);
+        (first, coast(env.as_mut(), 12))
+    };
+    let (first, bare) = wrapped(vec![]);
+
+    let (_, scaled) = wrapped(vec![
+        WrapperConfig::ScaleReward { factor: 3.0 },
+        WrapperConfig::ScaleReward { factor: 0.5 },
+        WrapperConfig::TruncationAsTermination {},
+    ]);
+    for (bare, scaled) in bare.iter().zip(&scaled) {
+        assert_eq!((bare.rewards[0], scaled.rewards[0]), (-1.0, -1.5));
+        assert_eq!(bare.observations, scaled.observations);
+        assert_eq!((scaled.terminated[0], scaled.truncated[0]), (bare.truncated[0], false));
+    }
+
+    let (_, frozen) = wrapped(vec![WrapperConfig::FreezeObservation {}]);
+    let mut shown = first;
+    for (bare, frozen) in bare.iter().zip(&frozen) {
+        if bare.truncated[0] {
+            assert_eq!(frozen.final_observations, shown);
+            shown = bare.observations.clone();
+        }
+        assert_eq!(frozen.observations, shown);
+        assert_eq!((&frozen.rewards, &frozen.truncated), (&bare.rewards, &bare.truncated));
+    }
+}
+
+#[test]
+fn probes_pay_what_they_promise() {
+    let run = |id: &str, action: f32| {
+        let mut env = make(&config(id, &[]), streams(64)).unwrap();
+        let mut out = StepBatch::new(64, 1);
+        env.reset(&mut out.observations);
+        let first = out.observations.clone();
+        env.step(&[action; 64], &mut out);
+        (first, out)
+    };
+    let (first, out) = run("ProbeValue-v0", 0.0);
+    assert!(first.iter().all(|value| *value == 0.0) && out.rewards.iter().all(|reward| *reward == 1.0));
+    assert!(out.terminated.iter().all(|end| *end));
+
+    let (first, out) = run("ProbeBackprop-v0", 0.0);
+    assert!(first.contains(&1.0) && first.contains(&-1.0));
+    assert_eq!(out.rewards, first);
+
+    let (first, out) = run("ProbeDiscount-v0", 0.0);
+    assert!(first.iter().all(|value| *value == 0.0) && out.rewards.iter().all(|reward| *reward == 0.0));
+    assert!(out.observations.iter().all(|value| *value == 1.0) && out.terminated.iter().all(|end| !end));
+    let mut env = make(&config("ProbeDiscount-v0", &[]), streams(1)).unwrap();
+    let mut out = StepBatch::new(1, 1);
+    let rewards: Vec<(f32, bool)> = (0..4)
+        .map(|_| {
+            env.step(&[0.0], &mut out);
+            (out.rewards[0], out.terminated[0])
+        })
+        .collect();
+    assert_eq!(rewards, [(0.0, false), (1.0, true), (0.0, false), (1.0, true)]);
+
+    for (action, reward) in [(0.0, -1.0), (1.0, 1.0)] {
+        assert!(run("ProbePolicy-v0", action).1.rewards.iter().all(|found| *found == reward));
+        let (first, out) = run("ProbeBatching-v0", action);
+        assert!(first.contains(&1.0) && first.contains(&-1.0));
+        let expected: Vec<f32> = first.iter().map(|sign| sign * reward).collect();
+        assert_eq!(out.rewards, expected);
+    }
+}
