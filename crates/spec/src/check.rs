@@ -51,7 +51,7 @@ impl<'a> Checker<'a> {
             _ => {
                 let what = describe(root);
                 let message = format!("a config is a mapping of keys to values; this is {what}");
-                self.error(&root.span, "", message, Some("env:\n  id: CartPole-v1".to_owned()));
+                self.error(&root.span, "", message, Some("env: {id: CartPole-v1}".to_owned()));
             }
         }
     }

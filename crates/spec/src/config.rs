@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Name of the run; its folder is `runs/<run_name>_<nnn>`.
+    /// Name of the run; its folder is `runs/<run_name>_<nnn>`. Unless given, made from algorithm and environment.
     pub run_name: String,
-    /// First seed.
+    /// First seed; 0 unless given.
     pub seed: u64,
-    /// The seeds that are trained, resolved: `seeds: 5` means seed … seed+4.
+    /// The seeds that are trained: a list, or a count in a config, where `seeds: 5` means seed … seed+4.
     pub seeds: Vec<u64>,
-    /// Threads to train with; never changes a result.
+    /// Threads to train with; never changes a result. In a config 0 means every core.
     pub threads: usize,
     /// Where to compute; `cpu` is what there is.
     pub device: String,
@@ -210,7 +210,7 @@ pub struct PolicyConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckpointConfig {
-    /// Steps between saves.
+    /// Steps between saves; a tenth of the training unless given.
     pub save_every: u64,
     /// Newest checkpoints to keep beside `best`.
     pub keep: usize,
@@ -220,7 +220,7 @@ pub struct CheckpointConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvalConfig {
-    /// Steps between evaluations; 0 switches it off.
+    /// Steps between evaluations; 0 switches it off. A twentieth of the training unless given.
     pub every: u64,
     /// Episodes per evaluation.
     pub episodes: usize,

@@ -6,6 +6,8 @@
 //! of them at once.
 
 mod check;
+mod clean;
+mod compounds;
 pub mod config;
 mod fields;
 mod load;
@@ -16,6 +18,7 @@ mod relations;
 mod render;
 mod resolve;
 mod scalar;
+mod schema;
 mod snapshot;
 mod source;
 mod starters;
@@ -28,6 +31,7 @@ pub use load::{Known, Loaded, load};
 pub use overrides::Override;
 pub use problem::{Problem, Problems, Severity};
 pub use render::render;
+pub use schema::schema;
 pub use snapshot::{from_snapshot, to_yaml};
 pub use source::{MAX_BYTES, OVERRIDES_NAME, Source};
 pub use starters::{Starter, starters};

@@ -12,7 +12,7 @@ use crate::relations::{self, Settled};
 use crate::resolve::{self, Layers};
 use crate::source::Source;
 use crate::starters;
-use crate::tree;
+use crate::tree::{self, Kind};
 
 /// What the caller knows and a config can't.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +61,8 @@ pub fn load(source: &Source, overrides: &[String], known: &Known<'_>) -> Result<
     let (set_checked, recorded) = overrides::check(&set, &mut problems);
     let sources = vec![source.clone(), set];
     let places = places(&file, &set_checked);
-    // Without a tree nothing is known about the file, so nothing is missing from it.
-    let config = tree.and_then(|_| {
+    // Where nothing could be read, nothing can be said to be missing.
+    let config = tree.filter(|root| matches!(root.kind, Kind::Mapping(_))).and_then(|_| {
         let mut report = |path: &str, severity, message: String, hint| {
             problems.push(|| Problem { severity, ..located(&places, &sources, path, message, hint) });
         };
@@ -93,8 +93,8 @@ fn settle(mut file: Checked, set: Checked, known: &Known<'_>, report: &mut Repor
     let layers = Layers { layers, chosen: 2, added_kwargs: &set.added_kwargs };
 
     if id.is_none() && !file.failed.contains("env.id") {
-        let hint = nearest_hint("CartPole-v1");
-        report("env.id", Severity::Error, "`env.id` is missing: which environment?".to_owned(), hint);
+        let message = "`env.id` is missing: which environment?".to_owned();
+        report("env.id", Severity::Error, message, Some("env: {id: CartPole-v1}".to_owned()));
     }
     if let Some(id) = id
         && layers.value("algo.total_timesteps").is_none()
@@ -119,10 +119,6 @@ fn settle(mut file: Checked, set: Checked, known: &Known<'_>, report: &mut Repor
     }
     let complete = id.is_some() && layers.value("algo.total_timesteps").is_some() && file.failed.is_empty();
     complete.then(|| resolve::config(&layers, known.cores))
-}
-
-fn nearest_hint(id: &str) -> Option<String> {
-    Some(format!("env:\n  id: {id}"))
 }
 
 fn places(file: &Checked, set: &Checked) -> Places {

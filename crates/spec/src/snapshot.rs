@@ -131,10 +131,19 @@ fn value_of(config: &Config, path: &str) -> String {
     }
 }
 
-/// Rust's debug form keeps the point, so a float stays a float, and is the
-/// shortest that reads back to the same bits.
+/// Rust's debug form is the shortest that reads back to the same bits. Readers
+/// of YAML 1.1 take an exponent only after a point and with its sign, so both
+/// are added.
 fn number(value: f64) -> String {
-    format!("{value:?}")
+    let shortest = format!("{value:?}");
+    match shortest.split_once('e') {
+        Some((mantissa, exponent)) => {
+            let point = if mantissa.contains('.') { "" } else { ".0" };
+            let sign = if exponent.starts_with('-') { "" } else { "+" };
+            format!("{mantissa}{point}e{sign}{exponent}")
+        }
+        None => shortest,
+    }
 }
 
 fn or_null(value: Option<String>) -> String {

@@ -68,16 +68,19 @@ impl Source {
         (line, before[line_start..].chars().count() + 1)
     }
 
-    /// The first line of what stands in `span`, cut to a readable length.
+    /// The first line of what stands in `span`, cut to a readable length and
+    /// without anything that could steer a terminal.
     fn excerpt(&self, span: Range<usize>) -> String {
         const MOST: usize = 80;
         let start = floor_boundary(&self.text, span.start);
         let end = floor_boundary(&self.text, span.end).max(start);
-        let line = self.text[start..end].lines().next().unwrap_or_default().trim_end();
-        match line.char_indices().nth(MOST) {
-            Some((cut, _)) => format!("{}…", &line[..cut]),
-            None => line.to_owned(),
+        let line = self.text[start..end].lines().next().unwrap_or_default().trim_end_matches(' ');
+        let clean = |c: char| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c };
+        let mut text: String = line.chars().take(MOST).map(clean).collect();
+        if line.chars().nth(MOST).is_some() {
+            text.push('…');
         }
+        text
     }
 }
 

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use serde_saphyr::granit_parser::{Event, Options, Parser, ScalarStyle, Span};
 
+use crate::clean::{Cleaned, clean};
 use crate::problem::Collector;
 use crate::source::{MAX_BYTES, Source, too_large};
 
@@ -55,68 +56,29 @@ pub(crate) fn parse(source: &Source, part: Range<usize>, problems: &mut Collecto
         return None;
     }
     let before = problems.len();
-    refuse_control_characters(source, &part, problems);
-    let patched = spaces_for_tabs(source, &part, problems);
-    let mut builder = Builder { source, start: part.start, nodes: 0, problems };
-    builder.document(patched.as_deref().unwrap_or(text), before).unwrap_or_else(|Stop| None)
+    let cleaned = clean(source, &part, problems);
+    let doubtful = problems.len() > before;
+    let mut builder = Builder { source, cleaned: &cleaned, nodes: 0, doubtful, problems };
+    builder.document().unwrap_or_else(|Stop| None)
 }
 
 /// Parsing can't go on; the reason is among the problems.
 struct Stop;
 
-fn refuse_control_characters(source: &Source, part: &Range<usize>, problems: &mut Collector) {
-    for (at, character) in source.text[part.clone()].char_indices() {
-        if character.is_control() && !matches!(character, '\t' | '\n' | '\r') {
-            let at = part.start + at;
-            problems.push(|| {
-                let message = format!("control character U+{:04X} in the text", u32::from(character));
-                source.problem(at..at, "", message).with_hint("delete it")
-            });
-        }
-    }
-}
-
-/// Reports every line indented with tabs, and gives a text of the same length
-/// with spaces there, so that the rest of the file is checked as well.
-fn spaces_for_tabs(source: &Source, part: &Range<usize>, problems: &mut Collector) -> Option<String> {
-    let text = &source.text[part.clone()];
-    let mut patched: Option<Vec<u8>> = None;
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let content = line.trim_start_matches([' ', '\t']);
-        let indent = line.len() - content.len();
-        let tab = line[..indent].find('\t');
-        if let Some(tab) = tab
-            && !content.trim_end().is_empty()
-            && !content.starts_with('#')
-        {
-            let at = part.start + start;
-            problems.push(|| {
-                let message = "a tab in the indentation; YAML allows only spaces there";
-                source
-                    .problem(at + tab..at + indent, "", message)
-                    .with_hint("replace the tab with two spaces")
-            });
-            let bytes = patched.get_or_insert_with(|| text.as_bytes().to_vec());
-            bytes[start..start + indent].fill(b' ');
-        }
-        start += line.len();
-    }
-    patched.map(|bytes| String::from_utf8(bytes).expect("a tab and a space are one byte each"))
-}
-
 struct Builder<'a> {
     source: &'a Source,
-    /// Where the parsed part begins in the source.
-    start: usize,
+    cleaned: &'a Cleaned<'a>,
     nodes: usize,
+    /// Tabs or control characters were reported: a syntax error is likely
+    /// their doing, and a second message about the same thing would mislead.
+    doubtful: bool,
     problems: &'a mut Collector,
 }
 
 type Events<'a> = Parser<'a, serde_saphyr::granit_parser::StrInput<'a>>;
 
 impl Builder<'_> {
-    fn document(&mut self, text: &str, problems_before: usize) -> Result<Option<Node>, Stop> {
+    fn document(&mut self) -> Result<Option<Node>, Stop> {
         let mut options = Options::default();
         options.set_emit_comments(false);
         options.emit_unresolved_aliases = true;
@@ -124,14 +86,15 @@ impl Builder<'_> {
         // One more than ours, so that our own message is the one that is seen.
         options.flow_nesting_limit = MAX_DEPTH + 1;
         options.block_nesting_limit = MAX_DEPTH + 1;
-        let mut events = Parser::new_from_str_with_options(text, options);
+        let mut events = Parser::new_from_str_with_options(&self.cleaned.text, options);
         let mut root: Option<Node> = None;
         loop {
-            let (event, span) = self.next(&mut events, text, problems_before)?;
+            let (event, span) = self.next(&mut events)?;
             match event {
                 Event::StreamEnd => {
                     if root.is_none() {
-                        self.refuse(self.start..self.start, NOTHING);
+                        let start = self.cleaned.original(0);
+                        self.refuse(start..start, NOTHING);
                     }
                     return Ok(root);
                 }
@@ -142,28 +105,20 @@ impl Builder<'_> {
                     return Ok(root);
                 }
                 Event::DocumentStart(..) => {}
-                event => root = Some(self.node(event, span, &mut events, text, problems_before, 1)?),
+                event => root = Some(self.node(event, span, &mut events, 1)?),
             }
         }
     }
 
-    fn next<'t>(
-        &mut self,
-        events: &mut Events<'t>,
-        text: &str,
-        problems_before: usize,
-    ) -> Result<(Event<'t>, Span), Stop> {
+    fn next<'t>(&mut self, events: &mut Events<'t>) -> Result<(Event<'t>, Span), Stop> {
         match events.next() {
             Some(Ok(next)) => Ok(next),
             None => Err(Stop),
             Some(Err(error)) => {
-                // After a tab or a control character the rest often can't be
-                // parsed; a second message about the same place would mislead.
-                if self.problems.len() == problems_before {
-                    let at = error.marker().byte_offset().unwrap_or(text.len()).min(text.len());
-                    let end = text[text.floor_char_boundary(at)..].find('\n').map_or(text.len(), |n| at + n);
+                if !self.doubtful {
+                    let at = self.cleaned.original(error.marker().byte_offset().unwrap_or_default());
                     let message = format!("this is not YAML: {}", error.info());
-                    self.refuse(self.start + at..self.start + end, &message);
+                    self.refuse(at..self.source.text.len(), &message);
                 }
                 Err(Stop)
             }
@@ -175,8 +130,6 @@ impl Builder<'_> {
         event: Event<'t>,
         span: Span,
         events: &mut Events<'t>,
-        text: &str,
-        before: usize,
         depth: usize,
     ) -> Result<Node, Stop> {
         let mut range = self.range(&span);
@@ -198,31 +151,38 @@ impl Builder<'_> {
         let kind = match event {
             Event::Scalar(value, style, _, tag) => {
                 let plain = style == ScalarStyle::Plain;
-                if tag.is_some() { Kind::Refused } else { Kind::Scalar { text: value.into_owned(), plain } }
+                if tag.is_some() {
+                    Kind::Refused
+                } else if plain && range.is_empty() {
+                    // The parser reports a value that isn't there as `~`.
+                    Kind::Scalar { text: String::new(), plain }
+                } else {
+                    Kind::Scalar { text: value.into_owned(), plain }
+                }
             }
             Event::SequenceStart(..) => {
                 let mut items = Vec::new();
                 loop {
-                    let (event, span) = self.next(events, text, before)?;
+                    let (event, span) = self.next(events)?;
                     if event == Event::SequenceEnd {
                         range.end = range.end.max(self.range(&span).end);
                         break;
                     }
-                    items.push(self.node(event, span, events, text, before, depth + 1)?);
+                    items.push(self.node(event, span, events, depth + 1)?);
                 }
                 Kind::Sequence(items)
             }
             Event::MappingStart(..) => {
                 let mut entries = Vec::new();
                 loop {
-                    let (event, span) = self.next(events, text, before)?;
+                    let (event, span) = self.next(events)?;
                     if event == Event::MappingEnd {
                         range.end = range.end.max(self.range(&span).end);
                         break;
                     }
-                    let key = self.node(event, span, events, text, before, depth + 1)?;
-                    let (event, span) = self.next(events, text, before)?;
-                    let value = self.node(event, span, events, text, before, depth + 1)?;
+                    let key = self.node(event, span, events, depth + 1)?;
+                    let (event, span) = self.next(events)?;
+                    let value = self.node(event, span, events, depth + 1)?;
                     entries.push(Entry { key, value });
                 }
                 Kind::Mapping(entries)
@@ -240,8 +200,8 @@ impl Builder<'_> {
     }
 
     fn range(&self, span: &Span) -> Range<usize> {
-        let start = self.start + span.start.byte_offset().unwrap_or_default();
-        let end = self.start + span.end.byte_offset().unwrap_or_default();
+        let start = self.cleaned.original(span.start.byte_offset().unwrap_or_default());
+        let end = self.cleaned.original(span.end.byte_offset().unwrap_or_default());
         start..end.max(start)
     }
 
