@@ -6,16 +6,18 @@
 //! weights [outputs, inputs].
 //!
 //! Rows are worked through in tiles of [`TILE`], so that a tile's activations
-//! stay in the cache. One call with many rows does exactly what several calls
-//! with whole tiles would do.
+//! stay in the cache. One call with many rows gives exactly what several calls
+//! with whole tiles give. With the AVX2 kernels a row's outputs do not depend on
+//! the other rows at all; the `gemm` crate behind the portable ones does not
+//! promise that.
 
 use rlxp_types::Stream;
 
 use crate::aligned::Aligned;
-use crate::kernel::{self, Linear, Rows, RowsMut};
+use crate::kernel::{self, Linear, Panels};
 use crate::orthogonal::orthogonal;
 use crate::scratch::{Scratch, StackScratch};
-use crate::shape::{Activation, Input, Shape};
+use crate::shape::{Activation, Shape};
 
 /// Rows that go through all layers together.
 pub(crate) const TILE: usize = 64;
@@ -54,15 +56,15 @@ pub struct ActorCritic {
 }
 
 impl Layer {
-    fn weights(&self) -> std::ops::Range<usize> {
+    pub(crate) fn weights(&self) -> std::ops::Range<usize> {
         self.weight..self.weight + self.inputs * self.outputs
     }
 
-    fn biases(&self) -> std::ops::Range<usize> {
+    pub(crate) fn biases(&self) -> std::ops::Range<usize> {
         self.bias..self.bias + self.outputs
     }
 
-    fn of<'a>(&self, parameters: &'a [f32]) -> Linear<'a> {
+    pub(crate) fn of<'a>(&self, parameters: &'a [f32]) -> Linear<'a> {
         Linear {
             inputs: self.inputs,
             outputs: self.outputs,
@@ -140,17 +142,21 @@ impl ActorCritic {
     /// Working memory for up to `rows` rows.
     pub fn scratch(&self, rows: usize) -> Scratch {
         let slopes = self.shape.activation == Activation::Gelu;
-        let stacks = self.stacks.iter().map(|stack| StackScratch {
-            activations: stack
-                .hidden
-                .iter()
-                .map(|layer| Aligned::zeros(rows * kernel::padded(layer.outputs)))
-                .collect(),
-            slopes: stack
-                .hidden
-                .iter()
-                .map(|layer| Aligned::zeros(if slopes { rows * kernel::padded(layer.outputs) } else { 0 }))
-                .collect(),
+        let stacks = self.stacks.iter().map(|stack| {
+            let hidden = stack.hidden.iter();
+            let length = |layer: &Layer| rows * kernel::padded(layer.outputs);
+            let outputs = stack.outputs.iter();
+            StackScratch {
+                activations: hidden.clone().map(|layer| Aligned::zeros(length(layer))).collect(),
+                slopes: hidden
+                    .clone()
+                    .map(|layer| Aligned::zeros(if slopes { length(layer) } else { 0 }))
+                    .collect(),
+                hidden_panels: hidden.map(|layer| Panels::hidden(layer.inputs, layer.outputs)).collect(),
+                output_panels: outputs
+                    .map(|(_, layer)| Panels::output(layer.inputs, layer.outputs))
+                    .collect(),
+            }
         });
         let widest = self.shape.hidden.iter().map(|&width| kernel::padded(width)).max().unwrap_or(0);
         let latent = match self.shape.head {
@@ -174,6 +180,7 @@ impl ActorCritic {
     /// Fills `scratch.policy`, `scratch.values` and the latent features from
     /// `rows` observations.
     pub fn forward(&self, parameters: &[f32], observations: &[f32], rows: usize, scratch: &mut Scratch) {
+        self.check(parameters, observations, rows, scratch);
         self.run_forward(parameters, observations, rows, scratch, &[Purpose::Policy, Purpose::Value]);
     }
 
@@ -185,131 +192,8 @@ impl ActorCritic {
         rows: usize,
         scratch: &mut Scratch,
     ) {
-        self.run_forward(parameters, observations, rows, scratch, &[Purpose::Policy]);
-    }
-
-    fn run_forward(
-        &self,
-        parameters: &[f32],
-        observations: &[f32],
-        rows: usize,
-        scratch: &mut Scratch,
-        purposes: &[Purpose],
-    ) {
         self.check(parameters, observations, rows, scratch);
-        for first in (0..rows).step_by(TILE) {
-            let tile = TILE.min(rows - first);
-            for (stack, memory) in self.stacks.iter().zip(&mut scratch.stacks) {
-                if !stack.outputs.iter().any(|(purpose, _)| purposes.contains(purpose)) {
-                    continue;
-                }
-                for index in 0..stack.hidden.len() {
-                    self.hidden_forward(parameters, observations, stack, index, memory, first, tile);
-                }
-                for (purpose, layer) in stack.outputs.iter().filter(|(purpose, _)| purposes.contains(purpose))
-                {
-                    let y = match purpose {
-                        Purpose::Policy => &mut scratch.policy,
-                        Purpose::Value => &mut scratch.values,
-                    };
-                    let y = &mut y[first * layer.outputs..];
-                    self.output_forward(parameters, observations, layer, memory, first, tile, y);
-                }
-            }
-        }
-        self.keep_latent(observations, rows, scratch);
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one step of the forward pass")]
-    fn hidden_forward(
-        &self,
-        parameters: &[f32],
-        observations: &[f32],
-        stack: &Stack,
-        index: usize,
-        memory: &mut StackScratch,
-        first: usize,
-        tile: usize,
-    ) {
-        let layer = &stack.hidden[index];
-        let stride = kernel::padded(layer.outputs);
-        let (before, at) = memory.activations.split_at_mut(index);
-        let y = RowsMut { data: &mut at[0][first * stride..], stride };
-        let slopes = memory.slopes[index].get_mut(first * stride..).unwrap_or_default();
-        let function = self.shape.activation;
-        match (&self.shape.input, before.last()) {
-            (Input::OneHot(parts), None) => {
-                let indices = &observations[first * parts.len()..];
-                kernel::gather_forward(tile, indices, parts, layer.of(parameters), function, y, slopes);
-            }
-            (_, before) => {
-                let x = self.layer_input(observations, before, layer.inputs, first);
-                kernel::hidden_forward(tile, x, layer.of(parameters), function, y, slopes);
-            }
-        }
-    }
-
-    /// Rows from `first` of the activations before a layer, or of the observations.
-    fn layer_input<'a>(
-        &self,
-        observations: &'a [f32],
-        before: Option<&'a Aligned>,
-        width: usize,
-        first: usize,
-    ) -> Rows<'a> {
-        match before {
-            Some(activations) => {
-                let stride = kernel::padded(width);
-                Rows { data: &activations[first * stride..], stride }
-            }
-            None => Rows { data: &observations[first * width..], stride: width },
-        }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one step of the forward pass")]
-    fn output_forward(
-        &self,
-        parameters: &[f32],
-        observations: &[f32],
-        layer: &Layer,
-        memory: &StackScratch,
-        first: usize,
-        tile: usize,
-        y: &mut [f32],
-    ) {
-        let linear = layer.of(parameters);
-        match (&self.shape.input, memory.activations.last()) {
-            (Input::OneHot(parts), None) => {
-                for row in 0..tile {
-                    let y = &mut y[row * layer.outputs..][..layer.outputs];
-                    y.copy_from_slice(linear.bias);
-                    kernel::for_indices(&observations[(first + row) * parts.len()..], parts, |feature| {
-                        for (output, y) in y.iter_mut().enumerate() {
-                            *y += linear.weight[output * layer.inputs + feature];
-                        }
-                    });
-                }
-            }
-            (_, last) => {
-                let x = self.layer_input(observations, last, layer.inputs, first);
-                kernel::output_forward(tile, x, linear, y);
-            }
-        }
-    }
-
-    fn keep_latent(&self, observations: &[f32], rows: usize, scratch: &mut Scratch) {
-        let crate::Head::StateDependent { latent: width, .. } = self.shape.head else { return };
-        scratch.latent_length = rows * width;
-        // The policy's stack is the first one, shared or not.
-        match scratch.stacks[0].activations.last() {
-            Some(activations) => {
-                let stride = kernel::padded(width);
-                for (row, latent) in scratch.latent[..rows * width].chunks_exact_mut(width).enumerate() {
-                    latent.copy_from_slice(&activations[row * stride..][..width]);
-                }
-            }
-            None => scratch.latent[..rows * width].copy_from_slice(&observations[..rows * width]),
-        }
+        self.run_forward(parameters, observations, rows, scratch, &[Purpose::Policy]);
     }
 
     /// Adds the gradients of these rows to `gradients`. `scratch.d_policy` and
@@ -325,102 +209,7 @@ impl ActorCritic {
     ) {
         self.check(parameters, observations, rows, scratch);
         assert_eq!(gradients.len(), self.parameter_count, "one gradient per parameter");
-        for first in (0..rows).step_by(TILE) {
-            let tile = TILE.min(rows - first);
-            for number in 0..self.stacks.len() {
-                self.stack_backward(parameters, observations, number, scratch, first, tile, gradients);
-            }
-        }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one tile of the backward pass")]
-    fn stack_backward(
-        &self,
-        parameters: &[f32],
-        observations: &[f32],
-        number: usize,
-        scratch: &mut Scratch,
-        first: usize,
-        tile: usize,
-        gradients: &mut [f32],
-    ) {
-        let stack = &self.stacks[number];
-        let memory = &scratch.stacks[number];
-        let function = self.shape.activation;
-        for (order, (purpose, layer)) in stack.outputs.iter().enumerate() {
-            let dy = match purpose {
-                Purpose::Policy => &scratch.d_policy,
-                Purpose::Value => &scratch.d_values,
-            };
-            let dy = Rows { data: &dy[first * layer.outputs..], stride: layer.outputs };
-            self.output_backward(observations, layer, memory, first, tile, dy, gradients);
-            if let Some(last) = stack.hidden.last() {
-                let dx = RowsMut { data: &mut scratch.d_outputs, stride: kernel::padded(last.outputs) };
-                kernel::output_input_gradient(tile, dy.data, layer.of(parameters), dx, order > 0);
-            }
-        }
-        if let (Some(last), Some(activations)) = (stack.hidden.last(), memory.activations.last()) {
-            let stride = kernel::padded(last.outputs);
-            let y = Rows { data: &activations[first * stride..], stride };
-            let slopes = memory.slopes[stack.hidden.len() - 1].get(first * stride..).unwrap_or_default();
-            let d = RowsMut { data: &mut scratch.d_outputs, stride };
-            kernel::scale_by_slope(tile, function, y, slopes, d);
-        }
-        for (index, layer) in stack.hidden.iter().enumerate().rev() {
-            let dy = Rows { data: &scratch.d_outputs, stride: kernel::padded(layer.outputs) };
-            kernel::bias_gradient(tile, dy, &mut gradients[layer.biases()]);
-            let d_weight = &mut gradients[layer.weights()];
-            let Some(before) = index.checked_sub(1) else {
-                match &self.shape.input {
-                    Input::OneHot(parts) => {
-                        let indices = &observations[first * parts.len()..];
-                        kernel::gather_weight_gradient(tile, indices, parts, dy, layer.outputs, d_weight);
-                    }
-                    Input::Dense(_) => {
-                        let x = self.layer_input(observations, None, layer.inputs, first);
-                        kernel::weight_gradient(tile, x, layer.inputs, dy, layer.outputs, d_weight);
-                    }
-                }
-                return;
-            };
-            let x = self.layer_input(observations, Some(&memory.activations[before]), layer.inputs, first);
-            kernel::weight_gradient(tile, x, layer.inputs, dy, layer.outputs, d_weight);
-            let slopes = memory.slopes[before].get(first * x.stride..).unwrap_or_default();
-            let dx = RowsMut { data: &mut scratch.d_inputs, stride: x.stride };
-            kernel::hidden_input_gradient(tile, dy, layer.of(parameters), function, x, slopes, dx);
-            std::mem::swap(&mut scratch.d_outputs, &mut scratch.d_inputs);
-        }
-    }
-
-    /// Gradients of an output layer's own parameters.
-    #[expect(clippy::too_many_arguments, reason = "one step of the backward pass")]
-    fn output_backward(
-        &self,
-        observations: &[f32],
-        layer: &Layer,
-        memory: &StackScratch,
-        first: usize,
-        tile: usize,
-        dy: Rows<'_>,
-        gradients: &mut [f32],
-    ) {
-        kernel::bias_gradient(tile, dy, &mut gradients[layer.biases()]);
-        let d_weight = &mut gradients[layer.weights()];
-        match (&self.shape.input, memory.activations.last()) {
-            (Input::OneHot(parts), None) => {
-                for row in 0..tile {
-                    kernel::for_indices(&observations[(first + row) * parts.len()..], parts, |feature| {
-                        for output in 0..layer.outputs {
-                            d_weight[output * layer.inputs + feature] += dy.data[row * dy.stride + output];
-                        }
-                    });
-                }
-            }
-            (_, last) => {
-                let x = self.layer_input(observations, last, layer.inputs, first);
-                kernel::weight_gradient(tile, dy, layer.outputs, x, layer.inputs, d_weight);
-            }
-        }
+        self.run_backward(parameters, observations, rows, scratch, gradients);
     }
 
     fn check(&self, parameters: &[f32], observations: &[f32], rows: usize, scratch: &Scratch) {

@@ -7,8 +7,12 @@
 //! vectors, and the padding stays zero.
 
 mod activation;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod portable;
 
+use crate::aligned::Aligned;
+use crate::math::{has_avx2, vectorised};
 use crate::shape::Activation;
 
 /// Rows of floats at a fixed distance.
@@ -33,10 +37,59 @@ pub(crate) struct Linear<'a> {
     pub(crate) bias: &'a [f32],
 }
 
+/// Where the slope of an activation comes from: its function and what it gave,
+/// or the slopes themselves for a function that needs its input.
+#[derive(Clone, Copy)]
+pub(crate) struct SlopeOf<'a> {
+    pub(crate) function: Activation,
+    pub(crate) y: Rows<'a>,
+    pub(crate) slopes: &'a [f32],
+}
+
+/// A layer's weights copied into the order in which a product reads them. The
+/// `prepare_` functions decide whether that is of use; a copy is good until the
+/// weights change.
+pub(crate) struct Panels {
+    memory: Aligned,
+    used: bool,
+}
+
+impl Panels {
+    /// Room for a hidden layer.
+    pub(crate) fn hidden(inputs: usize, outputs: usize) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if has_avx2() {
+            return Self { memory: Aligned::zeros(avx2::panels_length(inputs, outputs)), used: false };
+        }
+        let _ = (inputs, outputs);
+        Self { memory: Aligned::zeros(0), used: false }
+    }
+
+    /// Room for an output layer.
+    pub(crate) fn output(inputs: usize, outputs: usize) -> Self {
+        Self { memory: Aligned::zeros(inputs.next_multiple_of(16) * outputs), used: false }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn get(&self) -> Option<&[f32]> {
+        self.used.then_some(&*self.memory)
+    }
+}
+
+/// Calls the AVX2 version where the CPU has it and returns its result.
+macro_rules! if_avx2 {
+    ($name:ident($($argument:expr),*)) => {
+        #[cfg(target_arch = "x86_64")]
+        if has_avx2() {
+            return avx2::$name($($argument),*);
+        }
+    };
+}
+
 /// Which SIMD path this CPU uses; recorded with a run, because another path
 /// may round differently.
 pub fn kernels() -> &'static str {
-    if crate::math::has_avx2() { "gemm+avx2-fma" } else { "gemm+portable" }
+    if has_avx2() { "own+avx2-fma" } else { "gemm+portable" }
 }
 
 /// Distance between activation rows of a layer `width` wide: whole vectors, and
@@ -46,59 +99,84 @@ pub(crate) fn padded(width: usize) -> usize {
     if whole.is_multiple_of(128) { whole + 16 } else { whole }
 }
 
+/// To be called before `hidden_forward`, with the number of rows to come.
+pub(crate) fn prepare_forward(layer: Linear<'_>, rows: usize, panels: &mut Panels) {
+    if_avx2!(prepare_forward(layer, rows, panels));
+    let _ = (layer, rows, panels);
+}
+
+/// To be called before `hidden_input_gradient`.
+pub(crate) fn prepare_backward(layer: Linear<'_>, panels: &mut Panels) {
+    if_avx2!(prepare_backward(layer, panels));
+    let _ = (layer, panels);
+}
+
+/// To be called before `output_forward` and `output_input_gradient`.
+pub(crate) fn prepare_output(layer: Linear<'_>, panels: &mut Panels) {
+    if_avx2!(prepare_output(layer, panels));
+    let _ = (layer, panels);
+}
+
 /// y = f(x·W + b); `slopes` receives f' where it can't be had from y.
 pub(crate) fn hidden_forward(
     rows: usize,
     x: Rows<'_>,
     layer: Linear<'_>,
+    panels: &Panels,
     function: Activation,
     y: RowsMut<'_>,
     slopes: &mut [f32],
 ) {
+    if_avx2!(hidden_forward(rows, x, layer, panels, function, y, slopes));
     portable::hidden_forward(rows, x, layer, function, y, slopes);
 }
 
-/// y = f(Σ_parts W[index of the part] + b).
-pub(crate) fn gather_forward(
-    rows: usize,
-    indices: &[f32],
-    parts: &[usize],
-    layer: Linear<'_>,
-    function: Activation,
-    y: RowsMut<'_>,
-    slopes: &mut [f32],
-) {
-    let stride = y.stride;
-    for row in 0..rows {
-        let y = &mut y.data[row * stride..][..layer.outputs];
-        y.copy_from_slice(layer.bias);
-        for_indices(&indices[row * parts.len()..][..parts.len()], parts, |feature| {
-            let weights = &layer.weight[feature * layer.outputs..][..layer.outputs];
-            y.iter_mut().zip(weights).for_each(|(y, weight)| *y += weight);
-        });
+vectorised! {
+    /// y = f(Σ_parts W[index of the part] + b).
+    pub(crate) fn gather_forward(
+        rows: usize,
+        indices: &[f32],
+        parts: &[usize],
+        layer: Linear<'_>,
+        function: Activation,
+        y: RowsMut<'_>,
+        slopes: &mut [f32],
+    ) {
+        let stride = y.stride;
+        for row in 0..rows {
+            let y = &mut y.data[row * stride..][..layer.outputs];
+            y.copy_from_slice(layer.bias);
+            for_indices(&indices[row * parts.len()..][..parts.len()], parts, |feature| {
+                let weights = &layer.weight[feature * layer.outputs..][..layer.outputs];
+                y.iter_mut().zip(weights).for_each(|(y, weight)| *y += weight);
+            });
+        }
+        activation::forward(function, &mut y.data[..rows * stride], slopes);
     }
-    activation::forward(function, &mut y.data[..rows * stride], slopes);
 }
 
-/// dW[index of the part] += dy, for every part of every row.
-pub(crate) fn gather_weight_gradient(
-    rows: usize,
-    indices: &[f32],
-    parts: &[usize],
-    dy: Rows<'_>,
-    outputs: usize,
-    d_weight: &mut [f32],
-) {
-    for row in 0..rows {
-        let dy = &dy.data[row * dy.stride..][..outputs];
-        for_indices(&indices[row * parts.len()..][..parts.len()], parts, |feature| {
-            let gradient = &mut d_weight[feature * outputs..][..outputs];
-            gradient.iter_mut().zip(dy).for_each(|(gradient, dy)| *gradient += dy);
-        });
+vectorised! {
+    /// dW[index of the part] += dy, for every part of every row.
+    pub(crate) fn gather_weight_gradient(
+        rows: usize,
+        indices: &[f32],
+        parts: &[usize],
+        dy: Rows<'_>,
+        outputs: usize,
+        d_weight: &mut [f32],
+    ) {
+        for row in 0..rows {
+            let dy = &dy.data[row * dy.stride..][..outputs];
+            for_indices(&indices[row * parts.len()..][..parts.len()], parts, |feature| {
+                let gradient = &mut d_weight[feature * outputs..][..outputs];
+                gradient.iter_mut().zip(dy).for_each(|(gradient, dy)| *gradient += dy);
+            });
+        }
     }
 }
 
 /// Calls `each` with the number of the feature that each part switches on.
+#[inline(always)]
 pub(crate) fn for_indices(indices: &[f32], parts: &[usize], mut each: impl FnMut(usize)) {
     let mut offset = 0;
     for (&index, &n) in indices.iter().zip(parts) {
@@ -110,41 +188,44 @@ pub(crate) fn for_indices(indices: &[f32], parts: &[usize], mut each: impl FnMut
 }
 
 /// y = x·Wᵀ + b with output weights; y is dense.
-pub(crate) fn output_forward(rows: usize, x: Rows<'_>, layer: Linear<'_>, y: &mut [f32]) {
+pub(crate) fn output_forward(rows: usize, x: Rows<'_>, layer: Linear<'_>, panels: &Panels, y: &mut [f32]) {
+    // Observations that feed an output layer directly have no padding.
+    if x.stride.is_multiple_of(16) {
+        if_avx2!(output_forward(rows, x, layer, panels, y));
+    }
+    let _ = panels;
     portable::output_forward(rows, x, layer, y);
 }
 
-/// dx = dy·W, or dx += dy·W, with output weights; dy is dense.
+/// dx = dy·W, or dx += dy·W, with output weights, then times the slope if
+/// there is one; dy is dense.
 pub(crate) fn output_input_gradient(
     rows: usize,
     dy: &[f32],
     layer: Linear<'_>,
+    panels: &Panels,
+    slope: Option<SlopeOf<'_>>,
     dx: RowsMut<'_>,
     accumulate: bool,
 ) {
-    portable::output_input_gradient(rows, dy, layer, dx, accumulate);
+    if_avx2!(output_input_gradient(rows, dy, layer, panels, slope, dx, accumulate));
+    let _ = panels;
+    portable::output_input_gradient(rows, dy, layer, slope, dx, accumulate);
 }
 
-/// dx = (dy·Wᵀ) ∘ f'(y) with hidden weights; y are the activations that the
-/// layer read, which the layer before it wrote.
+/// dx = (dy·Wᵀ) ∘ slope with hidden weights; the slope is that of the
+/// activations that the layer read.
 pub(crate) fn hidden_input_gradient(
     rows: usize,
     dy: Rows<'_>,
     layer: Linear<'_>,
-    function: Activation,
-    y: Rows<'_>,
-    slopes: &[f32],
-    mut dx: RowsMut<'_>,
+    panels: &Panels,
+    slope: SlopeOf<'_>,
+    dx: RowsMut<'_>,
 ) {
-    portable::hidden_input_gradient(rows, dy, layer, &mut dx);
-    scale_by_slope(rows, function, y, slopes, dx);
-}
-
-/// d ∘= f'(y), over whole padded rows.
-pub(crate) fn scale_by_slope(rows: usize, function: Activation, y: Rows<'_>, slopes: &[f32], d: RowsMut<'_>) {
-    let length = rows * d.stride;
-    assert_eq!(y.stride, d.stride, "activations and their gradients have one layout");
-    activation::backward(function, &y.data[..length], slopes, &mut d.data[..length]);
+    if_avx2!(hidden_input_gradient(rows, dy, layer, panels, slope, dx));
+    let _ = panels;
+    portable::hidden_input_gradient(rows, dy, layer, slope, dx);
 }
 
 /// dW += xᵀ·dy, `x_width` × `dy_width` and dense.
@@ -156,13 +237,33 @@ pub(crate) fn weight_gradient(
     dy_width: usize,
     d_weight: &mut [f32],
 ) {
+    if dy.stride.is_multiple_of(16) {
+        if_avx2!(weight_gradient(rows, x, x_width, dy, dy_width, d_weight));
+    }
     portable::weight_gradient(rows, x, x_width, dy, dy_width, d_weight);
 }
 
-/// db += Σ_rows dy.
-pub(crate) fn bias_gradient(rows: usize, dy: Rows<'_>, d_bias: &mut [f32]) {
-    for row in 0..rows {
-        let dy = &dy.data[row * dy.stride..][..d_bias.len()];
-        d_bias.iter_mut().zip(dy).for_each(|(gradient, dy)| *gradient += dy);
+vectorised! {
+    /// db += Σ_rows dy, in the order of the rows.
+    pub(crate) fn bias_gradient(rows: usize, dy: Rows<'_>, d_bias: &mut [f32]) {
+        // A group of columns is summed in registers over all rows.
+        const GROUP: usize = 32;
+        let (groups, rest) = d_bias.as_chunks_mut::<GROUP>();
+        let whole = groups.len() * GROUP;
+        for (group, d_bias) in groups.iter_mut().enumerate() {
+            let mut sums = [0.0; GROUP];
+            for row in 0..rows {
+                let dy = &dy.data[row * dy.stride + group * GROUP..][..GROUP];
+                sums.iter_mut().zip(dy).for_each(|(sum, dy)| *sum += dy);
+            }
+            d_bias.iter_mut().zip(sums).for_each(|(gradient, sum)| *gradient += sum);
+        }
+        for (column, d_bias) in rest.iter_mut().enumerate() {
+            let mut sum = 0.0;
+            for row in 0..rows {
+                sum += dy.data[row * dy.stride + whole + column];
+            }
+            *d_bias += sum;
+        }
     }
 }

@@ -10,6 +10,8 @@
 mod actor_critic;
 mod adam;
 mod aligned;
+mod backward;
+mod forward;
 mod head;
 mod kernel;
 mod math;

@@ -1,6 +1,7 @@
 //! Working memory of one network: allocated once, reused for every tile.
 
 use crate::aligned::Aligned;
+use crate::kernel::Panels;
 
 /// Activations, outputs and gradients for up to a fixed number of rows. Each
 /// thread has its own.
@@ -31,6 +32,10 @@ pub(crate) struct StackScratch {
     pub(crate) activations: Vec<Aligned>,
     /// Slopes of each hidden layer where they can't be had from the outputs.
     pub(crate) slopes: Vec<Aligned>,
+    /// Weights of each hidden layer as the kernels read them.
+    pub(crate) hidden_panels: Vec<Panels>,
+    /// Weights of each output layer as the kernels read them.
+    pub(crate) output_panels: Vec<Panels>,
 }
 
 impl Scratch {

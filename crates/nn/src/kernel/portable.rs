@@ -1,6 +1,6 @@
 //! Products through the `gemm` crate, which chooses its vectors where it runs.
 
-use super::{Linear, Rows, RowsMut, activation};
+use super::{Linear, Rows, RowsMut, SlopeOf, activation};
 use crate::shape::Activation;
 
 /// A matrix with a stride per axis.
@@ -90,6 +90,7 @@ pub(super) fn output_input_gradient(
     rows: usize,
     dy: &[f32],
     layer: Linear<'_>,
+    slope: Option<SlopeOf<'_>>,
     dx: RowsMut<'_>,
     accumulate: bool,
 ) {
@@ -97,13 +98,30 @@ pub(super) fn output_input_gradient(
     let a = view(dy, rows, n, n, 1);
     let b = view(layer.weight, n, k, k, 1);
     product((rows, k, n), a, b, dx.data, dx.stride, accumulate);
+    if let Some(slope) = slope {
+        scale_by_slope(rows, slope, dx);
+    }
 }
 
-pub(super) fn hidden_input_gradient(rows: usize, dy: Rows<'_>, layer: Linear<'_>, dx: &mut RowsMut<'_>) {
+/// d ∘= slope, over whole padded rows.
+fn scale_by_slope(rows: usize, slope: SlopeOf<'_>, d: RowsMut<'_>) {
+    let length = rows * d.stride;
+    assert_eq!(slope.y.stride, d.stride, "activations and their gradients have one layout");
+    activation::backward(slope.function, &slope.y.data[..length], slope.slopes, &mut d.data[..length]);
+}
+
+pub(super) fn hidden_input_gradient(
+    rows: usize,
+    dy: Rows<'_>,
+    layer: Linear<'_>,
+    slope: SlopeOf<'_>,
+    dx: RowsMut<'_>,
+) {
     let (k, n) = (layer.inputs, layer.outputs);
     let a = view(dy.data, rows, n, dy.stride, 1);
     let b = view(layer.weight, n, k, 1, n);
     product((rows, k, n), a, b, dx.data, dx.stride, false);
+    scale_by_slope(rows, slope, dx);
 }
 
 pub(super) fn weight_gradient(

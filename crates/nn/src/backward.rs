@@ -1,0 +1,140 @@
+//! The backward pass of an [`ActorCritic`], tile by tile: gradients of a tile's
+//! activations live in two small buffers that swap roles from layer to layer.
+
+use crate::actor_critic::{ActorCritic, Layer, Purpose};
+use crate::forward::{Tile, layer_input, tiles};
+use crate::kernel::{self, Rows, RowsMut, SlopeOf};
+use crate::scratch::{Scratch, StackScratch};
+use crate::shape::Input;
+
+impl ActorCritic {
+    pub(crate) fn run_backward(
+        &self,
+        parameters: &[f32],
+        observations: &[f32],
+        rows: usize,
+        scratch: &mut Scratch,
+        gradients: &mut [f32],
+    ) {
+        for (number, stack) in self.stacks.iter().enumerate() {
+            let memory = &mut scratch.stacks[number];
+            // Nobody asks for gradients at the observations.
+            for (layer, panels) in stack.hidden.iter().zip(&mut memory.hidden_panels).skip(1) {
+                kernel::prepare_backward(layer.of(parameters), panels);
+            }
+            for ((_, layer), panels) in stack.outputs.iter().zip(&mut memory.output_panels) {
+                kernel::prepare_output(layer.of(parameters), panels);
+            }
+            for tile in tiles(rows) {
+                self.outputs_backward(parameters, observations, number, scratch, tile, gradients);
+                self.hidden_backward(parameters, observations, number, scratch, tile, gradients);
+            }
+        }
+    }
+
+    /// Gradients of the output layers, and at the last hidden activations.
+    fn outputs_backward(
+        &self,
+        parameters: &[f32],
+        observations: &[f32],
+        number: usize,
+        scratch: &mut Scratch,
+        tile: Tile,
+        gradients: &mut [f32],
+    ) {
+        let stack = &self.stacks[number];
+        let memory = &scratch.stacks[number];
+        for (index, (purpose, layer)) in stack.outputs.iter().enumerate() {
+            let dy = match purpose {
+                Purpose::Policy => &scratch.d_policy,
+                Purpose::Value => &scratch.d_values,
+            };
+            let dy = Rows { data: &dy[tile.first * layer.outputs..], stride: layer.outputs };
+            self.output_weights_backward(observations, layer, memory, tile, dy, gradients);
+            if let Some(last) = stack.hidden.len().checked_sub(1) {
+                // The slope is applied once, when all outputs have added theirs.
+                let slope =
+                    (index + 1 == stack.outputs.len()).then(|| self.slope(memory, last, layer.inputs, tile));
+                let dx = RowsMut { data: &mut scratch.d_outputs, stride: kernel::padded(layer.inputs) };
+                let panels = &memory.output_panels[index];
+                let linear = layer.of(parameters);
+                kernel::output_input_gradient(tile.rows, dy.data, linear, panels, slope, dx, index > 0);
+            }
+        }
+    }
+
+    /// Gradients of an output layer's own parameters.
+    fn output_weights_backward(
+        &self,
+        observations: &[f32],
+        layer: &Layer,
+        memory: &StackScratch,
+        tile: Tile,
+        dy: Rows<'_>,
+        gradients: &mut [f32],
+    ) {
+        kernel::bias_gradient(tile.rows, dy, &mut gradients[layer.biases()]);
+        let d_weight = &mut gradients[layer.weights()];
+        match (&self.shape().input, memory.activations.last()) {
+            (Input::OneHot(parts), None) => {
+                for row in 0..tile.rows {
+                    kernel::for_indices(
+                        &observations[(tile.first + row) * parts.len()..],
+                        parts,
+                        |feature| {
+                            for output in 0..layer.outputs {
+                                d_weight[output * layer.inputs + feature] +=
+                                    dy.data[row * dy.stride + output];
+                            }
+                        },
+                    );
+                }
+            }
+            (_, last) => {
+                let x = layer_input(observations, last, layer.inputs, tile);
+                kernel::weight_gradient(tile.rows, dy, layer.outputs, x, layer.inputs, d_weight);
+            }
+        }
+    }
+
+    /// Gradients of the hidden layers, last to first.
+    fn hidden_backward(
+        &self,
+        parameters: &[f32],
+        observations: &[f32],
+        number: usize,
+        scratch: &mut Scratch,
+        tile: Tile,
+        gradients: &mut [f32],
+    ) {
+        let memory = &scratch.stacks[number];
+        for (index, layer) in self.stacks[number].hidden.iter().enumerate().rev() {
+            let dy = Rows { data: &scratch.d_outputs, stride: kernel::padded(layer.outputs) };
+            kernel::bias_gradient(tile.rows, dy, &mut gradients[layer.biases()]);
+            let d_weight = &mut gradients[layer.weights()];
+            let before = index.checked_sub(1);
+            if let (Input::OneHot(parts), None) = (&self.shape().input, before) {
+                let indices = &observations[tile.first * parts.len()..];
+                kernel::gather_weight_gradient(tile.rows, indices, parts, dy, layer.outputs, d_weight);
+                return;
+            }
+            let activations = before.map(|before| &memory.activations[before]);
+            let x = layer_input(observations, activations, layer.inputs, tile);
+            kernel::weight_gradient(tile.rows, x, layer.inputs, dy, layer.outputs, d_weight);
+            if let Some(before) = before {
+                let slope = self.slope(memory, before, layer.inputs, tile);
+                let dx = RowsMut { data: &mut scratch.d_inputs, stride: x.stride };
+                let panels = &memory.hidden_panels[index];
+                kernel::hidden_input_gradient(tile.rows, dy, layer.of(parameters), panels, slope, dx);
+                std::mem::swap(&mut scratch.d_outputs, &mut scratch.d_inputs);
+            }
+        }
+    }
+
+    /// The slope of a hidden layer's activation on a tile.
+    fn slope<'a>(&self, memory: &'a StackScratch, index: usize, width: usize, tile: Tile) -> SlopeOf<'a> {
+        let y = layer_input(&[], Some(&memory.activations[index]), width, tile);
+        let slopes = memory.slopes[index].get(tile.first * y.stride..).unwrap_or_default();
+        SlopeOf { function: self.shape().activation, y, slopes }
+    }
+}

@@ -1,0 +1,255 @@
+//! One block of the result, up to 6 rows by 16 columns, summed in registers.
+//!
+//! Each step broadcasts one element per row of the left operand and reads 16
+//! contiguous elements of the right one: 8 loads for 12 multiply-adds, which
+//! keeps both multipliers busy. Bias, activation and slope are applied before
+//! the block is stored.
+
+use std::arch::x86_64::*;
+
+use crate::kernel::activation::{TANH_LIMIT, TANH_P, TANH_Q};
+use crate::shape::Activation;
+
+/// Columns of a block: two vectors.
+pub(super) const PANEL: usize = 16;
+
+/// Element (row, step) of the left operand stands at `start` +
+/// row·`row` + step·`step`.
+#[derive(Clone, Copy)]
+pub(super) struct Left {
+    pub(super) start: *const f32,
+    pub(super) row: usize,
+    pub(super) step: usize,
+}
+
+/// 16 columns of the right operand; steps are that far apart.
+#[derive(Clone, Copy)]
+pub(super) struct Right {
+    pub(super) start: *const f32,
+    pub(super) step: usize,
+}
+
+/// What happens to a block before and after the sum.
+pub(super) trait Finish {
+    /// What the sums of every row start from.
+    unsafe fn start(&self) -> [__m256; 2];
+    /// Stores rows `first`.. of the result.
+    unsafe fn finish<const M: usize>(&self, first: usize, sums: [[__m256; 2]; M]);
+}
+
+/// Sums one block.
+///
+/// # Safety
+/// AVX2 and FMA are there; both operands and the result's block are in bounds.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn block<const M: usize, F: Finish>(depth: usize, left: Left, right: Right, first: usize, finish: &F) {
+    // SAFETY: the caller vouches for the bounds; pointers only move past the
+    // end after their last use.
+    unsafe {
+        let mut sums = [finish.start(); M];
+        let mut a = left.start;
+        let mut b = right.start;
+        for _ in 0..depth {
+            let low = _mm256_loadu_ps(b);
+            let high = _mm256_loadu_ps(b.add(8));
+            for (m, sums) in sums.iter_mut().enumerate() {
+                let x = _mm256_broadcast_ss(&*a.add(m * left.row));
+                sums[0] = _mm256_fmadd_ps(x, low, sums[0]);
+                sums[1] = _mm256_fmadd_ps(x, high, sums[1]);
+            }
+            a = a.wrapping_add(left.step);
+            b = b.wrapping_add(right.step);
+        }
+        finish.finish(first, sums);
+    }
+}
+
+/// Sums all rows of one panel of 16 columns.
+///
+/// # Safety
+/// As for `block`, for all rows.
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn panel<F: Finish>(rows: usize, depth: usize, left: Left, right: Right, finish: &F) {
+    let mut row = 0;
+    while row < rows {
+        let left = Left { start: left.start.wrapping_add(row * left.row), ..left };
+        // SAFETY: passed on from the caller.
+        row += unsafe {
+            match rows - row {
+                1 => {
+                    block::<1, F>(depth, left, right, row, finish);
+                    1
+                }
+                2 | 3 => {
+                    block::<2, F>(depth, left, right, row, finish);
+                    2
+                }
+                // Two blocks of 4 keep both multipliers busy, 6 and 2 do not.
+                4 | 5 | 8 => {
+                    block::<4, F>(depth, left, right, row, finish);
+                    4
+                }
+                _ => {
+                    block::<6, F>(depth, left, right, row, finish);
+                    6
+                }
+            }
+        };
+    }
+}
+
+/// The same formula as `activation::tanh`.
+#[inline(always)]
+unsafe fn tanh(x: __m256) -> __m256 {
+    // SAFETY: only called where AVX2 and FMA are enabled. The second operand of
+    // min and max is returned where one is NaN, so NaN passes through.
+    unsafe {
+        let limit = _mm256_set1_ps(TANH_LIMIT);
+        let x = _mm256_min_ps(limit, x);
+        let x = _mm256_max_ps(_mm256_set1_ps(-TANH_LIMIT), x);
+        let t = _mm256_mul_ps(x, x);
+        let p = _mm256_fmadd_ps(_mm256_set1_ps(TANH_P[3]), t, _mm256_set1_ps(TANH_P[2]));
+        let p = _mm256_fmadd_ps(p, t, _mm256_set1_ps(TANH_P[1]));
+        let p = _mm256_fmadd_ps(p, t, _mm256_set1_ps(TANH_P[0]));
+        let q = _mm256_fmadd_ps(_mm256_set1_ps(TANH_Q[3]), t, _mm256_set1_ps(TANH_Q[2]));
+        let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(TANH_Q[1]));
+        let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(TANH_Q[0]));
+        let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(1.0));
+        _mm256_div_ps(_mm256_mul_ps(x, p), q)
+    }
+}
+
+/// Adds the bias, applies tanh or relu, stores whole vectors. Other
+/// activations are applied by a second pass.
+pub(super) struct Activate {
+    pub(super) bias: [f32; PANEL],
+    pub(super) function: Activation,
+    pub(super) y: *mut f32,
+    pub(super) stride: usize,
+}
+
+impl Finish for Activate {
+    #[inline(always)]
+    unsafe fn start(&self) -> [__m256; 2] {
+        // SAFETY: the bias has 16 elements.
+        unsafe { [_mm256_loadu_ps(self.bias.as_ptr()), _mm256_loadu_ps(self.bias.as_ptr().add(8))] }
+    }
+
+    #[inline(always)]
+    unsafe fn finish<const M: usize>(&self, first: usize, mut sums: [[__m256; 2]; M]) {
+        // SAFETY: the caller vouches for the rows; they are padded to whole panels.
+        unsafe {
+            match self.function {
+                Activation::Tanh => sums = sums.map(|row| row.map(|x| tanh(x))),
+                Activation::Relu => {
+                    let zero = _mm256_setzero_ps();
+                    sums = sums.map(|row| row.map(|x| _mm256_max_ps(zero, x)));
+                }
+                Activation::Elu | Activation::Gelu => {}
+            }
+            let mut y = self.y.add(first * self.stride);
+            for row in sums {
+                _mm256_storeu_ps(y, row[0]);
+                _mm256_storeu_ps(y.add(8), row[1]);
+                y = y.wrapping_add(self.stride);
+            }
+        }
+    }
+}
+
+/// Multiplies by the slope of the activation that made `y`, stores whole vectors.
+pub(super) struct Slope {
+    /// The activation, or none to leave the sums as they are.
+    pub(super) function: Option<Activation>,
+    /// Activations, or for gelu the slopes themselves.
+    pub(super) y: *const f32,
+    pub(super) dx: *mut f32,
+    pub(super) accumulate: bool,
+    pub(super) stride: usize,
+}
+
+impl Finish for Slope {
+    #[inline(always)]
+    unsafe fn start(&self) -> [__m256; 2] {
+        // SAFETY: only called where AVX2 is enabled.
+        unsafe { [_mm256_setzero_ps(); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn finish<const M: usize>(&self, first: usize, mut sums: [[__m256; 2]; M]) {
+        // SAFETY: the caller vouches for the rows; they are padded to whole panels.
+        unsafe {
+            let dx = self.dx.add(first * self.stride);
+            let y = self.y.add(first * self.stride);
+            let one = _mm256_set1_ps(1.0);
+            let zero = _mm256_setzero_ps();
+            if self.accumulate {
+                for (m, row) in sums.iter_mut().enumerate() {
+                    for (half, sum) in row.iter_mut().enumerate() {
+                        *sum = _mm256_add_ps(*sum, _mm256_loadu_ps(dx.add(m * self.stride + half * 8)));
+                    }
+                }
+            }
+            for (m, row) in sums.into_iter().enumerate() {
+                for (half, sum) in row.into_iter().enumerate() {
+                    let at = m * self.stride + half * 8;
+                    let value = match self.function {
+                        None => sum,
+                        Some(Activation::Tanh) => {
+                            let y = _mm256_loadu_ps(y.add(at));
+                            _mm256_mul_ps(sum, _mm256_fnmadd_ps(y, y, one))
+                        }
+                        Some(Activation::Relu) => {
+                            let y = _mm256_loadu_ps(y.add(at));
+                            _mm256_and_ps(sum, _mm256_cmp_ps::<_CMP_GT_OQ>(y, zero))
+                        }
+                        Some(Activation::Elu) => {
+                            // 1 above zero, y + 1 below.
+                            let y = _mm256_loadu_ps(y.add(at));
+                            _mm256_mul_ps(sum, _mm256_add_ps(_mm256_min_ps(zero, y), one))
+                        }
+                        Some(Activation::Gelu) => _mm256_mul_ps(sum, _mm256_loadu_ps(y.add(at))),
+                    };
+                    _mm256_storeu_ps(dx.add(at), value);
+                }
+            }
+        }
+    }
+}
+
+/// Adds to a dense matrix, whose last panel may be narrower than 16.
+pub(super) struct Add {
+    pub(super) destination: *mut f32,
+    pub(super) stride: usize,
+    pub(super) columns: usize,
+}
+
+impl Finish for Add {
+    #[inline(always)]
+    unsafe fn start(&self) -> [__m256; 2] {
+        // SAFETY: only called where AVX2 is enabled.
+        unsafe { [_mm256_setzero_ps(); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn finish<const M: usize>(&self, first: usize, sums: [[__m256; 2]; M]) {
+        // SAFETY: the caller vouches for the rows, of `columns` elements each.
+        unsafe {
+            let mut to = self.destination.add(first * self.stride);
+            for row in sums {
+                if self.columns == PANEL {
+                    _mm256_storeu_ps(to, _mm256_add_ps(_mm256_loadu_ps(to), row[0]));
+                    _mm256_storeu_ps(to.add(8), _mm256_add_ps(_mm256_loadu_ps(to.add(8)), row[1]));
+                } else {
+                    let mut values = [0.0; PANEL];
+                    _mm256_storeu_ps(values.as_mut_ptr(), row[0]);
+                    _mm256_storeu_ps(values.as_mut_ptr().add(8), row[1]);
+                    for (column, value) in values.iter().take(self.columns).enumerate() {
+                        *to.add(column) += value;
+                    }
+                }
+                to = to.wrapping_add(self.stride);
+            }
+        }
+    }
+}
