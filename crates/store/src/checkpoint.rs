@@ -11,6 +11,7 @@ use std::sync::Arc;
 use rlxp_fs::{Fs, FsExt, Kind, is_temporary};
 
 use crate::StoreError;
+use crate::error::if_whole;
 use crate::manifest::{
     CheckpointFacts, FileFacts, MANIFEST_FILE, MODEL_FILE, Manifest, STATE_FILE, SaveReason,
 };
@@ -93,9 +94,9 @@ impl CheckpointStore {
         Ok(steps)
     }
 
-    /// Saves a checkpoint, points `latest` at it and, unless this one is an
-    /// interrupt's, removes the interrupts' before it. After it returns, the
-    /// checkpoint survives a power loss; after an error the earlier ones do.
+    /// Saves a checkpoint, points `latest` at it and removes interrupts'
+    /// checkpoints before it. After it returns, the checkpoint survives a power
+    /// loss; after an error the earlier ones do.
     pub fn save(
         &self,
         step: u64,
@@ -105,27 +106,16 @@ impl CheckpointStore {
     ) -> Result<(), StoreError> {
         let manifest = Manifest::new(step, model, state, facts);
         let fs = self.fs.as_ref();
-        match self.manifest(step) {
-            // The same bytes are there already, as when training stops at a
-            // step that is also scheduled: only the reason may differ.
-            Ok(present) if self.holds(step, &present, &manifest)? => {
-                if present != manifest {
-                    fs.write_atomic(&self.step_path(step).join(MANIFEST_FILE), &manifest.to_bytes())?;
-                }
-            }
-            _ => self.build(step, model, state, &manifest)?,
+        // The same bytes may be there already, as when training stops at a step
+        // that is also scheduled: only the reason differs then.
+        let present = if_whole(self.load(step))?;
+        if present.is_some_and(|present| present.model == model && present.state == state) {
+            fs.write_atomic(&self.step_path(step).join(MANIFEST_FILE), &manifest.to_bytes())?;
+        } else {
+            self.build(step, model, state, &manifest)?;
         }
         self.set_link(LATEST, step)?;
-        if facts.reason != SaveReason::Interrupt {
-            self.remove_interrupts(step)?;
-        }
-        Ok(())
-    }
-
-    /// Whether the checkpoint on disk has the files that `wanted` describes.
-    fn holds(&self, step: u64, present: &Manifest, wanted: &Manifest) -> Result<bool, StoreError> {
-        let same = present.model == wanted.model && present.state == wanted.state;
-        Ok(same && self.load(step).is_ok())
+        self.remove_interrupts(step)
     }
 
     fn build(&self, step: u64, model: &[u8], state: &[u8], manifest: &Manifest) -> Result<(), StoreError> {
@@ -298,8 +288,23 @@ impl CheckpointStore {
 
     /// Keeps the newest `keep` checkpoints (at least one), those in `protect`
     /// and those that a link points at; returns the steps that were removed.
+    ///
+    /// Interrupts' checkpoints neither count nor go: otherwise a run that was
+    /// stopped often would end with other checkpoints than one that was not.
+    /// Call it after [`crate::recover()`] too: the last writer may have been
+    /// killed between a save and this.
     pub fn prune(&self, keep: usize, protect: &[u64]) -> Result<Vec<u64>, StoreError> {
-        let steps = self.steps()?;
+        let mut steps = self.steps()?;
+        if steps.len() <= keep {
+            return Ok(Vec::new());
+        }
+        let mut interrupts = Vec::new();
+        for step in &steps {
+            if self.is_interrupt(*step)? {
+                interrupts.push(*step);
+            }
+        }
+        steps.retain(|step| !interrupts.contains(step));
         let old = steps.len().saturating_sub(keep.max(1));
         let linked = [self.latest_link()?, self.best_link()?];
         let mut removed = Vec::new();
@@ -312,6 +317,11 @@ impl CheckpointStore {
         Ok(removed)
     }
 
+    fn is_interrupt(&self, step: u64) -> Result<bool, StoreError> {
+        let manifest = if_whole(self.manifest(step))?;
+        Ok(manifest.is_some_and(|manifest| manifest.reason == SaveReason::Interrupt))
+    }
+
     /// Removes a checkpoint: first its name, then its files, so that a half
     /// removed one never looks like one.
     pub fn remove(&self, step: u64) -> Result<(), StoreError> {
@@ -322,16 +332,13 @@ impl CheckpointStore {
         Ok(self.fs.remove_dir_all(&temporary)?)
     }
 
-    /// Removes the interrupts' checkpoints right before `step`. There are none
-    /// further back: the last save of another kind removed them.
-    fn remove_interrupts(&self, step: u64) -> Result<(), StoreError> {
+    /// Removes the interrupts' checkpoints before `step`; a damaged one is
+    /// left for `recover`, which keeps it in the logs.
+    pub(crate) fn remove_interrupts(&self, step: u64) -> Result<(), StoreError> {
         let best = self.best_link()?;
-        for earlier in self.steps()?.into_iter().rev().filter(|earlier| *earlier < step) {
-            match self.manifest(earlier) {
-                Ok(manifest) if manifest.reason != SaveReason::Interrupt => break,
-                Ok(_) if best != Some(earlier) => self.remove(earlier)?,
-                // A damaged one is left for `recover`, which keeps it in the logs.
-                _ => {}
+        for earlier in self.steps()?.into_iter().filter(|earlier| *earlier < step) {
+            if best != Some(earlier) && self.is_interrupt(earlier)? {
+                self.remove(earlier)?;
             }
         }
         Ok(())

@@ -135,6 +135,16 @@ impl StoreError {
     }
 }
 
+/// Tells "it is not whole" from "it can't be read just now": only the first may
+/// be acted upon, or a passing read error would cost a good checkpoint.
+pub(crate) fn if_whole<T>(result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(StoreError::Damaged { .. } | StoreError::NoSuchCheckpoint { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn nearest_text(nearest: &[String]) -> String {
     if nearest.is_empty() { String::new() } else { format!("; near it: {}", nearest.join(", ")) }
 }

@@ -11,6 +11,7 @@ use rlxp_fs::{FsExt, Kind, is_temporary, temporary_owner};
 use rlxp_types::Digest;
 
 use crate::checkpoint::{BEST, Checkpoint, LATEST};
+use crate::error::if_whole;
 use crate::metrics::{MetricsPosition, digest_of_prefix};
 use crate::{SeedFolder, StoreError};
 
@@ -44,6 +45,9 @@ pub fn recover(folder: &SeedFolder, step: Option<u64>) -> Result<Recovery, Store
     work.move_evaluations(step)?;
     work.set_links(checkpoint.as_ref())?;
     work.move_checkpoints(step)?;
+    if let Some(step) = step {
+        folder.checkpoints().remove_interrupts(step)?;
+    }
     Ok(Recovery { checkpoint, metrics, superseded: work.superseded, notes: work.notes })
 }
 
@@ -93,8 +97,8 @@ impl Work<'_> {
             });
             match usable {
                 Ok(checkpoint) => return Ok(Some(checkpoint)),
-                // A failing disk is no reason to throw a checkpoint away.
-                Err(StoreError::Fs(error)) if !error.is_not_found() => return Err(error.into()),
+                // A failing disk is no reason to set a checkpoint aside.
+                Err(error @ StoreError::Fs(_)) => return Err(error),
                 Err(error) => self.notes.push(format!("checkpoint of step {step} is not used: {error}")),
             }
         }
@@ -106,6 +110,9 @@ impl Work<'_> {
         let position = checkpoint.manifest.metrics;
         if position.length == 0 {
             return Ok(());
+        }
+        if self.folder.fs.metadata_if_any(&path)?.is_none() {
+            return Err(StoreError::damaged(&path, "it is missing"));
         }
         let hasher = digest_of_prefix(self.folder.fs.as_ref(), &path, position.length)?;
         if Digest::from_bytes(*hasher.finalize().as_bytes()) != position.digest {
@@ -196,8 +203,7 @@ impl Work<'_> {
     fn move_checkpoints(&mut self, step: Option<u64>) -> Result<(), StoreError> {
         let store = self.folder.checkpoints();
         for other in store.steps()? {
-            let damaged = || matches!(store.manifest(other), Err(StoreError::Damaged { .. }));
-            if step.is_none_or(|step| other > step) || damaged() {
+            if step.is_none_or(|step| other > step) || if_whole(store.manifest(other))?.is_none() {
                 self.set_aside(&store.step_path(other), "checkpoints", &format!("step_{other}"))?;
             }
         }
@@ -211,16 +217,12 @@ impl Work<'_> {
             return store.remove_link(BEST);
         };
         store.set_link(LATEST, checkpoint.step)?;
-        match checkpoint.manifest.best {
-            Some(best) if best.step <= checkpoint.step && store.manifest(best.step).is_ok() => {
-                store.set_link(BEST, best.step)
-            }
-            Some(best) => {
-                self.notes.push(format!("the best checkpoint, of step {}, is not there any more", best.step));
-                store.remove_link(BEST)
-            }
-            None => store.remove_link(BEST),
+        let Some(best) = checkpoint.manifest.best else { return store.remove_link(BEST) };
+        if best.step <= checkpoint.step && if_whole(store.manifest(best.step))?.is_some() {
+            return store.set_link(BEST, best.step);
         }
+        self.notes.push(format!("the best checkpoint, of step {}, is not there any more", best.step));
+        store.remove_link(BEST)
     }
 
     /// Moves a file or folder to `logs/superseded_<k>/<what>/<name>`.

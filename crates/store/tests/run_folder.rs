@@ -45,7 +45,7 @@ fn several_seeds_have_folders_of_their_own() {
     }
     let row = &Index::open(&project).list(&RunFilter::default()).unwrap()[0];
     assert_eq!((row.seeds, row.steps, row.total_steps), (3, 900, 3000));
-    assert_eq!(row.best_eval_mean, Some(200.0));
+    assert_eq!(row.best_eval_mean, Some(100.0));
     assert_eq!(row.last_mean_return, Some(300.0 / 7.0));
 }
 
@@ -217,7 +217,7 @@ fn runs_are_found_by_name_prefix_id_and_age() {
     names.iter().for_each(|name| check(name, name));
     check("po", "pole_001");
     check("@last", "pole_001");
-    // 300 and 200 steps both have their best at 200: the older one wins.
+    // All have their best at 100: the oldest wins.
     check("@best:CartPole-v1", "cart_001");
     let id = project.run("cart_002").metadata().unwrap().id.to_string();
     check(&id, "cart_002");

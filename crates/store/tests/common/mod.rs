@@ -84,7 +84,7 @@ pub(crate) fn save(
     step: u64,
     reason: SaveReason,
 ) -> Result<(), rlxp_store::StoreError> {
-    let best = Some(Best { step: step.min(200), score: step.min(200) as f64 });
+    let best = Some(Best { step: 100, score: 100.0 });
     let facts = CheckpointFacts { best, ..facts(reason, writer.sync()?) };
     let store = folder.checkpoints();
     if reason != SaveReason::Interrupt {
@@ -92,7 +92,7 @@ pub(crate) fn save(
         folder.write_evaluation(&format!("step_{step}"), &content)?;
     }
     store.save(step, &model(step), &state(step), &facts)?;
-    if step <= 200 && reason != SaveReason::Interrupt {
+    if step == 100 && reason != SaveReason::Interrupt {
         store.set_link(rlxp_store::BEST, step)?;
     }
     store.prune(2, &[])?;
@@ -101,17 +101,28 @@ pub(crate) fn save(
 
 /// Trains from what `recover` finds up to `total`, saving every 100 steps.
 pub(crate) fn train(folder: &SeedFolder, total: u64) -> Result<(), rlxp_store::StoreError> {
+    train_noting(folder, total, &mut 0)
+}
+
+/// [`train`] that notes each step that it was told is saved.
+pub(crate) fn train_noting(
+    folder: &SeedFolder,
+    total: u64,
+    saved: &mut u64,
+) -> Result<(), rlxp_store::StoreError> {
     let recovery = rlxp_store::recover(folder, None)?;
     let mut at = recovery.checkpoint.map_or(0, |checkpoint| {
         assert_eq!(checkpoint.model, model(checkpoint.step));
         assert_eq!(checkpoint.state, state(checkpoint.step));
         checkpoint.step
     });
+    folder.checkpoints().prune(2, &[])?;
     let mut writer = folder.metrics_writer(&recovery.metrics)?;
     while at < total {
         let next = (at / 100 + 1) * 100;
         log(&mut writer, at, next)?;
         save(folder, &mut writer, next, SaveReason::Scheduled)?;
+        *saved = next;
         at = next;
     }
     Ok(())
@@ -121,20 +132,25 @@ pub(crate) fn claim(run: &rlxp_store::Run) -> Claim {
     run.claim(NOW, TakeOver::WhenProvenGone).unwrap()
 }
 
+/// A digest of each part, so that a failed comparison can be read.
+fn short(bytes: &[u8]) -> String {
+    rlxp_types::Digest::of(bytes).short()
+}
+
 /// Everything that must be the same bytes after any number of crashes.
-pub(crate) fn fingerprint(folder: &SeedFolder) -> Vec<(String, Vec<u8>)> {
-    let fs = folder.checkpoints();
+pub(crate) fn fingerprint(folder: &SeedFolder) -> Vec<(String, String)> {
+    let store = folder.checkpoints();
     let mut parts = Vec::new();
-    for step in fs.steps().unwrap() {
-        parts.push((format!("step_{step}"), fs.load(step).unwrap().model));
+    for step in store.steps().unwrap() {
+        parts.push((format!("checkpoint {step}"), short(&store.load(step).unwrap().model)));
     }
-    parts.push(("latest".into(), format!("{:?}", fs.latest_link().unwrap()).into_bytes()));
-    parts.push(("best".into(), format!("{:?}", fs.best_link().unwrap()).into_bytes()));
+    parts.push(("latest".into(), format!("{:?}", store.latest_link().unwrap())));
+    parts.push(("best".into(), format!("{:?}", store.best_link().unwrap())));
     for evaluation in folder.evaluations().unwrap() {
-        parts.push((evaluation.name.clone(), evaluation.content.unwrap().to_string().into_bytes()));
+        parts.push((evaluation.name.clone(), evaluation.content.unwrap().to_string()));
     }
     let metrics = folder.metrics().unwrap();
     assert!(metrics.damage.is_empty() && metrics.torn_tail.is_none(), "{metrics:?}");
-    parts.push(("metrics".into(), format!("{:?}", metrics.records).into_bytes()));
+    parts.push(("metrics".into(), short(format!("{:?}", metrics.records).as_bytes())));
     parts
 }
