@@ -282,8 +282,8 @@ impl Ppo {
             ("episodes_finished", finished as f64),
         ];
         if let Some(mean_return) = self.mean_return() {
-            values.push(("return_mean", mean_return));
-            values.push(("length_mean", mean_length()));
+            values.push(("mean_return", mean_return));
+            values.push(("mean_length", mean_length()));
         }
         values.retain(|(_, value)| value.is_finite());
         values

@@ -1,1 +1,40 @@
-//! One function per verb: typed request in, typed report out
+//! One function per verb: typed request in, typed report out, events through a
+//! sink. Nothing here prints; surfaces (the command line, later others) call
+//! these and decide how it looks.
+//!
+//! | verb | module |
+//! |---|---|
+//! | `init`, `quickstart` | `init`, `quickstart` |
+//! | `envs`, `config` | `envs`, `config` |
+//! | `train`, `resume`, `reproduce` | same names; they supervise a `worker` |
+//! | `eval` | `eval` |
+//! | `ls`, `info`, `tag`, `rm` | `runs` |
+//! | `tail` | `tail` |
+//!
+//! `worker` is the training child; `session` is its loop over one seed.
+
+mod checkpoint_ref;
+pub mod config;
+pub mod context;
+pub mod curve;
+pub mod envs;
+pub mod eval;
+pub mod evaluation;
+pub mod event;
+pub mod failure;
+pub mod init;
+mod origin;
+pub mod quickstart;
+pub mod reproduce;
+pub mod resume;
+pub mod runs;
+pub mod same_bytes;
+mod session;
+mod supervise;
+pub mod tail;
+pub mod train;
+pub mod worker;
+
+pub use context::Context;
+pub use event::{Event, Sink};
+pub use failure::{Failure, Outcome};

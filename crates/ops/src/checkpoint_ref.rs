@@ -1,0 +1,100 @@
+//! Naming a checkpoint: a checkpoint's folder, or a run (by any of its names)
+//! with `:best`, `:latest` or `:step_N` behind it.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::FsExt;
+use rlxp_store::{BEST, LATEST, MANIFEST_FILE, Manifest, Project, Run, SeedFolder, resolve};
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+
+/// A checkpoint of a run.
+pub(crate) struct CheckpointRef {
+    pub(crate) run: Run,
+    pub(crate) folder: SeedFolder,
+    pub(crate) step: u64,
+}
+
+impl CheckpointRef {
+    /// The checkpoint that `text` names.
+    pub(crate) fn find(context: &Context, text: &str) -> Outcome<Self> {
+        let path = context.folder.join(text);
+        if context.fs.is_file(&path.join(MANIFEST_FILE))? {
+            return Self::at(context, &path);
+        }
+        let (run, which) = match text.rsplit_once(':') {
+            Some((run, which)) if which == BEST || which == LATEST || which.starts_with("step_") => {
+                (run, which)
+            }
+            _ => (text, BEST),
+        };
+        let project = project(context)?;
+        let run = resolve(&project, run)?;
+        let folders = run.seed_folders()?;
+        if let [folder] = folders.as_slice() {
+            let step = step_of(folder, which)?;
+            return Ok(Self { folder: folder.clone(), step, run });
+        }
+        Err(Failure::usage(
+            "several_seeds",
+            format!("{} has several seeds, so {text} names several checkpoints", run.name()),
+        )
+        .hint(format!(
+            "name one by its folder, such as {}",
+            folders[0].path().join("checkpoints").join(which).display()
+        )))
+    }
+
+    /// The checkpoint in the folder `path`.
+    fn at(context: &Context, path: &Path) -> Outcome<Self> {
+        let real = context.fs.canonicalize(path)?;
+        let not = || {
+            Failure::usage(
+                "not_a_checkpoint",
+                format!("{} does not lie in a run's checkpoints", path.display()),
+            )
+        };
+        let name = real.file_name().and_then(|name| name.to_str()).ok_or_else(not)?;
+        let step = name.strip_prefix("step_").and_then(|digits| digits.parse().ok()).ok_or_else(not)?;
+        let seed_path = real.parent().and_then(Path::parent).ok_or_else(not)?;
+        let run_path: PathBuf = match seed_path.parent() {
+            Some(parent) if parent.file_name().is_some_and(|name| name == "seeds") => {
+                parent.parent().ok_or_else(not)?.to_owned()
+            }
+            _ => seed_path.to_owned(),
+        };
+        let run = Run::at(context.fs.clone(), context.machine.clone(), &run_path);
+        let folder =
+            run.seed_folders()?.into_iter().find(|folder| folder.path() == seed_path).ok_or_else(not)?;
+        Ok(Self { run, folder, step })
+    }
+
+    pub(crate) fn load_model(&self) -> Outcome<(Manifest, Vec<u8>)> {
+        Ok(self.folder.checkpoints().load_model(self.step)?)
+    }
+}
+
+/// The step that `best`, `latest` or `step_N` stands for.
+pub(crate) fn step_of(folder: &SeedFolder, which: &str) -> Outcome<u64> {
+    let missing = || {
+        let place = folder.checkpoints().path().display().to_string();
+        Failure::usage("checkpoint_not_found", format!("there is no checkpoint {which} in {place}"))
+    };
+    if let Some(digits) = which.strip_prefix("step_") {
+        return digits.parse().map_err(|_| missing());
+    }
+    if let Some(step) = folder.checkpoints().link(which)? {
+        return Ok(step);
+    }
+    // Without evaluation there is no best: the newest is what there is.
+    folder.checkpoints().link(LATEST)?.ok_or_else(missing)
+}
+
+/// The project that the folder belongs to.
+pub(crate) fn project(context: &Context) -> Outcome<Project> {
+    if context.folder_is_root {
+        return Ok(Project::at(context.fs.clone(), context.machine.clone(), &context.folder));
+    }
+    Ok(Project::find(context.fs.clone(), context.machine.clone(), &context.folder)?)
+}

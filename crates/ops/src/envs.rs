@@ -1,0 +1,95 @@
+//! `rlx envs`: the catalogue of native environments.
+
+use rlxp_env::{EnvInfo, Space, catalogue, find};
+use rlxp_spec::config::EnvConfig;
+use rlxp_types::Stream;
+use serde::Serialize;
+
+use crate::failure::{Failure, Outcome};
+
+/// One environment as shown.
+#[derive(Debug, Serialize)]
+pub struct EnvRow {
+    /// Id.
+    pub id: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// What it is.
+    pub summary: &'static str,
+    /// Observations.
+    pub observation_space: Space,
+    /// Actions.
+    pub action_space: Space,
+    /// Step cap.
+    pub max_episode_steps: Option<u64>,
+    /// Return that counts as solved.
+    pub reward_threshold: Option<f64>,
+    /// Whether episodes of a fixed policy vary.
+    pub stochastic: bool,
+    /// Keyword arguments.
+    pub kwargs: Vec<KwargRow>,
+    /// Starter config that `rlx init` writes.
+    pub starter: Option<&'static str>,
+}
+
+/// A keyword argument as shown.
+#[derive(Debug, Serialize)]
+pub struct KwargRow {
+    /// Name.
+    pub name: &'static str,
+    /// Default.
+    pub default: &'static str,
+    /// Meaning.
+    pub meaning: &'static str,
+}
+
+/// All environments, or the one that `id` names.
+pub fn list(id: Option<&str>) -> Outcome<Vec<EnvRow>> {
+    match id {
+        Some(id) => find(id).map(|info| vec![row(info)]).map_err(|unknown| unknown_env(&unknown)),
+        None => Ok(catalogue().iter().map(row).collect()),
+    }
+}
+
+/// The failure for an environment that is not there.
+pub(crate) fn unknown_env(unknown: &rlxp_env::UnknownEnv) -> Failure {
+    Failure::usage("environment_unknown", unknown.to_string()).hint("rlx envs")
+}
+
+/// Ids and aliases of all environments.
+pub(crate) fn known_ids() -> Vec<&'static str> {
+    catalogue().iter().flat_map(|info| std::iter::once(info.id).chain(info.aliases.iter().copied())).collect()
+}
+
+fn row(info: &'static EnvInfo) -> EnvRow {
+    let plain = EnvConfig {
+        id: info.id.to_owned(),
+        num_envs: 1,
+        kwargs: Default::default(),
+        max_episode_steps: None,
+        wrappers: Vec::new(),
+        normalize_observations: false,
+        normalize_rewards: false,
+    };
+    let env = rlxp_env::make(&plain, vec![Stream::new(0, "env", 0)])
+        .expect("a catalogue environment is made with its defaults");
+    EnvRow {
+        id: info.id,
+        aliases: info.aliases,
+        summary: info.summary,
+        observation_space: env.observation_space().clone(),
+        action_space: env.action_space().clone(),
+        max_episode_steps: info.max_episode_steps,
+        reward_threshold: info.reward_threshold,
+        stochastic: info.stochastic,
+        kwargs: info
+            .kwargs
+            .iter()
+            .map(|kwarg| KwargRow { name: kwarg.name, default: kwarg.default, meaning: kwarg.meaning })
+            .collect(),
+        starter: rlxp_spec::starters()
+            .iter()
+            .find(|starter| starter.env_id == info.id)
+            .map(|starter| starter.file_name),
+    }
+}

@@ -1,0 +1,105 @@
+//! What happens while a verb runs. The worker prints these as JSON Lines, the
+//! supervisor reads them back, and surfaces show them.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The run folder exists.
+    Created {
+        /// Name of the run.
+        run: String,
+        /// Its folder.
+        path: String,
+    },
+    /// Training began or went on.
+    Started {
+        /// Which seed.
+        seed: u64,
+        /// Step that it starts from.
+        step: u64,
+        /// Steps in all.
+        total: u64,
+    },
+    /// Where training is; sent a few times a second.
+    Progress {
+        /// Which seed.
+        seed: u64,
+        /// Steps done.
+        step: u64,
+        /// Steps in all.
+        total: u64,
+        /// Steps per second since this attempt started.
+        steps_per_second: f64,
+        /// Mean return of recent training episodes.
+        mean_return: Option<f64>,
+        /// Best evaluation so far.
+        best: Option<f64>,
+    },
+    /// A periodic evaluation.
+    Evaluated {
+        /// Which seed.
+        seed: u64,
+        /// Step of the policy.
+        step: u64,
+        /// Mean return.
+        mean_return: f64,
+        /// Episodes played.
+        episodes: usize,
+        /// Whether it is the best so far.
+        best: bool,
+    },
+    /// A checkpoint is safely on disk.
+    Saved {
+        /// Which seed.
+        seed: u64,
+        /// Its step.
+        step: u64,
+    },
+    /// A seed is done.
+    SeedEnded {
+        /// Which seed.
+        seed: u64,
+        /// Steps done.
+        step: u64,
+        /// How it ended.
+        outcome: WorkerOutcome,
+        /// Mean return of the last evaluation.
+        last: Option<f64>,
+        /// Best evaluation.
+        best: Option<f64>,
+    },
+    /// Something worth knowing that stops nothing.
+    Warning {
+        /// The text.
+        message: String,
+    },
+    /// The worker's last word.
+    Ended {
+        /// How it ended.
+        outcome: WorkerOutcome,
+        /// Exit code that tells the same.
+        exit: u8,
+        /// Why, when it failed.
+        reason: Option<String>,
+        /// What helps.
+        hints: Vec<String>,
+    },
+}
+
+/// How a worker ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerOutcome {
+    /// Everything done.
+    Completed,
+    /// Asked to stop; saved.
+    Interrupted,
+    /// Failed.
+    Failed,
+}
+
+/// Takes events.
+pub type Sink<'a> = &'a mut dyn FnMut(Event);

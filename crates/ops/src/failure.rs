@@ -1,0 +1,179 @@
+//! Why a verb did not do what was asked: kind, message, and the commands that
+//! help. Surfaces decide how it looks; the exit code is decided here.
+
+use std::fmt;
+
+use rlxp_fs::FsError;
+use rlxp_learn::LearnError;
+use rlxp_spec::{Problem, Source};
+use rlxp_store::StoreError;
+use rlxp_types::Exit;
+use serde::Serialize;
+
+/// A verb's "no".
+#[derive(Debug)]
+pub struct Failure {
+    /// What the process should exit with.
+    pub exit: Exit,
+    /// A stable word for programs, such as `run_not_found`.
+    pub code: &'static str,
+    /// What failed, on what.
+    pub message: String,
+    /// Commands or corrections that help; each can be pasted or followed.
+    pub hints: Vec<String>,
+    /// Problems of a config, with their places.
+    pub problems: Vec<Problem>,
+    /// The texts that the problems point into.
+    pub sources: Vec<Source>,
+}
+
+/// A verb's result.
+pub type Outcome<T> = Result<T, Failure>;
+
+impl Failure {
+    /// A failure with this exit code.
+    pub fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
+        let (hints, problems, sources) = (Vec::new(), Vec::new(), Vec::new());
+        Self { exit, code, message: message.into(), hints, problems, sources }
+    }
+
+    /// Wrong usage.
+    pub fn usage(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, code, message)
+    }
+
+    /// Refused.
+    pub fn refused(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Exit::Refused, code, message)
+    }
+
+    /// Adds a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// A config that can't be used.
+    pub fn config(problems: Vec<Problem>, sources: Vec<Source>) -> Self {
+        let count = problems.len();
+        let plural = if count == 1 { "" } else { "s" };
+        let name = sources.first().map_or("the config", |source| source.name.as_str());
+        let mut failure = Self::usage("config_invalid", format!("{name} has {count} problem{plural}"));
+        failure.problems = problems;
+        failure.sources = sources;
+        failure
+    }
+
+    /// The failure as one JSON object.
+    pub fn to_json(&self) -> serde_json::Value {
+        #[derive(Serialize)]
+        struct Shown<'a> {
+            schema: &'static str,
+            code: &'a str,
+            exit: u8,
+            message: &'a str,
+            hints: &'a [String],
+            #[serde(skip_serializing_if = "<[Problem]>::is_empty")]
+            problems: &'a [Problem],
+        }
+        let shown = Shown {
+            schema: "rlx.error/1",
+            code: self.code,
+            exit: self.exit.code(),
+            message: &self.message,
+            hints: &self.hints,
+            problems: &self.problems,
+        };
+        serde_json::to_value(shown).expect("a failure is plain data")
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<FsError> for Failure {
+    fn from(error: FsError) -> Self {
+        let hint = if error.is_full() {
+            Some("free some space, then run the command again; what was saved before is still there")
+        } else if error.is_read_only() {
+            Some("the folder can't be written: check its permissions or choose another with --root")
+        } else {
+            None
+        };
+        let failure = Self::new(Exit::Storage, "storage", describe(&error));
+        hint.into_iter().fold(failure, Failure::hint)
+    }
+}
+
+impl From<LearnError> for Failure {
+    fn from(error: LearnError) -> Self {
+        let message = describe(&error);
+        match error {
+            LearnError::Environment(_) => Self::usage("environment", message),
+            LearnError::Diverged { .. } => Self::new(Exit::RunFailed, "diverged", message)
+                .hint("lower algo.learning_rate or set algo.max_grad_norm, then train again"),
+            LearnError::EnvironmentState(_)
+            | LearnError::Network(_)
+            | LearnError::Tensors(_)
+            | LearnError::Moments(_)
+            | LearnError::State { .. } => Self::usage("checkpoint_mismatch", message)
+                .hint("the checkpoint belongs to another environment, network shape or version"),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let message = describe(&error);
+        match error {
+            StoreError::Fs(error) => error.into(),
+            StoreError::NoProject { .. } => {
+                Self::usage("no_project", message).hint("rlx init demo && cd demo")
+            }
+            StoreError::NoSuchRun { .. } | StoreError::NotARun { .. } => {
+                Self::usage("run_not_found", message).hint("rlx ls")
+            }
+            StoreError::Ambiguous { .. } => {
+                Self::usage("run_ambiguous", message).hint("name the run with more letters, or by its folder")
+            }
+            StoreError::AlreadyRunning { ref run, .. } => {
+                Self::refused("already_running", message).hint(format!("rlx tail {run}"))
+            }
+            StoreError::TakenOver { .. } => Self::new(Exit::RunFailed, "taken_over", message),
+            StoreError::NoSuchCheckpoint { .. } => Self::usage("checkpoint_not_found", message),
+            StoreError::BadName { .. } => Self::usage("bad_name", message),
+            StoreError::RecordTooLong { .. } => Self::new(Exit::Bug, "record_too_long", message),
+            StoreError::NotEnoughSpace { .. } => Self::new(Exit::Storage, "disk_full", message)
+                .hint("free some space, or keep fewer checkpoints with --set checkpoint.keep=1"),
+            StoreError::Damaged { .. } | StoreError::Poisoned { .. } => {
+                Self::new(Exit::Storage, "damaged", message)
+            }
+        }
+    }
+}
+
+impl From<rlxp_launch::LaunchError> for Failure {
+    fn from(error: rlxp_launch::LaunchError) -> Self {
+        Self::new(Exit::Bug, "launch", describe(&error))
+    }
+}
+
+/// An error with everything that caused it, in one line.
+pub(crate) fn describe(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}

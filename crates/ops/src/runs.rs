@@ -1,0 +1,169 @@
+//! `rlx ls`, `info`, `tag`, `rm`: looking at runs and keeping them in order.
+
+use std::path::PathBuf;
+
+use rlxp_store::{Best, Index, Lineage, Metadata, Run, RunFilter, RunRow, SeedFolder, resolve};
+use rlxp_types::RunStatus;
+use serde::Serialize;
+
+use crate::checkpoint_ref::project;
+use crate::context::Context;
+use crate::curve::Curve;
+use crate::failure::{Failure, Outcome};
+
+/// What a listing is sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortKey {
+    /// When it was made.
+    #[default]
+    Created,
+    /// Its name.
+    Name,
+    /// Best evaluation.
+    Best,
+    /// Last training return.
+    Last,
+    /// Steps done.
+    Steps,
+}
+
+/// Lists runs, newest first unless asked otherwise.
+pub fn list(context: &Context, filter: &RunFilter, sort: SortKey, reverse: bool) -> Outcome<Vec<RunRow>> {
+    let mut rows = Index::open(&project(context)?).list(filter)?;
+    let number = |value: Option<f64>| value.unwrap_or(f64::NEG_INFINITY);
+    match sort {
+        SortKey::Created => rows.sort_by(|a, b| b.created.cmp(&a.created).then_with(|| b.name.cmp(&a.name))),
+        SortKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
+        SortKey::Best => rows.sort_by(|a, b| number(b.best_eval_mean).total_cmp(&number(a.best_eval_mean))),
+        SortKey::Last => {
+            rows.sort_by(|a, b| number(b.last_mean_return).total_cmp(&number(a.last_mean_return)))
+        }
+        SortKey::Steps => rows.sort_by_key(|row| std::cmp::Reverse(row.steps)),
+    }
+    if reverse {
+        rows.reverse();
+    }
+    Ok(rows)
+}
+
+/// One seed of a run.
+#[derive(Debug, Serialize)]
+pub struct SeedInfo {
+    /// The seed.
+    pub seed: u64,
+    /// Steps in the record.
+    pub steps: u64,
+    /// Checkpoints, by step.
+    pub checkpoints: Vec<u64>,
+    /// The best evaluation.
+    pub best: Option<Best>,
+    /// Mean return of training and evaluation over steps.
+    pub curve: Curve,
+    /// What is wrong with its record.
+    pub damage: Vec<String>,
+}
+
+/// Everything about a run.
+#[derive(Debug, Serialize)]
+pub struct RunInfo {
+    /// Its description.
+    pub metadata: Metadata,
+    /// Its folder.
+    pub path: PathBuf,
+    /// How it stands, by proof.
+    pub status: RunStatus,
+    /// Why it failed, where it did.
+    pub reason: Option<String>,
+    /// How often it was started.
+    pub attempts: usize,
+    /// Its seeds.
+    pub seeds: Vec<SeedInfo>,
+    /// The config it is trained from.
+    pub config: serde_json::Value,
+    /// Where it comes from.
+    pub lineage: Option<Lineage>,
+}
+
+/// Everything about the run that `text` names.
+pub fn info(context: &Context, text: &str) -> Outcome<RunInfo> {
+    let run = resolve(&project(context)?, text)?;
+    let metadata = run.metadata()?;
+    let report = run.status()?;
+    let seeds = run.seed_folders_of(&metadata).iter().map(seed_info).collect::<Outcome<Vec<_>>>()?;
+    let config = crate::worker::snapshot(&run)?;
+    Ok(RunInfo {
+        path: run.path().to_owned(),
+        status: report.status,
+        reason: report.attempt.and_then(|attempt| attempt.end).and_then(|end| end.reason),
+        attempts: run.attempts()?.len(),
+        seeds,
+        config: serde_json::to_value(&config).expect("a config is plain data"),
+        lineage: metadata.lineage.clone(),
+        metadata,
+    })
+}
+
+fn seed_info(folder: &SeedFolder) -> Outcome<SeedInfo> {
+    let content = folder.metrics()?;
+    let store = folder.checkpoints();
+    let newest = store.newest_valid()?;
+    let mut damage: Vec<String> = content
+        .damage
+        .iter()
+        .map(|damage| format!("metrics.jsonl, byte {}: {}", damage.offset, damage.why))
+        .collect();
+    damage.extend(newest.damaged.iter().map(|bad| format!("checkpoint step_{}: {}", bad.step, bad.why)));
+    Ok(SeedInfo {
+        seed: folder.seed(),
+        steps: content.records.last().map_or(0, |record| record.step),
+        checkpoints: store.steps()?,
+        best: newest.checkpoint.and_then(|checkpoint| checkpoint.manifest.best),
+        curve: Curve::of(&content.records),
+        damage,
+    })
+}
+
+/// Adds and removes tags; gives the tags that stand.
+pub fn tag(
+    context: &Context,
+    text: &str,
+    add: &[String],
+    remove: &[String],
+) -> Outcome<(String, Vec<String>)> {
+    for tag in add {
+        let good = !tag.is_empty() && tag.len() <= 60 && !tag.contains(|c: char| c.is_control() || c == ',');
+        if !good {
+            return Err(Failure::usage(
+                "bad_tag",
+                format!("{tag:?} can't be a tag: use 1 to 60 bytes without commas or control characters"),
+            ));
+        }
+    }
+    let run = resolve(&project(context)?, text)?;
+    let tags = run.set_tags(add, remove)?;
+    Ok((run.name(), tags))
+}
+
+/// The runs that `texts` name, before they are removed.
+pub fn to_remove(context: &Context, texts: &[String]) -> Outcome<Vec<Run>> {
+    let project = project(context)?;
+    let mut runs: Vec<Run> = Vec::new();
+    for text in texts {
+        let run = resolve(&project, text)?;
+        if runs.iter().all(|known| known.name() != run.name()) {
+            runs.push(run);
+        }
+    }
+    Ok(runs)
+}
+
+/// Removes runs for good.
+pub fn remove(context: &Context, runs: &[Run]) -> Outcome<Vec<String>> {
+    let project = project(context)?;
+    let mut removed = Vec::new();
+    for run in runs {
+        project.remove_run(run)?;
+        removed.push(run.name());
+    }
+    Ok(removed)
+}

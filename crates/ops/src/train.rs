@@ -1,0 +1,219 @@
+//! `rlx train`: from a config to a finished run.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{FsExt, clock, environment};
+use rlxp_learn::Policy;
+use rlxp_spec::Config;
+use rlxp_store::{
+    GitState, Lineage, LineageKind, Metadata, NewRun, Project, Run, Versions, estimate_bytes, preflight,
+};
+use rlxp_types::{Digest, RunName, RunStatus};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::checkpoint_ref::CheckpointRef;
+use crate::config::{Checked, Purpose, check};
+use crate::context::Context;
+use crate::event::{Event, Sink};
+use crate::failure::{Failure, Outcome};
+use crate::origin::Origin;
+use crate::supervise::supervise;
+
+/// Metadata key of the return at which training stops early.
+pub(crate) const STOP_AT: &str = "stop_at";
+
+/// What to train.
+#[derive(Clone, Debug, Default)]
+pub struct TrainRequest {
+    /// The config file.
+    pub config: PathBuf,
+    /// `key=value` overrides.
+    pub overrides: Vec<String>,
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// Checkpoint whose weights training starts from.
+    pub from: Option<String>,
+    /// Mean evaluation return at which a seed is done.
+    pub stop_at: Option<f64>,
+    /// Tags for the run.
+    pub tags: Vec<String>,
+}
+
+/// What would be trained.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrainPlan {
+    /// Name; the folder gets a number behind it.
+    pub run_name: String,
+    /// Environment.
+    pub env: String,
+    /// Seeds.
+    pub seeds: Vec<u64>,
+    /// Steps per seed, rounded up to whole rollouts.
+    pub steps: u64,
+    /// Updates per seed.
+    pub updates: u64,
+    /// Gradient steps per seed.
+    pub gradient_steps: u64,
+    /// Trained numbers of one policy.
+    pub parameters: usize,
+    /// Threads.
+    pub threads: usize,
+    /// Evaluations per seed.
+    pub evaluations: u64,
+    /// Checkpoints per seed that will be kept.
+    pub checkpoints: u64,
+    /// Bytes that the run is likely to need.
+    pub disk_bytes: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrainReport {
+    /// The plan.
+    pub plan: TrainPlan,
+    /// The run; nothing after a dry run.
+    pub run: Option<String>,
+    /// Its folder.
+    pub path: Option<PathBuf>,
+    /// How it stands.
+    pub status: Option<RunStatus>,
+}
+
+/// Trains. `warn` gets the config's warnings before anything is written.
+pub fn train(
+    context: &Context,
+    request: &TrainRequest,
+    warn: &mut dyn FnMut(&Checked),
+    events: Sink<'_>,
+) -> Outcome<TrainReport> {
+    let checked = check(context, &request.config, &request.overrides, Purpose::Train)?;
+    warn(&checked);
+    let plan = plan(&checked.config)?;
+    let project = project_for_new_run(context)?;
+    let origin =
+        request.from.as_deref().map(|text| warm_start(context, &checked.config, text)).transpose()?;
+    if request.dry_run {
+        return Ok(TrainReport { plan, run: None, path: None, status: None });
+    }
+    let mut metadata = describe(context, &project, &checked.config)?;
+    metadata.overrides = checked.overrides.iter().map(|o| format!("{}={}", o.key, o.value)).collect();
+    metadata.tags.clone_from(&request.tags);
+    if let Some(wanted) = request.stop_at {
+        metadata.extra.insert(STOP_AT.into(), json!(wanted));
+    }
+    let origin = origin.map(|(origin, lineage)| {
+        metadata.lineage = Some(lineage);
+        origin
+    });
+    let origins = vec![origin; checked.config.seeds.len()];
+    let run = create(&project, &checked.config, metadata, &plan, &origins)?;
+    let status = start(&run, events)?;
+    Ok(TrainReport { plan, run: Some(run.name()), path: Some(run.path().to_owned()), status: Some(status) })
+}
+
+/// What training `config` amounts to.
+pub fn plan(config: &Config) -> Outcome<TrainPlan> {
+    let (observations, actions) =
+        rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
+    let parameters = Policy::new(config, &observations, &actions, 0).parameter_count();
+    let steps = config.total_steps();
+    let updates = steps / config.rollout_size();
+    let minibatches = config.rollout_size().div_ceil(config.algo.batch_size as u64);
+    let saves = steps / config.checkpoint.save_every.max(1) + 1;
+    let kept = saves.min(config.checkpoint.keep as u64) + 1;
+    let model = parameters as u64 * 4;
+    // Adam's two moments and, per environment, streams, state and observation.
+    let state = parameters as u64 * 8 + config.env.num_envs as u64 * (256 + observations.width() as u64 * 4);
+    let metrics = updates.saturating_mul(900);
+    Ok(TrainPlan {
+        run_name: config.run_name.clone(),
+        env: config.env.id.clone(),
+        seeds: config.seeds.clone(),
+        steps,
+        updates,
+        gradient_steps: updates * minibatches * config.algo.update_epochs as u64,
+        parameters,
+        threads: config.threads,
+        evaluations: steps.checked_div(config.eval.every).unwrap_or(0),
+        checkpoints: kept,
+        disk_bytes: estimate_bytes(config.seeds.len(), model, state, kept, metrics),
+    })
+}
+
+/// The project that a new run goes into: the one around the folder, or, where
+/// there is none, the folder itself.
+pub(crate) fn project_for_new_run(context: &Context) -> Outcome<Project> {
+    let here = || Project::at(context.fs.clone(), context.machine.clone(), &context.folder);
+    if context.folder_is_root {
+        return Ok(here());
+    }
+    match Project::find(context.fs.clone(), context.machine.clone(), &context.folder) {
+        Ok(project) => Ok(project),
+        Err(rlxp_store::StoreError::NoProject { .. }) => Ok(here()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Facts about a run that is about to start here and now.
+pub(crate) fn describe(context: &Context, project: &Project, config: &Config) -> Outcome<Metadata> {
+    let mut metadata =
+        Metadata::new(&clock::wall_text(), &config.env.id, "ppo", &config.seeds, config.total_steps());
+    metadata.device.clone_from(&config.device);
+    metadata.cpu_kernels = rlxp_nn::kernels().to_owned();
+    metadata.versions = versions(context)?;
+    // What rlx itself writes is not the project's code.
+    let written = ["runs", "videos", "logs"].map(Path::new);
+    metadata.git = rlxp_launch::git::snapshot_without(project.root(), &written)
+        .and_then(|state| Some(GitState { commit: state.commit?, dirty: state.dirty_digest }));
+    Ok(metadata)
+}
+
+/// Which program this is.
+pub(crate) fn versions(context: &Context) -> Outcome<Versions> {
+    let program = context.fs.read(&environment::current_program()?, 1 << 30)?;
+    Ok(Versions { rlx: env!("CARGO_PKG_VERSION").into(), binary: Some(Digest::of(&program)) })
+}
+
+/// Makes the run's folder, with what each seed starts from.
+pub(crate) fn create(
+    project: &Project,
+    config: &Config,
+    metadata: Metadata,
+    plan: &TrainPlan,
+    origins: &[Option<Origin>],
+) -> Outcome<Run> {
+    project.prepare()?;
+    preflight(project.fs(), &project.runs_dir(), plan.disk_bytes)?;
+    let name = RunName::parse(&config.run_name).map_err(|bad| Failure::usage("bad_name", bad.to_string()))?;
+    let run = project.create_run(NewRun { name, config_snapshot: rlxp_spec::to_yaml(config), metadata })?;
+    for (folder, origin) in run.seed_folders()?.iter().zip(origins) {
+        if let Some(origin) = origin {
+            origin.write(folder, &run)?;
+        }
+    }
+    Ok(run)
+}
+
+/// Trains a run that exists, from where it stands.
+pub(crate) fn start(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
+    events(Event::Created { run: run.name(), path: run.path().display().to_string() });
+    supervise(run, events)
+}
+
+/// The weights that `text` names, checked against the config.
+fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Origin, Lineage)> {
+    let checkpoint = CheckpointRef::find(context, text)?;
+    let (observations, actions) =
+        rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
+    let (manifest, model) = checkpoint.load_model()?;
+    let weights = crate::session::tensors("model", &model)?;
+    Policy::from_tensors(config, &observations, &actions, &weights)?;
+    let lineage = Lineage {
+        kind: LineageKind::WarmStart,
+        parent: checkpoint.run.name(),
+        parent_id: checkpoint.run.metadata().ok().map(|metadata| metadata.id),
+        checkpoint: Some(manifest.step),
+    };
+    Ok((Origin { model, state: None }, lineage))
+}

@@ -1,0 +1,136 @@
+//! The training child: claims the run, trains its seeds over the cores, and
+//! writes down how it ended. It speaks to the supervisor in [`Event`]s.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rlxp_fs::clock;
+use rlxp_launch::Interrupts;
+use rlxp_spec::{Config, Source};
+use rlxp_store::{Claim, End, Run, SeedFolder, TakeOver};
+use rlxp_types::Exit;
+
+use crate::context::Context;
+use crate::event::{Event, WorkerOutcome};
+use crate::failure::{Failure, Outcome};
+use crate::session::{Job, SeedEnd, train_seed};
+
+/// Trains the run in `folder` to its end. Returns what the process exits with;
+/// everything else is told through `emit`.
+pub fn work(context: &Context, folder: &Path, emit: &(dyn Fn(Event) + Sync)) -> Exit {
+    let result = Interrupts::install()
+        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))
+        .and_then(|interrupts| claimed(context, folder, emit, &|| interrupts.requested()));
+    let (outcome, exit, failure) = match result {
+        Ok(WorkerOutcome::Interrupted) => (WorkerOutcome::Interrupted, Exit::Interrupted, None),
+        Ok(outcome) => (outcome, Exit::Yes, None),
+        Err(failure) => (WorkerOutcome::Failed, failure.exit, Some(failure)),
+    };
+    let (reason, hints) = failure.map_or((None, Vec::new()), |f| (Some(f.message), f.hints));
+    emit(Event::Ended { outcome, exit: exit.code(), reason, hints });
+    exit
+}
+
+fn claimed(
+    context: &Context,
+    folder: &Path,
+    emit: &(dyn Fn(Event) + Sync),
+    stop_requested: &(dyn Fn() -> bool + Sync),
+) -> Outcome<WorkerOutcome> {
+    let run = Run::at(context.fs.clone(), context.machine.clone(), folder);
+    let config = snapshot(&run)?;
+    let claim = run.claim(&clock::wall_text(), TakeOver::WhenProvenGone)?;
+    let result = train_all(&run, &config, &claim, emit, stop_requested);
+    let (outcome, reason, exit, steps) = match &result {
+        Ok((WorkerOutcome::Completed, steps)) => {
+            (rlxp_store::Outcome::Completed, None, Exit::Yes, Some(*steps))
+        }
+        Ok((_, steps)) => (rlxp_store::Outcome::Interrupted, None, Exit::Interrupted, Some(*steps)),
+        Err(failure) => (
+            rlxp_store::Outcome::Failed,
+            Some(format!("{}: {}", failure.code, failure.message)),
+            failure.exit,
+            None,
+        ),
+    };
+    let exit_code = Some(i32::from(exit.code()));
+    let written = claim.end(&End { outcome, reason, exit_code, ended: clock::wall_text(), steps });
+    // A training failure explains more than the storage error that may follow it.
+    let (outcome, _) = result?;
+    written?;
+    Ok(outcome)
+}
+
+/// The config that the run is trained from.
+pub(crate) fn snapshot(run: &Run) -> Outcome<Config> {
+    let name = run.config_path().display().to_string();
+    let source = Source { name, text: run.config_snapshot()? };
+    rlxp_spec::from_snapshot(&source).map_err(|problems| Failure::config(problems.problems, problems.sources))
+}
+
+/// Trains every seed; several at once where there are cores for it.
+fn train_all(
+    run: &Run,
+    config: &Config,
+    claim: &Claim,
+    emit: &(dyn Fn(Event) + Sync),
+    stop_requested: &(dyn Fn() -> bool + Sync),
+) -> Outcome<(WorkerOutcome, u64)> {
+    let metadata = run.metadata()?;
+    let folders = run.seed_folders_of(&metadata);
+    let stop_at = metadata.extra.get(crate::train::STOP_AT).and_then(serde_json::Value::as_f64);
+    let lanes = config.threads.clamp(1, folders.len().max(1));
+    // One seed's failure of storage is everyone's; a divergence is its own.
+    let storage_failed = AtomicBool::new(false);
+    let stop = || stop_requested() || storage_failed.load(Ordering::Relaxed);
+    let job = Job { config, threads: config.threads / lanes, stop_at, claim, stop_requested: &stop, emit };
+    let queue = Mutex::new(folders.iter());
+    let ends: Mutex<Vec<(u64, Outcome<SeedEnd>)>> = Mutex::new(Vec::new());
+    let lane = || {
+        loop {
+            let next: Option<&SeedFolder> =
+                queue.lock().expect("no lane panics while it holds the queue").next();
+            let Some(folder) = next else { break };
+            let end = train_seed(&job, folder);
+            if end.as_ref().is_err_and(|failure| failure.exit == Exit::Storage) {
+                storage_failed.store(true, Ordering::Relaxed);
+            }
+            ends.lock().expect("no lane panics while it holds the list").push((folder.seed(), end));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..lanes {
+            scope.spawn(lane);
+        }
+        lane();
+    });
+    summary(ends.into_inner().expect("no lane panics while it holds the list"), folders.len() > 1)
+}
+
+/// What the seeds' ends amount to: the worst of them, and all steps together.
+fn summary(ends: Vec<(u64, Outcome<SeedEnd>)>, several: bool) -> Outcome<(WorkerOutcome, u64)> {
+    let (mut outcome, mut steps) = (WorkerOutcome::Completed, 0);
+    let mut failures = Vec::new();
+    for (seed, end) in ends {
+        match end {
+            Ok(end) => {
+                steps += end.steps;
+                if end.outcome == WorkerOutcome::Interrupted {
+                    outcome = WorkerOutcome::Interrupted;
+                }
+            }
+            Err(mut failure) => {
+                if several {
+                    failure.message = format!("seed {seed}: {}", failure.message);
+                }
+                failures.push(failure);
+            }
+        }
+    }
+    failures.sort_by_key(|failure| failure.exit != Exit::Storage);
+    match failures.into_iter().next() {
+        Some(failure) => Err(failure),
+        None => Ok((outcome, steps)),
+    }
+}
