@@ -18,7 +18,7 @@ fn main() {
         return act_as_supervisor();
     }
     a_killed_supervisor_leaves_no_worker();
-    println!("test a_killed_supervisor_leaves_no_worker ... ok");
+    println!("test a_killed_supervisor_leaves_no_worker ... ok\n\ntest result: ok. 1 passed");
 }
 
 fn a_killed_supervisor_leaves_no_worker() {
@@ -36,7 +36,7 @@ fn a_killed_supervisor_leaves_no_worker() {
 
 /// Starts a worker that never ends, tells its pid, and waits for more.
 fn act_as_supervisor() {
-    let args = vec!["-c".into(), "echo $$; exec sleep 1000".into()];
+    let args = vec!["-c".into(), "echo $$; exec sleep 60".into()];
     let command = WorkerCommand { program: "/bin/sh".into(), args, cwd: None, env: Vec::new() };
     let worker = Worker::spawn(&command).expect("it starts");
     while let Next::Line(line) = worker.next_line(LONG) {

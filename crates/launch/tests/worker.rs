@@ -92,7 +92,7 @@ fn the_child_has_a_group_of_its_own_and_no_input() {
 
 #[test]
 fn what_the_child_started_ends_with_it() {
-    let worker = &mut shell("sleep 1000 & echo $!; exit 3");
+    let worker = &mut shell("sleep 60 & echo $!; exit 3");
     let grandchild = line(worker);
     assert_eq!(worker.wait().unwrap().code, Some(3));
     wait_until_gone(&grandchild);

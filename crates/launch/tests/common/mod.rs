@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// Far more than any test here needs; reached only when something is broken.
-pub(crate) const LONG: Duration = Duration::from_secs(20);
+pub(crate) const LONG: Duration = Duration::from_secs(10);
 
 /// Waits until process `pid` has ended. One that merely waits to be reaped by
 /// init has.
