@@ -155,3 +155,18 @@ fn power_loss_takes_what_was_not_synced() {
     }
     assert!(torn > 20 && lost > 5 && whole > 20 && (50..150).contains(&named));
 }
+
+#[test]
+fn a_small_disk_gets_full_and_frees_what_is_removed() {
+    let disk = CrashFs::new();
+    disk.leave_free(3 * 4096);
+    let mut file = disk.create_new(Path::new("/a")).unwrap();
+    file.write_all(&[1; 5000]).unwrap();
+    assert_eq!(disk.available_space(Path::new("/")).unwrap(), 0);
+    file.write_all(&[1; 3000]).unwrap();
+    assert!(file.write_all(&[2; 1000]).unwrap_err().is_full());
+    assert_eq!(file.length().unwrap(), 8500);
+    assert!(disk.create_dir(Path::new("/b")).unwrap_err().is_full());
+    disk.remove_file(Path::new("/a")).unwrap();
+    disk.create_dir(Path::new("/b")).unwrap();
+}

@@ -203,7 +203,7 @@ impl Work<'_> {
     fn move_checkpoints(&mut self, step: Option<u64>) -> Result<(), StoreError> {
         let store = self.folder.checkpoints();
         for other in store.steps()? {
-            if step.is_none_or(|step| other > step) || if_whole(store.manifest(other))?.is_none() {
+            if step.is_none_or(|step| other > step) || if_whole(store.load(other))?.is_none() {
                 self.set_aside(&store.step_path(other), "checkpoints", &format!("step_{other}"))?;
             }
         }
@@ -218,7 +218,7 @@ impl Work<'_> {
         };
         store.set_link(LATEST, checkpoint.step)?;
         let Some(best) = checkpoint.manifest.best else { return store.remove_link(BEST) };
-        if best.step <= checkpoint.step && if_whole(store.manifest(best.step))?.is_some() {
+        if best.step <= checkpoint.step && if_whole(store.load(best.step))?.is_some() {
             return store.set_link(BEST, best.step);
         }
         self.notes.push(format!("the best checkpoint, of step {}, is not there any more", best.step));

@@ -14,7 +14,7 @@ use rlxp_store::{MetricsPosition, Outcome, Project, SaveReason, SeedFolder, Stor
 use rlxp_types::RunStatus;
 
 const FAULTS: [Fault; 4] = [Fault::Error, Fault::Full, Fault::ShortWrite, Fault::Kill];
-const POWER_LOSSES: u64 = 6;
+const POWER_LOSSES: u64 = 4;
 
 fn folder_of(project: &Project, name: &str) -> SeedFolder {
     project.run(name).seed_folders().unwrap().remove(0)
@@ -300,15 +300,44 @@ fn a_writer_that_lost_its_run_can_not_reach_the_new_record() {
     drop(disk);
 }
 
+/// The disk fills at every possible moment of a training.
 #[test]
-fn on_a_full_disk_the_end_is_still_written_down() {
+fn a_full_disk_is_named_loses_nothing_and_lets_the_end_be_written() {
+    let mut ended = 0;
+    for blocks in 0..60 {
+        let (disk, project) = in_memory();
+        let run = project.create_run(new_run("a", &[0])).unwrap();
+        let folder = folder_of(&project, "a_001");
+        train(&folder, 100).unwrap();
+        let claim = claim(&run);
+        let reserve = run.path().join("attempts/1/reserve");
+        assert_eq!(disk.metadata(&reserve).unwrap().length, 64 * 1024);
+        disk.leave_free(blocks * 4096);
+        let mut saved = 100;
+        let Err(error) = common::train_noting(&folder, 400, &mut saved) else { break };
+        assert!(error.is_full() && error.is_storage(), "{error}");
+        assert!(claim.end(&end(Outcome::Failed)).unwrap());
+        ended += 1;
+        assert!(disk.metadata_if_any(&reserve).unwrap().is_none());
+        assert_eq!(run.status().unwrap().status, RunStatus::Failed);
+        assert_eq!(run.metadata().unwrap().status, RunStatus::Failed);
+        let newest = folder.checkpoints().newest_valid().unwrap();
+        assert!(newest.checkpoint.unwrap().step >= saved && newest.damaged.is_empty());
+        assert!(folder.metrics().unwrap().records.len() as u64 >= saved / 10);
+        disk.leave_free(1 << 30);
+        train(&folder, 400).unwrap();
+    }
+    assert!(ended > 10, "only {ended} sizes were too small");
+}
+
+/// A claim on a disk with no room for the reserve is refused as full.
+#[test]
+fn a_claim_needs_room_for_its_end() {
     let (disk, project) = in_memory();
     let run = project.create_run(new_run("a", &[0])).unwrap();
-    let claim = claim(&run);
-    let reserve = run.path().join("attempts/1/reserve");
-    assert_eq!(disk.metadata(&reserve).unwrap().length, 64 * 1024);
-    claim.end(&end(Outcome::Failed)).unwrap();
-    assert!(disk.metadata_if_any(&reserve).unwrap().is_none());
+    disk.leave_free(10 * 4096);
+    let error = run.claim(NOW, TakeOver::WhenProvenGone).err().unwrap();
+    assert!(error.is_full(), "{error}");
     assert_eq!(run.status().unwrap().status, RunStatus::Failed);
 }
 

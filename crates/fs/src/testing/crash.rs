@@ -48,6 +48,15 @@ impl CrashFs {
         tree.settle();
     }
 
+    /// Makes the disk so small that only `bytes` are free now.
+    pub fn leave_free(&self, bytes: u64) {
+        let mut tree = self.lock();
+        // Measured against a huge disk, what is missing is what is in use.
+        tree.capacity = u64::MAX - 1;
+        let used = tree.capacity - tree.free();
+        tree.capacity = used + bytes;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Tree> {
         self.tree.lock().expect("no thread panics while it holds the tree")
     }
@@ -61,20 +70,21 @@ impl CrashFs {
         run(&mut self.lock()).map_err(|e| FsError::new(operation, path, e))
     }
 
-    fn handle(&self, number: u64) -> Box<dyn FileHandle> {
-        Box::new(CrashFile { fs: self.clone(), number })
+    fn handle(&self, path: &Path, number: u64) -> Box<dyn FileHandle> {
+        Box::new(CrashFile { fs: self.clone(), path: path.to_owned(), number })
     }
 }
 
 struct CrashFile {
     fs: CrashFs,
+    path: PathBuf,
     number: u64,
 }
 
 impl FileHandle for CrashFile {
     fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
-        self.fs.lock().append(self.number, bytes);
-        Ok(())
+        let result = self.fs.lock().append(self.number, bytes);
+        result.map_err(|e| FsError::new("write", &self.path, e))
     }
 
     fn sync(&mut self) -> Result<()> {
@@ -140,7 +150,7 @@ impl Fs for CrashFs {
 
     fn create_new(&self, path: &Path) -> Result<Box<dyn FileHandle>> {
         let number = self.with("create", path, |tree| tree.create(path, Body::File(FileBody::default())))?;
-        Ok(self.handle(number))
+        Ok(self.handle(path, number))
     }
 
     fn open_append(&self, path: &Path) -> Result<Box<dyn FileHandle>> {
@@ -149,7 +159,7 @@ impl Fs for CrashFs {
             tree.file(number)?;
             Ok(number)
         })?;
-        Ok(self.handle(number))
+        Ok(self.handle(path, number))
     }
 
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
@@ -238,7 +248,7 @@ impl Fs for CrashFs {
     }
 
     fn available_space(&self, _path: &Path) -> Result<u64> {
-        Ok(u64::MAX)
+        Ok(self.lock().free())
     }
 
     fn canonicalize(&self, path: &Path) -> Result<PathBuf> {

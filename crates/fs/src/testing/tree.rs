@@ -51,7 +51,12 @@ pub(super) struct Tree {
     next: u64,
     ticks: i64,
     unsynced: Vec<NameEffect>,
+    /// How many bytes the disk holds.
+    pub(super) capacity: u64,
 }
+
+/// Space is given out in pieces of this size.
+const BLOCK: u64 = 4096;
 
 fn error(kind: ErrorKind) -> io::Error {
     io::Error::from(kind)
@@ -61,7 +66,13 @@ impl Tree {
     pub(super) fn new() -> Self {
         let root =
             Node { modified: 0, body: Body::Folder { now: BTreeMap::new(), on_disk: BTreeMap::new() } };
-        Self { nodes: BTreeMap::from([(ROOT, root)]), next: ROOT + 1, ticks: 0, unsynced: Vec::new() }
+        Self {
+            nodes: BTreeMap::from([(ROOT, root)]),
+            next: ROOT + 1,
+            ticks: 0,
+            unsynced: Vec::new(),
+            capacity: u64::MAX,
+        }
     }
 
     pub(super) fn node(&self, number: u64) -> &Node {
@@ -121,6 +132,7 @@ impl Tree {
         if self.folder(folder)?.contains_key(&name) {
             return Err(error(ErrorKind::AlreadyExists));
         }
+        self.need(BLOCK)?;
         let number = self.next;
         self.next += 1;
         self.ticks += 1;
@@ -143,8 +155,44 @@ impl Tree {
         self.unsynced.push(NameEffect { changes });
     }
 
-    pub(super) fn append(&mut self, number: u64, bytes: &[u8]) {
-        self.data(number, DataEffect::Append(bytes.to_vec()));
+    /// Appends what there is room for; an error when that is not all.
+    pub(super) fn append(&mut self, number: u64, bytes: &[u8]) -> io::Result<()> {
+        let before = self.file(number)?.now.len() as u64;
+        let grown = (before + bytes.len() as u64).div_ceil(BLOCK) - before.div_ceil(BLOCK);
+        let room = self.need(grown * BLOCK);
+        let fitting = if room.is_ok() { bytes.len() } else { bytes.len() / 2 };
+        self.data(number, DataEffect::Append(bytes[..fitting].to_vec()));
+        room
+    }
+
+    /// An error when fewer than `bytes` are free.
+    fn need(&self, bytes: u64) -> io::Result<()> {
+        if self.capacity != u64::MAX && self.free() < bytes {
+            return Err(error(ErrorKind::StorageFull));
+        }
+        Ok(())
+    }
+
+    /// Bytes that are free, counting only what still has a name.
+    pub(super) fn free(&self) -> u64 {
+        if self.capacity == u64::MAX {
+            return u64::MAX;
+        }
+        let mut used = 0;
+        let mut seen = BTreeSet::new();
+        let mut open = vec![ROOT];
+        while let Some(number) = open.pop() {
+            if !seen.insert(number) {
+                continue;
+            }
+            used += BLOCK;
+            match &self.node(number).body {
+                Body::Folder { now, .. } => open.extend(now.values()),
+                Body::File(file) => used += (file.now.len() as u64).div_ceil(BLOCK) * BLOCK,
+                Body::Link(_) => {}
+            }
+        }
+        self.capacity.saturating_sub(used)
     }
 
     pub(super) fn cut(&mut self, number: u64, length: u64) {
