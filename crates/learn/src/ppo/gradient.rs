@@ -143,3 +143,73 @@ fn gather_rows(out: &mut Vec<f32>, from: &[f32], rows: &[u32], width: usize) {
         out.extend_from_slice(&from[start..start + width]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rlxp_env::Space;
+    use rlxp_types::Stream;
+
+    use super::*;
+
+    /// A rollout of random numbers and the policy that it could be of.
+    fn setup() -> (Policy, Rollout, Vec<u32>) {
+        let config = crate::testing::config("env: {id: CartPole-v1}\npolicy: {hidden_sizes: [8, 8]}");
+        let observations = Space::Box { low: vec![-1.0; 3], high: vec![1.0; 3] };
+        let policy = Policy::new(&config, &observations, &Space::Discrete { n: 2 }, 1);
+        let mut stream = Stream::new(9, "test", 0);
+        let mut normals = |count: usize| {
+            let mut values = vec![0.0; count];
+            stream.fill_normal(&mut values);
+            values
+        };
+        let rows = 100;
+        let rollout = Rollout {
+            observations: normals(rows * 3),
+            actions: (0..rows).map(|row| (row % 2) as f32).collect(),
+            log_probs: vec![0.5_f32.ln(); rows],
+            values: normals(rows),
+            rewards: vec![0.0; rows],
+            advantages: normals(rows),
+            returns: normals(rows),
+            ..Rollout::default()
+        };
+        (policy, rollout, (0..rows as u32).collect())
+    }
+
+    fn gradient(policy: &Policy, rollout: &Rollout, samples: &[u32], normalize_advantages: bool) -> Vec<f32> {
+        let coefficients = Coefficients {
+            clip_range: 0.2,
+            clip_value: None,
+            entropy: 0.01,
+            value: 0.5,
+            normalize_advantages,
+        };
+        let mut shards = GradientShard::for_batch(policy, samples.len());
+        minibatch_gradient(policy, rollout, samples, &coefficients, &mut shards, 1);
+        shards.swap_remove(0).gradients
+    }
+
+    fn distance(a: &[f32], b: &[f32]) -> f32 {
+        a.iter().zip(b).map(|(x, y)| (x - y).abs()).fold(0.0, f32::max)
+    }
+
+    #[test]
+    fn normalised_advantages_have_no_scale_and_no_offset() {
+        let (policy, mut rollout, samples) = setup();
+        let before = gradient(&policy, &rollout, &samples, true);
+        let raw = gradient(&policy, &rollout, &samples, false);
+        rollout.advantages.iter_mut().for_each(|advantage| *advantage = *advantage * 100.0 + 7.0);
+        assert!(distance(&before, &gradient(&policy, &rollout, &samples, true)) < 1e-4);
+        assert!(distance(&raw, &gradient(&policy, &rollout, &samples, false)) > 0.1);
+    }
+
+    #[test]
+    fn a_minibatch_is_the_mean_of_its_samples() {
+        let (policy, rollout, samples) = setup();
+        let whole = gradient(&policy, &rollout, &samples, false);
+        let (first, second) = samples.split_at(70);
+        let parts = [gradient(&policy, &rollout, first, false), gradient(&policy, &rollout, second, false)];
+        let mean: Vec<f32> = parts[0].iter().zip(&parts[1]).map(|(a, b)| 0.7 * a + 0.3 * b).collect();
+        assert!(distance(&whole, &mean) < 1e-5);
+    }
+}

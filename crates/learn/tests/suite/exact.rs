@@ -1,9 +1,7 @@
 //! Same seed, same bytes: whatever the thread count, however often the learner
 //! was saved and restored.
 
-mod common;
-
-use common::{config, trained};
+use crate::common::{config, trained};
 use rlxp_learn::Ppo;
 use rlxp_nn::Tensors;
 

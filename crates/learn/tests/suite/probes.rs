@@ -2,9 +2,7 @@
 //! where the defect is. A value that is off, or a policy that is not chosen,
 //! is a bug and never bad luck: five seeds, all must hold.
 
-mod common;
-
-use common::{config, trained};
+use crate::common::{config, trained};
 use rlxp_learn::{Actor, evaluate};
 
 fn probe(id: &str) -> rlxp_spec::Config {

@@ -1,0 +1,8 @@
+//! Learners as a whole: what they learn, and that they do it exactly. One
+//! program, so that the suite is linked once.
+
+mod common;
+mod exact;
+mod learning;
+mod probes;
+mod truncation;
