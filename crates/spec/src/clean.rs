@@ -39,7 +39,9 @@ pub(crate) fn clean<'a>(source: &'a Source, part: &Range<usize>, problems: &mut 
         let indent = &line[..line.len() - content.len()];
         indent.find('\t').filter(|_| matters).map(|tab| (tab, indent.len()))
     };
-    if !text.contains(|c| c == '\t' || is_bad(c)) {
+    // 0xC2 leads the control characters above ASCII. Almost every file ends here.
+    let suspicious = |byte: u8| matches!(byte, 0..=9 | 11..=12 | 14..=31 | 0x7f | 0xc2);
+    if !text.bytes().any(suspicious) {
         return cleaned;
     }
     let unit = " ".repeat(indentation(text));

@@ -186,7 +186,7 @@ impl Checker<'_> {
         wrappers.into_iter().collect()
     }
 
-    pub(crate) fn wrapper(&mut self, path: &str, node: &Node) -> Option<WrapperConfig> {
+    fn wrapper(&mut self, path: &str, node: &Node) -> Option<WrapperConfig> {
         let (name, name_node, argument) = match &node.kind {
             Kind::Scalar { .. } => (self.word(path, node, fields::WRAPPERS)?, node, None),
             Kind::Mapping(entries) if entries.len() == 1 => {

@@ -112,6 +112,11 @@ impl Collector {
         self.problems.len() + self.uncounted
     }
 
+    /// Nothing more will be kept.
+    pub(crate) fn is_full(&self) -> bool {
+        self.problems.len() == MOST
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.problems.is_empty()
     }
@@ -124,7 +129,7 @@ impl Collector {
         if self.uncounted > 0
             && let Some(last) = problems.last()
         {
-            let message = format!("{} more problems are not shown", self.uncounted);
+            let message = "there are more problems than are shown".to_owned();
             let more =
                 Problem { text: String::new(), path: String::new(), message, hint: None, ..last.clone() };
             problems.push(more);

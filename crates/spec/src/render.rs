@@ -12,12 +12,17 @@ const LONGEST_LINE: usize = 400;
 /// `sources`.
 pub fn render(problems: &[Problem], sources: &[Source], color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let sources: Vec<Lines<'_>> =
+        sources.iter().map(|source| (source.name.as_str(), source.text.split('\n').collect())).collect();
     let parts: Vec<String> =
-        problems.iter().map(|problem| renderer.render(&[group(problem, sources)])).collect();
+        problems.iter().map(|problem| renderer.render(&[group(problem, &sources)])).collect();
     parts.join("\n\n")
 }
 
-fn group<'a>(problem: &'a Problem, sources: &'a [Source]) -> annotate_snippets::Group<'a> {
+/// A source's name and its lines, split once for all problems.
+type Lines<'a> = (&'a str, Vec<&'a str>);
+
+fn group<'a>(problem: &'a Problem, sources: &[Lines<'a>]) -> annotate_snippets::Group<'a> {
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -29,11 +34,11 @@ fn group<'a>(problem: &'a Problem, sources: &'a [Source]) -> annotate_snippets::
     }
 }
 
-fn place<'a>(problem: &'a Problem, sources: &'a [Source]) -> Element<'a> {
+fn place<'a>(problem: &'a Problem, sources: &[Lines<'a>]) -> Element<'a> {
     let line = sources
         .iter()
-        .find(|source| source.name == problem.file)
-        .and_then(|source| source.text.split('\n').nth(problem.line - 1))
+        .find(|(name, _)| *name == problem.file)
+        .and_then(|(_, lines)| lines.get(problem.line.saturating_sub(1)).copied())
         .map(|line| line.trim_end_matches('\r'))
         .filter(|line| line.len() <= LONGEST_LINE && !line.is_empty());
     match line {

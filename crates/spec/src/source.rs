@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use crate::problem::{Problem, Problems, Severity};
 
-/// A config file must be smaller than this; a real one has about 2 KB.
-pub const MAX_BYTES: usize = 1_000_000;
+/// A config file must be smaller than this. A real one has about 2 KB; this is
+/// what can be read in some milliseconds, whatever stands in it.
+pub const MAX_BYTES: usize = 256 * 1024;
 
 /// The name under which `--set` overrides are reported.
 pub const OVERRIDES_NAME: &str = "--set";

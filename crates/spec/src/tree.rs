@@ -57,9 +57,12 @@ pub(crate) fn parse(source: &Source, part: Range<usize>, problems: &mut Collecto
     }
     let before = problems.len();
     let cleaned = clean(source, &part, problems);
+    if problems.is_full() {
+        return None;
+    }
     let doubtful = problems.len() > before;
     let mut builder = Builder { source, cleaned: &cleaned, nodes: 0, doubtful, problems };
-    builder.document().unwrap_or_else(|Stop| None)
+    builder.document().ok().flatten()
 }
 
 /// Parsing can't go on; the reason is among the problems.

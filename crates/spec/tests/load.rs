@@ -28,7 +28,7 @@ fn config(text: &str, overrides: &[&str]) -> Config {
     let loaded = try_load(text, overrides).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(loaded.warnings, []);
     let snapshot = Source::new("config_snapshot.yaml", to_yaml(&loaded.config));
-    assert_eq!(from_snapshot(&snapshot).unwrap(), loaded.config, "{}", snapshot.text);
+    assert_eq!(from_snapshot(&snapshot).as_ref(), Ok(&loaded.config), "{}", snapshot.text);
     loaded.config
 }
 

@@ -1,0 +1,123 @@
+//! Hostile configs: small texts that could cost much, answered for little.
+//!
+//! A test of its own, because it counts the memory of the whole process.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rlxp_spec::{Known, Source, load, render};
+
+const KNOWN: Known<'static> = Known { env_ids: &["CartPole-v1"], cores: 2 };
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// The system's allocator, counting.
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: every call is passed on to the system's allocator unchanged; only
+// two counters are kept beside it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let used = USED.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(used, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// What is in use now; the peak counts from here.
+fn start_counting() -> usize {
+    let used = USED.load(Ordering::Relaxed);
+    PEAK.store(used, Ordering::Relaxed);
+    used
+}
+
+/// Processor time of this thread: other work on the machine is not measured.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let part = |value: i64| u64::try_from(value).expect("processor time is not negative");
+    Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
+}
+
+/// Texts that grow when they are read carelessly, each as large as is allowed.
+fn bombs() -> Vec<(&'static str, String)> {
+    const SIZE: usize = rlxp_spec::MAX_BYTES - 100;
+    let fill = |piece: &str| piece.repeat(SIZE / piece.len());
+    let lines = |line: fn(usize) -> String| {
+        let mut text = String::new();
+        (0..)
+            .map(line)
+            .take_while(|line| {
+                text.push_str(line);
+                text.len() < SIZE - 100
+            })
+            .for_each(drop);
+        text
+    };
+    let laughs: String =
+        (1..20).map(|i| format!("a{i}: &a{i} [{}]\n", vec![format!("*a{}", i - 1); 9].join(", "))).collect();
+    vec![
+        ("flow lists", fill("[")),
+        ("flow mappings", fill("{a: ")),
+        ("block lists", fill("- ")),
+        ("question marks", fill("? ")),
+        ("deep indentation", (0..700).map(|i| format!("{}a:\n", " ".repeat(i))).collect()),
+        ("one key", format!("{}: 1", fill("k"))),
+        ("one value", format!("seed: {}", fill("9"))),
+        ("one line of words", fill("word ")),
+        ("one comment", format!("#{}", fill("c"))),
+        ("comments", fill("# c\n")),
+        ("many keys", lines(|i| format!("k{i}: 1\n"))),
+        ("the same key", fill("seed: 1\n")),
+        ("many keys of an environment", format!("env:\n  kwargs:\n{}", fill("    a: 1\n"))),
+        ("many seeds", format!("seeds: [{}]", lines(|i| format!("{i},")))),
+        ("a long list of small lists", format!("a: [{}]", fill("[],"))),
+        ("laughs", format!("a0: &a0 x\n{laughs}")),
+        ("many anchors", lines(|i| format!("k{i}: &a{i} x\n"))),
+        ("many tags", fill("- !t x\n")),
+        ("tabs", fill("\ta: 1\n")),
+        ("a line of tabs", format!("{}a: 1", fill("\t"))),
+        ("control characters", fill("\u{1}")),
+        ("quotes", fill("\"")),
+        ("a quoted text", format!("run_name: \"{}\"", fill("\\u0041"))),
+        ("block text", format!("run_name: |\n{}", fill(" x\n"))),
+        ("line ends", fill("\n")),
+        ("colons", fill(": ")),
+        ("documents", fill("---\n")),
+        ("merge keys", fill("<<: {}\n")),
+        ("too large", fill("a: 1\n") + &" ".repeat(200)),
+    ]
+}
+
+#[test]
+fn bombs_are_answered_quickly_in_little_memory_and_few_words() {
+    for (name, text) in bombs() {
+        let source = Source::new("c.yaml", text);
+        let mut fastest = Duration::MAX;
+        let before = start_counting();
+        for _ in 0..3 {
+            let start = cpu_time();
+            let problems = load(&source, &[], &KNOWN).expect_err(name);
+            let report = render(&problems.problems, &problems.sources, false);
+            fastest = fastest.min(cpu_time() - start);
+            assert!((1..=201).contains(&problems.problems.len()), "{name}");
+            assert!(report.len() < 200_000, "{name}: {} bytes", report.len());
+        }
+        let peak = PEAK.load(Ordering::Relaxed) - before;
+        println!("{name}: {fastest:?}, {} KB", peak / 1000);
+        // Some milliseconds on an idle machine; the rest is room for a busy one.
+        assert!(fastest < Duration::from_millis(50), "{name} took {fastest:?}");
+        assert!(peak < 16_000_000, "{name} took {peak} bytes");
+    }
+}
