@@ -1,1 +1,6 @@
-//! Statistics and curves: pure functions of their inputs
+//! Statistics and curves: pure functions of their inputs. No I/O, no clock, no
+//! random numbers.
+
+mod band;
+
+pub use band::{BandPoint, band};
