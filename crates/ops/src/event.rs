@@ -14,6 +14,13 @@ pub enum Event {
         /// Its folder.
         path: String,
     },
+    /// What the worker is about to do.
+    Planned {
+        /// Seeds in all.
+        seeds: usize,
+        /// Steps of each.
+        total: u64,
+    },
     /// Training began or went on.
     Started {
         /// Which seed.

@@ -38,3 +38,12 @@ pub mod worker;
 pub use context::Context;
 pub use event::{Event, Sink};
 pub use failure::{Failure, Outcome};
+
+/// What surfaces need from the crates below, so that they use this one alone.
+pub mod below {
+    pub use rlxp_analyze::BandPoint;
+    pub use rlxp_env::Space;
+    pub use rlxp_fs::environment;
+    pub use rlxp_spec::{Config, Problem, Source, render, schema, to_yaml};
+    pub use rlxp_store::{Lineage, LineageKind, Record, Run, RunFilter, RunRow};
+}

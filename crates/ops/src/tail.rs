@@ -1,5 +1,6 @@
 //! `rlx tail`: follows the metrics of a run while it is being trained.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use rlxp_launch::Interrupts;
@@ -14,13 +15,14 @@ use crate::failure::{Failure, Outcome};
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Hands every record of `text` to `show` with its seed: the last `lines` per
-/// seed, then, with `follow`, what comes until the run ends.
+/// seed, then, with `follow`, what comes until the run ends or `show` has had
+/// enough.
 pub fn tail(
     context: &Context,
     text: &str,
     lines: usize,
     follow: bool,
-    show: &mut dyn FnMut(u64, &Record),
+    show: &mut dyn FnMut(u64, &Record) -> ControlFlow<()>,
 ) -> Outcome<RunStatus> {
     let run = resolve(&project(context)?, text)?;
     let interrupts = Interrupts::install()
@@ -30,13 +32,17 @@ pub fn tail(
     for (seed, follower) in &mut followers {
         let records = follower.poll()?;
         let from = records.len().saturating_sub(lines);
-        records[from..].iter().for_each(|record| show(*seed, record));
+        if records[from..].iter().try_for_each(|record| show(*seed, record)).is_break() {
+            return Ok(run.status()?.status);
+        }
     }
     loop {
         // The status first: what is written before the end is then seen below.
         let status = run.status()?.status;
         for (seed, follower) in &mut followers {
-            follower.poll()?.iter().for_each(|record| show(*seed, record));
+            if follower.poll()?.iter().try_for_each(|record| show(*seed, record)).is_break() {
+                return Ok(status);
+            }
         }
         let over = !matches!(status, RunStatus::Running | RunStatus::Created | RunStatus::Unknown);
         if over || !follow || interrupts.requested() {

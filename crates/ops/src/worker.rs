@@ -79,6 +79,7 @@ fn train_all(
 ) -> Outcome<(WorkerOutcome, u64)> {
     let metadata = run.metadata()?;
     let folders = run.seed_folders_of(&metadata);
+    emit(Event::Planned { seeds: folders.len(), total: config.total_steps() });
     let stop_at = metadata.extra.get(crate::train::STOP_AT).and_then(serde_json::Value::as_f64);
     let lanes = config.threads.clamp(1, folders.len().max(1));
     // One seed's failure of storage is everyone's; a divergence is its own.
