@@ -35,9 +35,10 @@ pub struct Transitions<'a> {
 /// from nothing; neither lets anything flow back from the episode after it.
 pub fn advantages(transitions: &Transitions<'_>, gamma: f32, lambda: f32, out: &mut [f32]) {
     let Transitions { copies, rewards, values, ends, final_values, next_values } = *transitions;
+    debug_assert_eq!(next_values.len(), copies);
     debug_assert!(rewards.len() == out.len() && values.len() == out.len() && ends.len() == out.len());
-    for copy in 0..copies {
-        let mut next_value = next_values[copy];
+    for (copy, after_last) in next_values.iter().enumerate() {
+        let mut next_value = *after_last;
         let mut next_advantage = 0.0;
         for row in (copy..out.len()).step_by(copies).rev() {
             let (bootstrap, carry) = match ends[row] {

@@ -52,6 +52,6 @@ mod tests {
     #[test]
     fn a_split_covers_everything() {
         assert_eq!(split(10, 4).collect::<Vec<_>>(), [0..4, 4..8, 8..10]);
-        assert_eq!(split(4, 4).collect::<Vec<_>>(), [0..4]);
+        assert_eq!(split(5, 3).collect::<Vec<_>>(), [0..3, 3..5]);
     }
 }

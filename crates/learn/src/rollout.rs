@@ -242,10 +242,7 @@ impl Rollout {
 }
 
 /// Cuts `whole` into consecutive pieces of the given lengths.
-fn pieces<'a, T>(
-    whole: &'a mut [T],
-    lengths: impl Iterator<Item = usize>,
-) -> impl Iterator<Item = &'a mut [T]> {
+fn pieces<T>(whole: &mut [T], lengths: impl Iterator<Item = usize>) -> impl Iterator<Item = &mut [T]> {
     let mut rest = whole;
     lengths.map(move |length| rest.split_off_mut(..length).expect("the pieces add up to the whole"))
 }

@@ -13,9 +13,9 @@ pub(crate) fn config(yaml: &str) -> Config {
 
 /// Trains to the end.
 pub(crate) fn trained(config: &Config, seed: u64, threads: usize) -> Ppo {
-    let mut learner = Ppo::new(config, seed, threads).unwrap();
+    let mut learner = Ppo::new(config, seed, threads).expect("the config is valid");
     while !learner.is_finished() {
-        learner.iterate().unwrap();
+        learner.iterate().expect("training goes on");
     }
     learner
 }

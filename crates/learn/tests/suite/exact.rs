@@ -59,7 +59,7 @@ fn a_checkpoint_of_another_shape_is_refused_by_name() {
 }
 
 fn trained_once(yaml: &str) -> Ppo {
-    let mut learner = Ppo::new(&config(yaml), 0, 1).unwrap();
-    learner.iterate().unwrap();
+    let mut learner = Ppo::new(&config(yaml), 0, 1).expect("the config is valid");
+    learner.iterate().expect("training goes on");
     learner
 }
