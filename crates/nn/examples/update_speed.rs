@@ -1,7 +1,7 @@
 //! How fast a forward pass and a whole minibatch update are, and how much of
 //! the core's measured peak that is.
 //!
-//! `cargo run --release -p rlxp-nn --example update_speed [seconds per figure]`
+//! `cargo run --release -p rlxp-nn --example update_speed [seconds per figure] [part of a figure's name]`
 //!
 //! Every figure is the fastest of many short repetitions, because other work on
 //! the machine can only slow one down. Percentages count the products of the
@@ -21,27 +21,36 @@ const MINIBATCH: usize = 256;
 
 fn main() {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(0.5);
+    let only = std::env::args().nth(2).unwrap_or_default();
     let budget = Duration::from_secs_f64(seconds);
     let peak = peak_gflops(budget);
     println!("kernels {}, peak {peak:.1} GFLOP/s", kernels());
     for width in [64, 256] {
         for activation in [Activation::Tanh, Activation::Relu] {
             let mut work = Work::new(width, activation);
-            println!("{width}x{width} {activation:?}");
+            let name = format!("{width}x{width} {activation:?}");
             for rows in [8, 64, 1024] {
+                let figure = format!("{name} forward, {rows} rows");
+                if !figure.contains(&only) {
+                    continue;
+                }
                 let time = fastest(budget, || work.forward(rows)) / rows as f64;
-                report(&format!("forward, {rows} rows"), time, work.forward_flops(), peak);
+                report(&figure, time, work.forward_flops(), peak);
             }
             for tile in [64, MINIBATCH] {
+                let figure = format!("{name} update of {MINIBATCH}, tiles of {tile}");
+                if !figure.contains(&only) {
+                    continue;
+                }
                 let time = fastest(budget, || work.update(tile)) / MINIBATCH as f64;
-                report(&format!("update of {MINIBATCH}, tiles of {tile}"), time, work.update_flops(), peak);
+                report(&figure, time, work.update_flops(), peak);
             }
         }
     }
 }
 
 fn report(what: &str, nanoseconds: f64, flops: f64, peak: f64) {
-    println!("  {what:30} {nanoseconds:8.1} ns/sample  {:5.1}% of peak", 100.0 * flops / nanoseconds / peak);
+    println!("  {what:45} {nanoseconds:8.1} ns/sample  {:5.1}% of peak", 100.0 * flops / nanoseconds / peak);
 }
 
 /// Nanoseconds of the fastest of many runs within the budget.

@@ -20,6 +20,7 @@ mod orthogonal;
 mod scratch;
 mod shape;
 mod tensors;
+mod vector;
 
 pub use actor_critic::ActorCritic;
 pub use adam::{Adam, MomentsMismatch, clip_global_norm, global_norm};

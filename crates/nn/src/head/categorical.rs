@@ -3,217 +3,216 @@
 //! Eight rows go through the logarithm of the softmax together. The largest
 //! logit is subtracted first, so nothing overflows.
 
-use crate::math::{self, LANES, Lanes, vectorised};
+use crate::vector::{LANES, Vector, with_vectors};
 
 /// Softmax of one part in eight rows.
-struct Softmax {
+struct Softmax<V> {
     /// Largest logit.
-    largest: Lanes,
+    largest: V,
     /// Sum of exp(logit − largest), in the order of the choices.
-    sum: Lanes,
+    sum: V,
     /// Logarithm of that sum.
-    log_sum: Lanes,
+    log_sum: V,
 }
 
-/// Eight rows of policy outputs, of which the last may be missing.
+/// Eight rows of a matrix, of which the last may be missing.
 struct Block<'a> {
-    policy: &'a [f32],
+    data: &'a [f32],
     width: usize,
-    first_row: usize,
     rows: usize,
 }
 
 impl Block<'_> {
-    /// Logit `column` of each row; missing rows read as zero.
+    /// Element `column` of each row; missing rows read as zero.
     #[inline(always)]
-    fn column(&self, column: usize) -> Lanes {
-        let mut lanes = [0.0; LANES];
-        let start = self.first_row * self.width;
+    fn column<V: Vector>(&self, column: usize) -> V {
         if self.rows == LANES {
-            let policy = &self.policy[start..start + LANES * self.width];
-            for (lane, value) in lanes.iter_mut().enumerate() {
-                *value = policy[lane * self.width + column];
-            }
+            let data = &self.data[..7 * self.width + column + 1];
+            V::load(std::array::from_fn(|lane| data[lane * self.width + column]))
         } else {
-            for (lane, value) in lanes.iter_mut().take(self.rows).enumerate() {
-                *value = self.policy[start + lane * self.width + column];
-            }
+            V::load(std::array::from_fn(|lane| {
+                if lane < self.rows { self.data[lane * self.width + column] } else { 0.0 }
+            }))
         }
-        lanes
     }
 
     #[inline(always)]
-    fn softmax(&self, offset: usize, n: usize) -> Softmax {
-        let mut largest = self.column(offset);
+    fn softmax<V: Vector>(&self, offset: usize, n: usize) -> Softmax<V> {
+        let mut largest: V = self.column(offset);
         for choice in 1..n {
-            let logits = self.column(offset + choice);
-            for lane in 0..LANES {
-                largest[lane] = if logits[lane] > largest[lane] { logits[lane] } else { largest[lane] };
-            }
+            largest = largest.larger(self.column(offset + choice));
         }
-        let mut sum = [0.0; LANES];
+        let mut sum = V::splat(0.0);
         for choice in 0..n {
-            let logits = self.column(offset + choice);
-            for lane in 0..LANES {
-                sum[lane] += math::exp(logits[lane] - largest[lane]);
-            }
+            sum = sum.add(self.column::<V>(offset + choice).sub(largest).exp());
         }
-        Softmax { largest, sum, log_sum: sum.map(math::ln) }
+        Softmax { largest, sum, log_sum: sum.ln() }
+    }
+
+    /// logit − largest, but no less than −87: beyond it a choice has no weight,
+    /// and infinities would turn that nothing into NaN.
+    #[inline(always)]
+    fn shifted<V: Vector>(&self, column: usize, softmax: &Softmax<V>) -> V {
+        V::splat(-87.0).larger(self.column::<V>(column).sub(softmax.largest))
+    }
+
+    /// Writes a column of a matrix of the same shape.
+    #[inline(always)]
+    fn write<V: Vector>(&self, values: V, column: usize, target: &mut [f32]) {
+        for (lane, value) in values.store().into_iter().take(self.rows).enumerate() {
+            target[lane * self.width + column] = value;
+        }
     }
 }
 
-/// Calls `each` with every block of eight rows.
+/// The rows in blocks of eight, with the number of the first.
 #[inline(always)]
-fn for_blocks(policy: &[f32], width: usize, rows: usize, mut each: impl FnMut(&Block<'_>)) {
-    for first_row in (0..rows).step_by(LANES) {
-        each(&Block { policy, width, first_row, rows: LANES.min(rows - first_row) });
-    }
+fn blocks(data: &[f32], width: usize, rows: usize) -> impl Iterator<Item = (usize, Block<'_>)> {
+    let block =
+        move |first| (first, Block { data: &data[first * width..], width, rows: LANES.min(rows - first) });
+    (0..rows).step_by(LANES).map(block)
 }
 
-/// Calls `each` with (part, offset of its logits, number of choices).
+/// (number of the part, offset of its logits, number of choices), part by part.
 #[inline(always)]
-fn for_parts(parts: &[usize], mut each: impl FnMut(usize, usize, usize)) {
-    let mut offset = 0;
-    for (part, &n) in parts.iter().enumerate() {
-        each(part, offset, n);
-        offset += n;
-    }
+fn offsets(parts: &[usize]) -> impl Iterator<Item = (usize, usize, usize)> {
+    parts.iter().enumerate().scan(0, |next, (part, &n)| {
+        let offset = *next;
+        *next += n;
+        Some((part, offset, n))
+    })
 }
 
-/// The logit of the action that was taken, per row.
+/// log π of the actions in one part: the logit that was taken, less the rest.
 #[inline(always)]
-fn taken(block: &Block<'_>, offset: usize, n: usize, actions: &[f32], parts: usize, part: usize) -> Lanes {
-    let mut lanes = [0.0; LANES];
-    for (lane, value) in lanes.iter_mut().take(block.rows).enumerate() {
-        let row = block.first_row + lane;
-        let action = actions[row * parts + part] as usize;
-        assert!(action < n, "action {action} of {n} choices");
-        *value = block.policy[row * block.width + offset + action];
+fn log_prob<V: Vector>(block: &Block<'_>, softmax: &Softmax<V>, offset: usize, n: usize, actions: V) -> V {
+    let mut taken = V::splat(f32::NAN);
+    for choice in 0..n {
+        taken = V::if_equal(actions, V::splat(choice as f32), block.column(offset + choice), taken);
     }
-    lanes
-}
-
-vectorised! {
-    pub(super) fn sample(parts: &[usize], policy: &[f32], noise: &[f32], rows: usize, actions: &mut [f32], log_probs: &mut [f32]) {
-        let width = parts.iter().sum();
-        for_blocks(policy, width, rows, |block| {
-            let mut totals = [0.0; LANES];
-            for_parts(parts, |part, offset, n| {
-                let softmax = block.softmax(offset, n);
-                let mut target = [0.0; LANES];
-                for lane in 0..block.rows {
-                    target[lane] = noise[(block.first_row + lane) * parts.len() + part] * softmax.sum[lane];
-                }
-                // The chosen index is the number of running sums that the
-                // target has reached; the last choice takes what rounding leaves.
-                let mut reached = [0.0_f32; LANES];
-                let mut running = [0.0_f32; LANES];
-                for choice in 0..n - 1 {
-                    let logits = block.column(offset + choice);
-                    for lane in 0..LANES {
-                        running[lane] += math::exp(logits[lane] - softmax.largest[lane]);
-                        reached[lane] += if running[lane] <= target[lane] { 1.0 } else { 0.0 };
-                    }
-                }
-                for lane in 0..block.rows {
-                    actions[(block.first_row + lane) * parts.len() + part] = reached[lane];
-                }
-                let logits = taken(block, offset, n, actions, parts.len(), part);
-                for lane in 0..LANES {
-                    totals[lane] += (logits[lane] - softmax.largest[lane]) - softmax.log_sum[lane];
-                }
-            });
-            log_probs[block.first_row..block.first_row + block.rows].copy_from_slice(&totals[..block.rows]);
-        });
-    }
-}
-
-pub(super) fn mode(parts: &[usize], policy: &[f32], rows: usize, actions: &mut [f32]) {
-    let width: usize = parts.iter().sum();
-    for row in 0..rows {
-        for_parts(parts, |part, offset, n| {
-            let logits = &policy[row * width + offset..][..n];
-            let best =
-                (1..n).fold(0, |best, choice| if logits[choice] > logits[best] { choice } else { best });
-            actions[row * parts.len() + part] = best as f32;
-        });
-    }
-}
-
-vectorised! {
-    pub(super) fn evaluate(parts: &[usize], policy: &[f32], actions: &[f32], rows: usize, log_probs: &mut [f32], entropies: &mut [f32]) {
-        let width = parts.iter().sum();
-        for_blocks(policy, width, rows, |block| {
-            let mut totals = [0.0; LANES];
-            let mut entropy = [0.0; LANES];
-            for_parts(parts, |part, offset, n| {
-                let softmax = block.softmax(offset, n);
-                let logits = taken(block, offset, n, actions, parts.len(), part);
-                let part_entropy = entropy_of(block, &softmax, offset, n);
-                for lane in 0..LANES {
-                    totals[lane] += (logits[lane] - softmax.largest[lane]) - softmax.log_sum[lane];
-                    entropy[lane] += part_entropy[lane];
-                }
-            });
-            log_probs[block.first_row..block.first_row + block.rows].copy_from_slice(&totals[..block.rows]);
-            entropies[block.first_row..block.first_row + block.rows].copy_from_slice(&entropy[..block.rows]);
-        });
-    }
+    taken.sub(softmax.largest).sub(softmax.log_sum)
 }
 
 /// H = log_sum − Σ p·(logit − largest).
 #[inline(always)]
-fn entropy_of(block: &Block<'_>, softmax: &Softmax, offset: usize, n: usize) -> Lanes {
-    let mut weighted = [0.0; LANES];
+fn entropy<V: Vector>(block: &Block<'_>, softmax: &Softmax<V>, offset: usize, n: usize) -> V {
+    let mut weighted = V::splat(0.0);
     for choice in 0..n {
-        let logits = block.column(offset + choice);
-        for lane in 0..LANES {
-            let shifted = logits[lane] - softmax.largest[lane];
-            weighted[lane] += math::exp(shifted) * shifted;
-        }
+        let shifted = block.shifted(offset + choice, softmax);
+        weighted = weighted.add(shifted.exp().mul(shifted));
     }
-    let mut entropy = [0.0; LANES];
-    for lane in 0..LANES {
-        entropy[lane] = softmax.log_sum[lane] - weighted[lane] / softmax.sum[lane];
-    }
-    entropy
+    softmax.log_sum.sub(weighted.div(softmax.sum))
 }
 
-vectorised! {
-    pub(super) fn gradient(parts: &[usize], policy: &[f32], actions: &[f32], rows: usize, d_log_probs: &[f32], d_entropies: &[f32], d_policy: &mut [f32]) {
-        let width: usize = parts.iter().sum();
-        for_blocks(policy, width, rows, |block| {
-            let mut d_log_prob = [0.0; LANES];
-            let mut d_entropy = [0.0; LANES];
-            let range = block.first_row..block.first_row + block.rows;
-            d_log_prob[..block.rows].copy_from_slice(&d_log_probs[range.clone()]);
-            d_entropy[..block.rows].copy_from_slice(&d_entropies[range]);
-            for_parts(parts, |part, offset, n| {
-                let softmax = block.softmax(offset, n);
-                let entropy = entropy_of(block, &softmax, offset, n);
-                for choice in 0..n {
-                    // d log π(a) / d logit_j = [a = j] − p_j
-                    // d H / d logit_j = −p_j·(log p_j + H)
-                    let logits = block.column(offset + choice);
-                    let mut derivative = [0.0; LANES];
-                    for lane in 0..LANES {
-                        let shifted = logits[lane] - softmax.largest[lane];
-                        let probability = math::exp(shifted) / softmax.sum[lane];
-                        let log_probability = shifted - softmax.log_sum[lane];
-                        derivative[lane] = -probability
-                            * (d_log_prob[lane] + d_entropy[lane] * (log_probability + entropy[lane]));
-                    }
-                    for lane in 0..block.rows {
-                        d_policy[(block.first_row + lane) * width + offset + choice] = derivative[lane];
-                    }
-                }
-                for (lane, d_log_prob) in d_log_prob.iter().take(block.rows).enumerate() {
-                    let row = block.first_row + lane;
-                    let action = actions[row * parts.len() + part] as usize;
-                    assert!(action < n, "action {action} of {n} choices");
-                    d_policy[row * width + offset + action] += d_log_prob;
-                }
-            });
-        });
+with_vectors! {
+    /// Draws an action per part and row by inverting the running sum.
+    pub(super) fn sample(parts: &[usize], policy: &[f32], noise: &[f32], rows: usize, actions: &mut [f32], log_probs: &mut [f32]) = sample_with
+}
+
+#[inline(always)]
+fn sample_with<V: Vector>(
+    parts: &[usize],
+    policy: &[f32],
+    noise: &[f32],
+    rows: usize,
+    actions: &mut [f32],
+    log_probs: &mut [f32],
+) {
+    for (first, block) in blocks(policy, parts.iter().sum(), rows) {
+        let uniform = Block { data: &noise[first * parts.len()..], width: parts.len(), rows: block.rows };
+        let mut total = V::splat(0.0);
+        for (part, offset, n) in offsets(parts) {
+            let softmax = block.softmax::<V>(offset, n);
+            let target = uniform.column::<V>(part).mul(softmax.sum);
+            // The chosen index is the number of running sums that the target
+            // has reached. A running sum that is the whole sum is never passed,
+            // so rounding can't pick what has no weight.
+            let (zero, one) = (V::splat(0.0), V::splat(1.0));
+            let (mut running, mut chosen) = (zero, zero);
+            for choice in 0..n - 1 {
+                running = running.add(block.column::<V>(offset + choice).sub(softmax.largest).exp());
+                let passed = V::if_at_most(running, target, one, zero);
+                chosen = chosen.add(V::if_at_most(softmax.sum, running, zero, passed));
+            }
+            uniform.write(chosen, part, &mut actions[first * parts.len()..]);
+            total = total.add(log_prob(&block, &softmax, offset, n, chosen));
+        }
+        log_probs[first..first + block.rows].copy_from_slice(&total.store()[..block.rows]);
+    }
+}
+
+/// The largest logit of each part; the lowest index among equals.
+pub(super) fn mode(parts: &[usize], policy: &[f32], rows: usize, actions: &mut [f32]) {
+    let width: usize = parts.iter().sum();
+    for row in 0..rows {
+        for (part, offset, n) in offsets(parts) {
+            let logits = &policy[row * width + offset..][..n];
+            let better = |best, choice| if logits[choice] > logits[best] { choice } else { best };
+            actions[row * parts.len() + part] = (1..n).fold(0, better) as f32;
+        }
+    }
+}
+
+with_vectors! {
+    /// Log-probability and entropy, summed over parts. An action that is no
+    /// choice has log-probability NaN.
+    pub(super) fn evaluate(parts: &[usize], policy: &[f32], actions: &[f32], rows: usize, log_probs: &mut [f32], entropies: &mut [f32]) = evaluate_with
+}
+
+#[inline(always)]
+fn evaluate_with<V: Vector>(
+    parts: &[usize],
+    policy: &[f32],
+    actions: &[f32],
+    rows: usize,
+    log_probs: &mut [f32],
+    entropies: &mut [f32],
+) {
+    for (first, block) in blocks(policy, parts.iter().sum(), rows) {
+        let taken = Block { data: &actions[first * parts.len()..], width: parts.len(), rows: block.rows };
+        let (mut total, mut total_entropy) = (V::splat(0.0), V::splat(0.0));
+        for (part, offset, n) in offsets(parts) {
+            let softmax = block.softmax::<V>(offset, n);
+            total = total.add(log_prob(&block, &softmax, offset, n, taken.column(part)));
+            total_entropy = total_entropy.add(entropy(&block, &softmax, offset, n));
+        }
+        log_probs[first..first + block.rows].copy_from_slice(&total.store()[..block.rows]);
+        entropies[first..first + block.rows].copy_from_slice(&total_entropy.store()[..block.rows]);
+    }
+}
+
+with_vectors! {
+    /// d log π(a) / d logit_j = [a = j] − p_j and d H / d logit_j = −p_j·(log p_j + H).
+    pub(super) fn gradient(parts: &[usize], policy: &[f32], actions: &[f32], rows: usize, d_log_probs: &[f32], d_entropies: &[f32], d_policy: &mut [f32]) = gradient_with
+}
+
+#[inline(always)]
+fn gradient_with<V: Vector>(
+    parts: &[usize],
+    policy: &[f32],
+    actions: &[f32],
+    rows: usize,
+    d_log_probs: &[f32],
+    d_entropies: &[f32],
+    d_policy: &mut [f32],
+) {
+    let width: usize = parts.iter().sum();
+    for (first, block) in blocks(policy, width, rows) {
+        let per_row = |data| Block { data, width: 1, rows: block.rows }.column::<V>(0);
+        let (d_log_prob, d_entropy) = (per_row(&d_log_probs[first..]), per_row(&d_entropies[first..]));
+        let taken = Block { data: &actions[first * parts.len()..], width: parts.len(), rows: block.rows };
+        for (part, offset, n) in offsets(parts) {
+            let softmax = block.softmax::<V>(offset, n);
+            let entropy = entropy(&block, &softmax, offset, n);
+            let action = taken.column::<V>(part);
+            for choice in 0..n {
+                let shifted = block.shifted(offset + choice, &softmax);
+                let probability = shifted.exp().div(softmax.sum);
+                let surprise = shifted.sub(softmax.log_sum).add(entropy);
+                let pull = V::if_equal(action, V::splat(choice as f32), d_log_prob, V::splat(0.0));
+                let derivative = pull.sub(probability.mul(d_log_prob.add(d_entropy.mul(surprise))));
+                block.write(derivative, offset + choice, &mut d_policy[first * width..]);
+            }
+        }
     }
 }

@@ -27,10 +27,63 @@ pub(crate) struct Outputs {
     pub(crate) latent: Vec<f64>,
 }
 
-/// Runs both networks on one row.
-pub(crate) fn forward(network: &ActorCritic, parameters: &Named, observation: &[f32]) -> Outputs {
+/// A linear layer's parameters.
+struct Layer<'a> {
+    weight: &'a [f64],
+    bias: &'a [f64],
+}
+
+impl Layer<'_> {
+    fn of<'a>(parameters: &'a Named, name: &str) -> Layer<'a> {
+        Layer { weight: &parameters[&format!("{name}.weight")], bias: &parameters[&format!("{name}.bias")] }
+    }
+
+    /// x·W + b with weights [inputs, outputs].
+    fn hidden(&self, x: &[f64]) -> Vec<f64> {
+        let width = self.bias.len();
+        let sum = |output: usize| -> f64 {
+            x.iter().enumerate().map(|(input, x)| x * self.weight[input * width + output]).sum()
+        };
+        self.bias.iter().enumerate().map(|(output, bias)| bias + sum(output)).collect()
+    }
+
+    /// x·Wᵀ + b with weights [outputs, inputs].
+    fn output(&self, x: &[f64]) -> Vec<f64> {
+        let product = |weight: &[f64]| weight.iter().zip(x).map(|(weight, x)| weight * x).sum::<f64>();
+        self.bias
+            .iter()
+            .zip(self.weight.chunks(x.len()))
+            .map(|(bias, weight)| bias + product(weight))
+            .collect()
+    }
+}
+
+/// Runs both networks on every row.
+pub(crate) fn forward(network: &ActorCritic, parameters: &Named, observations: &[f32]) -> Vec<Outputs> {
     let shape = network.shape();
-    let features: Vec<f64> = match &shape.input {
+    let layers = |stack: &str| -> Vec<Layer<'_>> {
+        (0..shape.hidden.len()).map(|number| Layer::of(parameters, &format!("{stack}.{number}"))).collect()
+    };
+    let run = |layers: &[Layer<'_>], features: &[f64]| {
+        layers.iter().fold(features.to_vec(), |x, layer| {
+            layer.hidden(&x).into_iter().map(|sum| activate(shape.activation, sum)).collect()
+        })
+    };
+    let policy_layers = layers(if shape.shared { "trunk" } else { "policy" });
+    let value_layers = layers(if shape.shared { "trunk" } else { "value" });
+    let policy_output = Layer::of(parameters, "policy.out");
+    let value_output = Layer::of(parameters, "value.out");
+    let row = |observation: &[f32]| {
+        let features = features(&shape.input, observation);
+        let latent = run(&policy_layers, &features);
+        let value = value_output.output(&run(&value_layers, &features))[0];
+        Outputs { policy: policy_output.output(&latent), value, latent }
+    };
+    observations.chunks(shape.input.width()).map(row).collect()
+}
+
+fn features(input: &Input, observation: &[f32]) -> Vec<f64> {
+    match input {
         Input::Dense(_) => observation.iter().map(|value| f64::from(*value)).collect(),
         Input::OneHot(parts) => {
             let one_hot = |(&n, &index): (&usize, &f32)| {
@@ -38,33 +91,7 @@ pub(crate) fn forward(network: &ActorCritic, parameters: &Named, observation: &[
             };
             parts.iter().zip(observation).flat_map(one_hot).collect()
         }
-    };
-    let hidden = |stack: &str| {
-        let mut x = features.clone();
-        for (number, &width) in shape.hidden.iter().enumerate() {
-            let weight = &parameters[&format!("{stack}.{number}.weight")];
-            let bias = &parameters[&format!("{stack}.{number}.bias")];
-            x = (0..width)
-                .map(|output| {
-                    let sum: f64 =
-                        x.iter().enumerate().map(|(input, x)| x * weight[input * width + output]).sum();
-                    activate(shape.activation, sum + bias[output])
-                })
-                .collect();
-        }
-        x
-    };
-    let output = |name: &str, x: &[f64]| -> Vec<f64> {
-        let weight = &parameters[&format!("{name}.out.weight")];
-        let bias = &parameters[&format!("{name}.out.bias")];
-        bias.iter()
-            .zip(weight.chunks(x.len()))
-            .map(|(bias, weight)| bias + weight.iter().zip(x).map(|(weight, x)| weight * x).sum::<f64>())
-            .collect()
-    };
-    let latent = hidden(if shape.shared { "trunk" } else { "policy" });
-    let for_value = if shape.shared { latent.clone() } else { hidden("value") };
-    Outputs { policy: output("policy", &latent), value: output("value", &for_value)[0], latent }
+    }
 }
 
 fn activate(function: Activation, x: f64) -> f64 {
@@ -83,12 +110,12 @@ fn activate(function: Activation, x: f64) -> f64 {
 }
 
 /// Φ by its series: Φ(x) = ½ + φ(x)·(x + x³/3 + x⁵/(3·5) + …).
-pub(crate) fn normal_distribution(x: f64) -> f64 {
-    if x.abs() > 8.0 {
+fn normal_distribution(x: f64) -> f64 {
+    if x.abs() > 5.0 {
         return if x > 0.0 { 1.0 } else { 0.0 };
     }
     let (mut term, mut sum) = (x, x);
-    for n in 1..200 {
+    for n in 1..60 {
         term *= x * x / f64::from(2 * n + 1);
         sum += term;
     }

@@ -1,0 +1,8 @@
+//! The library from outside, against a slow f64 version of the same networks.
+
+mod adam;
+mod gradients;
+mod heads;
+mod network;
+mod reference;
+mod tensors;
