@@ -6,12 +6,22 @@ mod fault;
 mod tree;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Mutex;
+use std::time::Duration;
 
 pub use crash::CrashFs;
 pub use fault::{Fault, FaultFs};
 
 use crate::Machine;
+
+/// Sets when a real file or folder was last changed; an error is ignored, and
+/// the test that needed it will say so.
+#[expect(clippy::disallowed_types, reason = "this is the door itself")]
+pub fn set_modified(path: &Path, since_1970: Duration) {
+    let time = std::time::UNIX_EPOCH + since_1970;
+    drop(std::fs::File::open(path).and_then(|file| file.set_modified(time)));
+}
 
 /// A machine whose facts a test sets.
 #[derive(Debug)]

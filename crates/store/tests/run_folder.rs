@@ -1,6 +1,4 @@
 //! Creating, describing, claiming, naming and removing runs.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod common;
 
 use std::path::Path;

@@ -1,0 +1,96 @@
+//! How long a listing takes: builds runs in a temporary folder, then times a
+//! rebuild of the index from nothing and listings with a warm one.
+//!
+//! `cargo run --release -p rlxp-store --example index_speed -- 10000`
+#![expect(clippy::print_stdout, reason = "it reports its measurements")]
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+
+use rlxp_fs::{Fs, FsExt, RealFs, RealMachine, clock};
+use rlxp_store::{
+    Best, CheckpointFacts, End, Index, Metadata, MetricValue, MetricsPosition, NewRun, Outcome, Project,
+    RunFilter, SaveReason, TakeOver,
+};
+use rlxp_types::RunName;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let count: usize = std::env::args().nth(1).map_or(Ok(10_000), |text| text.parse())?;
+    let folder = tempfile::tempdir()?;
+    let project = Project::at(Arc::new(RealFs), Arc::new(RealMachine), folder.path());
+    make_one(&project)?;
+    let first = project.run("speed_001");
+    for number in 2..=count {
+        copy_folder(first.path(), &project.runs_dir().join(format!("speed_{number:03}")))?;
+    }
+    // Stamps of the last two seconds are not trusted by the index.
+    age(&project.runs_dir())?;
+    println!("{count} runs made");
+    for round in 1..=3 {
+        drop(RealFs.remove_file(&Index::path(&project)));
+        let started = clock::monotonic();
+        let rows = Index::open(&project).list(&RunFilter::default())?;
+        println!("rebuild {round}: {} rows in {:.0?}", rows.len(), started.elapsed());
+        let started = clock::monotonic();
+        let rows = Index::open(&project).list(&RunFilter::default())?;
+        println!("warm {round}: {} rows in {:.1?}", rows.len(), started.elapsed());
+    }
+    Ok(())
+}
+
+/// A completed run with 200 records and a checkpoint.
+fn make_one(project: &Project) -> Result<(), Box<dyn Error>> {
+    let now = clock::wall_text();
+    let run = project.create_run(NewRun {
+        name: RunName::parse("speed")?,
+        config_snapshot: "run_name: speed\n".to_owned(),
+        metadata: Metadata::new(&now, "CartPole-v1", "ppo", &[0], 200_000),
+    })?;
+    let claim = run.claim(&now, TakeOver::WhenProvenGone)?;
+    for seed in run.seed_folders()? {
+        let mut metrics = seed.metrics_writer(&MetricsPosition::start())?;
+        for record in 1..=200u64 {
+            let values: Vec<(&str, MetricValue<'_>)> =
+                ["mean_return", "policy_loss", "value_loss", "entropy"]
+                    .into_iter()
+                    .map(|key| (key, MetricValue::from(record as f64 / 3.0)))
+                    .collect();
+            metrics.append(record * 1000, clock::wall_seconds(), "train", &values)?;
+        }
+        let facts = CheckpointFacts {
+            reason: SaveReason::Final,
+            metrics: metrics.sync()?,
+            best: Some(Best { step: 200_000, score: 500.0 }),
+            facts: serde_json::Map::new(),
+        };
+        seed.checkpoints().save(200_000, &[1; 1000], &[2; 2000], &facts)?;
+    }
+    let outcome = Outcome::Completed;
+    claim.end(&End { outcome, reason: None, exit_code: Some(0), ended: now, steps: Some(200_000) })?;
+    Ok(())
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
+    RealFs.create_dir(to)?;
+    for entry in RealFs.list(from)? {
+        let (from, to) = (from.join(&entry.name), to.join(&entry.name));
+        match entry.kind {
+            rlxp_fs::Kind::Folder => copy_folder(&from, &to)?,
+            rlxp_fs::Kind::Link => RealFs.symlink(&RealFs.read_link(&from)?, &to)?,
+            _ => RealFs.create_new(&to)?.write_all(&RealFs.read(&from, 1 << 20)?)?,
+        }
+    }
+    Ok(())
+}
+
+/// Sets what the index looks at to an hour ago.
+fn age(runs: &Path) -> Result<(), Box<dyn Error>> {
+    let hour_ago = clock::wall() - std::time::Duration::from_secs(3600);
+    for entry in RealFs.list(runs)? {
+        for name in ["metadata.json", "attempts"] {
+            rlxp_fs::testing::set_modified(&runs.join(&entry.name).join(name), hour_ago);
+        }
+    }
+    Ok(())
+}
