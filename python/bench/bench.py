@@ -1,0 +1,204 @@
+"""Measures rlx against its targets and against Stable-Baselines3, and writes docs/benchmarks.md.
+
+Started by `cargo xtask bench`, which builds what is measured and installs SB3. Every comparison is the
+median of interleaved pairs in one run; times are CPU seconds of whole process trees where that can be.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RELEASE = ROOT / "target" / "release"
+PAIRS = 5
+
+REFERENCE = """\
+run_name: reference
+seed: 0
+threads: 1
+env: {{id: CartPole-v1, num_envs: {envs}, normalize_observations: false, normalize_rewards: false}}
+algo: {{name: ppo, total_timesteps: {steps}, rollout_steps: {rollout}, batch_size: {batch}, update_epochs: 4,
+  learning_rate: 3.0e-4, gamma: 0.99, gae_lambda: 0.95, clip_range: 0.2, entropy_coef: 0.01, value_coef: 0.5,
+  max_grad_norm: 0.5, target_kl: null, clip_value: null, normalize_advantages: true, adam_epsilon: 1.0e-5}}
+policy: {{type: mlp, hidden_sizes: [{width}, {width}], activation: tanh, shared_network: false}}
+checkpoint: {{save_every: {steps}, keep: 1}}
+eval: {{every: 0}}
+"""
+
+
+def measure(command, cpu_core=None, cwd=None):
+    """Runs a command; CPU seconds, wall seconds and peak memory of its whole process tree, and stdout."""
+    if cpu_core is not None:
+        command = ["taskset", "-c", str(cpu_core), *command]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        begin = time.perf_counter()
+        child = subprocess.Popen(command, stdout=out, stderr=err, cwd=cwd)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.perf_counter() - begin
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0), err.seek(0)
+        text = out.read().decode()
+        if child.returncode != 0:
+            sys.exit(f"{command} ended with {child.returncode}:\n{text}\n{err.read().decode()}")
+    return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, text
+
+
+class Rlx:
+    """A project in a temporary folder."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        (self.folder / "runs").mkdir(parents=True)
+
+    def train(self, core=None, width=64, steps=200_000, envs=8, rollout=128, batch=256, overrides=()):
+        text = REFERENCE.format(envs=envs, steps=steps, rollout=rollout, batch=batch, width=width)
+        config = self.folder / "reference.yaml"
+        config.write_text(text)
+        command = [str(RELEASE / "rlx"), "train", str(config), "--quiet"]
+        for item in overrides:
+            command += ["--set", item]
+        return measure(command, core, self.folder)
+
+
+def sb3(python, width, steps):
+    *_, text = measure([python, str(Path(__file__).with_name("sb3_learn.py")), str(width), str(steps)], 0)
+    cpu, wall = map(float, text.split()[-2:])
+    return steps / cpu, steps / wall
+
+
+def pairs(first, second, count=PAIRS):
+    """Interleaved measurements: medians of both and of the ratio second/first."""
+    a, b = [], []
+    for _ in range(count):
+        a.append(first())
+        b.append(second())
+    ratio = statistics.median(y / x for x, y in zip(a, b))
+    return statistics.median(a), statistics.median(b), ratio
+
+
+def example(name, *arguments, core=0):
+    *_, text = measure([str(RELEASE / "examples" / name), *arguments], core)
+    return text
+
+
+def against_sb3(rlx, python, rows):
+    for width, sb3_steps, target in [(64, 30_000, 30.0), (256, 20_000, 4.5)]:
+        steps = 200_000 if width == 64 else 50_000
+        theirs, ours, ratio = pairs(
+            lambda: sb3(python, width, sb3_steps)[0],
+            lambda: steps / rlx.train(core=0, width=width, steps=steps)[0],
+        )
+        what = f"steps per CPU second against SB3, {width}×{width}, one core"
+        rows.append((what, f"{ours:,.0f} to {theirs:,.0f} = {ratio:.1f}×", f"≥ {target}×", ratio >= target))
+
+
+def reference_run(rlx, rows):
+    runs = [rlx.train(core=0) for _ in range(PAIRS)]
+    wall = statistics.median(run[1] for run in runs)
+    memory = max(run[2] for run in runs)
+    rows.append(("wall time of 200k steps, from process start", f"{wall:.2f} s", "< 1.5 s", wall < 1.5))
+    rows.append(("peak memory of it", f"{memory:.0f} MB", "< 60 MB", memory < 60))
+
+
+def peak_share(rows):
+    text = example("update_speed")
+    for width, target in [(64, 50.0), (256, 70.0)]:
+        line = next(line for line in text.splitlines() if "update" in line and f"{width}" in line and "anh" in line)
+        share = float(re.search(r"([\d.]+)% of peak", line)[1])
+        rows.append((f"update at width {width}, share of the core's f32 peak", f"{share:.0f}%", f"≥ {target:.0f}%", share >= target))
+
+
+def two_cores(rlx, rows):
+    def rate(steps, run):
+        return steps / run[1]
+
+    one, four, _ = pairs(
+        lambda: rate(100_000, rlx.train(core=0, steps=100_000)),
+        lambda: rate(400_000, rlx.train(steps=100_000, overrides=["seeds=4", "threads=2"])),
+    )
+    rows.append(("seeds: 4 on two cores against one seed on one", f"{four / one:.2f}×", "≥ 1.8×", four / one >= 1.8))
+    wide = {"envs": 1024, "rollout": 32, "batch": 8192, "steps": 600_000}
+    one, two, ratio = pairs(
+        lambda: rate(600_000, rlx.train(core=0, **wide)),
+        lambda: rate(600_000, rlx.train(overrides=["threads=2"], **wide)),
+    )
+    rows.append(("1024 × 32, minibatch 8192, two threads against one", f"{two:,.0f} to {one:,.0f} = {ratio:.2f}×", "≥ 1.5×", ratio >= 1.5))
+    one, two, ratio = pairs(
+        lambda: rate(200_000, rlx.train()), lambda: rate(200_000, rlx.train(overrides=["threads=2"]))
+    )
+    rows.append(("reference work with two threads against one", f"{ratio:.2f}×", "≥ 0.97×", ratio >= 0.97))
+
+
+def small_things(rows):
+    text = example("step_speed")
+    rate = float(re.search(r"([\d.]+) million", text)[1])
+    rows.append(("CartPole steps/s with random actions, 64 copies, one core", f"{rate:.1f} million", "≥ 20 million", rate >= 20))
+    version = statistics.median(measure([str(RELEASE / "rlx"), "--version"])[1] for _ in range(20)) * 1000
+    rows.append(("`rlx --version`", f"{version:.1f} ms", "< 10 ms", version < 10))
+    text = example("index_speed", "10000", core=None)
+    seconds = lambda value, unit: float(value) * {"ms": 1e-3, "s": 1.0, "µs": 1e-6}[unit]
+    found = {kind: [seconds(*pair) for pair in re.findall(kind + r" \d: \d+ rows in ([\d.]+)(ms|µs|s)", text)] for kind in ("rebuild", "warm")}
+    rebuild, warm = statistics.median(found["rebuild"]), statistics.median(found["warm"])
+    rows.append(("listing 10,000 runs, indexed", f"{warm * 1000:.0f} ms", "< 100 ms", warm < 0.1))
+    rows.append(("index of 10,000 runs from nothing", f"{rebuild:.2f} s", "< 10 s", rebuild < 10))
+    cost = float(re.search(r"([-\d.]+)%", example("logging_cost"))[1])
+    rows.append(("what logging costs training", f"{cost:.1f}%", "< 2%", cost < 2))
+
+
+def processor():
+    with open("/proc/cpuinfo") as file:
+        return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
+
+
+def report(rows):
+    lines = [
+        "# Benchmarks",
+        "",
+        "Made by `cargo xtask bench`: medians of interleaved pairs in one run, CPU time of the whole process tree where",
+        "a rate says so (for rlx supervisor and worker, with logging and one checkpoint on; for SB3 its `learn()` alone).",
+        "Reference work: CartPole-v1, 8 environments, rollout 128, minibatch 256, 4 epochs, learning rate 3e-4, separate",
+        "64×64 tanh networks, 200,000 steps, evaluation off.",
+        "",
+        f"Machine: {processor()}, {os.cpu_count()} cores.",
+        "",
+        "| what | measured | target | met |",
+        "|---|---|---|---|",
+    ]
+    lines += [f"| {what} | {value} | {target} | {'yes' if met else 'no'} |" for what, value, target, met in rows]
+    (ROOT / "docs" / "benchmarks.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines[10:]))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sb3", help="Python that has Stable-Baselines3")
+    options = parser.parse_args()
+    rows = []
+    folder = tempfile.mkdtemp(prefix="rlx-bench-")
+    try:
+        rlx = Rlx(folder)
+        for step in (
+            lambda: options.sb3 and against_sb3(rlx, options.sb3, rows),
+            lambda: reference_run(rlx, rows),
+            lambda: peak_share(rows),
+            lambda: two_cores(rlx, rows),
+            lambda: small_things(rows),
+        ):
+            step()
+            print(*(json.dumps(row, ensure_ascii=False) for row in rows[-3:]), sep="\n", file=sys.stderr)
+    finally:
+        shutil.rmtree(folder)
+    report(rows)
+    sys.exit(0 if all(met for *_, met in rows) else 1)
+
+
+main()
