@@ -267,3 +267,6 @@ vectorised! {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
