@@ -156,6 +156,8 @@ fn passed(output: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -176,9 +178,25 @@ mod tests {
             let text = String::from_utf8(read(&root().join(mutant.file)).unwrap()).unwrap();
             assert_eq!(text.matches(mutant.find).count(), 1, "{}: {}", mutant.name, mutant.find);
         }
+        for mutant in MUTANTS {
+            let function = mutant.tests.last().and_then(|path| path.rsplit("::").next()).unwrap();
+            let folder = root().join("crates").join(mutant.package.strip_prefix("rlxp-").unwrap_or("cli"));
+            assert!(defines(&folder, &format!("fn {function}(")), "{}: no test {function}", mutant.name);
+        }
         assert!(
             MUTANTS.is_sorted_by_key(|mutant| mutant.file),
             "neighbours share a build when sorted by file"
         );
+    }
+    /// Whether a file below `folder` contains `text`.
+    fn defines(folder: &Path, text: &str) -> bool {
+        std::fs::read_dir(folder).unwrap().any(|entry| {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                defines(&path, text)
+            } else {
+                String::from_utf8_lossy(&read(&path).unwrap()).contains(text)
+            }
+        })
     }
 }
