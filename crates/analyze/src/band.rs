@@ -65,8 +65,7 @@ mod tests {
     use super::*;
 
     fn check(curves: &[&[(u64, f64)]], points: usize, expect: &[(f64, f64, f64, f64)]) {
-        let found: Vec<_> =
-            band(curves, points).iter().map(|p| (p.step, p.mean, p.low, p.high)).collect();
+        let found: Vec<_> = band(curves, points).iter().map(|p| (p.step, p.mean, p.low, p.high)).collect();
         assert_eq!(found, expect);
     }
 

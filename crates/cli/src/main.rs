@@ -1,2 +1,52 @@
-//! rlx: placeholder entry until the commands land.
-fn main() {}
+//! `rlx` on the command line: parse → context → command → exit code.
+//!
+//! The verbs are in `rlxp-ops`; this crate only turns arguments into requests
+//! and reports into text or JSON. Stdout is the answer, stderr everything else.
+
+mod arguments;
+mod chart;
+mod commands;
+mod format;
+mod progress;
+mod screen;
+mod summary;
+mod table;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use rlxp_ops::{Context, Failure, Outcome};
+use rlxp_types::Exit;
+
+use arguments::{Arguments, Parsed};
+use screen::Screen;
+
+fn main() -> ExitCode {
+    let (arguments, screen) = match Arguments::from_command_line() {
+        Parsed::Command(arguments) => {
+            let screen = Screen::new(&arguments.global);
+            (arguments, screen)
+        }
+        Parsed::Answered(exit) => return ExitCode::from(exit.code()),
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| run(&arguments, &screen)));
+    let exit = match result {
+        Ok(Ok(exit)) => exit,
+        Ok(Err(failure)) => {
+            screen.failure(&failure);
+            failure.exit
+        }
+        Err(_) => {
+            let defect = Failure::new(Exit::Bug, "bug", "rlx has a defect: what it said above is where")
+                .hint("rlx ls    # runs that were saved before are still there");
+            screen.failure(&defect);
+            Exit::Bug
+        }
+    };
+    ExitCode::from(screen.verdict(exit).code())
+}
+
+fn run(arguments: &Arguments, screen: &Screen) -> Outcome<Exit> {
+    let context = Context::real(arguments.global.root.clone())?;
+    arguments.command.run(&context, screen)
+}

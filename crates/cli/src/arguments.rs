@@ -1,0 +1,93 @@
+//! What can be typed: the flags that every command has, and how wrong usage is
+//! answered.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, ValueEnum};
+use rlxp_ops::Failure;
+use rlxp_types::Exit;
+
+use crate::commands::Command;
+use crate::screen;
+
+const AFTER_HELP: &str = "\
+A run is named by its name, its folder, the beginning of its name or id, @last, or @best:ENV.
+
+Exit codes: 0 yes, 1 the answer is no, 2 wrong usage or config, 3 refused, 4 the run failed,
+70 a defect of rlx, 74 storage failed, 130 interrupted.
+
+Examples:
+  rlx init demo
+  rlx train configs/ppo_cartpole.yaml
+  rlx eval --run @last
+  rlx info @last";
+
+/// Trains, evaluates and keeps reinforcement-learning policies.
+#[derive(Parser)]
+#[command(name = "rlx", version, max_term_width = 100, after_long_help = AFTER_HELP)]
+#[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags of every command.
+#[derive(Args)]
+pub(crate) struct Global {
+    /// Project folder, instead of the working folder or one above it
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
+    pub(crate) root: Option<PathBuf>,
+    /// Answer as JSON: one object, or one per line where a command streams
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) json: bool,
+    /// When to use colour; NO_COLOR is heeded
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(help_heading = "Global options", hide_default_value = true)]
+    pub(crate) color: Color,
+    /// Only the answer: no progress, notes or hints
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    pub(crate) quiet: bool,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What came of parsing.
+pub(crate) enum Parsed {
+    Command(Box<Arguments>),
+    /// Help, the version or a complaint has been printed.
+    Answered(Exit),
+}
+
+impl Arguments {
+    pub(crate) fn from_command_line() -> Parsed {
+        let given: Vec<OsString> = std::env::args_os().collect();
+        let error = match Arguments::try_parse_from(&given) {
+            Ok(arguments) => return Parsed::Command(Box::new(arguments)),
+            Err(error) => error,
+        };
+        if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            return Parsed::Answered(screen::print_parser_message(&error, Exit::Yes));
+        }
+        let wants_json = given.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+        if wants_json {
+            let text = error.to_string();
+            let message = text.trim().trim_start_matches("error: ");
+            screen::print_bare_json(&Failure::usage("usage", message).to_json());
+            return Parsed::Answered(Exit::Usage);
+        }
+        Parsed::Answered(screen::print_parser_message(&error, Exit::Usage))
+    }
+}

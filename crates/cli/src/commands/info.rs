@@ -1,0 +1,132 @@
+//! `rlx info`
+
+use clap::Args;
+use rlxp_ops::below::{Lineage, LineageKind};
+use rlxp_ops::runs::{RunInfo, info};
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::{Exit, RunStatus};
+use serde_json::Value;
+
+use crate::format;
+use crate::screen::{Screen, Style};
+use crate::summary;
+
+/// Longest line of the config.
+const LINE: usize = 96;
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx info @last
+  rlx info ppo_cartpole_001 --json";
+
+/// Everything about a run: how it stands, its curve, config and origin
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Info {
+    /// The run
+    run: String,
+}
+
+impl Info {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let report = info(context, &self.run)?;
+        if screen.is_json() {
+            screen.json("rlx.run/1", &report);
+            return Ok(Exit::Yes);
+        }
+        screen.answer(facts(screen, &report));
+        screen.answer(summary::seeds(screen, &report));
+        if let Some(curve) = summary::curve(&report) {
+            screen.answer(format!("\n{curve}"));
+        }
+        screen.answer(format!("\n{}", config(screen, &report.config)));
+        for seed in &report.seeds {
+            for damage in &seed.damage {
+                screen.warning(&format!("seed {}: {damage}", seed.seed));
+            }
+        }
+        if matches!(report.status, RunStatus::Interrupted | RunStatus::Lost | RunStatus::Failed) {
+            screen.hint(&format!("rlx resume {}", report.metadata.name));
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+fn facts(screen: &Screen, report: &RunInfo) -> String {
+    let metadata = &report.metadata;
+    let mut lines = vec![
+        ("status", report.status.to_string()),
+        ("environment", metadata.env.clone()),
+        ("algorithm", metadata.algo.clone()),
+        ("steps per seed", format::count(metadata.total_steps)),
+        ("created", metadata.created.clone()),
+        ("folder", report.path.display().to_string()),
+        ("id", metadata.id.to_string().chars().take(16).collect()),
+        ("attempts", report.attempts.to_string()),
+        (
+            "trained by",
+            format!(
+                "rlx {} with {} kernels on {}",
+                metadata.versions.rlx, metadata.cpu_kernels, metadata.host
+            ),
+        ),
+    ];
+    lines.extend(report.reason.clone().map(|reason| ("reason", reason)));
+    lines.extend(metadata.git.as_ref().map(|git| {
+        let dirty = if git.dirty.is_some() { " with uncommitted changes" } else { "" };
+        ("code", format!("git {}{dirty}", git.commit.chars().take(12).collect::<String>()))
+    }));
+    lines.extend(report.lineage.as_ref().map(|lineage| ("origin", origin(lineage))));
+    if !metadata.tags.is_empty() {
+        lines.push(("tags", metadata.tags.join(", ")));
+    }
+    if !metadata.overrides.is_empty() {
+        lines.push(("overrides", metadata.overrides.join(" ")));
+    }
+    let heading = screen.styled(Style::Heading, &metadata.name);
+    let lines: String = lines.iter().map(|(name, value)| format!("  {name:<16}{value}\n")).collect();
+    format!("{heading}\n{lines}\n")
+}
+
+fn origin(lineage: &Lineage) -> String {
+    let step = lineage.checkpoint.map_or(String::new(), |step| format!(" at step {}", format::count(step)));
+    match lineage.kind {
+        LineageKind::ResumedExtended => format!("extends {}{step}", lineage.parent),
+        LineageKind::WarmStart => format!("starts from the weights of {}{step}", lineage.parent),
+        LineageKind::Reproduced => format!("trains {} again", lineage.parent),
+    }
+}
+
+/// The config as `key=value`, one section per paragraph; each can be given to `--set`.
+fn config(screen: &Screen, config: &Value) -> String {
+    let mut text = format!("{}\n", screen.styled(Style::Heading, "config"));
+    let mut section = |name: &str, values: Vec<String>| {
+        let mut line = format!("  {name:<12}");
+        for value in values {
+            if line.chars().count() + value.chars().count() + 1 > LINE {
+                text.push_str(line.trim_end());
+                text.push('\n');
+                line = format!("  {:<12}", "");
+            }
+            line.push_str(&value);
+            line.push(' ');
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    };
+    let fields = config.as_object().into_iter().flatten();
+    let (sections, plain): (Vec<_>, Vec<_>) = fields.partition(|(_, value)| value.is_object());
+    section("", plain.into_iter().map(|(key, value)| pair(key, value)).collect());
+    for (name, values) in sections {
+        let values = values.as_object().into_iter().flatten();
+        section(name, values.map(|(key, value)| pair(key, value)).collect());
+    }
+    text
+}
+
+fn pair(key: &str, value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{key}={text}"),
+        other => format!("{key}={other}"),
+    }
+}

@@ -1,0 +1,64 @@
+//! One file per command: its arguments, its call of a verb, its answer.
+
+mod completions;
+mod config;
+mod envs;
+mod eval;
+mod info;
+mod init;
+mod ls;
+mod quickstart;
+mod reproduce;
+mod resume;
+mod rm;
+mod tag;
+mod tail;
+mod train;
+mod worker;
+
+use clap::Subcommand;
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+
+use crate::screen::Screen;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Quickstart(quickstart::Quickstart),
+    Init(init::Init),
+    Envs(envs::Envs),
+    Config(config::Config),
+    Train(train::Train),
+    Resume(resume::Resume),
+    Eval(eval::Eval),
+    Reproduce(reproduce::Reproduce),
+    Ls(ls::Ls),
+    Info(info::Info),
+    Tail(tail::Tail),
+    Tag(tag::Tag),
+    Rm(rm::Rm),
+    Completions(completions::Completions),
+    Worker(worker::Worker),
+}
+
+impl Command {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        match self {
+            Command::Quickstart(command) => command.run(context, screen),
+            Command::Init(command) => command.run(context, screen),
+            Command::Envs(command) => command.run(screen),
+            Command::Config(command) => command.run(context, screen),
+            Command::Train(command) => command.run(context, screen),
+            Command::Resume(command) => command.run(context, screen),
+            Command::Eval(command) => command.run(context, screen),
+            Command::Reproduce(command) => command.run(context, screen),
+            Command::Ls(command) => command.run(context, screen),
+            Command::Info(command) => command.run(context, screen),
+            Command::Tail(command) => command.run(context, screen),
+            Command::Tag(command) => command.run(context, screen),
+            Command::Rm(command) => command.run(context, screen),
+            Command::Completions(command) => command.run(screen),
+            Command::Worker(command) => command.run(context),
+        }
+    }
+}

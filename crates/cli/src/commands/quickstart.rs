@@ -1,0 +1,71 @@
+//! `rlx quickstart`
+
+use clap::Args;
+use rlxp_ops::quickstart::{QuickstartReport, quickstart};
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+
+use crate::format;
+use crate::progress::Progress;
+use crate::screen::{Screen, Style};
+use crate::summary;
+
+/// Seeds that are trained.
+const SEEDS: usize = 3;
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx quickstart
+  rlx quickstart first-steps";
+
+/// Make a project, train CartPole over three seeds, and show how well it went
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Quickstart {
+    /// Folder of the project
+    #[arg(default_value = "rlx-quickstart")]
+    folder: String,
+}
+
+impl Quickstart {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        screen.note(&format!("training CartPole-v1 over {SEEDS} seeds in {}", self.folder));
+        let progress = Progress::new(screen);
+        let report = quickstart(context, &self.folder, SEEDS, &mut |event| progress.take(&event))?;
+        progress.clear();
+        if screen.is_json() {
+            screen.json("rlx.quickstart/1", &report);
+        } else {
+            self.show(screen, &report, &progress);
+        }
+        Ok(Exit::Yes)
+    }
+
+    fn show(&self, screen: &Screen, report: &QuickstartReport, progress: &Progress<'_>) {
+        let name = &report.run.metadata.name;
+        let seconds = progress.elapsed().as_secs_f64();
+        let steps = progress.steps_done();
+        screen.answer(format!(
+            "{name}: {} steps in {seconds:.1} s ({})\n",
+            format::count(steps),
+            format::rate(steps as f64 / seconds.max(1e-9)),
+        ));
+        if let Some(curve) = summary::curve(&report.run) {
+            screen.answer(format!("{curve}\n"));
+        }
+        screen.answer("100 new episodes per policy; random actions for comparison");
+        screen.answer(summary::evaluation(screen, &report.evaluation));
+        let next = [
+            (format!("cd {}", self.folder), "the project"),
+            ("rlx ls".to_owned(), "its runs"),
+            (format!("rlx info {name}"), "this run: curve, config, checkpoints"),
+            (format!("rlx reproduce {name}"), "train it again, compare every byte"),
+            ("rlx envs".to_owned(), "what else can be trained"),
+            ("rlx train configs/ppo_acrobot.yaml".to_owned(), "the next environment"),
+        ];
+        screen.answer(format!("\n{}", screen.styled(Style::Heading, "next")));
+        for (command, what) in next {
+            screen.answer(format!("  {command:<36}{}", screen.styled(Style::Dim, &format!("# {what}"))));
+        }
+    }
+}

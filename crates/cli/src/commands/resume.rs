@@ -1,0 +1,48 @@
+//! `rlx resume`
+
+use clap::Args;
+use rlxp_ops::resume::resume;
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+
+use super::train::conclude;
+use crate::progress::Progress;
+use crate::screen::Screen;
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx resume @last
+  rlx resume ppo_cartpole_001 --total-timesteps 150000    # a new run that goes on from its end";
+
+/// Go on with a run that was interrupted, killed or has failed
+///
+/// The run goes on from its newest whole checkpoint and ends with the same
+/// bytes as if it had never stopped. With more steps than it was made for, a
+/// completed run is extended: as a new run, so that the old one stays as it is.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Resume {
+    /// The run
+    run: String,
+    /// Extend a completed run to this many steps per seed
+    #[arg(long, value_name = "N")]
+    total_timesteps: Option<u64>,
+}
+
+impl Resume {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let progress = Progress::new(screen);
+        let report = resume(context, &self.run, self.total_timesteps, &mut |event| progress.take(&event))?;
+        progress.clear();
+        if screen.is_json() {
+            screen.json("rlx.resumption/1", &report);
+        } else if report.was_complete {
+            screen.answer(format!("{} is complete: there is nothing to resume", report.run));
+            screen.hint(&format!("rlx resume {} --total-timesteps N    # extends it", report.run));
+            return Ok(Exit::Yes);
+        } else if let Some(parent) = &report.extends {
+            screen.answer(format!("{} goes on from the end of {parent}", report.run));
+        }
+        conclude(context, screen, &report.run, report.status, &progress)
+    }
+}

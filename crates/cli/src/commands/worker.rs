@@ -1,0 +1,31 @@
+//! `rlx worker`: the training child. It speaks to its supervisor in JSON Lines.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use rlxp_ops::{Context, Event, Outcome};
+use rlxp_types::Exit;
+
+/// Trains the run in a folder; started by train, resume and reproduce
+#[derive(Args)]
+#[command(hide = true)]
+pub(crate) struct Worker {
+    /// The run's folder
+    #[arg(long, value_name = "DIR")]
+    run: PathBuf,
+}
+
+impl Worker {
+    pub(crate) fn run(&self, context: &Context) -> Outcome<Exit> {
+        Ok(rlxp_ops::worker::work(context, &self.run, &emit))
+    }
+}
+
+fn emit(event: Event) {
+    let mut line = serde_json::to_vec(&event).expect("an event is plain data");
+    line.push(b'\n');
+    let mut out = io::stdout().lock();
+    // A supervisor that is gone can't be told anything; the record is on disk.
+    let _ = out.write_all(&line).and_then(|()| out.flush());
+}

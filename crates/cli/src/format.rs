@@ -1,0 +1,80 @@
+//! Numbers as people read them.
+
+use std::time::Duration;
+
+/// `12345678` as `12,345,678`.
+pub(crate) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A return: as many digits as tell policies apart.
+pub(crate) fn score(value: f64) -> String {
+    let digits = match value.abs() {
+        size if size >= 100.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
+/// A return that may be missing.
+pub(crate) fn score_or_dash(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), score)
+}
+
+/// Steps per second, short.
+pub(crate) fn rate(per_second: f64) -> String {
+    match per_second {
+        fast if fast >= 1e6 => format!("{:.1}M/s", fast / 1e6),
+        fast if fast >= 1e4 => format!("{:.0}k/s", fast / 1e3),
+        slow => format!("{slow:.0}/s"),
+    }
+}
+
+/// A duration as a clock shows it.
+pub(crate) fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+/// Bytes, short.
+pub(crate) fn bytes(value: u64) -> String {
+    const UNITS: [&str; 4] = ["B", "kB", "MB", "GB"];
+    let mut number = value as f64;
+    let mut unit = 0;
+    while number >= 1000.0 && unit + 1 < UNITS.len() {
+        number /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{value} B") } else { format!("{number:.1} {}", UNITS[unit]) }
+}
+
+/// A point in time without what a person skips: `2026-11-15 22:15`.
+pub(crate) fn moment(text: &str) -> String {
+    text.get(..16).map_or_else(|| text.to_owned(), |short| short.replace('T', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([500.0, -87.25, 0.7312].map(score), ["500.0", "-87.25", "0.731"]);
+        assert_eq!([312.0, 295_400.0, 2.34e6].map(rate), ["312/s", "295k/s", "2.3M/s"]);
+        assert_eq!([5, 75, 3725].map(|s| clock(Duration::from_secs(s))), ["0:05", "1:15", "1:02:05"]);
+        assert_eq!([12, 1500, 2_500_000].map(bytes), ["12 B", "1.5 kB", "2.5 MB"]);
+        assert_eq!(moment("2026-11-15T22:15:22Z"), "2026-11-15 22:15");
+        assert_eq!(moment(""), "");
+    }
+}

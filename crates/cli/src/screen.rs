@@ -1,0 +1,246 @@
+//! The only place that writes to stdout and stderr.
+//!
+//! A reader that goes away (`rlx ls | head -1`) ends the writing quietly; an
+//! answer that can't be written otherwise (a full disk behind a redirection)
+//! is a storage error.
+
+use std::cell::Cell;
+use std::io::{self, IsTerminal, Write};
+
+use rlxp_ops::below::{Problem, Source, environment, render};
+use rlxp_ops::{Event, Failure};
+use rlxp_types::Exit;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::arguments::{Color, Global};
+
+/// Where answers, notes and progress go.
+pub(crate) struct Screen {
+    json: bool,
+    quiet: bool,
+    colored_stdout: bool,
+    colored_stderr: bool,
+    stdout: Cell<Stdout>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stdout {
+    Open,
+    /// The reader has gone away.
+    Closed,
+    /// Writing failed.
+    Failed,
+}
+
+/// What a text means; colour only underlines it.
+#[derive(Clone, Copy)]
+pub(crate) enum Style {
+    Error,
+    Warning,
+    Hint,
+    Good,
+    Heading,
+    Dim,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Style::Error => "1;31",
+            Style::Warning => "1;33",
+            Style::Hint => "1;36",
+            Style::Good => "32",
+            Style::Heading => "1",
+            Style::Dim => "2",
+        }
+    }
+}
+
+impl Screen {
+    pub(crate) fn new(global: &Global) -> Self {
+        let colored = |terminal: bool| match global.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminal && !environment::is_set("NO_COLOR"),
+        };
+        Self {
+            json: global.json,
+            quiet: global.quiet,
+            colored_stdout: colored(io::stdout().is_terminal()),
+            colored_stderr: colored(io::stderr().is_terminal()),
+            stdout: Cell::new(Stdout::Open),
+        }
+    }
+
+    /// Whether the answer is JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether notes, hints and progress are shown.
+    pub(crate) fn is_talkative(&self) -> bool {
+        !self.json && !self.quiet
+    }
+
+    /// Whether one line of stderr can be written over and over.
+    pub(crate) fn is_live(&self) -> bool {
+        self.is_talkative() && io::stderr().is_terminal()
+    }
+
+    /// Whether anybody still reads the answer.
+    pub(crate) fn is_read(&self) -> bool {
+        self.stdout.get() == Stdout::Open
+    }
+
+    /// A part of the answer: one or more lines.
+    pub(crate) fn answer(&self, text: impl AsRef<str>) {
+        if !self.is_read() {
+            return;
+        }
+        let text = text.as_ref();
+        let mut out = io::stdout().lock();
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let written = out
+            .write_all(text.as_bytes())
+            .and_then(|()| out.write_all(end.as_bytes()))
+            .and_then(|()| out.flush());
+        if let Err(error) = written {
+            let state =
+                if error.kind() == io::ErrorKind::BrokenPipe { Stdout::Closed } else { Stdout::Failed };
+            self.stdout.set(state);
+        }
+    }
+
+    /// The answer as one JSON object on one line.
+    pub(crate) fn json(&self, schema: &str, value: &impl Serialize) {
+        self.answer(object(schema, value).to_string());
+    }
+
+    /// An event as one line, when the answer is JSON.
+    pub(crate) fn event(&self, event: &Event) {
+        if self.json {
+            self.json("rlx.event/1", event);
+        }
+    }
+
+    /// Something worth knowing.
+    pub(crate) fn note(&self, text: &str) {
+        if self.is_talkative() {
+            self.complain(text);
+        }
+    }
+
+    /// Something to be careful about.
+    pub(crate) fn warning(&self, text: &str) {
+        if !self.json {
+            self.complain(&format!("{} {text}", self.on_stderr(Style::Warning, "warning:")));
+        }
+    }
+
+    /// A command to go on with.
+    pub(crate) fn hint(&self, text: &str) {
+        if self.is_talkative() {
+            self.complain(&format!("{} {text}", self.on_stderr(Style::Hint, "hint:")));
+        }
+    }
+
+    /// Problems of a config with their places; as warning events in JSON.
+    pub(crate) fn warnings(&self, problems: &[Problem], sources: &[Source]) {
+        if self.json {
+            for problem in problems {
+                self.event(&Event::Warning { message: problem.to_string() });
+            }
+        } else if !problems.is_empty() {
+            self.complain(&render(problems, sources, self.colored_stderr));
+        }
+    }
+
+    /// Why a command did not do what was asked.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        if self.json {
+            self.answer(failure.to_json().to_string());
+            return;
+        }
+        if !failure.problems.is_empty() {
+            self.complain(&format!("{}\n", render(&failure.problems, &failure.sources, self.colored_stderr)));
+        }
+        self.complain(&format!("{} {}", self.on_stderr(Style::Error, "error:"), failure.message));
+        for hint in &failure.hints {
+            self.complain(&format!("{} {hint}", self.on_stderr(Style::Hint, "hint:")));
+        }
+    }
+
+    /// Replaces the live line; an empty text clears it.
+    pub(crate) fn live(&self, text: &str) {
+        let mut err = io::stderr().lock();
+        // Nobody can be told that stderr is gone.
+        let _ = write!(err, "\r\x1b[2K{text}").and_then(|()| err.flush());
+    }
+
+    /// Asks on the terminal; nothing when there is none to ask on.
+    pub(crate) fn ask(&self, question: &str) -> Option<bool> {
+        if self.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return None;
+        }
+        let mut err = io::stderr().lock();
+        let _ = write!(err, "{question} [y/N] ").and_then(|()| err.flush());
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer).ok()?;
+        Some(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+
+    /// `text` as it looks on stdout.
+    pub(crate) fn styled(&self, style: Style, text: &str) -> String {
+        paint(self.colored_stdout, style, text)
+    }
+
+    /// The exit code, unless the answer could not be written.
+    pub(crate) fn verdict(&self, exit: Exit) -> Exit {
+        if self.stdout.get() != Stdout::Failed {
+            return exit;
+        }
+        self.complain("error: the answer could not be written to stdout");
+        if exit == Exit::Yes { Exit::Storage } else { exit }
+    }
+
+    fn on_stderr(&self, style: Style, text: &str) -> String {
+        paint(self.colored_stderr, style, text)
+    }
+
+    fn complain(&self, text: &str) {
+        // Nobody can be told that stderr is gone.
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+}
+
+/// A message of the argument parser: to stdout when it was asked for.
+pub(crate) fn print_parser_message(error: &clap::Error, exit: Exit) -> Exit {
+    match error.print() {
+        Err(problem) if problem.kind() != io::ErrorKind::BrokenPipe => Exit::Storage,
+        _ => exit,
+    }
+}
+
+/// JSON before there is a screen.
+pub(crate) fn print_bare_json(value: &Value) {
+    // The exit code says the same, so a reader that is gone loses nothing.
+    let _ = writeln!(io::stdout().lock(), "{value}");
+}
+
+/// `value` with its schema in front.
+fn object(schema: &str, value: &impl Serialize) -> Value {
+    let mut object = Map::new();
+    object.insert("schema".to_owned(), Value::from(schema));
+    match serde_json::to_value(value).expect("reports are plain data with text keys") {
+        Value::Object(fields) => object.extend(fields.into_iter().filter(|(key, _)| key != "schema")),
+        other => {
+            object.insert("value".to_owned(), other);
+        }
+    }
+    Value::Object(object)
+}
+
+fn paint(colored: bool, style: Style, text: &str) -> String {
+    if colored { format!("\x1b[{}m{text}\x1b[0m", style.code()) } else { text.to_owned() }
+}

@@ -1,0 +1,112 @@
+//! What several commands say about a run: how its seeds stand and how its
+//! evaluations came out.
+
+use rlxp_ops::curve::over_seeds;
+use rlxp_ops::eval::EvalReport;
+use rlxp_ops::runs::{RunInfo, SeedInfo};
+
+use crate::chart;
+use crate::format;
+use crate::progress::mean;
+use crate::screen::{Screen, Style};
+use crate::table::{Align, Table};
+
+/// A table of the seeds: steps, last and best evaluation.
+pub(crate) fn seeds(screen: &Screen, info: &RunInfo) -> String {
+    let mut table = Table::new([
+        ("seed", Align::Right),
+        ("steps", Align::Right),
+        ("return", Align::Right),
+        ("last eval", Align::Right),
+        ("best eval", Align::Right),
+        ("at step", Align::Right),
+        ("checkpoints", Align::Right),
+    ]);
+    for seed in &info.seeds {
+        table.row([
+            seed.seed.to_string(),
+            format::count(seed.steps),
+            format::score_or_dash(last(&seed.curve.training)),
+            format::score_or_dash(last(&seed.curve.evaluation)),
+            format::score_or_dash(seed.best.as_ref().map(|best| best.score)),
+            seed.best.as_ref().map_or("-".to_owned(), |best| format::count(best.step)),
+            seed.checkpoints.len().to_string(),
+        ]);
+    }
+    if info.seeds.len() > 1 {
+        let average = |value: fn(&SeedInfo) -> Option<f64>| {
+            format::score_or_dash(mean(info.seeds.iter().filter_map(value)))
+        };
+        table.row([
+            "mean".to_owned(),
+            String::new(),
+            average(|seed| last(&seed.curve.training)),
+            average(|seed| last(&seed.curve.evaluation)),
+            average(|seed| seed.best.as_ref().map(|best| best.score)),
+            String::new(),
+            String::new(),
+        ]);
+    }
+    table.render("  ", |header| screen.styled(Style::Dim, header))
+}
+
+fn last(points: &[(u64, f64)]) -> Option<f64> {
+    points.last().map(|(_, value)| *value)
+}
+
+/// The curve of a run with a line that says what it shows.
+pub(crate) fn curve(info: &RunInfo) -> Option<String> {
+    let drawn = chart::draw(&over_seeds(info.seeds.iter().map(|seed| &seed.curve)))?;
+    let evaluated = info.seeds.iter().all(|seed| !seed.curve.evaluation.is_empty());
+    let what = if evaluated { "mean evaluation return" } else { "mean training return" };
+    let spread = match info.seeds.len() {
+        1 => String::new(),
+        several => format!(" over {several} seeds; ░ lowest to highest seed"),
+    };
+    Some(format!("{what}{spread}\n{drawn}"))
+}
+
+/// A table of evaluated policies.
+pub(crate) fn evaluation(screen: &Screen, report: &EvalReport) -> String {
+    let several_seeds = report.rows.iter().any(|row| row.seed != report.rows[0].seed);
+    let mut table = Table::new([
+        ("policy", Align::Left),
+        ("seed", Align::Right),
+        ("step", Align::Right),
+        ("return", Align::Right),
+        ("deviation", Align::Right),
+        ("length", Align::Right),
+        ("episodes", Align::Right),
+        ("cut", Align::Right),
+    ]);
+    for row in &report.rows {
+        table.row([
+            row.policy.clone(),
+            row.seed.map_or("-".to_owned(), |seed| seed.to_string()),
+            row.record.step.map_or("-".to_owned(), format::count),
+            format::score(row.record.mean_return),
+            format::score(row.record.deviation),
+            format!("{:.1}", row.record.mean_length),
+            row.record.returns.len().to_string(),
+            row.record.truncated.to_string(),
+        ]);
+    }
+    if several_seeds {
+        for policy in ["best", "latest"] {
+            let of_policy: Vec<f64> = report
+                .rows
+                .iter()
+                .filter(|row| row.policy == policy)
+                .map(|row| row.record.mean_return)
+                .collect();
+            if of_policy.len() > 1 {
+                let mean = mean(of_policy.into_iter());
+                let mut cells = vec![policy.to_owned(), "mean".to_owned(), String::new()];
+                cells.push(format::score_or_dash(mean));
+                cells.resize(8, String::new());
+                table.row(cells);
+            }
+        }
+    }
+    table.render("  ", |header| screen.styled(Style::Dim, header))
+}
