@@ -160,6 +160,7 @@ pub(crate) fn describe(context: &Context, project: &Project, config: &Config) ->
     let mut metadata =
         Metadata::new(&clock::wall_text(), &config.env.id, "ppo", &config.seeds, config.total_steps());
     metadata.device.clone_from(&config.device);
+    metadata.host = context.machine.host();
     metadata.cpu_kernels = rlxp_nn::kernels().to_owned();
     metadata.versions = versions(context)?;
     // What rlx itself writes is not the project's code.
