@@ -59,6 +59,7 @@ pub fn reproduce(
     }
     let recorded = original.metadata()?;
     let mut metadata = describe(context, &home, &config)?;
+    metadata.host = context.machine.host();
     let changed = changes(&recorded, &metadata);
     metadata.lineage = Some(Lineage {
         kind: LineageKind::Reproduced,
