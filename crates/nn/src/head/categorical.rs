@@ -198,8 +198,8 @@ fn gradient_with<V: Vector>(
 ) {
     let width: usize = parts.iter().sum();
     for (first, block) in blocks(policy, width, rows) {
-        let per_row = |data| Block { data, width: 1, rows: block.rows }.column::<V>(0);
-        let (d_log_prob, d_entropy) = (per_row(&d_log_probs[first..]), per_row(&d_entropies[first..]));
+        let d_log_prob = Block { data: &d_log_probs[first..], width: 1, rows: block.rows }.column::<V>(0);
+        let d_entropy = Block { data: &d_entropies[first..], width: 1, rows: block.rows }.column::<V>(0);
         let taken = Block { data: &actions[first * parts.len()..], width: parts.len(), rows: block.rows };
         for (part, offset, n) in offsets(parts) {
             let softmax = block.softmax::<V>(offset, n);

@@ -98,25 +98,25 @@ pub(super) unsafe fn panel<F: Finish>(rows: usize, depth: usize, left: Left, rig
     }
 }
 
-/// The same formula as `activation::tanh`.
-#[inline(always)]
-unsafe fn tanh(x: __m256) -> __m256 {
-    // SAFETY: only called where AVX2 and FMA are enabled. The second operand of
-    // min and max is returned where one is NaN, so NaN passes through.
-    unsafe {
-        let limit = _mm256_set1_ps(TANH_LIMIT);
-        let x = _mm256_min_ps(limit, x);
-        let x = _mm256_max_ps(_mm256_set1_ps(-TANH_LIMIT), x);
-        let t = _mm256_mul_ps(x, x);
-        let p = _mm256_fmadd_ps(_mm256_set1_ps(TANH_P[3]), t, _mm256_set1_ps(TANH_P[2]));
-        let p = _mm256_fmadd_ps(p, t, _mm256_set1_ps(TANH_P[1]));
-        let p = _mm256_fmadd_ps(p, t, _mm256_set1_ps(TANH_P[0]));
-        let q = _mm256_fmadd_ps(_mm256_set1_ps(TANH_Q[3]), t, _mm256_set1_ps(TANH_Q[2]));
-        let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(TANH_Q[1]));
-        let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(TANH_Q[0]));
-        let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(1.0));
-        _mm256_div_ps(_mm256_mul_ps(x, p), q)
-    }
+/// The formula of `activation::tanh`.
+#[target_feature(enable = "avx2,fma")]
+#[inline]
+fn tanh(x: __m256) -> __m256 {
+    // The second operand of min and max is returned where one is NaN, so NaN
+    // passes through.
+    let x = _mm256_min_ps(_mm256_set1_ps(TANH_LIMIT), x);
+    let x = _mm256_max_ps(_mm256_set1_ps(-TANH_LIMIT), x);
+    let t = _mm256_mul_ps(x, x);
+    let p = _mm256_fmadd_ps(_mm256_set1_ps(TANH_P[3]), t, _mm256_set1_ps(TANH_P[2]));
+    let p = _mm256_fmadd_ps(p, t, _mm256_set1_ps(TANH_P[1]));
+    let p = _mm256_fmadd_ps(p, t, _mm256_set1_ps(TANH_P[0]));
+    let q = _mm256_fmadd_ps(_mm256_set1_ps(TANH_Q[3]), t, _mm256_set1_ps(TANH_Q[2]));
+    let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(TANH_Q[1]));
+    let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(TANH_Q[0]));
+    let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(1.0));
+    // One division for two vectors was tried and is slower: the multipliers are
+    // what is short, not the divider.
+    _mm256_div_ps(_mm256_mul_ps(x, p), q)
 }
 
 /// Adds the bias, applies tanh or relu, stores whole vectors. Other
@@ -129,21 +129,29 @@ pub(super) struct Activate {
 }
 
 impl Finish for Activate {
-    #[inline(always)]
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
     unsafe fn start(&self) -> [__m256; 2] {
         // SAFETY: the bias has 16 elements.
         unsafe { [_mm256_loadu_ps(self.bias.as_ptr()), _mm256_loadu_ps(self.bias.as_ptr().add(8))] }
     }
 
-    #[inline(always)]
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
     unsafe fn finish<const M: usize>(&self, first: usize, mut sums: [[__m256; 2]; M]) {
         // SAFETY: the caller vouches for the rows; they are padded to whole panels.
         unsafe {
             match self.function {
-                Activation::Tanh => sums = sums.map(|row| row.map(|x| tanh(x))),
+                Activation::Tanh => {
+                    for row in &mut sums {
+                        *row = [tanh(row[0]), tanh(row[1])];
+                    }
+                }
                 Activation::Relu => {
                     let zero = _mm256_setzero_ps();
-                    sums = sums.map(|row| row.map(|x| _mm256_max_ps(zero, x)));
+                    for row in &mut sums {
+                        *row = [_mm256_max_ps(zero, row[0]), _mm256_max_ps(zero, row[1])];
+                    }
                 }
                 Activation::Elu | Activation::Gelu => {}
             }
@@ -169,13 +177,14 @@ pub(super) struct Slope {
 }
 
 impl Finish for Slope {
-    #[inline(always)]
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
     unsafe fn start(&self) -> [__m256; 2] {
-        // SAFETY: only called where AVX2 is enabled.
-        unsafe { [_mm256_setzero_ps(); 2] }
+        [_mm256_setzero_ps(); 2]
     }
 
-    #[inline(always)]
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
     unsafe fn finish<const M: usize>(&self, first: usize, mut sums: [[__m256; 2]; M]) {
         // SAFETY: the caller vouches for the rows; they are padded to whole panels.
         unsafe {
@@ -225,13 +234,14 @@ pub(super) struct Add {
 }
 
 impl Finish for Add {
-    #[inline(always)]
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
     unsafe fn start(&self) -> [__m256; 2] {
-        // SAFETY: only called where AVX2 is enabled.
-        unsafe { [_mm256_setzero_ps(); 2] }
+        [_mm256_setzero_ps(); 2]
     }
 
-    #[inline(always)]
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
     unsafe fn finish<const M: usize>(&self, first: usize, sums: [[__m256; 2]; M]) {
         // SAFETY: the caller vouches for the rows, of `columns` elements each.
         unsafe {
