@@ -10,6 +10,7 @@
 )]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever runs it")]
 
+mod bench;
 mod mutants;
 mod run;
 mod setup;
@@ -25,6 +26,10 @@ usage: cargo xtask <task>
                      (--quick leaves the mutants out)
   mutants [TEXT]     break the code on purpose, one change at a time, and require that a
                      test notices; with TEXT only the mutants whose name contains it
+  soak               kill training 500 times instead of the tests' 50
+  bench [--no-sb3]   measure speed and memory, write docs/benchmarks.md; installs
+                     Stable-Baselines3 to compare with, unless told not to
+  starters [NAME …]  train the starter configs over ten seeds each, write docs/starters.md
 ";
 
 fn main() -> ExitCode {
@@ -36,6 +41,10 @@ fn main() -> ExitCode {
         ["test", "--quick"] => suite::run(true),
         ["mutants"] => mutants::run(""),
         ["mutants", text] if !text.starts_with('-') => mutants::run(text),
+        ["soak"] => bench::soak(),
+        ["bench"] => bench::bench(true),
+        ["bench", "--no-sb3"] => bench::bench(false),
+        ["starters", ref names @ ..] => bench::starters(names),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -3,15 +3,19 @@
 //! A Python environment in `.venv` with the Gymnasium that the environments
 //! are compared with, and a few system packages. Run again, it only looks.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
 use crate::run::{Done, answer, root, show};
 
 /// What goes into `.venv`, exactly.
-const PACKAGES: [(&str, &str); 2] = [("gymnasium", "1.4.0"), ("numpy", "2.4.6")];
-/// The oldest Python that the pinned numpy accepts.
-const OLDEST_PYTHON: (u32, u32) = (3, 11);
+const GYMNASIUM: &str = "1.4.0";
+/// The numpy beside it, for Python 3.11 and newer; the last one that Python 3.10 can have.
+const NUMPY: &str = "2.4.6";
+const NUMPY_FOR_3_10: &str = "2.2.6";
+/// The oldest Python that Gymnasium accepts.
+const OLDEST_PYTHON: (u32, u32) = (3, 10);
 /// Programs that tests start, and the Debian packages that bring them.
 const PROGRAMS: [(&str, &str); 2] = [("git", "git"), ("strace", "strace")];
 
@@ -53,10 +57,10 @@ fn apt_install(packages: &[&str]) -> Done {
 fn python_environment(folder: &Path) -> Done {
     let python = folder.join("bin/python");
     if has_packages(&python) {
-        println!("setup: .venv has {}", pins().join(" and "));
+        println!("setup: .venv has gymnasium {GYMNASIUM}");
         return Ok(());
     }
-    println!("setup: making .venv with {}", pins().join(" and "));
+    println!("setup: making .venv with gymnasium {GYMNASIUM}");
     let base = match find_python() {
         Some(base) => base,
         None => {
@@ -73,27 +77,27 @@ fn python_environment(folder: &Path) -> Done {
     show(
         Command::new(&python)
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(pins()),
+            .args([format!("gymnasium=={GYMNASIUM}"), format!("numpy=={}", numpy_for(&python))]),
     )?;
-    if has_packages(&python) { Ok(()) } else { Err(format!("pip did not install {}", pins().join(" and "))) }
+    if has_packages(&python) { Ok(()) } else { Err("pip did not install the pinned packages".to_owned()) }
 }
 
-fn pins() -> Vec<String> {
-    PACKAGES.iter().map(|(name, version)| format!("{name}=={version}")).collect()
+fn numpy_for(python: &Path) -> &'static str {
+    let version = python_version(python);
+    if version.is_some_and(|version| version < (3, 11)) { NUMPY_FOR_3_10 } else { NUMPY }
 }
 
 fn has_packages(python: &Path) -> bool {
-    let ask = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))";
-    let arguments: Vec<&str> = ["-c", ask].into_iter().chain(PACKAGES.map(|(name, _)| name)).collect();
-    answer(python, &arguments) == Some(PACKAGES.map(|(_, version)| version).join(" "))
+    let ask = "from importlib.metadata import version as v; print(v('gymnasium'), v('numpy'))";
+    answer(python, &["-c", ask]) == Some(format!("{GYMNASIUM} {}", numpy_for(python)))
 }
 
 fn find_python() -> Option<&'static str> {
-    let names = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"];
+    let names = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
     names.into_iter().find(|name| python_version(name).is_some_and(|version| version >= OLDEST_PYTHON))
 }
 
-fn python_version(name: &str) -> Option<(u32, u32)> {
+fn python_version(name: impl AsRef<OsStr>) -> Option<(u32, u32)> {
     let text = answer(name, &["-c", "import sys; print(*sys.version_info[:2])"])?;
     let (major, minor) = text.split_once(' ')?;
     Some((major.parse().ok()?, minor.parse().ok()?))

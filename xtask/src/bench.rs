@@ -1,0 +1,74 @@
+//! `cargo xtask bench`, `starters` and `soak`: what takes too long for every
+//! test run. The measuring itself is in `python/bench/`, because reading a
+//! child's CPU time and JSON needs nothing but Python's standard library.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::run::{Done, answer, cargo, root, show};
+use crate::setup;
+
+/// What the comparison needs; large, so it has a folder of its own.
+const SB3: [(&str, &str); 1] = [("stable-baselines3", "2.7.1")];
+
+/// Measures speed and memory and writes `docs/benchmarks.md`.
+pub(crate) fn bench(compare: bool) -> Done {
+    build(&["--package", "rlxp"])?;
+    for (package, example) in [
+        ("rlxp-nn", "update_speed"),
+        ("rlxp-env", "step_speed"),
+        ("rlxp-store", "index_speed"),
+        ("rlxp-ops", "logging_cost"),
+    ] {
+        build(&["--package", package, "--example", example])?;
+    }
+    let mut command = Command::new(python()?);
+    command.arg(script("bench.py"));
+    if compare {
+        command.arg("--sb3").arg(sb3_python()?);
+    }
+    show(&mut command)
+}
+
+/// Trains every starter over ten seeds and writes `docs/starters.md`.
+pub(crate) fn starters(names: &[&str]) -> Done {
+    build(&["--package", "rlxp"])?;
+    show(Command::new(python()?).arg(script("starters.py")).args(names))
+}
+
+/// Five hundred kills instead of fifty.
+pub(crate) fn soak() -> Done {
+    let mut command = cargo(&root());
+    command.args(["test", "--release", "--package", "rlxp", "--test", "kill"]).env("RLX_KILLS", "500");
+    show(&mut command)
+}
+
+fn build(what: &[&str]) -> Done {
+    show(cargo(&root()).args(["build", "--release", "--quiet"]).args(what))
+}
+
+fn script(name: &str) -> PathBuf {
+    root().join("python/bench").join(name)
+}
+
+fn python() -> Result<PathBuf, String> {
+    setup::run()?;
+    Ok(root().join(".venv/bin/python"))
+}
+
+fn sb3_python() -> Result<PathBuf, String> {
+    let folder = root().join("target/bench-venv");
+    let python = folder.join("bin/python");
+    if !has_sb3(&python) {
+        println!("bench: installing Stable-Baselines3 and its torch; this is large");
+        show(Command::new(root().join(".venv/bin/python")).args(["-m", "venv", "--clear"]).arg(&folder))?;
+        let pins = SB3.map(|(name, version)| format!("{name}=={version}"));
+        show(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(pins))?;
+    }
+    Ok(python)
+}
+
+fn has_sb3(python: &Path) -> bool {
+    let ask = "from importlib.metadata import version; print(version('stable-baselines3'))";
+    answer(python, &["-c", ask]).as_deref() == Some(SB3[0].1)
+}
