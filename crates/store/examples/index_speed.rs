@@ -1,12 +1,14 @@
-//! How long a listing takes: builds runs in a temporary folder, then times a
-//! rebuild of the index from nothing and listings with a warm one.
+//! How long a listing takes: builds runs in a folder (a temporary one, or one
+//! that is named and then kept), then times a rebuild of the index from
+//! nothing and listings with a warm one, in wall time and in processor time.
 //!
-//! `cargo run --release -p rlxp-store --example index_speed -- 10000`
+//! `cargo run --release -p rlxp-store --example index_speed -- 10000 [FOLDER]`
 #![expect(clippy::print_stdout, reason = "it reports its measurements")]
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rlxp_fs::{Fs, FsExt, RealFs, RealMachine, clock};
 use rlxp_store::{
@@ -17,26 +19,40 @@ use rlxp_types::RunName;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let count: usize = std::env::args().nth(1).map_or(Ok(10_000), |text| text.parse())?;
-    let folder = tempfile::tempdir()?;
-    let project = Project::at(Arc::new(RealFs), Arc::new(RealMachine), folder.path());
-    make_one(&project)?;
-    let first = project.run("speed_001");
-    for number in 2..=count {
-        copy_folder(first.path(), &project.runs_dir().join(format!("speed_{number:03}")))?;
+    let temporary = tempfile::tempdir()?;
+    let kept = std::env::args().nth(2).map(PathBuf::from);
+    let folder = kept.as_deref().unwrap_or(temporary.path());
+    let project = Project::at(Arc::new(RealFs), Arc::new(RealMachine), folder);
+    if project.run_names()?.is_empty() {
+        make_one(&project)?;
+        let first = project.run("speed_001");
+        for number in 2..=count {
+            copy_folder(first.path(), &project.runs_dir().join(format!("speed_{number:03}")))?;
+        }
+        // Stamps of the last two seconds are not trusted by the index.
+        age(&project.runs_dir())?;
     }
-    // Stamps of the last two seconds are not trusted by the index.
-    age(&project.runs_dir())?;
-    println!("{count} runs made");
     for round in 1..=3 {
         drop(RealFs.remove_file(&Index::path(&project)));
-        let started = clock::monotonic();
-        let rows = Index::open(&project).list(&RunFilter::default())?;
-        println!("rebuild {round}: {} rows in {:.0?}", rows.len(), started.elapsed());
-        let started = clock::monotonic();
-        let rows = Index::open(&project).list(&RunFilter::default())?;
-        println!("warm {round}: {} rows in {:.1?}", rows.len(), started.elapsed());
+        measure(&project, &format!("rebuild {round}"))?;
+        measure(&project, &format!("warm {round}"))?;
     }
     Ok(())
+}
+
+fn measure(project: &Project, what: &str) -> Result<(), Box<dyn Error>> {
+    let (started, busy) = (clock::monotonic(), processor_time()?);
+    let rows = Index::open(project).list(&RunFilter::default())?;
+    let busy = processor_time()? - busy;
+    println!("{what}: {} rows in {:.1?}, processor {busy:.1?}", rows.len(), started.elapsed());
+    Ok(())
+}
+
+/// How long this thread has been on a processor.
+fn processor_time() -> Result<Duration, Box<dyn Error>> {
+    let text = RealFs.read_text(Path::new("/proc/thread-self/schedstat"), 4096)?;
+    let nanoseconds = text.split(' ').next().unwrap_or_default().parse()?;
+    Ok(Duration::from_nanos(nanoseconds))
 }
 
 /// A completed run with 200 records and a checkpoint.
@@ -86,7 +102,7 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
 
 /// Sets what the index looks at to an hour ago.
 fn age(runs: &Path) -> Result<(), Box<dyn Error>> {
-    let hour_ago = clock::wall() - std::time::Duration::from_secs(3600);
+    let hour_ago = clock::wall() - Duration::from_secs(3600);
     for entry in RealFs.list(runs)? {
         for name in ["metadata.json", "attempts"] {
             rlxp_fs::testing::set_modified(&runs.join(&entry.name).join(name), hour_ago);

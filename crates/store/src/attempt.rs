@@ -6,14 +6,15 @@
 //! [`Writer::liveness`].
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use rlxp_fs::{Fs, FsExt, Kind, Machine};
+use rlxp_fs::{Fs, FsExt, Kind};
 use rlxp_types::RunStatus;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::leftovers::remove_leftovers;
 use crate::metadata::pretty;
+use crate::writer::{Liveness, Writer};
 use crate::{Run, StoreError};
 
 /// Size of the file that is freed when the disk is full, so that the end can
@@ -21,39 +22,6 @@ use crate::{Run, StoreError};
 const RESERVE_BYTES: usize = 64 * 1024;
 const RESERVE_FILE: &str = "reserve";
 const SMALL: u64 = 1 << 20;
-
-/// A process that writes a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Writer {
-    /// The machine's name.
-    pub host: String,
-    /// The machine's installation number, empty when unknown.
-    #[serde(default)]
-    pub machine_id: String,
-    /// The boot it runs in, empty when unknown.
-    pub boot_id: String,
-    /// Its process namespace, empty when unknown.
-    #[serde(default)]
-    pub process_namespace: String,
-    /// Its process number.
-    pub pid: u32,
-    /// When it started, in clock ticks since boot.
-    pub process_start: u64,
-    /// When it claimed the run, RFC 3339.
-    #[serde(default)]
-    pub claimed: String,
-}
-
-/// Whether a writer still runs, as far as it can be known from here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Liveness {
-    /// It runs.
-    Alive,
-    /// It is proven gone.
-    Gone,
-    /// Nothing here can tell.
-    Unknown,
-}
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,44 +102,6 @@ pub struct Claim {
     run: Run,
     attempt: u64,
     writer: Writer,
-}
-
-impl Writer {
-    /// This process.
-    pub fn here(machine: &dyn Machine, claimed: &str) -> Self {
-        let pid = machine.process_id();
-        Self {
-            host: machine.host(),
-            machine_id: machine.machine_id(),
-            boot_id: machine.boot_id(),
-            process_namespace: machine.process_namespace(),
-            pid,
-            process_start: machine.process_start(pid).unwrap_or_default(),
-            claimed: claimed.to_owned(),
-        }
-    }
-
-    /// Whether it still runs. Proof that it is gone is: the same boot and
-    /// process namespace with no process of its number and start time, or
-    /// another boot of the same machine.
-    pub fn liveness(&self, machine: &dyn Machine) -> Liveness {
-        let boot = machine.boot_id();
-        if !boot.is_empty() && boot == self.boot_id {
-            if self.process_namespace != machine.process_namespace() {
-                return Liveness::Unknown;
-            }
-            return match machine.process_start(self.pid) {
-                Some(start) if start == self.process_start => Liveness::Alive,
-                _ => Liveness::Gone,
-            };
-        }
-        let same_machine = self.host == machine.host() && self.machine_id == machine.machine_id();
-        if same_machine && !boot.is_empty() && !self.boot_id.is_empty() {
-            Liveness::Gone
-        } else {
-            Liveness::Unknown
-        }
-    }
 }
 
 impl Run {
@@ -344,6 +274,7 @@ impl Claim {
             // file's removal costs nothing.
             drop(fs.remove_file(&self.run.attempt_dir(earlier).join(RESERVE_FILE)));
         }
+        remove_leftovers(fs, self.run.machine.as_ref(), self.run.path(), |_| false)?;
         fs.write_new(&self.reserve_path(), &[b'.'; RESERVE_BYTES])?;
         self.run.update_metadata(|metadata| {
             metadata.status = RunStatus::Running;
@@ -382,20 +313,4 @@ fn read_json<T: DeserializeOwned>(fs: &dyn Fs, path: &Path) -> Result<Option<T>,
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Bytes that a run is likely to write: checkpoints (with one more in the
-/// making than are kept, and `best`), metrics, and room for the rest.
-pub fn estimate_bytes(seeds: usize, model: u64, state: u64, kept: u64, metrics: u64) -> u64 {
-    let checkpoints = (model + state + 4096).saturating_mul(kept.saturating_add(2));
-    (checkpoints.saturating_add(metrics)).saturating_mul(seeds.max(1) as u64).saturating_add(1 << 20)
-}
-
-/// An error when fewer than `needed` bytes are free at `path`.
-pub fn preflight(fs: &Arc<dyn Fs>, path: &Path, needed: u64) -> Result<(), StoreError> {
-    let available = fs.available_space(path)?;
-    if available < needed {
-        return Err(StoreError::NotEnoughSpace { path: path.to_owned(), needed, available });
-    }
-    Ok(())
 }

@@ -9,14 +9,13 @@
 mod database;
 mod row;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use rlxp_fs::{FsExt, clock};
 use rlxp_types::RunStatus;
 
 use crate::{Project, Run, StoreError};
-use database::{Cached, Database};
+use database::Database;
 pub use row::RunRow;
 
 /// Changes younger than this may share a time stamp with a later change, so a
@@ -82,27 +81,30 @@ impl Index {
     /// Brings the cache up to date and returns all rows.
     fn refresh(&self) -> Result<Vec<RunRow>, StoreError> {
         let names = self.project.run_names()?;
-        let mut cached = self.database.load();
+        let project = &self.project;
+        // Looking at the folders and reading the cache take about as long.
+        let (stamps, mut cached) = std::thread::scope(|scope| {
+            let look = || names.iter().map(|name| Stamp::of(&project.run(name))).collect::<Vec<_>>();
+            let looking = scope.spawn(look);
+            let cached = self.database.load();
+            (looking.join().unwrap_or_else(|_| look()), cached)
+        });
         let mut rows = Vec::with_capacity(names.len());
-        let mut fresh = BTreeMap::new();
-        for name in names {
-            let run = self.project.run(&name);
-            let stamp = Stamp::of(&run);
-            match cached.remove(&name) {
-                Some(present) if present.settled && Some(present.stamp.as_str()) == stamp.text() => {
-                    rows.push(present.row);
-                }
+        let mut fresh = Vec::new();
+        for (name, stamp) in names.iter().zip(stamps) {
+            match cached.remove(name) {
+                Some((present, row)) if present == stamp.text && stamp.is_there => rows.push(row),
                 _ => {
-                    let row = RunRow::read(&run);
-                    let settled = stamp.is_sure() && is_settled(&row);
-                    let stamp = stamp.text().unwrap_or_default().to_owned();
-                    rows.push(row.clone());
-                    fresh.insert(name, Cached { stamp, settled, row });
+                    let row = RunRow::read(&self.project.run(name));
+                    if stamp.is_sure() && is_settled(&row) {
+                        fresh.push((stamp.text, row.clone()));
+                    }
+                    rows.push(row);
                 }
             }
         }
         // What is left in `cached` has no folder any more.
-        self.database.store(&fresh, cached.keys());
+        self.database.store(&fresh, cached.into_keys());
         Ok(rows)
     }
 }
@@ -116,12 +118,16 @@ fn is_settled(row: &RunRow) -> bool {
         )
 }
 
-/// What changes when a run's description or attempts change.
+/// What changes when a run's description or attempts change: time, length and
+/// number of the one, time of the other.
 struct Stamp {
-    text: Option<String>,
-    newest: i64,
+    text: StampText,
+    is_there: bool,
     taken: i64,
 }
+
+/// A stamp as it is compared and stored.
+type StampText = [i64; 4];
 
 impl Stamp {
     /// Taken before the run is read: a change in between makes it differ.
@@ -131,18 +137,16 @@ impl Stamp {
         let metadata = look(run.metadata_path());
         let attempts = look(run.path().join("attempts"));
         let (Some(metadata), Some(attempts)) = (metadata, attempts) else {
-            return Self { text: None, newest: i64::MAX, taken };
+            return Self { text: StampText::default(), is_there: false, taken };
         };
-        let text =
-            format!("{}.{}.{}.{}", metadata.modified, metadata.length, metadata.inode, attempts.modified);
-        Self { text: Some(text), newest: metadata.modified.max(attempts.modified), taken }
+        let (length, inode) = (metadata.length.cast_signed(), metadata.inode.cast_signed());
+        let text = [metadata.modified, attempts.modified, length, inode];
+        Self { text, is_there: true, taken }
     }
 
-    fn text(&self) -> Option<&str> {
-        self.text.as_deref()
-    }
-
+    /// Whether a later change would give another stamp.
     fn is_sure(&self) -> bool {
-        self.text.is_some() && self.taken.saturating_sub(self.newest) > STAMP_DOUBT_NANOSECONDS
+        let newest = self.text[0].max(self.text[1]);
+        self.is_there && self.taken.saturating_sub(newest) > STAMP_DOUBT_NANOSECONDS
     }
 }

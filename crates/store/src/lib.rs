@@ -27,6 +27,7 @@ mod attempt;
 mod checkpoint;
 mod error;
 mod index;
+mod leftovers;
 mod manifest;
 mod metadata;
 mod metrics;
@@ -35,10 +36,10 @@ mod recover;
 mod resolve;
 mod run;
 mod seed_folder;
+mod space;
+mod writer;
 
-pub use attempt::{
-    Attempt, Claim, End, Liveness, Outcome, StatusReport, TakeOver, Writer, estimate_bytes, preflight,
-};
+pub use attempt::{Attempt, Claim, End, Outcome, StatusReport, TakeOver};
 pub use checkpoint::{BEST, Checkpoint, CheckpointStore, DamagedCheckpoint, LATEST, NewestCheckpoint};
 pub use error::StoreError;
 pub use index::{Index, RunFilter, RunRow};
@@ -56,3 +57,5 @@ pub use recover::{Recovery, recover};
 pub use resolve::resolve;
 pub use run::{CONFIG_FILE, METADATA_FILE, Run};
 pub use seed_folder::{Evaluation, SeedFolder};
+pub use space::{estimate_bytes, preflight};
+pub use writer::{Liveness, Writer};

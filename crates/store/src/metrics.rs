@@ -18,8 +18,8 @@ use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 
 pub use follow::MetricsFollower;
+pub(crate) use read::digest_of_prefix;
 pub use read::{Damage, MetricsContent, read_metrics};
-pub(crate) use read::{Scanner, digest_of_prefix};
 pub use record::{MetricValue, Record};
 pub use write::MetricsWriter;
 

@@ -7,11 +7,12 @@
 
 use std::path::{Path, PathBuf};
 
-use rlxp_fs::{FsExt, Kind, is_temporary, temporary_owner};
+use rlxp_fs::FsExt;
 use rlxp_types::Digest;
 
 use crate::checkpoint::{BEST, Checkpoint, LATEST};
 use crate::error::if_whole;
+use crate::leftovers::remove_leftovers;
 use crate::metrics::{MetricsPosition, digest_of_prefix};
 use crate::{SeedFolder, StoreError};
 
@@ -61,23 +62,16 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Removes what a killed writer left unfinished. Another process may be
-    /// writing an evaluation just now, so there only dead makers' files go.
+    /// writing an evaluation or a tag just now, so there only dead makers'
+    /// files go.
     fn remove_leftovers(&self) -> Result<(), StoreError> {
         let folder = self.folder;
         folder.checkpoints().tidy()?;
         for place in [folder.path().to_owned(), folder.eval_dir(), folder.logs_dir()] {
             folder.fs.create_dir_all(&place)?;
-            for entry in folder.fs.list(&place)? {
-                let own = place == folder.path();
-                let wanted = is_temporary(&entry.name)
-                    && (!own || entry.name.ends_with("-metrics.jsonl"))
-                    && entry.kind == Kind::File;
-                let maker = temporary_owner(&entry.name);
-                let gone = maker.is_none_or(|maker| folder.machine.process_start(maker).is_none());
-                if wanted && (own || gone) {
-                    folder.fs.remove_file(&place.join(&entry.name))?;
-                }
-            }
+            remove_leftovers(folder.fs.as_ref(), folder.machine.as_ref(), &place, |name| {
+                name.ends_with("-metrics.jsonl")
+            })?;
         }
         Ok(())
     }

@@ -2,29 +2,20 @@
 //!
 //! No error leaves this module. A cache that fails is an empty cache.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rlxp_fs::{Fs, FsExt, Kind, RealFs};
-use rlxp_types::Digest;
 use rusqlite::{Connection, params};
 
-use super::RunRow;
+use super::{RunRow, StampText};
 
 /// Counts up when the table or the meaning of a row changes; another number in
 /// the file means that it is made anew.
 const FORMAT: i64 = 1;
 
 const SELECT: &str = "SELECT name, stamp, row, digest FROM runs";
-
-/// A cached row and what it was made from.
-pub(super) struct Cached {
-    pub(super) stamp: String,
-    /// Whether the stamp tells of every change.
-    pub(super) settled: bool,
-    pub(super) row: RunRow,
-}
 
 pub(super) struct Database {
     path: PathBuf,
@@ -48,23 +39,20 @@ impl Database {
     }
 
     /// Every row that is what it was when it was stored.
-    pub(super) fn load(&self) -> BTreeMap<String, Cached> {
+    pub(super) fn load(&self) -> HashMap<String, (StampText, RunRow)> {
         self.connection.as_ref().and_then(|connection| read_all(connection).ok()).unwrap_or_default()
     }
 
     /// Stores new rows and forgets removed ones, all or none.
-    pub(super) fn store<'a>(
-        &self,
-        fresh: &BTreeMap<String, Cached>,
-        gone: impl ExactSizeIterator<Item = &'a String>,
-    ) {
-        if fresh.values().any(|cached| cached.settled) || gone.len() > 0 {
-            let Some(connection) = &self.connection else { return };
-            // An unwritable cache only costs time; a damaged one goes, so that
-            // the next to open it starts anew.
-            if write_all(connection, fresh, gone).is_err_and(|error| is_damage(&error)) {
-                remove_files(&self.path);
-            }
+    pub(super) fn store(&self, fresh: &[(StampText, RunRow)], gone: impl ExactSizeIterator<Item = String>) {
+        let Some(connection) = &self.connection else { return };
+        if fresh.is_empty() && gone.len() == 0 {
+            return;
+        }
+        // An unwritable cache only costs time; a damaged one goes, so that the
+        // next to open it starts anew.
+        if write_all(connection, fresh, gone).is_err_and(|error| is_damage(&error)) {
+            remove_files(&self.path);
         }
     }
 }
@@ -86,7 +74,7 @@ fn prepare(connection: Connection) -> rusqlite::Result<Connection> {
             "BEGIN IMMEDIATE;
              DROP TABLE IF EXISTS runs;
              CREATE TABLE runs (
-                 name TEXT PRIMARY KEY, stamp TEXT NOT NULL, row TEXT NOT NULL, digest TEXT NOT NULL
+                 name TEXT PRIMARY KEY, stamp BLOB NOT NULL, row TEXT NOT NULL, digest BLOB NOT NULL
              ) WITHOUT ROWID;
              PRAGMA user_version = {FORMAT};
              COMMIT;"
@@ -97,29 +85,29 @@ fn prepare(connection: Connection) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn read_all(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Cached>> {
+fn read_all(connection: &Connection) -> rusqlite::Result<HashMap<String, (StampText, RunRow)>> {
     let mut statement = connection.prepare_cached(SELECT)?;
     let mut rows = statement.query([])?;
-    let mut found = BTreeMap::new();
+    let mut found = HashMap::new();
     while let Some(row) = rows.next()? {
-        let name: String = row.get(0)?;
-        let stamp: String = row.get(1)?;
-        let text: String = row.get(2)?;
-        let digest: String = row.get(3)?;
-        if digest_of(&name, &stamp, &text) != digest {
+        let (Ok(name), Ok(text)) = (row.get_ref(0)?.as_str(), row.get_ref(2)?.as_str()) else { continue };
+        let (Ok(stamp), Ok(digest)) = (row.get_ref(1)?.as_blob(), row.get_ref(3)?.as_blob()) else {
+            continue;
+        };
+        if digest != digest_of(name, stamp, text) {
             continue;
         }
-        if let Ok(row) = serde_json::from_str::<RunRow>(&text) {
-            found.insert(name, Cached { stamp, settled: true, row });
+        if let (Some(stamp), Ok(row)) = (stamp_from(stamp), serde_json::from_str(text)) {
+            found.insert(name.to_owned(), (stamp, row));
         }
     }
     Ok(found)
 }
 
-fn write_all<'a>(
+fn write_all(
     connection: &Connection,
-    fresh: &BTreeMap<String, Cached>,
-    gone: impl Iterator<Item = &'a String>,
+    fresh: &[(StampText, RunRow)],
+    gone: impl Iterator<Item = String>,
 ) -> rusqlite::Result<()> {
     let transaction = connection.unchecked_transaction()?;
     {
@@ -127,12 +115,10 @@ fn write_all<'a>(
             "INSERT OR REPLACE INTO runs (name, stamp, row, digest) VALUES (?1, ?2, ?3, ?4)",
         )?;
         let mut delete = transaction.prepare_cached("DELETE FROM runs WHERE name = ?1")?;
-        for (name, cached) in fresh {
-            if !cached.settled {
-                continue;
-            }
-            let text = serde_json::to_string(&cached.row).expect("a row always serialises");
-            insert.execute(params![name, cached.stamp, text, digest_of(name, &cached.stamp, &text)])?;
+        for (stamp, row) in fresh {
+            let stamp: Vec<u8> = stamp.iter().flat_map(|part| part.to_le_bytes()).collect();
+            let text = serde_json::to_string(row).expect("a row always serialises");
+            insert.execute(params![row.name, stamp, text, digest_of(&row.name, &stamp, &text)])?;
         }
         for name in gone {
             delete.execute([name])?;
@@ -141,8 +127,25 @@ fn write_all<'a>(
     transaction.commit()
 }
 
-fn digest_of(name: &str, stamp: &str, text: &str) -> String {
-    Digest::of(format!("{name}\0{stamp}\0{text}").as_bytes()).short()
+fn stamp_from(bytes: &[u8]) -> Option<StampText> {
+    let mut stamp = StampText::default();
+    if bytes.len() != size_of_val(&stamp) {
+        return None;
+    }
+    for (part, bytes) in stamp.iter_mut().zip(bytes.chunks_exact(8)) {
+        *part = i64::from_le_bytes(bytes.try_into().ok()?);
+    }
+    Some(stamp)
+}
+
+/// The stamp has a fixed length and a name holds no zero byte, so the parts
+/// can't be mistaken for one another.
+fn digest_of(name: &str, stamp: &[u8], text: &str) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(name.as_bytes()).update(&[0]).update(stamp).update(text.as_bytes());
+    let mut digest = [0; 16];
+    hasher.finalize_xof().fill(&mut digest);
+    digest
 }
 
 fn is_damage(error: &rusqlite::Error) -> bool {

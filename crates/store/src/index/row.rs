@@ -6,11 +6,11 @@ use rlxp_fs::{Fs, FsExt};
 use rlxp_types::{Digest, RunStatus};
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::{MEAN_RETURN, MetricsContent, Scanner};
+use crate::metrics::{MEAN_RETURN, Record};
 use crate::{Run, SeedFolder, StoreError};
 
 /// How much of the end of the metrics is read.
-const TAIL_BYTES: u64 = 32 * 1024;
+const TAIL_BYTES: u64 = 16 * 1024;
 
 /// A run in a listing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,32 +107,24 @@ impl RunRow {
 }
 
 /// The last step and the last finite mean return in the end of the metrics.
+/// Lines are parsed from the last one backwards, most often only one or two.
 fn last_of_metrics(fs: &dyn Fs, path: &Path) -> Result<(u64, Option<f64>), StoreError> {
     let length = fs.metadata_if_any(path)?.map_or(0, |meta| meta.length);
     if length == 0 {
         return Ok((0, None));
     }
-    let from = length.saturating_sub(TAIL_BYTES);
-    let mut bytes = fs.read_at(path, from, TAIL_BYTES as usize)?;
-    let mut offset = from;
-    if from > 0 {
-        // The first line is most likely cut.
-        let start = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
-        bytes.drain(..start);
-        offset += start as u64;
+    let bytes = fs.read_at(path, length.saturating_sub(TAIL_BYTES), TAIL_BYTES as usize)?;
+    let records = bytes.rsplit(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    let mut step = None;
+    for record in records {
+        let record: Record = record;
+        step.get_or_insert(record.step);
+        let mean_return = record.number(MEAN_RETURN).filter(|value| value.is_finite());
+        if record.kind != "eval" && mean_return.is_some() {
+            return Ok((step.unwrap_or_default(), mean_return));
+        }
     }
-    let mut content = MetricsContent::default();
-    let mut scanner = Scanner::from_middle(offset);
-    scanner.feed(&bytes, &mut content);
-    scanner.finish(&mut content);
-    let step = content.records.last().map_or(0, |record| record.step);
-    let mean_return = content
-        .records
-        .iter()
-        .rev()
-        .filter(|record| record.kind != "eval")
-        .find_map(|record| record.number(MEAN_RETURN).filter(|value| value.is_finite()));
-    Ok((step, mean_return))
+    Ok((step.unwrap_or_default(), None))
 }
 
 /// The newest checkpoint's step and the best score that it knows of.

@@ -75,16 +75,10 @@ pub(crate) struct Scanner {
     line: Vec<u8>,
     /// Where that line begins.
     offset: u64,
-    expected_seq: Option<u64>,
+    expected_seq: u64,
 }
 
 impl Scanner {
-    /// A scanner for bytes from the middle of a file, where a line begins at
-    /// `offset`.
-    pub(crate) fn from_middle(offset: u64) -> Self {
-        Self { line: Vec::new(), offset, expected_seq: None }
-    }
-
     pub(crate) fn feed(&mut self, mut bytes: &[u8], content: &mut MetricsContent) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             if self.line.is_empty() {
@@ -131,12 +125,12 @@ impl Scanner {
     }
 
     fn accept(&mut self, record: Record, offset: u64, content: &mut MetricsContent) {
-        let expected = self.expected_seq.unwrap_or(if offset == 0 { 0 } else { record.seq });
+        let expected = self.expected_seq;
         if record.seq != expected {
             let why = format!("record {} stands where record {expected} should", record.seq);
             content.damage.push(Damage { offset, length: 0, why });
         }
-        self.expected_seq = Some(record.seq.wrapping_add(1));
+        self.expected_seq = record.seq.wrapping_add(1);
         content.records.push(record);
     }
 }
