@@ -49,22 +49,28 @@ pub fn check_source(
 ) -> Outcome<Checked> {
     let ids = known_ids();
     let known = Known { env_ids: &ids, cores: context.cores };
-    let sources = || vec![source.clone()];
-    let loaded = rlxp_spec::load(&source, overrides, &known)
-        .map_err(|problems| Failure::config(problems.problems, problems.sources))?;
+    let mut loaded = rlxp_spec::load(&source, overrides, &known).map_err(|found| {
+        let problems = found.problems.into_iter().map(|problem| judged(problem, purpose)).collect();
+        Failure::config(problems, found.sources)
+    })?;
     let mut errors = environment_problems(&loaded);
-    let mut warnings = loaded.warnings;
-    if purpose == Purpose::Train {
-        // Whatever would keep this config from training here.
-        let (blocking, other): (Vec<_>, Vec<_>) =
-            warnings.into_iter().partition(|warning| matches!(warning.path.as_str(), "device" | "env.id"));
-        errors.extend(blocking.into_iter().map(|warning| Problem { severity: Severity::Error, ..warning }));
-        warnings = other;
-    }
+    let judged = std::mem::take(&mut loaded.warnings).into_iter().map(|warning| judged(warning, purpose));
+    let (blocking, warnings): (Vec<_>, Vec<_>) =
+        judged.partition(|problem| problem.severity == Severity::Error);
+    errors.extend(blocking);
     if !errors.is_empty() {
-        return Err(Failure::config(errors, sources()));
+        return Err(Failure::config(errors, loaded.sources));
     }
-    Ok(Checked { config: loaded.config, overrides: loaded.overrides, warnings, sources: sources() })
+    let Loaded { config, overrides, sources, .. } = loaded;
+    Ok(Checked { config, overrides, warnings, sources })
+}
+
+/// What is only a warning when one looks is an error when one trains: an
+/// environment or a device that is not here.
+fn judged(problem: Problem, purpose: Purpose) -> Problem {
+    let blocks = purpose == Purpose::Train && matches!(problem.path.as_str(), "device" | "env.id");
+    let severity = if blocks { Severity::Error } else { problem.severity };
+    Problem { severity, ..problem }
 }
 
 /// Reads a config as text.
