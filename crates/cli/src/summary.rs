@@ -2,7 +2,7 @@
 //! evaluations came out.
 
 use rlxp_ops::curve::over_seeds;
-use rlxp_ops::eval::EvalReport;
+use rlxp_ops::eval::{EvalReport, EvalRow};
 use rlxp_ops::runs::{RunInfo, SeedInfo};
 
 use crate::chart;
@@ -68,7 +68,6 @@ pub(crate) fn curve(info: &RunInfo) -> Option<String> {
 
 /// A table of evaluated policies.
 pub(crate) fn evaluation(screen: &Screen, report: &EvalReport) -> String {
-    let several_seeds = report.rows.iter().any(|row| row.seed != report.rows[0].seed);
     let mut table = Table::new([
         ("policy", Align::Left),
         ("seed", Align::Right),
@@ -79,34 +78,32 @@ pub(crate) fn evaluation(screen: &Screen, report: &EvalReport) -> String {
         ("episodes", Align::Right),
         ("cut", Align::Right),
     ]);
-    for row in &report.rows {
-        table.row([
-            row.policy.clone(),
-            row.seed.map_or("-".to_owned(), |seed| seed.to_string()),
-            row.record.step.map_or("-".to_owned(), format::count),
-            format::score(row.record.mean_return),
-            format::score(row.record.deviation),
-            format!("{:.1}", row.record.mean_length),
-            row.record.returns.len().to_string(),
-            row.record.truncated.to_string(),
-        ]);
-    }
-    if several_seeds {
-        for policy in ["best", "latest"] {
-            let of_policy: Vec<f64> = report
-                .rows
-                .iter()
-                .filter(|row| row.policy == policy)
-                .map(|row| row.record.mean_return)
-                .collect();
-            if of_policy.len() > 1 {
-                let mean = mean(of_policy.into_iter());
-                let mut cells = vec![policy.to_owned(), "mean".to_owned(), String::new()];
-                cells.push(format::score_or_dash(mean));
-                cells.resize(8, String::new());
-                table.row(cells);
-            }
+    let (policies, baselines): (Vec<&EvalRow>, Vec<&EvalRow>) =
+        report.rows.iter().partition(|row| row.seed.is_some());
+    policies.iter().for_each(|row| table.row(evaluated(row)));
+    for policy in ["best", "latest"] {
+        let returns: Vec<f64> =
+            policies.iter().filter(|row| row.policy == policy).map(|row| row.record.mean_return).collect();
+        if returns.len() > 1 {
+            let mean = format::score_or_dash(mean(returns.into_iter()));
+            let mut cells = vec![policy.to_owned(), "mean".to_owned(), String::new(), mean];
+            cells.resize(8, String::new());
+            table.row(cells);
         }
     }
+    baselines.iter().for_each(|row| table.row(evaluated(row)));
     table.render("  ", |header| screen.styled(Style::Dim, header))
+}
+
+fn evaluated(row: &EvalRow) -> [String; 8] {
+    [
+        row.policy.clone(),
+        row.seed.map_or("-".to_owned(), |seed| seed.to_string()),
+        row.record.step.map_or("-".to_owned(), format::count),
+        format::score(row.record.mean_return),
+        format::score(row.record.deviation),
+        format!("{:.1}", row.record.mean_length),
+        row.record.returns.len().to_string(),
+        row.record.truncated.to_string(),
+    ]
 }

@@ -23,22 +23,25 @@ Examples:
 /// or to choose the best checkpoint. Every episode's return is kept under eval/.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
+#[command(override_usage = "rlx eval [OPTIONS] <CHECKPOINT>\n       rlx eval [OPTIONS] --run <RUN>\n       \
+                            rlx eval [OPTIONS] --env <ID> --baseline <NAME>")]
 pub(crate) struct Eval {
     /// A checkpoint: its folder, or RUN:best, RUN:latest, RUN:step_N
-    #[arg(conflicts_with_all = ["run", "env"], required_unless_present_any = ["run", "env"])]
+    #[arg(conflicts_with_all = ["run", "env"])]
     checkpoint: Option<String>,
     /// A run: its best and latest checkpoints, for every seed
     #[arg(long, conflicts_with = "env")]
     run: Option<String>,
     /// An environment, to play baselines without a run
-    #[arg(long, value_name = "ID", requires = "baselines")]
+    #[arg(long, value_name = "ID")]
     env: Option<String>,
     /// Play every checkpoint of the run
     #[arg(long, requires = "run")]
     all_checkpoints: bool,
     /// Episodes per policy
     #[arg(long, value_name = "N", default_value_t = 100)]
-    episodes: usize,
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    episodes: u64,
     /// Seed of the first episode
     #[arg(long, value_name = "SEED", default_value_t = FIRST_SEED)]
     seed: u64,
@@ -65,7 +68,7 @@ impl Eval {
             run: self.run.clone(),
             all_checkpoints: self.all_checkpoints,
             env: self.env.clone(),
-            episodes: self.episodes,
+            episodes: self.episodes as usize,
             seed: self.seed,
             stochastic: self.stochastic,
             random: self.baselines.contains(&Baseline::Random),
@@ -77,7 +80,7 @@ impl Eval {
             return Ok(Exit::Yes);
         }
         let of = report.run.as_ref().map_or(String::new(), |run| format!("{run} on "));
-        let last_seed = self.seed.saturating_add(self.episodes as u64 - 1);
+        let last_seed = self.seed.wrapping_add(self.episodes - 1);
         screen.answer(format!("{of}{}, episode seeds {} to {last_seed}", report.env, self.seed));
         screen.answer(summary::evaluation(screen, &report));
         if let Some(threshold) = report.threshold {

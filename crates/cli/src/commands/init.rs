@@ -30,10 +30,10 @@ impl Init {
             screen.json("rlx.project/1", &report);
             return Ok(Exit::Yes);
         }
-        screen.answer(format!("made {} with {} starter configs", self.name, report.configs.len()));
-        let kept = report.kept.iter().filter(|name| !name.ends_with(".gitkeep")).count();
-        if kept > 0 {
-            screen.note(&format!("{kept} files were there before and stay as they are"));
+        let made = if report.kept.is_empty() { "made" } else { "completed" };
+        screen.answer(format!("{made} {} with {} starter configs", self.name, report.configs.len()));
+        if !report.kept.is_empty() {
+            screen.note(&format!("{} files were there before and stay as they are", report.kept.len()));
         }
         screen.hint(&format!("cd {} && rlx train configs/ppo_cartpole.yaml", self.name));
         Ok(Exit::Yes)

@@ -46,14 +46,14 @@ impl Quickstart {
         let seconds = progress.elapsed().as_secs_f64();
         let steps = progress.steps_done();
         screen.answer(format!(
-            "{name}: {} steps in {seconds:.1} s ({})\n",
+            "{name}: {} steps in {seconds:.1} s ({})",
             format::count(steps),
             format::rate(steps as f64 / seconds.max(1e-9)),
         ));
         if let Some(curve) = summary::curve(&report.run) {
-            screen.answer(format!("{curve}\n"));
+            screen.answer(format!("\n{curve}"));
         }
-        screen.answer("100 new episodes per policy; random actions for comparison");
+        screen.answer("\n100 new episodes per policy; random actions for comparison\n");
         screen.answer(summary::evaluation(screen, &report.evaluation));
         let next = [
             (format!("cd {}", self.folder), "the project"),

@@ -2,12 +2,16 @@
 
 use clap::Args;
 use rlxp_ops::resume::resume;
+use rlxp_ops::runs::info;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
 use super::train::conclude;
 use crate::progress::Progress;
 use crate::screen::Screen;
+
+/// Most steps per seed, as in a config.
+const MOST_STEPS: u64 = 1_000_000_000_000;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,7 +29,7 @@ pub(crate) struct Resume {
     /// The run
     run: String,
     /// Extend a completed run to this many steps per seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_STEPS))]
     total_timesteps: Option<u64>,
 }
 
@@ -38,7 +42,8 @@ impl Resume {
             screen.json("rlx.resumption/1", &report);
         } else if report.was_complete {
             screen.answer(format!("{} is complete: there is nothing to resume", report.run));
-            screen.hint(&format!("rlx resume {} --total-timesteps N    # extends it", report.run));
+            let longer = info(context, &report.run)?.metadata.total_steps.saturating_mul(2);
+            screen.hint(&format!("rlx resume {} --total-timesteps {longer}    # extends it", report.run));
             return Ok(Exit::Yes);
         } else if let Some(parent) = &report.extends {
             screen.answer(format!("{} goes on from the end of {parent}", report.run));

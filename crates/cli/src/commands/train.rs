@@ -44,7 +44,7 @@ pub(crate) struct Train {
     #[arg(long, value_name = "CHECKPOINT")]
     from: Option<String>,
     /// Stop a seed when an evaluation reaches this mean return
-    #[arg(long, value_name = "RETURN", allow_negative_numbers = true)]
+    #[arg(long, value_name = "RETURN", allow_negative_numbers = true, value_parser = finite)]
     stop_at: Option<f64>,
     /// Give the run a tag; can be repeated
     #[arg(long = "tag", value_name = "TAG")]
@@ -134,4 +134,9 @@ fn describe(plan: &TrainPlan) -> String {
         ("disk", format!("about {}", format::bytes(plan.disk_bytes))),
     ];
     lines.iter().map(|(name, value)| format!("{name:<24}{value}\n")).collect()
+}
+
+fn finite(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if value.is_finite() { Ok(value) } else { Err("not a finite number".to_owned()) }
 }

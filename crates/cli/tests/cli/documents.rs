@@ -1,0 +1,72 @@
+//! The commands in README and guides are run. A page is one session: its
+//! ```console blocks in order, lines that begin with `$ `.
+
+use std::path::{Path, PathBuf};
+
+use crate::project::{Project, TINY};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every page that a user follows.
+fn pages() -> Vec<PathBuf> {
+    let guides = std::fs::read_dir(root().join("docs/guides")).unwrap();
+    let mut pages: Vec<PathBuf> = guides.map(|entry| entry.unwrap().path()).collect();
+    pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    pages.sort();
+    pages.insert(0, root().join("README.md"));
+    pages
+}
+
+/// The text of a page's blocks of this kind.
+fn blocks(page: &str, kind: &str) -> Vec<String> {
+    let fence = format!("```{kind}\n");
+    let parts = page.split(&fence).skip(1);
+    parts.map(|part| part.split("```").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_commands_of_every_page_work() {
+    let mut commands = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let project = Project::new();
+        std::fs::remove_dir(project.path("runs")).unwrap();
+        // `rlx init` keeps what is there: the starter, but quick.
+        let quick = TINY.replace("run_name: tiny", "run_name: ppo_cartpole");
+        project.write("demo/configs/ppo_cartpole.yaml", &quick);
+        let blocks = blocks(&text, "console").concat();
+        let lines: Vec<&str> = blocks.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+        commands += lines.len();
+        project.shell(&format!("set -e\n{}", lines.join("\n"))).expect(0);
+    }
+    assert!(commands >= 15, "only {commands} commands were found");
+}
+
+#[test]
+fn code_in_the_guide_is_code_that_is_compiled() {
+    let guide = std::fs::read_to_string(root().join("docs/guides/own-environment.md")).unwrap();
+    let example = root().join("crates/learn/examples/own_environment.rs");
+    let example = std::fs::read_to_string(example).unwrap();
+    let blocks = blocks(&guide, "rust");
+    assert!(blocks.len() >= 3);
+    for block in blocks {
+        assert!(example.contains(block.trim_end()), "not in the example:\n{block}");
+    }
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for part in text.split("](").skip(1) {
+            let target = part.split([')', '#']).next().unwrap();
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            let path = page.parent().unwrap().join(target);
+            assert!(path.exists(), "{}: {target} is not there", page.display());
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The examples in every command's help are run, in a project prepared so that
+//! the runs they name exist.
+
+use crate::project::{Project, TINY};
+use crate::reference::COMMANDS;
+
+/// Folders that examples make projects in; their CartPole config is a quick one.
+const PROJECTS: [&str; 5] = ["", "demo/", "rlx-quickstart/", "first-steps/", "start/"];
+
+/// The commands under "Examples:" of a help text.
+pub(crate) fn examples(help: &str) -> Vec<String> {
+    let after = help.split("\nExamples:\n").nth(1).unwrap_or_default();
+    let lines = after.lines().take_while(|line| line.starts_with("  "));
+    lines
+        .map(|line| line.split("  #").next().unwrap().trim().to_owned())
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+#[test]
+fn every_example_works() {
+    let quick = TINY.replace("run_name: tiny", "run_name: ppo_cartpole");
+    let mut ran = 0;
+    for command in COMMANDS {
+        let project = Project::new();
+        for folder in PROJECTS {
+            project.write(&format!("{folder}configs/ppo_cartpole.yaml"), &quick);
+        }
+        project.rlx("train configs/ppo_cartpole.yaml").expect(0);
+        project.rlx("train configs/ppo_cartpole.yaml").expect(0);
+        let help = project.rlx(&format!("{command} --help")).expect(0).stdout;
+        let examples = examples(&help);
+        assert!(!examples.is_empty(), "rlx {command} has no examples");
+        for example in examples {
+            project.shell(&example).expect(0);
+            ran += 1;
+        }
+    }
+    assert!(ran >= 30, "only {ran} examples were found");
+}

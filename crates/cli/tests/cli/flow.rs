@@ -1,0 +1,91 @@
+//! Runs that come from runs, and bytes that stay the same.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rlxp_fs::{RealFs, RealMachine};
+use rlxp_ops::same_bytes::differences;
+use rlxp_store::Run;
+
+use crate::project::Project;
+
+/// Fails when two runs differ in anything that training decides.
+#[track_caller]
+pub(crate) fn assert_same_bytes(one: &Path, other: &Path) {
+    let run = |path: &Path| Run::at(Arc::new(RealFs), Arc::new(RealMachine), path);
+    assert_eq!(differences(&run(one), &run(other)).unwrap(), []);
+}
+
+#[test]
+fn a_run_is_reproduced_whatever_the_threads() {
+    let project = Project::new();
+    for (index, seeds) in ["1", "3"].into_iter().enumerate() {
+        project.rlx(&format!("train tiny.yaml --set seeds={seeds} --set threads=1")).expect(0);
+        project.rlx("eval --run @last --episodes 5").expect(0);
+        project.rlx("ls").expect(0);
+        project.rlx("info @last").expect(0);
+        let same = project.rlx("reproduce @last --json").expect(0).json();
+        assert_eq!(same["same"], true);
+        assert_eq!(same["changed"], serde_json::json!([]));
+        project.rlx("reproduce @last --threads 2").expect(0);
+        // Nothing of the reproductions is left.
+        assert_eq!(project.rlx("ls --json").json()["found"], 2 * index + 1);
+        project.rlx(&format!("train tiny.yaml --set seeds={seeds} --set threads=2")).expect(0);
+        let path = |number: usize| project.path(&format!("runs/tiny_{number:03}"));
+        assert_same_bytes(&path(2 * index + 1), &path(2 * index + 2));
+    }
+    let entries = std::fs::read_dir(project.path("runs")).unwrap();
+    let names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(names.iter().filter(|name| !name.starts_with(".index")).count(), 4, "{names:?}");
+}
+
+#[test]
+fn a_kept_reproduction_is_a_run_with_its_origin() {
+    let project = Project::trained();
+    let kept = project.rlx("reproduce tiny_001 --keep --json").expect(0).json();
+    assert!(kept["kept"].as_str().unwrap().ends_with("runs/tiny_002"));
+    let lineage = project.rlx("info tiny_002 --json").json()["lineage"].clone();
+    assert_eq!((&lineage["kind"], &lineage["parent"]), (&"reproduced".into(), &"tiny_001".into()));
+}
+
+#[test]
+fn an_extension_is_a_new_run_that_goes_on() {
+    let project = Project::trained();
+    let before = std::fs::read(project.path("runs/tiny_001/metrics.jsonl")).unwrap();
+    let report = project.rlx("resume tiny_001 --total-timesteps 4096 --json").expect(0).json();
+    assert_eq!((&report["run"], &report["extends"]), (&"tiny_002".into(), &"tiny_001".into()));
+    let info = project.rlx("info tiny_002 --json").json();
+    assert_eq!(info["lineage"]["kind"], "resumed_extended");
+    assert_eq!(info["lineage"]["checkpoint"], 2048);
+    assert_eq!(info["seeds"][0]["steps"], 4096);
+    assert!(project.rlx("info tiny_002").stdout.contains("extends tiny_001 at step 2,048"));
+    assert_eq!(std::fs::read(project.path("runs/tiny_001/metrics.jsonl")).unwrap(), before);
+    project.rlx("reproduce tiny_002").expect(0);
+}
+
+#[test]
+fn a_warm_start_begins_with_the_weights_of_a_checkpoint() {
+    let project = Project::trained();
+    project.rlx("train tiny.yaml --from tiny_001:step_1024 --set run_name=warm").expect(0);
+    let info = project.rlx("info warm_001 --json").json();
+    assert_eq!(info["lineage"]["kind"], "warm_start");
+    assert_eq!(info["lineage"]["checkpoint"], 1024);
+    let model = |path: &str| std::fs::read(project.path(path)).unwrap();
+    assert_eq!(
+        model("runs/warm_001/origin/model.safetensors"),
+        model("runs/tiny_001/checkpoints/step_1024/model.safetensors")
+    );
+    project.rlx("reproduce warm_001").expect(0);
+    // A checkpoint's folder works as well as a run's name.
+    project.rlx("train tiny.yaml --from runs/tiny_001/checkpoints/best").expect(0);
+}
+
+#[test]
+fn training_stops_at_a_return() {
+    let project = Project::new();
+    project.rlx("train tiny.yaml --stop-at 1 --tag early").expect(0);
+    let info = project.rlx("info @last --json").json();
+    assert_eq!((&info["status"], &info["seeds"][0]["steps"]), (&"completed".into(), &1024.into()));
+    assert_eq!(info["metadata"]["tags"], serde_json::json!(["early"]));
+    project.rlx("reproduce @last").expect(0);
+}

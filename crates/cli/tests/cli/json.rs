@@ -1,0 +1,75 @@
+//! Every command answers in JSON when asked, errors included.
+
+use crate::project::Project;
+
+#[test]
+fn every_command_answers_in_json() {
+    let project = Project::trained();
+    project.write("start/configs/ppo_cartpole.yaml", crate::project::TINY);
+    for (line, schema) in [
+        ("init demo", "rlx.project/1"),
+        ("quickstart start", "rlx.quickstart/1"),
+        ("envs", "rlx.environments/1"),
+        ("envs CartPole-v1", "rlx.environments/1"),
+        ("config check tiny.yaml", "rlx.config_check/1"),
+        ("config show tiny.yaml", "rlx.config/1"),
+        ("config schema", "rlx.config_schema/1"),
+        ("train tiny.yaml --dry-run", "rlx.training/1"),
+        ("train tiny.yaml --set seeds=2", "rlx.training/1"),
+        ("eval --run @last --episodes 3 --baseline zero", "rlx.evaluations/1"),
+        ("resume @last", "rlx.resumption/1"),
+        ("resume tiny_001 --total-timesteps 4096", "rlx.resumption/1"),
+        ("reproduce tiny_001", "rlx.reproduction/1"),
+        ("ls", "rlx.runs/1"),
+        ("info tiny_001", "rlx.run/1"),
+        ("tag tiny_001 a", "rlx.tags/1"),
+        ("tail tiny_001 -n 3", "rlx.tail/1"),
+        ("completions fish", "rlx.completions/1"),
+        ("rm tiny_002 --yes", "rlx.removed/1"),
+    ] {
+        let ran = project.rlx(&format!("{line} --json")).expect(0);
+        assert_eq!(ran.json()["schema"], schema, "{line}");
+        assert_eq!(ran.stderr, "", "{line}: JSON needs nothing beside it");
+        let streams = ["train", "resume", "reproduce", "tail", "quickstart"];
+        let is_stream = streams.iter().any(|name| line.starts_with(name));
+        assert!(is_stream || ran.json_lines().len() == 1, "{line}");
+    }
+}
+
+#[test]
+fn training_streams_its_events() {
+    let project = Project::new();
+    let lines = project.rlx("train tiny.yaml --set seeds=2 --json").expect(0).json_lines();
+    let of = |name: &str| lines.iter().filter(|line| line["event"] == name).count();
+    assert_eq!((of("created"), of("planned"), of("started"), of("seed_ended")), (1, 1, 2, 2));
+    assert_eq!(of("evaluated"), 4);
+    assert!(of("progress") >= 2 && of("saved") >= 4);
+    let report = lines.last().unwrap();
+    assert_eq!(report["run"], "tiny_001");
+    assert_eq!(report["status"], "completed");
+    assert_eq!(report["results"]["1"]["steps"], 2048);
+    assert!(report["results"]["0"]["best_evaluation"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn errors_are_json_too() {
+    let project = Project::trained();
+    project.write("bad.yaml", "env: {id: CartPole-v1}\nalgo: {gama: 0.9, clip_range: -1}\n");
+    for (line, code, exit) in [
+        ("train nothing.yaml", "config_not_found", 2),
+        ("train bad.yaml", "config_invalid", 2),
+        ("info nothing", "run_not_found", 2),
+        ("trian tiny.yaml", "usage", 2),
+        ("train", "usage", 2),
+        ("rm tiny_001", "confirmation_needed", 3),
+        ("envs CartPole-v7", "environment_unknown", 2),
+    ] {
+        let answer = project.rlx(&format!("{line} --json")).expect(exit).json();
+        assert_eq!(answer["schema"], "rlx.error/1", "{line}");
+        assert_eq!(answer["code"], code, "{line}");
+        assert_eq!(answer["exit"], exit, "{line}");
+    }
+    let problems = project.rlx("train bad.yaml --json").json()["problems"].clone();
+    assert_eq!(problems.as_array().unwrap().len(), 2, "{problems}");
+    assert_eq!(problems[0]["path"], "algo.gama");
+}

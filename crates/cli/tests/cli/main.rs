@@ -1,0 +1,20 @@
+//! The built `rlx`, run as a user runs it: in a project of its own, looked at
+//! through its exit code, stdout, stderr and the files it leaves.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "these tests start the program and look at its files from outside"
+)]
+
+mod answers;
+mod bad_input;
+mod damage;
+mod documents;
+mod examples;
+mod flow;
+mod full_disk;
+mod interrupt;
+mod json;
+mod project;
+mod reference;

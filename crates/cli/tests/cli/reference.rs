@@ -1,0 +1,75 @@
+//! `docs/reference/cli.md` is what the program says about itself. To write it
+//! anew: `UPDATE_REFERENCE=1 cargo test -p rlxp --test cli reference`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::project::Project;
+
+/// Every command that help is written for.
+pub(crate) const COMMANDS: [&str; 18] = [
+    "",
+    "quickstart",
+    "init",
+    "envs",
+    "config",
+    "config check",
+    "config show",
+    "config schema",
+    "train",
+    "resume",
+    "eval",
+    "reproduce",
+    "ls",
+    "info",
+    "tail",
+    "tag",
+    "rm",
+    "completions",
+];
+
+fn reference() -> String {
+    let project = Project::new();
+    let mut page = String::from(
+        "# Command line\n\nWhat `rlx --help` and `rlx COMMAND --help` say. \
+         A test keeps this page equal to the program.\n",
+    );
+    for command in COMMANDS {
+        let help = project.rlx(&format!("{command} --help")).expect(0).stdout;
+        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let name = format!("rlx {command}");
+        write!(page, "\n## {}\n\n```text\n{}\n```\n", name.trim_end(), help.join("\n").trim_end()).unwrap();
+    }
+    page
+}
+
+#[test]
+fn the_reference_is_what_the_program_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cli.md");
+    let page = reference();
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == page, "docs/reference/cli.md is out of date: run this test with UPDATE_REFERENCE=1");
+}
+
+#[test]
+fn every_command_is_in_the_reference() {
+    let help = Project::new().rlx("--help").expect(0).stdout;
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    for line in listed {
+        let name = line.split_whitespace().next().unwrap();
+        assert!(COMMANDS.contains(&name), "{name} is missing in COMMANDS");
+    }
+}
+
+#[test]
+fn short_help_is_short() {
+    let project = Project::new();
+    for command in COMMANDS {
+        let lines = project.rlx(&format!("{command} -h")).expect(0).stdout.lines().count();
+        assert!(lines <= 40, "rlx {command} -h has {lines} lines");
+    }
+}
