@@ -165,8 +165,13 @@ pub(crate) fn describe(context: &Context, project: &Project, config: &Config) ->
     metadata.versions = versions(context)?;
     // What rlx itself writes is not the project's code.
     let written = ["runs", "videos", "logs"].map(Path::new);
-    metadata.git = rlxp_launch::git::snapshot_without(project.root(), &written)
-        .and_then(|state| Some(GitState { commit: state.commit?, dirty: state.dirty_digest }));
+    metadata.git = rlxp_launch::git::snapshot_without(project.root(), &written).map(|state| GitState {
+        commit: state.commit,
+        branch: state.branch,
+        dirty: state.dirty,
+        dirty_digest: state.dirty_digest,
+        not_covered: state.not_covered,
+    });
     Ok(metadata)
 }
 

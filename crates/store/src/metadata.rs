@@ -49,11 +49,20 @@ pub struct Lineage {
 /// The state of the code that a run was started from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitState {
-    /// The commit.
-    pub commit: String,
-    /// Digest of the uncommitted changes, when there are any.
+    /// The commit; nothing in a repository that has none yet.
     #[serde(default)]
-    pub dirty: Option<Digest>,
+    pub commit: Option<String>,
+    /// The branch; nothing when no branch is checked out.
+    #[serde(default)]
+    pub branch: Option<String>,
+    /// Whether there are uncommitted changes.
+    pub dirty: bool,
+    /// Digest of the uncommitted changes, where it could be taken.
+    #[serde(default)]
+    pub dirty_digest: Option<Digest>,
+    /// Why the digest does not cover everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_covered: Option<String>,
 }
 
 /// What trained the run.

@@ -73,8 +73,10 @@ fn facts(screen: &Screen, report: &RunInfo) -> String {
     ];
     lines.extend(report.reason.clone().map(|reason| ("reason", reason)));
     lines.extend(metadata.git.as_ref().map(|git| {
-        let dirty = if git.dirty.is_some() { " with uncommitted changes" } else { "" };
-        ("code", format!("git {}{dirty}", git.commit.chars().take(12).collect::<String>()))
+        let dirty = if git.dirty { " with uncommitted changes" } else { "" };
+        let commit =
+            git.commit.as_deref().map_or("without a commit", |commit| &commit[..commit.len().min(12)]);
+        ("code", format!("git {commit}{dirty}"))
     }));
     lines.extend(report.lineage.as_ref().map(|lineage| ("origin", origin(lineage))));
     if !metadata.tags.is_empty() {
