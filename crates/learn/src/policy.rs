@@ -41,6 +41,11 @@ impl Policy {
         Self { network, parameters, normalizer, bounds }
     }
 
+    /// How many numbers a policy for these spaces would train.
+    pub fn size(config: &Config, observations: &Space, actions: &Space) -> usize {
+        ActorCritic::new(shape(&config.policy, observations, actions)).parameter_count()
+    }
+
     /// The policy that `tensors` describe; refused when shapes differ from the config's.
     pub fn from_tensors(
         config: &Config,
@@ -97,11 +102,6 @@ impl Policy {
             out.push(scratch.values[0]);
         }
         out
-    }
-
-    /// Number of trained numbers.
-    pub fn parameter_count(&self) -> usize {
-        self.parameters.len()
     }
 
     pub(crate) fn head(&self) -> &Head {

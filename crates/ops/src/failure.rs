@@ -10,6 +10,10 @@ use rlxp_store::StoreError;
 use rlxp_types::Exit;
 use serde::Serialize;
 
+/// What is wrong when a checkpoint's parts don't fit a config.
+pub(crate) const CHECKPOINT_MISMATCH: &str =
+    "the checkpoint belongs to another environment, network shape or version";
+
 /// A verb's "no".
 #[derive(Debug)]
 pub struct Failure {

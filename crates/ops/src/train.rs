@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rlxp_env::Space;
 use rlxp_fs::{FsExt, clock, environment};
 use rlxp_learn::Policy;
 use rlxp_spec::Config;
@@ -16,9 +17,10 @@ use crate::checkpoint_ref::CheckpointRef;
 use crate::config::{Checked, Purpose, check};
 use crate::context::Context;
 use crate::event::{Event, Sink};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CHECKPOINT_MISMATCH, Failure, Outcome};
 use crate::origin::Origin;
 use crate::supervise::supervise;
+use crate::worker::snapshot;
 
 /// Metadata key of the return at which training stops early.
 pub(crate) const STOP_AT: &str = "stop_at";
@@ -63,8 +65,10 @@ pub struct TrainPlan {
     pub evaluations: u64,
     /// Checkpoints per seed that will be kept.
     pub checkpoints: u64,
-    /// Bytes that the run is likely to need.
+    /// Bytes that the run is likely to need on disk.
     pub disk_bytes: u64,
+    /// Bytes of memory that training is likely to need.
+    pub memory_bytes: u64,
 }
 
 /// What came of it.
@@ -90,6 +94,7 @@ pub fn train(
     let checked = check(context, &request.config, &request.overrides, Purpose::Train)?;
     warn(&checked);
     let plan = plan(&checked.config)?;
+    check_memory(&checked.config, &plan)?;
     let project = project_for_new_run(context)?;
     let origin =
         request.from.as_deref().map(|text| warm_start(context, &checked.config, text)).transpose()?;
@@ -116,7 +121,7 @@ pub fn train(
 pub fn plan(config: &Config) -> Outcome<TrainPlan> {
     let (observations, actions) =
         rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
-    let parameters = Policy::new(config, &observations, &actions, 0).parameter_count();
+    let parameters = Policy::size(config, &observations, &actions);
     let steps = config.total_steps();
     let updates = steps / config.rollout_size();
     let minibatches = config.rollout_size().div_ceil(config.algo.batch_size as u64);
@@ -138,7 +143,42 @@ pub fn plan(config: &Config) -> Outcome<TrainPlan> {
         evaluations: steps.checked_div(config.eval.every).unwrap_or(0),
         checkpoints: kept,
         disk_bytes: estimate_bytes(config.seeds.len(), model, state, kept, metrics),
+        memory_bytes: memory(config, parameters, &observations, &actions),
     })
+}
+
+/// Memory of the seeds that are trained side by side: rollouts and networks
+/// with their gradients and moments; the rest is small.
+fn memory(config: &Config, parameters: usize, observations: &Space, actions: &Space) -> u64 {
+    // Scaled and raw observations, actions, and ten numbers more per row.
+    let row = 2 * observations.width() + actions.width() + 10;
+    let shards = (config.algo.batch_size as u64).div_ceil(1024);
+    let networks = (parameters as u64).saturating_mul(3 + shards);
+    let numbers = config.rollout_size().saturating_mul(row as u64).saturating_add(networks);
+    let side_by_side = config.threads.clamp(1, config.seeds.len().max(1)) as u64;
+    numbers.saturating_mul(4).saturating_mul(side_by_side).saturating_add(16 << 20)
+}
+
+/// An error when the machine has not the memory that the plan needs.
+fn check_memory(config: &Config, plan: &TrainPlan) -> Outcome<()> {
+    let Some(available) = environment::available_memory() else { return Ok(()) };
+    if plan.memory_bytes <= available {
+        return Ok(());
+    }
+    let megabytes = |bytes: u64| bytes >> 20;
+    Err(Failure::usage(
+        "not_enough_memory",
+        format!(
+            "training needs about {} MB of memory and {} MB are free: env.num_envs {} × algo.rollout_steps {} \
+             with {} parameters",
+            megabytes(plan.memory_bytes),
+            megabytes(available),
+            config.env.num_envs,
+            config.algo.rollout_steps,
+            plan.parameters
+        ),
+    )
+    .hint("lower algo.rollout_steps or env.num_envs, or train fewer seeds at once with threads: 1"))
 }
 
 /// The project that a new run goes into: the one around the folder, or, where
@@ -213,6 +253,14 @@ fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Origin
     let (observations, actions) =
         rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
     let (manifest, model) = checkpoint.load_model()?;
+    let trained_on = &snapshot(&checkpoint.run)?.env.id;
+    if *trained_on != config.env.id {
+        return Err(Failure::usage(
+            "checkpoint_mismatch",
+            format!("{text} was trained on {trained_on}, but the config says {}", config.env.id),
+        )
+        .hint(CHECKPOINT_MISMATCH));
+    }
     let weights = crate::session::tensors("model", &model)?;
     Policy::from_tensors(config, &observations, &actions, &weights)?;
     let lineage = Lineage {

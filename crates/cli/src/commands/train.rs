@@ -132,6 +132,7 @@ fn describe(plan: &TrainPlan) -> String {
         ("evaluations per seed", plan.evaluations.to_string()),
         ("checkpoints per seed", format!("at most {}", plan.checkpoints)),
         ("disk", format!("about {}", format::bytes(plan.disk_bytes))),
+        ("memory", format!("about {}", format::bytes(plan.memory_bytes))),
     ];
     lines.iter().map(|(name, value)| format!("{name:<24}{value}\n")).collect()
 }
