@@ -165,6 +165,8 @@ fn play(
 /// The defaults of an environment, for a baseline without a run.
 fn plain_config(context: &Context, id: &str) -> Outcome<Config> {
     rlxp_env::find(id).map_err(|unknown| crate::envs::unknown_env(&unknown))?;
-    let source = rlxp_spec::Source::new("--env", format!("env: {{id: {id}}}\n"));
+    // Nothing is trained, but a config without a starter must say how long.
+    let text = format!("env: {{id: {id}}}\nalgo: {{total_timesteps: 1}}\n");
+    let source = rlxp_spec::Source::new("--env", text);
     Ok(check_source(context, source, &[], Purpose::Train)?.config)
 }

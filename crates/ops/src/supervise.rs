@@ -13,6 +13,8 @@ use crate::failure::{Failure, Outcome};
 
 /// How often the supervisor looks at signals while the worker is silent.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The signal that asks a worker to save and stop.
+const INTERRUPT: i32 = 2;
 
 /// Trains `run` in a child process until it ends.
 pub(crate) fn supervise(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
@@ -61,7 +63,11 @@ pub(crate) fn supervise(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
             }
             Err(failure)
         }
-        None => died(run, &worker, &ended, asked > 1),
+        None => {
+            // A wish that comes before the child listens ends it by the signal itself.
+            let by_wish = asked == 1 && ended.signal == Some(INTERRUPT);
+            died(run, &worker, &ended, asked > 1 || by_wish)
+        }
     }
 }
 
