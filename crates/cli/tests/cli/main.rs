@@ -18,3 +18,4 @@ mod interrupt;
 mod json;
 mod project;
 mod reference;
+mod terminal;
