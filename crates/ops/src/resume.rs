@@ -63,6 +63,12 @@ pub fn resume(
         .hint(format!("rlx resume {}", run.name())));
     }
     let before = config.total_steps();
+    if wanted > rlxp_spec::config::MAX_STEPS {
+        return Err(Failure::usage(
+            "too_long",
+            format!("{wanted} steps are more than the {} that a run may have", rlxp_spec::config::MAX_STEPS),
+        ));
+    }
     config.algo.total_timesteps = wanted;
     if config.total_steps() <= before {
         return Err(Failure::usage(

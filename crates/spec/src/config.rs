@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Most steps that a seed may be trained for.
+pub const MAX_STEPS: u64 = 1_000_000_000_000;
+
 /// A whole training config.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -4,6 +4,8 @@
 //! snapshot and shell completion, so they can't disagree. Its order is the
 //! order of the snapshot.
 
+use crate::config::MAX_STEPS;
+
 /// The largest seed: above it JSON readers such as `jq` would round.
 pub(crate) const MAX_SEED: u64 = (1 << 53) - 1;
 /// Seeds of one run.
@@ -21,7 +23,6 @@ pub(crate) const MAX_WRAPPERS: usize = 16;
 pub(crate) const MAX_KWARGS: usize = 64;
 /// Bytes of a text value.
 pub(crate) const MAX_TEXT: usize = 200;
-const MAX_STEPS: u64 = 1_000_000_000_000;
 
 /// A key of a config.
 #[derive(Clone, Copy, Debug)]

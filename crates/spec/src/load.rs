@@ -96,13 +96,6 @@ fn settle(mut file: Checked, set: Checked, known: &Known<'_>, report: &mut Repor
         let message = "`env.id` is missing: which environment?".to_owned();
         report("env.id", Severity::Error, message, Some("env: {id: CartPole-v1}".to_owned()));
     }
-    if let Some(id) = id
-        && layers.value("algo.total_timesteps").is_none()
-        && !file.failed.contains("algo.total_timesteps")
-    {
-        let message = format!("`algo.total_timesteps` is missing and {id} has no default for it");
-        report("algo.total_timesteps", Severity::Error, message, Some("total_timesteps: 100000".to_owned()));
-    }
     relations::check(&Settled { layers: &layers, failed: &file.failed }, report);
     if let Some(id) = id
         && !known.env_ids.contains(&id)
@@ -117,7 +110,7 @@ fn settle(mut file: Checked, set: Checked, known: &Known<'_>, report: &mut Repor
         let message = format!("device `{device}` is not available; rlx computes on `cpu`");
         report("device", Severity::Warning, message, Some("device: cpu".to_owned()));
     }
-    let complete = id.is_some() && layers.value("algo.total_timesteps").is_some() && file.failed.is_empty();
+    let complete = id.is_some() && file.failed.is_empty();
     complete.then(|| resolve::config(&layers, known.cores))
 }
 

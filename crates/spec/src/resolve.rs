@@ -111,11 +111,10 @@ pub(crate) fn text<'v>(layers: &[&'v Values], path: &str) -> Option<&'v str> {
     })
 }
 
-/// The resolved config. Every value is already checked; `env.id` and
-/// `algo.total_timesteps` are there.
+/// The resolved config. Every value is already checked, and `env.id` is there.
 pub(crate) fn config(layers: &Layers<'_>, cores: usize) -> Config {
     let id = layers.text("env.id").expect("the caller saw it").to_owned();
-    let total = layers.count_or_null("algo.total_timesteps").expect("the caller saw it");
+    let total = layers.count_or_null("algo.total_timesteps").expect("there is a general default");
     let (num_envs, rollout_steps) = (layers.size("env.num_envs"), layers.size("algo.rollout_steps"));
     let seeds = seeds(layers);
     Config {

@@ -126,7 +126,7 @@ fn threads_nought_is_every_core() {
 
 #[test]
 fn a_default_batch_shrinks_to_fit_and_a_chosen_one_does_not() {
-    let text = "env: {id: CartPole-v1, num_envs: 2}";
+    let text = "env: {id: CartPole-v1, num_envs: 2}\nalgo: {rollout_steps: 32}";
     assert_eq!(config(text, &[]).algo.batch_size, 64);
     let problems = try_load(text, &["algo.batch_size=65"]).unwrap_err().problems;
     assert_eq!(problems.len(), 1);
@@ -229,7 +229,8 @@ fn windows_line_ends_and_a_byte_order_mark_are_fine() {
 
 #[test]
 fn a_snapshot_must_be_whole() {
-    let text = to_yaml(&config("env: {id: CartPole-v1}", &[]));
+    let text = "env: {id: CartPole-v1, num_envs: 8}\nalgo: {rollout_steps: 32, batch_size: 256}";
+    let text = to_yaml(&config(text, &[]));
     let refused = |text: String| from_snapshot(&Source::new("s.yaml", text)).unwrap_err().problems;
     for line in text.lines().filter(|line| !line.ends_with(':')) {
         let cut = text.replace(&format!("{line}\n"), "");

@@ -10,9 +10,6 @@ use super::train::conclude;
 use crate::progress::Progress;
 use crate::screen::Screen;
 
-/// Most steps per seed, as in a config.
-const MOST_STEPS: u64 = 1_000_000_000_000;
-
 const EXAMPLES: &str = "\
 Examples:
   rlx resume @last
@@ -29,7 +26,7 @@ pub(crate) struct Resume {
     /// The run
     run: String,
     /// Extend a completed run to this many steps per seed
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_STEPS))]
+    #[arg(long, value_name = "N")]
     total_timesteps: Option<u64>,
 }
 
