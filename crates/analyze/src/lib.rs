@@ -1,6 +1,29 @@
-//! Statistics and curves: pure functions of their inputs. No I/O, no clock, no
-//! random numbers.
+//! Statistics and curves: pure functions of their inputs. No I/O, no clock;
+//! every random draw comes from a stream with an explicit seed.
+//!
+//! The question behind it all is "did it get better, or was it lucky?".
+//! `verdict` answers it for two groups of runs and `campaign` for many
+//! candidates in a row; the other modules are the methods they stand on, each
+//! usable by itself. The unit of replication is the training run: a score is
+//! one number per run, and episodes never count as runs.
 
 mod band;
+mod numeric;
+
+pub mod aggregate;
+pub mod bootstrap;
+pub mod distribution;
+pub mod e_process;
+pub mod multiplicity;
+pub mod permutation;
+pub mod power;
+pub mod proportion;
+pub mod rank_test;
+pub mod selection;
+pub mod sequential;
+pub mod shift;
+pub mod special;
+pub mod t_test;
+pub mod trend;
 
 pub use band::{BandPoint, band};
