@@ -2,7 +2,7 @@
 //! every random draw comes from a stream with an explicit seed.
 //!
 //! The question behind it all is "did it get better, or was it lucky?".
-//! `verdict` answers it for two groups of runs and `campaign` for many
+//! [`verdict`] answers it for two groups of runs and [`campaign`] for many
 //! candidates in a row; the other modules are the methods they stand on, each
 //! usable by itself. The unit of replication is the training run: a score is
 //! one number per run, and episodes never count as runs.
@@ -12,6 +12,7 @@ mod numeric;
 
 pub mod aggregate;
 pub mod bootstrap;
+pub mod campaign;
 pub mod distribution;
 pub mod e_process;
 pub mod multiplicity;
@@ -25,5 +26,6 @@ pub mod shift;
 pub mod special;
 pub mod t_test;
 pub mod trend;
+pub mod verdict;
 
 pub use band::{BandPoint, band};

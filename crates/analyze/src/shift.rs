@@ -129,7 +129,7 @@ fn walsh_averages_up_to(sorted: &[f64], at: f64) -> u64 {
 }
 
 /// The smallest number up to which at least `rank` values lie.
-fn kth(rank: u64, count: &impl Fn(f64) -> u64) -> f64 {
+pub(crate) fn kth(rank: u64, count: &impl Fn(f64) -> u64) -> f64 {
     let (mut low, mut high) = (order(f64::MIN), order(f64::MAX));
     while low < high {
         let middle = low + (high - low) / 2;
