@@ -9,14 +9,14 @@ use serde_json::Value;
 use crate::flow::assert_same_bytes;
 use crate::project::{Project, RLX};
 
-/// Long enough that an interrupt arrives in the middle.
+/// Long enough that an interrupt arrives in the middle, on a busy machine too.
 const LONG: &str = "\
 run_name: long
 env: {id: CartPole-v1, num_envs: 4}
-algo: {total_timesteps: 150000, rollout_steps: 64, batch_size: 64, update_epochs: 2}
+algo: {total_timesteps: 600000, rollout_steps: 64, batch_size: 64, update_epochs: 2}
 policy: {hidden_sizes: [8, 8]}
-checkpoint: {save_every: 40000, keep: 3}
-eval: {every: 50000, episodes: 5}
+checkpoint: {save_every: 150000, keep: 3}
+eval: {every: 200000, episodes: 5}
 threads: 1
 ";
 
@@ -62,8 +62,7 @@ fn an_interrupted_run_ends_with_the_same_bytes() {
     project.rlx("train long.yaml").expect(0);
     for command in ["train long.yaml", "resume long_002"] {
         let mut training = Training::start(&project, command);
-        let progress = training.wait_for("progress");
-        assert!(progress["step"].as_u64().unwrap() < 150_000);
+        training.wait_for("progress");
         training.interrupt();
         let (code, report) = training.end();
         assert_eq!((code, &report["status"]), (Some(130), &"interrupted".into()));
