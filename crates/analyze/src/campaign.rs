@@ -2,8 +2,9 @@
 //! cheaply, confirm the few best on fresh seeds, and never spend more than a
 //! fixed chance of a false "better" over the whole campaign.
 //!
-//! * **Screening** ranks candidates by the interquartile mean of a few seeds
-//!   and claims nothing. The best of equals always looks like a gain, so the
+//! * **Screening** ranks candidates by how often their few runs beat the runs
+//!   of all others, and claims nothing. (The interquartile mean of three
+//!   scores is their plain mean, which one failed seed decides.) The best of equals always looks like a gain, so the
 //!   gains are reported shrunk, beside the gain that luck alone would show.
 //! * **Confirming** uses seeds that no screening and no earlier confirmation
 //!   has seen; the incumbent runs on them too. The k-th batch may spend
@@ -24,7 +25,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::aggregate::iqm;
+use crate::aggregate::{iqm, probability_of_improvement};
 use crate::selection::{expected_maximum, shrink_gains};
 use crate::sequential::spent_at;
 use crate::verdict::{Answer, Guardrail, InvalidQuestion, Options, Question, Verdict, scored_arms, verdict};
@@ -87,6 +88,9 @@ impl Rules {
 pub struct Ranked {
     /// Its place in the list that was screened.
     pub candidate: usize,
+    /// The chance that one of its runs beats any run that was screened, which
+    /// decides the order.
+    pub chance: f64,
     /// Interquartile mean of its scores, failed runs scored.
     pub iqm: f64,
     /// Its IQM minus the incumbent's, shrunk by what chance explains.
@@ -114,24 +118,36 @@ pub fn screen(incumbent: &[f64], candidates: &[Vec<f64>], rules: &Rules) -> Scre
     arms.extend(candidates.iter().map(Vec::as_slice));
     let (scored, spread) = scored_arms(&arms, &rules.compare);
     let baseline = iqm(&scored[0]);
-    let mut order: Vec<(usize, f64)> = scored[1..].iter().map(|scores| iqm(scores)).enumerate().collect();
-    let better = |left: &(usize, f64), right: &(usize, f64)| {
-        left.1.is_nan().cmp(&right.1.is_nan()).then((sign * right.1).total_cmp(&(sign * left.1)))
+    let turn = |scores: &[f64]| -> Vec<f64> { scores.iter().map(|score| sign * score).collect() };
+    let everyone = turn(&scored.concat());
+    let mut ranking: Vec<Ranked> = scored[1..]
+        .iter()
+        .enumerate()
+        .map(|(candidate, scores)| Ranked {
+            candidate,
+            chance: probability_of_improvement(&turn(scores), &everyone),
+            iqm: iqm(scores),
+            shrunk_gain: f64::NAN,
+        })
+        .collect();
+    let place = |left: &Ranked, right: &Ranked| {
+        let missing = left.iqm.is_nan().cmp(&right.iqm.is_nan());
+        missing
+            .then(right.chance.total_cmp(&left.chance))
+            .then((sign * right.iqm).total_cmp(&(sign * left.iqm)))
     };
-    order.sort_by(better);
+    ranking.sort_by(place);
+    let known = ranking.iter().filter(|one| !one.iqm.is_nan()).count();
     let runs =
         candidates.iter().map(|scores| scores.len() as u64).filter(|runs| *runs > 0).min().unwrap_or(1);
-    let known: Vec<(usize, f64)> = order.iter().copied().filter(|(_, value)| !value.is_nan()).collect();
-    let gains: Vec<f64> = known.iter().map(|(_, value)| value - baseline).collect();
-    let shrunk = shrink_gains(&gains, spread, runs);
-    let ranking = order.iter().enumerate().map(|(place, (candidate, iqm))| Ranked {
-        candidate: *candidate,
-        iqm: *iqm,
-        shrunk_gain: shrunk.get(place).copied().unwrap_or(f64::NAN),
-    });
+    let gains: Vec<f64> = ranking[..known].iter().map(|one| one.iqm - baseline).collect();
+    for (one, shrunk) in ranking.iter_mut().zip(shrink_gains(&gains, spread, runs)) {
+        one.shrunk_gain = shrunk;
+    }
+    let finalists = rules.finalists_of(known);
     Screened {
-        ranking: ranking.collect(),
-        finalists: known.iter().take(rules.finalists_of(candidates.len())).map(|(index, _)| *index).collect(),
+        finalists: ranking[..finalists].iter().map(|one| one.candidate).collect(),
+        ranking,
         gain_by_luck: expected_maximum(candidates.len().max(1) as u32) * spread / (runs as f64).sqrt(),
     }
 }
@@ -279,7 +295,11 @@ mod tests {
             vec![rising(0.0, 3), rising(9.0, 3), vec![], vec![50.0, f64::NAN, f64::NAN], rising(4.0, 3)];
         let screened = screen(&rising(1.0, 3), &candidates, &Rules::default());
         let order: Vec<usize> = screened.ranking.iter().map(|one| one.candidate).collect();
-        assert_eq!(order, [1, 4, 0, 3, 2], "failed runs pull a candidate down, none at all puts it last");
+        assert_eq!(
+            order,
+            [1, 4, 3, 0, 2],
+            "one lucky run among failed ones is no final, no run at all is last"
+        );
         assert_eq!(screened.finalists, [1]);
         let best = screened.ranking[0];
         assert!(best.shrunk_gain > 0.0 && best.shrunk_gain < best.iqm - 2.0);

@@ -5,7 +5,6 @@
 
 use crate::aggregate::variance;
 use crate::distribution::{normal_cdf, normal_density};
-use crate::numeric::Quadrature;
 
 /// How many standard errors the best of `candidates` equally good ones lies
 /// above their common mean, on average.
@@ -14,8 +13,11 @@ pub fn expected_maximum(candidates: u32) -> f64 {
         return f64::NAN;
     }
     let k = f64::from(candidates);
-    let rule = Quadrature::new(160, -9.0, 9.0);
-    rule.integrate(|z| k * z * normal_density(z) * normal_cdf(z).powf(k - 1.0))
+    let density = |z: f64| k * normal_density(z) * normal_cdf(z).powf(k - 1.0);
+    // The integrand dies away at both ends, where the trapezium rule is as
+    // good as any and the cheapest.
+    let step = 0.125;
+    (-72..=72).map(|index| f64::from(index) * step).map(|z| step * z * density(z)).sum()
 }
 
 /// The chance that at least one of `candidates` true nulls passes a test of

@@ -197,8 +197,8 @@ pub struct Verdict {
     pub b: Arm,
     /// What failed runs were scored with, where there were any.
     pub failure_score: Option<f64>,
-    /// IQM of B minus IQM of A with a BCa bootstrap interval, which describes
-    /// and decides nothing.
+    /// IQM of B minus IQM of A with a bootstrap interval (BCa; percentile of
+    /// 1,000 resamples beyond 1,000 runs), which describes and decides nothing.
     pub iqm_difference: Option<Estimate>,
     /// What the guardrails said.
     pub guardrails: Vec<GuardrailResult>,

@@ -11,6 +11,10 @@ use crate::sequential::look_levels;
 use crate::shift::{Shift, hodges_lehmann, pseudomedian};
 use crate::t_test::{Alternative, paired_t, welch};
 
+/// From this many runs on the descriptive interval is a percentile interval
+/// of 1,000 resamples.
+const MANY_RUNS: u64 = 1_000;
+
 /// Two arms to compare: is `b` better than `a`? A run that failed or has no
 /// score is given as NaN; it is scored, never dropped.
 #[derive(Clone, Copy, Debug)]
@@ -203,7 +207,10 @@ fn describe_iqm(scored: &Scored, options: &Options, confidence: f64) -> Option<c
     if options.resamples == 0 || scored.n_a() < 2 || scored.n_b() < 2 {
         return None;
     }
-    let plan = Plan { method: Method::Bca, confidence, resamples: options.resamples, seed: options.seed };
+    // With thousands of runs the methods agree, and BCa would take minutes.
+    let many = scored.n_a() + scored.n_b() > MANY_RUNS;
+    let (method, most) = if many { (Method::Percentile, 1_000) } else { (Method::Bca, usize::MAX) };
+    let plan = Plan { method, confidence, resamples: options.resamples.min(most), seed: options.seed };
     let mut estimate = bootstrap_iqm_difference(&scored.a, &scored.b, &plan);
     let (low, high) = scored.interval_back(Some(estimate.low), Some(estimate.high));
     estimate.value = scored.back(estimate.value);

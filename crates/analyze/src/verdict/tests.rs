@@ -198,11 +198,28 @@ fn the_descriptive_interval_is_there_when_asked_for() {
 }
 
 #[test]
+fn the_answer_reads_the_same_in_json() {
+    let got = ask(&rising(0.0, 3), &rising(1.0, 3), &plain());
+    let json = serde_json::to_value(&got).unwrap();
+    assert_eq!(json["verdict"], "cannot_tell");
+    assert_eq!(json["reason"], "too_few_seeds");
+    assert_eq!(json["seeds_needed"], 2);
+    assert_eq!(json["test"], "mann_whitney");
+    assert_eq!(json["direction"], "higher");
+    assert!(json["interval"]["low"].is_null());
+    let empty = serde_json::to_value(ask(&[], &[], &plain())).unwrap();
+    assert!(empty["effect"].is_null() && empty["probability_of_improvement"].is_null());
+    let options: Options = serde_json::from_str(r#"{"paired": true}"#).unwrap();
+    assert_eq!(options, Options { paired: true, ..Options::default() });
+}
+
+#[test]
 fn an_arm_larger_than_exact_counting_takes_is_still_judged() {
     let a: Vec<f64> = (0..5000).map(|i| f64::from(i * 7919 % 5000)).collect();
     let b: Vec<f64> = a.iter().map(|x| x + 2000.0).collect();
-    let got = check(&a, &b, Answer::Better, None);
-    assert!(!got.exact);
+    let got = ask(&a, &b, &Options::default());
+    assert_eq!(got.verdict, Answer::Better);
+    assert!(!got.exact && got.iqm_difference.is_some());
     assert!((got.effect.unwrap() - 2000.0).abs() < 60.0);
 }
 
