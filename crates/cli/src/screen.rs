@@ -184,7 +184,8 @@ impl Screen {
             return None;
         }
         let mut err = io::stderr().lock();
-        let _ = write!(err, "{question} [y/N] ").and_then(|()| err.flush());
+        // In one piece, so that nothing gets between question and choice.
+        let _ = err.write_all(format!("{question} [y/N] ").as_bytes()).and_then(|()| err.flush());
         let mut answer = String::new();
         io::stdin().read_line(&mut answer).ok()?;
         Some(matches!(answer.trim(), "y" | "Y" | "yes"))

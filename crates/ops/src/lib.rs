@@ -10,6 +10,7 @@
 //! | `eval` | `eval` |
 //! | `ls`, `info`, `tag`, `rm` | `runs` |
 //! | `tail` | `tail` |
+//! | `stats` | `stats` |
 //!
 //! `worker` is the training child; `session` is its loop over one seed.
 
@@ -30,6 +31,7 @@ pub mod resume;
 pub mod runs;
 pub mod same_bytes;
 mod session;
+pub mod stats;
 mod supervise;
 pub mod tail;
 pub mod train;

@@ -11,6 +11,7 @@ mod quickstart;
 mod reproduce;
 mod resume;
 mod rm;
+mod stats;
 mod tag;
 mod tail;
 mod train;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Tail(tail::Tail),
     Tag(tag::Tag),
     Rm(rm::Rm),
+    Stats(stats::Stats),
     Completions(completions::Completions),
     Worker(worker::Worker),
 }
@@ -57,6 +59,7 @@ impl Command {
             Command::Tail(command) => command.run(context, screen),
             Command::Tag(command) => command.run(context, screen),
             Command::Rm(command) => command.run(context, screen),
+            Command::Stats(command) => command.run(context, screen),
             Command::Completions(command) => command.run(screen),
             Command::Worker(command) => command.run(context),
         }

@@ -26,6 +26,8 @@ fn every_example_works() {
         for folder in PROJECTS {
             project.write(&format!("{folder}configs/ppo_cartpole.yaml"), &quick);
         }
+        project.write("scores_a.csv", "8\n9\n7\n10\n9\n");
+        project.write("scores_b.csv", "10\n12\n9\n11\n13\n");
         project.rlx("train configs/ppo_cartpole.yaml").expect(0);
         project.rlx("train configs/ppo_cartpole.yaml").expect(0);
         let help = project.rlx(&format!("{command} --help")).expect(0).stdout;

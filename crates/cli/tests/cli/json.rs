@@ -5,6 +5,7 @@ use crate::project::Project;
 #[test]
 fn every_command_answers_in_json() {
     let project = Project::trained();
+    project.write("scores.csv", "1\n2\n3\n4\n5\n");
     project.write("start/configs/ppo_cartpole.yaml", crate::project::TINY);
     for (line, schema) in [
         ("init demo", "rlx.project/1"),
@@ -24,6 +25,8 @@ fn every_command_answers_in_json() {
         ("info tiny_001", "rlx.run/1"),
         ("tag tiny_001 a", "rlx.tags/1"),
         ("tail tiny_001 -n 3", "rlx.tail/1"),
+        ("stats compare --a scores.csv --b scores.csv", "rlx.verdict/1"),
+        ("stats power --seeds 5", "rlx.power/1"),
         ("completions fish", "rlx.completions/1"),
         ("rm tiny_002 --yes", "rlx.removed/1"),
     ] {

@@ -18,4 +18,5 @@ mod interrupt;
 mod json;
 mod project;
 mod reference;
+mod stats;
 mod terminal;

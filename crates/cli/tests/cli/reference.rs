@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::project::Project;
 
 /// Every command that help is written for.
-pub(crate) const COMMANDS: [&str; 18] = [
+pub(crate) const COMMANDS: [&str; 21] = [
     "",
     "quickstart",
     "init",
@@ -25,6 +25,9 @@ pub(crate) const COMMANDS: [&str; 18] = [
     "tail",
     "tag",
     "rm",
+    "stats",
+    "stats compare",
+    "stats power",
     "completions",
 ];
 

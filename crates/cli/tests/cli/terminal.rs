@@ -49,6 +49,7 @@ fn colour_on_a_terminal_can_be_switched_off() {
 fn removal_asks_and_takes_no_for_an_answer() {
     let project = Project::trained();
     let (screen, code) = seen(&project, "rlx rm tiny_001", "n\n");
+    // What is typed may be echoed at any place around it.
     assert!(screen.contains("remove tiny_001 for good? [y/N]"), "{screen}");
     assert_eq!(code, Some(3));
     assert_eq!(seen(&project, "rlx rm tiny_001", "\n").1, Some(3), "no answer is a no");
