@@ -18,7 +18,7 @@
 //! | fewest seeds per arm | 5 | exact tests are calibrated from there on |
 //! | `alpha`, each way | 0.025 | one-sided; "better" and "worse" together 5% |
 //! | `minimum_effect` | 0.5 spreads | half the usual distance between two runs of an arm; keeps the verdict free of units and zero points |
-//! | failure score | worst score minus the range of all scores | worse than anything seen, in the scores' own unit |
+//! | failure score | worst score of both arms minus a spread | worse than anything seen, in the scores' own unit |
 //! | guardrail margin | 0.5 spreads of the guardrail | as for the effect |
 //! | `guardrail_alpha` | 0.05 | one-sided 95% bound must stay above the margin |
 //! | planned looks | none | each further look must be planned and lowers `alpha` |

@@ -136,8 +136,11 @@ impl Decision {
             let fewest = fewest_seeds(alpha, options.paired).max(FEWEST_SEEDS);
             return cannot_tell(Reason::TooFewSeeds, Some(fewest.saturating_sub(seeds).max(1)));
         };
-        let shown_better = evidence.p_better <= alpha && shift.value >= minimum_effect;
-        let shown_worse = evidence.p_worse <= alpha && shift.value <= -minimum_effect;
+        // An effect that is exactly the smallest that counts must count in any
+        // unit, so rounding is not allowed to decide.
+        let slack = 1e-9 * minimum_effect + rounding_tolerance(&scored.a, &scored.b);
+        let shown_better = evidence.p_better <= alpha && shift.value >= minimum_effect - slack;
+        let shown_worse = evidence.p_worse <= alpha && shift.value <= slack - minimum_effect;
         if shown_better && guardrails.iter().all(|guardrail| guardrail.held) {
             return claim(Answer::Better);
         }
@@ -149,7 +152,7 @@ impl Decision {
             let more = (!settled).then(|| seeds_to_settle(scored, minimum_effect, alpha, options) - seeds);
             return cannot_tell(Reason::NotSeparated, more);
         }
-        let within = |end: Option<f64>| end.is_some_and(|end| end.abs() <= minimum_effect);
+        let within = |end: Option<f64>| end.is_some_and(|end| end.abs() <= minimum_effect + slack);
         if within(shift.low) && within(shift.high) {
             return cannot_tell(Reason::NoMeaningfulDifference, None);
         }

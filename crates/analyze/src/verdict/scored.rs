@@ -34,7 +34,7 @@ impl Scored {
         let spread = spread(&[&a, &b]);
         let failed = |arm: &[f64]| arm.iter().filter(|score| !score.is_finite()).count() as u64;
         let (failed_a, failed_b) = (failed(&a), failed(&b));
-        let failure = failure_score.map_or_else(|| worse_than_all(a.iter().chain(&b)), |score| sign * score);
+        let failure = failure_score.map_or_else(|| worse_than_all(&[&a, &b], spread), |score| sign * score);
         for score in a.iter_mut().chain(&mut b).filter(|score| !score.is_finite()) {
             *score = failure;
         }
@@ -102,25 +102,34 @@ pub(crate) fn scored_arms(arms: &[&[f64]], options: &Options) -> (Vec<Vec<f64>>,
     let sign = options.direction.sign();
     let turned: Vec<Vec<f64>> =
         arms.iter().map(|scores| scores.iter().map(|score| sign * score).collect()).collect();
-    let failure = options.failure_score.unwrap_or_else(|| sign * worse_than_all(turned.iter().flatten()));
+    let turned: Vec<&[f64]> = turned.iter().map(Vec::as_slice).collect();
+    let spread = spread(arms);
+    let failure = options.failure_score.unwrap_or_else(|| sign * worse_than_all(&turned, spread));
     let scored = |scores: &&[f64]| -> Vec<f64> {
         scores.iter().map(|score| if score.is_finite() { *score } else { failure }).collect()
     };
-    (arms.iter().map(scored).collect(), spread(arms))
+    (arms.iter().map(scored).collect(), spread)
 }
 
-/// The score below the worst finite one by the range of all finite ones.
-fn worse_than_all<'a>(scores: impl Iterator<Item = &'a f64> + Clone) -> f64 {
-    let finite = || scores.clone().copied().filter(|score| score.is_finite());
-    let worst = finite().fold(f64::INFINITY, f64::min);
-    let best = finite().fold(f64::NEG_INFINITY, f64::max);
+/// The score below the worst finite one by a spread.
+///
+/// The distance must not grow when one arm moves away from the other, or an
+/// arm that gets better would be punished more for its failed runs; so it is
+/// measured within the arms as long as they have any width.
+fn worse_than_all(arms: &[&[f64]], spread: f64) -> f64 {
+    let ends = |scores: &mut dyn Iterator<Item = f64>| {
+        let finite = scores.filter(|score| score.is_finite());
+        finite
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), score| (low.min(score), high.max(score)))
+    };
+    let (worst, best) = ends(&mut arms.iter().flat_map(|arm| arm.iter().copied()));
     if worst > best {
         return 0.0;
     }
-    let range = best - worst;
-    // Scores that are all equal have no range to go by.
-    let distance = if range > 0.0 { range } else { worst.abs().max(1.0) };
-    (worst - distance).max(f64::MIN)
+    let widths = arms.iter().map(|arm| ends(&mut arm.iter().copied())).map(|(low, high)| high - low);
+    let widest = widths.fold(0.0, f64::max);
+    let distance = [spread, widest, best - worst].into_iter().find(|distance| *distance > 0.0);
+    (worst - distance.unwrap_or(1.0)).max(f64::MIN)
 }
 
 /// The median distance between two finite runs of the same arm, over all
@@ -173,14 +182,23 @@ mod tests {
 
     #[test]
     fn failed_runs_are_below_everything_in_either_direction() {
+        // One pair in an arm, a distance of 1.
+        let spread = 1.0 / NORMAL_DISTANCE;
         let scored = Scored::new(&[1.0, f64::NAN], &[3.0, 2.0], Direction::Higher, false, None);
-        assert_eq!(scored.failure_score, Some(-1.0));
-        assert_eq!(scored.a, [-1.0, 1.0]);
+        assert_eq!(scored.failure_score, Some(1.0 - spread));
+        assert_eq!(scored.a, [1.0 - spread, 1.0]);
         let scored = Scored::new(&[1.0, f64::INFINITY], &[3.0, 2.0], Direction::Lower, false, None);
-        assert_eq!(scored.failure_score, Some(5.0));
+        assert_eq!(scored.failure_score, Some(3.0 + spread));
         assert_eq!((scored.failed_a, scored.failed_b), (1, 0));
-        let scored = Scored::new(&[f64::NAN], &[4.0, 4.0], Direction::Higher, false, None);
-        assert_eq!(scored.failure_score, Some(0.0));
+        // Without spread: the widest arm, then the distance of the arms, then 1.
+        for (a, b, expected) in [
+            (&[f64::NAN, 4.0, 4.0, 4.0, 4.0, 5.0][..], &[4.0][..], 3.0),
+            (&[f64::NAN, 4.0, 4.0], &[6.0], 2.0),
+            (&[f64::NAN], &[4.0, 4.0], 3.0),
+        ] {
+            let scored = Scored::new(a, b, Direction::Higher, false, None);
+            assert_eq!(scored.failure_score, Some(expected), "{a:?} {b:?}");
+        }
         let scored = Scored::new(&[f64::NAN], &[4.0], Direction::Higher, false, Some(-9.0));
         assert_eq!(scored.failure_score, Some(-9.0));
         let scored = Scored::new(&[f64::NAN], &[f64::NAN], Direction::Higher, false, None);

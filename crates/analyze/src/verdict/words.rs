@@ -69,12 +69,14 @@ fn evidence(verdict: &Verdict) -> Option<String> {
         Direction::Lower => "lower",
     };
     Some(format!(
-        "B - A = {} ({better} is better; {}% interval {} to {}); B beats A with probability {} ({} to {}); \
+        "B - A = {} ({better} is better; {}% interval {} to {}); means {} for A, {} for B; B beats A with probability {} ({} to {}); \
          p = {} for better, {} for worse.",
         number(effect),
         number(100.0 * verdict.interval.confidence),
         end(verdict.interval.low),
         end(verdict.interval.high),
+        verdict.a.mean.map_or("unknown".to_owned(), number),
+        verdict.b.mean.map_or("unknown".to_owned(), number),
         number(chance.value),
         number(chance.low),
         number(chance.high),
