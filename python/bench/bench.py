@@ -127,14 +127,15 @@ def two_cores(rlx, rows):
         lambda: rate(400_000, rlx.train(steps=100_000, overrides=["seeds=4", "threads=2"])),
     )
     rows.append(("seeds: 4 on two cores against one seed on one", f"{four / one:.2f}×", "≥ 1.8×", four / one >= 1.8))
-    wide = {"envs": 1024, "rollout": 32, "batch": 8192, "steps": 600_000}
+    wide = {"envs": 1024, "rollout": 32, "batch": 8192, "steps": 1_000_000}
     one, two, ratio = pairs(
-        lambda: rate(600_000, rlx.train(core=0, **wide)),
-        lambda: rate(600_000, rlx.train(overrides=["threads=2"], **wide)),
+        lambda: rate(1_000_000, rlx.train(core=0, **wide)),
+        lambda: rate(1_000_000, rlx.train(overrides=["threads=2"], **wide)),
     )
     rows.append(("1024 × 32, minibatch 8192, two threads against one", f"{two:,.0f} to {one:,.0f} = {ratio:.2f}×", "≥ 1.5×", ratio >= 1.5))
     one, two, ratio = pairs(
-        lambda: rate(200_000, rlx.train()), lambda: rate(200_000, rlx.train(overrides=["threads=2"]))
+        lambda: rate(600_000, rlx.train(steps=600_000)),
+        lambda: rate(600_000, rlx.train(steps=600_000, overrides=["threads=2"])),
     )
     rows.append(("reference work with two threads against one", f"{ratio:.2f}×", "≥ 0.97×", ratio >= 0.97))
 

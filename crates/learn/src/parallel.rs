@@ -4,29 +4,33 @@
 //! shard order, so the number of threads never changes a bit of any result.
 
 use std::ops::Range;
+use std::sync::Mutex;
 
-/// Runs `work` on every item, over at most `threads` threads. Item `k` goes to
-/// thread `k mod threads`; the calling thread takes its share.
+/// Runs `work` on every item, over at most `threads` threads. Whoever is free
+/// takes the next item: a thread that starts late costs at most one item's time,
+/// and which thread works on an item can't be seen in it.
 ///
-/// Threads are made per call: tens of microseconds, so callers split only work
-/// that takes milliseconds.
+/// Threads are made per call, which takes up to a millisecond, so callers split
+/// only work that takes several.
 pub(crate) fn for_each<T: Send>(threads: usize, items: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
     let threads = threads.clamp(1, items.len().max(1));
     if threads == 1 {
         items.iter_mut().enumerate().for_each(|(index, item)| work(index, item));
         return;
     }
-    let mut lanes: Vec<Vec<(usize, &mut T)>> = (0..threads).map(|_| Vec::new()).collect();
-    for (index, item) in items.iter_mut().enumerate() {
-        lanes[index % threads].push((index, item));
-    }
-    let run = |lane: Vec<(usize, &mut T)>| lane.into_iter().for_each(|(index, item)| work(index, item));
-    std::thread::scope(|scope| {
-        let own = lanes.remove(0);
-        for lane in lanes {
-            scope.spawn(|| run(lane));
+    let queue = Mutex::new(items.iter_mut().enumerate());
+    let lane = || {
+        loop {
+            let next = queue.lock().expect("nothing panics while it takes an item").next();
+            let Some((index, item)) = next else { break };
+            work(index, item);
         }
-        run(own);
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(lane);
+        }
+        lane();
     });
 }
 
