@@ -12,7 +12,8 @@ use crate::setup;
 const SB3: [(&str, &str); 1] = [("stable-baselines3", "2.7.1")];
 
 /// Measures speed and memory and writes `docs/benchmarks.md`.
-pub(crate) fn bench(compare: bool) -> Done {
+/// With `only`, measures one group of rows and keeps the others.
+pub(crate) fn bench(compare: bool, only: Option<&str>) -> Done {
     build(&["--package", "rlxp"])?;
     for (package, example) in [
         ("rlxp-nn", "update_speed"),
@@ -24,6 +25,9 @@ pub(crate) fn bench(compare: bool) -> Done {
     }
     let mut command = Command::new(python()?);
     command.arg(script("bench.py"));
+    if let Some(group) = only {
+        command.args(["--only", group]);
+    }
     if compare {
         command.arg("--sb3").arg(sb3_python()?);
     }

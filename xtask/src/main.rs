@@ -29,6 +29,7 @@ usage: cargo xtask <task>
   soak               kill training 500 times instead of the tests' 50
   bench [--no-sb3]   measure speed and memory, write docs/benchmarks.md; installs
                      Stable-Baselines3 to compare with, unless told not to
+                     (--only sb3|reference|peak|two_cores|small measures one group)
   starters [NAME …]  train the starter configs over ten seeds each, write docs/starters.md
 ";
 
@@ -42,8 +43,9 @@ fn main() -> ExitCode {
         ["mutants"] => mutants::run(""),
         ["mutants", text] if !text.starts_with('-') => mutants::run(text),
         ["soak"] => bench::soak(),
-        ["bench"] => bench::bench(true),
-        ["bench", "--no-sb3"] => bench::bench(false),
+        ["bench"] => bench::bench(true, None),
+        ["bench", "--only", group] => bench::bench(group == "sb3", Some(group)),
+        ["bench", "--no-sb3"] => bench::bench(false, None),
         ["starters", ref names @ ..] => bench::starters(names),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
