@@ -97,7 +97,7 @@ pub fn noncentral_t_cdf(t: f64, df: f64, delta: f64) -> f64 {
     // a function, and dividing by the weights' sum spares the constant.
     let reach = (40.0 / df).sqrt();
     let (low, high) = (-(reach + 40.0 / df), reach);
-    let finest = (0.3 / (2.0 * df).sqrt()).min(0.25 / t.abs().max(1.0));
+    let finest = (0.2 / (2.0 * df).sqrt()).min(0.25 / t.abs().max(1.0));
     let intervals = ((high - low) / finest).ceil();
     let step = (high - low) / intervals;
     let (mut total, mut sum) = (0.0, 0.0);
