@@ -17,6 +17,7 @@ pub mod state;
 pub mod toy;
 pub mod trig;
 pub mod vector;
+pub mod view;
 pub mod wrapper;
 
 pub use catalogue::{EnvInfo, KwargInfo, KwargKind, UnknownEnv, catalogue, find};
@@ -25,3 +26,4 @@ pub use native::{Dynamics, Native};
 pub use own::{Environment, Step, Vectorized};
 pub use space::Space;
 pub use vector::{BadState, StepBatch, VectorEnv};
+pub use view::{Passenger, Tile, View};

@@ -7,6 +7,7 @@ use rlxp_types::Stream;
 use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
 use crate::vector::{BadState, StepBatch, VectorEnv};
+use crate::view::View;
 
 /// The rules of one environment over the states of all copies.
 ///
@@ -33,6 +34,13 @@ pub trait Dynamics: Clone + Send {
     /// Reads the states of all copies; after an error the object is thrown away.
     fn restore(&mut self, reader: &mut StateReader<'_>) -> Result<(), BadState>;
 
+    /// What a person would see of one copy. Without a look of its own it is the observation.
+    fn view(&self, copy: usize) -> View {
+        let mut row = vec![0.0; self.observation_space().width()];
+        self.observe_one(copy, &mut row);
+        View::Observation(row)
+    }
+
     /// Writes the observation rows of all copies.
     #[inline]
     fn observe(&self, observations: &mut [f32]) {
@@ -53,6 +61,8 @@ pub struct Native<D> {
     streams: Vec<Stream>,
     elapsed: Vec<u64>,
     cap: u64,
+    /// How each copy last ended; empty unless that is recorded.
+    final_views: Vec<Option<View>>,
 }
 
 impl<D: Dynamics> Native<D> {
@@ -72,6 +82,7 @@ impl<D: Dynamics> Native<D> {
             observation_space,
             elapsed: vec![0; streams.len()],
             cap: max_episode_steps.unwrap_or(u64::MAX),
+            final_views: Vec::new(),
             dynamics,
             streams,
         }
@@ -96,6 +107,9 @@ impl<D: Dynamics> Native<D> {
                 let observation = &mut out.observations[row.clone()];
                 out.final_observations[row].copy_from_slice(observation);
                 self.elapsed[copy] = 0;
+                if let Some(view) = self.final_views.get_mut(copy) {
+                    *view = Some(self.dynamics.view(copy));
+                }
                 self.dynamics.reset_one(copy, &mut self.streams[copy]);
                 self.dynamics.observe_one(copy, observation);
             }
@@ -122,6 +136,7 @@ impl<D: Dynamics> VectorEnv for Native<D> {
             self.dynamics.reset_one(copy, stream);
         }
         self.elapsed.fill(0);
+        self.final_views.fill(None);
         self.dynamics.observe(observations);
     }
 
@@ -166,7 +181,20 @@ impl<D: Dynamics> VectorEnv for Native<D> {
         reader.streams(&mut fresh.streams)?;
         fresh.dynamics.restore(&mut reader)?;
         reader.finish()?;
+        fresh.final_views.fill(None);
         *self = fresh;
         Ok(())
+    }
+
+    fn view(&self, copy: usize) -> Option<View> {
+        (copy < self.copies()).then(|| self.dynamics.view(copy))
+    }
+
+    fn record_final_views(&mut self, on: bool) {
+        self.final_views = if on { vec![None; self.copies()] } else { Vec::new() };
+    }
+
+    fn final_view(&self, copy: usize) -> Option<View> {
+        self.final_views.get(copy).cloned().flatten()
     }
 }

@@ -2,6 +2,7 @@
 //! once, struct-of-arrays, no allocation per step.
 
 use crate::space::Space;
+use crate::view::View;
 
 /// What one step of all copies gave. Rows belong to copies.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,4 +54,19 @@ pub trait VectorEnv: Send {
     fn save(&self) -> Vec<u8>;
     /// Takes the state that `save` gave.
     fn restore(&mut self, saved: &[u8]) -> Result<(), BadState>;
+
+    /// What a person would see of one copy now; `None` when there is no such
+    /// copy or the environment doesn't say.
+    fn view(&self, _copy: usize) -> Option<View> {
+        None
+    }
+    /// Whether to keep what copies look like when their episode ends. A copy
+    /// restarts within the step that ended it, so [`VectorEnv::view`] never
+    /// shows an end.
+    fn record_final_views(&mut self, _on: bool) {}
+    /// What one copy looked like at its last end while
+    /// [`VectorEnv::record_final_views`] was on; a reset or restore forgets it.
+    fn final_view(&self, _copy: usize) -> Option<View> {
+        None
+    }
 }

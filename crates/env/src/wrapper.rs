@@ -3,6 +3,7 @@
 use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
 use crate::vector::{BadState, StepBatch, VectorEnv};
+use crate::view::View;
 
 /// Delegates what a wrapper leaves alone to `self.inner`.
 macro_rules! delegate {
@@ -15,6 +16,15 @@ macro_rules! delegate {
         }
         fn action_space(&self) -> &Space {
             self.inner.action_space()
+        }
+        fn view(&self, copy: usize) -> Option<View> {
+            self.inner.view(copy)
+        }
+        fn record_final_views(&mut self, on: bool) {
+            self.inner.record_final_views(on);
+        }
+        fn final_view(&self, copy: usize) -> Option<View> {
+            self.inner.final_view(copy)
         }
     };
 }

@@ -11,6 +11,7 @@ use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
 use crate::trig::sin_cos;
 use crate::vector::BadState;
+use crate::view::View;
 
 const SECONDS_PER_STEP: f64 = 0.2;
 const GRAVITY: f64 = 9.8;
@@ -132,6 +133,11 @@ impl Dynamics for Acrobot {
         row.copy_from_slice(
             &[cosine_1, sine_1, cosine_2, sine_2, speed_1, speed_2].map(|value| value as f32),
         );
+    }
+
+    fn view(&self, copy: usize) -> View {
+        let [first_angle, second_angle, first_velocity, second_velocity] = self.state[copy];
+        View::Acrobot { first_angle, second_angle, first_velocity, second_velocity }
     }
 
     fn save(&self, writer: &mut StateWriter) {

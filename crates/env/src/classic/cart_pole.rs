@@ -8,6 +8,7 @@ use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
 use crate::trig::sin_cos;
 use crate::vector::BadState;
+use crate::view::View;
 
 const GRAVITY: f64 = 9.8;
 const POLE_MASS: f64 = 0.1;
@@ -16,8 +17,10 @@ const HALF_POLE_LENGTH: f64 = 0.5;
 const POLE_MASS_LENGTH: f64 = POLE_MASS * HALF_POLE_LENGTH;
 const FORCE: f64 = 10.0;
 const SECONDS_PER_STEP: f64 = 0.02;
-const ANGLE_LIMIT: f64 = 12.0 * 2.0 * std::f64::consts::PI / 360.0;
-const POSITION_LIMIT: f64 = 2.4;
+/// The pole has fallen beyond this angle.
+pub const ANGLE_LIMIT: f64 = 12.0 * 2.0 * std::f64::consts::PI / 360.0;
+/// The cart has left the track beyond this distance from the middle.
+pub const POSITION_LIMIT: f64 = 2.4;
 const START_RANGE: f64 = 0.05;
 
 /// CartPole-v1 over many copies.
@@ -120,6 +123,11 @@ impl Dynamics for CartPole {
         {
             *row = [*position as f32, *velocity as f32, *angle as f32, *spin as f32];
         }
+    }
+
+    fn view(&self, copy: usize) -> View {
+        let [position, velocity, angle, angular_velocity] = self.state(copy);
+        View::CartPole { position, velocity, angle, angular_velocity }
     }
 
     fn save(&self, writer: &mut StateWriter) {

@@ -11,6 +11,7 @@ use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
 use crate::trig::sin_cos;
 use crate::vector::BadState;
+use crate::view::View;
 
 const POSITION_MIN: f64 = -1.2;
 const POSITION_MAX: f64 = 0.6;
@@ -122,6 +123,11 @@ impl Dynamics for MountainCarContinuous {
     #[inline]
     fn observe_one(&self, copy: usize, row: &mut [f32]) {
         row.copy_from_slice(&self.state(copy).map(|value| value as f32));
+    }
+
+    fn view(&self, copy: usize) -> View {
+        let [position, velocity] = self.state(copy);
+        View::MountainCar { position, velocity, goal_position: GOAL_POSITION, continuous: true }
     }
 
     fn save(&self, writer: &mut StateWriter) {

@@ -10,6 +10,7 @@ use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
 use crate::trig::sin_cos;
 use crate::vector::BadState;
+use crate::view::View;
 
 const SPEED_MAX: f64 = 8.0;
 const TORQUE_MAX: f32 = 2.0;
@@ -80,6 +81,11 @@ impl Dynamics for Pendulum {
     fn observe_one(&self, copy: usize, row: &mut [f32]) {
         let (sine, cosine) = sin_cos(self.angle[copy]);
         row.copy_from_slice(&[cosine as f32, sine as f32, self.velocity[copy] as f32]);
+    }
+
+    fn view(&self, copy: usize) -> View {
+        let [angle, angular_velocity] = self.state(copy);
+        View::Pendulum { angle, angular_velocity }
     }
 
     fn save(&self, writer: &mut StateWriter) {

@@ -7,6 +7,7 @@ use crate::native::Dynamics;
 use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
 use crate::vector::BadState;
+use crate::view::View;
 
 const DECK: [u8; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10];
 
@@ -50,6 +51,9 @@ struct Game {
     player: Hand,
     dealer_shows: u8,
     dealer_hides: u8,
+    /// What the dealer had in the end, for whoever looks at the end; never saved,
+    /// since a game that is over restarts within its step.
+    dealer_total: Option<u8>,
 }
 
 /// Blackjack-v1 over many copies.
@@ -76,7 +80,7 @@ impl Blackjack {
     /// player, from any source of cards.
     pub fn deal(&mut self, copy: usize, mut card: impl FnMut() -> u8) {
         let game = &mut self.games[copy];
-        *game = Game { dealer_shows: card(), dealer_hides: card(), player: Hand::default() };
+        *game = Game { dealer_shows: card(), dealer_hides: card(), ..Game::default() };
         game.player.add(card());
         game.player.add(card());
     }
@@ -84,7 +88,7 @@ impl Blackjack {
     /// Plays one action with cards from any source: the reward, and whether the game is over.
     #[inline]
     pub fn play(&mut self, copy: usize, hit: bool, mut card: impl FnMut() -> u8) -> (f32, bool) {
-        let Game { player, dealer_shows, dealer_hides } = &mut self.games[copy];
+        let Game { player, dealer_shows, dealer_hides, dealer_total } = &mut self.games[copy];
         if hit {
             player.add(card());
             let bust = player.total() > 21;
@@ -97,6 +101,7 @@ impl Blackjack {
         while dealer.total() < 17 {
             dealer.add(card());
         }
+        *dealer_total = Some(dealer.total());
         let reward = match player.score().cmp(&dealer.score()) {
             std::cmp::Ordering::Less => -1.0,
             std::cmp::Ordering::Equal => 0.0,
@@ -150,8 +155,20 @@ impl Dynamics for Blackjack {
         row.copy_from_slice(&[player.total(), dealer_shows, u8::from(player.usable_ace())].map(f32::from));
     }
 
+    fn view(&self, copy: usize) -> View {
+        let Game { player, dealer_shows, dealer_hides, dealer_total } = self.games[copy];
+        View::Blackjack {
+            player_total: player.total(),
+            player_cards: player.cards,
+            usable_ace: player.usable_ace(),
+            dealer_shows,
+            dealer_hides,
+            dealer_total,
+        }
+    }
+
     fn save(&self, writer: &mut StateWriter) {
-        for Game { player, dealer_shows, dealer_hides } in &self.games {
+        for Game { player, dealer_shows, dealer_hides, .. } in &self.games {
             for byte in [player.sum, player.cards, u8::from(player.ace), *dealer_shows, *dealer_hides] {
                 writer.u8(byte);
             }

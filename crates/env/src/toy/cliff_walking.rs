@@ -3,6 +3,7 @@
 //! Barto, example 6.6).
 
 use super::table::{Outcome, Table};
+use crate::view::Scene;
 
 const ROWS: usize = 4;
 const COLUMNS: usize = 12;
@@ -39,4 +40,5 @@ pub fn table(slippery: bool) -> Table {
         };
         directions.iter().map(outcome).collect()
     })
+    .looking_like(Scene::Cliff { rows: ROWS, columns: COLUMNS, slippery })
 }

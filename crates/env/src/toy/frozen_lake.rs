@@ -1,6 +1,7 @@
 //! FrozenLake: cross slippery ice from S to G without falling into a hole H.
 
 use super::table::{Outcome, Table};
+use crate::view::{Scene, Tile};
 
 /// The map of FrozenLake-v1.
 pub const MAP_4X4: &str = "SFFF,FHFH,FFFH,HFFG";
@@ -60,6 +61,16 @@ impl Map {
         };
         row * self.columns + column
     }
+
+    fn scene(&self, slippery: bool) -> Scene {
+        let tile = |letter: &u8| match letter {
+            b'S' => Tile::Start,
+            b'H' => Tile::Hole,
+            b'G' => Tile::Goal,
+            _ => Tile::Frozen,
+        };
+        Scene::Lake { columns: self.columns, tiles: self.tiles.iter().map(tile).collect(), slippery }
+    }
 }
 
 /// The table of a lake. On slippery ice a move succeeds with `success_rate`
@@ -90,6 +101,7 @@ pub fn table(map: &Map, slippery: bool, success_rate: f64, rewards: Rewards) -> 
             vec![move_to(1.0, tile, action)]
         }
     })
+    .looking_like(map.scene(slippery))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::native::Dynamics;
 use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
 use crate::vector::BadState;
+use crate::view::{Scene, View};
 
 /// What may follow an action.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +35,7 @@ pub struct Table {
     starts: Vec<f64>,
     start_states: Vec<u32>,
     start_cumulative: Vec<f64>,
+    scene: Scene,
 }
 
 impl Table {
@@ -51,6 +53,7 @@ impl Table {
             cumulative: Vec::new(),
             start_states: Vec::new(),
             start_cumulative: Vec::new(),
+            scene: Scene::default(),
             starts,
         };
         for state in 0..table.starts.len() {
@@ -71,6 +74,11 @@ impl Table {
             table.start_cumulative.push(sum);
         }
         table
+    }
+
+    /// The same table with a look.
+    pub(crate) fn looking_like(self, scene: Scene) -> Self {
+        Self { scene, ..self }
     }
 
     /// Number of states.
@@ -207,6 +215,10 @@ impl Dynamics for TableWorld {
     #[inline]
     fn observe_one(&self, copy: usize, row: &mut [f32]) {
         row[0] = self.state[copy] as f32;
+    }
+
+    fn view(&self, copy: usize) -> View {
+        self.table.scene.view(self.state(copy))
     }
 
     fn save(&self, writer: &mut StateWriter) {

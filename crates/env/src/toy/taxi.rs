@@ -8,13 +8,16 @@ use crate::native::Dynamics;
 use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
 use crate::vector::BadState;
+use crate::view::{Passenger, View};
 
 const STATES: usize = 500;
-const PLACES: [(usize, usize); 4] = [(0, 0), (0, 4), (4, 0), (4, 3)];
+/// Row and column of the places where passengers wait and want to go: red,
+/// green, yellow and blue.
+pub const PLACES: [(usize, usize); 4] = [(0, 0), (0, 4), (4, 0), (4, 3)];
 const IN_TAXI: usize = 4;
 const LAST: usize = 4;
 /// Where a wall stands east of (row, column).
-const WALLS_EAST: [(usize, usize); 6] = [(0, 1), (1, 1), (3, 0), (3, 2), (4, 0), (4, 2)];
+pub const WALLS_EAST: [(usize, usize); 6] = [(0, 1), (1, 1), (3, 0), (3, 2), (4, 0), (4, 2)];
 
 /// What can be changed about the town.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -197,6 +200,13 @@ impl Dynamics for Taxi {
     #[inline]
     fn observe_one(&self, copy: usize, row: &mut [f32]) {
         row[0] = self.state[copy] as f32;
+    }
+
+    fn view(&self, copy: usize) -> View {
+        let Town { row, column, passenger, destination } = Town::from_index(self.state[copy] as usize);
+        let passenger = if passenger == IN_TAXI { Passenger::InTaxi } else { Passenger::At(passenger) };
+        let (raining, undecided) = (self.rules.rainy, self.undecided[copy]);
+        View::Taxi { row, column, passenger, destination, raining, undecided }
     }
 
     fn save(&self, writer: &mut StateWriter) {
