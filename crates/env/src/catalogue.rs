@@ -23,6 +23,10 @@ pub struct EnvInfo {
     pub stochastic: bool,
     /// Arguments that `env.kwargs` may set.
     pub kwargs: &'static [KwargInfo],
+    /// What each number of an observation row is, as a person says it.
+    pub observation_names: &'static [&'static str],
+    /// What each choice does; for a continuous action, what each number is.
+    pub action_names: &'static [&'static str],
     #[serde(skip)]
     pub(crate) kind: Kind,
 }
@@ -183,8 +187,16 @@ const BASE: EnvInfo = EnvInfo {
     reward_threshold: None,
     stochastic: true,
     kwargs: &[],
+    observation_names: &[],
+    action_names: &[],
     kind: Kind::Acrobot,
 };
+
+const CAR: &[&str] = &["car position", "car velocity"];
+const CELL: &[&str] = &["cell"];
+const ONE_NUMBER: &[&str] = &["observation"];
+const ONE_CHOICE: &[&str] = &["the only action"];
+const TWO_CHOICES: &[&str] = &["action 0", "action 1"];
 
 static CATALOGUE: &[EnvInfo] = &[
     EnvInfo {
@@ -193,6 +205,8 @@ static CATALOGUE: &[EnvInfo] = &[
         max_episode_steps: Some(500),
         reward_threshold: Some(475.0),
         kwargs: &[kwarg("sutton_barto_reward", KwargKind::Bool, "false", "0 per step and -1 for the fall")],
+        observation_names: &["cart position", "cart velocity", "pole angle", "pole angular velocity"],
+        action_names: &["push left", "push right"],
         kind: Kind::CartPole,
         ..BASE
     },
@@ -201,6 +215,15 @@ static CATALOGUE: &[EnvInfo] = &[
         summary: "swing the tip of two links above a line, torque only between them",
         max_episode_steps: Some(500),
         reward_threshold: Some(-100.0),
+        observation_names: &[
+            "cosine of angle 1",
+            "sine of angle 1",
+            "cosine of angle 2",
+            "sine of angle 2",
+            "angular velocity 1",
+            "angular velocity 2",
+        ],
+        action_names: &["torque -1", "no torque", "torque +1"],
         kind: Kind::Acrobot,
         ..BASE
     },
@@ -210,6 +233,8 @@ static CATALOGUE: &[EnvInfo] = &[
         max_episode_steps: Some(200),
         reward_threshold: Some(-110.0),
         kwargs: GOAL_VELOCITY,
+        observation_names: CAR,
+        action_names: &["push left", "no push", "push right"],
         kind: Kind::MountainCar,
         ..BASE
     },
@@ -219,6 +244,8 @@ static CATALOGUE: &[EnvInfo] = &[
         max_episode_steps: Some(999),
         reward_threshold: Some(90.0),
         kwargs: GOAL_VELOCITY,
+        observation_names: CAR,
+        action_names: &["force"],
         kind: Kind::MountainCarContinuous,
         ..BASE
     },
@@ -227,6 +254,8 @@ static CATALOGUE: &[EnvInfo] = &[
         summary: "swing a pole up with a limited torque and hold it there",
         max_episode_steps: Some(200),
         kwargs: &[kwarg("g", KwargKind::Number, "10.0", "gravity")],
+        observation_names: &["cosine of angle", "sine of angle", "angular velocity"],
+        action_names: &["torque"],
         kind: Kind::Pendulum,
         ..BASE
     },
@@ -236,6 +265,8 @@ static CATALOGUE: &[EnvInfo] = &[
         max_episode_steps: Some(100),
         reward_threshold: Some(0.70),
         kwargs: LAKE_4X4,
+        observation_names: CELL,
+        action_names: &["left", "down", "right", "up"],
         kind: Kind::FrozenLake { map_name: "4x4" },
         ..BASE
     },
@@ -245,6 +276,8 @@ static CATALOGUE: &[EnvInfo] = &[
         max_episode_steps: Some(200),
         reward_threshold: Some(0.85),
         kwargs: LAKE_8X8,
+        observation_names: CELL,
+        action_names: &["left", "down", "right", "up"],
         kind: Kind::FrozenLake { map_name: "8x8" },
         ..BASE
     },
@@ -255,6 +288,8 @@ static CATALOGUE: &[EnvInfo] = &[
         max_episode_steps: Some(200),
         reward_threshold: Some(8.0),
         kwargs: TAXI,
+        observation_names: &["state (taxi, passenger, destination)"],
+        action_names: &["down", "up", "right", "left", "pick up", "drop off"],
         kind: Kind::Taxi,
         ..BASE
     },
@@ -263,6 +298,8 @@ static CATALOGUE: &[EnvInfo] = &[
         summary: "walk along a cliff to the other end",
         stochastic: false,
         kwargs: CLIFF,
+        observation_names: CELL,
+        action_names: &["up", "right", "down", "left"],
         kind: Kind::CliffWalking { slippery: false },
         ..BASE
     },
@@ -270,6 +307,8 @@ static CATALOGUE: &[EnvInfo] = &[
         id: "CliffWalkingSlippery-v1",
         summary: "walk along a slippery cliff to the other end",
         kwargs: CLIFF_SLIPPERY,
+        observation_names: CELL,
+        action_names: &["up", "right", "down", "left"],
         kind: Kind::CliffWalking { slippery: true },
         ..BASE
     },
@@ -280,6 +319,8 @@ static CATALOGUE: &[EnvInfo] = &[
             kwarg("natural", KwargKind::Bool, "false", "a win by ace and ten pays 1.5"),
             kwarg("sab", KwargKind::Bool, "true", "the rules of Sutton and Barto's book; natural is ignored"),
         ],
+        observation_names: &["player's sum", "dealer's card", "usable ace"],
+        action_names: &["stick", "hit"],
         kind: Kind::Blackjack,
         ..BASE
     },
@@ -287,12 +328,16 @@ static CATALOGUE: &[EnvInfo] = &[
         id: "ProbeValue-v0",
         summary: "one step, reward 1: checks the value network",
         stochastic: false,
+        observation_names: ONE_NUMBER,
+        action_names: ONE_CHOICE,
         kind: Kind::Probe(ProbeKind::Value),
         ..BASE
     },
     EnvInfo {
         id: "ProbeBackprop-v0",
         summary: "one step, reward equal to the observation: checks that gradients flow",
+        observation_names: ONE_NUMBER,
+        action_names: ONE_CHOICE,
         kind: Kind::Probe(ProbeKind::Backprop),
         ..BASE
     },
@@ -300,6 +345,8 @@ static CATALOGUE: &[EnvInfo] = &[
         id: "ProbeDiscount-v0",
         summary: "two steps, reward at the end: checks discounting",
         stochastic: false,
+        observation_names: ONE_NUMBER,
+        action_names: ONE_CHOICE,
         kind: Kind::Probe(ProbeKind::Discount),
         ..BASE
     },
@@ -307,12 +354,16 @@ static CATALOGUE: &[EnvInfo] = &[
         id: "ProbePolicy-v0",
         summary: "one step, action 1 is right: checks advantages and policy loss",
         stochastic: false,
+        observation_names: ONE_NUMBER,
+        action_names: TWO_CHOICES,
         kind: Kind::Probe(ProbeKind::Policy),
         ..BASE
     },
     EnvInfo {
         id: "ProbeBatching-v0",
         summary: "one step, the action must match the observation: checks batching",
+        observation_names: ONE_NUMBER,
+        action_names: TWO_CHOICES,
         kind: Kind::Probe(ProbeKind::Batching),
         ..BASE
     },

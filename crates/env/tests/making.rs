@@ -53,6 +53,25 @@ fn every_environment_is_made_with_its_spaces() {
 }
 
 #[test]
+fn every_number_of_an_observation_and_every_action_has_a_name() {
+    for info in catalogue() {
+        let (observation, action) = observation_and_action_space(&config(info.id, &[])).unwrap();
+        assert_eq!(info.observation_names.len(), observation.width(), "{}", info.id);
+        let actions = match action {
+            Space::Discrete { n } => n,
+            other => other.width(),
+        };
+        assert_eq!(info.action_names.len(), actions, "{}", info.id);
+        for names in [info.observation_names, info.action_names] {
+            let mut different = names.to_vec();
+            different.sort_unstable();
+            different.dedup();
+            assert_eq!(different.len(), names.len(), "{}: {names:?}", info.id);
+        }
+    }
+}
+
+#[test]
 fn all_problems_are_told_at_once() {
     let mut wrong = config(
         "FrozenLake-v1",
