@@ -1,7 +1,7 @@
 //! The backward pass of an [`ActorCritic`], tile by tile: gradients of a tile's
 //! activations live in two small buffers that swap roles from layer to layer.
 
-use crate::actor_critic::{ActorCritic, Layer, Purpose};
+use crate::actor_critic::{ActorCritic, Layer, Purpose, Stack};
 use crate::forward::{Tile, layer_input, tiles};
 use crate::kernel::{self, Rows, RowsMut, SlopeOf};
 use crate::scratch::{Scratch, StackScratch};
@@ -18,13 +18,7 @@ impl ActorCritic {
     ) {
         for (number, stack) in self.stacks.iter().enumerate() {
             let memory = &mut scratch.stacks[number];
-            // Nobody asks for gradients at the observations.
-            for (layer, panels) in stack.hidden.iter().zip(&mut memory.hidden_panels).skip(1) {
-                kernel::prepare_backward(layer.of(parameters), panels);
-            }
-            for ((_, layer), panels) in stack.outputs.iter().zip(&mut memory.output_panels) {
-                kernel::prepare_output(layer.of(parameters), panels);
-            }
+            prepare(stack, memory, parameters);
             for tile in tiles(rows) {
                 self.outputs_backward(parameters, observations, number, scratch, tile, gradients);
                 self.hidden_backward(parameters, observations, number, scratch, tile, gradients);
@@ -42,25 +36,33 @@ impl ActorCritic {
         tile: Tile,
         gradients: &mut [f32],
     ) {
+        for (index, (purpose, layer)) in self.stacks[number].outputs.iter().enumerate() {
+            let dy = output_gradient(*purpose, layer, &scratch.d_policy, &scratch.d_values, tile);
+            self.output_weights_backward(observations, layer, &scratch.stacks[number], tile, dy, gradients);
+            self.output_inputs_backward(parameters, number, index, scratch, tile);
+        }
+    }
+
+    /// Gradients at the last hidden activations that come from one output
+    /// layer; the layers in turn leave their sum in `d_outputs`.
+    pub(crate) fn output_inputs_backward(
+        &self,
+        parameters: &[f32],
+        number: usize,
+        index: usize,
+        scratch: &mut Scratch,
+        tile: Tile,
+    ) {
         let stack = &self.stacks[number];
         let memory = &scratch.stacks[number];
-        for (index, (purpose, layer)) in stack.outputs.iter().enumerate() {
-            let dy = match purpose {
-                Purpose::Policy => &scratch.d_policy,
-                Purpose::Value => &scratch.d_values,
-            };
-            let dy = Rows { data: &dy[tile.first * layer.outputs..], stride: layer.outputs };
-            self.output_weights_backward(observations, layer, memory, tile, dy, gradients);
-            if let Some(last) = stack.hidden.len().checked_sub(1) {
-                // The slope is applied once, when all outputs have added theirs.
-                let slope =
-                    (index + 1 == stack.outputs.len()).then(|| self.slope(memory, last, layer.inputs, tile));
-                let dx = RowsMut { data: &mut scratch.d_outputs, stride: kernel::padded(layer.inputs) };
-                let panels = &memory.output_panels[index];
-                let linear = layer.of(parameters);
-                kernel::output_input_gradient(tile.rows, dy.data, linear, panels, slope, dx, index > 0);
-            }
-        }
+        let (purpose, layer) = &stack.outputs[index];
+        let Some(last) = stack.hidden.len().checked_sub(1) else { return };
+        let dy = output_gradient(*purpose, layer, &scratch.d_policy, &scratch.d_values, tile);
+        // The slope is applied once, when all outputs have added theirs.
+        let slope = (index + 1 == stack.outputs.len()).then(|| self.slope(memory, last, layer.inputs, tile));
+        let dx = RowsMut { data: &mut scratch.d_outputs, stride: kernel::padded(layer.inputs) };
+        let panels = &memory.output_panels[index];
+        kernel::output_input_gradient(tile.rows, dy.data, layer.of(parameters), panels, slope, dx, index > 0);
     }
 
     /// Gradients of an output layer's own parameters.
@@ -107,8 +109,8 @@ impl ActorCritic {
         tile: Tile,
         gradients: &mut [f32],
     ) {
-        let memory = &scratch.stacks[number];
         for (index, layer) in self.stacks[number].hidden.iter().enumerate().rev() {
+            let memory = &scratch.stacks[number];
             let dy = Rows { data: &scratch.d_outputs, stride: kernel::padded(layer.outputs) };
             kernel::bias_gradient(tile.rows, dy, &mut gradients[layer.biases()]);
             let d_weight = &mut gradients[layer.weights()];
@@ -122,13 +124,30 @@ impl ActorCritic {
             let x = layer_input(observations, activations, layer.inputs, tile);
             kernel::weight_gradient(tile.rows, x, layer.inputs, dy, layer.outputs, d_weight);
             if let Some(before) = before {
-                let slope = self.slope(memory, before, layer.inputs, tile);
-                let dx = RowsMut { data: &mut scratch.d_inputs, stride: x.stride };
-                let panels = &memory.hidden_panels[index];
-                kernel::hidden_input_gradient(tile.rows, dy, layer.of(parameters), panels, slope, dx);
-                std::mem::swap(&mut scratch.d_outputs, &mut scratch.d_inputs);
+                self.hidden_inputs_backward(parameters, number, index, before, scratch, tile);
             }
         }
+    }
+
+    /// From the gradients behind hidden layer `index` in `d_outputs` to those
+    /// behind the layer `before` it.
+    pub(crate) fn hidden_inputs_backward(
+        &self,
+        parameters: &[f32],
+        number: usize,
+        index: usize,
+        before: usize,
+        scratch: &mut Scratch,
+        tile: Tile,
+    ) {
+        let memory = &scratch.stacks[number];
+        let layer = &self.stacks[number].hidden[index];
+        let dy = Rows { data: &scratch.d_outputs, stride: kernel::padded(layer.outputs) };
+        let slope = self.slope(memory, before, layer.inputs, tile);
+        let dx = RowsMut { data: &mut scratch.d_inputs, stride: kernel::padded(layer.inputs) };
+        let panels = &memory.hidden_panels[index];
+        kernel::hidden_input_gradient(tile.rows, dy, layer.of(parameters), panels, slope, dx);
+        std::mem::swap(&mut scratch.d_outputs, &mut scratch.d_inputs);
     }
 
     /// The slope of a hidden layer's activation on a tile.
@@ -137,4 +156,31 @@ impl ActorCritic {
         let slopes = memory.slopes[index].get(tile.first * y.stride..).unwrap_or_default();
         SlopeOf { function: self.shape().activation, y, slopes }
     }
+}
+
+/// Lays a stack's weights out as a backward pass reads them. The first hidden
+/// layer is left out: its inputs are observations, which have no slope, and
+/// only [`ActorCritic::input_gradient`] asks for gradients there.
+pub(crate) fn prepare(stack: &Stack, memory: &mut StackScratch, parameters: &[f32]) {
+    for (layer, panels) in stack.hidden.iter().zip(&mut memory.hidden_panels).skip(1) {
+        kernel::prepare_backward(layer.of(parameters), panels);
+    }
+    for ((_, layer), panels) in stack.outputs.iter().zip(&mut memory.output_panels) {
+        kernel::prepare_output(layer.of(parameters), panels);
+    }
+}
+
+/// The gradients at an output layer's outputs, from where the caller put them.
+pub(crate) fn output_gradient<'a>(
+    purpose: Purpose,
+    layer: &Layer,
+    d_policy: &'a [f32],
+    d_values: &'a [f32],
+    tile: Tile,
+) -> Rows<'a> {
+    let dy = match purpose {
+        Purpose::Policy => d_policy,
+        Purpose::Value => d_values,
+    };
+    Rows { data: &dy[tile.first * layer.outputs..], stride: layer.outputs }
 }

@@ -133,6 +133,16 @@ impl Head {
         }
     }
 
+    /// Standard deviation of each action element of one row; nothing for
+    /// choices. `latent` is that row's.
+    pub fn deviations(&self, head_parameters: &[f32], latent: &[f32]) -> Vec<f32> {
+        match self {
+            Head::Categorical { .. } | Head::MultiCategorical { .. } => Vec::new(),
+            Head::Gaussian { .. } => head_parameters.iter().copied().map(crate::math::exp).collect(),
+            Head::StateDependent { size, .. } => state_dependent::deviations(*size, head_parameters, latent),
+        }
+    }
+
     /// Log-probability of each row's action, and the entropy of its distribution.
     #[expect(clippy::too_many_arguments, reason = "plain slices in, plain slices out")]
     pub fn evaluate(

@@ -13,6 +13,7 @@ mod aligned;
 mod backward;
 mod forward;
 mod head;
+mod input_gradient;
 mod kernel;
 mod math;
 mod named;

@@ -27,6 +27,13 @@ fn variances(squares: &[f32], latent: &[f32], variances: &mut [f32]) {
     }
 }
 
+/// The deviation of every action element of one row.
+pub(super) fn deviations(size: usize, log_std: &[f32], latent: &[f32]) -> Vec<f32> {
+    let mut variance = vec![0.0; size];
+    variances(&squares(log_std), latent, &mut variance);
+    variance.into_iter().map(f32::sqrt).collect()
+}
+
 #[expect(clippy::too_many_arguments, reason = "plain slices in, plain slices out")]
 pub(super) fn sample(
     size: usize,

@@ -3,6 +3,7 @@
 mod adam;
 mod gradients;
 mod heads;
+mod input_gradients;
 mod network;
 mod reference;
 mod tensors;

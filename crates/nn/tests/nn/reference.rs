@@ -60,6 +60,13 @@ impl Layer<'_> {
 
 /// Runs both networks on every row.
 pub(crate) fn forward(network: &ActorCritic, parameters: &Named, observations: &[f32]) -> Vec<Outputs> {
+    let input = &network.shape().input;
+    let rows = observations.chunks(input.width());
+    rows.map(|row| forward_features(network, parameters, &features(input, row))).collect()
+}
+
+/// Runs both networks on the features of one row.
+pub(crate) fn forward_features(network: &ActorCritic, parameters: &Named, features: &[f64]) -> Outputs {
     let shape = network.shape();
     let layers = |stack: &str| -> Vec<Layer<'_>> {
         (0..shape.hidden.len()).map(|number| Layer::of(parameters, &format!("{stack}.{number}"))).collect()
@@ -73,16 +80,13 @@ pub(crate) fn forward(network: &ActorCritic, parameters: &Named, observations: &
     let value_layers = layers(if shape.shared { "trunk" } else { "value" });
     let policy_output = Layer::of(parameters, "policy.out");
     let value_output = Layer::of(parameters, "value.out");
-    let row = |observation: &[f32]| {
-        let features = features(&shape.input, observation);
-        let latent = run(&policy_layers, &features);
-        let value = value_output.output(&run(&value_layers, &features))[0];
-        Outputs { policy: policy_output.output(&latent), value, latent }
-    };
-    observations.chunks(shape.input.width()).map(row).collect()
+    let latent = run(&policy_layers, features);
+    let value = value_output.output(&run(&value_layers, features))[0];
+    Outputs { policy: policy_output.output(&latent), value, latent }
 }
 
-fn features(input: &Input, observation: &[f32]) -> Vec<f64> {
+/// What the first layer reads: the numbers, or one-hot vectors of the indices.
+pub(crate) fn features(input: &Input, observation: &[f32]) -> Vec<f64> {
     match input {
         Input::Dense(_) => observation.iter().map(|value| f64::from(*value)).collect(),
         Input::OneHot(parts) => {
