@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::workspace::{metadata, root, rust_files, text};
 
 /// Crates from the ground up, each with the crates of the workspace it may use.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("rlxp-types", &[]),
     ("rlxp-fs", &["rlxp-types"]),
     ("rlxp-spec", &["rlxp-types"]),
@@ -15,6 +15,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("rlxp-store", &["rlxp-types", "rlxp-fs"]),
     ("rlxp-learn", &["rlxp-types", "rlxp-spec", "rlxp-nn", "rlxp-env"]),
     ("rlxp-analyze", &["rlxp-types"]),
+    ("rlxp-draw", &["rlxp-env"]),
     ("rlxp-launch", &["rlxp-types", "rlxp-fs"]),
     (
         "rlxp-ops",
@@ -27,6 +28,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
             "rlxp-store",
             "rlxp-learn",
             "rlxp-analyze",
+            "rlxp-draw",
             "rlxp-launch",
         ],
     ),
@@ -35,7 +37,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 ];
 
 /// Packages from outside that only some crates may use; nobody else may.
-const ONLY_IN: [(&str, &[&str]); 13] = [
+const ONLY_IN: [(&str, &[&str]); 15] = [
     ("annotate-snippets", &["rlxp-spec"]),
     ("clap", &["rlxp"]),
     ("clap_complete", &["rlxp"]),
@@ -48,6 +50,8 @@ const ONLY_IN: [(&str, &[&str]); 13] = [
     ("schemars", &["rlxp-spec"]),
     ("serde-saphyr", &["rlxp-spec"]),
     ("signal-hook", &["rlxp-launch"]),
+    ("tiny-skia", &["rlxp-draw"]),
+    ("ttf-parser", &["rlxp-draw"]),
     ("tokio", &[]),
 ];
 

@@ -1,0 +1,26 @@
+//! Pictures. A [`Scene`] is a list of shapes and texts; it becomes SVG for
+//! documents or anti-aliased pixels for PNG files and video frames, and both
+//! look the same because both use the fonts that are embedded here.
+//!
+//! | module | what |
+//! |---|---|
+//! | `scene` | what can be drawn: paths, strokes, fills, texts, clips |
+//! | `color` | colours, and a palette that colour-blind people can tell apart |
+//! | `font` | the embedded fonts: widths and outlines |
+//! | `raster` | a scene as pixels and as PNG |
+//! | `svg` | a scene as SVG |
+//!
+//! Nothing here knows files or runs: plain data in, bytes out.
+
+pub mod color;
+pub mod font;
+mod path;
+mod raster;
+mod scene;
+mod svg;
+
+pub use color::Color;
+pub use path::{Path, Segment};
+pub use raster::Frame;
+pub use scene::{Anchor, Item, Rect, Scene, Stroke, Text};
+pub use svg::font_faces;
