@@ -1,5 +1,5 @@
-//! Which machine this is and whether a process on it is alive: what is needed
-//! to prove that the writer of a run is gone.
+//! Which machine this is, whether a process on it is alive (what is needed to
+//! prove that the writer of a run is gone), and how much memory this one uses.
 //!
 //! A process is known by its number together with its start time, because
 //! numbers are used again; a start time means something only within one boot,
@@ -64,6 +64,17 @@ impl Machine for RealMachine {
     }
 }
 
+/// Memory of this process that is in use right now, as Linux counts it; nothing
+/// where that is not known. It takes microseconds, so not for every step.
+pub fn resident_bytes() -> Option<u64> {
+    parse_resident(&line("/proc/self/statm"), rustix::param::page_size() as u64)
+}
+
+/// Field 2 of `/proc/<pid>/statm` counts pages.
+fn parse_resident(statm: &str, page: u64) -> Option<u64> {
+    statm.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()?.checked_mul(page)
+}
+
 /// Field 22 of `/proc/<pid>/stat`, unless the state (field 3) says that the
 /// process has ended. The name in field 2 may hold spaces and brackets, so
 /// counting starts after its last bracket.
@@ -88,6 +99,18 @@ mod tests {
         assert_eq!(own, RealMachine.process_start(std::process::id()));
         assert_eq!(RealMachine.process_start(u32::MAX), None);
         assert!(!RealMachine.boot_id().is_empty());
+    }
+
+    #[test]
+    fn resident_memory_is_counted_in_bytes() {
+        assert_eq!(parse_resident("900 25 3 1 0 7 0", 4096), Some(102_400));
+        for unknown in ["", "900", "900 x", "900 18446744073709551615"] {
+            assert_eq!(parse_resident(unknown, 4096), None, "{unknown:?}");
+        }
+        let before = resident_bytes().unwrap();
+        let held = std::hint::black_box(vec![1_u8; 64 << 20]);
+        let after = resident_bytes().unwrap();
+        assert!(held.len() as u64 / 2 < after.saturating_sub(before) && before > 4096, "{before} to {after}");
     }
 
     #[test]
