@@ -7,6 +7,7 @@
 //! thread; whoever wants two cores gives each its own [`Scratch`] and gradient
 //! buffer.
 
+mod activity;
 mod actor_critic;
 mod adam;
 mod aligned;
