@@ -111,17 +111,41 @@ fn build(config: &EnvConfig, streams: Vec<Stream>) -> Result<Built, MakeError> {
     }
     let cap = config.max_episode_steps.or(info.max_episode_steps);
     let built = native(info, &mut kwargs, streams, cap);
+    kwargs.problems.extend(missing_dimensions(&config.wrappers, built.env.observation_space().width()));
     if !kwargs.problems.is_empty() {
         return Err(MakeError { problems: kwargs.problems });
     }
     let env = config.wrappers.iter().fold(built.env, |inner, wrapper| -> Box<dyn VectorEnv> {
         match wrapper {
             WrapperConfig::ScaleReward { factor } => Box::new(ScaleReward::new(inner, *factor)),
-            WrapperConfig::FreezeObservation {} => Box::new(FreezeObservation::new(inner)),
+            WrapperConfig::FreezeObservation { dimensions } => {
+                Box::new(FreezeObservation::new(inner, dimensions.as_deref()))
+            }
             WrapperConfig::TruncationAsTermination {} => Box::new(TruncationAsTermination::new(inner)),
         }
     });
     Ok(Built { env, stochastic: built.stochastic })
+}
+
+/// Dimensions that a wrapper names and observations of that width don't have.
+/// No wrapper changes the width.
+fn missing_dimensions(wrappers: &[WrapperConfig], width: usize) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (index, wrapper) in wrappers.iter().enumerate() {
+        let WrapperConfig::FreezeObservation { dimensions: Some(dimensions) } = wrapper else { continue };
+        for (at, dimension) in dimensions.iter().enumerate().filter(|(_, dimension)| **dimension >= width) {
+            let have = match width {
+                1 => "1 dimension: 0".to_owned(),
+                _ => format!("{width} dimensions: 0 to {}", width.saturating_sub(1)),
+            };
+            problems.push(Problem {
+                path: format!("env.wrappers[{index}].dimensions[{at}]"),
+                message: format!("there is no dimension {dimension}; observations have {have}"),
+                nearest: None,
+            });
+        }
+    }
+    problems
 }
 
 /// The bare environment. Problems are noted in `kwargs`, and what is built

@@ -130,6 +130,10 @@ impl<D: Dynamics> VectorEnv for Native<D> {
         &self.action_space
     }
 
+    fn step_cap(&self) -> Option<u64> {
+        (self.cap < u64::MAX).then_some(self.cap)
+    }
+
     fn reset(&mut self, observations: &mut [f32]) {
         assert_eq!(observations.len(), self.copies() * self.width, "one observation row per copy");
         for (copy, stream) in self.streams.iter_mut().enumerate() {

@@ -79,6 +79,10 @@ impl<E: Environment> VectorEnv for Vectorized<E> {
         &self.action_space
     }
 
+    fn step_cap(&self) -> Option<u64> {
+        (self.cap < u64::MAX).then_some(self.cap)
+    }
+
     fn reset(&mut self, observations: &mut [f32]) {
         let rows = observations.chunks_exact_mut(self.observation_space.width());
         for ((environment, stream), row) in self.environments.iter_mut().zip(&mut self.streams).zip(rows) {

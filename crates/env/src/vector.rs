@@ -46,6 +46,10 @@ pub trait VectorEnv: Send {
     fn observation_space(&self) -> &Space;
     /// What actions look like.
     fn action_space(&self) -> &Space;
+    /// Steps after which an episode is cut, if it ever is and that is known.
+    fn step_cap(&self) -> Option<u64> {
+        None
+    }
     /// Starts a fresh episode in every copy and writes the first observations.
     fn reset(&mut self, observations: &mut [f32]);
     /// Applies one action row per copy.

@@ -17,6 +17,9 @@ macro_rules! delegate {
         fn action_space(&self) -> &Space {
             self.inner.action_space()
         }
+        fn step_cap(&self) -> Option<u64> {
+            self.inner.step_cap()
+        }
         fn view(&self, copy: usize) -> Option<View> {
             self.inner.view(copy)
         }
@@ -102,19 +105,26 @@ impl VectorEnv for TruncationAsTermination {
     }
 }
 
-/// Every observation is the first one of its episode: what a learner that
-/// ignores observations would see.
+/// Every observation is the first one of its episode, in all or in some of its
+/// dimensions: what a learner that ignores them would see.
 pub struct FreezeObservation {
     inner: Box<dyn VectorEnv>,
-    frozen: Vec<f32>,
+    /// The first observation of every copy's episode.
+    first: Vec<f32>,
     width: usize,
+    held: Vec<usize>,
 }
 
 impl FreezeObservation {
-    /// `inner` seen through frozen eyes.
-    pub fn new(inner: Box<dyn VectorEnv>) -> Self {
+    /// `inner` with those dimensions held, or all of them.
+    ///
+    /// # Panics
+    /// When observations have no such dimension.
+    pub fn new(inner: Box<dyn VectorEnv>, dimensions: Option<&[usize]>) -> Self {
         let width = inner.observation_space().width();
-        Self { frozen: vec![0.0; inner.copies() * width], width, inner }
+        let held = dimensions.map_or_else(|| (0..width).collect(), <[usize]>::to_vec);
+        assert!(held.iter().all(|dimension| *dimension < width), "observations have {width} dimensions");
+        Self { first: vec![0.0; inner.copies() * width], width, held, inner }
     }
 }
 
@@ -123,36 +133,44 @@ impl VectorEnv for FreezeObservation {
 
     fn reset(&mut self, observations: &mut [f32]) {
         self.inner.reset(observations);
-        self.frozen.copy_from_slice(observations);
+        self.first.copy_from_slice(observations);
     }
 
     fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
         self.inner.step(actions, out);
-        for (copy, frozen) in self.frozen.chunks_exact_mut(self.width).enumerate() {
+        for (copy, first) in self.first.chunks_exact_mut(self.width).enumerate() {
+            let row = copy * self.width..(copy + 1) * self.width;
             if out.terminated[copy] || out.truncated[copy] {
-                let row = copy * self.width..(copy + 1) * self.width;
-                out.final_observations[row.clone()].copy_from_slice(frozen);
-                frozen.copy_from_slice(&out.observations[row]);
+                hold(&self.held, first, &mut out.final_observations[row.clone()]);
+                first.copy_from_slice(&out.observations[row]);
+            } else {
+                hold(&self.held, first, &mut out.observations[row]);
             }
         }
-        out.observations.copy_from_slice(&self.frozen);
     }
 
     fn save(&self) -> Vec<u8> {
         let mut writer = StateWriter::new("freeze_observation", self.copies());
-        writer.f32s(&self.frozen);
+        writer.f32s(&self.first);
         writer.blob(&self.inner.save());
         writer.finish()
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
         let mut reader = StateReader::new(saved, "freeze_observation", self.copies())?;
-        let mut frozen = vec![0.0; self.frozen.len()];
-        reader.f32s(&mut frozen)?;
+        let mut first = vec![0.0; self.first.len()];
+        reader.f32s(&mut first)?;
         let inner = reader.blob()?;
         reader.finish()?;
         self.inner.restore(inner)?;
-        self.frozen = frozen;
+        self.first = first;
         Ok(())
+    }
+}
+
+/// Puts what was seen first in the place of what is held.
+fn hold(held: &[usize], first: &[f32], row: &mut [f32]) {
+    for dimension in held {
+        row[*dimension] = first[*dimension];
     }
 }

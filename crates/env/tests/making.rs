@@ -71,6 +71,10 @@ fn every_number_of_an_observation_and_every_action_has_a_name() {
     }
 }
 
+fn freeze(dimensions: &[usize]) -> WrapperConfig {
+    WrapperConfig::FreezeObservation { dimensions: Some(dimensions.to_vec()) }
+}
+
 #[test]
 fn all_problems_are_told_at_once() {
     let mut wrong = config(
@@ -85,8 +89,7 @@ fn all_problems_are_told_at_once() {
         ],
     );
     wrong.max_episode_steps = Some(0);
-    wrong.wrappers =
-        vec![WrapperConfig::FreezeObservation {}, WrapperConfig::ScaleReward { factor: f64::INFINITY }];
+    wrong.wrappers = vec![freeze(&[0, 1, 7]), WrapperConfig::ScaleReward { factor: f64::INFINITY }];
     let mut found = problems(&wrong, 0);
     found.sort();
     let plain = |path: &str| (path.to_owned(), None);
@@ -101,6 +104,8 @@ fn all_problems_are_told_at_once() {
             plain("env.kwargs.success_rate"),
             plain("env.max_episode_steps"),
             plain("env.num_envs"),
+            plain("env.wrappers[0].dimensions[1]"),
+            plain("env.wrappers[0].dimensions[2]"),
             plain("env.wrappers[1].scale_reward.factor"),
         ]
     );
@@ -158,6 +163,7 @@ fn the_step_cap_is_the_registered_one_or_the_configs() {
     for (cap, expected) in [(None, 200), (Some(3), 3), (Some(450), 450)] {
         let config = EnvConfig { max_episode_steps: cap, ..config("MountainCar-v0", &[]) };
         let mut env = make(&config, streams(1)).unwrap();
+        assert_eq!(env.step_cap(), Some(expected as u64));
         let batches = coast(env.as_mut(), 2 * expected);
         for (step, batch) in batches.iter().enumerate() {
             assert_eq!(batch.truncated[0], (step + 1) % expected == 0, "step {step} with cap {cap:?}");
@@ -192,7 +198,7 @@ fn wrappers_change_what_training_sees() {
         assert_eq!((scaled.terminated[0], scaled.truncated[0]), (bare.truncated[0], false));
     }
 
-    let (_, frozen) = wrapped(vec![WrapperConfig::FreezeObservation {}]);
+    let (_, frozen) = wrapped(vec![WrapperConfig::FreezeObservation { dimensions: None }]);
     let mut shown = first;
     for (bare, frozen) in bare.iter().zip(&frozen) {
         if bare.truncated[0] {
@@ -202,6 +208,47 @@ fn wrappers_change_what_training_sees() {
         assert_eq!(frozen.observations, shown);
         assert_eq!((&frozen.rewards, &frozen.truncated), (&bare.rewards, &bare.truncated));
     }
+}
+
+#[test]
+fn one_dimension_can_be_held() {
+    let wrapped = |wrappers: Vec<WrapperConfig>| {
+        let config = EnvConfig { max_episode_steps: Some(4), wrappers, ..config("MountainCar-v0", &[]) };
+        let mut env = make(&config, streams(1)).unwrap();
+        env.reset(&mut [0.0; 2]);
+        coast(env.as_mut(), 10)
+    };
+    let (bare, held) = (wrapped(vec![]), wrapped(vec![freeze(&[1])]));
+    for (bare, held) in bare.iter().zip(&held) {
+        // A car starts at rest, so what is held is zero; where it is can still be seen.
+        assert_eq!(held.observations, [bare.observations[0], 0.0]);
+        if bare.truncated[0] {
+            assert_ne!(bare.final_observations[1], 0.0);
+            assert_eq!(held.final_observations, [bare.final_observations[0], 0.0]);
+        }
+    }
+    assert_eq!(wrapped(vec![freeze(&[1, 0])]), wrapped(vec![freeze(&[0]), freeze(&[1])]));
+
+    let wrong = EnvConfig { wrappers: vec![freeze(&[2])], ..config("MountainCar-v0", &[]) };
+    let told = make(&wrong, streams(1)).err().unwrap().to_string();
+    let expected =
+        "env.wrappers[0].dimensions[0]: there is no dimension 2; observations have 2 dimensions: 0 to 1";
+    assert_eq!(told, expected);
+    let wrong = EnvConfig { wrappers: vec![freeze(&[1])], ..config("Taxi-v4", &[]) };
+    assert!(make(&wrong, streams(1)).err().unwrap().to_string().ends_with("1 dimension: 0"));
+}
+
+#[test]
+fn the_step_cap_is_known_through_wrappers() {
+    let wrappers = vec![
+        WrapperConfig::ScaleReward { factor: 2.0 },
+        freeze(&[0]),
+        WrapperConfig::TruncationAsTermination {},
+    ];
+    let capped = EnvConfig { wrappers: wrappers.clone(), ..config("CartPole-v1", &[]) };
+    assert_eq!(make(&capped, streams(1)).unwrap().step_cap(), Some(500));
+    let endless = EnvConfig { wrappers, ..config("Blackjack-v1", &[]) };
+    assert_eq!(make(&endless, streams(1)).unwrap().step_cap(), None);
 }
 
 #[test]

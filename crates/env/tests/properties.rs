@@ -36,9 +36,11 @@ fn configs() -> Vec<EnvConfig> {
     wrapped.max_episode_steps = Some(7);
     wrapped.wrappers = vec![
         WrapperConfig::ScaleReward { factor: -0.5 },
-        WrapperConfig::FreezeObservation {},
+        WrapperConfig::FreezeObservation { dimensions: None },
         WrapperConfig::TruncationAsTermination {},
     ];
+    configs.push(wrapped.clone());
+    wrapped.wrappers = vec![WrapperConfig::FreezeObservation { dimensions: Some(vec![2, 0]) }];
     configs.push(wrapped);
     configs
 }

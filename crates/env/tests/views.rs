@@ -138,7 +138,7 @@ fn wrappers_pass_views_through_and_recording_changes_no_step() {
     let bare = wrapped.clone();
     wrapped.wrappers = vec![
         WrapperConfig::ScaleReward { factor: 2.0 },
-        WrapperConfig::FreezeObservation {},
+        WrapperConfig::FreezeObservation { dimensions: None },
         WrapperConfig::TruncationAsTermination {},
     ];
     let (mut bare, mut wrapped) = (made(&bare, 2), made(&wrapped, 2));

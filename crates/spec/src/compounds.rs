@@ -2,7 +2,7 @@
 //! wrappers. Every part is read even after one is wrong, so that all of them
 //! are reported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::check::{Checker, join, shorten};
@@ -219,13 +219,21 @@ impl Checker<'_> {
             }
             None => Vec::new(),
         };
-        let (mut factor, mut fine) = (None, true);
+        let (mut factor, mut dimensions, mut fine) = (None, None, true);
         for (entry, key) in arguments {
             if name == "scale_reward" && key == "factor" {
                 factor = Some(self.number(&join(path, key), &entry.value, fields::SCALE));
+            } else if name == "freeze_observation" && key == "dimensions" {
+                dimensions = self.dimensions(&join(path, key), &entry.value);
+                fine &= dimensions.is_some();
             } else {
                 fine = false;
-                let hint = (name == "scale_reward").then(|| "did you mean `factor`?".to_owned());
+                let own = match name.as_str() {
+                    "scale_reward" => Some("factor"),
+                    "freeze_observation" => Some("dimensions"),
+                    _ => None,
+                };
+                let hint = own.map(|own| format!("did you mean `{own}`?"));
                 self.error(
                     &entry.key.span,
                     path,
@@ -238,7 +246,9 @@ impl Checker<'_> {
             return None;
         }
         match name.as_str() {
-            "freeze_observation" => Some(WrapperConfig::FreezeObservation {}),
+            "freeze_observation" => {
+                Some(WrapperConfig::FreezeObservation { dimensions: dimensions.flatten() })
+            }
             "truncation_as_termination" => Some(WrapperConfig::TruncationAsTermination {}),
             _ => match factor {
                 Some(factor) => factor.map(|factor| WrapperConfig::ScaleReward { factor }),
@@ -249,5 +259,27 @@ impl Checker<'_> {
                 }
             },
         }
+    }
+
+    /// Which numbers of an observation are meant: a list without doubles, or
+    /// null for all. Whether an observation has that many is the environment's to say.
+    fn dimensions(&mut self, path: &str, node: &Node) -> Option<Option<Vec<usize>>> {
+        if let Kind::Scalar { text, plain } = &node.kind
+            && Scalar::of(text, *plain) == Scalar::Null
+        {
+            return Some(None);
+        }
+        let items = self.list(path, node, "a list of dimensions", 1, fields::MAX_DIMENSIONS)?;
+        let dimensions = self.counts(path, items, 0, fields::MAX_DIMENSIONS as u64 - 1)?;
+        let mut seen = BTreeSet::new();
+        let mut distinct = true;
+        for (i, dimension) in dimensions.iter().enumerate() {
+            if !seen.insert(*dimension) {
+                distinct = false;
+                let message = format!("dimension {dimension} stands in `{path}` twice");
+                self.error(&items[i].span, &format!("{path}[{i}]"), message, None);
+            }
+        }
+        distinct.then(|| Some(dimensions.into_iter().map(|dimension| dimension as usize).collect()))
     }
 }

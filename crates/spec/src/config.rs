@@ -81,7 +81,11 @@ pub enum WrapperConfig {
         factor: f64,
     },
     /// Every observation is the first one of the episode.
-    FreezeObservation {},
+    FreezeObservation {
+        /// Which numbers of the observation are held; null holds all of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dimensions: Option<Vec<usize>>,
+    },
     /// Reports a time limit as if the episode had really ended.
     TruncationAsTermination {},
 }

@@ -111,16 +111,31 @@ fn wrappers() -> Vec<Json> {
             "type": "object", "properties": {name: arguments}, "required": [name], "additionalProperties": false,
         })
     };
-    let (scale, plain): (Vec<&str>, Vec<&str>) =
-        fields::WRAPPERS.iter().partition(|name| **name == "scale_reward");
-    let scale = scale.into_iter().map(|name| {
-        let factor = number(fields::SCALE, json!("number"));
-        let arguments = json!({
-            "type": "object", "properties": {"factor": factor}, "required": ["factor"], "additionalProperties": false,
-        });
+    // A wrapper that needs no argument may stand there by its name alone.
+    let plain: Vec<&str> = fields::WRAPPERS.iter().copied().filter(|name| *name != "scale_reward").collect();
+    let spelled_out = fields::WRAPPERS.iter().map(|name| {
+        let arguments = match *name {
+            "scale_reward" => json!({
+                "type": "object",
+                "properties": {"factor": number(fields::SCALE, json!("number"))},
+                "required": ["factor"],
+                "additionalProperties": false,
+            }),
+            "freeze_observation" => json!({
+                "type": ["object", "null"],
+                "properties": {"dimensions": {
+                    "description": "Which numbers of the observation are held; null holds all of them.",
+                    "type": ["array", "null"],
+                    "minItems": 1,
+                    "maxItems": fields::MAX_DIMENSIONS,
+                    "uniqueItems": true,
+                    "items": {"type": "integer", "minimum": 0, "maximum": fields::MAX_DIMENSIONS - 1},
+                }},
+                "additionalProperties": false,
+            }),
+            _ => json!({"type": ["object", "null"], "additionalProperties": false}),
+        };
         with(name, arguments)
     });
-    let empty = json!({"type": ["object", "null"], "additionalProperties": false});
-    let spelled_out = plain.iter().map(|name| with(name, empty.clone()));
-    std::iter::once(json!({"enum": plain.clone()})).chain(scale).chain(spelled_out).collect()
+    std::iter::once(json!({"enum": plain})).chain(spelled_out).collect()
 }

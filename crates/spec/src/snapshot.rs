@@ -166,7 +166,10 @@ fn schedule(schedule: Schedule) -> String {
 fn wrapper(wrapper: &WrapperConfig) -> String {
     match wrapper {
         WrapperConfig::ScaleReward { factor } => format!("scale_reward: {{factor: {}}}", number(*factor)),
-        WrapperConfig::FreezeObservation {} => "freeze_observation".to_owned(),
+        WrapperConfig::FreezeObservation { dimensions: None } => "freeze_observation".to_owned(),
+        WrapperConfig::FreezeObservation { dimensions: Some(held) } => {
+            format!("freeze_observation: {{dimensions: {}}}", list(held.iter().map(usize::to_string)))
+        }
         WrapperConfig::TruncationAsTermination {} => "truncation_as_termination".to_owned(),
     }
 }

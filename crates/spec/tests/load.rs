@@ -68,6 +68,9 @@ env:
   wrappers:
     - scale_reward: {factor: 2}
     - freeze_observation
+    - freeze_observation: {}
+    - freeze_observation: {dimensions: null}
+    - freeze_observation: {dimensions: [3, 0]}
     - truncation_as_termination: {}
 algo:
   total_timesteps: 1e6
@@ -96,7 +99,10 @@ eval:
     assert_eq!(config.env.kwargs, kwargs.map(|(name, value)| (name.to_owned(), value)).into());
     let wrappers = vec![
         WrapperConfig::ScaleReward { factor: 2.0 },
-        WrapperConfig::FreezeObservation {},
+        WrapperConfig::FreezeObservation { dimensions: None },
+        WrapperConfig::FreezeObservation { dimensions: None },
+        WrapperConfig::FreezeObservation { dimensions: None },
+        WrapperConfig::FreezeObservation { dimensions: Some(vec![3, 0]) },
         WrapperConfig::TruncationAsTermination {},
     ];
     assert_eq!(config.env.wrappers, wrappers);

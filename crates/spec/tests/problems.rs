@@ -216,7 +216,7 @@ fn schedules_wrappers_and_kwargs() {
             "4:7 env.wrappers[0] | can't be `scale_rewards` | `scale_reward`",
             "5:7 env.wrappers[1] | needs a `factor` | {factor: 2}",
             "6:22 env.wrappers[2] | no argument `facto` | `factor`",
-            "7:28 env.wrappers[3] | no argument `x`",
+            "7:28 env.wrappers[3] | no argument `x` | `dimensions`",
             "8:7 env.wrappers[4] | the name of a wrapper",
             "9:7 env.wrappers[5] | can't be `freeze` | `freeze_observation`",
             "10:12 env.kwargs.1a | can't name an argument",
@@ -228,6 +228,21 @@ fn schedules_wrappers_and_kwargs() {
             "13:15 algo.clip_range | lacks `from`",
             "13:34 algo.clip_range.form | unknown key | `from`",
             "13:47 algo.clip_range.to | must be 0 to 100",
+        ],
+    );
+}
+
+#[test]
+fn dimensions_that_are_held() {
+    check(
+        "env:\n  id: CartPole-v1\n  wrappers:\n    - freeze_observation: {dimensions: []}\n    - freeze_observation: {dimensions: 2}\n    - freeze_observation: {dimensions: [1, -1, 0.5]}\n    - freeze_observation: {dimensions: [4, 4]}\n    - truncation_as_termination: {dimensions: [1]}\n",
+        &[
+            "4:40 env.wrappers[0].dimensions | must have 1 to 65536 entries; this has 0",
+            "5:40 env.wrappers[1].dimensions | must be a list of dimensions",
+            "6:44 env.wrappers[2].dimensions[1] | 0 to 65535",
+            "6:48 env.wrappers[2].dimensions[2] | whole number",
+            "7:44 env.wrappers[3].dimensions[1] | dimension 4 stands in",
+            "8:35 env.wrappers[4] | no argument `dimensions`",
         ],
     );
 }

@@ -125,7 +125,8 @@ fn kwarg() -> impl Strategy<Value = Kwarg> {
 fn env() -> impl Strategy<Value = EnvConfig> {
     let wrapper = prop_oneof![
         number(-1e6, 1e6).prop_map(|factor| WrapperConfig::ScaleReward { factor }),
-        Just(WrapperConfig::FreezeObservation {}),
+        prop::option::of(prop::collection::btree_set(0usize..65_536, 1..4))
+            .prop_map(|held| { WrapperConfig::FreezeObservation { dimensions: held.map(Vec::from_iter) } }),
         Just(WrapperConfig::TruncationAsTermination {}),
     ];
     (
