@@ -24,6 +24,7 @@ pub mod evaluation;
 pub mod event;
 pub mod failure;
 pub mod init;
+pub mod material;
 mod origin;
 pub mod quickstart;
 pub mod reproduce;

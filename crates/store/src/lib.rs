@@ -49,8 +49,8 @@ pub use manifest::{
 };
 pub use metadata::{GitState, Lineage, LineageKind, METADATA_SCHEMA, Metadata, Versions};
 pub use metrics::{
-    Damage, MEAN_RETURN, MetricValue, MetricsContent, MetricsFollower, MetricsPosition, MetricsWriter,
-    RECORD_LIMIT, Record, TIMING_KIND, read_metrics,
+    Damage, MEAN_RETURN, MetricColumns, MetricValue, MetricsContent, MetricsFollower, MetricsPosition,
+    MetricsWriter, RECORD_LIMIT, Record, Series, TIMING_KIND, read_columns, read_metrics,
 };
 pub use project::{NewRun, Project};
 pub use recover::{Recovery, recover};

@@ -9,6 +9,7 @@
 //! turns them back. Floats are written with the fewest digits that read back
 //! to the same number.
 
+mod columns;
 mod follow;
 mod read;
 mod record;
@@ -17,6 +18,7 @@ mod write;
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 
+pub use columns::{MetricColumns, Series, read_columns};
 pub use follow::MetricsFollower;
 pub(crate) use read::digest_of_prefix;
 pub use read::{Damage, MetricsContent, read_metrics};

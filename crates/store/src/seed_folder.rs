@@ -9,7 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::metadata::pretty;
-use crate::metrics::{MetricsContent, MetricsFollower, MetricsPosition, MetricsWriter, read_metrics};
+use crate::metrics::{
+    MetricColumns, MetricsContent, MetricsFollower, MetricsPosition, MetricsWriter, read_columns,
+    read_metrics,
+};
 use crate::{CheckpointStore, StoreError};
 
 /// The longest evaluation file that is read.
@@ -104,6 +107,11 @@ impl SeedFolder {
     /// Every intact record of the metrics, and what is damaged.
     pub fn metrics(&self) -> Result<MetricsContent, StoreError> {
         read_metrics(self.fs.as_ref(), &self.metrics_path())
+    }
+
+    /// The wanted metrics in columns, and what is damaged.
+    pub fn columns(&self, wanted: &dyn Fn(&str, &str) -> bool) -> Result<MetricColumns, StoreError> {
+        read_columns(self.fs.as_ref(), &self.metrics_path(), wanted)
     }
 
     /// Follows the metrics as they grow.

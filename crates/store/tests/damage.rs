@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::{in_memory, log, new_run, train};
@@ -11,7 +12,8 @@ use proptest::prelude::*;
 use rlxp_fs::testing::CrashFs;
 use rlxp_fs::{Fs, FsExt};
 use rlxp_store::{
-    MetricValue, MetricsContent, MetricsPosition, Record, SeedFolder, StoreError, read_metrics, recover,
+    MetricValue, MetricsContent, MetricsPosition, Record, SeedFolder, Series, StoreError, read_metrics,
+    recover,
 };
 
 /// A finished training with two checkpoints and thirty records.
@@ -246,6 +248,23 @@ fn every_single_byte_of_a_checkpoint_matters() {
     assert!(matches!(store.load(555), Err(StoreError::NoSuchCheckpoint { step: 555, .. })));
 }
 
+/// What columns of these records must hold.
+fn in_columns(records: &[Record]) -> BTreeMap<String, BTreeMap<String, Series>> {
+    let mut kinds: BTreeMap<String, BTreeMap<String, Series>> = BTreeMap::new();
+    for record in records {
+        let kind = kinds.entry(record.kind.clone()).or_default();
+        for name in record.values.keys() {
+            if let Some(value) = record.number(name) {
+                let series = kind.entry(name.clone()).or_default();
+                series.steps.push(record.step);
+                series.walls.push(record.wall);
+                series.values.push(value);
+            }
+        }
+    }
+    kinds
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 300,
@@ -270,6 +289,11 @@ proptest! {
         for record in intact(&original, &damaged, &before.records) {
             prop_assert!(after.records.contains(record), "record {} is hidden", record.seq);
         }
+        let columns = folder.columns(&|_, _| true).unwrap();
+        prop_assert_eq!(&columns.damage, &after.damage);
+        prop_assert_eq!(&columns.torn_tail, &after.torn_tail);
+        // As text, because a NaN equals nothing.
+        prop_assert_eq!(format!("{:?}", in_columns(&after.records)), format!("{:?}", columns.series));
     }
 
     /// Whatever is damaged, training goes on and ends as it would have.

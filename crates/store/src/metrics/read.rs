@@ -36,10 +36,46 @@ pub struct MetricsContent {
     pub torn_tail: Option<Damage>,
 }
 
+/// What takes the records of a file: as they are, or in columns.
+pub(super) trait Collect {
+    /// Takes a whole line that is one record and gives its number; says why not otherwise.
+    fn line(&mut self, line: &[u8]) -> Result<u64, String>;
+    /// Takes a record that was found inside a bad line.
+    fn record(&mut self, record: Record);
+    /// Notes a place that could not be read.
+    fn damage(&mut self, damage: Damage);
+    /// Notes an unfinished last line.
+    fn torn_tail(&mut self, damage: Damage);
+}
+
+impl Collect for MetricsContent {
+    fn line(&mut self, line: &[u8]) -> Result<u64, String> {
+        let record: Record = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        let seq = record.seq;
+        self.records.push(record);
+        Ok(seq)
+    }
+
+    fn record(&mut self, record: Record) {
+        self.records.push(record);
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.damage.push(damage);
+    }
+
+    fn torn_tail(&mut self, damage: Damage) {
+        self.torn_tail = Some(damage);
+    }
+}
+
 /// Reads a whole metrics file. Only an unreadable file is an error.
 pub fn read_metrics(fs: &dyn Fs, path: &Path) -> Result<MetricsContent, StoreError> {
+    read_into(fs, path, MetricsContent::default())
+}
+
+pub(super) fn read_into<C: Collect>(fs: &dyn Fs, path: &Path, mut content: C) -> Result<C, StoreError> {
     let mut scanner = Scanner::default();
-    let mut content = MetricsContent::default();
     let mut at = 0;
     loop {
         let bytes = fs.read_at(path, at, PIECE)?;
@@ -79,8 +115,8 @@ pub(crate) struct Scanner {
 }
 
 impl Scanner {
-    pub(crate) fn feed(&mut self, mut bytes: &[u8], content: &mut MetricsContent) {
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+    pub(super) fn feed(&mut self, mut bytes: &[u8], content: &mut impl Collect) {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
             if self.line.is_empty() {
                 self.finish_line(&bytes[..end], true, content);
             } else {
@@ -98,48 +134,42 @@ impl Scanner {
 
     /// What stands after the last newline: a whole record that only lacks its
     /// newline is read, anything else is a torn tail.
-    pub(crate) fn finish(mut self, content: &mut MetricsContent) {
+    pub(super) fn finish(mut self, content: &mut impl Collect) {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
             self.finish_line(&line, false, content);
         }
     }
 
-    fn finish_line(&mut self, line: &[u8], ended: bool, content: &mut MetricsContent) {
+    fn finish_line(&mut self, line: &[u8], ended: bool, content: &mut impl Collect) {
         let offset = self.offset;
         self.offset += line.len() as u64;
-        match parse(line) {
-            Ok(record) => self.accept(record, offset, content),
+        let taken = if line.len() > RECORD_LIMIT {
+            Err(format!("a line of {} bytes is longer than a record can be", line.len()))
+        } else {
+            content.line(line)
+        };
+        match taken {
+            Ok(seq) => self.note_sequence(seq, offset, content),
             Err(why) => {
                 for (record, at) in records_inside(line) {
-                    self.accept(record, offset + at as u64, content);
+                    self.note_sequence(record.seq, offset + at as u64, content);
+                    content.record(record);
                 }
                 let damage = Damage { offset, length: line.len() as u64, why };
-                if ended {
-                    content.damage.push(damage);
-                } else {
-                    content.torn_tail = Some(damage);
-                }
+                if ended { content.damage(damage) } else { content.torn_tail(damage) }
             }
         }
     }
 
-    fn accept(&mut self, record: Record, offset: u64, content: &mut MetricsContent) {
+    fn note_sequence(&mut self, seq: u64, offset: u64, content: &mut impl Collect) {
         let expected = self.expected_seq;
-        if record.seq != expected {
-            let why = format!("record {} stands where record {expected} should", record.seq);
-            content.damage.push(Damage { offset, length: 0, why });
+        if seq != expected {
+            let why = format!("record {seq} stands where record {expected} should");
+            content.damage(Damage { offset, length: 0, why });
         }
-        self.expected_seq = record.seq.wrapping_add(1);
-        content.records.push(record);
+        self.expected_seq = seq.wrapping_add(1);
     }
-}
-
-fn parse(line: &[u8]) -> Result<Record, String> {
-    if line.len() > RECORD_LIMIT {
-        return Err(format!("a line of {} bytes is longer than a record can be", line.len()));
-    }
-    serde_json::from_slice(line).map_err(|error| error.to_string())
 }
 
 /// Whole records inside a line that as a whole is none, as when the newline

@@ -119,12 +119,17 @@ impl Record {
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => match text.as_str() {
-            "NaN" => Some(f64::NAN),
-            "inf" => Some(f64::INFINITY),
-            "-inf" => Some(f64::NEG_INFINITY),
-            _ => None,
-        },
+        Value::String(text) => number_of_text(text),
+        _ => None,
+    }
+}
+
+/// The numbers that JSON can't write.
+pub(super) fn number_of_text(text: &str) -> Option<f64> {
+    match text {
+        "NaN" => Some(f64::NAN),
+        "inf" => Some(f64::INFINITY),
+        "-inf" => Some(f64::NEG_INFINITY),
         _ => None,
     }
 }
