@@ -3,7 +3,7 @@
 //! checkpoint always gives the same returns.
 
 use rlxp_env::{Space, StepBatch, make};
-use rlxp_spec::config::{Config, WrapperConfig};
+use rlxp_spec::config::{Config, EnvConfig, WrapperConfig};
 use rlxp_types::Stream;
 use serde::Serialize;
 
@@ -74,20 +74,27 @@ impl Evaluation {
     }
 }
 
-/// Plays `episodes` episodes with raw rewards. Scaling of rewards is for
-/// training alone; wrappers that change what is observed stay.
-pub fn evaluate(
-    config: &Config,
-    actor: Actor<'_>,
-    episodes: usize,
-    seed: u64,
-) -> Result<Evaluation, LearnError> {
+/// The environment that a policy is judged in: raw rewards and a step cap.
+/// Scaling of rewards is for training alone; wrappers that change what is
+/// observed stay.
+pub fn evaluation_env(config: &Config) -> EnvConfig {
     let mut env = config.env.clone();
     env.wrappers.retain(|wrapper| {
         !matches!(wrapper, WrapperConfig::ScaleReward { .. } | WrapperConfig::TruncationAsTermination {})
     });
     let own_cap = rlxp_env::find(&env.id).ok().and_then(|info| info.max_episode_steps);
     env.max_episode_steps = env.max_episode_steps.or(own_cap).or(Some(DEFAULT_STEP_CAP));
+    env
+}
+
+/// Plays `episodes` episodes in [`evaluation_env`].
+pub fn evaluate(
+    config: &Config,
+    actor: Actor<'_>,
+    episodes: usize,
+    seed: u64,
+) -> Result<Evaluation, LearnError> {
+    let env = evaluation_env(config);
     evaluate_in(config, &|streams| make(&env, streams), actor, episodes, seed)
 }
 
@@ -148,7 +155,7 @@ fn play(
 }
 
 /// Turns observations into actions, with the room that takes.
-struct Hand<'a> {
+pub(crate) struct Hand<'a> {
     actor: Actor<'a>,
     space: &'a Space,
     scratch: Option<rlxp_nn::Scratch>,
@@ -159,7 +166,7 @@ struct Hand<'a> {
 }
 
 impl<'a> Hand<'a> {
-    fn new(actor: Actor<'a>, space: &'a Space, copies: usize, noise_every: Option<u64>) -> Self {
+    pub(crate) fn new(actor: Actor<'a>, space: &'a Space, copies: usize, noise_every: Option<u64>) -> Self {
         let policy = match actor {
             Actor::Deterministic(policy) | Actor::Stochastic(policy) => Some(policy),
             Actor::Random | Actor::Zero => None,
@@ -175,7 +182,14 @@ impl<'a> Hand<'a> {
         }
     }
 
-    fn act(&mut self, time: u64, observations: &mut [f32], streams: &mut [Stream], actions: &mut [f32]) {
+    /// Fills `actions`; a policy leaves `observations` scaled as its network wants them.
+    pub(crate) fn act(
+        &mut self,
+        time: u64,
+        observations: &mut [f32],
+        streams: &mut [Stream],
+        actions: &mut [f32],
+    ) {
         let copies = streams.len();
         match self.actor {
             Actor::Zero => actions.fill(0.0),

@@ -12,10 +12,12 @@
 //! | `normalize` | running moments of observations and of the discounted return |
 //! | `policy` | what acts: network, weights, frozen normaliser, action bounds |
 //! | `evaluate` | seeded episodes of a policy or of a baseline |
+//! | `inspect` | what a policy looks at: episodes step by step, attribution per observation dimension |
 //! | `parallel` | fixed shards over threads: the thread count never changes a bit |
 
 pub mod advantage;
 pub mod evaluate;
+pub mod inspect;
 pub mod normalize;
 mod parallel;
 pub mod policy;

@@ -80,6 +80,18 @@ impl ObservationNormalizer {
             }
         }
     }
+
+    /// Turns gradients at scaled rows into gradients at the raw rows that they
+    /// were scaled from. A value at the limit no longer answers: zero.
+    pub fn chain(&self, raw: &[f32], gradients: &mut [f32]) {
+        let width = self.shift.len();
+        for (row, gradients) in raw.chunks_exact(width).zip(gradients.chunks_exact_mut(width)) {
+            for (column, gradient) in gradients.iter_mut().enumerate() {
+                let scaled = (row[column] - self.shift[column]) * self.scale[column];
+                *gradient = if scaled.abs() < LIMIT { *gradient * self.scale[column] } else { 0.0 };
+            }
+        }
+    }
 }
 
 /// Scales rewards by the deviation of the discounted return.

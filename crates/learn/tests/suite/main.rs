@@ -4,6 +4,7 @@
 
 mod common;
 mod exact;
+mod inspection;
 mod learning;
 mod probes;
 mod truncation;
