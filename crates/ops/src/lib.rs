@@ -8,6 +8,7 @@
 //! | `envs`, `config` | `envs`, `config` |
 //! | `train`, `resume`, `reproduce` | same names; they supervise a `worker` |
 //! | `eval` | `eval` |
+//! | `inspect` | `inspect` |
 //! | `ls`, `info`, `tag`, `rm` | `runs` |
 //! | `tail` | `tail` |
 //! | `stats` | `stats` |
@@ -24,6 +25,7 @@ pub mod evaluation;
 pub mod event;
 pub mod failure;
 pub mod init;
+pub mod inspect;
 pub mod material;
 mod origin;
 pub mod quickstart;
