@@ -1,4 +1,4 @@
-//! `cargo xtask bench`, `starters` and `soak`: what takes too long for every
+//! `cargo xtask bench`, `starters`, `verdicts` and `soak`: what takes too long for every
 //! test run. The measuring itself is in `python/bench/`, because reading a
 //! child's CPU time and JSON needs nothing but Python's standard library.
 
@@ -38,6 +38,13 @@ pub(crate) fn bench(compare: bool, only: Option<&str>) -> Done {
 pub(crate) fn starters(names: &[&str]) -> Done {
     build(&["--package", "rlxp"])?;
     show(Command::new(python()?).arg(script("starters.py")).args(names))
+}
+
+/// Error rates of verdicts, simulated and on real trainings, into `docs/verdicts.md`.
+pub(crate) fn verdicts() -> Done {
+    build(&["--package", "rlxp"])?;
+    build(&["--package", "rlxp-analyze", "--example", "verdict_simulation"])?;
+    show(Command::new(python()?).arg(script("verdicts.py")))
 }
 
 /// Five hundred kills instead of fifty.

@@ -31,6 +31,8 @@ usage: cargo xtask <task>
                      Stable-Baselines3 to compare with, unless told not to
                      (--only sb3|reference|peak|two_cores|small measures one group)
   starters [NAME …]  train the starter configs over ten seeds each, write docs/starters.md
+  verdicts           how often verdicts are wrong, simulated and over real trainings whose
+                     answer is known, write docs/verdicts.md
 ";
 
 fn main() -> ExitCode {
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         ["bench", "--only", group] => bench::bench(group == "sb3", Some(group)),
         ["bench", "--no-sb3"] => bench::bench(false, None),
         ["starters", ref names @ ..] => bench::starters(names),
+        ["verdicts"] => bench::verdicts(),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

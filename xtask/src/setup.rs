@@ -16,8 +16,14 @@ const NUMPY: &str = "2.4.6";
 const NUMPY_FOR_3_10: &str = "2.2.6";
 /// The oldest Python that Gymnasium accepts.
 const OLDEST_PYTHON: (u32, u32) = (3, 10);
-/// Programs that tests start, and the Debian packages that bring them.
-const PROGRAMS: [(&str, &str); 2] = [("git", "git"), ("strace", "strace")];
+/// Programs that tests start, how each is asked whether it is there, and the
+/// Debian package that brings it.
+const PROGRAMS: [(&str, &str, &str); 4] = [
+    ("git", "--version", "git"),
+    ("strace", "--version", "strace"),
+    ("ffprobe", "-version", "ffmpeg"),
+    ("chromium", "--version", "chromium"),
+];
 
 pub(crate) fn run() -> Done {
     system_packages();
@@ -28,11 +34,11 @@ pub(crate) fn run() -> Done {
 fn system_packages() {
     let missing: Vec<&str> = PROGRAMS
         .iter()
-        .filter(|(program, _)| answer(program, &["--version"]).is_none())
-        .map(|(_, package)| *package)
+        .filter(|(program, flag, _)| answer(program, &[flag]).is_none())
+        .map(|(_, _, package)| *package)
         .collect();
     if missing.is_empty() {
-        return println!("setup: git and strace are there");
+        return println!("setup: {} are there", PROGRAMS.map(|(program, ..)| program).join(", "));
     }
     if let Err(problem) = apt_install(&missing) {
         println!("setup: {problem}; tests that need them will fail");
