@@ -13,6 +13,7 @@ mod numeric;
 pub mod aggregate;
 pub mod bootstrap;
 pub mod campaign;
+pub mod curves;
 pub mod distribution;
 pub mod e_process;
 pub mod multiplicity;
