@@ -10,6 +10,8 @@
 //! | `rollout` | many environments stepped with one policy into flat buffers |
 //! | `advantage` | generalised advantage estimation |
 //! | `normalize` | running moments of observations and of the discounted return |
+//! | `signals` | what each rollout says about how training goes |
+//! | `observed` | what observations look like, and how much of the networks answers |
 //! | `policy` | what acts: network, weights, frozen normaliser, action bounds |
 //! | `evaluate` | seeded episodes of a policy or of a baseline |
 //! | `inspect` | what a policy looks at: episodes step by step, attribution per observation dimension |
@@ -19,10 +21,12 @@ pub mod advantage;
 pub mod evaluate;
 pub mod inspect;
 pub mod normalize;
+mod observed;
 mod parallel;
 pub mod policy;
 pub mod ppo;
 pub mod rollout;
+mod signals;
 mod state;
 #[cfg(test)]
 mod testing;
@@ -67,5 +71,7 @@ pub enum LearnError {
         value: f64,
         /// Environment steps done.
         step: u64,
+        /// The numbers of the update in which it happened, as far as it got.
+        values: Vec<(&'static str, f64)>,
     },
 }

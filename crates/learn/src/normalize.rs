@@ -6,7 +6,7 @@
 //! which shards finish can't matter.
 
 /// Normalised values are kept within this many deviations.
-const LIMIT: f32 = 10.0;
+pub(crate) const LIMIT: f32 = 10.0;
 /// Keeps a constant input from being divided by zero.
 const EPSILON: f64 = 1e-8;
 
@@ -124,9 +124,14 @@ impl RewardScaler {
         self.moments.update(&seen);
     }
 
+    /// What rewards are multiplied by.
+    pub(crate) fn scale(&self) -> f32 {
+        (1.0 / (self.moments.variance[0] + EPSILON).sqrt()) as f32
+    }
+
     /// Scales rewards in place.
     pub fn apply(&self, rewards: &mut [f32]) {
-        let scale = (1.0 / (self.moments.variance[0] + EPSILON).sqrt()) as f32;
+        let scale = self.scale();
         rewards.iter_mut().for_each(|reward| *reward = (*reward * scale).clamp(-LIMIT, LIMIT));
     }
 }

@@ -145,6 +145,11 @@ impl Policy {
         out[..rows].copy_from_slice(&scratch.values[..rows]);
     }
 
+    /// Lowest and highest action, where actions are real numbers.
+    pub(crate) fn bounds(&self) -> Option<(&[f32], &[f32])> {
+        self.bounds.as_ref().map(|(low, high)| (low.as_slice(), high.as_slice()))
+    }
+
     /// What the environment gets for the policy's actions: within its bounds.
     pub(crate) fn bounded(&self, actions: &[f32], out: &mut [f32]) {
         out.copy_from_slice(actions);

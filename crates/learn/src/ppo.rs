@@ -33,9 +33,10 @@ use crate::LearnError;
 use crate::normalize::RewardScaler;
 use crate::policy::Policy;
 use crate::rollout::{Collector, Factory, FinishedEpisode};
+use crate::signals;
 use gradient::{GradientShard, minibatch_gradient};
-use loss::{Coefficients, LossSums};
-use report::ValueFit;
+use loss::Coefficients;
+use report::Learned;
 
 /// Episodes that the running mean return looks back on.
 const RECENT_EPISODES: usize = 100;
@@ -64,7 +65,7 @@ pub struct Ppo {
 pub struct Update {
     /// Environment steps done in all.
     pub step: u64,
-    /// Named numbers for the metrics file; undefined ones are left out.
+    /// Named numbers for the metrics file; those that don't apply are left out.
     pub values: Vec<(&'static str, f64)>,
     /// Mean return of the recent episodes, once one has ended.
     pub mean_return: Option<f64>,
@@ -144,6 +145,7 @@ impl Ppo {
         self.note_episodes(&finished);
         let collected = Instant::now();
 
+        let rewards = signals::rewards(&self.collector.rollout.rewards);
         self.scale_rewards();
         self.collector.compute_advantages(self.algo.gamma as f32, self.algo.gae_lambda as f32);
         let estimated = Instant::now();
@@ -151,14 +153,18 @@ impl Ppo {
         // Schedules run over the steps that lie behind when the update starts.
         let done = self.steps as f64 / self.total_steps as f64;
         self.steps += self.collector.rollout.rewards.len() as u64;
-        let learned = self.update(done)?;
+        let learned = self.update(done);
+        let values = self.report(done, &learned, &finished, rewards);
+        if let Some((what, value)) = learned.diverged {
+            return Err(LearnError::Diverged { what, value, step: self.steps, values });
+        }
         self.updates += 1;
         self.refresh_normalizer();
         let updated = Instant::now();
 
         Ok(Update {
             step: self.steps,
-            values: self.report(done, &learned, finished.len()),
+            values,
             mean_return: self.mean_return(),
             collect_time: collected - begin,
             advantage_time: estimated - collected,
@@ -166,8 +172,9 @@ impl Ppo {
         })
     }
 
-    /// Several epochs of minibatch gradient steps over the rollout.
-    fn update(&mut self, done: f64) -> Result<Learned, LearnError> {
+    /// Several epochs of minibatch gradient steps over the rollout; they end
+    /// before a step that is not finite.
+    fn update(&mut self, done: f64) -> Learned {
         let learning_rate = self.algo.learning_rate.at(done) as f32;
         let clip_range = self.algo.clip_range.at(done) as f32;
         let rows = self.collector.rollout.rewards.len();
@@ -195,7 +202,7 @@ impl Ppo {
                 );
                 let first = epoch == 0 && learned.minibatches == 0;
                 debug_assert!(
-                    !first || (sums.ratio / sums.count - 1.0).abs() < 1e-4,
+                    !first || !sums.ratio.is_finite() || (sums.ratio / sums.count - 1.0).abs() < 1e-4,
                     "the policy that collected must be the one that is updated: mean ratio {}",
                     sums.ratio / sums.count
                 );
@@ -204,26 +211,25 @@ impl Ppo {
                     break 'epochs;
                 }
                 let gradients = &mut self.shards[0].gradients;
-                let norm = match self.algo.max_grad_norm {
-                    Some(limit) => clip_global_norm(gradients, limit as f32),
-                    None => global_norm(gradients),
+                let (norm, clipped) = match self.algo.max_grad_norm.map(|limit| limit as f32) {
+                    Some(limit) => {
+                        let norm = clip_global_norm(gradients, limit);
+                        (norm, norm > limit)
+                    }
+                    None => (global_norm(gradients), false),
                 };
-                self.finite("the gradient norm", f64::from(norm))?;
+                learned.add(&sums, f64::from(norm), clipped);
+                if !norm.is_finite() {
+                    learned.diverged = Some(("the gradient norm", f64::from(norm)));
+                    break 'epochs;
+                }
                 let gradients = &self.shards[0].gradients;
                 let epsilon = self.algo.adam_epsilon as f32;
                 self.adam.step(&mut self.policy.parameters, gradients, learning_rate, epsilon);
-                learned.add(&sums, f64::from(norm));
             }
             learned.epochs += 1;
         }
-        Ok(learned)
-    }
-
-    fn finite(&self, what: &'static str, value: f64) -> Result<(), LearnError> {
-        if value.is_finite() {
-            return Ok(());
-        }
-        Err(LearnError::Diverged { what, value, step: self.steps })
+        learned
     }
 
     fn note_episodes(&mut self, finished: &[FinishedEpisode]) {
@@ -253,65 +259,5 @@ impl Ppo {
                 normalizer.update(raw);
             }
         }
-    }
-
-    fn report(&self, done: f64, learned: &Learned, finished: usize) -> Vec<(&'static str, f64)> {
-        let rollout = &self.collector.rollout;
-        let fit = ValueFit::of(&rollout.values, &rollout.returns);
-        let minibatches = learned.minibatches.max(1) as f64;
-        let mean_length = || {
-            let lengths: u64 = self.recent.iter().map(|(_, length)| length).sum();
-            lengths as f64 / self.recent.len() as f64
-        };
-        let mut values = vec![
-            ("policy_loss", learned.policy_loss / minibatches),
-            ("value_loss", learned.value_loss / minibatches),
-            ("entropy", learned.entropy / minibatches),
-            ("approx_kl", learned.approx_kl / minibatches),
-            ("clip_fraction", learned.clip_fraction / minibatches),
-            ("grad_norm", learned.grad_norm / minibatches),
-            ("learning_rate", self.algo.learning_rate.at(done)),
-            ("clip_range", self.algo.clip_range.at(done)),
-            ("epochs", learned.epochs as f64),
-            ("stopped_by_kl", f64::from(u8::from(learned.stopped_by_kl))),
-            ("explained_variance", fit.explained_variance),
-            ("value_bias", fit.bias),
-            ("value_mean", fit.value_mean),
-            ("return_target_mean", fit.return_mean),
-            ("episodes", self.episodes as f64),
-            ("episodes_finished", finished as f64),
-        ];
-        if let Some(mean_return) = self.mean_return() {
-            values.push(("mean_return", mean_return));
-            values.push(("mean_length", mean_length()));
-        }
-        values.retain(|(_, value)| value.is_finite());
-        values
-    }
-}
-
-/// Sums over the minibatches of one update.
-#[derive(Default)]
-struct Learned {
-    minibatches: u64,
-    epochs: u64,
-    stopped_by_kl: bool,
-    policy_loss: f64,
-    value_loss: f64,
-    entropy: f64,
-    approx_kl: f64,
-    clip_fraction: f64,
-    grad_norm: f64,
-}
-
-impl Learned {
-    fn add(&mut self, sums: &LossSums, grad_norm: f64) {
-        self.minibatches += 1;
-        self.policy_loss += sums.policy_loss / sums.count;
-        self.value_loss += sums.value_loss / sums.count;
-        self.entropy += sums.entropy / sums.count;
-        self.approx_kl += sums.mean_kl();
-        self.clip_fraction += sums.clipped / sums.count;
-        self.grad_norm += grad_norm;
     }
 }

@@ -6,7 +6,7 @@
 //! shards can be filled by any number of threads with the same result. Within
 //! a shard rows are time-major: `t * copies + copy`.
 
-use rlxp_env::{MakeError, StepBatch, VectorEnv};
+use rlxp_env::{MakeError, Space, StepBatch, VectorEnv};
 use rlxp_nn::Scratch;
 use rlxp_spec::config::Config;
 use rlxp_types::Stream;
@@ -34,6 +34,10 @@ pub struct FinishedEpisode {
     pub total: f64,
     /// Steps.
     pub length: u64,
+    /// How it ended.
+    pub end: End,
+    /// The reward of every step, if it was the same throughout.
+    pub steady_reward: Option<f32>,
 }
 
 /// A fixed part of the environments.
@@ -46,6 +50,9 @@ pub struct Shard {
     /// Return and length so far of each copy's episode.
     pub(crate) totals: Vec<f64>,
     pub(crate) lengths: Vec<u64>,
+    /// The reward of every step of each copy's episode so far; NaN once two
+    /// of them differed.
+    pub(crate) steady: Vec<f32>,
     first_copy: usize,
     batch: StepBatch,
     scratch: Scratch,
@@ -97,6 +104,8 @@ pub struct Collector {
     pub(crate) shards: Vec<Shard>,
     /// What was collected last.
     pub rollout: Rollout,
+    /// Whether anything was collected yet.
+    pub(crate) collected: bool,
     steps: usize,
     sde_sample_freq: Option<u64>,
     threads: usize,
@@ -126,6 +135,7 @@ impl Collector {
                 current,
                 totals: vec![0.0; count],
                 lengths: vec![0; count],
+                steady: vec![0.0; count],
                 first_copy: range.start,
                 batch: StepBatch::new(count, width),
                 scratch: policy.network.scratch(count.min(TILE)),
@@ -153,7 +163,7 @@ impl Collector {
             returns: vec![0.0; rows],
         };
         let sde_sample_freq = config.policy.sde_sample_freq;
-        Ok(Self { shards, rollout, steps, sde_sample_freq, threads })
+        Ok(Self { shards, rollout, collected: false, steps, sde_sample_freq, threads })
     }
 
     /// Fills the rollout: every environment takes `rollout_steps` steps.
@@ -168,8 +178,29 @@ impl Collector {
         });
         let mut finished: Vec<FinishedEpisode> =
             self.shards.iter_mut().flat_map(|shard| shard.finished.drain(..)).collect();
+        self.collected = true;
         finished.sort_by_key(|episode| (episode.time, episode.copy));
         finished
+    }
+
+    /// Copies of the environment.
+    pub(crate) fn copies(&self) -> usize {
+        self.rollout.next_values.len()
+    }
+
+    /// Steps that every copy takes in a rollout.
+    pub(crate) fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// The environment's step cap, if it has one.
+    pub(crate) fn step_cap(&self) -> Option<u64> {
+        self.shards[0].env.step_cap()
+    }
+
+    /// What observations look like.
+    pub(crate) fn observation_space(&self) -> &Space {
+        self.shards[0].env.observation_space()
     }
 
     /// Raw observations of the last rollout, shard by shard; empty unless the policy normalises.
@@ -326,8 +357,14 @@ impl Shard {
     fn note_ends(&mut self, policy: &Policy, time: usize, ends: &mut [End], final_values: &mut [f32]) {
         let width = self.current.len() / self.copies();
         for copy in 0..ends.len() {
-            self.totals[copy] += f64::from(self.batch.rewards[copy]);
+            let reward = self.batch.rewards[copy];
+            self.totals[copy] += f64::from(reward);
             self.lengths[copy] += 1;
+            if self.lengths[copy] == 1 {
+                self.steady[copy] = reward;
+            } else if self.steady[copy] != reward {
+                self.steady[copy] = f32::NAN;
+            }
             ends[copy] = match (self.batch.terminated[copy], self.batch.truncated[copy]) {
                 (true, _) => End::Terminated,
                 (false, true) => End::Truncated,
@@ -341,8 +378,14 @@ impl Shard {
                 policy.normalize(last);
                 policy.values(last, 1, &mut self.scratch, &mut final_values[copy..=copy]);
             }
-            let (total, length) = (self.totals[copy], self.lengths[copy]);
-            self.finished.push(FinishedEpisode { time, copy: self.first_copy + copy, total, length });
+            self.finished.push(FinishedEpisode {
+                time,
+                copy: self.first_copy + copy,
+                total: self.totals[copy],
+                length: self.lengths[copy],
+                end: ends[copy],
+                steady_reward: Some(self.steady[copy]).filter(|reward| !reward.is_nan()),
+            });
             (self.totals[copy], self.lengths[copy]) = (0.0, 0);
         }
     }

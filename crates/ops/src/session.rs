@@ -8,8 +8,8 @@
 
 use std::time::{Duration, Instant};
 
-use rlxp_fs::clock;
-use rlxp_learn::{Actor, Evaluation, Ppo, Update, evaluate};
+use rlxp_fs::{clock, machine};
+use rlxp_learn::{Actor, Evaluation, LearnError, Ppo, Update, evaluate};
 use rlxp_nn::Tensors;
 use rlxp_spec::Config;
 use rlxp_store::{
@@ -28,6 +28,11 @@ use crate::origin::Origin;
 const EPISODES_TO_CHOOSE_ON: usize = 100;
 /// Time between progress events.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+/// Time between looks at the memory in use: one takes microseconds, and an
+/// update may take no more than that.
+const MEMORY_EVERY: Duration = Duration::from_millis(100);
+/// How often observations are described in a run that is not evaluated.
+const DESCRIPTIONS: u64 = 20;
 
 /// What a seed is trained with.
 pub(crate) struct Job<'a> {
@@ -55,6 +60,7 @@ struct Session<'a> {
     stopped_early: bool,
     saved_at: Option<u64>,
     began: Instant,
+    memory_read: Option<Instant>,
     first_step: u64,
 }
 
@@ -101,6 +107,7 @@ impl<'a> Session<'a> {
             stopped_early,
             saved_at,
             began: Instant::now(),
+            memory_read: None,
             first_step,
         })
     }
@@ -120,11 +127,14 @@ impl<'a> Session<'a> {
                 return Ok(WorkerOutcome::Interrupted);
             }
             let before = self.learner.steps();
-            let update = self.learner.iterate()?;
+            let update = self.iterate()?;
             self.log(&update)?;
             let now = update.step;
             let last = self.learner.is_finished();
             let due = |every: u64| every > 0 && now / every > before / every;
+            if last || due(observations_every(config)) {
+                self.log_observations(now)?;
+            }
             let mut improved = false;
             if due(config.eval.every) || (last && config.eval.every > 0) {
                 improved = self.evaluate()?;
@@ -151,20 +161,58 @@ impl<'a> Session<'a> {
         self.learner.is_finished() || self.stopped_early
     }
 
+    /// One round of the learner. What the one saw in which training diverged
+    /// is where a post-mortem begins, so it is on record before the run fails.
+    fn iterate(&mut self) -> Outcome<Update> {
+        match self.learner.iterate() {
+            Ok(update) => Ok(update),
+            Err(error) => {
+                if let LearnError::Diverged { step, values, .. } = &error {
+                    self.log_training(*step, clock::wall_seconds(), values)?;
+                    self.metrics.sync()?;
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    fn log_training(&mut self, step: u64, wall: f64, values: &[(&'static str, f64)]) -> Outcome<()> {
+        let values: Vec<(&str, MetricValue<'_>)> =
+            values.iter().map(|(name, value)| (*name, MetricValue::Float(*value))).collect();
+        self.metrics.append(step, wall, "train", &values)?;
+        Ok(())
+    }
+
+    fn log_observations(&mut self, step: u64) -> Outcome<()> {
+        let observed = self.learner.observed();
+        let values: Vec<(&str, MetricValue<'_>)> =
+            observed.iter().map(|(name, value)| (name.as_str(), MetricValue::Float(*value))).collect();
+        self.metrics.append(step, clock::wall_seconds(), "observations", &values)?;
+        Ok(())
+    }
+
     fn log(&mut self, update: &Update) -> Outcome<()> {
         let wall = clock::wall_seconds();
-        let values: Vec<(&str, MetricValue<'_>)> =
-            update.values.iter().map(|(name, value)| (*name, MetricValue::Float(*value))).collect();
-        self.metrics.append(update.step, wall, "train", &values)?;
+        self.log_training(update.step, wall, &update.values)?;
         let seconds = |time: Duration| MetricValue::Float(time.as_secs_f64());
-        let times = [
+        let mut times = vec![
             ("steps_per_second", MetricValue::Float(self.steps_per_second())),
             ("collect_seconds", seconds(update.collect_time)),
             ("advantage_seconds", seconds(update.advantage_time)),
             ("update_seconds", seconds(update.update_time)),
         ];
+        times.extend(self.resident_bytes().map(|bytes| ("resident_bytes", MetricValue::Count(bytes))));
         self.metrics.append(update.step, wall, TIMING_KIND, &times)?;
         Ok(())
+    }
+
+    /// The memory in use, if it is time to look again.
+    fn resident_bytes(&mut self) -> Option<u64> {
+        if self.memory_read.is_some_and(|read| read.elapsed() < MEMORY_EVERY) {
+            return None;
+        }
+        self.memory_read = Some(Instant::now());
+        machine::resident_bytes()
     }
 
     /// Plays the periodic evaluation; true when it is the best so far.
@@ -253,6 +301,15 @@ impl<'a> Session<'a> {
             mean_return: self.learner.mean_return(),
             best: self.best.map(|best| best.score),
         });
+    }
+}
+
+/// Steps between descriptions of the observations: where a run is evaluated,
+/// it is described too.
+fn observations_every(config: &Config) -> u64 {
+    match config.eval.every {
+        0 => (config.total_steps() / DESCRIPTIONS).max(1),
+        every => every,
     }
 }
 

@@ -34,6 +34,7 @@ impl Ppo {
             tensors.insert_u8s(name("streams"), streams);
             tensors.insert_f64s(name("totals"), shard.totals.clone());
             tensors.insert_u64s(name("lengths"), shard.lengths.clone());
+            tensors.insert_f32s(name("steady"), shard.steady.clone());
         }
         tensors
     }
@@ -77,6 +78,15 @@ impl Ppo {
             shard.totals = numbers(state, &name("totals"), copies)?;
             let lengths = name("lengths");
             shard.lengths = sized(&lengths, state.u64s(&lengths)?, copies)?;
+            let steady = name("steady");
+            shard.steady = match state.get(&steady) {
+                Some(_) => sized(&steady, state.f32s(&steady)?, copies)?,
+                // Saved before this was kept: if rewards were steady, they were their mean.
+                None => {
+                    let means = shard.totals.iter().zip(&shard.lengths);
+                    means.map(|(total, length)| (total / (*length).max(1) as f64) as f32).collect()
+                }
+            };
         }
         Ok(())
     }

@@ -45,6 +45,7 @@ fn a_learner_restored_after_every_update_ends_the_same() {
             broken = Ppo::restore(&config, 7, 1, &load(&model), &load(&state)).unwrap();
             let b = broken.iterate().unwrap();
             assert_eq!(a.values, b.values, "step {}", a.step);
+            assert_eq!(straight.observed(), broken.observed(), "step {}", a.step);
         }
         assert_eq!(bytes(&straight), bytes(&broken));
     }

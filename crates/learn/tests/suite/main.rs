@@ -7,4 +7,5 @@ mod exact;
 mod inspection;
 mod learning;
 mod probes;
+mod signals;
 mod truncation;
