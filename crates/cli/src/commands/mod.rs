@@ -6,6 +6,7 @@ mod envs;
 mod eval;
 mod info;
 mod init;
+mod inspect;
 mod ls;
 mod quickstart;
 mod reproduce;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Train(train::Train),
     Resume(resume::Resume),
     Eval(eval::Eval),
+    Inspect(inspect::Inspect),
     Reproduce(reproduce::Reproduce),
     Ls(ls::Ls),
     Info(info::Info),
@@ -53,6 +55,7 @@ impl Command {
             Command::Train(command) => command.run(context, screen),
             Command::Resume(command) => command.run(context, screen),
             Command::Eval(command) => command.run(context, screen),
+            Command::Inspect(command) => command.run(context, screen),
             Command::Reproduce(command) => command.run(context, screen),
             Command::Ls(command) => command.run(context, screen),
             Command::Info(command) => command.run(context, screen),

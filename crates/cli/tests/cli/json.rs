@@ -18,6 +18,7 @@ fn every_command_answers_in_json() {
         ("train tiny.yaml --dry-run", "rlx.training/1"),
         ("train tiny.yaml --set seeds=2", "rlx.training/1"),
         ("eval --run @last --episodes 3 --baseline zero", "rlx.evaluations/1"),
+        ("inspect tiny_001 --states 5", "rlx.inspection/1"),
         ("resume @last", "rlx.resumption/1"),
         ("resume tiny_001 --total-timesteps 4096", "rlx.resumption/1"),
         ("reproduce tiny_001", "rlx.reproduction/1"),
@@ -64,6 +65,8 @@ fn errors_are_json_too() {
         ("info nothing", "run_not_found", 2),
         ("trian tiny.yaml", "usage", 2),
         ("train", "usage", 2),
+        ("inspect nothing", "run_not_found", 2),
+        ("inspect tiny_001:step_77", "checkpoint_not_found", 2),
         ("rm tiny_001", "confirmation_needed", 3),
         ("envs CartPole-v7", "environment_unknown", 2),
     ] {

@@ -14,6 +14,7 @@ mod documents;
 mod examples;
 mod flow;
 mod full_disk;
+mod inspect;
 mod interrupt;
 mod json;
 mod project;

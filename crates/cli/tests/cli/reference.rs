@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::project::Project;
 
 /// Every command that help is written for.
-pub(crate) const COMMANDS: [&str; 21] = [
+pub(crate) const COMMANDS: [&str; 22] = [
     "",
     "quickstart",
     "init",
@@ -19,6 +19,7 @@ pub(crate) const COMMANDS: [&str; 21] = [
     "train",
     "resume",
     "eval",
+    "inspect",
     "reproduce",
     "ls",
     "info",

@@ -83,13 +83,16 @@ fn landmarks(moments: &[Moment]) -> Vec<(Reason, usize)> {
         Some(next) if next.episode == moments[at].episode => (f64::from(next.value) - value(at)).abs(),
         _ => 0.0,
     };
-    vec![
-        (Reason::Start, 0),
-        (Reason::End, end),
-        (Reason::HighestValue, best(&value)),
-        (Reason::LowestValue, best(&|at| -value(at))),
-        (Reason::LargestValueChange, best(&change)),
-    ]
+    let (highest, lowest, steepest) = (best(&value), best(&|at| -value(at)), best(&change));
+    let mut landmarks = vec![(Reason::Start, 0), (Reason::End, end)];
+    // Where all are equal, none is the highest.
+    if value(highest) > value(lowest) {
+        landmarks.extend([(Reason::HighestValue, highest), (Reason::LowestValue, lowest)]);
+    }
+    if change(steepest) > 0.0 {
+        landmarks.push((Reason::LargestValueChange, steepest));
+    }
+    landmarks
 }
 
 /// One over the deviation of each dimension; zero for a dimension that never
@@ -165,8 +168,9 @@ mod tests {
     fn the_same_state_is_never_chosen_twice() {
         let moments = episode(&[([3.0, 1.0], 0.0), ([3.0, 1.0], 0.0), ([4.0, 1.0], 0.0), ([3.0, 1.0], 0.0)]);
         for parts in [None, Some(&[5, 5][..])] {
-            let chosen: Vec<usize> = choose(&moments, parts, 5).into_iter().map(|(at, _)| at).collect();
-            assert_eq!(chosen, [0, 2]);
+            let chosen = choose(&moments, parts, 5);
+            let level = vec![Reason::Start, Reason::End];
+            assert_eq!(chosen, [(0, level), (2, vec![Reason::Spread])], "a level value has no highest point");
         }
     }
 
