@@ -9,10 +9,12 @@
 //! | `font` | the embedded fonts: widths and outlines |
 //! | `raster` | a scene as pixels and as PNG |
 //! | `svg` | a scene as SVG |
+//! | `environment` | what each environment looks like |
 //!
 //! Nothing here knows files or runs: plain data in, bytes out.
 
 pub mod color;
+pub mod environment;
 pub mod font;
 mod path;
 mod raster;
