@@ -10,12 +10,14 @@
 //! | `raster` | a scene as pixels and as PNG |
 //! | `svg` | a scene as SVG |
 //! | `environment` | what each environment looks like |
+//! | `inspection` | what a policy thinks along an episode and what it looks at |
 //!
 //! Nothing here knows files or runs: plain data in, bytes out.
 
 pub mod color;
 pub mod environment;
 pub mod font;
+pub mod inspection;
 mod path;
 mod raster;
 mod scene;
