@@ -13,7 +13,7 @@ use crate::format;
 use crate::screen::Screen;
 
 /// What is shown of a record, where it is there.
-const SHOWN: [&str; 9] = [
+const SHOWN: [&str; 10] = [
     "mean_return",
     "deviation",
     "mean_length",
@@ -23,6 +23,7 @@ const SHOWN: [&str; 9] = [
     "explained_variance",
     "policy_loss",
     "steps_per_second",
+    "dormant_fraction",
 ];
 
 const EXAMPLES: &str = "\

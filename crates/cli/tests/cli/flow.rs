@@ -89,3 +89,47 @@ fn training_stops_at_a_return() {
     assert_eq!(info["metadata"]["tags"], serde_json::json!(["early"]));
     project.rlx("reproduce @last").expect(0);
 }
+
+/// The records of one kind in a run of one seed.
+fn records(project: &Project, run: &str, kind: &str) -> Vec<rlxp_store::Record> {
+    let bytes = std::fs::read_to_string(project.path(&format!("runs/{run}/metrics.jsonl"))).unwrap();
+    let records = bytes.lines().map(|line| serde_json::from_str::<rlxp_store::Record>(line).unwrap());
+    records.filter(|record| record.kind == kind).collect()
+}
+
+#[test]
+fn observations_are_described_when_a_run_is_evaluated_and_also_when_it_is_not() {
+    let project = Project::trained();
+    let steps = |run: &str, kind: &str| -> Vec<u64> {
+        records(&project, run, kind).iter().map(|record| record.step).collect()
+    };
+    assert_eq!(steps("tiny_001", "observations"), [1024, 2048]);
+    assert_eq!(steps("tiny_001", "eval"), [1024, 2048]);
+    let described = &records(&project, "tiny_001", "observations")[0];
+    assert_eq!(described.values.len(), 4 * 4 + 1);
+    assert!(described.number("std_3").unwrap() > 0.0);
+    let memory = records(&project, "tiny_001", "timing")[0].number("resident_bytes").unwrap();
+    assert!(memory > 1e5, "{memory}");
+    // 40 updates, twenty descriptions.
+    project.rlx("train tiny.yaml --set eval.every=0 --set algo.total_timesteps=10240").expect(0);
+    assert!(steps("tiny_002", "eval").is_empty());
+    let expected: Vec<u64> = (1..=20).map(|number| number * 512).collect();
+    assert_eq!(steps("tiny_002", "observations"), expected);
+}
+
+#[test]
+fn a_run_that_diverges_leaves_the_numbers_of_its_last_update() {
+    let project = Project::new();
+    // 10^42 is more than single precision holds.
+    let scaled = vec!["scale_reward: {factor: 1000000}"; 7].join(", ");
+    let wrapped = crate::project::TINY.replace("num_envs: 4", &format!("num_envs: 4, wrappers: [{scaled}]"));
+    project.write("huge.yaml", &wrapped);
+    let told = project.rlx("train huge.yaml").expect(4).stderr;
+    assert!(told.contains("training diverged"), "{told}");
+    let last = records(&project, "tiny_001", "train").pop().unwrap();
+    assert_eq!((last.step, &last.values["grad_norm"]), (256, &"NaN".into()));
+    assert_eq!(last.values["reward_max_abs"], "inf");
+    project.rlx("info @last").expect(0);
+    project.rlx("tail @last --no-follow").expect(0);
+    project.rlx("ls").expect(0);
+}
