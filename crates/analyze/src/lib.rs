@@ -25,6 +25,7 @@ pub mod selection;
 pub mod sequential;
 pub mod shift;
 pub mod special;
+pub mod story;
 pub mod t_test;
 pub mod trend;
 pub mod verdict;
