@@ -7,6 +7,7 @@
 //! | `scene` | what can be drawn: paths, strokes, fills, texts, clips |
 //! | `color` | colours, and a palette that colour-blind people can tell apart |
 //! | `font` | the embedded fonts: widths and outlines |
+//! | `chart` | learning curves and scores, laid out from numbers |
 //! | `raster` | a scene as pixels and as PNG |
 //! | `svg` | a scene as SVG |
 //! | `environment` | what each environment looks like |
@@ -14,6 +15,7 @@
 //!
 //! Nothing here knows files or runs: plain data in, bytes out.
 
+pub mod chart;
 pub mod color;
 pub mod environment;
 pub mod font;

@@ -171,8 +171,8 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// Text that can't end the element it stands in. Control characters, which no
-/// XML may hold, are left out.
+/// Text that can't end the element it stands in. Control characters and
+/// two others, which no XML may hold, are left out.
 struct Escaped<'a>(&'a str);
 
 impl std::fmt::Display for Escaped<'_> {
@@ -184,7 +184,7 @@ impl std::fmt::Display for Escaped<'_> {
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                control if control.is_control() => {}
+                forbidden if forbidden.is_control() || matches!(forbidden, '\u{fffe}' | '\u{ffff}') => {}
                 other => f.write_char(other)?,
             }
         }

@@ -1,0 +1,203 @@
+//! Which line is which: labels at the ends of the lines where they fit, and
+//! otherwise a legend below.
+
+use crate::chart::frame::{EDGE, SMALL};
+use crate::chart::style::Look;
+use crate::color::Color;
+use crate::font::{fitted, text_width};
+use crate::path::Path;
+use crate::scene::{Rect, Scene, Stroke, Text};
+
+/// What stands for lines that have no look of their own.
+pub(super) fn background() -> Color {
+    Color::MUTED.with_opacity(0.55)
+}
+
+/// One thing to name.
+pub(super) struct Entry<'a> {
+    /// None for what stands in the background.
+    pub(super) look: Option<Look>,
+    pub(super) label: &'a str,
+    /// Added in a quieter tone.
+    pub(super) detail: &'a str,
+    /// It has a band.
+    pub(super) band: bool,
+}
+
+const ROW: f32 = 18.0;
+const SWATCH: f32 = 30.0;
+const GAP: f32 = 7.0;
+
+impl Entry<'_> {
+    fn detail_width(&self) -> f32 {
+        if self.detail.is_empty() { 0.0 } else { GAP + text_width(self.detail, SMALL, false) }
+    }
+
+    /// Width of its words.
+    pub(super) fn width(&self) -> f32 {
+        text_width(self.label, SMALL, false) + self.detail_width()
+    }
+
+    /// Its words from x on, cut to `room`.
+    fn words(&self, scene: &mut Scene, x: f32, baseline: f32, room: f32) {
+        let label = fitted(self.label, (room - self.detail_width()).max(room * 0.5), SMALL, false);
+        let after = x + text_width(&label, SMALL, false) + GAP;
+        scene.text(Text::new(x, baseline, label, SMALL, Color::INK));
+        if !self.detail.is_empty() && after < x + room {
+            let detail = fitted(self.detail, x + room - after, SMALL, false);
+            scene.text(Text::new(after, baseline, detail, SMALL, Color::MUTED));
+        }
+    }
+}
+
+/// How a legend of entries is laid out within a width.
+pub(super) struct Below {
+    columns: usize,
+    column: f32,
+    pub(super) height: f32,
+}
+
+impl Below {
+    /// In as many columns as the widest entry allows, but never higher than
+    /// `most`: then in more columns, with labels cut.
+    pub(super) fn plan(entries: &[Entry<'_>], width: f32, most: f32) -> Self {
+        let widest = entries.iter().map(Entry::width).fold(0.0, f32::max) + SWATCH + GAP + 16.0;
+        let wide_enough = (width / widest).floor().max(1.0) as usize;
+        let rows = ((most / ROW) as usize).max(1);
+        // A column needs room for a few letters whatever the number of entries.
+        let narrowest = (width / (SWATCH + 50.0)).floor().max(1.0) as usize;
+        let columns = wide_enough.max(entries.len().div_ceil(rows)).min(narrowest).min(entries.len().max(1));
+        let column = (width / columns as f32).min(widest.max(width / columns as f32 * 0.6));
+        Self { columns, column, height: entries.len().div_ceil(columns) as f32 * ROW }
+    }
+
+    pub(super) fn draw(&self, scene: &mut Scene, entries: &[Entry<'_>], left: f32, top: f32) {
+        for (index, entry) in entries.iter().enumerate() {
+            let x = left + (index % self.columns) as f32 * self.column;
+            let middle = top + (index / self.columns) as f32 * ROW + ROW / 2.0;
+            swatch(scene, entry, x, middle);
+            let room = self.column - SWATCH - GAP - 12.0;
+            entry.words(scene, x + SWATCH + GAP, middle + SMALL * 0.36, room);
+        }
+    }
+}
+
+fn swatch(scene: &mut Scene, entry: &Entry<'_>, x: f32, middle: f32) {
+    let line = Path::line((x, middle), (x + SWATCH, middle));
+    match entry.look {
+        Some(look) => {
+            if entry.band {
+                let tint = look.color().with_opacity(super::line::BAND_OPACITY);
+                scene.fill(Path::rect(x, middle - 5.5, SWATCH, 11.0), tint);
+            }
+            scene.stroke(line, look.stroke(2.2));
+            look.marker(scene, (x + SWATCH / 2.0, middle), 3.6, None);
+        }
+        None => scene.stroke(line, Stroke::solid(background(), 1.4)),
+    }
+}
+
+/// The end of a line, to be named there.
+pub(super) struct End<'a> {
+    pub(super) entry: Entry<'a>,
+    pub(super) x: f32,
+    pub(super) y: f32,
+}
+
+/// Distance between labels at the lines' ends.
+pub(super) const APART: f32 = 17.0;
+/// From the plot's edge to the words: a leader and a marker.
+pub(super) const LEADER: f32 = 30.0;
+
+/// Names the lines at their ends, right of `area`: labels are moved up and
+/// down until none touches another, and a thin leader shows where each belongs.
+pub(super) fn at_ends(scene: &mut Scene, area: Rect, ends: &[End<'_>]) {
+    let wanted: Vec<f32> = ends.iter().map(|end| end.y).collect();
+    let places = spread(&wanted, area.y, area.bottom(), APART);
+    for (end, y) in ends.iter().zip(places) {
+        let Some(look) = end.entry.look else { continue };
+        let marker = area.right() + LEADER - 11.0;
+        let bend = area.right() + 5.0;
+        let leader =
+            Path::polyline([(end.x, end.y), (bend.max(end.x), end.y), (marker - 7.0, y), (marker, y)]);
+        scene.stroke(leader, Stroke::solid(look.color().with_opacity(0.55), 1.0));
+        look.marker(scene, (marker, y), 3.8, None);
+        let x = area.right() + LEADER;
+        end.entry.words(scene, x, y + SMALL * 0.36, scene.width - EDGE * 0.5 - x);
+    }
+}
+
+/// Places near the wanted ones, at least `apart` from each other and, where
+/// that is possible, between `low` and `high`. Their order stays.
+fn spread(wanted: &[f32], low: f32, high: f32, apart: f32) -> Vec<f32> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
+    // Neighbours that would touch become one block around their common middle.
+    let mut blocks: Vec<(f32, usize)> = Vec::new();
+    for index in &order {
+        let mut block = (wanted[*index].clamp(low.min(high), high.max(low)), 1usize);
+        while let Some((middle, count)) = blocks.last().copied() {
+            let reach = (count + block.1) as f32 * apart / 2.0;
+            if block.0 - middle >= reach {
+                break;
+            }
+            let total = count + block.1;
+            block = ((middle * count as f32 + block.0 * block.1 as f32) / total as f32, total);
+            blocks.pop();
+        }
+        let half = (block.1 - 1) as f32 * apart / 2.0;
+        // Within the area; one that is too large begins at its top.
+        block.0 = block.0.min(high - half).max(low + half);
+        blocks.push(block);
+    }
+    // Keeping within the area may have pushed blocks into each other.
+    let mut places = Vec::with_capacity(wanted.len());
+    for (middle, count) in blocks {
+        let first = middle - (count - 1) as f32 * apart / 2.0;
+        places.extend((0..count).map(|index| first + index as f32 * apart));
+    }
+    for index in (0..places.len().saturating_sub(1)).rev() {
+        places[index] = f32::min(places[index], places[index + 1] - apart);
+    }
+    if let Some(first) = places.first().copied().filter(|first| *first < low) {
+        places.iter_mut().for_each(|place| *place += low - first);
+    }
+    let mut found = vec![0.0; wanted.len()];
+    for (place, index) in places.into_iter().zip(order) {
+        found[index] = place;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_spread_around_where_they_belong() {
+        assert_eq!(spread(&[50.0, 20.0], 0.0, 100.0, 10.0), [50.0, 20.0]);
+        assert_eq!(spread(&[50.0, 50.0], 0.0, 100.0, 10.0), [45.0, 55.0]);
+        assert_eq!(spread(&[0.0, 0.0, 0.0], 0.0, 100.0, 10.0), [0.0, 10.0, 20.0]);
+        assert_eq!(spread(&[100.0, 99.0, 40.0], 0.0, 100.0, 10.0), [100.0, 90.0, 40.0]);
+        assert_eq!(spread(&[], 0.0, 100.0, 10.0), [0.0; 0]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn labels_never_touch(wanted in proptest::collection::vec(-20.0..220.0f32, 0..12)) {
+            let mut places = spread(&wanted, 0.0, 200.0, 16.0);
+            places.sort_by(f32::total_cmp);
+            proptest::prop_assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= 16.0 - 1e-2));
+            proptest::prop_assert!(places.iter().all(|place| (-1e-2..=200.0 + 1e-2).contains(place)));
+        }
+
+        #[test]
+        fn legends_keep_their_height(count in 1usize..16, label in "[a-z]{1,60}") {
+            let entry = || Entry { look: None, label: &label, detail: "n = 5", band: false };
+            let entries: Vec<Entry<'_>> = (0..count).map(|_| entry()).collect();
+            let plan = Below::plan(&entries, 768.0, 100.0);
+            proptest::prop_assert!(plan.height <= 100.0, "{}", plan.height);
+            proptest::prop_assert!(plan.columns as f32 * plan.column <= 768.5);
+        }
+    }
+}
