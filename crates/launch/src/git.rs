@@ -19,6 +19,8 @@ use ask::{Asked, Git};
 
 /// At most this much of a diff is taken into the digest.
 const DIFF_BYTES: usize = 64 * 1024 * 1024;
+/// At most this much of a list of changed files is read.
+const STAT_BYTES: usize = 4 * 1024 * 1024;
 
 /// The state of the repository around a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +64,59 @@ pub fn snapshot_without(folder: &Path, excluded: &[&Path]) -> Option<GitState> {
     state.dirty_digest = (!digested.is_empty()).then(|| Digest::of(&digested));
     state.not_covered = (!not_covered.is_empty()).then(|| not_covered.join("; "));
     Some(state)
+}
+
+/// A file that differs between two commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Its path in the repository.
+    pub path: String,
+    /// Lines added; none for a binary file.
+    pub added: Option<u64>,
+    /// Lines removed; none for a binary file.
+    pub removed: Option<u64>,
+}
+
+/// The files that differ between two commits, sorted by path; none outside a
+/// repository and where it doesn't have both commits.
+pub fn changed_files(folder: &Path, from: &str, to: &str) -> Option<Vec<ChangedFile>> {
+    // They come from a record that anybody may have written: no option, no range, no name.
+    let is_commit =
+        |text: &str| matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_commit(from) || !is_commit(to) {
+        return None;
+    }
+    let git = Git::open(folder)?;
+    let options = [
+        "diff",
+        "--numstat",
+        "-z",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--no-renames",
+        "--no-relative",
+        "--ignore-submodules=dirty",
+        "-O/dev/null",
+        from,
+        to,
+        "--",
+    ];
+    let Asked::Answer(bytes) = git.ask_about(&options, &[], STAT_BYTES) else { return None };
+    let mut files: Vec<ChangedFile> = String::from_utf8_lossy(&bytes)
+        .split('\0')
+        .filter_map(|entry| {
+            let mut parts = entry.splitn(3, '\t');
+            let (added, removed, path) = (parts.next()?, parts.next()?, parts.next()?);
+            Some(ChangedFile {
+                path: path.to_owned(),
+                added: added.parse().ok(),
+                removed: removed.parse().ok(),
+            })
+        })
+        .collect();
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    Some(files)
 }
 
 /// Adds the changes to tracked files. Every option that a user's settings

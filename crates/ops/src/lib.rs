@@ -8,7 +8,9 @@
 //! | `envs`, `config` | `envs`, `config` |
 //! | `train`, `resume`, `reproduce` | same names; they supervise a `worker` |
 //! | `eval` | `eval` |
+//! | `compare` | `compare`, over `material` |
 //! | `inspect` | `inspect` |
+//! | `video` | `video` |
 //! | `ls`, `info`, `tag`, `rm` | `runs` |
 //! | `tail` | `tail` |
 //! | `stats` | `stats` |
@@ -16,6 +18,7 @@
 //! `worker` is the training child; `session` is its loop over one seed.
 
 mod checkpoint_ref;
+pub mod compare;
 pub mod config;
 pub mod context;
 pub mod curve;
@@ -38,6 +41,7 @@ pub mod stats;
 mod supervise;
 pub mod tail;
 pub mod train;
+pub mod video;
 pub mod worker;
 
 pub use context::Context;

@@ -10,7 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rlxp_spec::Config;
-use rlxp_store::{Index, Metadata, MetricColumns, Project, Run, RunFilter, SeedFolder, Series, resolve};
+use rlxp_store::{
+    Index, Metadata, MetricColumns, Project, Run, RunFilter, SeedFolder, Series, StoreError, resolve,
+};
 use rlxp_types::RunStatus;
 use serde::Serialize;
 
@@ -205,12 +207,16 @@ fn read_metrics(
     let folders: Vec<SeedFolder> =
         runs.iter().flat_map(|run| run.seeds.iter().map(|seed| seed.folder.clone())).collect();
     let next = AtomicUsize::new(0);
-    let read: Mutex<Vec<(usize, Outcome<MetricColumns>)>> = Mutex::new(Vec::new());
+    let read: Mutex<Vec<(usize, Outcome<Option<MetricColumns>>)>> = Mutex::new(Vec::new());
     let lane = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(folder) = folders.get(index) else { break };
-            let columns = folder.columns(&|kind, name| wanted(kind, name)).map_err(Failure::from);
+            let columns = match folder.columns(&|kind, name| wanted(kind, name)) {
+                // Somebody removed the file: the rest of the runs can still be looked at.
+                Err(StoreError::Fs(error)) if error.is_not_found() => Ok(None),
+                read => read.map(Some).map_err(Failure::from),
+            };
             read.lock().expect("no lane panics while it holds the list").push((index, columns));
         }
     };
@@ -226,9 +232,13 @@ fn read_metrics(
     for run in runs {
         let several = run.seeds.len() > 1;
         for seed in &mut run.seeds {
-            seed.metrics = columns.next().expect("every folder was read")?;
-            seed.state = state_of(run.status, &run.metadata, &seed.metrics);
             let of = if several { format!("seed {}: ", seed.seed) } else { String::new() };
+            seed.metrics = columns.next().expect("every folder was read")?.unwrap_or_else(|| {
+                run.notes.push(format!("{of}metrics.jsonl is missing"));
+                MetricColumns::default()
+            });
+            seed.state =
+                state_of(run.status, run.reason.as_deref(), &run.metadata, &seed.metrics, &seed.folder);
             for damage in &seed.metrics.damage {
                 run.notes.push(format!("{of}metrics.jsonl, byte {}: {}", damage.offset, damage.why));
             }
@@ -245,13 +255,33 @@ fn read_metrics(
     Ok(())
 }
 
-fn state_of(status: RunStatus, metadata: &Metadata, metrics: &MetricColumns) -> SeedState {
+/// What a failure's reason begins with when the disk is to blame and not the training.
+const STORAGE_REASONS: [&str; 3] = ["storage:", "disk_full:", "damaged:"];
+
+fn state_of(
+    status: RunStatus,
+    reason: Option<&str>,
+    metadata: &Metadata,
+    metrics: &MetricColumns,
+    folder: &SeedFolder,
+) -> SeedState {
     // A run that ended well has finished every seed, some of them early if it was told to.
     if metrics.last_step >= metadata.total_steps || status == RunStatus::Completed {
-        SeedState::Finished
-    } else if status == RunStatus::Failed {
-        SeedState::Failed
-    } else {
-        SeedState::Unfinished
+        return SeedState::Finished;
     }
+    let may_stop_early = metadata.extra.contains_key(crate::train::STOP_AT);
+    if may_stop_early && stopped_early(folder) {
+        return SeedState::Finished;
+    }
+    // A full disk says nothing about what was trained, and the run can be resumed.
+    let is_storage = reason.is_some_and(|reason| STORAGE_REASONS.iter().any(|word| reason.starts_with(word)));
+    if status == RunStatus::Failed && !is_storage { SeedState::Failed } else { SeedState::Unfinished }
+}
+
+/// Whether the newest checkpoint says that the seed stopped because it was good enough.
+fn stopped_early(folder: &SeedFolder) -> bool {
+    let store = folder.checkpoints();
+    let newest = store.link(rlxp_store::LATEST).ok().flatten();
+    let manifest = newest.and_then(|step| store.manifest(step).ok());
+    manifest.is_some_and(|manifest| manifest.facts.get("stopped_early") == Some(&true.into()))
 }

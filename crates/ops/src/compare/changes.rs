@@ -1,0 +1,108 @@
+//! What differs between two groups: config keys, code and seeds.
+
+use std::collections::BTreeSet;
+
+use rlxp_spec::Config;
+use serde::Serialize;
+
+use super::code::{CodeChange, FileChanges, Repository, code_changes};
+use super::groups::{Arm, ranges};
+
+/// Keys that change no result, or that name the seeds, which are listed apart.
+pub(super) const NOISE: [&str; 4] = ["run_name", "seed", "seeds", "threads"];
+
+/// Distinct values of a group that are written out.
+const MOST_VALUES: usize = 4;
+
+/// A config key that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ConfigChange {
+    /// Dotted key, as `--set` takes it.
+    pub key: String,
+    /// A's value, or values where its runs differ, as in a config.
+    pub a: String,
+    /// The other group's value.
+    pub b: String,
+}
+
+/// Which seeds each group has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SeedSets {
+    /// Seeds of A.
+    pub a: String,
+    /// Seeds of the other group.
+    pub b: String,
+    /// Whether both have the same ones.
+    pub same: bool,
+}
+
+/// Everything that differs between A and another group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Changes {
+    /// Config keys, without names, threads and seeds.
+    pub config: Vec<ConfigChange>,
+    /// Code, program, machine and origin.
+    pub code: Vec<CodeChange>,
+    /// Files that differ between the two commits, where both are in the repository.
+    pub files: Option<FileChanges>,
+    /// The seeds.
+    pub seeds: SeedSets,
+    /// What the record doesn't tell, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What differs between `a` and `b`.
+pub(super) fn changes(git: &Repository, a: &Arm<'_>, b: &Arm<'_>) -> Changes {
+    let (code, files, notes) = code_changes(git, a, b);
+    Changes { config: config_changes(a, b), code, files, seeds: seed_sets(a, b), notes }
+}
+
+/// Every key of a config with its value as the snapshot writes it.
+pub(super) fn keys_of(config: &Config) -> Vec<(String, String)> {
+    let mut section = String::new();
+    let mut keys = Vec::new();
+    for line in rlxp_spec::to_yaml(config).lines() {
+        let Some((key, value)) = line.split_once(':') else { continue };
+        let value = value.trim_start();
+        if !key.starts_with(' ') && value.is_empty() {
+            key.clone_into(&mut section);
+        } else if let Some(key) = key.strip_prefix("  ") {
+            keys.push((format!("{section}.{key}"), value.to_owned()));
+        } else {
+            keys.push((key.to_owned(), value.to_owned()));
+        }
+    }
+    keys
+}
+
+fn config_changes(a: &Arm<'_>, b: &Arm<'_>) -> Vec<ConfigChange> {
+    let all = |arm: &Arm<'_>| arm.runs.iter().map(|run| keys_of(&run.config)).collect::<Vec<_>>();
+    let (of_a, of_b) = (all(a), all(b));
+    let values = |configs: &[Vec<(String, String)>], index: usize| {
+        configs.iter().map(|keys| keys[index].1.clone()).collect::<BTreeSet<String>>()
+    };
+    // A snapshot holds every key in the order of the table, whatever the config.
+    let keys = of_a[0].iter().map(|(key, _)| key).enumerate();
+    keys.filter(|(_, key)| !NOISE.contains(&key.as_str()))
+        .filter_map(|(index, key)| {
+            let (a, b) = (values(&of_a, index), values(&of_b, index));
+            (a != b).then(|| ConfigChange { key: key.clone(), a: joined(a), b: joined(b) })
+        })
+        .collect()
+}
+
+/// The values of a group in one text.
+pub(super) fn joined(values: impl IntoIterator<Item = String>) -> String {
+    let values: Vec<String> = values.into_iter().collect();
+    let shown = values.iter().take(MOST_VALUES).cloned().collect::<Vec<_>>().join(" | ");
+    match values.len().saturating_sub(MOST_VALUES) {
+        0 => shown,
+        more => format!("{shown} | {more} more"),
+    }
+}
+
+fn seed_sets(a: &Arm<'_>, b: &Arm<'_>) -> SeedSets {
+    let seeds = |arm: &Arm<'_>| arm.members.iter().map(|member| member.seed.seed).collect::<BTreeSet<u64>>();
+    let (of_a, of_b) = (seeds(a), seeds(b));
+    SeedSets { same: of_a == of_b, a: ranges(of_a), b: ranges(of_b) }
+}

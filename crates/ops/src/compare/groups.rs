@@ -1,0 +1,289 @@
+//! From runs to arms: groups of seeds that are compared as one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rlxp_store::LineageKind;
+use serde::Serialize;
+
+use super::changes::{NOISE, keys_of};
+use super::state_word;
+use crate::failure::{Failure, Outcome};
+use crate::material::{Group, RunMaterial, SeedMaterial, SeedState};
+
+/// A seed that counts.
+#[derive(Clone, Copy)]
+pub(super) struct Member<'m> {
+    pub(super) run: &'m RunMaterial,
+    pub(super) seed: &'m SeedMaterial,
+}
+
+/// A seed that was trained twice and counts once.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Duplicate {
+    /// The seed.
+    pub seed: u64,
+    /// The run whose record counts.
+    pub counted: String,
+    /// The run whose record is the same training.
+    pub left_out: String,
+}
+
+/// A group as it is compared.
+pub(super) struct Arm<'m> {
+    /// A, B, C, …
+    pub(super) id: String,
+    pub(super) label: String,
+    pub(super) runs: &'m [RunMaterial],
+    /// Every training once, in the order of the runs and their seeds.
+    pub(super) members: Vec<Member<'m>>,
+    pub(super) duplicates: Vec<Duplicate>,
+}
+
+/// The groups as loaded, or folded anew by config.
+pub(super) fn grouped(loaded: Vec<Group>, by_config: bool) -> Outcome<Vec<Group>> {
+    if !by_config {
+        return Ok(loaded);
+    }
+    let mut groups: Vec<(Vec<(String, String)>, Group)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for run in loaded.into_iter().flat_map(|group| group.runs) {
+        if !seen.insert(run.run.path().to_owned()) {
+            continue;
+        }
+        let identity = identity_of(&run);
+        match groups.iter_mut().find(|(known, _)| *known == identity) {
+            Some((_, group)) => group.runs.push(run),
+            None => groups.push((identity, Group { label: String::new(), runs: vec![run] })),
+        }
+    }
+    let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
+    for group in &mut groups {
+        let more = group.runs.len() - 1;
+        let first = &group.runs[0].name;
+        group.label = if more == 0 { first.clone() } else { format!("{first} and {more} more") };
+    }
+    if let [only] = groups.as_slice() {
+        let runs = only.runs.len();
+        let which = if runs == 1 {
+            "there is only one run".to_owned()
+        } else {
+            format!("all {runs} runs have the same config")
+        };
+        return Err(Failure::usage(
+            "nothing_to_compare",
+            format!("{which}, so there is one group and nothing to compare it with"),
+        )
+        .hint("rlx ls --columns name,env,tags"));
+    }
+    Ok(groups)
+}
+
+/// Everything of a config that changes what is trained.
+pub(super) fn identity_of(run: &RunMaterial) -> Vec<(String, String)> {
+    keys_of(&run.config).into_iter().filter(|(key, _)| !NOISE.contains(&key.as_str())).collect()
+}
+
+impl<'m> Arm<'m> {
+    pub(super) fn new(index: usize, group: &'m Group) -> Self {
+        let mut arm = Self {
+            id: id_of(index),
+            label: group.label.clone(),
+            runs: &group.runs,
+            members: Vec::new(),
+            duplicates: Vec::new(),
+        };
+        arm.fold();
+        arm
+    }
+
+    /// Takes every seed in; the same training counts once.
+    fn fold(&mut self) {
+        let mut places: BTreeMap<(u64, Training), Vec<usize>> = BTreeMap::new();
+        for run in self.runs {
+            let training = Training::of(run);
+            for seed in &run.seeds {
+                let member = Member { run, seed };
+                let same = places.entry((seed.seed, training.clone())).or_default();
+                let twin = same.iter().copied().find(|place| is_same(&self.members[*place], &member));
+                let Some(place) = twin else {
+                    same.push(self.members.len());
+                    self.members.push(member);
+                    continue;
+                };
+                // A training that only broke off is no other result than the whole one.
+                let kept = &mut self.members[place];
+                let better = progress(&member) > progress(kept);
+                let (counted, left_out) = if better { (run, kept.run) } else { (kept.run, run) };
+                let (counted, left_out) = (counted.name.clone(), left_out.name.clone());
+                self.duplicates.push(Duplicate { seed: seed.seed, counted, left_out });
+                if better {
+                    *kept = member;
+                }
+            }
+        }
+    }
+
+    /// Seeds that don't stand so.
+    pub(super) fn in_state(&self, state: SeedState) -> impl Iterator<Item = &Member<'m>> {
+        self.members.iter().filter(move |member| member.seed.state == state)
+    }
+}
+
+/// What decides, with the seed, every byte of a training.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Training {
+    config: Vec<(String, String)>,
+    origin: Option<String>,
+    stop_at: Option<String>,
+}
+
+impl Training {
+    fn of(run: &RunMaterial) -> Self {
+        let lineage = run.metadata.lineage.as_ref().filter(|lineage| lineage.kind != LineageKind::Reproduced);
+        Self {
+            config: identity_of(run),
+            origin: lineage.map(|lineage| {
+                format!("{:?} {:?} {:?}", lineage.kind, lineage.parent_id, lineage.checkpoint)
+            }),
+            stop_at: run.metadata.extra.get(crate::train::STOP_AT).map(ToString::to_string),
+        }
+    }
+}
+
+/// Whether two records of one seed and config are of the same training: the
+/// same program on the same kind of processor gives the same bytes, and so
+/// does any pair whose curves are equal to the last bit.
+fn is_same(one: &Member<'_>, other: &Member<'_>) -> bool {
+    let program = |member: &Member<'_>| {
+        let metadata = &member.run.metadata;
+        metadata.versions.binary.map(|binary| (binary, metadata.cpu_kernels.clone()))
+    };
+    let same_program = program(one).is_some() && program(one) == program(other);
+    same_program || ["eval", "train"].iter().any(|kind| same_curve(one, other, kind))
+}
+
+fn same_curve(one: &Member<'_>, other: &Member<'_>, kind: &str) -> bool {
+    let curve = |member: &Member<'_>| {
+        let series = member.seed.series(kind, rlxp_store::MEAN_RETURN)?;
+        Some(series.points().map(|(step, value)| (step, value.to_bits())).collect::<Vec<_>>())
+    };
+    // A few equal returns may be chance, as on an environment with one score.
+    match (curve(one), curve(other)) {
+        (Some(one), Some(other)) => {
+            let several = one.iter().map(|(_, value)| value).collect::<BTreeSet<_>>().len() > 2;
+            several && one == other
+        }
+        _ => false,
+    }
+}
+
+fn progress(member: &Member<'_>) -> (bool, u64) {
+    (member.seed.state == SeedState::Finished, member.seed.metrics.last_step)
+}
+
+/// A, B, …, Z, AA, AB, …
+fn id_of(index: usize) -> String {
+    let letter = |number: usize| char::from(b'A' + (number % 26) as u8);
+    match index / 26 {
+        0 => letter(index).to_string(),
+        rounds => format!("{}{}", id_of(rounds - 1), letter(index)),
+    }
+}
+
+/// What is odd about the groups, a sentence each.
+pub(super) fn warnings(arms: &[Arm<'_>]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for arm in arms {
+        if arm.members.len() == 1 {
+            warnings.push(format!(
+                "{} has one seed: how far another seed would come out elsewhere can't be known from it",
+                arm.id
+            ));
+        }
+        if !arm.duplicates.is_empty() {
+            let seeds: BTreeSet<u64> = arm.duplicates.iter().map(|duplicate| duplicate.seed).collect();
+            warnings.push(format!(
+                "{}: {} trained again from the same config count once, because that gives the same bytes: {}",
+                arm.id,
+                if arm.duplicates.len() == 1 {
+                    "1 seed".to_owned()
+                } else {
+                    format!("{} seeds", arm.duplicates.len())
+                },
+                ranges(seeds)
+            ));
+        }
+        let configs: BTreeSet<Vec<(String, String)>> = arm.runs.iter().map(identity_of).collect();
+        if configs.len() > 1 {
+            warnings.push(format!(
+                "{} folds runs of {} different configs into one group",
+                arm.id,
+                configs.len()
+            ));
+        }
+        for member in arm.in_state(SeedState::Failed) {
+            let why = member.run.reason.as_deref().unwrap_or("its run ended before it was done");
+            let of = format!(
+                "{}: seed {} of {} {}",
+                arm.id,
+                member.seed.seed,
+                member.run.name,
+                state_word(SeedState::Failed)
+            );
+            warnings.push(format!("{of}: {why}"));
+        }
+        for run in arm.runs {
+            warnings.extend(run.notes.iter().map(|note| format!("{}: {}: {note}", arm.id, run.name)));
+        }
+    }
+    if let Some((reference, others)) = arms.split_first() {
+        let names: BTreeSet<&str> = reference.runs.iter().map(|run| run.name.as_str()).collect();
+        for arm in others {
+            let shared = arm.runs.iter().filter(|run| names.contains(run.name.as_str())).count();
+            if shared > 0 {
+                warnings.push(format!("{} runs stand in both A and {}", shared, arm.id));
+            }
+        }
+    }
+    warnings
+}
+
+/// `0-4, 7` for 0, 1, 2, 3, 4, 7.
+pub(super) fn ranges(seeds: impl IntoIterator<Item = u64>) -> String {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for seed in seeds.into_iter().collect::<BTreeSet<u64>>() {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(seed) => *last = seed,
+            _ => runs.push((seed, seed)),
+        }
+    }
+    let text = |(first, last): &(u64, u64)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first}-{last}"),
+    };
+    let shown: Vec<String> = runs.iter().take(12).map(text).collect();
+    let more = runs.len().saturating_sub(12);
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_have_letters() {
+        assert_eq!(
+            [0, 1, 25, 26, 27, 52, 701, 702].map(id_of),
+            ["A", "B", "Z", "AA", "AB", "BA", "ZZ", "AAA"]
+        );
+    }
+
+    #[test]
+    fn seeds_are_written_short() {
+        assert_eq!(ranges([4, 1, 2, 3, 0, 7, 9, 10]), "0-4, 7, 9, 10");
+        assert_eq!(ranges([]), "");
+        assert_eq!(ranges([u64::MAX, u64::MAX]), u64::MAX.to_string());
+        assert!(ranges((0..100).map(|seed| seed * 2)).ends_with("22 and 88 more"));
+    }
+}
