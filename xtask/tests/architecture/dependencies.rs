@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::workspace::{metadata, root, rust_files, text};
 
 /// Crates from the ground up, each with the crates of the workspace it may use.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("rlxp-types", &[]),
     ("rlxp-fs", &["rlxp-types"]),
     ("rlxp-spec", &["rlxp-types"]),
@@ -16,6 +16,8 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     ("rlxp-learn", &["rlxp-types", "rlxp-spec", "rlxp-nn", "rlxp-env"]),
     ("rlxp-analyze", &["rlxp-types"]),
     ("rlxp-draw", &["rlxp-env"]),
+    // It isolates the C++ encoder.
+    ("rlxp-video", &[]),
     ("rlxp-launch", &["rlxp-types", "rlxp-fs"]),
     (
         "rlxp-ops",
@@ -29,6 +31,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "rlxp-learn",
             "rlxp-analyze",
             "rlxp-draw",
+            "rlxp-video",
             "rlxp-launch",
         ],
     ),
@@ -37,12 +40,14 @@ const MAY_USE: [(&str, &[&str]); 13] = [
 ];
 
 /// Packages from outside that only some crates may use; nobody else may.
-const ONLY_IN: [(&str, &[&str]); 15] = [
+const ONLY_IN: [(&str, &[&str]); 17] = [
     ("annotate-snippets", &["rlxp-spec"]),
     ("clap", &["rlxp"]),
     ("clap_complete", &["rlxp"]),
     ("gemm", &["rlxp-nn"]),
+    ("gif", &["rlxp-video"]),
     ("libc", &["rlxp-launch"]),
+    ("openh264", &["rlxp-video"]),
     ("rand_chacha", &["rlxp-types"]),
     ("rusqlite", &["rlxp-store"]),
     ("rustix", &["rlxp-fs", "rlxp-launch"]),
