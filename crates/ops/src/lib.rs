@@ -10,7 +10,6 @@
 //! | `eval` | `eval` |
 //! | `compare` | `compare`, over `material` |
 //! | `inspect` | `inspect` |
-//! | `video` | `video` |
 //! | `ls`, `info`, `tag`, `rm` | `runs` |
 //! | `tail` | `tail` |
 //! | `stats` | `stats` |
@@ -41,7 +40,6 @@ pub mod stats;
 mod supervise;
 pub mod tail;
 pub mod train;
-pub mod video;
 pub mod worker;
 
 pub use context::Context;
