@@ -6,10 +6,12 @@
 //!
 //! - [`worker`]: starts the child, reads its lines, stops it, says how it ended;
 //! - [`signals`]: counts Ctrl-C and its relatives;
+//! - [`open_file`]: shows a file with the desktop's own viewer;
 //! - [`git`]: asks git, read-only and hardened, which code a run was made from.
 //!
 //! What is absent: no shell is ever started, no program is chosen by a file of
-//! the project, and no process outlives the supervisor.
+//! the project, and no process outlives the supervisor but a viewer that was
+//! asked for.
 
 // The ban on std::process::Command exists to send every launch through this crate.
 #![expect(clippy::disallowed_types, reason = "this is the crate that starts processes")]
@@ -17,11 +19,13 @@
 mod child;
 pub mod git;
 mod oom;
+mod open;
 mod output;
 pub mod signals;
 pub mod worker;
 
 pub use git::GitState;
 pub use oom::OutOfMemory;
+pub use open::{OpenError, open_file};
 pub use signals::Interrupts;
 pub use worker::{Ended, LaunchError, Next, Worker, WorkerCommand};

@@ -1,0 +1,52 @@
+//! Shows a file with the program that the desktop has for it.
+//!
+//! This is the one process that outlives rlx: a viewer belongs to the person,
+//! not to the command that opened it.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What opens files here.
+const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+
+/// Why a file was not opened.
+#[derive(Debug, thiserror::Error)]
+#[error("can't open {path} with {opener}", path = path.display())]
+pub struct OpenError {
+    /// The file, which is there all the same.
+    pub path: PathBuf,
+    /// The program that was to open it.
+    pub opener: &'static str,
+    /// Why it did not start.
+    pub source: io::Error,
+}
+
+/// Starts the desktop's opener for `path` and does not wait for it. Whether it
+/// finds a program for the file is its own affair.
+pub fn open_file(path: &Path) -> Result<(), OpenError> {
+    start(Command::new(OPENER), path)
+}
+
+fn start(mut opener: Command, path: &Path) -> Result<(), OpenError> {
+    let failed = |source| OpenError { path: path.to_owned(), opener: OPENER, source };
+    // An absolute path can't be taken for an option or a web address.
+    let absolute = std::path::absolute(path).map_err(failed)?;
+    // A group of its own: Ctrl-C in the terminal is not meant for the viewer.
+    opener.arg(absolute).process_group(0);
+    opener.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    opener.spawn().map(drop).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_an_opener_the_path_is_named() {
+        let error = start(Command::new("/nowhere/opener"), Path::new("/tmp/a plot.svg")).unwrap_err();
+        assert_eq!(error.to_string(), format!("can't open /tmp/a plot.svg with {OPENER}"));
+        assert_eq!(error.source.kind(), io::ErrorKind::NotFound);
+    }
+}
