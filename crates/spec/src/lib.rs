@@ -28,6 +28,7 @@ mod values;
 pub use config::Config;
 pub use fields::known_keys;
 pub use load::{Known, Loaded, load};
+pub use nearest::nearest;
 pub use overrides::Override;
 pub use problem::{Problem, Problems, Severity};
 pub use render::render;

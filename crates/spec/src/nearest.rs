@@ -28,7 +28,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 ];
 
 /// The nearest of `words`, if one is near enough to be worth saying.
-pub(crate) fn nearest<'a>(written: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(written: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A long text is near to nothing, and comparing it would cost its square.
     if written.len() > 64 {
         return None;
