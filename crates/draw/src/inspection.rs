@@ -30,8 +30,10 @@ pub struct InspectionPicture {
     pub question: String,
     /// The dimensions, those that matter most first.
     pub dimensions: Vec<PicturedDimension>,
-    /// How far the methods agree, and what else must be known; one line.
-    pub footnote: String,
+    /// What the list of states says.
+    pub states_title: String,
+    /// How far the methods agree, and what else must be known, line by line.
+    pub footnotes: Vec<String>,
 }
 
 /// An explained state.
@@ -120,15 +122,15 @@ pub fn inspection(picture: &InspectionPicture) -> Scene {
         }
         y = area.bottom() + BETWEEN - 12.0;
     }
-    time::axis(&mut scene, y - BETWEEN + 12.0, picture.values.len());
+    time::axis(&mut scene, y - BETWEEN + 12.0, picture);
 
     y = bars::shares(&mut scene, y + 34.0, picture);
-    y = bars::states(&mut scene, y + 40.0, &picture.states);
-    if !picture.footnote.is_empty() {
-        scene.text(Text::new(28.0, y + 18.0, fitted(&picture.footnote, 11.0, false), 11.0, Color::MUTED));
-        y += 24.0;
+    y = bars::states(&mut scene, y + 40.0, picture);
+    for line in &picture.footnotes {
+        scene.text(Text::new(28.0, y + 18.0, fitted(line, 11.0, false), 11.0, Color::MUTED));
+        y += 16.0;
     }
-    scene.height = y + 16.0;
+    scene.height = y + 24.0;
     scene
 }
 

@@ -1,7 +1,7 @@
 //! What matters: a group of bars per dimension, and the list of the states that
 //! they were found over.
 
-use super::{InspectionPicture, PicturedState, WIDTH, badge, heading, legend};
+use super::{InspectionPicture, WIDTH, badge, heading, legend};
 use crate::color::{self, Color};
 use crate::font;
 use crate::path::Path;
@@ -52,11 +52,12 @@ pub(super) fn shares(scene: &mut Scene, y: f32, picture: &InspectionPicture) -> 
 }
 
 /// The states in two columns; where the next thing may begin.
-pub(super) fn states(scene: &mut Scene, y: f32, states: &[PicturedState]) -> f32 {
+pub(super) fn states(scene: &mut Scene, y: f32, picture: &InspectionPicture) -> f32 {
+    let states = &picture.states;
     if states.is_empty() {
         return y - 20.0;
     }
-    heading(scene, y, "Explained states");
+    heading(scene, y, &picture.states_title);
     let y = y + 6.0;
     let shown = states.len().min(MOST_STATES);
     let per_column = shown.div_ceil(2);

@@ -20,7 +20,8 @@ fn ordinary(steps: usize) -> InspectionPicture {
         dimensions: ["a", "b"]
             .map(|name| PicturedDimension { name: name.into(), shares: [0.5, 0.5, 0.5] })
             .to_vec(),
-        footnote: "all agree".into(),
+        states_title: "States".into(),
+        footnotes: vec!["all agree".into()],
     }
 }
 
@@ -109,4 +110,22 @@ fn ticks_are_round_numbers() {
     assert_eq!(ticks(3.0, 3.0, 4).0, [3.0]);
     assert_eq!(ticks(f64::NAN, 1.0, 4).0.len(), 1);
     assert!(ticks(-1e300, 1e300, 4).0.len() < 60);
+}
+
+#[test]
+fn badges_keep_apart() {
+    let mut crowded = ordinary(500);
+    crowded.states = [0, 1, 2, 3, 4, 5].map(|at| PicturedState { at, words: String::new() }).to_vec();
+    crowded.episode_starts.clear();
+    let scene = inspection(&crowded);
+    let numbers = scene.items.iter().filter_map(|item| match item {
+        Item::Text(text) if text.bold && text.anchor == Anchor::Middle => Some((text.x, text.y)),
+        _ => None,
+    });
+    let on_curve: Vec<(f32, f32)> = numbers.take(6).collect();
+    for (index, one) in on_curve.iter().enumerate() {
+        for other in &on_curve[..index] {
+            assert!((one.0 - other.0).hypot(one.1 - other.1) > 17.0, "{one:?} {other:?}");
+        }
+    }
 }

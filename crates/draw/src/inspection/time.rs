@@ -42,12 +42,36 @@ pub(super) fn values(scene: &mut Scene, area: Rect, picture: &InspectionPicture)
         }
         first = end;
     }
-    for (index, state) in picture.states.iter().enumerate() {
-        if let Some(value) = picture.values.get(state.at).filter(|value| value.is_finite()) {
-            badge(scene, middle(state.at), scale.y(*value), index + 1);
+    let on_curve = picture.states.iter().enumerate().filter_map(|(index, state)| {
+        let value = picture.values.get(state.at).filter(|value| value.is_finite())?;
+        Some((index + 1, (middle(state.at), scale.y(*value))))
+    });
+    badges(scene, area, &on_curve.collect::<Vec<_>>());
+    frame(scene, area);
+}
+
+/// Numbers at points of the curve. One that would cover another moves up or
+/// down and keeps a line to its point.
+fn badges(scene: &mut Scene, area: Rect, points: &[(usize, (f32, f32))]) {
+    const APART: f32 = 18.0;
+    let mut placed: Vec<(f32, f32)> = Vec::new();
+    for (_, (x, y)) in points {
+        let free = |place: &f32| {
+            let inside = *place >= area.y && *place <= area.bottom();
+            inside && placed.iter().all(|(px, py)| (px - x).hypot(py - place) >= APART)
+        };
+        let away = (0..40).flat_map(|step| [y - 5.0 * step as f32, y + 5.0 * step as f32]);
+        // Where all of it is taken, covering another is what is left.
+        let place = away.into_iter().find(free).unwrap_or(*y);
+        placed.push((*x, place));
+        if (place - y).abs() > 1.0 {
+            scene.stroke(Path::line((*x, *y), (*x, place)), Stroke::solid(color::of(1), 1.0));
+            scene.fill(Path::circle(*x, *y, 2.0), color::of(1));
         }
     }
-    frame(scene, area);
+    for ((number, _), (x, y)) in points.iter().zip(placed) {
+        badge(scene, x, y, *number);
+    }
 }
 
 /// Stacked probabilities of one choice.
@@ -118,7 +142,8 @@ pub(super) fn normal(scene: &mut Scene, area: Rect, picture: &InspectionPicture,
 }
 
 /// The steps below the last panel, whose lower edge is `y`.
-pub(super) fn axis(scene: &mut Scene, y: f32, steps: usize) {
+pub(super) fn axis(scene: &mut Scene, y: f32, picture: &InspectionPicture) {
+    let steps = picture.values.len();
     let area = Rect::new(super::LEFT, y, PLOT_WIDTH, 0.0);
     let (at, _) = ticks(0.0, steps as f64, 10);
     for step in at.into_iter().filter(|step| *step < steps as f64 && step.fract() == 0.0) {
@@ -127,7 +152,8 @@ pub(super) fn axis(scene: &mut Scene, y: f32, steps: usize) {
         let label = Text::new(x, y + 17.0, format!("{step:.0}"), 11.0, Color::MUTED);
         scene.text(label.anchored(Anchor::Middle));
     }
-    let label = Text::new(area.right(), y + 32.0, "step", 11.0, Color::MUTED);
+    let words = if picture.episode_starts.is_empty() { "step" } else { "step, one episode after the other" };
+    let label = Text::new(area.right(), y + 32.0, words, 11.0, Color::MUTED);
     scene.text(label.anchored(Anchor::End));
 }
 
