@@ -14,6 +14,7 @@ pub mod aggregate;
 pub mod bootstrap;
 pub mod campaign;
 pub mod curves;
+pub mod diagnose;
 pub mod distribution;
 pub mod e_process;
 pub mod multiplicity;

@@ -1,0 +1,305 @@
+//! What a rule's code is handed and what it gives back.
+
+use super::curve::{Curve, Point, finite, span, tail};
+use super::evidence::{Evidence, SeedEvidence, Series};
+use super::outcome::{Citation, Severity};
+use super::rules::{Condition, Rule, RuleSet};
+
+/// The most that a strength is said to be.
+const MOST: f64 = 1e9;
+
+/// A rule at work on a run.
+pub(crate) struct Check<'a> {
+    pub(crate) rule: &'a Rule,
+    pub(crate) rules: &'a RuleSet,
+    pub(crate) evidence: &'a Evidence<'a>,
+}
+
+/// Why a rule has nothing to say.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Missing {
+    /// The run lacks something.
+    Data(String),
+    /// The rule is about something else.
+    Scope(String),
+}
+
+/// What a rule saw.
+#[derive(Clone, Debug)]
+pub(crate) struct Hit {
+    pub(crate) severity: Severity,
+    /// A clause that names metric, steps, value and threshold.
+    pub(crate) sentence: String,
+    pub(crate) citations: Vec<Citation>,
+    /// At least 1.
+    pub(crate) strength: f64,
+    /// One seed is enough, whatever the others do.
+    pub(crate) event: bool,
+    /// Whether the rule's excuses count.
+    pub(crate) excusable: bool,
+}
+
+/// What a rule gives back of one seed, or of all.
+pub(crate) type Found = Result<Vec<Hit>, Missing>;
+
+impl Hit {
+    /// A hit about one metric over a range of steps.
+    pub(crate) fn new(severity: Severity, sentence: String, citation: Citation) -> Self {
+        let strength = strength(citation.value, citation.threshold);
+        Self { severity, sentence, citations: vec![citation], strength, event: false, excusable: true }
+    }
+
+    pub(crate) fn event(mut self) -> Self {
+        self.event = true;
+        self
+    }
+
+    pub(crate) fn inexcusable(mut self) -> Self {
+        self.excusable = false;
+        self
+    }
+
+    pub(crate) fn with(mut self, citation: Citation) -> Self {
+        self.citations.push(citation);
+        self
+    }
+
+    pub(crate) fn strong(mut self, strength: f64) -> Self {
+        self.strength = bounded(strength);
+        self
+    }
+}
+
+/// How far a value lies beyond its threshold, whichever side that is.
+fn strength(value: f64, threshold: Option<f64>) -> f64 {
+    let Some(threshold) = threshold else { return 1.0 };
+    let (small, large) = (value.abs().min(threshold.abs()), value.abs().max(threshold.abs()));
+    bounded(large / small)
+}
+
+fn bounded(strength: f64) -> f64 {
+    if strength.is_nan() { MOST } else { strength.clamp(1.0, MOST) }
+}
+
+/// A seed with how its return goes.
+pub(crate) struct SeedView<'a> {
+    pub(crate) data: &'a SeedEvidence<'a>,
+    pub(crate) reading: Reading,
+}
+
+/// How the return of a seed goes; nothing where there are too few points.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reading {
+    pub(crate) curve: Option<Curve>,
+    pub(crate) at_target: Option<bool>,
+    pub(crate) improved: Option<bool>,
+    pub(crate) improving: Option<bool>,
+    target_known: bool,
+}
+
+impl Reading {
+    /// Evaluations where there are enough; otherwise the training return, in
+    /// the unit of evaluations.
+    pub(crate) fn of(seed: &SeedEvidence<'_>, evidence: &Evidence<'_>, rules: &RuleSet) -> Self {
+        let points = |metric: &str| seed.series.get(metric).map(finite).unwrap_or_default();
+        let curve = Curve::new("eval.mean_return", points("eval.mean_return"), rules).or_else(|| {
+            let factor = evidence.settings.reward_factor;
+            let mut training = points("train.mean_return");
+            if factor != 0.0 && factor.is_finite() {
+                training.iter_mut().for_each(|(_, value)| *value /= factor);
+            }
+            Curve::new("train.mean_return", training, rules)
+        });
+        let target = evidence.environment.reward_threshold;
+        let Some(curve) = curve else { return Self { target_known: target.is_some(), ..Self::default() } };
+        let (first, end, best) = (curve.first(), curve.end(), curve.best());
+        let near_best = end >= best - rules.common("near_best_share") * (best - first);
+        let gained = end - first;
+        let improved = near_best && gained > rules.common("improved_noise") * curve.noise && gained > 0.0;
+        let window =
+            tail(&curve.points, rules.common("window_share"), rules.common("window_points") as usize);
+        let improving = super::curve::rise(window)
+            .is_some_and(|(rise, noise)| rise > 0.0 && rise > rules.common("rising_noise") * noise);
+        let tolerance = rules.common("target_tolerance");
+        let at_target = target.map(|target| end >= target - tolerance * target.abs());
+        Self {
+            at_target,
+            improved: Some(improved),
+            improving: Some(improving),
+            target_known: target.is_some(),
+            curve: Some(curve),
+        }
+    }
+
+    /// Whether a condition holds; nothing where it can't be told.
+    pub(crate) fn holds(&self, condition: Condition) -> Option<bool> {
+        match condition {
+            Condition::AtTarget => self.at_target,
+            Condition::Improved => self.improved,
+            Condition::Improving => self.improving,
+            Condition::ImprovedWithoutTarget => self.improved.map(|improved| improved && !self.target_known),
+        }
+    }
+}
+
+impl<'a> Check<'a> {
+    /// The finite points of a metric, if they are as many as the rule wants.
+    pub(crate) fn points(&self, seed: &SeedView<'_>, metric: &str) -> Result<Vec<Point>, Missing> {
+        self.enough(metric, finite(series(seed, metric)?))
+    }
+
+    /// `points`, if they are as many as the rule wants.
+    pub(crate) fn enough(&self, metric: &str, points: Vec<Point>) -> Result<Vec<Point>, Missing> {
+        let minimum = self.rule.minimum_points;
+        if points.len() < minimum {
+            return Err(Missing::Data(format!("{metric} has {} of at least {minimum} points", points.len())));
+        }
+        Ok(points)
+    }
+
+    /// The learning curve.
+    pub(crate) fn curve<'s>(&self, seed: &'s SeedView<'_>) -> Result<&'s Curve, Missing> {
+        let minimum = (self.rules.common("curve_points") as usize).max(self.rule.minimum_points);
+        seed.reading.curve.as_ref().filter(|curve| curve.points.len() >= minimum).ok_or_else(|| {
+            Missing::Data(format!(
+                "neither eval.mean_return nor train.mean_return has at least {minimum} points"
+            ))
+        })
+    }
+
+    /// The step at which a share of the budget is used up.
+    pub(crate) fn budget(&self, share: f64) -> f64 {
+        self.evidence.settings.total_steps as f64 * share
+    }
+
+    /// The last part of points, as the rules define their window.
+    pub(crate) fn window<'p>(&self, points: &'p [Point]) -> &'p [Point] {
+        tail(points, self.rules.common("window_share"), self.rules.common("window_points") as usize)
+    }
+
+    /// Points without those at which a schedule has nearly faded out: at the
+    /// end of it small numbers are meant to be small.
+    pub(crate) fn while_scheduled(
+        &self,
+        seed: &SeedView<'_>,
+        points: Vec<Point>,
+        schedule: &str,
+        share: f64,
+    ) -> Vec<Point> {
+        let Ok(schedule) = series(seed, schedule) else { return points };
+        let schedule = finite(schedule);
+        let largest = schedule.iter().fold(0.0_f64, |largest, point| largest.max(point.1.abs()));
+        let faded = |step: u64| {
+            let after = schedule.partition_point(|point| point.0 <= step);
+            after.checked_sub(1).is_some_and(|index| schedule[index].1.abs() < share * largest)
+        };
+        points.into_iter().filter(|point| !faded(point.0)).collect()
+    }
+}
+
+/// A metric of a seed, if it was logged at all.
+pub(crate) fn series<'s>(seed: &'s SeedView<'_>, metric: &str) -> Result<&'s Series<'s>, Missing> {
+    match seed.data.series.get(metric) {
+        Some(series) if !series.values.is_empty() => Ok(series),
+        _ => Err(Missing::Data(format!("the run has no {metric}"))),
+    }
+}
+
+/// A citation of one seed.
+pub(crate) fn cite(
+    seed: &SeedView<'_>,
+    metric: &str,
+    points: &[Point],
+    value: f64,
+    threshold: f64,
+) -> Citation {
+    let (from_step, to_step) = span(points);
+    Citation {
+        metric: metric.to_owned(),
+        seed: Some(seed.data.seed),
+        from_step,
+        to_step,
+        value,
+        threshold: Some(threshold),
+    }
+}
+
+/// A number for a sentence: four digits that count.
+pub(crate) fn show(value: f64) -> String {
+    if !value.is_finite() {
+        return if value.is_nan() { "NaN".to_owned() } else { format!("{value}") };
+    }
+    let size = value.abs();
+    if size != 0.0 && !(1e-3..1e6).contains(&size) {
+        return format!("{value:.2e}");
+    }
+    let digits = match size {
+        size if size >= 1000.0 => 0,
+        size if size >= 100.0 => 1,
+        size if size >= 10.0 => 2,
+        size if size >= 1.0 => 3,
+        _ => 4,
+    };
+    let text = format!("{value:.digits$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// A share for a sentence.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{}%", show((share * 1000.0).round() / 10.0))
+}
+
+/// Steps for a sentence: `steps 1,024 to 20,480`.
+pub(crate) fn steps(points: &[Point]) -> String {
+    let (from, to) = span(points);
+    step_range(from, to)
+}
+
+/// Steps for a sentence.
+pub(crate) fn step_range(from: u64, to: u64) -> String {
+    if from == to {
+        format!("step {}", grouped(from))
+    } else {
+        format!("steps {} to {}", grouped(from), grouped(to))
+    }
+}
+
+/// A count with its thousands set apart.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        let shown = [0.0, 0.02, 0.12345, 1.5, 123.456, 54_321.0, 3.2e7, 1.2e-5, -0.00001, f64::NAN].map(show);
+        assert_eq!(
+            shown,
+            ["0", "0.02", "0.1235", "1.5", "123.5", "54321", "3.20e7", "1.20e-5", "-1.00e-5", "NaN"]
+        );
+        assert_eq!(percent(0.305), "30.5%");
+        assert_eq!(step_range(1024, 1_000_000), "steps 1,024 to 1,000,000");
+        assert_eq!(step_range(7, 7), "step 7");
+    }
+
+    #[test]
+    fn strength_is_a_ratio_of_at_least_one() {
+        assert_eq!(strength(0.1, Some(0.02)), 5.0);
+        assert_eq!(strength(0.02, Some(0.1)), 5.0);
+        assert_eq!(strength(0.0, Some(0.1)), MOST);
+        assert_eq!(strength(f64::NAN, Some(1.0)), MOST.min(strength(f64::NAN, Some(1.0))));
+        assert_eq!(strength(3.0, None), 1.0);
+    }
+}

@@ -1,0 +1,210 @@
+//! The learning curve: flat (F16), fallen (F17), restless (F18), or below
+//! what doing nothing gives (F24).
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, show, step_range, steps};
+use super::super::curve::{Curve, Point, longest_stretch, rise, span, values, within};
+use super::super::outcome::Severity;
+use crate::aggregate::{mean, variance};
+
+/// F16: the return has stopped rising.
+pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [share, slope_noise, best_noise] = check.rule.values(["share", "slope_noise", "best_noise"]);
+    let curve = check.curve(seed)?;
+    let (first, last) = curve.span();
+    let length = check.budget(share);
+    if ((last - first) as f64) < length {
+        return Err(Missing::Data(format!(
+            "the return covers {} of the budget, and {} are needed",
+            percent((last - first) as f64 / check.budget(1.0).max(1.0)),
+            percent(share)
+        )));
+    }
+    let window = within(&curve.points, last as f64 - length, f64::INFINITY);
+    let Some((up, noise)) = rise(window) else {
+        return Err(Missing::Data(format!("{} has one point in the last {}", curve.metric, percent(share))));
+    };
+    let behind = curve.best() - curve.end();
+    if up.abs() > slope_noise * noise || behind > best_noise * noise.max(curve.noise) {
+        return Ok(Vec::new());
+    }
+    let reading = &seed.reading;
+    let at_the_top = check.evidence.environment.return_range.is_some_and(|(_, top)| curve.end() >= top);
+    let fine = reading.at_target == Some(true) || at_the_top;
+    let untold = reading.at_target.is_none() && reading.improved == Some(true);
+    let (severity, remark) = match check.evidence.environment.reward_threshold {
+        _ if fine => (Severity::Info, "at its target".to_owned()),
+        Some(target) => (Severity::Warning, format!("short of the target {}", show(target))),
+        None if untold => (Severity::Info, "no target is known".to_owned()),
+        None => (Severity::Warning, "no better than where it began".to_owned()),
+    };
+    let sentence = format!(
+        "{} is flat at {} ({remark}): it changes by {} over {}, within {} of its noise {}",
+        curve.metric,
+        show(curve.end()),
+        show(up),
+        steps(window),
+        show(slope_noise),
+        show(noise),
+    );
+    let citation = cite(seed, curve.metric, window, up, slope_noise * noise);
+    Ok(vec![Hit::new(severity, sentence, citation).strong(1.0)])
+}
+
+/// F17: the return fell far below its best and stayed there.
+pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [fall, noise_times, lasting] = check.rule.values(["fall", "noise_times", "lasting"]);
+    let curve = check.curve(seed)?;
+    let (fallen, since, bound, best) = fallen(curve, fall, noise_times);
+    let (from, to) = span(&fallen);
+    if fallen.len() < 2 || (to.saturating_sub(since) as f64) < check.budget(lasting) {
+        return Ok(Vec::new());
+    }
+    let recovered = to < curve.span().1;
+    let level = mean(&values(&fallen));
+    let sentence = format!(
+        "{} falls from its best of {} to {} (below {}) at {}{}",
+        curve.metric,
+        show(best),
+        show(level),
+        show(bound),
+        step_range(from, to),
+        if recovered { "; it came back" } else { " and stays there" },
+    );
+    let severity = if recovered { Severity::Info } else { Severity::Error };
+    let strength = (best - level) / (best - bound);
+    Ok(vec![Hit::new(severity, sentence, cite(seed, curve.metric, &fallen, level, bound)).strong(strength)])
+}
+
+/// The longest stretch below the best so far by the given part of what had
+/// been gained; the last step before it; the bound and the best at its end.
+fn fallen(curve: &Curve, fall: f64, noise_times: f64) -> (Vec<Point>, u64, f64, f64) {
+    let mut best = f64::NEG_INFINITY;
+    let bounds: Vec<(f64, f64)> = curve
+        .smoothed
+        .iter()
+        .map(|value| {
+            best = best.max(*value);
+            (best - (fall * (best - curve.first())).max(noise_times * curve.noise), best)
+        })
+        .collect();
+    let low: Vec<Point> = curve
+        .smoothed
+        .iter()
+        .zip(&bounds)
+        .enumerate()
+        .map(|(index, (value, (bound, _)))| (index as u64, value - bound))
+        .collect();
+    let stretch = longest_stretch(&low, |(_, distance)| *distance < 0.0);
+    let points: Vec<Point> = stretch
+        .iter()
+        .map(|(index, _)| (curve.points[*index as usize].0, curve.smoothed[*index as usize]))
+        .collect();
+    let (bound, best) = stretch.last().map_or((f64::NAN, f64::NAN), |(index, _)| bounds[*index as usize]);
+    let begin = stretch.first().map_or(0, |(index, _)| *index as usize);
+    (points, curve.points[begin.saturating_sub(1)].0, bound, best)
+}
+
+/// F18: the return swings.
+pub(super) fn unstable(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [share, variation, drop, drawdowns] = check.rule.values(["share", "variation", "drop", "drawdowns"]);
+    let curve = check.curve(seed)?;
+    let mut hits = Vec::new();
+    let (_, last) = curve.span();
+    let window = within(&curve.points, last as f64 * (1.0 - share), f64::INFINITY);
+    let gained = curve.best() - curve.first();
+    if let Some(line) = super::super::curve::line(window)
+        && window.len() >= 3
+    {
+        let residuals: Vec<f64> =
+            window.iter().map(|(step, value)| value - line.intercept - line.slope * *step as f64).collect();
+        // A mean near zero makes any noise look large, so what was gained counts too.
+        let scale = mean(&values(window)).abs().max(gained);
+        let relative = variance(&residuals).sqrt() / scale;
+        if scale > 0.0 && relative > variation {
+            let sentence = format!(
+                "{} varies by {} of its size (more than {}) around its trend at {}",
+                curve.metric,
+                percent(relative),
+                percent(variation),
+                steps(window),
+            );
+            hits.push(Hit::new(
+                Severity::Warning,
+                sentence,
+                cite(seed, curve.metric, window, relative, variation),
+            ));
+        }
+    }
+    let falls = count_drawdowns(&curve.smoothed, drop * gained, curve.noise);
+    if gained > 0.0 && falls as f64 >= drawdowns {
+        let sentence = format!(
+            "{} falls {falls} times by more than {} of what was gained ({} times or more) at {}",
+            curve.metric,
+            percent(drop),
+            show(drawdowns),
+            steps(&curve.points),
+        );
+        let citation = cite(seed, curve.metric, &curve.points, falls as f64, drawdowns);
+        hits.push(Hit::new(Severity::Warning, sentence, citation));
+    }
+    Ok(hits)
+}
+
+/// Falls from a peak by more than `depth` and the noise, each counted once
+/// until half of it has been won back.
+fn count_drawdowns(values: &[f64], depth: f64, noise: f64) -> usize {
+    let depth = depth.max(2.0 * noise);
+    let (mut peak, mut trough, mut falling, mut count) = (f64::NEG_INFINITY, f64::INFINITY, false, 0);
+    for value in values {
+        if falling {
+            trough = trough.min(*value);
+            if *value > trough + (peak - trough) / 2.0 {
+                (falling, peak) = (false, *value);
+            }
+        } else if peak - value > depth {
+            (falling, trough) = (true, *value);
+            count += 1;
+        } else {
+            peak = peak.max(*value);
+        }
+    }
+    count
+}
+
+/// F24: nothing learned would have scored more.
+pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [after, errors] = check.rule.values(["after", "errors"]);
+    let best = check.evidence.baselines.iter().max_by(|a, b| a.mean.total_cmp(&b.mean));
+    let Some(baseline) = best else {
+        return Err(Missing::Data("no baseline (random or zero actions) was played".to_owned()));
+    };
+    let curve = check.curve(seed)?;
+    let (_, last) = curve.span();
+    if (last as f64) < check.budget(after) {
+        return Err(Missing::Data(format!("less than {} of the budget is used", percent(after))));
+    }
+    let window = check.window(&curve.points);
+    let level = curve.end();
+    // Both sides are means of few episodes.
+    let of_baseline = baseline.deviation / (baseline.episodes.max(1) as f64).sqrt();
+    let of_run = seed.data.evaluations.last().map_or(0.0, |evaluation| evaluation.standard_error());
+    let margin = errors * (of_baseline.powi(2) + of_run.powi(2)).sqrt();
+    let bound = baseline.mean - margin;
+    if level >= bound {
+        return Ok(Vec::new());
+    }
+    let sentence = format!(
+        "{} ends at {}, below the {} that {} actions score (mean {} over {} episodes), at {}",
+        curve.metric,
+        show(level),
+        show(bound),
+        baseline.name,
+        show(baseline.mean),
+        baseline.episodes,
+        steps(window),
+    );
+    let strength = 1.0 + (bound - level) / bound.abs().max(margin).max(1e-9);
+    Ok(vec![
+        Hit::new(Severity::Error, sentence, cite(seed, curve.metric, window, level, bound)).strong(strength),
+    ])
+}

@@ -1,0 +1,250 @@
+//! How episodes run and end (F28 to F30), whether copies of the environment
+//! go in step (F37), and what is meant to change over them (F40, F42).
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, series, show, steps};
+use super::super::curve::{finite, longest_stretch, rise, span, values, within};
+use super::super::evidence::Termination;
+use super::super::outcome::Severity;
+use crate::aggregate::median;
+
+/// F28: a time limit is taken for a real end.
+pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [share_bound, episodes, value_share] = check.rule.values(["share", "episodes", "value_share"]);
+    if check.evidence.environment.step_cap.is_none() {
+        return Err(Missing::Scope("episodes have no step cap".to_owned()));
+    }
+    let at_limit = check.points(seed, "train.episodes_at_limit")?;
+    let ended = check.points(seed, "train.terminated_at_limit")?;
+    let sum = |points: &[(u64, f64)]| values(points).iter().sum::<f64>();
+    let (all, wrong) = (sum(&at_limit), sum(&ended));
+    if all < episodes {
+        return Err(Missing::Data(format!(
+            "{} of at least {} episodes reached the step cap",
+            show(all),
+            show(episodes)
+        )));
+    }
+    let share = wrong / all;
+    if share >= share_bound {
+        let metric = "train.terminated_at_limit";
+        let sentence = format!(
+            "{} of {} episodes that reached the step cap are said to have really ended ({metric}, {} or more) at {}",
+            show(wrong),
+            show(all),
+            percent(share_bound),
+            steps(&ended),
+        );
+        let hit = Hit::new(Severity::Error, sentence, cite(seed, metric, &ended, share, share_bound));
+        return Ok(vec![hit.inexcusable()]);
+    }
+    // A learner that sees the clock may have been taught that nothing follows it.
+    let (Ok(last), Ok(level)) =
+        (check.points(seed, "train.value_at_limit"), check.points(seed, "train.value_mean"))
+    else {
+        return Ok(Vec::new());
+    };
+    let window = check.window(&last);
+    let (at_end, usual) = (median(&values(window)), median(&values(check.window(&level))));
+    if usual != 0.0 && (at_end / usual).abs() < value_share {
+        let metric = "train.value_at_limit";
+        let sentence = format!(
+            "{metric} is {} where train.value_mean is {} (below {} of it) at {}",
+            show(at_end),
+            show(usual),
+            percent(value_share),
+            steps(window),
+        );
+        let citation = cite(seed, metric, window, at_end, value_share * usual);
+        return Ok(vec![Hit::new(Severity::Warning, sentence, citation)]);
+    }
+    Ok(Vec::new())
+}
+
+/// F29: it ends episodes to escape negative rewards.
+pub(super) fn suicide(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [trend_noise, shortening] = check.rule.values(["trend_noise", "shortening"]);
+    if check.evidence.environment.termination == Some(Termination::Goal) {
+        return Err(Missing::Scope("an episode that ends has reached its goal".to_owned()));
+    }
+    let lengths = check.points(seed, "train.mean_length")?;
+    let returns = check.points(seed, "train.mean_return")?;
+    let reward = median(&values(&finite(series(seed, "train.reward_mean")?)));
+    let (Some((length_up, length_noise)), Some((return_up, return_noise))) = (rise(&lengths), rise(&returns))
+    else {
+        return Ok(Vec::new());
+    };
+    let relative = -length_up / lengths[0].1.abs().max(1.0);
+    let shorter = relative > shortening && -length_up > trend_noise * length_noise;
+    let richer = return_up > 0.0 && return_up > trend_noise * return_noise;
+    if !(shorter && richer && reward < 0.0) {
+        return Ok(Vec::new());
+    }
+    let sentence = format!(
+        "train.mean_length falls by {} (more than {}) while train.mean_return rises by {} and a step earns {}, at {}",
+        percent(relative),
+        percent(shortening),
+        show(return_up),
+        show(reward),
+        steps(&lengths),
+    );
+    Ok(vec![Hit::new(
+        Severity::Error,
+        sentence,
+        cite(seed, "train.mean_length", &lengths, relative, shortening),
+    )])
+}
+
+/// F30: episodes run to the cap and get nowhere.
+pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [share_bound, progress_bound] = check.rule.values(["share", "progress"]);
+    let Some(cap) = check.evidence.environment.step_cap else {
+        return Err(Missing::Scope("episodes have no step cap".to_owned()));
+    };
+    if check.evidence.environment.termination == Some(Termination::Failure) {
+        return Err(Missing::Scope("an episode that reaches the cap did not fail".to_owned()));
+    }
+    let at_limit = check.points(seed, "train.episodes_at_limit")?;
+    let finished = check.points(seed, "train.episodes_finished")?;
+    let curve = check.curve(seed)?;
+    let window = check.window(&at_limit);
+    let (from, to) = span(window);
+    let sum = |points: &[(u64, f64)]| values(points).iter().sum::<f64>();
+    let (limited, all) = (sum(window), sum(within(&finished, from as f64, to as f64)));
+    if all < 1.0 {
+        return Err(Missing::Data("no episode ended at the end of the run".to_owned()));
+    }
+    let share = limited / all;
+    let gained = curve.end() - curve.first();
+    let progress = match check.evidence.environment.reward_threshold {
+        Some(target) if target > curve.first() => gained / (target - curve.first()),
+        Some(_) => 1.0,
+        None if seed.reading.improved == Some(true) => 1.0,
+        None => 0.0,
+    };
+    if share <= share_bound || progress >= progress_bound {
+        return Ok(Vec::new());
+    }
+    let metric = "train.episodes_at_limit";
+    let sentence = format!(
+        "{} of the episodes run to the cap of {cap} steps ({metric}, more than {}) at {}, and the return made {} of its way (less than {})",
+        percent(share),
+        percent(share_bound),
+        steps(window),
+        percent(progress.max(0.0)),
+        percent(progress_bound),
+    );
+    Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, metric, window, share, share_bound))])
+}
+
+/// F37: copies of the environment end their episodes together.
+pub(super) fn in_step(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [spread, budget] = check.rule.values(["spread", "budget"]);
+    let metric = "train.reset_spread";
+    let points = finite(series(seed, metric)?);
+    let early = within(&points, 0.0, check.budget(budget));
+    if early.len() < check.rule.minimum_points {
+        return Err(Missing::Data(format!(
+            "{metric} has {} of at least {} points in the first {} of the budget",
+            early.len(),
+            check.rule.minimum_points,
+            percent(budget)
+        )));
+    }
+    let level = median(&values(early));
+    if level >= spread {
+        return Ok(Vec::new());
+    }
+    let sentence = format!(
+        "{metric} is {} (below {}) at {}: episodes of all copies end at the same time",
+        show(level),
+        show(spread),
+        steps(early),
+    );
+    Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, metric, early, level, spread))])
+}
+
+/// F40: a parameter that is meant to vary over environments does not.
+pub(super) fn not_randomized(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [variance] = check.rule.values(["variance"]);
+    let meant = &check.evidence.settings.randomized;
+    if meant.is_empty() {
+        return Err(Missing::Scope("no parameter of the environment is randomised".to_owned()));
+    }
+    let (mut hits, mut seen) = (Vec::new(), 0);
+    for parameter in meant {
+        let metric = format!("randomization.{parameter}");
+        let Some(points) = seed.data.series.get(&metric).map(finite) else { continue };
+        if points.len() < check.rule.minimum_points {
+            continue;
+        }
+        seen += 1;
+        let largest = points.iter().fold(0.0_f64, |largest, point| largest.max(point.1.abs()));
+        if largest <= variance {
+            let sentence = format!(
+                "{metric}, its variance over environments, is {} (no more than {}) at {} although it is to be randomised",
+                show(largest),
+                show(variance),
+                steps(&points),
+            );
+            hits.push(
+                Hit::new(Severity::Error, sentence, cite(seed, &metric, &points, largest, variance)).event(),
+            );
+        }
+    }
+    if seen == 0 {
+        return Err(Missing::Data(
+            "the run has no randomization.* of the parameters that are to vary".to_owned(),
+        ));
+    }
+    Ok(hits)
+}
+
+/// F42: a curriculum that stands still, or that was over at once.
+pub(super) fn curriculum(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [stalled, level_noise, early] = check.rule.values(["stalled", "level_noise", "early"]);
+    let metric = "curriculum.level";
+    if series(seed, metric).is_err() {
+        return Err(Missing::Scope("there is no curriculum".to_owned()));
+    }
+    let points = check.points(seed, metric)?;
+    let top = check
+        .evidence
+        .settings
+        .curriculum_top
+        .ok_or_else(|| Missing::Data("the highest level of the curriculum is unknown".to_owned()))?;
+    let at_top = |value: f64| value >= top - level_noise * top.abs();
+    let (_, last) = span(&points);
+    let end = points[points.len() - 1].1;
+    let flat = longest_stretch(&points, |point| (point.1 - end).abs() <= level_noise * top.abs());
+    let until_end = flat.last().map(|point| point.0) == Some(last);
+    let length = (span(flat).1 - span(flat).0) as f64;
+    if until_end && !at_top(end) && length >= check.budget(stalled) {
+        let sentence = format!(
+            "{metric} stands at {} of {} for {} of the budget ({} or more), at {}",
+            show(end),
+            show(top),
+            percent(length / check.budget(1.0)),
+            percent(stalled),
+            steps(flat),
+        );
+        let citation = cite(seed, metric, flat, length / check.budget(1.0), stalled);
+        return Ok(vec![Hit::new(Severity::Warning, sentence, citation)]);
+    }
+    let first_top = points.iter().find(|point| at_top(point.1));
+    if let Some(reached) = first_top.filter(|point| (point.0 as f64) < check.budget(early)) {
+        let share = reached.0 as f64 / check.budget(1.0);
+        let sentence = format!(
+            "{metric} is at its top {} after {} of the budget (before {}), at {}",
+            show(top),
+            percent(share),
+            percent(early),
+            steps(&[*reached]),
+        );
+        return Ok(vec![Hit::new(
+            Severity::Warning,
+            sentence,
+            cite(seed, metric, &[*reached], share, early),
+        )]);
+    }
+    Ok(Vec::new())
+}

@@ -1,0 +1,161 @@
+//! How random the policy is (F08 to F10) and how often its actions stand at
+//! their bounds (F27).
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, show, steps};
+use super::super::curve::{Point, longest_stretch, rise, span, values, within};
+use super::super::evidence::Actions;
+use super::super::outcome::Severity;
+use crate::aggregate::median;
+
+const DEVIATION: &str = "train.action_std";
+
+/// How random the policy is, where 1 is as random as it can be or as it was
+/// in the beginning: the metric, its words, and the points.
+fn randomness(
+    check: &Check<'_>,
+    seed: &SeedView<'_>,
+) -> Result<(&'static str, &'static str, Vec<Point>), Missing> {
+    match check.evidence.environment.actions {
+        Some(Actions::Discrete { most_entropy }) if most_entropy > 0.0 => {
+            let mut points = check.points(seed, "train.entropy")?;
+            points.iter_mut().for_each(|point| point.1 /= most_entropy);
+            Ok(("train.entropy", "of the entropy of random choices", points))
+        }
+        Some(Actions::Discrete { .. }) => Err(Missing::Scope("there is only one action".to_owned())),
+        Some(Actions::Continuous) => {
+            let mut points = check.points(seed, DEVIATION)?;
+            let initial = points[0].1;
+            if initial <= 0.0 {
+                return Err(Missing::Data(format!("{DEVIATION} begins at {}", show(initial))));
+            }
+            points.iter_mut().for_each(|point| point.1 /= initial);
+            Ok((DEVIATION, "of the first deviation", points))
+        }
+        None => Err(Missing::Data("the action space is unknown".to_owned())),
+    }
+}
+
+/// F08: the policy stopped exploring before it can have learned enough.
+pub(super) fn collapsed(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [low, before, updates] = check.rule.values(["low", "before", "updates"]);
+    let (metric, of, points) = randomness(check, seed)?;
+    let early = within(&points, 0.0, check.budget(before));
+    if (early.len() as f64) < updates {
+        return Err(Missing::Data(format!(
+            "{metric} has {} points in the first {}",
+            early.len(),
+            percent(before)
+        )));
+    }
+    let gone = longest_stretch(early, |point| point.1 < low);
+    if (gone.len() as f64) < updates {
+        return Ok(Vec::new());
+    }
+    let middle = median(&values(gone));
+    let sentence = format!(
+        "{metric} falls to {} {of} (below {}) at {}, before {} of the budget is used",
+        percent(middle),
+        percent(low),
+        steps(gone),
+        percent(before),
+    );
+    Ok(vec![Hit::new(Severity::Error, sentence, cite(seed, metric, gone, middle, low))])
+}
+
+/// F09: the policy is still as good as random.
+pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [high, after] = check.rule.values(["high", "after"]);
+    let (metric, of, points) = randomness(check, seed)?;
+    let late = within(&points, check.budget(after), f64::INFINITY);
+    if late.len() < check.rule.minimum_points {
+        return Err(Missing::Data(format!(
+            "{metric} has {} of at least {} points after {} of the budget",
+            late.len(),
+            check.rule.minimum_points,
+            percent(after)
+        )));
+    }
+    let middle = median(&values(late));
+    if middle <= high {
+        return Ok(Vec::new());
+    }
+    let sentence = format!(
+        "{metric} is still {} {of} (above {}) at {}: the policy is close to random",
+        percent(middle),
+        percent(high),
+        steps(late),
+    );
+    // Between the bound and 1 there is little room, so the distance to 1 counts.
+    let strength = (1.0 - high) / (1.0 - middle).max(1e-9);
+    Ok(vec![Hit::new(Severity::Error, sentence, cite(seed, metric, late, middle, high)).strong(strength)])
+}
+
+/// F10: exploration noise grows, or an entropy bonus holds it up.
+pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [over, growth, times, floor, flat_noise] =
+        check.rule.values(["over", "growth", "times", "floor", "flat_noise"]);
+    let (_, _, points) = randomness(check, seed)?;
+    let mut hits = Vec::new();
+    let (_, last) = span(&points);
+    let late = within(&points, last as f64 * (1.0 - over), f64::INFINITY);
+    if let Some((up, noise)) = rise(late)
+        && up > growth
+        && up > noise
+    {
+        let sentence = format!(
+            "{DEVIATION} grows by {} of its first value (more than {}) at {}",
+            percent(up),
+            percent(growth),
+            steps(late),
+        );
+        hits.push(Hit::new(Severity::Warning, sentence, cite(seed, DEVIATION, late, up, growth)));
+    }
+    let window = check.window(&points);
+    let level = median(&values(window));
+    if level > times {
+        let sentence = format!(
+            "{DEVIATION} is {} times its first value (more than {}) at {}",
+            show(level),
+            show(times),
+            steps(window),
+        );
+        hits.push(Hit::new(Severity::Warning, sentence, cite(seed, DEVIATION, window, level, times)));
+    }
+    let bonus = check.evidence.settings.entropy_coef.unwrap_or(0.0);
+    if let Some((up, noise)) = rise(late)
+        && bonus > 0.0
+        && level > floor
+        && up.abs() <= flat_noise * noise
+    {
+        let sentence = format!(
+            "{DEVIATION} no longer falls and stands at {} of its first value (above {}) at {} while entropy_coef is {}",
+            percent(level),
+            percent(floor),
+            steps(late),
+            show(bonus),
+        );
+        hits.push(Hit::new(Severity::Warning, sentence, cite(seed, DEVIATION, late, level, floor)));
+    }
+    Ok(hits)
+}
+
+/// F27: actions stand at their bounds.
+pub(super) fn saturated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [warning, error] = check.rule.values(["warning", "error"]);
+    let metric = "train.action_saturation";
+    let points = check.points(seed, metric)?;
+    let window = check.window(&points);
+    let share = median(&values(window));
+    if share <= warning {
+        return Ok(Vec::new());
+    }
+    let (severity, bound) =
+        if share > error { (Severity::Error, error) } else { (Severity::Warning, warning) };
+    let sentence = format!(
+        "{} of the actions stand at a bound ({metric}, above {}) at {}",
+        percent(share),
+        percent(bound),
+        steps(window),
+    );
+    Ok(vec![Hit::new(severity, sentence, cite(seed, metric, window, share, bound))])
+}

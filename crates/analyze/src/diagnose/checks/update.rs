@@ -1,0 +1,208 @@
+//! How far one update moves the policy (F03 to F07), and its gradients (F14).
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, show, steps};
+use super::super::curve::{Point, longest_stretch, repeated, trailing_median, values};
+use super::super::outcome::Severity;
+use crate::aggregate::median;
+
+const KL: &str = "train.approx_kl";
+
+/// F03: the policy moves too far per update.
+pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [warning, warning_share, error, repeats, among, gross, negative] =
+        check.rule.values(["warning", "warning_share", "error", "repeats", "among", "gross", "negative"]);
+    let points = check.points(seed, KL)?;
+    let mut hits = Vec::new();
+    if let Some(low) = points.iter().find(|point| point.1 < negative) {
+        let sentence = format!(
+            "{KL} is {} at {}; this estimate can't be negative, so it is computed wrongly",
+            show(low.1),
+            steps(&[*low])
+        );
+        hits.push(
+            Hit::new(Severity::Error, sentence, cite(seed, KL, &[*low], low.1, negative))
+                .event()
+                .inexcusable(),
+        );
+    }
+    let above = |bound: f64| move |point: &Point| point.1 > bound;
+    let far = repeated(&points, repeats as usize, among as usize, above(error));
+    if let Some(window) = far {
+        let high: Vec<Point> = points.iter().copied().filter(above(error)).collect();
+        let middle = median(&values(&high));
+        let sentence = format!(
+            "{KL} is above {} in {} of {} updates (median of those {}), first {} of {} in a row at {}",
+            show(error),
+            high.len(),
+            points.len(),
+            show(middle),
+            window.iter().filter(|point| point.1 > error).count(),
+            window.len(),
+            steps(window),
+        );
+        let hit = Hit::new(Severity::Error, sentence, cite(seed, KL, &high, middle, error));
+        let beyond = repeated(&points, repeats as usize, among as usize, above(gross)).is_some();
+        hits.push(if beyond { hit.inexcusable() } else { hit });
+    } else {
+        let high: Vec<Point> = points.iter().copied().filter(above(warning)).collect();
+        let share = high.len() as f64 / points.len() as f64;
+        if !high.is_empty() && share > warning_share {
+            let largest = high.iter().fold(0.0_f64, |largest, point| largest.max(point.1));
+            let sentence = format!(
+                "{KL} is above {} in {} of {} updates, at most {}, at {}",
+                show(warning),
+                high.len(),
+                points.len(),
+                show(largest),
+                steps(&high),
+            );
+            hits.push(Hit::new(Severity::Warning, sentence, cite(seed, KL, &high, largest, warning)));
+        }
+    }
+    Ok(hits)
+}
+
+/// F04: the policy hardly moves at all while the return is flat.
+pub(super) fn kl_zero(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [low, updates, schedule_share] = check.rule.values(["low", "updates", "schedule_share"]);
+    let points = check.points(seed, KL)?;
+    let points = check.while_scheduled(seed, points, "train.learning_rate", schedule_share);
+    let still = longest_stretch(&points, |point| point.1.abs() < low);
+    if (still.len() as f64) < updates || seed.reading.improving == Some(true) {
+        return Ok(Vec::new());
+    }
+    let middle = median(&values(still));
+    let sentence = format!(
+        "{KL} stays below {} for {} updates in a row (median {}), at {}",
+        show(low),
+        still.len(),
+        show(middle),
+        steps(still),
+    );
+    Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, KL, still, middle, low))])
+}
+
+/// F05: the KL limit cuts most epochs off.
+pub(super) fn epochs_cut(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [share] = check.rule.values(["share"]);
+    let settings = &check.evidence.settings;
+    if settings.target_kl.is_none() {
+        return Err(Missing::Scope("no target_kl ends epochs early".to_owned()));
+    }
+    let planned = settings
+        .update_epochs
+        .filter(|epochs| *epochs > 0.0)
+        .ok_or_else(|| Missing::Data("the number of epochs is unknown".to_owned()))?;
+    let points = check.points(seed, "train.epochs")?;
+    let done = median(&values(&points)) / planned;
+    if done >= share {
+        return Ok(Vec::new());
+    }
+    let sentence = format!(
+        "half of the updates complete at most {} of their {} epochs (train.epochs, below {}), at {}",
+        percent(done),
+        show(planned),
+        percent(share),
+        steps(&points),
+    );
+    Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, "train.epochs", &points, done, share))])
+}
+
+/// F06: most samples lie beyond the clip range.
+pub(super) fn clipping(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [warning, error, updates, schedule_share] =
+        check.rule.values(["warning", "error", "updates", "schedule_share"]);
+    let metric = "train.clip_fraction";
+    let points = check.points(seed, metric)?;
+    let points = check.while_scheduled(seed, points, "train.clip_range", schedule_share);
+    for (severity, bound) in [(Severity::Error, error), (Severity::Warning, warning)] {
+        let high = longest_stretch(&points, |point| point.1 > bound);
+        if high.len() as f64 >= updates {
+            let middle = median(&values(high));
+            let sentence = format!(
+                "{metric} stays above {} for {} updates in a row (median {}), at {}",
+                show(bound),
+                high.len(),
+                show(middle),
+                steps(high),
+            );
+            return Ok(vec![Hit::new(severity, sentence, cite(seed, metric, high, middle, bound))]);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// F07: a step size that follows the KL stands at one of its ends.
+pub(super) fn step_size_pinned(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [floor, ceiling, share] = check.rule.values(["floor", "ceiling", "share"]);
+    if !check.evidence.settings.adaptive_learning_rate {
+        return Err(Missing::Scope("the learning rate does not follow the KL".to_owned()));
+    }
+    let metric = "train.learning_rate";
+    let points = check.points(seed, metric)?;
+    let mut hits = Vec::new();
+    let ends: [(&str, f64, fn(f64, f64) -> bool); 2] = [
+        ("floor", floor, |x, end| x <= end * 1.000_001),
+        ("ceiling", ceiling, |x, end| x >= end * 0.999_999),
+    ];
+    for (name, end, at) in ends {
+        let pinned: Vec<Point> = points.iter().copied().filter(|point| at(point.1, end)).collect();
+        let part = pinned.len() as f64 / points.len() as f64;
+        if part > share {
+            let sentence = format!(
+                "{metric} stands at its {name} {} in {} of the updates (more than {}), at {}",
+                show(end),
+                percent(part),
+                percent(share),
+                steps(&pinned),
+            );
+            hits.push(Hit::new(Severity::Warning, sentence, cite(seed, metric, &pinned, part, share)));
+        }
+    }
+    Ok(hits)
+}
+
+/// F14: gradients that jump, or that are cut nearly always.
+pub(super) fn gradients(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
+    let [times, trailing, clipped_share] = check.rule.values(["times", "trailing", "clipped_share"]);
+    let norm = check.points(seed, "train.grad_norm");
+    let clipped = check.points(seed, "train.grad_clipped");
+    if let (Err(missing), Err(_)) = (&norm, &clipped) {
+        return Err(missing.clone());
+    }
+    let mut hits = Vec::new();
+    if let Ok(points) = &norm {
+        let before = trailing_median(points, trailing as usize);
+        let settled = (trailing as usize / 2).max(3);
+        let largest = (settled..points.len())
+            .filter(|index| before[*index] > 0.0)
+            .map(|index| (index, points[index].1 / before[index]))
+            .max_by(|a, b| a.1.total_cmp(&b.1));
+        if let Some((index, ratio)) = largest.filter(|(_, ratio)| *ratio > times) {
+            let point = &points[index..=index];
+            let sentence = format!(
+                "train.grad_norm jumps to {} at {}, {} times the median of the updates before (more than {} times)",
+                show(point[0].1),
+                steps(point),
+                show(ratio),
+                show(times),
+            );
+            let citation = cite(seed, "train.grad_norm", point, point[0].1, times * before[index]);
+            hits.push(Hit::new(Severity::Warning, sentence, citation));
+        }
+    }
+    if let Ok(points) = &clipped {
+        let share = crate::aggregate::mean(&values(points));
+        if share > clipped_share {
+            let sentence = format!(
+                "{} of the gradient steps are cut to max_grad_norm (train.grad_clipped, above {}), at {}",
+                percent(share),
+                percent(clipped_share),
+                steps(points),
+            );
+            let citation = cite(seed, "train.grad_clipped", points, share, clipped_share);
+            hits.push(Hit::new(Severity::Warning, sentence, citation));
+        }
+    }
+    Ok(hits)
+}

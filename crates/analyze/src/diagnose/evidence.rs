@@ -1,0 +1,204 @@
+//! What a diagnosis is made from: facts and series of one run, from whatever
+//! trained it. Everything is optional, and a rule that misses its part says so.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A metric over training. Steps rise; walls may be empty where nobody knows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series<'a> {
+    /// Training steps done at each point.
+    pub steps: Cow<'a, [u64]>,
+    /// Values; NaN and infinities as they were logged.
+    pub values: Cow<'a, [f64]>,
+    /// Seconds of any clock at each point, or nothing.
+    pub walls: Cow<'a, [f64]>,
+}
+
+impl<'a> Series<'a> {
+    /// A series of its own, without times.
+    pub fn new(steps: Vec<u64>, values: Vec<f64>) -> Series<'static> {
+        Series { steps: Cow::Owned(steps), values: Cow::Owned(values), walls: Cow::Owned(Vec::new()) }
+    }
+
+    /// A view of a series that somebody else holds.
+    pub fn borrowed(steps: &'a [u64], values: &'a [f64], walls: &'a [f64]) -> Self {
+        Series { steps: Cow::Borrowed(steps), values: Cow::Borrowed(values), walls: Cow::Borrowed(walls) }
+    }
+}
+
+/// What actions are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Actions {
+    /// Choices; the largest entropy that a policy over them can have.
+    Discrete {
+        /// In nats: ln n for n choices.
+        most_entropy: f64,
+    },
+    /// Real numbers.
+    Continuous,
+}
+
+/// What a real end of an episode means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Termination {
+    /// Something was reached: a short episode is a good one.
+    Goal,
+    /// Something went wrong: a short episode is a bad one.
+    Failure,
+}
+
+/// What is known about the environment.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// Its id.
+    pub id: String,
+    /// Its actions.
+    pub actions: Option<Actions>,
+    /// Whether observations are real numbers; nothing when unknown.
+    pub real_observations: Option<bool>,
+    /// What each number of an observation is called.
+    pub observation_names: Vec<String>,
+    /// Step cap of an episode.
+    pub step_cap: Option<u64>,
+    /// Mean return that counts as solved.
+    pub reward_threshold: Option<f64>,
+    /// The lowest and the highest return that an episode can have.
+    pub return_range: Option<(f64, f64)>,
+    /// What a real end means.
+    pub termination: Option<Termination>,
+    /// Whether episodes of one deterministic policy vary.
+    pub stochastic: Option<bool>,
+    /// Of each number of an observation, the share of steps within episodes
+    /// of random actions at which it did not change at all. Empty when nobody tried.
+    pub still: Vec<f64>,
+    /// Steps that `still` was measured over.
+    pub still_steps: u64,
+}
+
+/// What the config says.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Name of the algorithm, such as `ppo`.
+    pub algorithm: String,
+    /// Steps that training goes to, per seed.
+    pub total_steps: u64,
+    /// Discount.
+    pub gamma: Option<f64>,
+    /// Passes over each rollout.
+    pub update_epochs: Option<f64>,
+    /// Whether epochs end early at a KL, and at which.
+    pub target_kl: Option<f64>,
+    /// Weight of the entropy bonus.
+    pub entropy_coef: Option<f64>,
+    /// Whether observations are normalised.
+    pub normalize_observations: bool,
+    /// Whether rewards are normalised.
+    pub normalize_rewards: bool,
+    /// What training rewards were multiplied by, apart from normalisation;
+    /// evaluations show them without it.
+    pub reward_factor: f64,
+    /// Whether periodic evaluations take the most likely action.
+    pub deterministic_evaluation: Option<bool>,
+    /// Whether the step size follows the KL.
+    pub adaptive_learning_rate: bool,
+    /// Whether samples may be older than the update before (replay, several learners).
+    pub reuses_samples: bool,
+    /// Whether the checkpoint holds the normaliser, so that it can't be lost.
+    pub normalizer_in_checkpoint: bool,
+    /// Environment parameters that are meant to be randomised.
+    pub randomized: BTreeSet<String>,
+    /// Largest value of reward components that have one.
+    pub component_maxima: BTreeMap<String, f64>,
+    /// Reward components that are the task itself.
+    pub task_components: BTreeSet<String>,
+    /// Highest level of the curriculum.
+    pub curriculum_top: Option<f64>,
+}
+
+/// One evaluation with its episodes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluation {
+    /// What to call it.
+    pub name: String,
+    /// Step of the policy that played.
+    pub step: u64,
+    /// Mean return.
+    pub mean: f64,
+    /// Sample deviation of the returns.
+    pub deviation: f64,
+    /// Seeds of the episodes.
+    pub seeds: Vec<u64>,
+}
+
+impl Evaluation {
+    /// Standard error of the mean.
+    pub fn standard_error(&self) -> f64 {
+        self.deviation / (self.seeds.len().max(1) as f64).sqrt()
+    }
+}
+
+/// How the metrics file came through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordState {
+    /// Intact records.
+    pub records: u64,
+    /// Steps that stand twice within a kind.
+    pub repeated_steps: u64,
+    /// What was set aside, a sentence each.
+    pub damage: Vec<String>,
+}
+
+/// One seed's part.
+#[derive(Clone, Debug, Default)]
+pub struct SeedEvidence<'a> {
+    /// The seed.
+    pub seed: u64,
+    /// Why it failed, where it did.
+    pub failure: Option<String>,
+    /// Series by `kind.name`, such as `train.approx_kl`. Components of the
+    /// reward have the kind `reward`, randomised parameters the kind
+    /// `randomization` (their variance over environments), the curriculum
+    /// `curriculum.level`, a task metric other than the return `task.metric`.
+    pub series: BTreeMap<String, Series<'a>>,
+    /// Evaluations during training, by step; the best policy is chosen by them.
+    pub evaluations: Vec<Evaluation>,
+    /// Evaluations after the fact.
+    pub later_evaluations: Vec<Evaluation>,
+    /// Step of the best policy.
+    pub best_step: Option<u64>,
+    /// Steps at which training went on from a file.
+    pub resumed_at: Vec<u64>,
+    /// Whether a normaliser was in use and its file is gone.
+    pub normalizer_missing: bool,
+    /// How the metrics file came through; nothing when there is no such file.
+    pub record: Option<RecordState>,
+}
+
+/// How somebody who learned nothing scores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Baseline {
+    /// `random` or `zero`.
+    pub name: String,
+    /// Mean return.
+    pub mean: f64,
+    /// Sample deviation of the returns.
+    pub deviation: f64,
+    /// Episodes.
+    pub episodes: usize,
+}
+
+/// Everything about one run.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence<'a> {
+    /// What the config says.
+    pub settings: Settings,
+    /// The environment.
+    pub environment: Environment,
+    /// The seeds.
+    pub seeds: Vec<SeedEvidence<'a>>,
+    /// Baselines in the environment that policies are judged in.
+    pub baselines: Vec<Baseline>,
+    /// Words for commands to paste, such as `run`; numbers can be scaled there.
+    pub words: BTreeMap<String, String>,
+}

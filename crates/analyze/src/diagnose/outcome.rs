@@ -1,0 +1,145 @@
+//! What a rule says: a finding with everything it rests on, or why there is
+//! none.
+
+use serde::{Serialize, Serializer};
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Probably costs performance.
+    Warning,
+    /// Something is broken, or learning does not happen.
+    Error,
+}
+
+impl Severity {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// One number that a finding rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Citation {
+    /// The metric, as `kind.name`.
+    pub metric: String,
+    /// Training seed; nothing where several make the number.
+    pub seed: Option<u64>,
+    /// First step that the value is taken from.
+    pub from_step: u64,
+    /// Last one.
+    pub to_step: u64,
+    /// The value; the texts `NaN`, `inf` and `-inf` for what JSON can't write.
+    #[serde(serialize_with = "number")]
+    pub value: f64,
+    /// What it was held against.
+    #[serde(serialize_with = "maybe_number")]
+    pub threshold: Option<f64>,
+}
+
+fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        value if value.is_finite() => serializer.serialize_f64(*value),
+        value if value.is_nan() => serializer.serialize_str("NaN"),
+        value => serializer.serialize_str(if *value > 0.0 { "inf" } else { "-inf" }),
+    }
+}
+
+fn maybe_number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => number(value, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// Something that would have made a finding milder or void.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Considered {
+    /// The exclusion, in words.
+    pub exclusion: String,
+    /// Whether it held in the seed that the finding cites; nothing where only a person can tell.
+    pub holds: Option<bool>,
+}
+
+/// A rule that speaks up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// Its place: 1 is to be looked at first.
+    pub rank: usize,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was seen, with metric, steps, value and threshold.
+    pub sentence: String,
+    /// What that means, for somebody who has not met it before.
+    pub meaning: String,
+    /// Seeds that show it.
+    pub seeds_showing: usize,
+    /// Seeds that could be judged.
+    pub seeds_judged: usize,
+    /// The numbers it rests on.
+    pub evidence: Vec<Citation>,
+    /// What would have spoken against it.
+    pub exclusions: Vec<Considered>,
+    /// Rules that found something which may well be the cause of this.
+    pub explained_by: Vec<String>,
+    /// How far beyond its threshold, as a ratio of at least 1.
+    #[serde(serialize_with = "number")]
+    pub strength: f64,
+    /// A command to go on with.
+    pub next: Option<String>,
+    /// Ids of suggestions that answer it.
+    pub suggestions: Vec<String>,
+}
+
+/// A rule's answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Answer {
+    /// It speaks up.
+    Finding(Box<Finding>),
+    /// It looked, and there is nothing to say.
+    Clear {
+        /// What was seen but is excused, if anything.
+        note: Option<String>,
+    },
+    /// The run lacks what the rule needs.
+    NotEnoughData {
+        /// What is lacking.
+        lacking: String,
+    },
+    /// The rule is about something that this run does not have.
+    DoesNotApply {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A rule and its answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RuleOutcome {
+    /// The rule's id.
+    pub rule: String,
+    /// Its title.
+    pub title: String,
+    /// The answer.
+    #[serde(flatten)]
+    pub answer: Answer,
+}
+
+impl RuleOutcome {
+    /// The finding, if there is one.
+    pub fn finding(&self) -> Option<&Finding> {
+        match &self.answer {
+            Answer::Finding(finding) => Some(finding),
+            _ => None,
+        }
+    }
+}

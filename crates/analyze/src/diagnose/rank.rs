@@ -1,0 +1,51 @@
+//! Which finding to look at first: the worst; among equals the cause before
+//! what it causes; then the one furthest beyond its threshold.
+
+use std::collections::BTreeMap;
+
+use super::outcome::{Answer, RuleOutcome};
+use super::rules::RuleSet;
+
+/// Sets rank and causes of every finding.
+pub(super) fn rank(outcomes: &mut [RuleOutcome], rules: &RuleSet) {
+    let found: Vec<usize> =
+        (0..outcomes.len()).filter(|index| outcomes[*index].finding().is_some()).collect();
+    let mut causes: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for &cause in &found {
+        let Some(rule) = rules.rule(&outcomes[cause].rule) else { continue };
+        for &symptom in found.iter().filter(|symptom| rule.explains.contains(&outcomes[**symptom].rule)) {
+            causes.entry(symptom).or_default().push(cause);
+        }
+    }
+    let mut order: Vec<(usize, usize)> =
+        found.iter().map(|index| (*index, depth(*index, &causes, found.len()))).collect();
+    order.sort_by(|(a, a_depth), (b, b_depth)| {
+        let [x, y] = [a, b].map(|index| outcomes[*index].finding().expect("only findings are ranked"));
+        y.severity
+            .cmp(&x.severity)
+            .then(a_depth.cmp(b_depth))
+            .then(y.strength.total_cmp(&x.strength))
+            .then(a.cmp(b))
+    });
+    let names: BTreeMap<usize, Vec<String>> = causes
+        .iter()
+        .map(|(symptom, causes)| {
+            (*symptom, causes.iter().map(|cause| outcomes[*cause].rule.clone()).collect())
+        })
+        .collect();
+    for (place, (index, _)) in order.into_iter().enumerate() {
+        if let Answer::Finding(finding) = &mut outcomes[index].answer {
+            finding.rank = place + 1;
+            finding.explained_by = names.get(&index).cloned().unwrap_or_default();
+        }
+    }
+}
+
+/// How many causes stand behind each other; `limit` ends what a circle would not.
+fn depth(index: usize, causes: &BTreeMap<usize, Vec<usize>>, limit: usize) -> usize {
+    if limit == 0 {
+        return 0;
+    }
+    let of = causes.get(&index).into_iter().flatten();
+    of.map(|cause| 1 + depth(*cause, causes, limit - 1)).max().unwrap_or(0)
+}

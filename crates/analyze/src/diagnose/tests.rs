@@ -1,0 +1,1 @@
+//! Every rule on hand-made evidence, firing and silent.
