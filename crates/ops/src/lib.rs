@@ -10,6 +10,7 @@
 //! | `eval` | `eval` |
 //! | `compare` | `compare`, over `material` |
 //! | `inspect` | `inspect` |
+//! | `diagnose` | `diagnose`, over `material` |
 //! | `ls`, `info`, `tag`, `rm` | `runs` |
 //! | `tail` | `tail` |
 //! | `stats` | `stats` |
@@ -21,6 +22,7 @@ pub mod compare;
 pub mod config;
 pub mod context;
 pub mod curve;
+pub mod diagnose;
 pub mod envs;
 pub mod eval;
 pub mod evaluation;

@@ -2,6 +2,7 @@
 
 mod completions;
 mod config;
+mod diagnose;
 mod envs;
 mod eval;
 mod info;
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Resume(resume::Resume),
     Eval(eval::Eval),
     Inspect(inspect::Inspect),
+    Diagnose(diagnose::Diagnose),
     Reproduce(reproduce::Reproduce),
     Ls(ls::Ls),
     Info(info::Info),
@@ -56,6 +58,7 @@ impl Command {
             Command::Resume(command) => command.run(context, screen),
             Command::Eval(command) => command.run(context, screen),
             Command::Inspect(command) => command.run(context, screen),
+            Command::Diagnose(command) => command.run(context, screen),
             Command::Reproduce(command) => command.run(context, screen),
             Command::Ls(command) => command.run(context, screen),
             Command::Info(command) => command.run(context, screen),

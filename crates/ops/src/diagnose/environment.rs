@@ -1,0 +1,146 @@
+//! What the environment itself can tell a diagnosis: its facts, how nobody
+//! in particular scores in it, and which numbers of an observation ever change.
+
+use rlxp_analyze::diagnose::{Actions, Environment, Termination};
+use rlxp_env::{Space, StepBatch, make};
+use rlxp_learn::{Actor, Evaluation, evaluate};
+use rlxp_spec::Config;
+use rlxp_types::Stream;
+
+/// Episodes of a baseline: enough to tell learning from luck, few enough to
+/// play while somebody waits.
+const BASELINE_EPISODES: usize = 20;
+/// Seed of their first episode, apart from those of training, choosing and `rlx eval`.
+const BASELINE_SEED: u64 = 40_000;
+/// Copies and steps that observations are watched over.
+const WATCHED_COPIES: usize = 8;
+const WATCHED_STEPS: usize = 64;
+
+/// The facts; unknown ones where the environment can't be made.
+pub(super) fn facts(config: &Config) -> Environment {
+    let info = rlxp_env::find(&config.env.id).ok();
+    let spaces = rlxp_env::observation_and_action_space(&config.env).ok();
+    let own_cap = info.and_then(|info| info.max_episode_steps);
+    let as_registered = config.env.kwargs.is_empty()
+        && config.env.max_episode_steps.is_none_or(|cap| own_cap.is_some_and(|own| cap >= own));
+    let step_cap = config.env.max_episode_steps.or(own_cap);
+    let still = still(config).unwrap_or_default();
+    Environment {
+        id: config.env.id.clone(),
+        actions: spaces.as_ref().map(|(_, actions)| kind_of(actions)),
+        real_observations: spaces.as_ref().map(|(observations, _)| matches!(observations, Space::Box { .. })),
+        observation_names: info
+            .map(|info| info.observation_names.iter().map(|name| (*name).to_owned()).collect())
+            .unwrap_or_default(),
+        step_cap,
+        // With other arguments or a shorter episode the target may be out of reach.
+        reward_threshold: info.and_then(|info| info.reward_threshold).filter(|_| as_registered),
+        return_range: return_range(&config.env.id, step_cap).filter(|_| config.env.kwargs.is_empty()),
+        termination: termination(&config.env.id),
+        stochastic: rlxp_env::is_stochastic(&config.env).ok(),
+        still_steps: if still.is_empty() { 0 } else { (WATCHED_COPIES * WATCHED_STEPS) as u64 },
+        still,
+    }
+}
+
+fn kind_of(actions: &Space) -> Actions {
+    match actions {
+        Space::Discrete { n } => Actions::Discrete { most_entropy: (*n as f64).ln() },
+        Space::MultiDiscrete { nvec } => {
+            Actions::Discrete { most_entropy: nvec.iter().map(|n| (*n as f64).ln()).sum() }
+        }
+        Space::MultiBinary { n } => Actions::Discrete { most_entropy: *n as f64 * 2.0_f64.ln() },
+        Space::Box { .. } => Actions::Continuous,
+    }
+}
+
+/// What an end means in the environments that rlx brings along; FrozenLake
+/// and Blackjack end either way.
+fn termination(id: &str) -> Option<Termination> {
+    let name = id.rsplit_once("-v").map_or(id, |(name, _)| name);
+    match name {
+        "CartPole" => Some(Termination::Failure),
+        "Acrobot"
+        | "MountainCar"
+        | "MountainCarContinuous"
+        | "Taxi"
+        | "CliffWalking"
+        | "CliffWalkingSlippery" => Some(Termination::Goal),
+        _ => None,
+    }
+}
+
+/// The returns that are possible, where that is plain.
+fn return_range(id: &str, cap: Option<u64>) -> Option<(f64, f64)> {
+    match id {
+        "CartPole-v1" => Some((1.0, cap? as f64)),
+        "FrozenLake-v1" | "FrozenLake8x8-v1" => Some((0.0, 1.0)),
+        _ => None,
+    }
+}
+
+/// Seeded episodes of random and of zero actions; none where the environment can't be made.
+pub(super) fn baselines(config: &Config) -> Vec<(&'static str, Evaluation)> {
+    [("random", Actor::Random), ("zero", Actor::Zero)]
+        .into_iter()
+        .filter_map(|(name, actor)| {
+            Some((name, evaluate(config, actor, BASELINE_EPISODES, BASELINE_SEED).ok()?))
+        })
+        .collect()
+}
+
+/// Of each number of an observation, the share of random steps within
+/// episodes at which it stays exactly the same. A wrapper that holds it, or a
+/// sensor that is not wired, shows here although every episode differs.
+fn still(config: &Config) -> Option<Vec<f64>> {
+    let streams = (0..WATCHED_COPIES as u64).map(|copy| Stream::new(BASELINE_SEED + copy, "diagnose", 0));
+    let mut env = make(&config.env, streams.collect()).ok()?;
+    if !matches!(env.observation_space(), Space::Box { .. }) {
+        return None;
+    }
+    let (width, actions) = (env.observation_space().width(), env.action_space().clone());
+    let mut hand: Vec<Stream> = (0..WATCHED_COPIES as u64)
+        .map(|copy| Stream::new(BASELINE_SEED + copy, "diagnose/action", 0))
+        .collect();
+    let mut before = vec![0.0; WATCHED_COPIES * width];
+    env.reset(&mut before);
+    let mut batch = StepBatch::new(WATCHED_COPIES, width);
+    let mut row = vec![0.0; WATCHED_COPIES * actions.width()];
+    let (mut same, mut seen) = (vec![0_u64; width], 0_u64);
+    for _ in 0..WATCHED_STEPS {
+        for (stream, row) in hand.iter_mut().zip(row.chunks_exact_mut(actions.width())) {
+            draw(&actions, stream, row);
+        }
+        env.step(&row, &mut batch);
+        for copy in 0..WATCHED_COPIES {
+            if batch.terminated[copy] || batch.truncated[copy] {
+                continue;
+            }
+            seen += 1;
+            let part = copy * width..(copy + 1) * width;
+            for ((same, before), now) in
+                same.iter_mut().zip(&before[part.clone()]).zip(&batch.observations[part])
+            {
+                *same += u64::from(before.to_bits() == now.to_bits());
+            }
+        }
+        before.copy_from_slice(&batch.observations);
+    }
+    (seen > 0).then(|| same.iter().map(|same| *same as f64 / seen as f64).collect())
+}
+
+fn draw(space: &Space, stream: &mut Stream, row: &mut [f32]) {
+    match space {
+        Space::Discrete { n } => row[0] = stream.below(*n as u32) as f32,
+        Space::MultiDiscrete { nvec } => {
+            row.iter_mut().zip(nvec).for_each(|(x, n)| *x = stream.below(*n as u32) as f32);
+        }
+        Space::MultiBinary { .. } => row.iter_mut().for_each(|x| *x = stream.below(2) as f32),
+        Space::Box { low, high } => {
+            for ((x, low), high) in row.iter_mut().zip(low).zip(high) {
+                let (low, high) = (low.max(-1.0), high.min(1.0));
+                *x = stream.uniform_in(f64::from(low.min(high)), f64::from(high)) as f32;
+            }
+        }
+    }
+}
