@@ -17,6 +17,7 @@ pub mod curves;
 pub mod diagnose;
 pub mod distribution;
 pub mod e_process;
+pub mod metrics;
 pub mod multiplicity;
 pub mod permutation;
 pub mod power;

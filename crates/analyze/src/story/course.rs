@@ -63,6 +63,12 @@ impl Course {
         Self { points: unique, not_finite }
     }
 
+    /// The same points, of which so many more were not finite.
+    #[must_use]
+    pub fn with_not_finite(self, not_finite: usize) -> Self {
+        Self { not_finite: self.not_finite + not_finite, ..self }
+    }
+
     /// The points.
     pub fn points(&self) -> &[(u64, f64)] {
         &self.points

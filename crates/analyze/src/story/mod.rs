@@ -25,8 +25,8 @@ pub use course::{Course, Glance};
 pub use marks::{Drawdown, Onset, Reach, Speed, drawdown, onset, reach, speed};
 pub use phases::{FEWEST_POINTS, Phase, PhaseKind, phases};
 pub use tell::{
-    Baseline, Best, Final, OddSeed, SeedCourse, SeedStory, Story, Subject, final_scores, finals, odd_seed,
-    tell,
+    Baseline, Best, Final, OddSeed, SeedCourse, SeedStory, Story, Subject, final_scores, finals, fold,
+    odd_seed, tell,
 };
 pub use words::{number, step};
 

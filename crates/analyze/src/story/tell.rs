@@ -171,7 +171,7 @@ pub fn tell(subject: &Subject, seeds: &[SeedCourse]) -> Story {
 }
 
 /// The seeds as one course: their interquartile mean.
-fn fold(seeds: &[SeedCourse]) -> Course {
+pub fn fold(seeds: &[SeedCourse]) -> Course {
     let curves: Vec<SeedCurve> = seeds
         .iter()
         .map(|seed| SeedCurve {
