@@ -10,6 +10,7 @@
 //! | `eval` | `eval` |
 //! | `compare` | `compare`, over `material` |
 //! | `inspect` | `inspect` |
+//! | `plot` | `plot`, over `material` |
 //! | `diagnose` | `diagnose`, over `material` |
 //! | `ls`, `info`, `tag`, `rm` | `runs` |
 //! | `tail` | `tail` |
@@ -32,6 +33,7 @@ pub mod init;
 pub mod inspect;
 pub mod material;
 mod origin;
+pub mod plot;
 pub mod quickstart;
 pub mod reproduce;
 pub mod resume;

@@ -1,0 +1,144 @@
+//! What a reader of the picture must know: everything that is missing, was
+//! left out, or ends early, a sentence each.
+
+use std::collections::BTreeSet;
+
+use rlxp_analyze::curves::{BOOTSTRAP_SEEDS, Band, GroupCurve};
+use rlxp_draw::chart::short_number;
+
+use super::chart::Drawn;
+use super::groups::Arm;
+use super::metric::{Metric, named};
+use super::place::{self, Place};
+use super::{PlotOptions, XAxis};
+
+/// About the runs themselves.
+pub(super) fn of_runs(arms: &[Arm<'_>], x: XAxis) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut seen = BTreeSet::new();
+    let runs = || arms.iter().flat_map(|arm| &arm.runs);
+    for run in runs().filter(|run| seen.insert(run.run.path().to_owned())) {
+        notes.extend(run.notes.iter().map(|note| format!("{}: {note}.", run.name)));
+    }
+    let environments: BTreeSet<&str> = runs().map(|run| run.config.env.id.as_str()).collect();
+    if environments.len() > 1 {
+        let names: Vec<String> = environments.iter().map(|id| (*id).to_owned()).collect();
+        notes.push(format!("The runs are of different environments: {}.", named(&names)));
+    }
+    let resumed: BTreeSet<String> = runs()
+        .filter(|run| x == XAxis::Time && place::was_resumed(run))
+        .map(|run| run.name.clone())
+        .collect();
+    if !resumed.is_empty() {
+        let names: Vec<String> = resumed.into_iter().collect();
+        notes.push(format!("Wall time counts the pauses of runs that were resumed: {}.", named(&names)));
+    }
+    notes
+}
+
+/// About one curve.
+pub(super) fn of_curve(
+    one: &Drawn<'_>,
+    curve: &GroupCurve,
+    metric: &Metric,
+    unit: &Place,
+    options: &PlotOptions,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    let label = &one.arm.label;
+    if !one.without.is_empty() {
+        let what = if options.x == XAxis::Steps || one.lacks_metric(metric) {
+            format!("no {metric}")
+        } else {
+            format!("nothing to count {} by", unit.unit)
+        };
+        let whose = match one.without.len() == one.arm.seeds.len() {
+            true if one.arm.seeds.len() == 1 => "it has".to_owned(),
+            true => "no seed of it can be drawn; they have".to_owned(),
+            false => seeds_have(&one.without),
+        };
+        notes.push(format!("{label}: {whose} {what}."));
+    }
+    if curve.not_finite > 0 {
+        let (values, are) = if curve.not_finite == 1 { ("value", "is") } else { ("values", "are") };
+        notes.push(format!("{label}: {} {values} {are} NaN or infinite and left as gaps.", curve.not_finite));
+    }
+    if options.log_y {
+        let below = curve.curves.iter().flatten().filter(|(_, value)| *value <= 0.0).count();
+        if below > 0 {
+            notes.push(format!("{label}: {below} values at or below zero have no place on this axis."));
+        }
+    }
+    notes.extend(of_failures(one, curve, unit));
+    notes.extend(of_the_end(one, curve, unit));
+    if let Some(all) = curve.thinned_from {
+        notes.push(format!("{label}: the line is drawn at {} of {all} points.", curve.points.len()));
+    }
+    notes
+}
+
+fn of_failures(one: &Drawn<'_>, curve: &GroupCurve, unit: &Place) -> Vec<String> {
+    let label = &one.arm.label;
+    let pairs = one.curves.iter().zip(&curve.curves).filter(|(seed, _)| seed.failed);
+    let ends: Vec<f64> = pairs.filter_map(|(_, points)| points.last().map(|(x, _)| *x)).collect();
+    let mut notes = Vec::new();
+    let at = |x: f64| format!("{} {}", short_number(x), unit.unit);
+    match (ends.as_slice(), curve.seeds) {
+        ([], _) => {}
+        ([end], 1) => notes.push(format!("{label}: it failed at {} (×).", at(*end))),
+        ([end], _) => notes.push(format!(
+            "{label}: one seed failed at {} (×) and counts until there; after it the line is over the others.",
+            at(*end)
+        )),
+        (several, _) => notes.push(format!(
+            "{label}: {} seeds failed (×), the first at {}; each counts until there.",
+            several.len(),
+            at(several.iter().copied().fold(f64::INFINITY, f64::min))
+        )),
+    }
+    let few = |seeds: usize| seeds > 0 && seeds < BOOTSTRAP_SEEDS;
+    if curve.band == Band::Bootstrap && curve.points.iter().any(|point| few(point.seeds)) {
+        notes.push(format!("{label}: no band where fewer than {BOOTSTRAP_SEEDS} seeds are left."));
+    }
+    notes
+}
+
+/// Where the line ends before its seeds do.
+fn of_the_end(one: &Drawn<'_>, curve: &GroupCurve, unit: &Place) -> Option<String> {
+    let label = &one.arm.label;
+    let last = |points: &[(f64, f64)]| points.iter().rev().find(|(_, y)| y.is_finite()).map(|(x, _)| *x);
+    let reached = curve.curves.iter().filter_map(|points| last(points)).fold(f64::NEG_INFINITY, f64::max);
+    let Some(end) = curve.points.last().map(|point| point.x) else {
+        let several = "its seeds have no place in common, so there is no line";
+        return (curve.seeds > 0).then(|| format!("{label}: {several}."));
+    };
+    // Seeds never take quite the same time or number of episodes.
+    let slack = if unit.unit == "steps" || unit.unit == "updates" { 0.0 } else { 0.02 * reached };
+    (end + slack < reached).then(|| {
+        format!(
+            "{label}: the line ends at {} {}, where its shortest seed ends; the longest goes to {}.",
+            short_number(end),
+            unit.unit,
+            short_number(reached)
+        )
+    })
+}
+
+fn seeds_have(seeds: &[u64]) -> String {
+    let shown: Vec<String> = seeds.iter().take(5).map(u64::to_string).collect();
+    match seeds.len() {
+        1 => format!("seed {} has", shown[0]),
+        few if few <= 5 => format!("seeds {} have", shown.join(", ")),
+        many => format!("seeds {} and {} more have", shown.join(", "), many - 5),
+    }
+}
+
+impl Drawn<'_> {
+    fn lacks_metric(&self, metric: &Metric) -> bool {
+        let lacks = |seed: &u64| {
+            let of_seed = self.arm.seeds.iter().find(|(_, own)| own.seed == *seed);
+            of_seed.is_some_and(|(_, own)| own.series(&metric.kind, &metric.name).is_none())
+        };
+        self.without.iter().any(lacks)
+    }
+}
