@@ -12,6 +12,7 @@
 //! | `inspect` | `inspect` |
 //! | `plot` | `plot`, over `material` |
 //! | `diagnose` | `diagnose`, over `material` |
+//! | `video` | `video` |
 //! | `ls`, `info`, `tag`, `rm` | `runs` |
 //! | `tail` | `tail` |
 //! | `stats` | `stats` |
@@ -44,6 +45,7 @@ pub mod stats;
 mod supervise;
 pub mod tail;
 pub mod train;
+pub mod video;
 pub mod worker;
 
 pub use context::Context;

@@ -17,6 +17,7 @@ mod stats;
 mod tag;
 mod tail;
 mod train;
+mod video;
 mod worker;
 
 use clap::Subcommand;
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Eval(eval::Eval),
     Inspect(inspect::Inspect),
     Diagnose(diagnose::Diagnose),
+    Video(video::Video),
     Reproduce(reproduce::Reproduce),
     Ls(ls::Ls),
     Info(info::Info),
@@ -59,6 +61,7 @@ impl Command {
             Command::Eval(command) => command.run(context, screen),
             Command::Inspect(command) => command.run(context, screen),
             Command::Diagnose(command) => command.run(context, screen),
+            Command::Video(command) => command.run(context, screen),
             Command::Reproduce(command) => command.run(context, screen),
             Command::Ls(command) => command.run(context, screen),
             Command::Info(command) => command.run(context, screen),

@@ -1,0 +1,348 @@
+//! From a plan to the bytes of a video: several threads draw, one encodes, in
+//! the order of the plan.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::mpsc::sync_channel;
+
+use rlxp_draw::environment::{HEIGHT, Look, WIDTH, scene};
+use rlxp_draw::{Color, Frame};
+use rlxp_env::{EnvInfo, Space};
+use rlxp_learn::Episode;
+use rlxp_types::Exit;
+use rlxp_video::{FrameSize, Gif, Mp4, VideoError};
+
+use super::camera::Recording;
+use super::plan::{Picture, Plan, Shot};
+use super::words::{self, Caption};
+use super::{Show, VideoProgress};
+use crate::failure::{Failure, Outcome, describe};
+
+/// Pictures that a drawing thread may be ahead.
+const AHEAD: usize = 4;
+/// Threads that draw: encoding is the slower part beyond.
+const DRAWERS_MAX: usize = 8;
+/// A grid is no larger than this unless a size is asked for.
+const GRID_SIZE: (u32, u32) = (1200, 800);
+/// Pixels between the pictures of a grid.
+const GAP: u32 = 4;
+/// Nobody can make out anything smaller.
+const SMALLEST: (u32, u32) = (30, 20);
+/// What is seen between and around pictures.
+const AROUND: Color = Color::hex(0x9a_a3_af);
+
+/// What a file's name says that it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Mp4,
+    Gif,
+}
+
+impl Format {
+    /// The format of a file with this name.
+    pub(super) fn of(path: &Path) -> Outcome<Self> {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        match extension.as_deref() {
+            Some("mp4") => Ok(Self::Mp4),
+            Some("gif") => Ok(Self::Gif),
+            _ => {
+                let message =
+                    format!("{} is neither .mp4 nor .gif, and nothing else can be made", path.display());
+                let better = path.with_extension("mp4");
+                Err(Failure::usage("video_format", message).hint(format!("--output {}", better.display())))
+            }
+        }
+    }
+}
+
+/// Frames in, a file out.
+pub(super) enum Encoder {
+    Mp4(Mp4),
+    Gif(Gif),
+}
+
+impl Encoder {
+    /// The encoder for a file with this name, which [`Format::of`] has seen.
+    pub(super) fn new(path: &Path, size: FrameSize, frames_per_second: u32) -> Result<Self, VideoError> {
+        match Format::of(path) {
+            Ok(Format::Gif) => Gif::new(size, frames_per_second).map(Self::Gif),
+            _ => Mp4::new(size, frames_per_second).map(Self::Mp4),
+        }
+    }
+
+    fn push(&mut self, rgba: &[u8]) -> Result<(), VideoError> {
+        match self {
+            Self::Mp4(mp4) => mp4.push(rgba),
+            Self::Gif(gif) => gif.push(rgba),
+        }
+    }
+
+    fn finish(self) -> Result<Vec<u8>, VideoError> {
+        match self {
+            Self::Mp4(mp4) => mp4.finish(),
+            Self::Gif(gif) => gif.finish(),
+        }
+    }
+}
+
+/// Where the pictures of a frame stand.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layout {
+    size: FrameSize,
+    places: Vec<Place>,
+    is_grid: bool,
+}
+
+/// A rectangle of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    x: u32,
+    y: u32,
+    width: u32,
+    height: u32,
+}
+
+impl Place {
+    /// Pixels per unit of a picture that fits.
+    fn scale(self) -> f32 {
+        (self.width as f32 / WIDTH).min(self.height as f32 / HEIGHT)
+    }
+}
+
+impl Layout {
+    pub(super) fn new(show: Show, size: Option<(u32, u32)>) -> Self {
+        let Show::Grid(count) = show else {
+            let (width, height) = size.unwrap_or((WIDTH as u32, HEIGHT as u32));
+            let places = vec![Place { x: 0, y: 0, width, height }];
+            return Self { size: FrameSize { width, height }, places, is_grid: false };
+        };
+        let columns = (count as f64).sqrt().ceil().max(1.0) as u32;
+        let rows = (count as u32).div_ceil(columns).max(1);
+        let (width, height) = size.unwrap_or_else(|| {
+            // As large as a single picture where there is room, and even.
+            let each = (GRID_SIZE.0 / columns).min(GRID_SIZE.1 / rows * 3 / 2).min(WIDTH as u32) / 2 * 2;
+            (columns * each, rows * (each * 2 / 3 / 2 * 2))
+        });
+        let (across, down) = (width / columns, height / rows);
+        let gap = if count == 1 { 0 } else { GAP };
+        let places = (0..count as u32).map(|index| Place {
+            x: index % columns * across + gap / 2,
+            y: index / columns * down + gap / 2,
+            width: across.saturating_sub(gap).max(1),
+            height: down.saturating_sub(gap).max(1),
+        });
+        Self { size: FrameSize { width, height }, places: places.collect(), is_grid: true }
+    }
+
+    pub(super) fn size(&self) -> FrameSize {
+        self.size
+    }
+
+    /// Why nothing could be made out in these pictures, if so.
+    pub(super) fn problem(&self) -> Option<String> {
+        let place = self.places.first()?;
+        let too_small = place.width < SMALLEST.0 || place.height < SMALLEST.1;
+        too_small.then(|| {
+            let (across, down) = SMALLEST;
+            format!(
+                "{} leaves {} pictures less than {across}×{down} pixels each",
+                self.size,
+                self.places.len()
+            )
+        })
+    }
+}
+
+/// Everything that a frame is made from.
+pub(super) struct Setting<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) recordings: &'a BTreeMap<usize, Recording>,
+    pub(super) episodes: &'a [Episode],
+    pub(super) layout: &'a Layout,
+    pub(super) overlay: bool,
+    pub(super) names: Option<&'static EnvInfo>,
+    pub(super) actions: &'a Space,
+    pub(super) threads: usize,
+}
+
+/// Draws and encodes the plan.
+pub(super) fn shoot(
+    setting: &Setting<'_>,
+    mut encoder: Encoder,
+    interrupted: &dyn Fn() -> bool,
+    tell: &mut dyn FnMut(VideoProgress),
+) -> Outcome<Vec<u8>> {
+    let pictures = &setting.plan.pictures;
+    let failed = |error: VideoError| Failure::new(Exit::Bug, "video", describe(&error));
+    let drawers = setting.threads.clamp(1, DRAWERS_MAX).min(pictures.len().max(1));
+    std::thread::scope(|scope| {
+        let channels: Vec<_> = (0..drawers)
+            .map(|drawer| {
+                let (sender, receiver) = sync_channel(AHEAD);
+                scope.spawn(move || {
+                    let mut painter = Painter::new(setting);
+                    for picture in pictures.iter().skip(drawer).step_by(drawers) {
+                        // Nobody wants the rest when the encoder has stopped.
+                        if sender.send(painter.paint(picture)).is_err() {
+                            return;
+                        }
+                    }
+                });
+                receiver
+            })
+            .collect();
+        let mut progress = VideoProgress { done: 0, total: setting.plan.frames() };
+        for (index, picture) in pictures.iter().enumerate() {
+            if interrupted() {
+                let message = "interrupted; no video was written";
+                return Err(Failure::new(Exit::Interrupted, "interrupted", message));
+            }
+            let canvas = channels[index % drawers].recv().map_err(|_| {
+                Failure::new(Exit::Bug, "video", format!("picture {index} could not be drawn"))
+            })?;
+            for _ in 0..picture.frames {
+                encoder.push(&canvas).map_err(failed)?;
+            }
+            progress.done += picture.frames;
+            tell(progress);
+        }
+        encoder.finish().map_err(failed)
+    })
+}
+
+/// Draws pictures one after the other; what stands still is drawn once.
+struct Painter<'a> {
+    setting: &'a Setting<'a>,
+    /// The last picture of each place whose episode is over.
+    still: Vec<Option<(Shot, Frame)>>,
+}
+
+impl<'a> Painter<'a> {
+    fn new(setting: &'a Setting<'a>) -> Self {
+        Self { setting, still: vec![None; setting.layout.places.len()] }
+    }
+
+    fn paint(&mut self, picture: &Picture) -> Vec<u8> {
+        let layout = self.setting.layout;
+        let FrameSize { width, height } = layout.size;
+        if let ([shot], [place]) = (picture.shots.as_slice(), layout.places.as_slice()) {
+            let frame = self.draw(*shot, *place);
+            if (frame.width, frame.height) == (width, height) {
+                return frame.rgba;
+            }
+        }
+        let ground = [AROUND.red, AROUND.green, AROUND.blue, 255];
+        let mut canvas = ground.repeat(width as usize * height as usize);
+        for (index, (shot, place)) in picture.shots.iter().zip(&layout.places).enumerate() {
+            let kept = self.still[index].take().filter(|(kept, _)| kept == shot);
+            let (_, frame) = kept.unwrap_or_else(|| (*shot, self.draw(*shot, *place)));
+            copy_into(&mut canvas, layout.size, &frame, *place);
+            if shot.over {
+                self.still[index] = Some((*shot, frame));
+            }
+        }
+        canvas
+    }
+
+    fn draw(&self, shot: Shot, place: Place) -> Frame {
+        let setting = self.setting;
+        let chosen = &setting.plan.chosen[shot.chosen];
+        let episode = &setting.episodes[chosen.episode];
+        let (view, action, so_far) = setting
+            .recordings
+            .get(&chosen.episode)
+            .and_then(|recording| recording.at(shot.at))
+            .expect("what the plan shows was recorded");
+        let names =
+            setting.names.map_or((&[][..], &[][..]), |info| (info.observation_names, info.action_names));
+        let look = Look { action, observation_names: names.0, action_names: names.1 };
+        let mut picture = scene(view, &look);
+        let whole = shot.at == episode.length;
+        if shot.over && setting.layout.is_grid {
+            words::finished(&mut picture, episode, whole);
+        } else if setting.overlay || chosen.label.is_some() {
+            let said = match action {
+                Some(row) if !shot.over => words::action(setting.actions, names.1, row),
+                _ => words::ending(episode, whole).to_owned(),
+            };
+            let position = || format!("episode {} of {}", shot.chosen + 1, setting.plan.chosen.len());
+            let title = chosen.label.clone().unwrap_or_else(position);
+            let caption = Caption {
+                title: (!setting.layout.is_grid).then(|| format!("{title}, seed {}", episode.seed)),
+                step: setting.overlay.then_some(shot.at),
+                so_far,
+                action: setting.overlay.then_some(said),
+            };
+            words::caption(&mut picture, &caption, setting.layout.is_grid);
+        }
+        picture.to_frame(place.scale())
+    }
+}
+
+/// Puts a picture into the middle of its place.
+fn copy_into(canvas: &mut [u8], size: FrameSize, frame: &Frame, place: Place) {
+    let (width, height) = (frame.width.min(place.width), frame.height.min(place.height));
+    let left = place.x + (place.width - width) / 2;
+    let top = place.y + (place.height - height) / 2;
+    for row in 0..height {
+        let from = (row * frame.width * 4) as usize;
+        let to = ((top + row) as usize * size.width as usize + left as usize) * 4;
+        let bytes = width as usize * 4;
+        canvas[to..to + bytes].copy_from_slice(&frame.rgba[from..from + bytes]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_have_even_sides_and_places_that_do_not_overlap() {
+        for count in 1..=64 {
+            let layout = Layout::new(Show::Grid(count), None);
+            let FrameSize { width, height } = layout.size;
+            assert!(
+                width % 2 == 0 && height % 2 == 0 && width <= 1200 && height <= 800,
+                "{count}: {layout:?}"
+            );
+            assert_eq!(layout.places.len(), count);
+            for (index, place) in layout.places.iter().enumerate() {
+                assert!(place.x + place.width <= width && place.y + place.height <= height, "{count}");
+                for other in &layout.places[..index] {
+                    let apart = place.x >= other.x + other.width || place.y >= other.y + other.height;
+                    assert!(apart, "{count}: {place:?} and {other:?}");
+                }
+            }
+        }
+        assert_eq!(Layout::new(Show::Grid(4), None).size, FrameSize { width: 1200, height: 800 });
+        assert_eq!(Layout::new(Show::Episodes(4), None).size, FrameSize { width: 600, height: 400 });
+    }
+
+    #[test]
+    fn pictures_of_any_size_that_is_allowed_fit() {
+        for size in [(0, 0), (1, 1), (30, 20), (31, 500), (500, 31), (271, 193), (3840, 2)] {
+            for show in [Show::Grid(64), Show::Grid(5), Show::Grid(1), Show::Episodes(1)] {
+                let layout = Layout::new(show, Some(size));
+                if layout.problem().is_some() {
+                    continue;
+                }
+                let frame = Frame { width: 700, height: 500, rgba: vec![7; 700 * 500 * 4] };
+                let mut canvas = vec![0; layout.size.rgba_bytes()];
+                for place in &layout.places {
+                    copy_into(&mut canvas, layout.size, &frame, *place);
+                }
+            }
+        }
+        assert!(Layout::new(Show::Grid(64), Some((200, 100))).problem().unwrap().contains("64 pictures"));
+    }
+
+    #[test]
+    fn formats_are_known_by_their_names() {
+        assert_eq!(Format::of(Path::new("a/clip.MP4")).unwrap(), Format::Mp4);
+        assert_eq!(Format::of(Path::new("clip.gif")).unwrap(), Format::Gif);
+        for bad in ["clip.avi", "clip", "mp4", ".gif"] {
+            let failure = Format::of(Path::new(bad)).unwrap_err();
+            assert!(failure.message.contains(".mp4") && failure.message.contains(".gif"));
+        }
+    }
+}
