@@ -39,10 +39,10 @@ def train(project, starter, name, first_seed, *overrides):
 
 def compare(project, a, b):
     report = rlx(project, "compare", a, b)
-    verdict = report["comparisons"][0]["verdict"]
-    if verdict is None:
-        sys.exit(f"{a} and {b} were not judged: {report}")
-    return verdict
+    comparison = report["comparisons"][0]
+    if comparison["verdict"] is None:
+        sys.exit(f"{a} and {b} were not judged: {comparison}")
+    return comparison
 
 
 def shown(number):
