@@ -55,6 +55,8 @@ pub use failure::{Failure, Outcome};
 /// What surfaces need from the crates below, so that they use this one alone.
 pub mod below {
     pub use rlxp_analyze::BandPoint;
+    pub use rlxp_analyze::curves::CurvePoint;
+    pub use rlxp_analyze::verdict::Answer;
     pub use rlxp_env::Space;
     pub use rlxp_fs::environment;
     pub use rlxp_spec::{Config, Problem, Source, render, schema, to_yaml};

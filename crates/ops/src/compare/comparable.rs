@@ -74,13 +74,15 @@ pub(super) fn differences(score: &Score, a: &Arm<'_>, b: &Arm<'_>) -> Vec<Incomp
     }
     if score.source == Source::Evaluation {
         check("eval.every", |run| run.config.eval.every.to_string());
-        check("eval.episodes", episodes);
         check("eval.deterministic", |run| run.config.eval.deterministic.to_string());
         check("eval.seed", |run| run.config.eval.seed.to_string());
     }
     check("stop_at", |run| {
         run.metadata.extra.get(crate::train::STOP_AT).map_or("none".to_owned(), ToString::to_string)
     });
+    if score.source == Source::Evaluation {
+        found.extend(episodes(a, b));
+    }
     found.extend(budget(a, b));
     found.extend(unfinished(a, b));
     found
@@ -122,14 +124,36 @@ fn wrappers(wrappers: &[WrapperConfig], evaluated: bool) -> String {
     format!("[{}]", kept.map(text).collect::<Vec<_>>().join(", "))
 }
 
-/// Episodes as they were played, which may be more than the config asked for.
-fn episodes(run: &RunMaterial) -> String {
-    let played = run.seeds.iter().filter_map(|seed| seed.series("eval", "episodes")?.last());
-    let counts: BTreeSet<u64> = played.map(|(_, count)| count as u64).collect();
-    if counts.is_empty() {
-        return run.config.eval.episodes.to_string();
+/// Episodes as they were played, which may be more than the config asked for;
+/// runs that never got to an evaluation are known by their config alone.
+fn episodes(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
+    let played = |run: &RunMaterial| -> BTreeSet<u64> {
+        let last = run.seeds.iter().filter_map(|seed| seed.series("eval", "episodes")?.last());
+        last.map(|(_, count)| count as u64).collect()
+    };
+    let all = || a.runs.iter().chain(b.runs);
+    let on_record: BTreeSet<u64> = all().flat_map(played).collect();
+    let asked: BTreeSet<usize> = all().map(|run| run.config.eval.episodes).collect();
+    let same = match on_record.len() {
+        0 => asked.len() <= 1,
+        1 => asked.len() <= 1 || all().all(|run| !played(run).is_empty()),
+        _ => false,
+    };
+    if same {
+        return None;
     }
-    joined(counts.iter().map(u64::to_string))
+    let text = |arm: &Arm<'_>| {
+        let counts: BTreeSet<u64> = arm
+            .runs
+            .iter()
+            .flat_map(|run| {
+                let known = played(run);
+                if known.is_empty() { BTreeSet::from([run.config.eval.episodes as u64]) } else { known }
+            })
+            .collect();
+        joined(counts.iter().map(u64::to_string))
+    };
+    Some(Incomparable { key: "eval.episodes".to_owned(), a: text(a), b: text(b) })
 }
 
 fn budget(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {

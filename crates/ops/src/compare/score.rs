@@ -205,7 +205,7 @@ fn best(series: &Series, lower: bool) -> f64 {
 /// The mean over the steps, a straight line between two points.
 fn area(series: &Series) -> f64 {
     let points: Vec<(u64, f64)> = series.points().filter(|(_, value)| value.is_finite()).collect();
-    let span: f64 = points.windows(2).map(|pair| width(pair)).sum();
+    let span: f64 = points.windows(2).map(width).sum();
     if span > 0.0 {
         points.windows(2).map(|pair| width(pair) * (pair[0].1 / 2.0 + pair[1].1 / 2.0)).sum::<f64>() / span
     } else {

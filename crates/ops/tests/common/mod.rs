@@ -14,10 +14,10 @@ use rlxp_store::{
 };
 use rlxp_types::RunName;
 
-pub const NOW: &str = "2026-01-02T03:04:05.000Z";
+pub(crate) const NOW: &str = "2026-01-02T03:04:05.000Z";
 
 /// Eight updates of 256 steps, an evaluation after each.
-pub const CONFIG: &str = "\
+pub(crate) const CONFIG: &str = "\
 run_name: made
 env: {id: CartPole-v1, num_envs: 4, normalize_observations: false, normalize_rewards: false}
 algo: {name: ppo, total_timesteps: 2048, rollout_steps: 64, batch_size: 64, update_epochs: 2, learning_rate: 0.001}
@@ -27,17 +27,17 @@ eval: {every: 256, episodes: 5, deterministic: true}
 ";
 
 /// The return of a seed's policy at a step; nothing when training ends there.
-pub type Formula = Box<dyn Fn(u64, u64) -> Option<f64>>;
+pub(crate) type Formula = Box<dyn Fn(u64, u64) -> Option<f64>>;
 
 /// A project with a context that sees it.
-pub struct World {
+pub(crate) struct World {
     folder: tempfile::TempDir,
-    pub context: Context,
-    pub project: Project,
+    pub(crate) context: Context,
+    pub(crate) project: Project,
 }
 
 /// A run to be made.
-pub struct Plan<'w> {
+pub(crate) struct Plan<'w> {
     world: &'w World,
     name: String,
     overrides: Vec<String>,
@@ -48,8 +48,11 @@ pub struct Plan<'w> {
 
 impl World {
     /// An empty project.
-    pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+    pub(crate) fn new() -> Self {
+        // In memory where that can be: making a run syncs many small files.
+        let memory = Path::new("/dev/shm");
+        let parent = if RealFs.is_folder(memory).unwrap() { memory.to_owned() } else { std::env::temp_dir() };
+        let folder = tempfile::tempdir_in(parent).unwrap();
         let machine = Arc::new(FakeMachine::new("here", "boot-1", 100));
         let project = Project::at(Arc::new(RealFs), machine.clone(), folder.path());
         project.prepare().unwrap();
@@ -64,12 +67,12 @@ impl World {
     }
 
     /// Where the project is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// A completed run of seed 0 whose return rises from 0 to 100.
-    pub fn run(&self, name: &str) -> Plan<'_> {
+    pub(crate) fn run(&self, name: &str) -> Plan<'_> {
         Plan {
             world: self,
             name: name.to_owned(),
@@ -83,48 +86,48 @@ impl World {
 
 impl Plan<'_> {
     /// Changes a value of the config, `key=value` as on the command line.
-    pub fn set(mut self, override_: &str) -> Self {
+    pub(crate) fn set(mut self, override_: &str) -> Self {
         self.overrides.push(override_.to_owned());
         self
     }
 
     /// Trains these seeds.
-    pub fn seeds(self, seeds: &[u64]) -> Self {
+    pub(crate) fn seeds(self, seeds: &[u64]) -> Self {
         let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
         self.set(&format!("seeds=[{}]", list.join(", ")))
     }
 
     /// What each seed returns at each evaluation.
-    pub fn returns(mut self, formula: impl Fn(u64, u64) -> Option<f64> + 'static) -> Self {
+    pub(crate) fn returns(mut self, formula: impl Fn(u64, u64) -> Option<f64> + 'static) -> Self {
         self.formula = Box::new(formula);
         self
     }
 
     /// The same return at every step, by seed.
-    pub fn scores(self, score: impl Fn(u64) -> f64 + 'static) -> Self {
+    pub(crate) fn scores(self, score: impl Fn(u64) -> f64 + 'static) -> Self {
         self.returns(move |seed, _| Some(score(seed)))
     }
 
     /// How it ends; nothing leaves it running.
-    pub fn outcome(mut self, outcome: Option<Outcome>) -> Self {
+    pub(crate) fn outcome(mut self, outcome: Option<Outcome>) -> Self {
         self.outcome = outcome;
         self
     }
 
     /// Changes the description, such as tags or the state of the code.
-    pub fn metadata(mut self, change: impl Fn(&mut Metadata) + 'static) -> Self {
+    pub(crate) fn metadata(mut self, change: impl Fn(&mut Metadata) + 'static) -> Self {
         self.change = Box::new(change);
         self
     }
 
     /// Gives it a tag.
-    pub fn tag(self, tag: &str) -> Self {
+    pub(crate) fn tag(self, tag: &str) -> Self {
         let tag = tag.to_owned();
         self.metadata(move |metadata| metadata.tags = vec![tag.clone()])
     }
 
     /// Writes it.
-    pub fn make(self) -> Run {
+    pub(crate) fn make(self) -> Run {
         let mut overrides = vec![format!("run_name={}", self.name)];
         overrides.extend(self.overrides);
         let ids: Vec<&str> = rlxp_env::catalogue().iter().map(|info| info.id).collect();
@@ -185,7 +188,7 @@ fn write_metrics(folder: &SeedFolder, config: &rlxp_spec::Config, formula: &Form
 }
 
 /// Puts text at the end of a seed's metrics, as a torn write would.
-pub fn append(folder: &SeedFolder, text: &str) {
+pub(crate) fn append(folder: &SeedFolder, text: &str) {
     let path = folder.metrics_path();
     let mut bytes = RealFs.read(&path, 1 << 30).unwrap();
     bytes.extend_from_slice(text.as_bytes());
