@@ -288,7 +288,7 @@ static CATALOGUE: &[EnvInfo] = &[
         max_episode_steps: Some(200),
         reward_threshold: Some(8.0),
         kwargs: TAXI,
-        observation_names: &["state (taxi, passenger, destination)"],
+        observation_names: &["state"],
         action_names: &["down", "up", "right", "left", "pick up", "drop off"],
         kind: Kind::Taxi,
         ..BASE

@@ -1,6 +1,10 @@
 //! `rlx inspect`: what a checkpoint thinks along episodes, and which numbers of
 //! the observation it looks at.
 
+mod picture;
+
+use std::path::PathBuf;
+
 use rlxp_env::Space;
 use rlxp_learn::inspect::ranking::{Agreement, RankedDimension};
 use rlxp_learn::inspect::trajectory::Moment;
@@ -15,6 +19,7 @@ use crate::failure::{Failure, Outcome};
 use crate::session::tensors;
 use crate::worker::snapshot;
 
+pub use picture::{draw, reason_words};
 pub use rlxp_learn::inspect::states::Reason;
 pub use rlxp_learn::inspect::{Baseline, Target};
 
@@ -40,6 +45,8 @@ pub struct InspectRequest {
     pub samples: usize,
     /// Sample actions instead of taking the most likely.
     pub sampled: bool,
+    /// A picture to write, `.svg` or `.png`.
+    pub output: Option<PathBuf>,
 }
 
 /// A dimension of the ranking, with its name.
@@ -81,6 +88,9 @@ pub struct InspectReport {
     pub first_seed: u64,
     /// Whether actions were sampled.
     pub sampled: bool,
+    /// Whether the observation's dimensions are indices without an order, which
+    /// are explained over their one-hot entries.
+    pub observations_are_indices: bool,
     /// Names of the observation's dimensions.
     pub observation_names: Vec<String>,
     /// Names of the choices, or of a continuous action's elements.
@@ -101,11 +111,50 @@ pub struct InspectReport {
     pub trajectory: Vec<Moment>,
     /// What a reader should know before believing it.
     pub notes: Vec<String>,
+    /// The picture that was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picture: Option<String>,
 }
 
-/// Plays the checkpoint and explains it. Writes nothing.
+impl InspectReport {
+    /// What pushes the output most in explained state `index`, and by how much.
+    pub fn strongest(&self, index: usize) -> String {
+        let state = &self.states[index];
+        let integrated = &state.integrated;
+        let Some(at) =
+            (0..integrated.len()).max_by(|a, b| integrated[*a].abs().total_cmp(&integrated[*b].abs()))
+        else {
+            return String::new();
+        };
+        let seen = self.trajectory[state.moment].observation[at];
+        let which = if self.observations_are_indices { format!(" {seen}") } else { String::new() };
+        format!("{}{which} {:+.3}", self.observation_names[at], integrated[at])
+    }
+
+    /// How far the worst sum of integrated gradients is off, per unit of what it
+    /// explains (in all, when that is less than 1). At most 1e-3 when complete.
+    pub fn completeness(&self) -> f64 {
+        let error = |state: &Explained| {
+            let explained = (state.target - state.integration.baseline_target).abs().max(1.0);
+            state.integration.completeness_error / explained
+        };
+        self.states.iter().map(error).fold(0.0, f64::max)
+    }
+}
+
+/// Plays the checkpoint and explains it. Nothing is written into the run, only
+/// the picture where one is asked for.
 pub fn inspect(context: &Context, request: &InspectRequest) -> Outcome<InspectReport> {
     check(request)?;
+    let mut report = explain(context, request)?;
+    if let Some(path) = &request.output {
+        let written = picture::write(context, &report, path)?;
+        report.picture = Some(written.display().to_string());
+    }
+    Ok(report)
+}
+
+fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport> {
     let found = CheckpointRef::find(context, &request.checkpoint)?;
     let config = snapshot(&found.run)?;
     let (_, model) = found.load_model()?;
@@ -140,6 +189,7 @@ pub fn inspect(context: &Context, request: &InspectRequest) -> Outcome<InspectRe
         noise: NOISE,
         first_seed: request.seed,
         sampled: request.sampled,
+        observations_are_indices: are_indices(&observations),
         choices: choices(&actions),
         ranking: ranking.map(|place| NamedDimension { name: name_of(&place), place }).collect(),
         agreement: inspection.ranking.agreement,
@@ -150,10 +200,12 @@ pub fn inspect(context: &Context, request: &InspectRequest) -> Outcome<InspectRe
         episodes: inspection.episodes,
         trajectory: inspection.trajectory,
         notes,
+        picture: None,
     })
 }
 
 fn check(request: &InspectRequest) -> Outcome<()> {
+    request.output.as_deref().map(picture::Format::of).transpose()?;
     let fewest = FEWEST_STATES;
     let problem = if request.states < fewest {
         format!("a ranking needs at least {fewest} states, not {}", request.states)
@@ -185,6 +237,10 @@ fn names(config: &Config, observations: &Space, actions: &Space) -> (Vec<String>
         named(info.map_or(&[], |info| info.observation_names), observations.width(), "observation"),
         named(info.map_or(&[], |info| info.action_names), action_count, "action"),
     )
+}
+
+fn are_indices(observations: &Space) -> bool {
+    matches!(observations, Space::Discrete { .. } | Space::MultiDiscrete { .. })
 }
 
 /// Numbers of choices of each part of an action; nothing when it is continuous.
@@ -244,7 +300,7 @@ fn notes(
     if found.trajectory.iter().any(|moment| !moment.value.is_finite()) {
         notes.push("the network's outputs are not finite: nothing here can be believed".to_owned());
     }
-    if matches!(observations, Space::Discrete { .. } | Space::MultiDiscrete { .. }) {
+    if are_indices(observations) {
         notes.push(
             "observations are indices: attribution is over their one-hot entries, against the baseline"
                 .to_owned(),

@@ -1,9 +1,11 @@
 //! `rlx inspect`
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use rlxp_ops::below::BandPoint;
 use rlxp_ops::eval::FIRST_SEED;
-use rlxp_ops::inspect::{Baseline, InspectReport, InspectRequest, Reason, Target, inspect};
+use rlxp_ops::inspect::{Baseline, InspectReport, InspectRequest, Target, inspect, reason_words};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
@@ -17,6 +19,7 @@ Examples:
   rlx inspect @last
   rlx inspect @last:latest --target action --states 12
   rlx inspect runs/ppo_cartpole_001/checkpoints/best --episodes 3 --sampled
+  rlx inspect @last --output inspection.svg
   rlx inspect @last --json";
 
 /// Dimensions and states that the tables show; JSON has all.
@@ -60,6 +63,9 @@ pub(crate) struct Inspect {
     /// Sample actions instead of taking the most likely one
     #[arg(long)]
     sampled: bool,
+    /// Also draw it into this file, .svg or .png
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -95,6 +101,7 @@ impl Inspect {
             },
             samples: self.samples as usize,
             sampled: self.sampled,
+            output: self.output.clone(),
         };
         let report = inspect(context, &request)?;
         if screen.is_json() {
@@ -128,6 +135,9 @@ fn show(screen: &Screen, report: &InspectReport) {
     screen.answer(agreement(report));
     screen.answer(format!("\n{}\n{}", heading("The states"), states(screen, report)));
     screen.answer(completeness(report));
+    if let Some(picture) = &report.picture {
+        screen.note(&format!("drawn into {picture}"));
+    }
     for note in &report.notes {
         screen.note(&format!("note: {note}"));
     }
@@ -253,20 +263,16 @@ fn states(screen: &Screen, report: &InspectReport) -> String {
         ("pushes most", Align::Left),
         ("why", Align::Left),
     ]);
-    for state in report.states.iter().take(SHOWN) {
+    for (index, state) in report.states.iter().take(SHOWN).enumerate() {
         let moment = &report.trajectory[state.moment];
-        let strongest = (0..state.integrated.len())
-            .max_by(|a, b| state.integrated[*a].abs().total_cmp(&state.integrated[*b].abs()));
         table.row([
             if several { (moment.episode + 1).to_string() } else { String::new() },
             moment.step.to_string(),
             format::score(f64::from(moment.value)),
             action_of(report, state.moment),
             observation(&moment.observation),
-            strongest.map_or(String::new(), |at| {
-                format!("{} {:+.3}", report.observation_names[at], state.integrated[at])
-            }),
-            state.reasons.iter().map(|reason| words(*reason)).collect::<Vec<_>>().join(", "),
+            report.strongest(index),
+            state.reasons.iter().map(|reason| reason_words(*reason)).collect::<Vec<_>>().join(", "),
         ]);
     }
     let mut text = table.render("  ", |header| screen.styled(Style::Dim, header));
@@ -307,27 +313,15 @@ fn observation(numbers: &[f32]) -> String {
     shown.join(" ")
 }
 
-fn words(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Start => "start",
-        Reason::End => "end",
-        Reason::HighestValue => "highest value",
-        Reason::LowestValue => "lowest value",
-        Reason::LargestValueChange => "value changes most",
-        Reason::Spread => "unlike the others",
-    }
-}
-
 fn completeness(report: &InspectReport) -> String {
-    let all = report.states.iter().map(|state| state.integration);
-    let worst = all.clone().map(|found| found.completeness_error).fold(0.0, f64::max);
-    let steps = all.map(|found| found.steps).max().unwrap_or(0);
+    let steps = report.states.iter().map(|state| state.integration.steps).max().unwrap_or(0);
+    let worst = report.completeness();
     let from = match report.baseline {
         Baseline::Mean => "the mean observation",
         Baseline::Zeros => "zeros",
     };
     format!(
-        "  \"pushes most\" is by integrated gradients from {from}; they add up to within {worst:.1e} \
-         (at most {steps} steps)"
+        "  \"pushes most\" is by integrated gradients from {from}; their sums are off by at most {worst:.0e} \
+         of what they explain ({steps} steps)"
     )
 }

@@ -78,6 +78,30 @@ fn indices_and_continuous_actions_are_inspected_too() {
 }
 
 #[test]
+fn the_picture_is_a_whole_file_of_the_asked_kind() {
+    let project = Project::trained();
+    let drawn = project.rlx("inspect tiny_001 --output pictures/look.svg --json").expect(0).json();
+    assert!(drawn["picture"].as_str().unwrap().ends_with("pictures/look.svg"));
+    let svg = std::fs::read_to_string(project.path("pictures/look.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    for words in ["tiny_001", "pole angle", "push right", "integrated gradients", "Value estimate"] {
+        assert!(svg.contains(words), "{words}");
+    }
+    project.rlx("inspect tiny_001 -o look.PNG --target action").expect(0);
+    let png = std::fs::read(project.path("look.PNG")).unwrap();
+    assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
+    project.rlx("inspect tiny_001 -o again.PNG --target action").expect(0);
+    assert_eq!(std::fs::read(project.path("again.PNG")).unwrap(), png);
+    for name in ["look.jpg", "look"] {
+        let refused = project.rlx(&format!("inspect tiny_001 -o {name}")).expect(2);
+        assert!(refused.stderr.contains(".svg"), "{}", refused.stderr);
+        assert!(!project.path(name).exists());
+    }
+    project.write("file", "");
+    project.rlx("inspect tiny_001 -o file/look.svg").expect(74);
+}
+
+#[test]
 fn several_seeds_need_a_choice() {
     let project = Project::new();
     project.rlx("train tiny.yaml --set seeds=2").expect(0);

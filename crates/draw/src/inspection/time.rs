@@ -46,8 +46,8 @@ pub(super) fn values(scene: &mut Scene, area: Rect, picture: &InspectionPicture)
         let value = picture.values.get(state.at).filter(|value| value.is_finite())?;
         Some((index + 1, (middle(state.at), scale.y(*value))))
     });
-    badges(scene, area, &on_curve.collect::<Vec<_>>());
     frame(scene, area);
+    badges(scene, area, &on_curve.collect::<Vec<_>>());
 }
 
 /// Numbers at points of the curve. One that would cover another moves up or
