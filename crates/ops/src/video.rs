@@ -247,7 +247,7 @@ fn check(request: &VideoRequest) -> Outcome<()> {
 /// The file that was asked for, if one can be put there.
 fn output_path(context: &Context, output: &Path) -> Outcome<PathBuf> {
     let path = context.folder.join(output);
-    film::Format::of(&path)?;
+    film::Format::of(output)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let is_folder = match context.fs.canonicalize(folder) {
         Ok(folder) => context.fs.is_folder(&folder)?,
@@ -255,13 +255,12 @@ fn output_path(context: &Context, output: &Path) -> Outcome<PathBuf> {
         Err(error) => return Err(error.into()),
     };
     if !is_folder {
-        let message = format!("there is no folder {} to put the video into", folder.display());
-        return Err(
-            Failure::usage("folder_not_found", message).hint(format!("mkdir -p {}", folder.display()))
-        );
+        let named = output.parent().filter(|named| !named.as_os_str().is_empty()).unwrap_or(folder).display();
+        let message = format!("there is no folder {named} to put the video into");
+        return Err(Failure::usage("folder_not_found", message).hint(format!("mkdir -p {named}")));
     }
     if context.fs.is_folder(&path)? {
-        let message = format!("{} is a folder", path.display());
+        let message = format!("{} is a folder", output.display());
         return Err(Failure::usage("output_is_folder", message));
     }
     Ok(path)

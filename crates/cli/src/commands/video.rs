@@ -104,7 +104,7 @@ impl Video {
             size: self.size,
             output: self.output.clone(),
         };
-        let mut line = Line { screen, last: Instant::now(), is_live: false };
+        let mut line = Line { screen, last: None, is_live: false };
         let result = video(context, &request, &mut |progress| line.show(progress));
         line.clear();
         let report = result?;
@@ -160,7 +160,8 @@ fn episodes(shown: &[ShownEpisode]) -> String {
 /// How far the making has come, on stderr.
 struct Line<'a> {
     screen: &'a Screen,
-    last: Instant,
+    /// When it last said so.
+    last: Option<Instant>,
     is_live: bool,
 }
 
@@ -168,10 +169,10 @@ impl Line<'_> {
     fn show(&mut self, VideoProgress { done, total }: VideoProgress) {
         let live = self.screen.is_live();
         let pause = if live { LIVE_EVERY } else { LINE_EVERY };
-        if !self.screen.is_talkative() || self.last.elapsed() < pause {
+        if !self.screen.is_talkative() || self.last.is_some_and(|last| last.elapsed() < pause) {
             return;
         }
-        self.last = Instant::now();
+        self.last = Some(Instant::now());
         let text = format!(
             "frame {} of {}, {}%",
             format::count(done),

@@ -19,6 +19,7 @@ fn every_command_answers_in_json() {
         ("train tiny.yaml --set seeds=2", "rlx.training/1"),
         ("eval --run @last --episodes 3 --baseline zero", "rlx.evaluations/1"),
         ("inspect tiny_001 --states 5", "rlx.inspection/1"),
+        ("video tiny_001 --max-steps 5", "rlx.video/1"),
         ("resume @last", "rlx.resumption/1"),
         ("resume tiny_001 --total-timesteps 4096", "rlx.resumption/1"),
         ("reproduce tiny_001", "rlx.reproduction/1"),

@@ -21,3 +21,4 @@ mod project;
 mod reference;
 mod stats;
 mod terminal;
+mod video;

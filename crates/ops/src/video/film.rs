@@ -125,8 +125,11 @@ impl Layout {
         });
         let (across, down) = (width / columns, height / rows);
         let gap = if count == 1 { 0 } else { GAP };
+        // A row that isn't full stands in the middle.
+        let missing = rows * columns - count as u32;
+        let indent = |row: u32| if row + 1 == rows { missing * across / 2 } else { 0 };
         let places = (0..count as u32).map(|index| Place {
-            x: index % columns * across + gap / 2,
+            x: index % columns * across + indent(index / columns) + gap / 2,
             y: index / columns * down + gap / 2,
             width: across.saturating_sub(gap).max(1),
             height: down.saturating_sub(gap).max(1),
@@ -144,10 +147,11 @@ impl Layout {
         let too_small = place.width < SMALLEST.0 || place.height < SMALLEST.1;
         too_small.then(|| {
             let (across, down) = SMALLEST;
+            let count = self.places.len();
+            let plural = if count == 1 { "" } else { "s" };
             format!(
-                "{} leaves {} pictures less than {across}×{down} pixels each",
-                self.size,
-                self.places.len()
+                "{} is too small for {count} picture{plural}: each needs {across}×{down} pixels",
+                self.size
             )
         })
     }

@@ -24,28 +24,29 @@ pub(super) struct Caption {
 /// Writes the caption over the calm part of a picture; `large` for pictures
 /// that will be seen small.
 pub(super) fn caption(scene: &mut Scene, caption: &Caption, large: bool) {
-    let (size, height) = if large { (24.0, CALM + 6.0) } else { (14.0, CALM - 6.0) };
+    let (size, height) = if large { (24.0, CALM + 6.0) } else { (13.0, CALM - 8.0) };
     let base = height / 2.0 + size * 0.36;
     scene.fill(Path::rect(0.0, 0.0, WIDTH, height), STRIP.with_opacity(0.86));
-    let mut put = |x: f32, words: &str, width: f32, anchor: Anchor| {
-        let words = font::fitted(words, width, size, true);
-        scene.text(Text::new(x, base, words, size, Color::WHITE).anchored(anchor).bold());
+    let mut put = |x: f32, words: &str, width: f32, anchor: Anchor, bold: bool| {
+        let words = font::fitted(words, width, size, bold);
+        let text = Text::new(x, base, words, size, Color::WHITE).anchored(anchor);
+        scene.text(Text { bold, ..text });
     };
     let so_far = format!("return {}", number(caption.so_far));
     // Fixed places, so that words don't jump from frame to frame.
-    let (step_at, return_at) = if large { (EDGE, 170.0) } else { (218.0, 308.0) };
+    let (step_at, return_at) = if large { (EDGE, 170.0) } else { (256.0, 340.0) };
     if let Some(title) = &caption.title {
-        put(EDGE, title, step_at - EDGE - 8.0, Anchor::Start);
+        put(EDGE, title, step_at - EDGE - 8.0, Anchor::Start, false);
     }
     let Some(step) = caption.step else {
-        put(WIDTH - EDGE, &so_far, WIDTH / 2.0, Anchor::End);
+        put(WIDTH - EDGE, &so_far, WIDTH / 2.0, Anchor::End, true);
         return;
     };
-    put(step_at, &format!("step {step}"), return_at - step_at - 8.0, Anchor::Start);
-    let action_width = if large { 190.0 } else { 150.0 };
-    put(return_at, &so_far, WIDTH - return_at - EDGE - action_width - 8.0, Anchor::Start);
+    put(step_at, &format!("step {step}"), return_at - step_at - 8.0, Anchor::Start, true);
+    let action_width = if large { 190.0 } else { 114.0 };
+    put(return_at, &so_far, WIDTH - return_at - EDGE - action_width - 8.0, Anchor::Start, true);
     if let Some(action) = &caption.action {
-        put(WIDTH - EDGE, action, action_width, Anchor::End);
+        put(WIDTH - EDGE, action, action_width, Anchor::End, true);
     }
 }
 
@@ -91,7 +92,14 @@ pub(super) fn action(space: &Space, names: &[&str], row: &[f32]) -> String {
 /// A number as short as it can be said.
 pub(super) fn number(value: f64) -> String {
     let whole = value.fract() == 0.0 && value.abs() < 1e15;
-    let text = if whole { format!("{value:.0}") } else { format!("{value:.2}") };
+    let decimals = if whole {
+        0
+    } else if value.abs() >= 1000.0 {
+        1
+    } else {
+        2
+    };
+    let text = format!("{value:.decimals$}");
     text.replace('-', "−")
 }
 
