@@ -28,6 +28,7 @@ pub mod sequential;
 pub mod shift;
 pub mod special;
 pub mod story;
+pub mod suggest;
 pub mod t_test;
 pub mod trend;
 pub mod verdict;
