@@ -17,17 +17,22 @@ fn parts(html: &str) -> [bool; 6] {
 /// Everything that the page would fetch; its own namespace names aside.
 fn addresses(html: &str) -> Vec<&str> {
     let ours = ["http://www.w3.org/2000/svg"];
-    html.match_indices("http").map(|(at, _)| &html[at..(at + 60).min(html.len())]).filter(|found| {
-        (found.starts_with("http://") || found.starts_with("https://"))
-            && !ours.iter().any(|own| found.starts_with(own))
-    }).collect()
+    html.match_indices("http")
+        .map(|(at, _)| &html[at..(at + 60).min(html.len())])
+        .filter(|found| {
+            (found.starts_with("http://") || found.starts_with("https://"))
+                && !ours.iter().any(|own| found.starts_with(own))
+        })
+        .collect()
 }
 
 #[test]
 fn a_report_stands_alone_and_says_everything() {
     let project = Project::new();
     project.rlx("train tiny.yaml --set seeds=5").expect(0);
-    project.rlx_with(&["train", "tiny.yaml", "--set", "seeds=5", "--set", "algo.learning_rate=0.0001"]).expect(0);
+    project
+        .rlx_with(&["train", "tiny.yaml", "--set", "seeds=5", "--set", "algo.learning_rate=0.0001"])
+        .expect(0);
     let made = project.rlx("report tiny_001 tiny_002 --output report.html --json").expect(0).json();
     assert_eq!(made["schema"], "rlx.report/1");
     assert_eq!(made["videos"], 2);
@@ -35,7 +40,8 @@ fn a_report_stands_alone_and_says_everything() {
     assert_eq!(parts(&html), [true; 6]);
     assert_eq!(addresses(&html), Vec::<&str>::new());
     assert!(html.contains("algo.learning_rate") && html.contains("What changed"));
-    let word = ["Better", "Worse", "Cannot tell"].iter().any(|word| html.contains(&format!("\"word\">{word}<")));
+    let word =
+        ["Better", "Worse", "Cannot tell"].iter().any(|word| html.contains(&format!("\"word\">{word}<")));
     assert!(word, "the verdict is missing");
 }
 
@@ -62,7 +68,14 @@ fn chromium_shows_the_report() {
     let profile = project.path("profile");
     let output = project
         .command("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"])
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--hide-scrollbars",
+        ])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .args(["--window-size=1100,2400".to_owned(), format!("--user-data-dir={}", profile.display())])
         .args([format!("--screenshot={}", picture.display()), page])

@@ -191,13 +191,9 @@ pub(super) fn pictures(
             ..PlotOptions::default()
         };
         match figure(groups, &options) {
+            // What lines and bands mean stands in the chart itself.
             Ok(made) => {
-                let mut caption = made.report.meaning.clone();
-                for note in &made.report.notes {
-                    caption.push(' ');
-                    caption.push_str(note);
-                }
-                pictures.push(Picture { scene: made.chart.to_scene(), caption });
+                pictures.push(Picture { scene: made.chart.to_scene(), caption: made.report.notes.join(" ") });
             }
             Err(failure) => left_out.push(format!("no chart of {metric}: {}", failure.message)),
         }

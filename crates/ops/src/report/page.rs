@@ -120,7 +120,10 @@ impl Page {
             html.markup("<h2>Curves and scores</h2>");
             for picture in &self.pictures {
                 html.markup("<figure class=\"card\">").picture(&picture.scene.to_svg_element());
-                html.element("<figcaption>", &picture.caption, "</figcaption></figure>");
+                if !picture.caption.is_empty() {
+                    html.element("<figcaption>", &picture.caption, "</figcaption>");
+                }
+                html.markup("</figure>");
             }
         }
         self.changes(&mut html);
@@ -199,22 +202,14 @@ impl Page {
         html.markup("<h2>Diagnosis</h2>");
         for card in &self.diagnoses {
             html.markup("<div class=\"card\">").element("<h3>", &card.run, "</h3>");
-            for finding in &card.findings {
-                html.markup(match finding.severity.as_str() {
-                    "error" => "<p><span class=\"badge error\">",
-                    "warning" => "<p><span class=\"badge warning\">",
-                    _ => "<p><span class=\"badge info\">",
-                });
-                html.text(&finding.severity).markup("</span><b>").text(&finding.rule).text(" ");
-                html.text(&finding.title).markup("</b><br>").text(&finding.sentence).markup("</p>");
-                html.element("<p class=\"soft\">", &finding.meaning, "</p>");
-                if !finding.evidence.rows.is_empty() {
-                    html.markup("<details><summary>Evidence</summary>").table(&finding.evidence);
-                    html.markup("</details>");
-                }
-                if let Some(next) = &finding.next {
-                    html.element("<pre>", next, "</pre>");
-                }
+            let (minor, major): (Vec<_>, Vec<_>) =
+                card.findings.iter().partition(|finding| finding.severity == "info");
+            major.into_iter().for_each(|finding| finding.render(html));
+            if !minor.is_empty() {
+                html.markup("<details><summary>").value(minor.len());
+                html.markup(" further observations, none of them a warning</summary>");
+                minor.into_iter().for_each(|finding| finding.render(html));
+                html.markup("</details>");
             }
             html.element("<p class=\"soft\">", &card.summary, "</p></div>");
         }
@@ -234,5 +229,24 @@ impl Page {
             html.element("<figcaption>", &film.caption, "</figcaption></figure>");
         }
         html.markup("</div>");
+    }
+}
+
+impl FindingCard {
+    fn render(&self, html: &mut Html) {
+        html.markup(match self.severity.as_str() {
+            "error" => "<p><span class=\"badge error\">",
+            "warning" => "<p><span class=\"badge warning\">",
+            _ => "<p><span class=\"badge info\">",
+        });
+        html.text(&self.severity).markup("</span><b>").text(&self.rule).text(" ");
+        html.text(&self.title).markup("</b><br>").text(&self.sentence).markup("</p>");
+        html.element("<p class=\"soft\">", &self.meaning, "</p>");
+        if !self.evidence.rows.is_empty() {
+            html.markup("<details><summary>Evidence</summary>").table(&self.evidence).markup("</details>");
+        }
+        if let Some(next) = &self.next {
+            html.element("<pre>", next, "</pre>");
+        }
     }
 }
