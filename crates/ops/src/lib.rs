@@ -12,6 +12,7 @@
 //! | `inspect` | `inspect` |
 //! | `plot` | `plot`, over `material` |
 //! | `diagnose` | `diagnose`, over `material` |
+//! | `suggest` | `suggest`, over `diagnose` |
 //! | `video` | `video` |
 //! | `ls`, `info`, `tag`, `rm` | `runs` |
 //! | `tail` | `tail` |
@@ -42,6 +43,7 @@ pub mod runs;
 pub mod same_bytes;
 mod session;
 pub mod stats;
+pub mod suggest;
 mod supervise;
 pub mod tail;
 pub mod train;

@@ -14,6 +14,7 @@ mod reproduce;
 mod resume;
 mod rm;
 mod stats;
+mod suggest;
 mod tag;
 mod tail;
 mod train;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Eval(eval::Eval),
     Inspect(inspect::Inspect),
     Diagnose(diagnose::Diagnose),
+    Suggest(suggest::Suggest),
     Video(video::Video),
     Reproduce(reproduce::Reproduce),
     Ls(ls::Ls),
@@ -61,6 +63,7 @@ impl Command {
             Command::Eval(command) => command.run(context, screen),
             Command::Inspect(command) => command.run(context, screen),
             Command::Diagnose(command) => command.run(context, screen),
+            Command::Suggest(command) => command.run(context, screen),
             Command::Video(command) => command.run(context, screen),
             Command::Reproduce(command) => command.run(context, screen),
             Command::Ls(command) => command.run(context, screen),
