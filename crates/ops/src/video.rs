@@ -5,6 +5,7 @@
 //! return is the raw one. They are played twice, first for lengths and returns
 //! alone, so that only what will be shown is kept in memory.
 
+mod best_seed;
 mod camera;
 mod film;
 mod plan;
@@ -21,7 +22,6 @@ use rlxp_types::Exit;
 use rlxp_video::{FrameSize, Problem, VideoError};
 use serde::Serialize;
 
-use crate::checkpoint_ref::CheckpointRef;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, describe};
 use crate::session::tensors;
@@ -54,7 +54,7 @@ pub enum Show {
 #[derive(Clone, Debug)]
 pub struct VideoRequest {
     /// A checkpoint's folder, or a run with `:best`, `:latest` or `:step_N`; a
-    /// run alone stands for its best.
+    /// run alone stands for its best, with several seeds for the best of them.
     pub checkpoint: String,
     /// What to show.
     pub show: Show,
@@ -152,7 +152,7 @@ pub fn video(
     let interrupts = Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("signals can't be caught: {error}")))?;
 
-    let found = CheckpointRef::find(context, &request.checkpoint)?;
+    let (found, about_seeds) = best_seed::find(context, &request.checkpoint)?;
     let config = snapshot(&found.run)?;
     let (_, model) = found.load_model()?;
     let (observations, actions) =
@@ -182,6 +182,7 @@ pub fn video(
     let episodes = evaluate(&config, actor, count, request.seed)?.episodes;
     let (chosen, mut notes) = choose(request.show, &episodes);
     let plan = Plan::new(request, chosen, &episodes, frames_per_second);
+    notes.extend(about_seeds);
     notes.extend(plan.notes(request));
     let recordings = camera::record(&config, actor, request.seed, count, &plan.steps_needed())?;
 

@@ -112,15 +112,19 @@ impl Video {
             screen.json("rlx.video/1", &report);
             return Ok(Exit::Yes);
         }
-        for note in &report.notes {
-            screen.warning(note);
-        }
         show(screen, &report);
         Ok(Exit::Yes)
     }
 }
 
 fn show(screen: &Screen, report: &VideoReport) {
+    for note in &report.notes {
+        if report.cut && note.starts_with("the video is cut") {
+            screen.warning(note)
+        } else {
+            screen.note(note)
+        }
+    }
     screen.note(&format!("{} at step {} on {}", report.run, format::count(report.step), report.env));
     screen.note(episodes(&report.episodes).trim_end());
     screen.note(&format!(

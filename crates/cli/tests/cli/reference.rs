@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::project::Project;
 
 /// Every command that help is written for.
-pub(crate) const COMMANDS: [&str; 22] = [
+pub(crate) const COMMANDS: [&str; 23] = [
     "",
     "quickstart",
     "init",
@@ -20,6 +20,7 @@ pub(crate) const COMMANDS: [&str; 22] = [
     "resume",
     "eval",
     "inspect",
+    "video",
     "reproduce",
     "ls",
     "info",

@@ -104,6 +104,26 @@ fn best_worst_and_grids() {
     assert!(cut.stderr.contains("2 episodes aren't shown"), "{}", cut.stderr);
 }
 
+#[test]
+fn of_several_seeds_the_best_is_shown() {
+    let project = Project::new();
+    project.rlx("train tiny.yaml --set seeds=3").expect(0);
+    let played = project.rlx("info tiny_001 --json").expect(0).json();
+    let scores: Vec<f64> = played["seeds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|seed| seed["best"]["score"].as_f64().unwrap())
+        .collect();
+    let report = project.rlx("video tiny_001 --max-steps 3 --json").expect(0).json();
+    let seed = report["training_seed"].as_u64().unwrap() as usize;
+    assert!(scores.iter().all(|score| *score <= scores[seed]), "{scores:?}: {seed}");
+    assert!(report["notes"][0].as_str().unwrap().starts_with("tiny_001 has 3 seeds; this is seed"));
+    assert!(report["file"].as_str().unwrap().contains(&format!("/seeds/{seed}/videos/")));
+    let refused = project.rlx("video tiny_001:latest").expect(2);
+    assert!(refused.stderr.contains("has several seeds"), "{}", refused.stderr);
+}
+
 /// What ffprobe says about the only stream of a file.
 fn probed(project: &Project, file: &str) -> Value {
     let mut command = Command::new("ffprobe");

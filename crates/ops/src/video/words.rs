@@ -26,7 +26,7 @@ pub(super) struct Caption {
 pub(super) fn caption(scene: &mut Scene, caption: &Caption, large: bool) {
     let (size, height) = if large { (24.0, CALM + 6.0) } else { (13.0, CALM - 8.0) };
     let base = height / 2.0 + size * 0.36;
-    scene.fill(Path::rect(0.0, 0.0, WIDTH, height), STRIP.with_opacity(0.86));
+    scene.fill(Path::rect(0.0, 0.0, WIDTH, height), STRIP);
     let mut put = |x: f32, words: &str, width: f32, anchor: Anchor, bold: bool| {
         let words = font::fitted(words, width, size, bold);
         let text = Text::new(x, base, words, size, Color::WHITE).anchored(anchor);
