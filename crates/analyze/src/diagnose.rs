@@ -248,8 +248,10 @@ fn worst(hits: Vec<Hit>) -> Option<Hit> {
 fn words(excuse: &Excuse) -> String {
     let when = match excuse.when {
         Condition::AtTarget => "the return ends at its target",
-        Condition::Improved => "the return rose and ends near its best",
-        Condition::ImprovedWithoutTarget => "the return rose, ends near its best, and no target is known",
+        Condition::Improved => "the return is well above what needs no learning and near its best",
+        Condition::ImprovedWithoutTarget => {
+            "the return is well above what needs no learning and near its best, and no target is known"
+        }
         Condition::Improving => "the return still rises",
     };
     let then = match excuse.then {

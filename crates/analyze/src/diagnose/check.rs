@@ -94,6 +94,10 @@ pub(crate) struct Reading {
     pub(crate) at_target: Option<bool>,
     pub(crate) improved: Option<bool>,
     pub(crate) improving: Option<bool>,
+    /// Whether it was once well above what needs no learning.
+    pub(crate) was_good: bool,
+    /// Where it began, or what needs no learning where that is lower.
+    pub(crate) ground: f64,
     target_known: bool,
 }
 
@@ -102,7 +106,8 @@ impl Reading {
     /// the unit of evaluations.
     pub(crate) fn of(seed: &SeedEvidence<'_>, evidence: &Evidence<'_>, rules: &RuleSet) -> Self {
         let points = |metric: &str| seed.series.get(metric).map(finite).unwrap_or_default();
-        let curve = Curve::new("eval.mean_return", points("eval.mean_return"), rules).or_else(|| {
+        let evaluated = Curve::new("eval.mean_return", points("eval.mean_return"), rules);
+        let curve = evaluated.map(|curve| curve.with_noise_of(&seed.evaluations)).or_else(|| {
             let factor = evidence.settings.reward_factor;
             let mut training = points("train.mean_return");
             if factor != 0.0 && factor.is_finite() {
@@ -113,9 +118,20 @@ impl Reading {
         let target = evidence.environment.reward_threshold;
         let Some(curve) = curve else { return Self { target_known: target.is_some(), ..Self::default() } };
         let (first, end, best) = (curve.first(), curve.end(), curve.best());
-        let near_best = end >= best - rules.common("near_best_share") * (best - first);
-        let gained = end - first;
-        let improved = near_best && gained > rules.common("improved_noise") * curve.noise && gained > 0.0;
+        let floor = evidence.best_baseline().map(|baseline| baseline.mean);
+        // Above what needs no learning, by a good part of what there is to learn.
+        let learned = |level: f64| match (floor, target) {
+            (Some(floor), Some(target)) if target > floor => {
+                level - floor >= rules.common("learned_way") * (target - floor)
+            }
+            (Some(floor), None) => {
+                level > floor && level - floor >= rules.common("learned_relative") * floor.abs()
+            }
+            _ => level > first && level - first > rules.common("improved_noise") * curve.noise,
+        };
+        let lowest = floor.map_or(first, |floor| floor.min(first));
+        let near_best = end >= best - rules.common("near_best_share") * (best - lowest);
+        let improved = near_best && learned(end);
         let window =
             tail(&curve.points, rules.common("window_share"), rules.common("window_points") as usize);
         let improving = super::curve::rise(window)
@@ -126,6 +142,8 @@ impl Reading {
             at_target,
             improved: Some(improved),
             improving: Some(improving),
+            was_good: learned(best),
+            ground: lowest,
             target_known: target.is_some(),
             curve: Some(curve),
         }

@@ -2,7 +2,7 @@
 //! for how long something held. Everything ignores values that are not finite
 //! and is bounded in time, however long the series.
 
-use super::evidence::Series;
+use super::evidence::{Evaluation, Series};
 use super::rules::RuleSet;
 use crate::aggregate::{mean, median, median_of_sorted};
 use crate::trend::{Trend, theil_sen};
@@ -48,8 +48,8 @@ pub(crate) fn tail(points: &[Point], share: f64, minimum: usize) -> &[Point] {
 /// The longest stretch of neighbours that all satisfy `holds`.
 pub(crate) fn longest_stretch(points: &[Point], holds: impl Fn(&Point) -> bool) -> &[Point] {
     let (mut best, mut begin) = (0..0, 0);
-    for index in 0..points.len() {
-        if !holds(&points[index]) {
+    for (index, point) in points.iter().enumerate() {
+        if !holds(point) {
             begin = index + 1;
         } else if index + 1 - begin > best.len() {
             best = begin..index + 1;
@@ -170,6 +170,17 @@ impl Curve {
         let residuals: Vec<f64> =
             points.iter().zip(&smoothed).map(|((_, value), smoothed)| value - smoothed).collect();
         Some(Self { metric, noise: deviation(&residuals), smoothed, points })
+    }
+
+    /// The curve of these evaluations: its noise is at least what the episodes
+    /// of a single one leave open, however smooth the curve happens to be.
+    pub(crate) fn with_noise_of(mut self, evaluations: &[Evaluation]) -> Self {
+        let errors: Vec<f64> = evaluations.iter().map(Evaluation::standard_error).collect();
+        let usual = median(&errors);
+        if usual > self.noise {
+            self.noise = usual;
+        }
+        self
     }
 
     /// Level at the beginning.

@@ -188,6 +188,13 @@ pub struct Baseline {
     pub episodes: usize,
 }
 
+impl Baseline {
+    /// Standard error of the mean.
+    pub fn standard_error(&self) -> f64 {
+        self.deviation / (self.episodes.max(1) as f64).sqrt()
+    }
+}
+
 /// Everything about one run.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence<'a> {
@@ -201,4 +208,16 @@ pub struct Evidence<'a> {
     pub baselines: Vec<Baseline>,
     /// Words for commands to paste, such as `run`; numbers can be scaled there.
     pub words: BTreeMap<String, String>,
+}
+
+impl Evidence<'_> {
+    /// The most that is scored without learning anything.
+    pub fn best_baseline(&self) -> Option<&Baseline> {
+        self.baselines.iter().max_by(|a, b| a.mean.total_cmp(&b.mean))
+    }
+
+    /// The largest of the baselines in size: what counts as much here.
+    pub fn baseline_size(&self) -> f64 {
+        self.baselines.iter().map(|baseline| baseline.mean.abs()).fold(0.0, f64::max)
+    }
 }

@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use super::check::show;
 use super::outcome::Citation;
 
 /// The first template whose words are all known, filled in.
@@ -45,9 +44,9 @@ fn word(name: &str, words: &BTreeMap<String, String>, citation: Option<&Citation
         if scaled == 0.0 || !scaled.is_finite() {
             return None;
         }
-        let shown = show(scaled);
-        // A command must carry the number itself, not one that only reads well.
-        return Some(if shown.parse() == Ok(scaled) { shown } else { format!("{scaled}") });
+        // Six digits: a tenth of 0.003 is 0.0003 to everybody but the computer.
+        let rounded: f64 = format!("{scaled:.5e}").parse().ok()?;
+        return Some(rounded.to_string());
     }
     match name {
         "seed" => Some(citation?.seed?.to_string()),
@@ -68,10 +67,7 @@ mod tests {
         ]);
         let templates =
             ["x {unknown}", "rlx train {run} --set a={algo.learning_rate*0.1}"].map(str::to_owned);
-        assert_eq!(
-            command(&templates, &words, None).unwrap(),
-            format!("rlx train a_001 --set a={}", 0.003 * 0.1)
-        );
+        assert_eq!(command(&templates, &words, None).unwrap(), "rlx train a_001 --set a=0.0003");
         assert_eq!(command(&["{seed}".to_owned()], &words, None), None);
         assert_eq!(command(&["broken {run".to_owned()], &words, None), None);
         assert_eq!(command(&["a={{from: {run}}}".to_owned()], &words, None).unwrap(), "a={from: a_001}");

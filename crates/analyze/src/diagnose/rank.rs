@@ -1,9 +1,11 @@
 //! Which finding to look at first: the worst; among equals the cause before
-//! what it causes; then the one furthest beyond its threshold.
+//! what it causes; then the one furthest beyond its threshold. A warning that
+//! explains an error counts as much as the error: who mends the symptom first
+//! mends it twice.
 
 use std::collections::BTreeMap;
 
-use super::outcome::{Answer, RuleOutcome};
+use super::outcome::{Answer, RuleOutcome, Severity};
 use super::rules::RuleSet;
 
 /// Sets rank and causes of every finding.
@@ -19,10 +21,11 @@ pub(super) fn rank(outcomes: &mut [RuleOutcome], rules: &RuleSet) {
     }
     let mut order: Vec<(usize, usize)> =
         found.iter().map(|index| (*index, depth(*index, &causes, found.len()))).collect();
+    let weights = weights(&found, &causes, outcomes);
     order.sort_by(|(a, a_depth), (b, b_depth)| {
         let [x, y] = [a, b].map(|index| outcomes[*index].finding().expect("only findings are ranked"));
-        y.severity
-            .cmp(&x.severity)
+        weights[b]
+            .cmp(&weights[a])
             .then(a_depth.cmp(b_depth))
             .then(y.strength.total_cmp(&x.strength))
             .then(a.cmp(b))
@@ -39,6 +42,27 @@ pub(super) fn rank(outcomes: &mut [RuleOutcome], rules: &RuleSet) {
             finding.explained_by = names.get(&index).cloned().unwrap_or_default();
         }
     }
+}
+
+/// The severity of each finding, or the worst of what it explains where that is worse.
+fn weights(
+    found: &[usize],
+    causes: &BTreeMap<usize, Vec<usize>>,
+    outcomes: &[RuleOutcome],
+) -> BTreeMap<usize, Severity> {
+    let own = |index: usize| outcomes[index].finding().expect("only findings are ranked").severity;
+    let mut weights: BTreeMap<usize, Severity> = found.iter().map(|index| (*index, own(*index))).collect();
+    // As often as there are findings: that is the longest that a chain can be.
+    for _ in found {
+        for (symptom, causes) in causes {
+            let worst = weights[symptom];
+            // What is only worth knowing is the cause of nothing.
+            for cause in causes.iter().filter(|cause| own(**cause) >= Severity::Warning) {
+                weights.entry(*cause).and_modify(|weight| *weight = worst.max(*weight));
+            }
+        }
+    }
+    weights
 }
 
 /// How many causes stand behind each other; `limit` ends what a circle would not.

@@ -8,7 +8,8 @@ use crate::aggregate::{mean, variance};
 
 /// F16: the return has stopped rising.
 pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
-    let [share, slope_noise, best_noise] = check.rule.values(["share", "slope_noise", "best_noise"]);
+    let [share, slope_noise, slope_errors, best_noise] =
+        check.rule.values(["share", "slope_noise", "slope_errors", "best_noise"]);
     let curve = check.curve(seed)?;
     let (first, last) = curve.span();
     let length = check.budget(share);
@@ -24,7 +25,10 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Err(Missing::Data(format!("{} has one point in the last {}", curve.metric, percent(share))));
     };
     let behind = curve.best() - curve.end();
-    if up.abs() > slope_noise * noise || behind > best_noise * noise.max(curve.noise) {
+    // A line through n points of nothing but noise rises by this deviation over its length.
+    let by_chance = (12.0 / window.len() as f64).sqrt();
+    let flat = noise * slope_noise.max(slope_errors * by_chance);
+    if up.abs() > flat || behind > best_noise * noise.max(curve.noise) {
         return Ok(Vec::new());
     }
     let reading = &seed.reading;
@@ -38,15 +42,14 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         None => (Severity::Warning, "no better than where it began".to_owned()),
     };
     let sentence = format!(
-        "{} is flat at {} ({remark}): it changes by {} over {}, within {} of its noise {}",
+        "{} is flat at {} ({remark}): it changes by {} over {}, no more than {} by noise alone",
         curve.metric,
         show(curve.end()),
         show(up),
         steps(window),
-        show(slope_noise),
-        show(noise),
+        show(flat),
     );
-    let citation = cite(seed, curve.metric, window, up, slope_noise * noise);
+    let citation = cite(seed, curve.metric, window, up, flat);
     Ok(vec![Hit::new(severity, sentence, citation).strong(1.0)])
 }
 
@@ -54,7 +57,11 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
 pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [fall, noise_times, lasting] = check.rule.values(["fall", "noise_times", "lasting"]);
     let curve = check.curve(seed)?;
-    let (fallen, since, bound, best) = fallen(curve, fall, noise_times);
+    // What was never gained can't be lost: a lucky first evaluation is no rise.
+    if !seed.reading.was_good {
+        return Ok(Vec::new());
+    }
+    let (fallen, since, bound, best) = fallen(curve, seed.reading.ground, fall, noise_times);
     let (from, to) = span(&fallen);
     if fallen.len() < 2 || (to.saturating_sub(since) as f64) < check.budget(lasting) {
         return Ok(Vec::new());
@@ -76,23 +83,25 @@ pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
 }
 
 /// The longest stretch below the best so far by the given part of what had
-/// been gained; the last step before it; the bound and the best at its end.
-fn fallen(curve: &Curve, fall: f64, noise_times: f64) -> (Vec<Point>, u64, f64, f64) {
+/// been gained from the ground up; the last step before it; the bound and the best at its end.
+fn fallen(curve: &Curve, ground: f64, fall: f64, noise_times: f64) -> (Vec<Point>, u64, f64, f64) {
     let mut best = f64::NEG_INFINITY;
     let bounds: Vec<(f64, f64)> = curve
         .smoothed
         .iter()
         .map(|value| {
             best = best.max(*value);
-            (best - (fall * (best - curve.first())).max(noise_times * curve.noise), best)
+            (best - (fall * (best - ground)).max(noise_times * curve.noise), best)
         })
         .collect();
+    // One bad point drags its neighbours' mean down with it; the point itself must be low too.
     let low: Vec<Point> = curve
         .smoothed
         .iter()
+        .zip(&curve.points)
         .zip(&bounds)
         .enumerate()
-        .map(|(index, (value, (bound, _)))| (index as u64, value - bound))
+        .map(|(index, ((smoothed, (_, value)), (bound, _)))| (index as u64, smoothed.max(*value) - bound))
         .collect();
     let stretch = longest_stretch(&low, |(_, distance)| *distance < 0.0);
     let points: Vec<Point> = stretch
@@ -173,9 +182,8 @@ fn count_drawdowns(values: &[f64], depth: f64, noise: f64) -> usize {
 
 /// F24: nothing learned would have scored more.
 pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
-    let [after, errors] = check.rule.values(["after", "errors"]);
-    let best = check.evidence.baselines.iter().max_by(|a, b| a.mean.total_cmp(&b.mean));
-    let Some(baseline) = best else {
+    let [after, errors, least] = check.rule.values(["after", "errors", "least"]);
+    let Some(baseline) = check.evidence.best_baseline() else {
         return Err(Missing::Data("no baseline (random or zero actions) was played".to_owned()));
     };
     let curve = check.curve(seed)?;
@@ -186,9 +194,10 @@ pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let window = check.window(&curve.points);
     let level = curve.end();
     // Both sides are means of few episodes.
-    let of_baseline = baseline.deviation / (baseline.episodes.max(1) as f64).sqrt();
     let of_run = seed.data.evaluations.last().map_or(0.0, |evaluation| evaluation.standard_error());
-    let margin = errors * (of_baseline.powi(2) + of_run.powi(2)).sqrt();
+    // Standing still can score exactly 0 every time; a hair below that is as good.
+    let margin =
+        (errors * baseline.standard_error().hypot(of_run)).max(least * check.evidence.baseline_size());
     let bound = baseline.mean - margin;
     if level >= bound {
         return Ok(Vec::new());

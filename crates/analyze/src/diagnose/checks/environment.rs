@@ -138,7 +138,7 @@ pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
 
 /// F37: copies of the environment end their episodes together.
 pub(super) fn in_step(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
-    let [spread, budget] = check.rule.values(["spread", "budget"]);
+    let [spread, budget, whole] = check.rule.values(["spread", "budget", "whole"]);
     let metric = "train.reset_spread";
     let points = finite(series(seed, metric)?);
     let early = within(&points, 0.0, check.budget(budget));
@@ -151,7 +151,7 @@ pub(super) fn in_step(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         )));
     }
     let level = median(&values(early));
-    if level >= spread {
+    if level >= spread || times_of_ends(seed, early) >= whole {
         return Ok(Vec::new());
     }
     let sentence = format!(
@@ -161,6 +161,20 @@ pub(super) fn in_step(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         steps(early),
     );
     Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, metric, early, level, spread))])
+}
+
+/// At how many moments of a rollout episodes end: two or more by copies that
+/// go in step mean that a rollout holds an episode from its beginning to its end.
+fn times_of_ends(seed: &SeedView<'_>, spread: &[(u64, f64)]) -> f64 {
+    let Ok(finished) = series(seed, "train.episodes_finished").map(finite) else { return 0.0 };
+    let moments: Vec<f64> = spread
+        .iter()
+        .filter_map(|(step, spread)| {
+            let index = finished.binary_search_by_key(step, |point| point.0).ok()?;
+            Some(finished[index].1.powf(*spread))
+        })
+        .collect();
+    if moments.is_empty() { 0.0 } else { median(&moments) }
 }
 
 /// F40: a parameter that is meant to vary over environments does not.

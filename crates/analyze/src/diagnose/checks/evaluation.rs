@@ -37,7 +37,8 @@ pub(super) fn modes_differ(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let (played, trained) = (median(&values(window)), median(&matching));
     // A return near zero makes any difference look large; what was gained counts too.
     let gained = seed.reading.curve.as_ref().map_or(0.0, |curve| curve.best() - curve.first());
-    let difference = (played - trained) / trained.abs().max(gained).max(1e-12);
+    let size = trained.abs().max(gained).max(check.evidence.baseline_size());
+    let difference = (played - trained) / size.max(1e-12);
     if difference.abs() <= apart {
         return Ok(Vec::new());
     }

@@ -9,11 +9,14 @@ use crate::aggregate::median;
 
 const DEVIATION: &str = "train.action_std";
 
-/// How random the policy is, where 1 is as random as it can be or as it was
-/// in the beginning: the metric, its words, and the points.
+/// How random the policy is, where 1 is as random as it can be or, for real
+/// numbers, the larger of its first deviation and `usual`: one that begins
+/// with next to no noise has nothing left to lose. The metric, its words, and
+/// the points.
 fn randomness(
     check: &Check<'_>,
     seed: &SeedView<'_>,
+    usual: f64,
 ) -> Result<(&'static str, &'static str, Vec<Point>), Missing> {
     match check.evidence.environment.actions {
         Some(Actions::Discrete { most_entropy }) if most_entropy > 0.0 => {
@@ -25,11 +28,16 @@ fn randomness(
         Some(Actions::Continuous) => {
             let mut points = check.points(seed, DEVIATION)?;
             let initial = points[0].1;
-            if initial <= 0.0 {
+            let (size, of) = if initial >= usual {
+                (initial, "of the first deviation")
+            } else {
+                (usual, "of a usual first deviation")
+            };
+            if size <= 0.0 {
                 return Err(Missing::Data(format!("{DEVIATION} begins at {}", show(initial))));
             }
-            points.iter_mut().for_each(|point| point.1 /= initial);
-            Ok((DEVIATION, "of the first deviation", points))
+            points.iter_mut().for_each(|point| point.1 /= size);
+            Ok((DEVIATION, of, points))
         }
         None => Err(Missing::Data("the action space is unknown".to_owned())),
     }
@@ -37,8 +45,8 @@ fn randomness(
 
 /// F08: the policy stopped exploring before it can have learned enough.
 pub(super) fn collapsed(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
-    let [low, before, updates] = check.rule.values(["low", "before", "updates"]);
-    let (metric, of, points) = randomness(check, seed)?;
+    let [low, before, updates, usual] = check.rule.values(["low", "before", "updates", "usual"]);
+    let (metric, of, points) = randomness(check, seed, usual)?;
     let early = within(&points, 0.0, check.budget(before));
     if (early.len() as f64) < updates {
         return Err(Missing::Data(format!(
@@ -48,12 +56,13 @@ pub(super) fn collapsed(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         )));
     }
     let gone = longest_stretch(early, |point| point.1 < low);
-    if (gone.len() as f64) < updates {
+    // A policy that was good and certain, and was lost later, had explored enough.
+    if (gone.len() as f64) < updates || seed.reading.was_good && seed.reading.improved != Some(true) {
         return Ok(Vec::new());
     }
     let middle = median(&values(gone));
     let sentence = format!(
-        "{metric} falls to {} {of} (below {}) at {}, before {} of the budget is used",
+        "{metric} is {} {of} (below {}) at {}, before {} of the budget is used",
         percent(middle),
         percent(low),
         steps(gone),
@@ -65,7 +74,7 @@ pub(super) fn collapsed(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
 /// F09: the policy is still as good as random.
 pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [high, after] = check.rule.values(["high", "after"]);
-    let (metric, of, points) = randomness(check, seed)?;
+    let (metric, of, points) = randomness(check, seed, 0.0)?;
     let late = within(&points, check.budget(after), f64::INFINITY);
     if late.len() < check.rule.minimum_points {
         return Err(Missing::Data(format!(
@@ -92,9 +101,9 @@ pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
 
 /// F10: exploration noise grows, or an entropy bonus holds it up.
 pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
-    let [over, growth, times, floor, flat_noise] =
-        check.rule.values(["over", "growth", "times", "floor", "flat_noise"]);
-    let (_, _, points) = randomness(check, seed)?;
+    let [over, growth, times, floor, flat_noise, usual] =
+        check.rule.values(["over", "growth", "times", "floor", "flat_noise", "usual"]);
+    let (_, of, points) = randomness(check, seed, usual)?;
     let mut hits = Vec::new();
     let (_, last) = span(&points);
     let late = within(&points, last as f64 * (1.0 - over), f64::INFINITY);
@@ -103,7 +112,7 @@ pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         && up > noise
     {
         let sentence = format!(
-            "{DEVIATION} grows by {} of its first value (more than {}) at {}",
+            "{DEVIATION} grows by {} {of} (more than {}) at {}",
             percent(up),
             percent(growth),
             steps(late),
@@ -114,9 +123,9 @@ pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let level = median(&values(window));
     if level > times {
         let sentence = format!(
-            "{DEVIATION} is {} times its first value (more than {}) at {}",
-            show(level),
-            show(times),
+            "{DEVIATION} is {} {of} (more than {}) at {}",
+            percent(level),
+            percent(times),
             steps(window),
         );
         hits.push(Hit::new(Severity::Warning, sentence, cite(seed, DEVIATION, window, level, times)));
@@ -128,7 +137,7 @@ pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         && up.abs() <= flat_noise * noise
     {
         let sentence = format!(
-            "{DEVIATION} no longer falls and stands at {} of its first value (above {}) at {} while entropy_coef is {}",
+            "{DEVIATION} no longer falls and stands at {} {of} (above {}) at {} while entropy_coef is {}",
             percent(level),
             percent(floor),
             steps(late),

@@ -35,7 +35,7 @@ pub(super) fn slower(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             let (severity, bound) =
                 if lost > error { (Severity::Error, error) } else { (Severity::Warning, warning) };
             let sentence = format!(
-                "training goes at {} steps per second at {} and at {} at {}: {} slower (more than {}; timing.*_seconds)",
+                "training goes at {} steps per second at {} and at {} at {}: {} slower (more than {}; timing.collect_seconds and update_seconds)",
                 show(early),
                 steps(first),
                 show(late),

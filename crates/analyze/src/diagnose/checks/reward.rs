@@ -43,13 +43,18 @@ pub(super) fn hacking(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     else {
         return Ok(Vec::new());
     };
-    let relative = reward_up / mean(&values(&rewards)).abs().max(1e-12);
+    // Near zero everything is a large share; what random actions score says what counts here.
+    let size = check.evidence.baseline_size() * check.evidence.settings.reward_factor.abs();
+    let relative = reward_up / mean(&values(&rewards)).abs().max(size).max(1e-12);
     let grows = relative > gain && reward_up > trend_noise * reward_noise;
     // Without growth of what is trained for there is nothing to have been gamed.
     if !grows {
         return Ok(Vec::new());
     }
-    let falls = task_up < -loss_noise * task_noise && task_up < 0.0;
+    let same_unit = metric == "eval.mean_return";
+    let baseline = if same_unit { check.evidence.baseline_size() } else { 0.0 };
+    let task_size = mean(&values(&tasks)).abs().max(baseline);
+    let falls = task_up < -loss_noise * task_noise && task_up < -gain * task_size;
     let both = format!(
         "train.mean_return rises by {} while {metric} changes by {} at {}",
         percent(relative),
@@ -62,7 +67,8 @@ pub(super) fn hacking(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let strength = 1.0 + correlation.abs();
         return Ok(vec![Hit::new(Severity::Error, sentence, citation).strong(strength)]);
     }
-    if correlation < weak {
+    // Evaluations measure the very reward that is trained for; that they don't rise with it is rule F31's.
+    if correlation < weak && !same_unit {
         let sentence =
             format!("{both}; their rank correlation is {} (below {})", show(correlation), show(weak));
         return Ok(vec![Hit::new(

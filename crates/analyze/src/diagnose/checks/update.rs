@@ -26,18 +26,18 @@ pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         );
     }
     let above = |bound: f64| move |point: &Point| point.1 > bound;
-    let far = repeated(&points, repeats as usize, among as usize, above(error));
+    // One step beyond all measure is enough: after it the policy is another one.
+    let far = repeated(&points, repeats as usize, among as usize, above(error))
+        .or_else(|| repeated(&points, 1, 1, above(gross)));
     if let Some(window) = far {
         let high: Vec<Point> = points.iter().copied().filter(above(error)).collect();
         let middle = median(&values(&high));
         let sentence = format!(
-            "{KL} is above {} in {} of {} updates (median of those {}), first {} of {} in a row at {}",
+            "{KL} is above {} in {} of {} updates (median of those {}), first at {}",
             show(error),
             high.len(),
             points.len(),
             show(middle),
-            window.iter().filter(|point| point.1 > error).count(),
-            window.len(),
             steps(window),
         );
         let hit = Hit::new(Severity::Error, sentence, cite(seed, KL, &high, middle, error));
@@ -64,11 +64,16 @@ pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
 
 /// F04: the policy hardly moves at all while the return is flat.
 pub(super) fn kl_zero(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
-    let [low, updates, schedule_share] = check.rule.values(["low", "updates", "schedule_share"]);
+    let [low, updates, schedule_share, ever] =
+        check.rule.values(["low", "updates", "schedule_share", "ever"]);
     let points = check.points(seed, KL)?;
+    // A policy that jumped and then stands still is stuck where it landed; larger steps would not help.
+    if points.iter().any(|point| point.1 > ever) {
+        return Ok(Vec::new());
+    }
     let points = check.while_scheduled(seed, points, "train.learning_rate", schedule_share);
     let still = longest_stretch(&points, |point| point.1.abs() < low);
-    if (still.len() as f64) < updates || seed.reading.improving == Some(true) {
+    if (still.len() as f64) < updates {
         return Ok(Vec::new());
     }
     let middle = median(&values(still));
@@ -141,12 +146,10 @@ pub(super) fn step_size_pinned(check: &Check<'_>, seed: &SeedView<'_>) -> Found 
     let metric = "train.learning_rate";
     let points = check.points(seed, metric)?;
     let mut hits = Vec::new();
-    let ends: [(&str, f64, fn(f64, f64) -> bool); 2] = [
-        ("floor", floor, |x, end| x <= end * 1.000_001),
-        ("ceiling", ceiling, |x, end| x >= end * 0.999_999),
-    ];
-    for (name, end, at) in ends {
-        let pinned: Vec<Point> = points.iter().copied().filter(|point| at(point.1, end)).collect();
+    // The ends may have been rounded to single precision on their way here.
+    for (name, end, is_floor) in [("floor", floor, true), ("ceiling", ceiling, false)] {
+        let at = |rate: f64| if is_floor { rate <= end * 1.000_001 } else { rate >= end * 0.999_999 };
+        let pinned: Vec<Point> = points.iter().copied().filter(|point| at(point.1)).collect();
         let part = pinned.len() as f64 / points.len() as f64;
         if part > share {
             let sentence = format!(

@@ -99,7 +99,11 @@ pub(super) fn scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if sizes.len() < check.rule.minimum_points || gaps.is_empty() {
         return Err(Missing::Data(format!("{metric} has {} points after {}", sizes.len(), percent(after))));
     }
-    let (size, gap) = (median(&values(sizes)), median(&values(&gaps)));
+    let (mut size, gap) = (median(&values(sizes)), median(&values(&gaps)));
+    // Targets beyond what rewards add up to are made of the values themselves: rule F13's.
+    if let (Ok(largest), Some(horizon)) = (largest_reward(check, seed), horizon(check)) {
+        size = size.min(largest * horizon);
+    }
     if size <= warning || gap <= behind {
         return Ok(Vec::new());
     }
@@ -122,26 +126,11 @@ pub(super) fn explosion(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [times] = check.rule.values(["times"]);
     let metric = "train.value_abs_max";
     let points = check.points(seed, metric)?;
-    let mut rewards = finite(series(seed, "train.reward_max_abs")?);
-    if check.evidence.settings.normalize_rewards {
-        // Values are learned from rewards as they are after scaling.
-        let scale = finite(series(seed, "train.reward_scale")?);
-        rewards = rewards
-            .iter()
-            .filter_map(|(step, reward)| {
-                let index = scale.binary_search_by_key(step, |point| point.0).ok()?;
-                Some((*step, reward * scale[index].1))
-            })
-            .collect();
-    }
-    let largest = rewards.iter().fold(0.0_f64, |largest, point| largest.max(point.1));
-    let gamma =
-        check.evidence.settings.gamma.ok_or_else(|| Missing::Data("the discount is unknown".to_owned()))?;
-    let discounted = if gamma < 1.0 { 1.0 / (1.0 - gamma) } else { f64::INFINITY };
-    let horizon = check.evidence.environment.step_cap.map_or(discounted, |cap| discounted.min(cap as f64));
-    if !horizon.is_finite() {
+    let largest = largest_reward(check, seed)?;
+    check.evidence.settings.gamma.ok_or_else(|| Missing::Data("the discount is unknown".to_owned()))?;
+    let Some(horizon) = horizon(check) else {
         return Err(Missing::Scope("without discount and step cap returns have no bound".to_owned()));
-    }
+    };
     if largest <= 0.0 {
         return Err(Missing::Data("no reward but 0 was ever given".to_owned()));
     }
@@ -160,4 +149,29 @@ pub(super) fn explosion(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     );
     debug_assert!(span(&high).0 <= step);
     Ok(vec![Hit::new(Severity::Error, sentence, cite(seed, metric, &high, value, bound))])
+}
+
+/// The largest reward in size, as values are learned from it.
+fn largest_reward(check: &Check<'_>, seed: &SeedView<'_>) -> Result<f64, Missing> {
+    let mut rewards = finite(series(seed, "train.reward_max_abs")?);
+    if check.evidence.settings.normalize_rewards {
+        // Values are learned from rewards as they are after scaling.
+        let scale = finite(series(seed, "train.reward_scale")?);
+        rewards = rewards
+            .iter()
+            .filter_map(|(step, reward)| {
+                let index = scale.binary_search_by_key(step, |point| point.0).ok()?;
+                Some((*step, reward * scale[index].1))
+            })
+            .collect();
+    }
+    Ok(rewards.iter().fold(0.0_f64, |largest, point| largest.max(point.1)))
+}
+
+/// Steps that a return adds up over; nothing where it has no end.
+fn horizon(check: &Check<'_>) -> Option<f64> {
+    let gamma = check.evidence.settings.gamma?;
+    let discounted = if gamma < 1.0 { 1.0 / (1.0 - gamma) } else { f64::INFINITY };
+    let horizon = check.evidence.environment.step_cap.map_or(discounted, |cap| discounted.min(cap as f64));
+    horizon.is_finite().then_some(horizon)
 }

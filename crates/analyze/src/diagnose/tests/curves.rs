@@ -1,0 +1,162 @@
+//! F16 to F24: the learning curve and the reward.
+
+use super::*;
+use Severity::{Error, Info, Warning};
+
+fn with_return(value: impl Fn(u64) -> f64 + Copy) -> Evidence<'static> {
+    let mut run = healthy();
+    put(&mut run, "eval.mean_return", every(5, value));
+    put(&mut run, "train.mean_return", each(value));
+    run
+}
+
+#[test]
+fn f16_flat_at_the_target_is_news_and_below_it_a_warning() {
+    fires(&healthy(), "F16", Info, "eval.mean_return");
+    let low = |update: u64| 20.0 + 180.0 * (update.min(50) as f64 / 50.0) + wobble(update);
+    fires(&with_return(low), "F16", Warning, "eval.mean_return");
+    clear(&with_return(|update| 5.0 * update as f64), "F16");
+    let mut unknown = with_return(low);
+    unknown.environment.reward_threshold = None;
+    fires(&unknown, "F16", Info, "eval.mean_return");
+    let mut never = unlearned();
+    never.environment.reward_threshold = None;
+    fires(&never, "F16", Warning, "eval.mean_return");
+    // A constant without any noise is flat too.
+    fires(&with_return(|_| 9.0), "F16", Warning, "eval.mean_return");
+    let mut short = healthy();
+    short.settings.total_steps = 10_000_000;
+    lacks(&short, "F16", "of the budget");
+}
+
+#[test]
+fn f17_late_collapse() {
+    clear(&healthy(), "F17");
+    let falls =
+        |from: u64| move |update: u64| if update >= from { 60.0 + wobble(update) } else { learns(update) };
+    let finding = fires(&with_return(falls(80)), "F17", Error, "eval.mean_return");
+    assert!(finding.evidence[0].to_step == 100_000 && finding.evidence[0].threshold.unwrap() > 300.0);
+    // The last tenth is enough, the last twentieth is not.
+    fires(&with_return(falls(89)), "F17", Error, "eval.mean_return");
+    clear(&with_return(falls(96)), "F17");
+    // It came back.
+    let dips = |update: u64| if (60..80).contains(&update) { 60.0 } else { learns(update) };
+    fires(&with_return(dips), "F17", Info, "eval.mean_return");
+    // Noise alone is no collapse.
+    clear(&with_return(|update| 22.0 + 20.0 * wobble(update)), "F17");
+    clear(&with_return(|_| 5.0), "F17");
+    let mut few = healthy();
+    few.seeds[0].series.remove("eval.mean_return");
+    put(&mut few, "train.mean_return", Series::new(vec![1], vec![2.0]));
+    lacks(&few, "F17", "at least 10 points");
+}
+
+#[test]
+fn f17_falls_back_on_the_training_return() {
+    let mut run = with_return(|update| if update >= 80 { 60.0 } else { learns(update) });
+    run.seeds[0].series.remove("eval.mean_return");
+    fires(&run, "F17", Error, "train.mean_return");
+}
+
+#[test]
+fn f18_swings() {
+    clear(&healthy(), "F18");
+    let mut swings = with_return(|update| if (update / 10) % 2 == 0 { 30.0 } else { 200.0 });
+    fires(&swings, "F18", Warning, "eval.mean_return");
+    swings.environment.reward_threshold = Some(10.0);
+    clear(&swings, "F18");
+    // Around zero any noise is large beside the mean; it is small beside what was gained.
+    clear(&with_return(|update| -100.0 + 2.0 * update.min(50) as f64 + 3.0 * wobble(update)), "F18");
+    clear(&with_return(|_| 0.0), "F18");
+}
+
+#[test]
+fn f19_reward_up_and_task_down() {
+    clear(&healthy(), "F19");
+    let mut run = unlearned();
+    put(&mut run, "train.mean_return", each(|update| 100.0 + 3.0 * update as f64));
+    put(&mut run, "task.metric", every(2, |update| 0.9 - 0.005 * update as f64));
+    fires(&run, "F19", Error, "task.metric");
+    put(&mut run, "task.metric", every(2, |update| 0.5 + wobble(update)));
+    fires(&run, "F19", Warning, "task.metric");
+    put(&mut run, "task.metric", every(2, |update| 0.005 * update as f64));
+    clear(&run, "F19");
+    // A reward that does not rise has not been gamed.
+    put(&mut run, "train.mean_return", each(wobble));
+    put(&mut run, "task.metric", every(2, |update| 0.9 - 0.005 * update as f64));
+    clear(&run, "F19");
+    needs(&run, "F19", "train.mean_return");
+}
+
+#[test]
+fn f20_to_f22_components_of_the_reward() {
+    for id in ["F20", "F21", "F22"] {
+        is_not_about(&healthy(), id, "components");
+    }
+    let mut run = healthy();
+    put(&mut run, "reward.alive", each(|update| 0.5 + 0.05 * wobble(update)));
+    is_not_about(&run, "F20", "one component");
+    put(&mut run, "reward.speed", each(|update| 0.1 + 0.01 * update as f64));
+    clear(&run, "F20");
+    clear(&run, "F21");
+    lacks(&run, "F22", "largest values");
+    put(&mut run, "reward.alive", each(|_| 5.0));
+    fires(&run, "F20", Warning, "reward.alive");
+    run.settings.task_components.insert("speed".to_owned());
+    fires(&run, "F20", Error, "reward.alive");
+    run.settings.task_components.insert("alive".to_owned());
+    clear(&run, "F20");
+    fires(&run, "F21", Warning, "reward.alive");
+    run.settings.component_maxima.insert("alive".to_owned(), 5.0);
+    fires(&run, "F22", Warning, "reward.alive");
+    put(&mut run, "reward.alive", each(|update| if update < 30 { 1.0 } else { 5.0 }));
+    clear(&run, "F22");
+    put(&mut run, "reward.alive", Series::new(vec![1], vec![1.0]));
+    put(&mut run, "reward.speed", Series::new(vec![1], vec![1.0]));
+    lacks(&run, "F21", "at least 10 points");
+}
+
+#[test]
+fn f23_no_learning_signal() {
+    clear(&healthy(), "F23");
+    let mut run = unlearned();
+    put(&mut run, "train.rewarded_episodes", each(|_| 0.0));
+    fires(&run, "F23", Error, "train.rewarded_episodes");
+    put(&mut run, "train.rewarded_episodes", each(|update| if update < 15 { 0.0 } else { 0.1 }));
+    fires(&run, "F23", Warning, "train.rewarded_episodes");
+    put(&mut run, "train.rewarded_episodes", each(|update| if update < 5 { 0.0 } else { 0.1 }));
+    clear(&run, "F23");
+    // It was found late and learned from: no complaint.
+    let mut late = healthy();
+    put(&mut late, "train.rewarded_episodes", each(|update| if update < 15 { 0.0 } else { 0.1 }));
+    clear(&late, "F23");
+    run.settings.total_steps = 100_000_000;
+    lacks(&run, "F23", "are needed");
+    needs(&healthy(), "F23", "train.rewarded_episodes");
+}
+
+#[test]
+fn f24_below_random_or_zero_actions() {
+    clear(&healthy(), "F24");
+    clear(&unlearned(), "F24");
+    let worse = with_return(|update| 9.0 + 0.1 * wobble(update));
+    let finding = fires(&worse, "F24", Error, "eval.mean_return");
+    assert!(finding.sentence.contains("random"), "{}", finding.sentence);
+    let mut early = worse.clone();
+    early.settings.total_steps = 10_000_000;
+    lacks(&early, "F24", "20%");
+    let mut none = worse;
+    none.baselines.clear();
+    lacks(&none, "F24", "baseline");
+    // On its way up it may still be below.
+    fires(&with_return(|update| -90.0 + update as f64), "F24", Warning, "eval.mean_return");
+}
+
+#[test]
+fn the_training_return_is_read_in_the_unit_of_evaluations() {
+    let mut run = with_return(|update| 1e6 * (20.0 + 9.2 * update.min(50) as f64));
+    run.settings.reward_factor = 1e6;
+    run.seeds[0].series.remove("eval.mean_return");
+    let finding = fires(&run, "F16", Info, "train.mean_return");
+    assert!(finding.sentence.contains("flat at 480"), "{}", finding.sentence);
+}
