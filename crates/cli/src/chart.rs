@@ -1,9 +1,13 @@
 //! A learning curve in the terminal: the mean as a line of braille dots, the
 //! spread between the seeds as shade behind it, with axes.
 
+mod several;
+
 use rlxp_ops::below::BandPoint;
 
 use crate::format;
+
+pub(crate) use several::{Curve, MOST_CURVES, draw_over, draw_several};
 
 /// Cells across and down.
 const WIDTH: usize = 60;
@@ -35,7 +39,7 @@ pub(crate) fn draw(band: &[BandPoint]) -> Option<String> {
     if band.len() == 1 {
         canvas.dot(across(first.step), down(first.mean));
     }
-    Some(frame(&canvas, (low, high), (first.step, last.step)))
+    Some(frame_of(&|column, row| canvas.cell(column, row), (low, high), (first.step, last.step), "steps"))
 }
 
 /// The band at `step`, on a straight line between its neighbours.
@@ -47,8 +51,13 @@ fn at(band: &[BandPoint], step: f64) -> BandPoint {
     BandPoint { step, mean: mix(a.mean, b.mean), low: mix(a.low, b.low), high: mix(a.high, b.high) }
 }
 
-/// Axes and labels around the canvas.
-fn frame(canvas: &Canvas, (low, high): (f64, f64), (first, last): (f64, f64)) -> String {
+/// Axes and labels around cells.
+fn frame_of(
+    cell: &dyn Fn(usize, usize) -> char,
+    (low, high): (f64, f64),
+    (first, last): (f64, f64),
+    unit: &str,
+) -> String {
     let label_of = |row: usize| match row {
         0 => format::score(high),
         row if row == HEIGHT / 2 => format::score((low + high) / 2.0),
@@ -60,11 +69,11 @@ fn frame(canvas: &Canvas, (low, high): (f64, f64), (first, last): (f64, f64)) ->
     for row in 0..HEIGHT {
         let label = label_of(row);
         let tick = if label.is_empty() { '│' } else { '┤' };
-        let cells: String = (0..WIDTH).map(|column| canvas.cell(column, row)).collect();
+        let cells: String = (0..WIDTH).map(|column| cell(column, row)).collect();
         text.push_str(&format!("{label:>margin$} {tick}{}\n", cells.trim_end()));
     }
     text.push_str(&format!("{:>margin$} └{}\n", "", "─".repeat(WIDTH)));
-    let (from, to) = (format::count(first as u64), format!("{} steps", format::count(last as u64)));
+    let (from, to) = (format::amount(first), format!("{} {unit}", format::amount(last)));
     let between = WIDTH.saturating_sub(from.len() + to.len());
     text.push_str(&format!("{:>margin$}  {from}{}{to}\n", "", " ".repeat(between)));
     text
@@ -109,6 +118,10 @@ impl Canvas {
         for row in row(top)..=row(bottom) {
             self.shaded[row * WIDTH + column] = true;
         }
+    }
+
+    fn is_shaded(&self, column: usize, row: usize) -> bool {
+        self.shaded[row * WIDTH + column]
     }
 
     fn cell(&self, column: usize, row: usize) -> char {

@@ -15,6 +15,15 @@ pub(crate) fn count(value: u64) -> String {
     text
 }
 
+/// A number of steps, or a time: whole where it is, with two digits otherwise.
+pub(crate) fn amount(value: f64) -> String {
+    if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
+        count(value as u64)
+    } else {
+        format!("{value:.2}")
+    }
+}
+
 /// A return: as many digits as tell policies apart.
 pub(crate) fn score(value: f64) -> String {
     let digits = match value.abs() {
@@ -70,6 +79,7 @@ mod tests {
     #[test]
     fn numbers_read_well() {
         assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([2048.0, 0.0, 3.14159].map(amount), ["2,048", "0", "3.14"]);
         assert_eq!([500.0, -87.25, 0.7312].map(score), ["500.0", "-87.25", "0.731"]);
         assert_eq!([312.0, 295_400.0, 2.34e6].map(rate), ["312/s", "295k/s", "2.3M/s"]);
         assert_eq!([5, 75, 3725].map(|s| clock(Duration::from_secs(s))), ["0:05", "1:15", "1:02:05"]);

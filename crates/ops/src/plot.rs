@@ -148,8 +148,10 @@ pub struct PlotReport {
     pub metric: Metric,
     /// What x is.
     pub x: XAxis,
-    /// The label of x with its unit; points are in this unit.
+    /// The label of x.
     pub x_label: String,
+    /// The unit that points are in.
+    pub x_unit: &'static str,
     /// The label of y.
     pub y_label: String,
     /// Points that each point of a seed is the mean of.

@@ -9,6 +9,7 @@ mod info;
 mod init;
 mod inspect;
 mod ls;
+mod plot;
 mod quickstart;
 mod reproduce;
 mod resume;
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Diagnose(diagnose::Diagnose),
     Suggest(suggest::Suggest),
     Video(video::Video),
+    Plot(plot::Plot),
     Reproduce(reproduce::Reproduce),
     Ls(ls::Ls),
     Info(info::Info),
@@ -65,6 +67,7 @@ impl Command {
             Command::Diagnose(command) => command.run(context, screen),
             Command::Suggest(command) => command.run(context, screen),
             Command::Video(command) => command.run(context, screen),
+            Command::Plot(command) => command.run(context, screen),
             Command::Reproduce(command) => command.run(context, screen),
             Command::Ls(command) => command.run(context, screen),
             Command::Info(command) => command.run(context, screen),

@@ -25,6 +25,7 @@ fn every_command_answers_in_json() {
         ("reproduce tiny_001", "rlx.reproduction/1"),
         ("ls", "rlx.runs/1"),
         ("info tiny_001", "rlx.run/1"),
+        ("plot tiny_001", "rlx.plot/1"),
         ("tag tiny_001 a", "rlx.tags/1"),
         ("tail tiny_001 -n 3", "rlx.tail/1"),
         ("stats compare --a scores.csv --b scores.csv", "rlx.verdict/1"),

@@ -17,6 +17,7 @@ mod full_disk;
 mod inspect;
 mod interrupt;
 mod json;
+mod plot;
 mod project;
 mod reference;
 mod stats;

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::project::Project;
 
 /// Every command that help is written for.
-pub(crate) const COMMANDS: [&str; 23] = [
+pub(crate) const COMMANDS: [&str; 24] = [
     "",
     "quickstart",
     "init",
@@ -21,6 +21,7 @@ pub(crate) const COMMANDS: [&str; 23] = [
     "eval",
     "inspect",
     "video",
+    "plot",
     "reproduce",
     "ls",
     "info",

@@ -40,7 +40,7 @@ pub(super) fn header(width: f32, height: f32, title: &str, caption: &str) -> (Sc
         y += CAPTION_LINE;
         scene.text(Text::new(EDGE, y, line, SMALL, Color::MUTED));
     }
-    (scene, y + 14.0)
+    (scene, y + 18.0)
 }
 
 /// How many lines fit into this part of the height.

@@ -75,6 +75,7 @@ pub(super) fn draw(arms: Arms<'_>, metric: Metric, options: &PlotOptions) -> Out
         metric,
         x: options.x,
         x_label: unit.label,
+        x_unit: unit.unit,
         smooth: options.smooth.max(1),
         meaning,
         groups,
@@ -137,7 +138,7 @@ fn title(metric: &Metric, environments: &BTreeSet<String>) -> String {
 /// What line, band and thin lines are.
 fn meaning(groups: &[PlotGroup], smooth: usize) -> String {
     let kinds = |band: Band| groups.iter().any(|group| group.band == band);
-    let interval = "95% bootstrap interval of the IQM (descriptive)";
+    let interval = "95% bootstrap interval of the IQM, descriptive";
     let range = "lowest to highest seed";
     let shown = match (kinds(Band::Bootstrap), kinds(Band::Range)) {
         (true, false) => format!("Band: {interval}. "),
@@ -148,7 +149,7 @@ fn meaning(groups: &[PlotGroup], smooth: usize) -> String {
         (false, false) => "One seed: how much seeds differ can't be seen. ".to_owned(),
     };
     let line = if kinds(Band::Bootstrap) || kinds(Band::Range) {
-        "Line: interquartile mean (IQM) over seeds, thin lines: single seeds. "
+        "Line: interquartile mean (IQM) over seeds; thin: single seeds. "
     } else {
         ""
     };
@@ -198,7 +199,7 @@ mod tests {
         let said = |bands: &[Band], smooth| {
             meaning(&bands.iter().map(|band| group(*band)).collect::<Vec<_>>(), smooth)
         };
-        assert!(said(&[Band::Bootstrap], 1).contains("95% bootstrap interval of the IQM (descriptive)"));
+        assert!(said(&[Band::Bootstrap], 1).contains("95% bootstrap interval of the IQM, descriptive"));
         assert!(said(&[Band::Range], 1).contains("lowest to highest seed"));
         assert!(!said(&[Band::Range], 1).contains("95%"));
         let both = said(&[Band::Range, Band::Bootstrap, Band::None], 5);
