@@ -1,5 +1,5 @@
-//! `cargo xtask bench`, `starters`, `verdicts` and `soak`: what takes too long for every
-//! test run. The measuring itself is in `python/bench/`, because reading a
+//! `cargo xtask bench`, `starters`, `verdicts`, `diagnosis` and `soak`: what takes too long
+//! for every test run. The measuring itself is in `python/bench/`, because reading a
 //! child's CPU time and JSON needs nothing but Python's standard library.
 
 use std::path::{Path, PathBuf};
@@ -45,6 +45,18 @@ pub(crate) fn verdicts() -> Done {
     build(&["--package", "rlxp"])?;
     build(&["--package", "rlxp-analyze", "--example", "verdict_simulation"])?;
     show(Command::new(python()?).arg(script("verdicts.py")))
+}
+
+/// Healthy and deliberately broken trainings against the diagnosis rules, into `docs/diagnosis.md`.
+pub(crate) fn diagnosis() -> Done {
+    build(&["--package", "rlxp"])?;
+    show(Command::new(python()?).arg(script("diagnosis.py")))
+}
+
+/// First suggestions on poor configs, followed and judged, into `docs/suggestions.md`.
+pub(crate) fn suggest() -> Done {
+    build(&["--package", "rlxp"])?;
+    show(Command::new(python()?).arg(script("suggest.py")))
 }
 
 /// Five hundred kills instead of fifty.

@@ -33,6 +33,10 @@ usage: cargo xtask <task>
   starters [NAME …]  train the starter configs over ten seeds each, write docs/starters.md
   verdicts           how often verdicts are wrong, simulated and over real trainings whose
                      answer is known, write docs/verdicts.md
+  suggest            follow the first suggestion on poor configs and judge whether it helped,
+                     write docs/suggestions.md
+  diagnosis          train healthy starters and deliberately broken configs, hold the diagnosis
+                     rules against them, write docs/diagnosis.md
 ";
 
 fn main() -> ExitCode {
@@ -50,6 +54,8 @@ fn main() -> ExitCode {
         ["bench", "--no-sb3"] => bench::bench(false, None),
         ["starters", ref names @ ..] => bench::starters(names),
         ["verdicts"] => bench::verdicts(),
+        ["suggest"] => bench::suggest(),
+        ["diagnosis"] => bench::diagnosis(),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
