@@ -4,6 +4,7 @@ Writes docs/diagnosis.md. Started by `cargo xtask diagnosis`.
 
     diagnosis.py                    train what is missing, diagnose everything, write the page
     diagnosis.py calibration        the same for one set, without writing the page
+    diagnosis.py --trained          train nothing, and leave out what is not trained yet
 """
 
 import json
@@ -22,6 +23,16 @@ PAGE = ROOT / "docs" / "diagnosis.md"
 # A rule that was mended because of held-out runs has seen them; then this number rises, and all held-out runs are
 # drawn anew. The starters were tuned on seeds 0-4 and 100-104.
 ROUND = 2
+# What earlier rounds showed and what was changed because of it.
+EARLIER = [
+    "Round 1 (seeds 400 to 539): 33 of 33 healthy trainings got no warning; 42 of 50 broken ones were as expected. Two "
+    "MountainCarContinuous trainings with frozen observations got a warning of F03 for one update of 292, so a share of "
+    "updates is asked for now, and F10, which is true of them, was put among what may fire. An Acrobot training whose epochs "
+    "were cut got F17, as its untrained policy happened to score well once; that too may fire now. Five cases turned out "
+    "not to be broken in the way they were meant (MountainCarContinuous solved in spite of an entropy bonus of 10 and with "
+    "its time limit hardly ever reached; Acrobot whose exploration came back; two schedules under which learning broke off "
+    "before it had succeeded, or only at its very end) and were replaced.",
+]
 FIRST_SEED = {"calibration": 200, "held-out": 200 + 200 * ROUND}
 
 STARTERS = [
@@ -250,15 +261,25 @@ def diagnose(project, run):
             run.silent[outcome["rule"]] = outcome["outcome"]
 
 
-def work(which):
+def work(which, only_trained):
+    """Every run of a set, diagnosed, and how many are left out."""
     project = project_of(which)
     (project / "runs").mkdir(parents=True, exist_ok=True)
     runs = plan(which)
+    planned = len(runs)
+    if only_trained:
+        # Starters take longest; whatever is broken is quick, or refused at once.
+        runs = [run for run in runs if run.kind.must or ended(project, run)]
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda run: train(project, run), runs))
         trained = [run for run in runs if not run.refused]
         list(pool.map(lambda run: diagnose(project, run), trained))
-    return runs
+    return runs, planned - len(runs)
+
+
+def ended(project, run):
+    record = project / "runs" / f"{run.name}_001" / "metadata.json"
+    return record.exists() and json.loads(record.read_text())["status"] in ("completed", "failed")
 
 
 def told(run):
@@ -318,7 +339,7 @@ def thresholds(rules):
     return rows
 
 
-def page(calibration, held_out):
+def page(calibration, held_out, missing):
     rules = json.loads(RULES.read_text())
     titles = {rule["id"]: rule["title"] for rule in rules["rules"]}
     judged = [run for run in held_out if not run.refused]
@@ -346,10 +367,14 @@ def page(calibration, held_out):
         "other environments or numbers too. A rule *fires* when it says warning or error; infos don't count. "
         f"Held-out trainings were drawn in {ROUND} round{'s' if ROUND > 1 else ''}: whenever a rule was mended after a look "
         "at held-out trainings, all of them were replaced by new ones.",
-        f"On {len(judged)} held-out trainings ({refused} more were refused by the config's bounds): "
+        f"On {len(judged)} held-out trainings ({refused} more were refused by the config's bounds"
+        f"{f', and {missing} starters of the plan were not trained for this page' if missing else ''}): "
         f"{quiet} of {len(healthy)} healthy ones get no warning; in {found} of {len(broken)} broken ones the rule of their "
         f"kind speaks up, in {early} as the first or second thing to look at; "
         f"{len(extra)} warnings where there should be none{': ' + ', '.join(extra) if extra else ''}.",
+        "Learning rates of 3 and 10 are refused by a config; `crates/ops/tests/steep_rates.rs` trains with them all the same, and "
+        "F01 or F03 comes first.",
+        *EARLIER,
         "## What was expected",
         "Written into `python/bench/diagnosis.py` before held-out trainings were diagnosed. One of the expected rules has to "
         "fire; those in the last column may, as they are true of such a run without being its cause; any other is wrong.",
@@ -373,15 +398,17 @@ def page(calibration, held_out):
 
 
 def main():
-    which = sys.argv[1:] or ["calibration", "held-out"]
-    done = {}
+    words = sys.argv[1:]
+    only_trained = "--trained" in words
+    which = [word for word in words if word != "--trained"] or ["calibration", "held-out"]
+    done, missing = {}, {}
     for name in which:
-        done[name] = work(name)
+        done[name], missing[name] = work(name, only_trained)
         for run in done[name]:
             if not run.right() or run.refused:
                 print(f"{name}: {run.name} {run.settings}: wanted {wanted(run.kind)}, found {told(run)}")
     if len(done) == 2:
-        page(done["calibration"], done["held-out"])
+        page(done["calibration"], done["held-out"], missing["held-out"])
         failed = [run.name for runs in done.values() for run in runs if not run.kind.must and run.spoke()]
         if failed:
             sys.exit(f"healthy trainings with warnings: {', '.join(failed)}")
