@@ -7,6 +7,7 @@ mod arguments;
 mod chart;
 mod commands;
 mod format;
+mod paragraph;
 mod progress;
 mod screen;
 mod summary;

@@ -14,12 +14,14 @@
 //! | `diagnose` | `diagnose`, over `material` |
 //! | `suggest` | `suggest`, over `diagnose` |
 //! | `video` | `video` |
+//! | `analyze`, `explain-metrics`, `summarize` | `analyze`, `explain`, `summarize` |
 //! | `ls`, `info`, `tag`, `rm` | `runs` |
 //! | `tail` | `tail` |
 //! | `stats` | `stats` |
 //!
 //! `worker` is the training child; `session` is its loop over one seed.
 
+pub mod analyze;
 mod checkpoint_ref;
 pub mod compare;
 pub mod config;
@@ -30,6 +32,7 @@ pub mod envs;
 pub mod eval;
 pub mod evaluation;
 pub mod event;
+pub mod explain;
 pub mod failure;
 pub mod init;
 pub mod inspect;
@@ -44,6 +47,7 @@ pub mod same_bytes;
 mod session;
 pub mod stats;
 pub mod suggest;
+pub mod summarize;
 mod supervise;
 pub mod tail;
 pub mod train;

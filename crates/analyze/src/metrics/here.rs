@@ -81,11 +81,30 @@ pub struct Expectation {
     pub low: Option<f64>,
     /// A value above this is worth a second look.
     pub high: Option<f64>,
+    /// When leaving the bounds means little.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unless: Option<String>,
+    /// What the values are a share of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Whole>,
+}
+
+/// Something that a value can be held against.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Whole {
+    /// What it is.
+    pub name: String,
+    /// Its size.
+    pub value: f64,
 }
 
 impl Expectation {
     fn new(text: impl Into<String>, low: Option<f64>, high: Option<f64>) -> Self {
-        Self { text: text.into(), low, high }
+        Self { text: text.into(), low, high, unless: None, whole: None }
+    }
+
+    fn of(self, name: &str, value: f64) -> Self {
+        Self { whole: Some(Whole { name: name.to_owned(), value }), ..self }
     }
 }
 
@@ -115,11 +134,32 @@ impl Here {
 /// are all there is to say.
 pub fn expectation(kind: &str, name: &str, here: &Here) -> Option<Expectation> {
     match kind {
-        "train" => of_training(name, here),
+        "train" => of_training(name, here).map(|found| completed(name, here, found)),
         "eval" => of_evaluation(name, here),
         "observations" => of_observations(name, here),
         _ => None,
     }
+}
+
+/// With what its values can be held against.
+fn completed(name: &str, here: &Here, found: Expectation) -> Expectation {
+    let whole = match name {
+        "entropy" if matches!(here.actions, Actions::Choices(_)) => {
+            here.first_entropy().map(|value| ("the maximum", value))
+        }
+        "approx_kl" => here.target_kl.map(|value| ("target_kl", value)),
+        "mean_length" => here.step_cap.map(|cap| ("the step cap", cap as f64)),
+        "value_abs_max" => here.value_ceiling().map(|value| ("the most that a state can be worth", value)),
+        "action_std" if !here.state_dependent => Some(("where it started", here.first_deviation)),
+        _ => None,
+    };
+    let found = match whole {
+        Some((name, value)) if value > 0.0 => found.of(name, value),
+        _ => found,
+    };
+    let unless = (name == "explained_variance")
+        .then(|| "once all episodes end alike, since there is then nothing left to explain".to_owned());
+    Expectation { unless, ..found }
 }
 
 fn of_training(name: &str, here: &Here) -> Option<Expectation> {
@@ -160,7 +200,7 @@ fn of_training(name: &str, here: &Here) -> Option<Expectation> {
         }
         "explained_variance" => expect(
             "Climbs from about 0 towards 1 within the first third; below 0 the critic does worse than a \
-             constant."
+             constant. Once all episodes end alike there is nothing left to explain, and it wanders."
                 .to_owned(),
             Some(0.0),
             Some(1.0),

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-pub use here::{Actions, Expectation, Here, expectation};
+pub use here::{Actions, Expectation, Here, Whole, expectation};
 pub use reading::{Reading, read};
 
 /// Which way is good.

@@ -58,6 +58,12 @@ pub fn read(
         let statement = Statement::new(Topic::Policy, place, span, seeds, text);
         told.push(statement.with([("start", glance.start), ("end", glance.end)]));
     }
+    if let Some(whole) = expected.and_then(|expected| expected.whole.as_ref()) {
+        let share = glance.end / whole.value;
+        let text = format!("At the end it is {:.0}% of {}.", 100.0 * share, whole.name);
+        let statement = Statement::new(Topic::Result, place, (glance.to_step, glance.to_step), seeds, text);
+        told.push(statement.with([("end", glance.end), ("whole", whole.value), ("share", share)]));
+    }
     let inside = expected.and_then(|expected| {
         let (share, statement) = bounds(course, expected, place, seeds)?;
         told.push(statement);
@@ -120,7 +126,8 @@ fn meaning(entry: &Entry, glance: &Glance, phases: &[Phase]) -> Option<String> {
         (Direction::Neither, _) => "",
     };
     let way = if change > 0.0 { "rose" } else { "fell" };
-    Some(format!("It {way}{good}: towards \"{towards}\"."))
+    let means = if change > 0.0 { "higher" } else { "lower" };
+    Some(format!("It {way}{good}; {means} means: {towards}."))
 }
 
 /// How much of the course lies inside the bounds, and where most of the rest is.
@@ -160,8 +167,9 @@ fn bounds(
     };
     let worst =
         out.iter().copied().reduce(|worst, next| if far(next.1) > far(worst.1) { next } else { worst })?;
+    let little = expected.unless.as_ref().map_or(String::new(), |when| format!("; that means little {when}"));
     let text = format!(
-        "{} of {} points are not as expected ({range}), between steps {} and {}; the farthest is {} at step {}.",
+        "{} of {} points are not as expected ({range}), between steps {} and {}; the farthest is {} at step {}{little}.",
         out.len(),
         points.len(),
         step(*from),
@@ -201,9 +209,11 @@ mod tests {
         let glance = found.glance.unwrap();
         assert!((glance.start - 0.675).abs() < 1e-9 && (glance.end - 0.135).abs() < 1e-9, "{glance:?}");
         let said = texts(&found);
-        assert!(said.contains("It fell: towards \"the policy has made up its mind"), "{said}");
+        assert!(said.contains("It fell; lower means: the policy has made up its mind"), "{said}");
         assert!(said.contains("All 20 points are as expected, 0.694 or less."), "{said}");
         assert_eq!(found.inside, Some(1.0));
+        // 0.135 of ln 2.
+        assert!(said.contains("At the end it is 19% of the maximum."), "{said}");
     }
 
     #[test]

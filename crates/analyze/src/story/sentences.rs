@@ -246,10 +246,14 @@ impl Teller<'_> {
                 step(last_step as u64)
             ),
         };
-        let noise = self.noise.unwrap_or(f64::NAN);
-        let luck = noise * expected_maximum(points.min(100_000) as u32);
-        let compared = if difference <= 0.0 {
+        let noises: Vec<f64> = self.story.seeds.iter().filter_map(|seed| seed.best_noise).collect();
+        let noise = median(&noises);
+        let luck = self.noise.unwrap_or(f64::NAN) * expected_maximum(points.min(100_000) as u32);
+        let is_last = pairs.iter().all(|(best, last, _)| best.step == last.step);
+        let compared = if is_last {
             ", and it is the last one".to_owned()
+        } else if difference <= 0.0 {
+            "; the last is as good".to_owned()
         } else if noise.is_nan() {
             format!("; the last is lower by {}, and what of that is noise can't be told", number(difference))
         } else if difference <= luck.max(2.0 * noise) {
@@ -370,7 +374,7 @@ impl Teller<'_> {
             let enough = self.story.seeds.iter().any(|seed| seed.points > 1);
             return enough.then(|| self.statement(Topic::Stability, self.span, text).with([("depth", 0.0)]));
         };
-        let noise = seed.noise.unwrap_or(f64::NAN);
+        let noise = seed.fall_noise.unwrap_or(f64::NAN);
         let whose = if self.seeds.len() > 1 { format!(" (seed {})", seed.seed) } else { String::new() };
         let way = format!(
             "from {} at step {} to {} at step {}",
@@ -379,8 +383,8 @@ impl Teller<'_> {
             number(fall.trough),
             step(fall.to_step)
         );
-        // Of many points some two lie about four deviations apart by chance.
-        let text = if fall.depth <= 4.0 * noise {
+        // The largest of many differences is some three deviations by chance.
+        let text = if fall.depth <= 3.0 * noise {
             format!(
                 "The largest fall{whose}, {way}, is no more than noise (±{}) makes between two of many points.",
                 number(noise)
@@ -432,10 +436,10 @@ impl Teller<'_> {
         let spread = high.1 - low.1;
         let noise = self.noise.unwrap_or(f64::NAN);
         let compared = if spread == 0.0 {
-            "all seeds ended alike".to_owned()
+            format!("all ended alike, at {}", number(low.1))
         } else {
             format!(
-                "the lowest seed ended at {} (seed {}), the highest at {} (seed {})",
+                "the lowest ended at {} (seed {}), the highest at {} (seed {})",
                 number(low.1),
                 low.0,
                 number(high.1),
@@ -499,8 +503,12 @@ impl Teller<'_> {
             let text = format!("{} too few to tell phases or noise apart.", count_are(most));
             say(text, "points", most as f64);
         } else if let (Some(noise), true) = (self.noise, most >= FEWEST_POINTS) {
+            let firsts: Vec<f64> = self.story.seeds.iter().filter_map(|seed| seed.first_noise).collect();
+            let first = median(&firsts);
+            let early =
+                if first > noise { format!(", ±{} at the beginning", number(first)) } else { String::new() };
             let text = format!(
-                "One {} of one seed is off by about ±{} by chance; smaller changes mean nothing.",
+                "One {} of one seed is off by about ±{} by chance{early}; smaller changes mean nothing.",
                 self.point(),
                 number(noise)
             );

@@ -29,8 +29,8 @@ pub struct SeedCourse {
     pub seed: u64,
     /// The score over the steps; more is better.
     pub course: Course,
-    /// Standard error of one point, from its own episodes.
-    pub standard_error: Option<f64>,
+    /// Standard errors of single points, from their own episodes; may be empty.
+    pub errors: Course,
     /// Its training ended before it was done.
     pub failed: bool,
 }
@@ -85,8 +85,14 @@ pub struct SeedStory {
     pub best: Option<Best>,
     /// The last point.
     pub last: Option<Best>,
-    /// How far one point is off by chance.
+    /// How far one point is off by chance, usually.
     pub noise: Option<f64>,
+    /// The same at the first point, where learners vary most.
+    pub first_noise: Option<f64>,
+    /// The same of the difference between the best point and the last.
+    pub best_noise: Option<f64>,
+    /// The same of the largest fall.
+    pub fall_noise: Option<f64>,
     /// Where learning began.
     pub onset: Option<Onset>,
     /// Whether the first point was already better than the baseline.
@@ -189,11 +195,20 @@ fn story_of(subject: &Subject, seed: &SeedCourse) -> SeedStory {
     let course = &seed.course;
     let best = |point: Option<(u64, f64)>| point.map(|(step, value)| Best { step, value });
     let (first, last) = (best(course.first()), best(course.last()));
-    let noise = match (course.noise(), seed.standard_error) {
-        (Some(own), Some(error)) => Some(own.max(error)),
-        (own, error) => own.or(error),
+    let usual: Vec<f64> = seed.errors.points().iter().map(|(_, error)| *error).collect();
+    let noise = larger(course.noise(), (!usual.is_empty()).then(|| median(&usual)));
+    let error_at = |step: u64| {
+        let place = seed.errors.points().binary_search_by_key(&step, |(at, _)| *at);
+        place.ok().map(|place| seed.errors.points()[place].1)
     };
-    let scale = noise.unwrap_or(0.0);
+    let between = |a: u64, b: u64| {
+        let errors = error_at(a).zip(error_at(b)).map(|(a, b)| a.hypot(b));
+        larger(course.noise().map(|noise| noise * std::f64::consts::SQRT_2), errors)
+    };
+    let first_noise = larger(course.noise(), first.and_then(|first| error_at(first.step)));
+    let top = best(course.highest());
+    let fall = drawdown(course);
+    let scale = first_noise.unwrap_or(0.0);
     let began_before_first = match (subject.baseline, first) {
         (Some(random), Some(first)) => {
             first.value - random.mean > 2.0 * (random.standard_error.powi(2) + scale.powi(2)).sqrt()
@@ -211,15 +226,25 @@ fn story_of(subject: &Subject, seed: &SeedCourse) -> SeedStory {
         points: course.len(),
         not_finite: course.not_finite(),
         first,
-        best: best(course.highest()),
+        best: top,
         last,
         noise,
+        first_noise,
+        best_noise: top.zip(last).and_then(|(top, last)| between(top.step, last.step)),
+        fall_noise: fall.and_then(|fall| between(fall.from_step, fall.to_step)),
         onset: onset(course, scale),
         began_before_first,
-        drawdown: drawdown(course),
+        drawdown: fall,
         half: part(0.5),
         nine_tenths: part(0.9),
         threshold: subject.threshold.and_then(|level| reach(course, level)),
+    }
+}
+
+fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        (a, b) => a.or(b),
     }
 }
 
@@ -292,7 +317,7 @@ mod tests {
 
     fn seed(seed: u64, values: &[f64]) -> SeedCourse {
         let points = values.iter().enumerate().map(|(at, value)| (1000 * (at as u64 + 1), *value));
-        SeedCourse { seed, course: Course::new(points), standard_error: None, failed: false }
+        SeedCourse { seed, course: Course::new(points), errors: Course::default(), failed: false }
     }
 
     fn text(story: &Story, topic: Topic) -> String {
@@ -396,6 +421,26 @@ mod tests {
         assert!(tell(&subject(), &[]).statements.iter().all(|statement| statement.topic == Topic::Unknown));
         let all_failed = tell(&subject(), &[SeedCourse { failed: true, ..seed(1, &[1.0, 2.0]) }]);
         assert_eq!(all_failed.result, None);
+    }
+
+    #[test]
+    fn a_curve_at_its_ceiling_has_the_noise_of_its_episodes() {
+        // Almost all points are alike, so only their episodes know of noise.
+        let mut values = [100.0; 20];
+        values[..4].copy_from_slice(&[10.0, 60.0, 45.0, 90.0]);
+        let mut one = seed(0, &values);
+        one.errors = Course::new((1..=20).map(|at| (1000 * at, if at <= 4 { 9.0 } else { 0.0 })));
+        let told = tell(&subject(), &[one]);
+        let found = &told.seeds[0];
+        assert_eq!((found.noise, found.first_noise), (Some(0.0), Some(9.0)));
+        // From 60 to 45 is 15 deep, and 9·√2 off by chance.
+        assert_eq!(found.fall_noise, Some(162.0_f64.sqrt()));
+        assert!(
+            text(&told, Topic::Stability).contains("no more than noise"),
+            "{}",
+            text(&told, Topic::Stability)
+        );
+        assert!(text(&told, Topic::Unknown).contains("±9"), "{}", text(&told, Topic::Unknown));
     }
 
     #[test]

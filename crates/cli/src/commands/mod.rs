@@ -1,10 +1,12 @@
 //! One file per command: its arguments, its call of a verb, its answer.
 
+mod analyze;
 mod completions;
 mod config;
 mod diagnose;
 mod envs;
 mod eval;
+mod explain_metrics;
 mod info;
 mod init;
 mod inspect;
@@ -16,6 +18,7 @@ mod resume;
 mod rm;
 mod stats;
 mod suggest;
+mod summarize;
 mod tag;
 mod tail;
 mod train;
@@ -38,7 +41,10 @@ pub(crate) enum Command {
     Resume(resume::Resume),
     Eval(eval::Eval),
     Inspect(inspect::Inspect),
+    Analyze(analyze::Analyze),
     Diagnose(diagnose::Diagnose),
+    ExplainMetrics(explain_metrics::ExplainMetrics),
+    Summarize(summarize::Summarize),
     Suggest(suggest::Suggest),
     Video(video::Video),
     Plot(plot::Plot),
@@ -64,7 +70,10 @@ impl Command {
             Command::Resume(command) => command.run(context, screen),
             Command::Eval(command) => command.run(context, screen),
             Command::Inspect(command) => command.run(context, screen),
+            Command::Analyze(command) => command.run(context, screen),
             Command::Diagnose(command) => command.run(context, screen),
+            Command::ExplainMetrics(command) => command.run(context, screen),
+            Command::Summarize(command) => command.run(context, screen),
             Command::Suggest(command) => command.run(context, screen),
             Command::Video(command) => command.run(context, screen),
             Command::Plot(command) => command.run(context, screen),

@@ -21,5 +21,6 @@ mod plot;
 mod project;
 mod reference;
 mod stats;
+mod story;
 mod terminal;
 mod video;

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::project::Project;
 
 /// Every command that help is written for.
-pub(crate) const COMMANDS: [&str; 24] = [
+pub(crate) const COMMANDS: [&str; 27] = [
     "",
     "quickstart",
     "init",
@@ -20,6 +20,9 @@ pub(crate) const COMMANDS: [&str; 24] = [
     "resume",
     "eval",
     "inspect",
+    "analyze",
+    "explain-metrics",
+    "summarize",
     "video",
     "plot",
     "reproduce",

@@ -1,0 +1,77 @@
+//! `rlx summarize`: a run in one paragraph that can be pasted into a message,
+//! or many runs in a table: grouped by environment and config with their seeds
+//! folded, and with a word of caution about the best of many.
+//!
+//! Of many runs only what is small is read: the index's row, the config and
+//! the newest checkpoint's manifest, which knows the last and the best
+//! evaluation.
+
+mod groups;
+mod keys;
+mod one;
+mod which;
+
+use rlxp_analyze::story::Final;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Outcome;
+
+pub use groups::{Counts, EnvSummary, GroupSummary, VariedKey};
+pub use keys::KeyChange;
+pub use one::RunSummary;
+
+/// What to summarise.
+#[derive(Clone, Debug, Default)]
+pub struct SummarizeRequest {
+    /// Runs, `tag:TAG`, `A+B`, or folders with runs; nothing for the whole project.
+    pub words: Vec<String>,
+}
+
+/// Several runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct SetSummary {
+    /// What was summarised, in words.
+    pub what: String,
+    /// How many runs of which status.
+    pub counts: Counts,
+    /// Environment by environment.
+    pub environments: Vec<EnvSummary>,
+    /// Runs that can't be read, with the reason.
+    pub unreadable: Vec<(String, String)>,
+    /// Commands to go on with.
+    pub next: Vec<String>,
+}
+
+/// A run, or several.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "of", rename_all = "snake_case")]
+pub enum SummaryReport {
+    /// One run.
+    Run(Box<RunSummary>),
+    /// A set of runs.
+    Set(SetSummary),
+}
+
+/// The score of one or more seeds in words: `498.2 (IQM of 5 seeds, 95% 490 to 500)`.
+pub(crate) fn result_in_words(result: &Final) -> String {
+    use rlxp_analyze::story::number;
+    let iqm = number(result.iqm);
+    match (result.seeds, result.low, result.high) {
+        (1, ..) => format!("{iqm} (one seed)"),
+        (seeds, Some(low), Some(high)) => {
+            format!("{iqm} (IQM of {seeds} seeds, 95% interval {} to {})", number(low), number(high))
+        }
+        (seeds, ..) => {
+            format!("{iqm} (IQM of {seeds} seeds, {} to {})", number(result.lowest), number(result.highest))
+        }
+    }
+}
+
+/// Summarises.
+pub fn summarize(context: &Context, request: &SummarizeRequest) -> Outcome<SummaryReport> {
+    match which::which(context, &request.words)? {
+        which::Which::One(word) => Ok(SummaryReport::Run(Box::new(one::summary(context, &word)?))),
+        which::Which::Several(chosen) => Ok(SummaryReport::Set(groups::summary(context, chosen)?)),
+    }
+}
