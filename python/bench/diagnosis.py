@@ -319,7 +319,7 @@ def counts(runs, rule):
 
 
 def settings_of(run):
-    return ", ".join(setting.split(".", 1)[1] if "." in setting.split("=")[0] else setting for setting in run.settings)
+    return ", ".join(run.settings)
 
 
 def row(run):
@@ -385,7 +385,10 @@ def page(calibration, held_out, missing):
         "| rule | should: fired | missed | should not: fired | silent | either: fired | silent | not judged |\n"
         "|---|---|---|---|---|---|---|---|\n" + "\n".join(confusion),
         "## Thresholds that were recalibrated",
-        "All others are where they started; `rlx diagnose --rules` shows each with its meaning.",
+        "All others are where they started; `rlx diagnose --rules` shows each with its meaning. Some numbers came in with a "
+        "mended formula and have no earlier value: what counts as learned (`learned_way`, `learned_relative`: a return is only an "
+        "excuse when it is well above random and zero actions), `ever` of F04, `usual` of F08 and F10, `least` of F24, "
+        "`slope_errors` of F16, `whole` of F37.",
         "| rule | threshold | start | value | why |\n|---|---|---|---|---|\n" + "\n".join(thresholds(rules)),
         "## Every held-out training",
         "In brackets the severity: e(rror), w(arning), i(nfo). *Rank*: the place of the first expected rule among warnings.",
