@@ -228,11 +228,12 @@ pub(super) fn chosen_by_luck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "the best of {} evaluations, {} at step {}, is {} above {from}; choosing alone is expected to add {} (eval.mean_return)",
+        "the best of {} evaluations, {} at step {}, is {} {} {from}; choosing alone is expected to add {} (eval.mean_return)",
         all.len(),
         show(best.mean),
         best.step,
-        show(claimed),
+        show(claimed.abs()),
+        if claimed < 0.0 { "below" } else { "above" },
         show(bound),
     );
     let points = [(all[0].step, 0.0), (all[all.len() - 1].step, 0.0)];
