@@ -12,6 +12,8 @@ use crate::diagnose::{Citation, Finding, RuleOutcome, Severity};
 
 /// Numbers of one finding that are taken over.
 const MOST_CITATIONS: usize = 3;
+/// Findings whose sentences are the reason; of further ones only the rules are named.
+const MOST_REASONS: usize = 3;
 /// A budget below this share of the starter's is short.
 const SHORT_BUDGET: f64 = 0.8;
 
@@ -87,10 +89,16 @@ pub(super) fn from_findings(
                 advice.push(text.clone());
                 continue;
             }
-            let Some((changes, origin)) = remedy::changes(remedy, situation.settings, situation.reference)
+            let Some((mut changes, origin)) =
+                remedy::changes(remedy, situation.settings, situation.reference)
             else {
                 continue;
             };
+            // What only makes sense together goes to the starter's values together.
+            let whole = far.iter().find(|far| changes.iter().all(|change| far.changes.contains(change)));
+            if let (Origin::Starter, Some(whole)) = (origin, whole) {
+                changes.clone_from(&whole.changes);
+            }
             // The starter lies the other way: this would go further from what is known to learn.
             let is_far =
                 |change: &Change| far.iter().any(|far| far.changes.iter().any(|c| c.key == change.key));
@@ -149,8 +157,10 @@ impl Candidate {
             self.explained_by = finding.explained_by.iter().cloned().collect();
         }
         self.rules.push(outcome.rule.clone());
-        self.reasons.push(format!("{}: {}", outcome.rule, sentence(&finding.sentence)));
-        self.evidence.extend(finding.evidence.iter().take(MOST_CITATIONS).cloned());
+        if self.reasons.len() < MOST_REASONS {
+            self.reasons.push(format!("{}: {}", outcome.rule, sentence(&finding.sentence)));
+            self.evidence.extend(finding.evidence.iter().take(MOST_CITATIONS).cloned());
+        }
     }
 }
 

@@ -51,10 +51,15 @@ fn change(step: &Step, settings: &Settings, reference: Option<&Reference>) -> Op
                     high > low * NEARLY && high - low > f64::EPSILON
                 })
             };
+            // A batch can't be larger than what it is taken from.
+            let fits =
+                |value: &Value| key != "algo.batch_size" || value.as_u64() <= deviation::rollout(settings);
             let outside = usual.is_some_and(|(low, high)| if raises { number < low } else { number > high });
             match known {
-                Some(known) if is_starter && lies_that_way(known) => (known.clone(), Origin::Starter),
-                Some(known) if !is_starter && outside && lies_that_way(known) => {
+                Some(known) if is_starter && lies_that_way(known) && fits(known) => {
+                    (known.clone(), Origin::Starter)
+                }
+                Some(known) if !is_starter && outside && lies_that_way(known) && fits(known) => {
                     (known.clone(), Origin::Default)
                 }
                 _ => (scaled(key, &step.operation, from, settings)?, Origin::Step),

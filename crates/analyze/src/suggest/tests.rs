@@ -275,3 +275,23 @@ fn standings_are_honest() {
     assert_eq!(state(Some(f64::NAN), 0, good, true), State::Poor);
     assert_eq!(state(None, 0, good, true), State::Unknown);
 }
+
+#[test]
+fn a_batch_never_outgrows_its_rollout() {
+    let tiny = with(&[
+        ("env.num_envs", json!(1)),
+        ("algo.rollout_steps", json!(4)),
+        ("algo.batch_size", json!(4)),
+        ("algo.total_timesteps", json!(2_000)),
+    ]);
+    for is_starter in [true, false] {
+        let advice = advice(&tiny, &found(&[("F18", Warning)]), Some(20.0), is_starter);
+        let keys = advice.suggestions.iter().flat_map(|suggestion| &suggestion.changes);
+        assert!(keys.clone().count() > 0 && keys.clone().all(|change| change.key != "algo.batch_size"));
+    }
+    // With a budget that holds the starter's rollouts, all that belongs together changes together.
+    let mut roomy = tiny;
+    roomy.insert("algo.total_timesteps".to_owned(), json!(100_000));
+    let advice = advice(&roomy, &found(&[("F18", Warning)]), Some(20.0), true);
+    assert_eq!(advice.suggestions[0].changes.len(), 3, "{:?}", advice.suggestions[0]);
+}
