@@ -19,6 +19,7 @@ fn every_command_answers_in_json() {
         ("train tiny.yaml --set seeds=2", "rlx.training/1"),
         ("eval --run @last --episodes 3 --baseline zero", "rlx.evaluations/1"),
         ("inspect tiny_001 --states 5", "rlx.inspection/1"),
+        ("suggest tiny_001", "rlx.suggestions/1"),
         ("video tiny_001 --max-steps 5", "rlx.video/1"),
         ("analyze @last", "rlx.analysis/1"),
         ("explain-metrics @last", "rlx.explanation/1"),

@@ -21,6 +21,7 @@ mod plot;
 mod project;
 mod reference;
 mod stats;
+mod suggest;
 mod story;
 mod terminal;
 mod video;

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::project::Project;
 
 /// Every command that help is written for.
-pub(crate) const COMMANDS: [&str; 27] = [
+pub(crate) const COMMANDS: [&str; 28] = [
     "",
     "quickstart",
     "init",
@@ -20,6 +20,7 @@ pub(crate) const COMMANDS: [&str; 27] = [
     "resume",
     "eval",
     "inspect",
+    "suggest",
     "analyze",
     "explain-metrics",
     "summarize",
