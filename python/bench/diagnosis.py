@@ -375,8 +375,6 @@ def page(calibration, held_out, missing):
         f"{quiet} of {len(healthy)} healthy ones get no warning; in {found} of {len(broken)} broken ones the rule of their "
         f"kind speaks up, in {early} as the first or second thing to look at; "
         f"{len(extra)} warnings where there should be none{': ' + ', '.join(extra) if extra else ''}.",
-        "Learning rates of 3 and 10 are refused by a config; `crates/ops/tests/steep_rates.rs` trains with them all the same, and "
-        "F01 or F03 comes first.",
         *EARLIER,
         "## What was expected",
         "Written into `python/bench/diagnosis.py` before held-out trainings were diagnosed. One of the expected rules has to "

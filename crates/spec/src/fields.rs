@@ -116,7 +116,7 @@ pub(crate) const FIELDS: &[Field] = &[
     field("algo.rollout_steps", Rule::Count(1, 1_000_000)),
     field("algo.batch_size", Rule::Count(1, MAX_ROLLOUT)),
     field("algo.update_epochs", Rule::Count(1, 1000)),
-    field("algo.learning_rate", Rule::Schedule(above(0.0, 1.0))),
+    field("algo.learning_rate", Rule::Schedule(above(0.0, 100.0))),
     field("algo.clip_range", Rule::Schedule(above(0.0, 100.0))),
     field("algo.gamma", Rule::Number(above(0.0, 1.0))),
     field("algo.gae_lambda", Rule::Number(from_to(0.0, 1.0))),

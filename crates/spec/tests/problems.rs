@@ -92,7 +92,7 @@ fn out_of_range() {
             "6:10 algo.gamma | must be above 0 and at most 1; this is 0",
             "7:15 algo.gae_lambda | must be 0 to 1; this is 1.01",
             "8:18 algo.rollout_steps | must be 1 to 1000000",
-            "9:18 algo.learning_rate | must be above 0 and at most 1; this is 0",
+            "9:18 algo.learning_rate | must be above 0 and at most 100; this is 0",
             "10:15 algo.clip_range | would be 0 throughout",
             "11:17 algo.entropy_coef | must be 0 to 10; this is -0.1",
             "12:17 algo.adam_epsilon | must be",

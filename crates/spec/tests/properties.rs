@@ -152,7 +152,7 @@ fn env() -> impl Strategy<Value = EnvConfig> {
 
 fn algo() -> impl Strategy<Value = AlgoConfig> {
     let counts = (1u64..=1_000_000_000_000, 2usize..=1_000_000, 2usize..=64, 1usize..=1000);
-    let schedules = (schedule(1.0), schedule(100.0));
+    let schedules = (schedule(100.0), schedule(100.0));
     let numbers =
         (number(1e-300, 1.0), number(0.0, 1.0), number(0.0, 10.0), number(0.0, 100.0), number(1e-12, 1.0));
     let options = (
