@@ -331,7 +331,7 @@ mod tests {
         &["algo.learning_rate=1", "algo.max_grad_norm=null"],
         &["algo.learning_rate=1.0e-7", "algo.entropy_coef=1"],
         &["algo.rollout_steps=4", "env.num_envs=1", "algo.batch_size=4", "algo.update_epochs=1"],
-        &["algo.gamma=0", "algo.gae_lambda=0", "algo.clip_range=0.001", "policy.hidden_sizes=[1]"],
+        &["algo.gamma=0.01", "algo.gae_lambda=0", "algo.clip_range=0.001", "policy.hidden_sizes=[1]"],
         &["env.wrappers=[{scale_reward: {factor: 1000}}, freeze_observation, truncation_as_termination]"],
         &["algo.update_epochs=100", "policy.activation=relu", "policy.log_std_init=-5"],
         &["algo.total_timesteps=100", "algo.batch_size=1", "algo.normalize_advantages=false"],
