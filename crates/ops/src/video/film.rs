@@ -57,7 +57,7 @@ impl Format {
 
 /// Frames in, a file out.
 pub(super) enum Encoder {
-    Mp4(Mp4),
+    Mp4(Box<Mp4>),
     Gif(Gif),
 }
 
@@ -66,7 +66,7 @@ impl Encoder {
     pub(super) fn new(path: &Path, size: FrameSize, frames_per_second: u32) -> Result<Self, VideoError> {
         match Format::of(path) {
             Ok(Format::Gif) => Gif::new(size, frames_per_second).map(Self::Gif),
-            _ => Mp4::new(size, frames_per_second).map(Self::Mp4),
+            _ => Mp4::new(size, frames_per_second).map(|mp4| Self::Mp4(Box::new(mp4))),
         }
     }
 
