@@ -5,6 +5,8 @@ median of interleaved pairs in one run; times are CPU seconds of whole process t
 """
 
 import argparse
+import json
+import math
 import os
 import platform
 import re
@@ -155,6 +157,53 @@ def small_things(rows):
     rows.append(("what logging costs training", f"{cost:.1f}%", "< 2%", cost < 2))
 
 
+def long_metrics(folder, records):
+    """Gives a finished seed `records` updates: its own last one again and again, with other steps and values."""
+    path = folder / "metrics.jsonl"
+    train = [json.loads(line) for line in path.read_text().splitlines()]
+    sample = [record for record in train if record["kind"] == "train"][-1]
+    total = sample["step"]
+    with path.open("w") as file:
+        for seq in range(records):
+            values = {
+                name: value * (1 + 0.1 * math.sin(seq * (place + 1) * 0.37)) if isinstance(value, float) else value
+                for place, (name, value) in enumerate(sample["values"].items())
+            }
+            step = total * (seq + 1) // records
+            record = {"seq": seq, "step": step, "wall": sample["wall"] + seq, "kind": "train", "values": values}
+            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+    return len(sample["values"])
+
+
+def looking(rlx, rows):
+    """Whole commands, started anew each time, on runs that were really trained and then made long."""
+    median = lambda *words: statistics.median(
+        measure([str(RELEASE / "rlx"), *words, "--json"], cwd=rlx.folder)[1] for _ in range(9)
+    )
+    seeds = range(10)
+    for name in ("long_a", "long_b"):
+        rlx.train(steps=20_000, overrides=[f"run_name={name}", "seeds=10", "threads=2", "eval.every=10000"])
+        for seed in seeds:
+            long_metrics(rlx.folder / "runs" / f"{name}_001" / "seeds" / str(seed), 10_000)
+    taken = median("compare", "long_a_001", "long_b_001", "--metric", "train/mean_return")
+    rows.append(("`rlx compare` of two runs with 10 seeds × 10,000 points", f"{taken * 1000:.0f} ms", "< 200 ms", taken < 0.2))
+    rlx.train(steps=20_000, overrides=["run_name=million", "eval.every=10000"])
+    folder = rlx.folder / "runs" / "million_001"
+    width = long_metrics(folder, 1)
+    long_metrics(folder, -(-1_000_000 // width))
+    taken = median("diagnose", "million_001")
+    rows.append(("`rlx diagnose` of a run with 1 million metric values", f"{taken:.2f} s", "< 1 s", taken < 1))
+    text = example("bootstrap_speed")
+    slowest = max(float(value) for value in re.findall(r"\| \w+ \| ([\d.]+) \|", text))
+    rows.append(("10,000 bootstrap resamples of a 10 × 10 score matrix", f"{slowest:.1f} ms", "< 20 ms", slowest < 20))
+    rlx.train(steps=20_000, overrides=["run_name=filmed", "eval.every=10000"])
+    video = ("video", "filmed_001", "--grid", "1", "--fps", "30", "--size", "600x400", "--max-seconds", "10")
+    words = [*video, "--seed", "1"]
+    frames = json.loads(measure([str(RELEASE / "rlx"), *words, "--json"], cwd=rlx.folder)[3])["frames"]
+    taken = median(*words) * 300 / frames
+    rows.append((f"`rlx video`, 600×400 mp4, per 300 frames (of {frames})", f"{taken:.2f} s", "< 3 s", taken < 3))
+
+
 def processor():
     with open("/proc/cpuinfo") as file:
         return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
@@ -191,6 +240,7 @@ GROUPS = {
     "peak": lambda rlx, options, rows: peak_share(rows),
     "two_cores": lambda rlx, options, rows: two_cores(rlx, rows),
     "small": lambda rlx, options, rows: small_things(rows),
+    "looking": lambda rlx, options, rows: looking(rlx, rows),
 }
 
 

@@ -34,8 +34,18 @@ const CASES: &[Case] = &[
     case("healthy_cartpole", "CartPole-v1", &["algo.total_timesteps=60000"], &[]),
     case("healthy_pendulum", "Pendulum-v1", &["algo.total_timesteps=150000"], &[]),
     case("healthy_cliff", "CliffWalking-v1", &["algo.total_timesteps=150000"], &[]),
-    case("rate_ten", "CartPole-v1", &["algo.total_timesteps=30000", "algo.learning_rate=10"], &["F01", "F03"]),
-    case("rate_three", "CartPole-v1", &["algo.total_timesteps=30000", "algo.learning_rate=3"], &["F01", "F03"]),
+    case(
+        "rate_ten",
+        "CartPole-v1",
+        &["algo.total_timesteps=30000", "algo.learning_rate=10"],
+        &["F01", "F03"],
+    ),
+    case(
+        "rate_three",
+        "CartPole-v1",
+        &["algo.total_timesteps=30000", "algo.learning_rate=3"],
+        &["F01", "F03"],
+    ),
     case(
         "rate_ten_continuous",
         "Pendulum-v1",

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rlxp_launch::GitState;
-use rlxp_launch::git::{snapshot, snapshot_without};
+use rlxp_launch::git::{ChangedFile, changed_files, snapshot, snapshot_without};
 use tempfile::TempDir;
 
 fn git(folder: &Path, words: &[&str]) {
@@ -170,4 +170,25 @@ fn a_required_filter_that_is_switched_off_is_no_failure() {
     fs::write(folder.path().join(".git/info/attributes"), "*.rs filter=odd\n").unwrap();
     fs::write(folder.path().join("code.rs"), "changed\n").unwrap();
     assert_eq!(state(&folder).not_covered, None);
+}
+
+#[test]
+fn changed_files_between_two_commits_are_counted_and_nothing_else_is_asked() {
+    let folder = repository();
+    let head = || state(&folder).commit.unwrap();
+    let first = head();
+    fs::write(folder.path().join("code.rs"), "fn main() {}\nfn more() {}\n").unwrap();
+    fs::write(folder.path().join("größe.bin"), [0, 1, 2]).unwrap();
+    git(folder.path(), &["add", "."]);
+    git(folder.path(), &["commit", "-qm", "second"]);
+    let second = head();
+    let file = |path: &str, added, removed| ChangedFile { path: path.to_owned(), added, removed };
+    let forth = vec![file("code.rs", Some(1), Some(0)), file("größe.bin", None, None)];
+    assert_eq!(changed_files(folder.path(), &first, &second), Some(forth));
+    assert_eq!(changed_files(folder.path(), &second, &second), Some(Vec::new()));
+    for odd in ["HEAD", "--output=stolen", "", &first[..10], &"0".repeat(40)] {
+        assert_eq!(changed_files(folder.path(), &first, odd), None, "{odd}");
+    }
+    assert!(!folder.path().join("stolen").exists());
+    assert_eq!(changed_files(TempDir::new().unwrap().path(), &first, &second), None);
 }

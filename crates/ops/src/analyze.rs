@@ -11,6 +11,7 @@ mod cost;
 mod findings;
 mod policy;
 mod score;
+mod twins;
 
 use rlxp_analyze::story::{Baseline, Statement, Story, step, tell};
 pub use rlxp_analyze::story::{Best, Topic};
@@ -95,14 +96,17 @@ pub fn analyze(context: &Context, request: &AnalyzeRequest) -> Outcome<AnalysisR
     if request.words.is_empty() {
         return Err(Failure::usage("nothing_to_analyze", "name at least one run").hint("rlx analyze @last"));
     }
-    let groups = material::load(context, &request.words, &crate::diagnose::wanted)?;
-    let groups = groups.iter().map(|group| group_analysis(group, request)).collect();
+    let mut groups = material::load(context, &request.words, &crate::diagnose::wanted)?;
+    let groups = groups.iter_mut().map(|group| group_analysis(group, request)).collect();
     Ok(AnalysisReport { groups })
 }
 
-fn group_analysis(group: &Group, request: &AnalyzeRequest) -> GroupAnalysis {
+fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis {
+    let (findings, undiagnosed) = findings(&group.runs);
+    let mut notes = twins::fold(group);
+    notes.extend(undiagnosed);
+    let group: &Group = group;
     let first = &group.runs[0];
-    let mut notes: Vec<String> = Vec::new();
     for run in &group.runs {
         let whose = if group.runs.len() > 1 { format!("{}: ", run.name) } else { String::new() };
         notes.extend(run.notes.iter().map(|note| format!("{whose}{note}")));
@@ -112,8 +116,6 @@ fn group_analysis(group: &Group, request: &AnalyzeRequest) -> GroupAnalysis {
             "the runs of this group don't share one environment, so their returns are not alike".into(),
         );
     }
-    let (findings, undiagnosed) = findings(&group.runs);
-    notes.extend(undiagnosed);
     let baseline = if request.no_baseline { None } else { random_policy(&first.config) };
     let (subject, seeds) = score(group, baseline);
     let mut story = tell(&subject, &seeds);
@@ -213,8 +215,8 @@ fn next(group: &Group, story: &Story, findings: &[TopFinding]) -> Vec<String> {
     if story.seeds.len() < 5 {
         let fresh = story.seeds.iter().map(|seed| seed.seed).max().unwrap_or(0).saturating_add(1);
         commands.push(format!(
-            "rlx train runs/{}/config_snapshot.yaml --set seed={fresh} --set seeds={}    # seeds to tell luck from skill",
-            group.runs[0].name,
+            "rlx train {} --set seed={fresh} --set seeds={}    # seeds to tell luck from skill",
+            quoted(&format!("runs/{}/config_snapshot.yaml", group.runs[0].name)),
             5 - story.seeds.len().min(4)
         ));
     }

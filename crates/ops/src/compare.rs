@@ -105,6 +105,10 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
         .collect();
     let mut warnings = score::warnings(&score, &arms, &scored);
     warnings.extend(groups::warnings(&arms));
+    for same in comparisons.iter().filter(|one| one.changes.config.is_empty() && one.changes.code.is_empty())
+    {
+        warnings.push(format!("A and {} have the same config and code: any difference is luck", same.group));
+    }
     let next = next::commands(context, &arms, &comparisons);
     Ok(CompareReport {
         answer: TopAnswer::of(&comparisons),

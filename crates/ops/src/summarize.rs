@@ -19,6 +19,7 @@ use crate::failure::Outcome;
 
 pub use groups::{Counts, EnvSummary, GroupSummary, VariedKey};
 pub use keys::KeyChange;
+pub(crate) use keys::training_keys;
 pub use one::RunSummary;
 
 /// What to summarise.

@@ -149,7 +149,8 @@ fn failed_seeds_are_scored_and_unfinished_ones_wait() {
     let world = World::new();
     world.run("a").seeds(&TEN).scores(|seed| 10.0 + seed as f64).make();
     // Better, had half of its seeds not diverged early.
-    let diverged = |seed: u64, step: u64| (seed.is_multiple_of(2) || step < 600).then_some(50.0 + seed as f64);
+    let diverged =
+        |seed: u64, step: u64| (seed.is_multiple_of(2) || step < 600).then_some(50.0 + seed as f64);
     world.run("b").seeds(&TEN).returns(diverged).outcome(Some(Outcome::Failed)).make();
     let report = answer(&world, &ask(&["a_001", "b_001"]));
     let verdict = report.comparisons[0].judgement.verdict().unwrap();

@@ -13,6 +13,7 @@ mod columns;
 mod follow;
 mod read;
 mod record;
+mod scan;
 mod write;
 
 use rlxp_types::Digest;

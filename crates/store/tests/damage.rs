@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use rlxp_fs::testing::CrashFs;
 use rlxp_fs::{Fs, FsExt};
 use rlxp_store::{
-    MetricValue, MetricsContent, MetricsPosition, Record, SeedFolder, Series, StoreError, read_metrics,
-    recover,
+    MetricValue, MetricsContent, MetricsPosition, Record, SeedFolder, Series, StoreError, read_columns,
+    read_metrics, recover,
 };
 
 /// A finished training with two checkpoints and thirty records.
@@ -93,6 +93,10 @@ fn check_metrics(original: &[u8], damaged: &[u8], before: &MetricsContent) {
     for damage in after.damage.iter().chain(&after.torn_tail) {
         assert!(damage.offset + damage.length <= damaged.len() as u64);
     }
+    // Columns are read another way and must say the same.
+    let columns = read_columns(&disk, path, &|_, _| true).unwrap();
+    assert_eq!((&columns.damage, &columns.torn_tail), (&after.damage, &after.torn_tail));
+    assert_eq!(format!("{:?}", columns.series), format!("{:?}", in_columns(&after.records)));
 }
 
 #[test]
@@ -294,6 +298,12 @@ proptest! {
         prop_assert_eq!(&columns.torn_tail, &after.torn_tail);
         // As text, because a NaN equals nothing.
         prop_assert_eq!(format!("{:?}", in_columns(&after.records)), format!("{:?}", columns.series));
+        let some = folder.columns(&|_, name| name == "loss").unwrap();
+        if some.damage == after.damage {
+            let mut expected = in_columns(&after.records);
+            expected.values_mut().for_each(|kind| kind.retain(|name, _| name == "loss"));
+            prop_assert_eq!(format!("{:?}", expected), format!("{:?}", some.series));
+        }
     }
 
     /// Whatever is damaged, training goes on and ends as it would have.

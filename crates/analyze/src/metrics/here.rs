@@ -189,20 +189,27 @@ fn of_training(name: &str, here: &Here) -> Option<Expectation> {
             let (first, last) = here.clip_range;
             let range =
                 if first == last { number(first) } else { format!("{} fading to {}", number(first), number(last)) };
+            let fades = last < 0.5 * first;
+            let usual = if fades {
+                "It may grow as the range closes, which means nothing."
+            } else {
+                "Up to 0.3 is usual while the policy learns."
+            };
             expect(
                 format!(
                     "The clip range is {range}: this is the share of samples whose probability changed by more \
-                     than that. Up to 0.3 is usual while the policy learns."
+                     than that. {usual}"
                 ),
                 None,
-                Some(0.3),
+                (!fades).then_some(0.3),
             )
         }
         "explained_variance" => expect(
             "Climbs from about 0 towards 1 within the first third; below 0 the critic does worse than a \
              constant. Once all episodes end alike there is nothing left to explain, and it wanders."
                 .to_owned(),
-            Some(0.0),
+            // A hair below 0 is where every critic starts.
+            Some(-0.05),
             Some(1.0),
         ),
         "grad_norm" => here.max_grad_norm.and_then(|cap| {

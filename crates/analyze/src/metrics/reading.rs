@@ -167,13 +167,16 @@ fn bounds(
     };
     let worst =
         out.iter().copied().reduce(|worst, next| if far(next.1) > far(worst.1) { next } else { worst })?;
+    let place_of = if from == to {
+        format!("at step {}", step(*from))
+    } else {
+        format!("between steps {} and {}", step(*from), step(*to))
+    };
     let little = expected.unless.as_ref().map_or(String::new(), |when| format!("; that means little {when}"));
     let text = format!(
-        "{} of {} points are not as expected ({range}), between steps {} and {}; the farthest is {} at step {}{little}.",
+        "{} of {} points are not as expected ({range}), {place_of}; the farthest is {} at step {}{little}.",
         out.len(),
         points.len(),
-        step(*from),
-        step(*to),
         number(worst.1),
         step(worst.0)
     );

@@ -8,6 +8,8 @@ use crate::aggregate::{mean, median, percentile_of_sorted};
 
 /// Noises that a value must lie above its start to have left it.
 const LEAVES: f64 = 2.0;
+/// Fewest points whose slope has a range worth telling.
+const FEWEST_FOR_RANGE: usize = 5;
 /// Slopes are taken between at most so many points.
 const MOST_POINTS: usize = 300;
 
@@ -57,10 +59,10 @@ pub struct Drawdown {
 pub struct Speed {
     /// Change per 10,000 steps (Theil–Sen).
     pub slope: f64,
-    /// Lower end of its 95% interval (Sen 1968).
-    pub low: f64,
+    /// Lower end of its 95% interval (Sen 1968); none below five points.
+    pub low: Option<f64>,
     /// Upper end.
-    pub high: f64,
+    pub high: Option<f64>,
     /// First step.
     pub from_step: u64,
     /// Last step.
@@ -133,11 +135,14 @@ pub fn speed(course: &Course, from: u64, to: u64) -> Option<Speed> {
     // Sen's interval: the slopes at the ranks that Kendall's statistic leaves open.
     let (count, pairs) = (points.len() as f64, slopes.len() as f64);
     let open = 1.96 * (count * (count - 1.0) * (2.0 * count + 5.0) / 18.0).sqrt();
-    let rank = |rank: f64| slopes[(rank.round().max(0.0) as usize).min(slopes.len() - 1)];
+    let rank = |rank: f64| {
+        let slope = slopes[(rank.round().max(0.0) as usize).min(slopes.len() - 1)];
+        (points.len() >= FEWEST_FOR_RANGE).then_some(1e4 * slope)
+    };
     Some(Speed {
         slope: 1e4 * percentile_of_sorted(&slopes, 0.5),
-        low: 1e4 * rank((pairs - open) / 2.0 - 1.0),
-        high: 1e4 * rank((pairs + open) / 2.0),
+        low: rank((pairs - open) / 2.0 - 1.0),
+        high: rank((pairs + open) / 2.0),
         from_step: part.first()?.0,
         to_step: part.last()?.0,
     })
@@ -190,14 +195,16 @@ mod tests {
     #[test]
     fn a_straight_line_has_its_slope_and_no_range() {
         let line = course(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        let found = speed(&line, 200, 500).unwrap();
-        assert_eq!((found.from_step, found.to_step), (200, 500));
-        for value in [found.slope, found.low, found.high] {
-            assert!((value - 100.0).abs() < 1e-9, "{found:?}");
+        let found = speed(&line, 200, 600).unwrap();
+        assert_eq!((found.from_step, found.to_step), (200, 600));
+        for value in [Some(found.slope), found.low, found.high] {
+            assert!((value.unwrap() - 100.0).abs() < 1e-9, "{found:?}");
         }
+        assert_eq!(speed(&line, 200, 500).unwrap().low, None);
         // The median of 1.25, as the reference value of Theil–Sen has it.
         let found = speed(&course(&[1.0, 3.0, 2.0, 5.0, 4.0, 8.0]), 0, 10_000).unwrap();
-        assert!((found.slope - 125.0).abs() < 1e-9 && found.low < 125.0 && found.high > 125.0, "{found:?}");
+        assert!((found.slope - 125.0).abs() < 1e-9, "{found:?}");
+        assert!(found.low.unwrap() < 125.0 && found.high.unwrap() > 125.0, "{found:?}");
         assert_eq!(speed(&line, 200, 200), None);
         assert_eq!(speed(&course(&[]), 0, 9), None);
     }

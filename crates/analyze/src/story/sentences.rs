@@ -188,19 +188,19 @@ impl Teller<'_> {
 
     fn speed(&self) -> Option<Statement> {
         let speed = self.story.speed?;
+        let range = match (speed.low, speed.high) {
+            (Some(low), Some(high)) => format!(" (95% range {} to {})", number(low), number(high)),
+            _ => ", from too few points for a range".to_owned(),
+        };
         let text = format!(
-            "It rose fastest over {}: by {} per 10,000 steps (95% range {} to {}).",
+            "It rose fastest over {}: by {} per 10,000 steps{range}.",
             steps(speed.from_step, speed.to_step),
-            number(speed.slope),
-            number(speed.low),
-            number(speed.high)
+            number(speed.slope)
         );
         let span = (speed.from_step, speed.to_step);
-        Some(self.statement(Topic::Speed, span, text).with([
-            ("per_10k_steps", speed.slope),
-            ("low", speed.low),
-            ("high", speed.high),
-        ]))
+        let ends = [("low", speed.low), ("high", speed.high)];
+        let ends = ends.into_iter().filter_map(|(name, end)| Some((name, end?)));
+        Some(self.statement(Topic::Speed, span, text).with([("per_10k_steps", speed.slope)]).with(ends))
     }
 
     fn phase(&self, phase: &Phase) -> Statement {
@@ -508,7 +508,7 @@ impl Teller<'_> {
             let early =
                 if first > noise { format!(", ±{} at the beginning", number(first)) } else { String::new() };
             let text = format!(
-                "One {} of one seed is off by about ±{} by chance{early}; smaller changes mean nothing.",
+                "From one {} to the next a seed wavers by about ±{}{early}; smaller changes mean nothing.",
                 self.point(),
                 number(noise)
             );

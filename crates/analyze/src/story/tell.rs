@@ -211,7 +211,10 @@ fn story_of(subject: &Subject, seed: &SeedCourse) -> SeedStory {
     let scale = first_noise.unwrap_or(0.0);
     let began_before_first = match (subject.baseline, first) {
         (Some(random), Some(first)) => {
-            first.value - random.mean > 2.0 * (random.standard_error.powi(2) + scale.powi(2)).sqrt()
+            let ahead = first.value - random.mean;
+            // A policy that has learned nothing is not quite the random one either.
+            let whole = last.map_or(0.0, |last| last.value - random.mean);
+            ahead > 3.0 * random.standard_error.hypot(scale) && ahead > 0.1 * whole
         }
         _ => false,
     };

@@ -138,6 +138,8 @@ fn changes(key: &Key, settings: &Settings, starter: &Settings) -> Vec<Change> {
             let fits = starter.get("algo.batch_size").and_then(Value::as_u64) <= rollout(settings);
             if fits { to_starter(&["algo.batch_size"]) } else { Vec::new() }
         }
+        // A batch of one sample has no deviation to normalise by.
+        "algo.normalize_advantages" if settings.get("algo.batch_size") == Some(&json!(1)) => Vec::new(),
         "policy.use_sde" => to_starter(&["policy.use_sde", "policy.sde_sample_freq"]),
         "env.wrappers" => dropped(settings, None).into_iter().collect(),
         one => to_starter(&[one]),

@@ -1,6 +1,7 @@
 //! One file per command: its arguments, its call of a verb, its answer.
 
 mod analyze;
+mod compare;
 mod completions;
 mod config;
 mod diagnose;
@@ -13,6 +14,7 @@ mod inspect;
 mod ls;
 mod plot;
 mod quickstart;
+mod report;
 mod reproduce;
 mod resume;
 mod rm;
@@ -43,17 +45,19 @@ pub(crate) enum Command {
     Inspect(inspect::Inspect),
     Analyze(analyze::Analyze),
     Diagnose(diagnose::Diagnose),
+    Suggest(suggest::Suggest),
     ExplainMetrics(explain_metrics::ExplainMetrics),
     Summarize(summarize::Summarize),
-    Suggest(suggest::Suggest),
     Video(video::Video),
     Plot(plot::Plot),
     Reproduce(reproduce::Reproduce),
+    Report(report::Report),
     Ls(ls::Ls),
     Info(info::Info),
     Tail(tail::Tail),
     Tag(tag::Tag),
     Rm(rm::Rm),
+    Compare(compare::Compare),
     Stats(stats::Stats),
     Completions(completions::Completions),
     Worker(worker::Worker),
@@ -72,17 +76,19 @@ impl Command {
             Command::Inspect(command) => command.run(context, screen),
             Command::Analyze(command) => command.run(context, screen),
             Command::Diagnose(command) => command.run(context, screen),
+            Command::Suggest(command) => command.run(context, screen),
             Command::ExplainMetrics(command) => command.run(context, screen),
             Command::Summarize(command) => command.run(context, screen),
-            Command::Suggest(command) => command.run(context, screen),
             Command::Video(command) => command.run(context, screen),
             Command::Plot(command) => command.run(context, screen),
             Command::Reproduce(command) => command.run(context, screen),
+            Command::Report(command) => command.run(context, screen),
             Command::Ls(command) => command.run(context, screen),
             Command::Info(command) => command.run(context, screen),
             Command::Tail(command) => command.run(context, screen),
             Command::Tag(command) => command.run(context, screen),
             Command::Rm(command) => command.run(context, screen),
+            Command::Compare(command) => command.run(context, screen),
             Command::Stats(command) => command.run(context, screen),
             Command::Completions(command) => command.run(screen),
             Command::Worker(command) => command.run(context),

@@ -22,6 +22,8 @@ Examples:
 
 /// Groups of an environment that the table shows.
 const MOST_GROUPS: usize = 15;
+/// Longest line.
+const LINE: usize = 100;
 /// Keys that are listed as varied.
 const MOST_KEYS: usize = 8;
 
@@ -145,18 +147,35 @@ fn counted(counts: &Counts) -> String {
     text
 }
 
+/// Columns of the table; the last ones only where they say anything.
 fn group_table(screen: &Screen, env: &EnvSummary) -> String {
-    let mut table = Table::new([
+    let shown = &env.groups[..env.groups.len().min(MOST_GROUPS)];
+    let all_done = shown.iter().all(|group| group.counts.runs == group.counts.completed);
+    // Colour has no width, so the columns are measured without it.
+    let plain = rendered(shown, all_done, None, &str::to_owned);
+    let wide = plain.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let left = (!env.varied.is_empty()).then(|| LINE.saturating_sub(wide + 2).max(12));
+    rendered(shown, all_done, left, &|header| screen.styled(Style::Dim, header))
+}
+
+fn rendered(
+    groups: &[GroupSummary],
+    all_done: bool,
+    differs_in: Option<usize>,
+    heading: &dyn Fn(&str) -> String,
+) -> String {
+    let mut columns = vec![
         ("group", Align::Left),
         ("seeds", Align::Right),
         ("steps", Align::Right),
         ("last", Align::Right),
         ("interval or range", Align::Left),
         ("best", Align::Right),
-        ("not done", Align::Right),
-        ("differs in", Align::Left),
-    ]);
-    for group in env.groups.iter().take(MOST_GROUPS) {
+    ];
+    columns.extend((!all_done).then_some(("not done", Align::Right)));
+    columns.extend(differs_in.map(|_| ("differs in", Align::Left)));
+    let mut table = Table::new(columns);
+    for group in groups {
         let span = group.result.map_or("-".to_owned(), |result| match (result.low, result.high) {
             (Some(low), Some(high)) => format!("{} to {}", format::score(low), format::score(high)),
             _ if result.seeds > 1 => {
@@ -164,39 +183,33 @@ fn group_table(screen: &Screen, env: &EnvSummary) -> String {
             }
             _ => "one seed".to_owned(),
         });
-        table.row([
+        let mut cells = vec![
             group.label.clone(),
             group.seeds.to_string(),
             format::count(group.total_steps),
             format::score_or_dash(group.result.map(|result| result.iqm)),
             span,
             format::score_or_dash(group.best),
-            not_done(&group.counts),
-            differs(group),
-        ]);
+        ];
+        cells.extend((!all_done).then(|| (group.counts.runs - group.counts.completed).to_string()));
+        cells.extend(differs_in.map(|width| differs(group, width)));
+        table.row(cells);
     }
-    table.render("  ", |header| screen.styled(Style::Dim, header))
-}
-
-fn not_done(counts: &Counts) -> String {
-    match counts.runs - counts.completed {
-        0 => String::new(),
-        number => number.to_string(),
-    }
+    table.render("  ", heading)
 }
 
 /// The group's values of the keys that vary, short.
-fn differs(group: &GroupSummary) -> String {
+fn differs(group: &GroupSummary, width: usize) -> String {
     let pairs: Vec<String> = group
         .values
         .iter()
         .map(|(key, value)| format!("{}={value}", key.rsplit('.').next().unwrap_or(key)))
         .collect();
     let text = pairs.join(" ");
-    if text.chars().count() <= 40 {
+    if text.chars().count() <= width {
         return text;
     }
-    format!("{}…", text.chars().take(39).collect::<String>())
+    format!("{}…", text.chars().take(width - 1).collect::<String>())
 }
 
 fn remarks(env: &EnvSummary) -> Vec<String> {

@@ -9,7 +9,9 @@
 
 mod answers;
 mod bad_input;
+mod compare;
 mod damage;
+mod diagnose;
 mod documents;
 mod examples;
 mod flow;
@@ -20,8 +22,9 @@ mod json;
 mod plot;
 mod project;
 mod reference;
+mod report;
 mod stats;
-mod suggest;
 mod story;
+mod suggest;
 mod terminal;
 mod video;

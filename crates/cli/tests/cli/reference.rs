@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::project::Project;
 
 /// Every command that help is written for.
-pub(crate) const COMMANDS: [&str; 28] = [
+pub(crate) const COMMANDS: &[&str] = &[
     "",
     "quickstart",
     "init",
@@ -20,18 +20,21 @@ pub(crate) const COMMANDS: [&str; 28] = [
     "resume",
     "eval",
     "inspect",
-    "suggest",
+    "diagnose",
     "analyze",
     "explain-metrics",
     "summarize",
+    "suggest",
     "video",
     "plot",
     "reproduce",
+    "report",
     "ls",
     "info",
     "tail",
     "tag",
     "rm",
+    "compare",
     "stats",
     "stats compare",
     "stats power",

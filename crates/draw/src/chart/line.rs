@@ -245,15 +245,18 @@ impl LineChart {
             let tint = Look::of(index).color().with_opacity(BAND_OPACITY);
             draw_band(scene, plan, &series.band, tint, clip);
         }
+        let opacity = faint_opacity(named, plan.area.width);
         for (index, series) in named.iter().enumerate() {
-            let crowd = (named.iter().map(|series| series.faint.len()).sum::<usize>() as f32 / 12.0).max(1.0);
-            let color = Look::of(index).color().with_opacity((0.34 / crowd.sqrt()).max(0.07));
+            let color = Look::of(index).color().with_opacity(opacity);
             for seed in &series.faint {
                 draw_line(scene, plan, seed, &Stroke::solid(color, 0.9), clip);
             }
         }
         for (index, series) in named.iter().enumerate().rev() {
             let look = Look::of(index);
+            // A bright edge lifts the line off the seeds and bands behind it.
+            let halo = Stroke::solid(Color::WHITE.with_opacity(0.75), 4.6);
+            draw_line(scene, plan, &series.line, &halo, clip);
             draw_line(scene, plan, &series.line, &look.stroke(2.2), clip);
             if named.len() > 1 {
                 for place in marks(plan, &series.line, index) {
@@ -267,6 +270,16 @@ impl LineChart {
             }
         }
     }
+}
+
+/// How strongly seeds are drawn: the less, the more of them there are and the
+/// more they go up and down, so that together they never hide the lines.
+fn faint_opacity(series: &[SeriesBand], width: f32) -> f32 {
+    let seeds = series.iter().flat_map(|series| &series.faint);
+    // No column shows more of a line than its extremes.
+    let drawn: f32 = seeds.clone().map(|seed| (seed.len() as f32).min(4.0 * width)).sum();
+    let crowd = (seeds.count() as f32 / 12.0).max(drawn / width / 4.0).max(1.0);
+    (0.34 / crowd.sqrt()).max(0.05)
 }
 
 /// Where everything goes.

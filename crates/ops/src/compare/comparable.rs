@@ -64,8 +64,12 @@ pub(super) fn differences(score: &Score, a: &Arm<'_>, b: &Arm<'_>) -> Vec<Incomp
         }
     };
     check("env.id", |run| run.config.env.id.clone());
-    check("env.kwargs", kwargs);
-    check("env.max_episode_steps", step_cap);
+    // Other tasks have other arguments; that goes without saying.
+    let ids: BTreeSet<&str> = a.runs.iter().chain(b.runs).map(|run| run.config.env.id.as_str()).collect();
+    if ids.len() <= 1 {
+        check("env.kwargs", kwargs);
+        check("env.max_episode_steps", step_cap);
+    }
     match score.source {
         Source::Training => check("env.wrappers", |run| wrappers(&run.config.env.wrappers, false)),
         Source::Evaluation | Source::Afterwards => {

@@ -1,6 +1,6 @@
 //! Many runs: grouped by environment and by config, seeds folded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rlxp_analyze::aggregate::median;
 use rlxp_analyze::selection::expected_maximum;
@@ -95,8 +95,8 @@ struct Known {
     row: RunRow,
     keys: Vec<(String, String)>,
     total_steps: u64,
-    /// Last and best evaluation of every seed.
-    scores: Vec<(Option<f64>, Option<f64>)>,
+    /// Every seed with its last and its best evaluation.
+    scores: Vec<(u64, Option<f64>, Option<f64>)>,
 }
 
 pub(super) fn summary(_context: &Context, chosen: Chosen) -> Outcome<SetSummary> {
@@ -138,7 +138,7 @@ fn read(run: &Run, row: RunRow) -> Outcome<Known> {
         let newest = store.steps().unwrap_or_default().into_iter().rev();
         let manifest = newest.filter_map(|step| store.manifest(step).ok()).next();
         let last = manifest.as_ref().and_then(|found| found.facts.get("last_score")?.as_f64());
-        (last, manifest.and_then(|found| found.best).map(|best| best.score))
+        (folder.seed(), last, manifest.and_then(|found| found.best).map(|best| best.score))
     });
     let scores = scores.collect();
     Ok(Known { row, keys: training_keys(&config), total_steps: config.total_steps(), scores })
@@ -209,18 +209,37 @@ fn varied(grouped: &[Vec<Known>]) -> Vec<VariedKey> {
         values
     };
     let keys = first.keys.iter().enumerate();
-    keys.map(|(index, (key, _))| VariedKey { key: key.clone(), values: values_of(index) })
-        .filter(|key| key.values.len() > 1)
+    keys.map(|(index, (key, _))| (index, VariedKey { key: key.clone(), values: values_of(index) }))
+        .filter(|(index, key)| key.values.len() > 1 && !follows(grouped, &key.key, *index))
+        .map(|(_, key)| key)
         .collect()
+}
+
+/// Whether a key only follows from the length of the training, as how often is
+/// evaluated and saved does unless a config says otherwise.
+fn follows(grouped: &[Vec<Known>], key: &str, index: usize) -> bool {
+    if !matches!(key, "checkpoint.save_every" | "eval.every") {
+        return false;
+    }
+    let mut of_length: BTreeMap<u64, &str> = BTreeMap::new();
+    grouped.iter().all(|runs| {
+        let value = runs[0].keys.get(index).map_or("", |(_, value)| value.as_str());
+        *of_length.entry(runs[0].total_steps).or_insert(value) == value
+    })
 }
 
 fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
     let mut counts = Counts::default();
     let mut scores = Vec::new();
     let mut unscored = 0;
+    let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
     for run in runs {
         counts.add(run.row.status, run.scores.len());
-        for (last, _) in &run.scores {
+        for (seed, last, _) in &run.scores {
+            // The same seed with the same score to the bit is the same training.
+            if last.is_some_and(|last| !seen.insert((*seed, last.to_bits()))) {
+                continue;
+            }
             match (run.row.status, last) {
                 // A seed that was done before its run failed can't be told from here; its steps can.
                 (RunStatus::Failed, Some(last)) if run.row.steps >= run.row.total_steps => scores.push(*last),
@@ -230,7 +249,8 @@ fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
             }
         }
     }
-    let best = runs.iter().flat_map(|run| run.scores.iter().filter_map(|(_, best)| *best)).reduce(f64::max);
+    let best =
+        runs.iter().flat_map(|run| run.scores.iter().filter_map(|(_, _, best)| *best)).reduce(f64::max);
     let more = runs.len() - 1;
     let label =
         if more == 0 { runs[0].row.name.clone() } else { format!("{} and {more} more", runs[0].row.name) };

@@ -22,7 +22,7 @@ pub struct KeyChange {
 }
 
 /// Everything of a config that changes what is trained, key by key.
-pub(super) fn training_keys(config: &Config) -> Vec<(String, String)> {
+pub(crate) fn training_keys(config: &Config) -> Vec<(String, String)> {
     let value = serde_json::to_value(config).expect("a config is plain data");
     let mut keys = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {
@@ -37,7 +37,7 @@ pub(super) fn training_keys(config: &Config) -> Vec<(String, String)> {
     keys
 }
 
-/// A value as it would stand after `--set key=`.
+/// A value, short.
 fn short(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -46,6 +46,11 @@ fn short(value: &Value) -> String {
             text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
         }
         Value::Array(items) => format!("[{}]", items.iter().map(short).collect::<Vec<_>>().join(", ")),
+        // The only schedule there is: a straight line.
+        Value::Object(fields) if fields.contains_key("schedule") => {
+            let end = |name: &str| fields.get(name).map_or_else(String::new, short);
+            format!("{}→{}", end("from"), end("to"))
+        }
         Value::Object(fields) => {
             let fields: Vec<String> =
                 fields.iter().map(|(key, value)| format!("{key}: {}", short(value))).collect();

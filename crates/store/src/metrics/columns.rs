@@ -12,6 +12,7 @@ use rlxp_fs::Fs;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 
 use super::read::{Collect, read_into};
+use super::scan::Scan;
 use super::{Damage, Record};
 use crate::StoreError;
 
@@ -94,8 +95,18 @@ struct Kind {
 
 struct Column {
     name: String,
+    /// How the name stands in a line, up to its value; nothing when it needs escapes.
+    key: Vec<u8>,
     wanted: bool,
     series: Series,
+}
+
+impl Column {
+    fn new(name: &str, wanted: bool) -> Self {
+        let plain = name.bytes().all(|byte| !matches!(byte, b'"' | b'\\' | ..=0x1f));
+        let key = if plain { format!("\"{name}\":").into_bytes() } else { Vec::new() };
+        Self { name: name.to_owned(), key, wanted, series: Series::default() }
+    }
 }
 
 struct Builder<'w> {
@@ -125,9 +136,53 @@ impl Builder<'_> {
         columns.iter().position(|column| column.name == name).unwrap_or_else(|| {
             let wanted = (self.wanted)(&self.kinds[kind].name, name);
             let columns = &mut self.kinds[kind].columns;
-            columns.push(Column { name: name.to_owned(), wanted, series: Series::default() });
+            columns.push(Column::new(name, wanted));
             columns.len() - 1
         })
+    }
+
+    /// Reads a line that stands as the writer writes it and has no new name in
+    /// it; nothing when the parser has to look.
+    fn scan(&mut self, line: &[u8]) -> Option<Head> {
+        let mut scan = Scan::new(line);
+        scan.skip(b"{\"seq\":")?;
+        let seq = scan.count()?;
+        scan.skip(b",\"step\":")?;
+        let step = scan.count()?;
+        scan.skip(b",\"wall\":")?;
+        let wall = scan.value()?.number()??;
+        scan.skip(b",\"kind\":")?;
+        let name = scan.text()?;
+        let kind = self.kinds.iter().position(|kind| kind.name.as_bytes() == name)?;
+        scan.skip(b",\"values\":{")?;
+        let columns = &self.kinds[kind].columns;
+        if scan.skip(b"}}").is_some() {
+            return scan.at_end().then_some(Head { seq, step, wall, kind });
+        }
+        let mut next = 0;
+        loop {
+            // Names stand in the order of the columns, some of them left out.
+            let column = loop {
+                let column = columns.get(next)?;
+                next += 1;
+                if !column.key.is_empty() && scan.skip(&column.key).is_some() {
+                    break column;
+                }
+            };
+            let value = scan.value()?;
+            if column.wanted
+                && let Some(value) = value.number()?
+            {
+                self.pending.push((next - 1, value));
+            }
+            match scan.byte()? {
+                b',' => {}
+                b'}' => break,
+                _ => return None,
+            }
+        }
+        scan.skip(b"}")?;
+        scan.at_end().then_some(Head { seq, step, wall, kind })
     }
 
     fn commit(&mut self, head: &Head) {
@@ -160,6 +215,11 @@ impl Builder<'_> {
 
 impl Collect for Builder<'_> {
     fn line(&mut self, line: &[u8]) -> Result<u64, String> {
+        self.pending.clear();
+        if let Some(head) = self.scan(line) {
+            self.commit(&head);
+            return Ok(head.seq);
+        }
         self.pending.clear();
         let mut deserializer = serde_json::Deserializer::from_slice(line);
         let read =

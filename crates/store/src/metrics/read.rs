@@ -8,8 +8,8 @@ use rlxp_fs::Fs;
 use super::{RECORD_LIMIT, Record};
 use crate::StoreError;
 
-/// Bytes read at a time.
-const PIECE: usize = 1 << 20;
+/// Bytes read at a time: they should still be in the cache when they are looked at.
+const PIECE: usize = 1 << 18;
 /// How every record begins; used to find records inside a bad line.
 const RECORD_START: &[u8] = b"{\"seq\":";
 

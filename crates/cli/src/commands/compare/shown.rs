@@ -1,0 +1,323 @@
+//! A comparison as text: groups, what changed, curves, metrics, and at the
+//! end, where the eye is, the verdict.
+
+use rlxp_ops::below::Answer;
+use rlxp_ops::compare::{Changes, CompareReport, Comparison, GroupReport, Judgement, NoVerdict};
+use rlxp_ops::material::SeedState;
+
+use crate::chart::{Curve, MOST_CURVES, draw_several};
+use crate::format;
+use crate::screen::{Screen, Style};
+use crate::table::{Align, Table};
+
+/// Groups, comparisons and warnings that are written out; JSON has all of them.
+const MOST_ROWS: usize = 20;
+/// Comparisons whose changes and sentences are written out.
+const MOST_DETAILS: usize = 4;
+/// Rows of a list of changes.
+const MOST_CHANGES: usize = 15;
+/// Files of a list of changed files.
+const MOST_FILES: usize = 8;
+/// Groups beside each other in the table of metrics.
+const MOST_COLUMNS: usize = 6;
+/// The longest value that is written out.
+const LONGEST_VALUE: usize = 42;
+
+/// All of it.
+pub(super) fn answer(screen: &Screen, report: &CompareReport) {
+    screen.answer(groups(screen, report));
+    for comparison in report.comparisons.iter().take(MOST_DETAILS) {
+        screen.answer(changes(screen, comparison));
+    }
+    left_off(screen, report.comparisons.len(), MOST_DETAILS, "comparisons; --json has what changed in them");
+    if let Some(chart) = curves(report) {
+        screen.answer(chart);
+    }
+    screen.answer(metrics(screen, report));
+    if report.comparisons.len() > 1 {
+        screen.answer(verdicts(screen, report));
+    }
+    for comparison in report.comparisons.iter().take(MOST_DETAILS) {
+        screen.answer(verdict(screen, comparison));
+    }
+    for warning in report.warnings.iter().take(MOST_ROWS) {
+        screen.warning(warning);
+    }
+    if report.warnings.len() > MOST_ROWS {
+        screen.warning(&format!("and {} more, which --json lists", report.warnings.len() - MOST_ROWS));
+    }
+    for command in &report.next {
+        screen.hint(command);
+    }
+}
+
+fn left_off(screen: &Screen, count: usize, shown: usize, what: &str) {
+    if count > shown {
+        screen.answer(format!("  and {} more {what}\n", count - shown));
+    }
+}
+
+/// One line per group: who, how many seeds, how they scored.
+fn groups(screen: &Screen, report: &CompareReport) -> String {
+    let mut table = Table::new([
+        ("", Align::Left),
+        ("runs", Align::Left),
+        ("environment", Align::Left),
+        ("seeds", Align::Right),
+        ("failed", Align::Right),
+        ("IQM", Align::Right),
+        ("lowest", Align::Right),
+        ("highest", Align::Right),
+    ]);
+    for group in report.groups.iter().take(MOST_ROWS) {
+        table.row([
+            group.group.clone(),
+            called(group),
+            group.env.clone(),
+            group.seeds.len().to_string(),
+            group.seeds.iter().filter(|seed| is_lost(seed)).count().to_string(),
+            format::score_or_dash(group.iqm),
+            format::score_or_dash(group.lowest),
+            format::score_or_dash(group.highest),
+        ]);
+    }
+    let mut text = format!("score: {}\n", report.score.what);
+    text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
+    if report.groups.len() > MOST_ROWS {
+        text.push_str(&format!("  and {} more groups\n", report.groups.len() - MOST_ROWS));
+    }
+    text
+}
+
+fn is_lost(seed: &rlxp_ops::compare::SeedReport) -> bool {
+    seed.score.is_none() && seed.state != SeedState::Unfinished
+}
+
+fn called(group: &GroupReport) -> String {
+    match group.runs.len() {
+        1 => short(&group.label),
+        runs if group.label.contains(" and ") => format!("{} ({runs} runs)", short(&group.label)),
+        runs => format!("{}, {runs} runs", short(&group.label)),
+    }
+}
+
+/// Config, code and seeds of one comparison.
+fn changes(screen: &Screen, comparison: &Comparison) -> String {
+    let Changes { config, code, files, seeds, notes } = &comparison.changes;
+    let id = comparison.group.as_str();
+    let mut text = format!("\n{}\n", screen.styled(Style::Heading, &format!("what changed from A to {id}")));
+    let mut table = Table::new([("", Align::Left), ("A", Align::Left), (id, Align::Left)]);
+    for change in config.iter().take(MOST_CHANGES) {
+        table.row([change.key.clone(), short(&change.a), short(&change.b)]);
+    }
+    for change in code {
+        let (a, b) = (brief(change.what, &change.a), brief(change.what, &change.b));
+        table.row([change.what.to_owned(), short(&a), short(&b)]);
+    }
+    if !seeds.same {
+        table.row(["seeds".to_owned(), short(&seeds.a), short(&seeds.b)]);
+    }
+    if config.is_empty() && code.is_empty() && seeds.same {
+        text.push_str("  nothing: config, code and seeds are the same\n");
+        return text;
+    }
+    text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
+    if config.len() > MOST_CHANGES {
+        text.push_str(&format!("  and {} more keys\n", config.len() - MOST_CHANGES));
+    }
+    if config.is_empty() {
+        text.push_str("  the config is the same\n");
+    }
+    if let Some(files) = files {
+        let count = files.files.len() + files.left_off;
+        text.push_str(&format!("  {count} files differ between the commits\n"));
+        for file in files.files.iter().take(MOST_FILES) {
+            let lines = match (file.added, file.removed) {
+                (Some(added), Some(removed)) => format!("+{added} -{removed}"),
+                _ => "binary".to_owned(),
+            };
+            text.push_str(&format!("    {lines:<12}{}\n", file.path));
+        }
+        if count > MOST_FILES {
+            text.push_str(&format!("    and {} more\n", count - MOST_FILES));
+        }
+    }
+    for note in notes {
+        text.push_str(&format!("  {note}\n"));
+    }
+    text
+}
+
+/// Commits by the letters that tell them apart.
+fn brief(what: &str, value: &str) -> String {
+    if what != "commit" {
+        return value.to_owned();
+    }
+    value.split(" | ").map(|commit| commit.get(..12).unwrap_or(commit)).collect::<Vec<_>>().join(" | ")
+}
+
+/// The curves of the first groups, and how to read them.
+fn curves(report: &CompareReport) -> Option<String> {
+    let drawn: Vec<Curve<'_>> = report
+        .curves
+        .iter()
+        .filter_map(|curve| Some(Curve { letter: curve.group.chars().next()?, points: &curve.points }))
+        .take(MOST_CURVES)
+        .collect();
+    let chart = draw_several(&drawn)?;
+    let metric = &report.curves.first()?.metric;
+    let band = match drawn.len() {
+        0..=2 => "; ░ and ▒ are the bands of A and B, ▓ is where they overlap",
+        _ => "",
+    };
+    let more = match report.curves.len().saturating_sub(MOST_CURVES) {
+        0 => String::new(),
+        more => format!("; {more} more groups are not drawn"),
+    };
+    Some(format!("\n{metric}, IQM over seeds{band}{more}\n{chart}"))
+}
+
+/// Metrics half way and at the end of the steps that all groups have.
+fn metrics(screen: &Screen, report: &CompareReport) -> String {
+    let ids: Vec<&str> = report.groups.iter().map(|group| group.group.as_str()).take(MOST_COLUMNS).collect();
+    let two = report.groups.len() == 2;
+    let mut headers: Vec<(String, Align)> = vec![("metric".to_owned(), Align::Left)];
+    let mut column = |name: String| headers.push((name, Align::Right));
+    if two {
+        ids.iter().for_each(|id| column(format!("{id} half way")));
+    }
+    ids.iter().for_each(|id| column(format!("{id} at the end")));
+    if two {
+        column(format!("{} - A", ids[1]));
+    }
+    let mut table = Table::new(headers.iter().map(|(name, align)| (name.as_str(), *align)));
+    for metric in &report.metrics {
+        let of = |id: &str| metric.groups.iter().find(|group| group.group == id);
+        let value = |id: &str, place: usize| {
+            of(id).and_then(|group| group.values[place]).map_or("-".to_owned(), measure)
+        };
+        let mut cells = vec![metric.metric.clone()];
+        if two {
+            cells.extend(ids.iter().map(|id| value(id, 1)));
+        }
+        cells.extend(ids.iter().map(|id| value(id, 3)));
+        if two {
+            cells.push(of(ids[1]).and_then(|group| group.differences[3]).map_or("-".to_owned(), measure));
+        }
+        table.row(cells);
+    }
+    let mut text = format!(
+        "\n{}\n",
+        screen.styled(Style::Heading, "metrics, IQM over seeds at steps that all groups reach")
+    );
+    text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
+    if report.groups.len() > MOST_COLUMNS {
+        text.push_str(&format!("  and {} more groups\n", report.groups.len() - MOST_COLUMNS));
+    }
+    text
+}
+
+/// Every comparison in a line.
+fn verdicts(screen: &Screen, report: &CompareReport) -> String {
+    let mut table = Table::new([
+        ("", Align::Left),
+        ("runs", Align::Left),
+        ("verdict", Align::Left),
+        ("difference", Align::Right),
+        ("interval", Align::Right),
+        ("chance to beat A", Align::Right),
+        ("adjusted p", Align::Right),
+    ]);
+    for comparison in report.comparisons.iter().take(MOST_ROWS) {
+        let dash = || "-".to_owned();
+        let judged = comparison.judgement.verdict();
+        let interval = judged.and_then(|verdict| {
+            let end = |end: Option<f64>| end.map_or("?".to_owned(), measure);
+            verdict.effect.map(|_| format!("{} to {}", end(verdict.interval.low), end(verdict.interval.high)))
+        });
+        let chance = judged.and_then(|verdict| verdict.probability_of_improvement);
+        table.row([
+            comparison.group.clone(),
+            short(&comparison.label),
+            word(&comparison.judgement).to_owned(),
+            judged.and_then(|verdict| verdict.effect).map_or_else(dash, measure),
+            interval.unwrap_or_else(dash),
+            chance.map_or_else(dash, |chance| format!("{:.2}", chance.value)),
+            comparison.holm.map_or_else(dash, |holm| format!("{:.4}", holm.adjusted_p)),
+        ]);
+    }
+    let mut text = format!("\n{}\n", screen.styled(Style::Heading, "against A"));
+    text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
+    if report.comparisons.len() > MOST_ROWS {
+        text.push_str(&format!("  and {} more\n", report.comparisons.len() - MOST_ROWS));
+    }
+    text
+}
+
+fn word(judgement: &Judgement) -> &'static str {
+    match judgement {
+        Judgement::Judged(verdict) => match verdict.verdict {
+            Answer::Better => "better",
+            Answer::Worse => "worse",
+            Answer::CannotTell => "cannot tell",
+        },
+        Judgement::Unjudged(none) => match none.reason {
+            NoVerdict::NotComparable => "not comparable",
+            NoVerdict::MissingScores => "no scores",
+        },
+    }
+}
+
+fn verdict(screen: &Screen, comparison: &Comparison) -> String {
+    let mut sentences = comparison.judgement.statements().iter();
+    let first = sentences.next().map_or("", String::as_str);
+    let style = match comparison.judgement.verdict().map(|verdict| verdict.verdict) {
+        Some(Answer::Better) => Style::Good,
+        Some(Answer::Worse) => Style::Error,
+        _ => Style::Heading,
+    };
+    let mut text = format!("\n{}\n", screen.styled(style, first));
+    for sentence in sentences {
+        text.push_str(&format!("  {sentence}\n"));
+    }
+    text
+}
+
+/// A value of any metric: four digits that matter.
+fn measure(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{}", value + 0.0);
+    }
+    match value.abs() {
+        size if size >= 1e7 || size < 1e-4 => format!("{value:.2e}"),
+        size if size >= 1000.0 => format!("{value:.0}"),
+        size => format!("{value:.*}", (3 - size.log10().floor() as i32).clamp(0, 6) as usize),
+    }
+}
+
+/// A value that does not break the table.
+fn short(text: &str) -> String {
+    if text.chars().count() <= LONGEST_VALUE {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(LONGEST_VALUE - 1).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_have_four_digits() {
+        let shown = [0.0, 499.62, 12_345.6, 0.012_345, -1.5, 3.2e-7, 8.1e9].map(measure);
+        assert_eq!(shown, ["0", "499.6", "12346", "0.01235", "-1.500", "3.20e-7", "8.10e9"]);
+    }
+
+    #[test]
+    fn long_values_are_cut_at_a_letter() {
+        assert_eq!(short("short"), "short");
+        let cut = short(&"größe".repeat(20));
+        assert_eq!((cut.chars().count(), cut.ends_with('…')), (LONGEST_VALUE, true));
+    }
+}

@@ -1,0 +1,77 @@
+//! Comparing runs, from the words on the command line to the exit code.
+
+use crate::project::Project;
+
+/// `tiny_001` and `tiny_002`, five seeds each; the second hardly learns.
+fn two_runs() -> Project {
+    let project = Project::new();
+    project.rlx("train tiny.yaml --set seeds=5").expect(0);
+    project.rlx("train tiny.yaml --set seeds=5 --set algo.learning_rate=1e-9 --tag slow").expect(0);
+    project
+}
+
+#[test]
+fn a_comparison_says_what_changed_and_what_came_of_it() {
+    let project = two_runs();
+    let shown = project.rlx("compare tiny_001 tiny_002 --minimum-effect 100000").expect(0).shown();
+    insta::assert_snapshot!(shown);
+    let report = project.rlx("compare tiny_001 tag:slow --json").expect(0).json();
+    assert_eq!(report["comparisons"][0]["changes"]["config"][0]["key"], "algo.learning_rate");
+    assert_eq!(report["comparisons"][0]["changes"]["config"][0]["b"], "1.0e-9");
+    assert_eq!(report["verdict"], report["comparisons"][0]["verdict"]);
+    assert_eq!(report["groups"][1]["seeds"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn exit_codes_are_for_those_who_ask() {
+    let project = two_runs();
+    project.rlx("train tiny.yaml --set env.id=Acrobot-v1").expect(0);
+    let same = "compare tiny_001 tiny_001";
+    project.rlx(same).expect(0);
+    project.rlx(&format!("{same} --exit-code")).expect(1);
+    let other = "compare tiny_001 tiny_003";
+    let refused = project.rlx(other).expect(0);
+    assert!(refused.stdout.contains("No verdict: A and B are not comparable."), "{}", refused.stdout);
+    assert!(refused.stdout.contains("env.id is CartPole-v1 in A and Acrobot-v1 in B."), "{}", refused.stdout);
+    project.rlx(&format!("{other} --exit-code")).expect(3);
+    let forced = project.rlx(&format!("{other} --force --exit-code")).expect(1);
+    assert!(forced.stdout.contains("This disregards that"), "{}", forced.stdout);
+    // Less is better: entropy falls in the run that learns.
+    project.rlx("compare tiny_002 tiny_001 --metric entropy --lower --exit-code").expect(0);
+}
+
+#[test]
+fn more_seeds_are_a_command_away() {
+    let project = Project::trained();
+    project.rlx("train tiny.yaml --set algo.learning_rate=1e-9").expect(0);
+    let asked = project.rlx("compare tiny_001 tiny_002").expect(0);
+    let commands: Vec<&str> = asked.stderr.lines().filter_map(|line| line.strip_prefix("hint: ")).collect();
+    assert_eq!(commands.len(), 2, "{}", asked.stderr);
+    for command in commands {
+        project.shell(command).expect(0);
+    }
+    let report = project.rlx("compare tiny_001+tiny_003 tiny_002+tiny_004 --json").expect(0).json();
+    assert_eq!((&report["comparisons"][0]["n_a"], &report["comparisons"][0]["n_b"]), (&5.into(), &5.into()));
+    assert_ne!(report["reason"], "too_few_seeds");
+    let folded =
+        project.rlx("compare tiny_001+tiny_002 tiny_003+tiny_004 --group-by config --json").expect(0).json();
+    assert_eq!(folded["groups"][0]["runs"][1]["name"], "tiny_003", "{folded}");
+}
+
+#[test]
+fn wrong_questions_are_answered_with_help() {
+    let project = two_runs();
+    for (line, code, part) in [
+        ("compare", 2, "required"),
+        ("compare tiny_001", 2, "at least two"),
+        ("compare tiny_001 tiny_009", 2, "tiny_009"),
+        ("compare tiny_001 tag:none", 2, "no run has the tag"),
+        ("compare tiny_001 tiny_002 --score eval", 2, "rlx eval --run tiny_001"),
+        ("compare tiny_001 tiny_002 --metric entropi", 2, "train/entropy"),
+        ("compare tiny_001 tiny_002 --score eval --metric entropy", 2, "drop --metric"),
+        ("compare tiny_001 tiny_002 --minimum-effect=-1", 2, "not negative"),
+    ] {
+        let failed = project.rlx(line).expect(code);
+        assert!(failed.stderr.contains(part), "{line}: {}", failed.stderr);
+    }
+}

@@ -1,0 +1,305 @@
+//! The short way through a line of metrics: bytes exactly as the writer puts
+//! them, with names that were seen before. Anything else, however slightly it
+//! differs, is left to the JSON parser, which alone decides what is damage.
+//!
+//! What this accepts, the parser accepts too and reads the same from it; the
+//! property tests of damaged files hold the two against each other.
+
+use super::record::number_of_text;
+
+/// A place in a line. Every method that answers `None` leaves the line to the
+/// parser.
+pub(super) struct Scan<'l> {
+    bytes: &'l [u8],
+    at: usize,
+}
+
+/// A value as far as it matters.
+pub(super) enum Scanned<'l> {
+    /// The text of a number.
+    Number(&'l [u8]),
+    /// A text in quotes without escapes, or a word such as `true`.
+    Other(&'l [u8]),
+}
+
+impl<'l> Scan<'l> {
+    pub(super) fn new(bytes: &'l [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Goes past `expected`.
+    #[inline(always)]
+    pub(super) fn skip(&mut self, expected: &[u8]) -> Option<()> {
+        let here = self.bytes[self.at..].get(..expected.len())?;
+        same(here, expected).then(|| self.at += expected.len())
+    }
+
+    /// The next byte.
+    #[inline(always)]
+    pub(super) fn byte(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// Whether this is the end of the line.
+    pub(super) fn at_end(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
+    /// A whole number as the writer writes it.
+    pub(super) fn count(&mut self) -> Option<u64> {
+        let begin = self.at;
+        self.digits();
+        let digits = &self.bytes[begin..self.at];
+        // Nineteen digits always fit.
+        if digits.is_empty() || digits.len() > 19 || (digits[0] == b'0' && digits.len() > 1) {
+            return None;
+        }
+        Some(digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')))
+    }
+
+    /// A text in quotes, without escapes and of plain letters.
+    pub(super) fn text(&mut self) -> Option<&'l [u8]> {
+        self.skip(b"\"")?;
+        let begin = self.at;
+        let rest = &self.bytes[begin..];
+        let end = rest.iter().position(|byte| !matches!(byte, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~'))?;
+        self.at += end;
+        self.skip(b"\"")?;
+        Some(&rest[..end])
+    }
+
+    /// Any value that is not made of others.
+    #[inline(always)]
+    pub(super) fn value(&mut self) -> Option<Scanned<'l>> {
+        match self.bytes.get(self.at)? {
+            b'-' | b'0'..=b'9' => self.number().map(Scanned::Number),
+            b'"' => self.text().map(Scanned::Other),
+            b't' => self.skip(b"true").map(|()| Scanned::Other(b"true")),
+            b'f' => self.skip(b"false").map(|()| Scanned::Other(b"false")),
+            b'n' => self.skip(b"null").map(|()| Scanned::Other(b"null")),
+            _ => None,
+        }
+    }
+
+    /// The text of a number, by JSON's grammar.
+    #[inline(always)]
+    fn number(&mut self) -> Option<&'l [u8]> {
+        let begin = self.at;
+        self.at += usize::from(self.bytes[self.at] == b'-');
+        match self.bytes.get(self.at)? {
+            b'0' => self.at += 1,
+            b'1'..=b'9' => self.digits(),
+            _ => return None,
+        }
+        if self.bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.some_digits()?;
+        }
+        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
+            self.at += 1;
+            self.at += usize::from(matches!(self.bytes.get(self.at), Some(b'+' | b'-')));
+            self.some_digits()?;
+        }
+        Some(&self.bytes[begin..self.at])
+    }
+
+    #[inline(always)]
+    fn some_digits(&mut self) -> Option<()> {
+        let begin = self.at;
+        self.digits();
+        (self.at > begin).then_some(())
+    }
+
+    /// Goes past digits, eight at a time: most numbers have sixteen.
+    #[inline(always)]
+    fn digits(&mut self) {
+        while let Some(eight) = self.bytes[self.at..].first_chunk::<8>() {
+            let word = u64::from_le_bytes(*eight);
+            // A digit has 3 as its upper half, and still has it with 6 added.
+            let upper = 0xf0f0_f0f0_f0f0_f0f0;
+            let plus = word.wrapping_add(0x0606_0606_0606_0606);
+            let other = ((word & upper) ^ 0x3030_3030_3030_3030) | ((plus & upper) ^ 0x3030_3030_3030_3030);
+            if other != 0 {
+                // What carries from one byte into the next only reaches later ones.
+                self.at += (other.trailing_zeros() / 8) as usize;
+                return;
+            }
+            self.at += 8;
+        }
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+    }
+}
+
+impl Scanned<'_> {
+    /// The value as a number: nothing inside for what is none, and nothing at
+    /// all where the parser has to decide.
+    pub(super) fn number(&self) -> Option<Option<f64>> {
+        match self {
+            // Beyond the largest number the parser has its own opinion.
+            Self::Number(text) => float(text).filter(|value| value.is_finite()).map(Some),
+            Self::Other(text) => Some(std::str::from_utf8(text).ok().and_then(number_of_text)),
+        }
+    }
+}
+
+/// Powers of ten that a float holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+/// The number that a text by JSON's grammar stands for, rounded to the nearest.
+#[inline(always)]
+fn float(text: &[u8]) -> Option<f64> {
+    plain_float(text).or_else(|| std::str::from_utf8(text).ok()?.parse().ok())
+}
+
+/// A decimal whose digits and power of ten are floats themselves: one division
+/// of the two is rounded once, and so is right to the last bit.
+#[inline(always)]
+fn plain_float(text: &[u8]) -> Option<f64> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        all => (false, all),
+    };
+    // Nineteen digits and the point always fit.
+    if digits.len() > 20 {
+        return None;
+    }
+    let (mut mantissa, mut decimals, mut after_point) = (0u64, 0usize, false);
+    for byte in digits {
+        match byte {
+            b'0'..=b'9' => {
+                mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+                decimals += usize::from(after_point);
+            }
+            b'.' => after_point = true,
+            _ => return None,
+        }
+    }
+    let fits = digits.len() - usize::from(after_point) <= 19 && mantissa <= 1 << 53;
+    let value = if fits { mantissa as f64 / POWERS[decimals] } else { return None };
+    Some(if negative { -value } else { value })
+}
+
+/// Whether two texts of the same length are equal. Names are short: a call of
+/// the library's comparison costs more than these few words.
+#[inline(always)]
+fn same(one: &[u8], other: &[u8]) -> bool {
+    let (Some(one_end), Some(other_end)) = (one.last_chunk::<8>(), other.last_chunk::<8>()) else {
+        return one == other;
+    };
+    let whole = |text: &[u8]| text.len() & !7;
+    let ones = one[..whole(one)].as_chunks::<8>().0.iter();
+    let others = other[..whole(other)].as_chunks::<8>().0.iter();
+    // The last eight bytes once more, in part: no loop over what is left.
+    one_end == other_end && ones.zip(others).all(|(one, other)| one == other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Option<f64> {
+        let mut scan = Scan::new(text.as_bytes());
+        let value = scan.value()?;
+        scan.at_end().then(|| value.number())??
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_parser() {
+        for text in [
+            "0",
+            "-0",
+            "-0.0",
+            "7",
+            "0.1",
+            "123456789",
+            "1234567.12345678",
+            "12345678.1",
+            "0.8374628374628374",
+            "1e5",
+            "1.5E-7",
+            "2.5e+3",
+            "1.7976931348623157e308",
+            "5e-324",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775808",
+            "9007199254740992",
+            "9007199254740993",
+            "0.9007199254740992",
+            "0.9007199254740993",
+            "-0.12345678901234567",
+            "123456789012345678.9",
+            "0.0000000000000000001",
+            "1234567890123456789",
+        ] {
+            let parsed: f64 = serde_json::from_str(text).unwrap();
+            assert_eq!(number(text).map(f64::to_bits), Some(parsed.to_bits()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_left_to_the_parser() {
+        for text in [
+            "",
+            "-",
+            "00",
+            "01",
+            "1.",
+            ".5",
+            "1e",
+            "1e+",
+            "+1",
+            "1e999",
+            "0x1",
+            "1_0",
+            "--1",
+            "1:",
+            "1/",
+            "12345678/",
+            "1234567:",
+            "123456789/",
+            "[1]",
+            "{}",
+            "nul",
+            "tru",
+            "\"a\\n\"",
+            "\"ä\"",
+            "\"a",
+        ] {
+            assert_eq!(number(text), None, "{text}");
+        }
+        assert!(number("\"NaN\"").unwrap().is_nan());
+        assert_eq!(number("\"-inf\""), Some(f64::NEG_INFINITY));
+    }
+
+    #[test]
+    fn only_equal_texts_are_the_same() {
+        let text = b"\"observation_least_deviation\":";
+        for length in 0..=text.len() {
+            let one = &text[..length];
+            assert!(same(one, one));
+            for place in 0..length {
+                let mut other = one.to_vec();
+                other[place] ^= 1;
+                assert!(!same(one, &other), "{length} {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn whole_numbers_have_no_leading_zero_and_fit() {
+        let count = |text: &str| Scan::new(text.as_bytes()).count();
+        assert_eq!(
+            [count("0"), count("42,"), count("9999999999999999999")],
+            [Some(0), Some(42), Some(9_999_999_999_999_999_999)]
+        );
+        assert_eq!([count(""), count("042"), count("-1"), count("18446744073709551615")], [None; 4]);
+    }
+}
