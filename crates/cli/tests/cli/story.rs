@@ -133,6 +133,31 @@ fn runs_fold_into_groups_and_one_seed_says_what_it_cannot_know() {
 }
 
 #[test]
+fn the_same_training_twice_counts_once() {
+    let project = Project::trained();
+    project.rlx("train tiny.yaml").expect(0);
+    project.rlx("train tiny.yaml --set seed=3").expect(0);
+    let ran = project.rlx("analyze tiny_001+tiny_002+tiny_003").expect(0);
+    assert!(
+        ran.stderr.contains("seed 0 of tiny_002 is the same training as that of tiny_001"),
+        "{}",
+        ran.stderr
+    );
+    let report = project.rlx("analyze tiny_001+tiny_002+tiny_003 --json").expect(0).json();
+    assert_eq!(report["groups"][0]["result"]["seeds"], 2);
+    let report = project.rlx("summarize --json").expect(0).json();
+    assert_eq!(report["environments"][0]["groups"][0]["seeds"], 2);
+    // How often is saved and evaluated follows from the length here, and is no difference of its own.
+    let short = TINY.replace("save_every: 1024, ", "").replace("every: 1024, ", "");
+    project.write("short.yaml", &short);
+    project.rlx("train short.yaml --set run_name=a").expect(0);
+    project.rlx("train short.yaml --set run_name=b --set algo.total_timesteps=4096").expect(0);
+    let report = project.rlx("summarize a_001 b_001 --json").expect(0).json();
+    assert_eq!(report["environments"][0]["varied"][0]["key"], "algo.total_timesteps");
+    assert_eq!(report["environments"][0]["varied"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn healthy_is_what_this_config_makes_it() {
     let project = Project::trained();
     let entropy = project.rlx("explain-metrics @last entropy").expect(0).stdout;

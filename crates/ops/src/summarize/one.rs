@@ -121,7 +121,7 @@ fn seconds(group: &Group) -> Option<f64> {
     let (low, high) = walls
         .filter(|wall| wall.is_finite())
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), wall| (low.min(wall), high.max(wall)));
-    (high >= low).then(|| high - low)
+    (high >= low).then_some(high - low)
 }
 
 fn best(context: &Context, group: &Group) -> Option<BestCheckpoint> {
