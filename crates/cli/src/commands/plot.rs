@@ -177,7 +177,7 @@ impl Plot {
             .map(|(group, letter)| Curve { letter, points: &group.points })
             .collect();
         let mut text = format!("{}\n", screen.styled(Style::Heading, &report.title));
-        text.push_str(&draw_over(&curves, &report.x_unit).unwrap_or_default());
+        text.push_str(&draw_over(&curves, report.x_unit).unwrap_or_default());
         let mut table = Table::new([
             ("", Align::Left),
             ("curve", Align::Left),

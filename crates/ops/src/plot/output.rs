@@ -136,7 +136,7 @@ mod tests {
     fn the_ending_says_the_format() {
         assert_eq!(format_of(Path::new("a/b.svg")).ok(), Some(Format::Svg));
         assert_eq!(format_of(Path::new("B.PNG")).ok(), Some(Format::Png));
-        let failure = format_of(Path::new("a.jpg")).err().expect("no such format");
+        let failure = format_of(Path::new("a.jpg")).expect_err("no such format");
         assert_eq!(
             (failure.code, failure.hints.as_slice()),
             ("unknown_format", &["--output a.svg".to_owned()][..])
