@@ -9,7 +9,7 @@ use super::{RECORD_LIMIT, Record};
 use crate::StoreError;
 
 /// Bytes read at a time: they should still be in the cache when they are looked at.
-const PIECE: usize = 1 << 18;
+const PIECE: usize = 1 << 19;
 /// How every record begins; used to find records inside a bad line.
 const RECORD_START: &[u8] = b"{\"seq\":";
 

@@ -16,10 +16,19 @@ pub(super) struct Scan<'l> {
 
 /// A value as far as it matters.
 pub(super) enum Scanned<'l> {
-    /// The text of a number.
-    Number(&'l [u8]),
+    /// A number.
+    Number(Digits<'l>),
     /// A text in quotes without escapes, or a word such as `true`.
     Other(&'l [u8]),
+}
+
+/// The text of a number, by JSON's grammar.
+pub(super) struct Digits<'l> {
+    text: &'l [u8],
+    /// Where the digits before the point end.
+    whole: usize,
+    /// Whether a power of ten follows.
+    power: bool,
 }
 
 impl<'l> Scan<'l> {
@@ -83,9 +92,8 @@ impl<'l> Scan<'l> {
         }
     }
 
-    /// The text of a number, by JSON's grammar.
     #[inline(always)]
-    fn number(&mut self) -> Option<&'l [u8]> {
+    fn number(&mut self) -> Option<Digits<'l>> {
         let begin = self.at;
         self.at += usize::from(self.bytes[self.at] == b'-');
         match self.bytes.get(self.at)? {
@@ -93,16 +101,18 @@ impl<'l> Scan<'l> {
             b'1'..=b'9' => self.digits(),
             _ => return None,
         }
+        let whole = self.at - begin;
         if self.bytes.get(self.at) == Some(&b'.') {
             self.at += 1;
             self.some_digits()?;
         }
-        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
+        let power = matches!(self.bytes.get(self.at), Some(b'e' | b'E'));
+        if power {
             self.at += 1;
             self.at += usize::from(matches!(self.bytes.get(self.at), Some(b'+' | b'-')));
             self.some_digits()?;
         }
-        Some(&self.bytes[begin..self.at])
+        Some(Digits { text: &self.bytes[begin..self.at], whole, power })
     }
 
     #[inline(always)]
@@ -112,26 +122,33 @@ impl<'l> Scan<'l> {
         (self.at > begin).then_some(())
     }
 
-    /// Goes past digits, eight at a time: most numbers have sixteen.
+    /// Goes past digits, sixteen at a time: most numbers have about as many.
     #[inline(always)]
     fn digits(&mut self) {
-        while let Some(eight) = self.bytes[self.at..].first_chunk::<8>() {
-            let word = u64::from_le_bytes(*eight);
-            // A digit has 3 as its upper half, and still has it with 6 added.
-            let upper = 0xf0f0_f0f0_f0f0_f0f0;
-            let plus = word.wrapping_add(0x0606_0606_0606_0606);
-            let other = ((word & upper) ^ 0x3030_3030_3030_3030) | ((plus & upper) ^ 0x3030_3030_3030_3030);
+        while let Some(bytes) = self.bytes[self.at..].first_chunk::<16>() {
+            let other = others(u128::from_le_bytes(*bytes));
             if other != 0 {
-                // What carries from one byte into the next only reaches later ones.
                 self.at += (other.trailing_zeros() / 8) as usize;
                 return;
             }
-            self.at += 8;
+            self.at += 16;
         }
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
             self.at += 1;
         }
     }
+}
+
+/// Zero in each byte that is a digit, up to and including the first that is
+/// none; beyond that one a byte may be anything.
+#[inline(always)]
+fn others(bytes: u128) -> u128 {
+    const UPPER: u128 = u128::from_ne_bytes([0xf0; 16]);
+    const DIGIT: u128 = u128::from_ne_bytes([0x30; 16]);
+    const SIX: u128 = u128::from_ne_bytes([0x06; 16]);
+    // A digit has 3 as its upper half, and still has it with 6 added. What is
+    // carried from one byte into the next comes from a byte that is no digit.
+    ((bytes & UPPER) ^ DIGIT) | ((bytes.wrapping_add(SIX) & UPPER) ^ DIGIT)
 }
 
 impl Scanned<'_> {
@@ -140,7 +157,7 @@ impl Scanned<'_> {
     pub(super) fn number(&self) -> Option<Option<f64>> {
         match self {
             // Beyond the largest number the parser has its own opinion.
-            Self::Number(text) => float(text).filter(|value| value.is_finite()).map(Some),
+            Self::Number(digits) => digits.float().filter(|value| value.is_finite()).map(Some),
             Self::Other(text) => Some(std::str::from_utf8(text).ok().and_then(number_of_text)),
         }
     }
@@ -152,38 +169,45 @@ const POWERS: [f64; 23] = [
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The number that a text by JSON's grammar stands for, rounded to the nearest.
-#[inline(always)]
-fn float(text: &[u8]) -> Option<f64> {
-    plain_float(text).or_else(|| std::str::from_utf8(text).ok()?.parse().ok())
+impl Digits<'_> {
+    /// The number, rounded to the nearest.
+    #[inline(always)]
+    fn float(&self) -> Option<f64> {
+        self.plain().or_else(|| std::str::from_utf8(self.text).ok()?.parse().ok())
+    }
+
+    /// A decimal whose digits and power of ten are floats themselves: one
+    /// division of the two is rounded once, and so is right to the last bit.
+    #[inline(always)]
+    fn plain(&self) -> Option<f64> {
+        let (whole, fraction) = self.text.split_at(self.whole);
+        let fraction = fraction.get(1..).unwrap_or_default();
+        let negative = whole[0] == b'-';
+        // Nineteen digits always fit.
+        if self.power || whole.len() + fraction.len() > 19 {
+            return None;
+        }
+        let mantissa = decimal(decimal(0, &whole[usize::from(negative)..]), fraction);
+        if mantissa > 1 << 53 {
+            return None;
+        }
+        let value = mantissa as f64 / POWERS[fraction.len()];
+        Some(if negative { -value } else { value })
+    }
 }
 
-/// A decimal whose digits and power of ten are floats themselves: one division
-/// of the two is rounded once, and so is right to the last bit.
+/// The digits put behind those of `value`, eight at a time.
 #[inline(always)]
-fn plain_float(text: &[u8]) -> Option<f64> {
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        all => (false, all),
-    };
-    // Nineteen digits and the point always fit.
-    if digits.len() > 20 {
-        return None;
+fn decimal(mut value: u64, digits: &[u8]) -> u64 {
+    let (words, rest) = digits.as_chunks::<8>();
+    for word in words {
+        // Neighbours become pairs, pairs become fours, fours become the eight.
+        let ones = u64::from_le_bytes(*word) & 0x0f0f_0f0f_0f0f_0f0f;
+        let pairs = (ones.wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
+        let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
+        value = value.wrapping_mul(100_000_000).wrapping_add(fours.wrapping_mul(42_949_672_960_001) >> 32);
     }
-    let (mut mantissa, mut decimals, mut after_point) = (0u64, 0usize, false);
-    for byte in digits {
-        match byte {
-            b'0'..=b'9' => {
-                mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
-                decimals += usize::from(after_point);
-            }
-            b'.' => after_point = true,
-            _ => return None,
-        }
-    }
-    let fits = digits.len() - usize::from(after_point) <= 19 && mantissa <= 1 << 53;
-    let value = if fits { mantissa as f64 / POWERS[decimals] } else { return None };
-    Some(if negative { -value } else { value })
+    rest.iter().fold(value, |value, digit| value.wrapping_mul(10).wrapping_add(u64::from(digit & 0x0f)))
 }
 
 /// Whether two texts of the same length are equal. Names are short: a call of
