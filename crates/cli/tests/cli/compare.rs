@@ -14,7 +14,11 @@ fn two_runs() -> Project {
 fn a_comparison_says_what_changed_and_what_came_of_it() {
     let project = two_runs();
     let shown = project.rlx("compare tiny_001 tiny_002 --minimum-effect 100000").expect(0).shown();
-    insta::assert_snapshot!(shown);
+    assert!(shown.contains("B beats A with probability"), "{shown}");
+    // Numbers that can't be told from others by their form, and differ from machine to machine.
+    let varies = ["  timing/", "  train/clip_fraction", "  B - A = "];
+    let lines = shown.lines().filter(|line| !varies.iter().any(|start| line.starts_with(start)));
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
     let report = project.rlx("compare tiny_001 tag:slow --json").expect(0).json();
     assert_eq!(report["comparisons"][0]["changes"]["config"][0]["key"], "algo.learning_rate");
     assert_eq!(report["comparisons"][0]["changes"]["config"][0]["b"], "1.0e-9");
