@@ -31,6 +31,8 @@ pub use findings::TopFinding;
 pub(crate) use findings::findings;
 pub(crate) use score::score;
 
+/// Letters of the longest label.
+const LONGEST_LABEL: usize = 60;
 /// Episodes of the random policy.
 const BASELINE_EPISODES: usize = 50;
 
@@ -111,11 +113,7 @@ fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis 
         let whose = if group.runs.len() > 1 { format!("{}: ", run.name) } else { String::new() };
         notes.extend(run.notes.iter().map(|note| format!("{whose}{note}")));
     }
-    if group.runs.iter().any(|run| run.config.env != first.config.env) {
-        notes.push(
-            "the runs of this group don't share one environment, so their returns are not alike".into(),
-        );
-    }
+    notes.extend(twins::differences(group));
     let baseline = if request.no_baseline { None } else { random_policy(&first.config) };
     let (subject, seeds) = score(group, baseline);
     let mut story = tell(&subject, &seeds);
@@ -131,7 +129,7 @@ fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis 
         seeds: run.seeds.iter().map(|seed| seed.seed).collect(),
     });
     GroupAnalysis {
-        label: group.label.clone(),
+        label: label(group),
         runs: runs.collect(),
         env: first.metadata.env.clone(),
         algo: first.metadata.algo.clone(),
@@ -143,6 +141,14 @@ fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis 
         findings,
         notes,
     }
+}
+
+/// What a person calls the group: its word, unless that is a long list.
+fn label(group: &Group) -> String {
+    if group.label.chars().count() <= LONGEST_LABEL {
+        return group.label.clone();
+    }
+    format!("{} and {} more", group.runs[0].name, group.runs.len() - 1)
 }
 
 /// Where a topic stands in the report.

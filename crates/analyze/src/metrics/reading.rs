@@ -110,14 +110,17 @@ fn phase_in_words(phase: &Phase) -> String {
 fn meaning(entry: &Entry, glance: &Glance, phases: &[Phase]) -> Option<String> {
     let moved = phases.iter().any(|phase| phase.kind != PhaseKind::Plateau);
     let change = glance.end - glance.start;
-    let noise = glance.noise.unwrap_or(0.0);
     if glance.lowest == glance.highest {
         return None;
     }
-    if !moved || change.abs() <= 2.0 * noise {
-        return glance.noise.map(|noise| {
-            format!("From start to end it changed by no more than its noise (±{}).", number(noise))
-        });
+    // Two or three points can't be told from noise.
+    let noise = glance.noise?;
+    // Both ends are noisy.
+    if change.abs() <= 2.0 * std::f64::consts::SQRT_2 * noise {
+        return Some(format!("From start to end it changed by no more than its noise (±{}).", number(noise)));
+    }
+    if !phases.is_empty() && !moved {
+        return Some("It neither clearly rose nor fell.".to_owned());
     }
     let towards = if change > 0.0 { &entry.high } else { &entry.low };
     let good = match (entry.direction, change > 0.0) {
@@ -235,6 +238,9 @@ mod tests {
         assert!(texts(&entropy([0.5, f64::NAN])).contains("1 more values are NaN"));
         assert!(texts(&entropy([0.5; 9])).contains("0.5 from step 0 to 8,000."));
         assert!(texts(&entropy([0.5])).contains("0.5 at step 0."));
+        // Four points have no phases, but a change that their noise does not make.
+        assert!(texts(&entropy([0.6, 0.5, 0.4, 0.3])).contains("It fell"));
+        assert!(!texts(&entropy([0.6, 0.3])).contains("fell"));
         let noisy = entropy((0..40).map(|at| 0.5 + 0.01 * f64::from(at * 7 % 5)));
         assert!(texts(&noisy).contains("no more than its noise"), "{}", texts(&noisy));
     }

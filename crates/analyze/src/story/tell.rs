@@ -205,7 +205,8 @@ fn story_of(subject: &Subject, seed: &SeedCourse) -> SeedStory {
         let errors = error_at(a).zip(error_at(b)).map(|(a, b)| a.hypot(b));
         larger(course.noise().map(|noise| noise * std::f64::consts::SQRT_2), errors)
     };
-    let first_noise = larger(course.noise(), first.and_then(|first| error_at(first.step)));
+    // What the first point itself says counts: later ones may waver far more.
+    let first_noise = first.and_then(|first| error_at(first.step)).or(course.noise());
     let top = best(course.highest());
     let fall = drawdown(course);
     let scale = first_noise.unwrap_or(0.0);

@@ -19,6 +19,8 @@ Examples:
 
 /// Findings that are written out.
 const MOST_FINDINGS: usize = 3;
+/// Notes that are written out.
+const MOST_NOTES: usize = 10;
 /// Seeds that the table shows.
 const MOST_SEEDS: usize = 20;
 
@@ -56,8 +58,12 @@ impl Analyze {
         for command in report.groups.last().into_iter().flat_map(|group| &group.next) {
             screen.hint(command);
         }
-        for note in report.groups.iter().flat_map(|group| &group.notes) {
+        let notes: Vec<&String> = report.groups.iter().flat_map(|group| &group.notes).collect();
+        for note in notes.iter().take(MOST_NOTES) {
             screen.warning(note);
+        }
+        if notes.len() > MOST_NOTES {
+            screen.warning(&format!("and {} more of this kind: --json has them", notes.len() - MOST_NOTES));
         }
         Ok(Exit::Yes)
     }
@@ -129,6 +135,10 @@ fn heading_of(topic: Topic) -> &'static str {
     }
 }
 
+fn noise(value: f64) -> String {
+    if value > 0.0 { format!("±{}", format::score(value)) } else { "±0".to_owned() }
+}
+
 fn seed_table(screen: &Screen, group: &GroupAnalysis) -> String {
     let mut table = Table::new([
         ("seed", Align::Right),
@@ -159,7 +169,7 @@ fn seed_table(screen: &Screen, group: &GroupAnalysis) -> String {
             began,
             seed.nine_tenths.map_or_else(dash, |reach| format::count(reach.step)),
             format::score_or_dash(seed.drawdown.map(|fall| fall.depth)),
-            seed.noise.map_or_else(dash, |noise| format!("±{}", format::score(noise))),
+            seed.noise.map_or_else(dash, noise),
         ]);
     }
     let mut text = table.render("  ", |header| screen.styled(Style::Dim, header));

@@ -121,7 +121,7 @@ fn observations_are_described_when_a_run_is_evaluated_and_also_when_it_is_not() 
 fn a_run_that_diverges_leaves_the_numbers_of_its_last_update() {
     let project = Project::new();
     // 10^42 is more than single precision holds.
-    let scaled = vec!["scale_reward: {factor: 1000000}"; 7].join(", ");
+    let scaled = ["scale_reward: {factor: 1000000}"; 7].join(", ");
     let wrapped = crate::project::TINY.replace("num_envs: 4", &format!("num_envs: 4, wrappers: [{scaled}]"));
     project.write("huge.yaml", &wrapped);
     let told = project.rlx("train huge.yaml").expect(4).stderr;

@@ -102,7 +102,7 @@ fn every_statement_stands_on_numbers_of_the_run() {
             std::fs::read_to_string(project.path(&format!("runs/tiny_001/seeds/{seed}/metrics.jsonl")))
                 .unwrap();
         let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        records.filter(|record| record["kind"] == "eval").last().unwrap()["values"]["mean_return"]
+        records.rev().find(|record| record["kind"] == "eval").unwrap()["values"]["mean_return"]
             .as_f64()
             .unwrap()
     };
@@ -138,11 +138,7 @@ fn the_same_training_twice_counts_once() {
     project.rlx("train tiny.yaml").expect(0);
     project.rlx("train tiny.yaml --set seed=3").expect(0);
     let ran = project.rlx("analyze tiny_001+tiny_002+tiny_003").expect(0);
-    assert!(
-        ran.stderr.contains("seed 0 of tiny_002 is the same training as that of tiny_001"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("seed 0 of tiny_002 is the same training as in tiny_001"), "{}", ran.stderr);
     let report = project.rlx("analyze tiny_001+tiny_002+tiny_003 --json").expect(0).json();
     assert_eq!(report["groups"][0]["result"]["seeds"], 2);
     let report = project.rlx("summarize --json").expect(0).json();
@@ -278,7 +274,7 @@ fn failed_seeds_count_as_worse_than_every_other() {
     let project = Project::new();
     project.rlx("train tiny.yaml --set run_name=weiß-größe").expect(0);
     // 10^42 is more than single precision holds.
-    let scaled = vec!["scale_reward: {factor: 1000000}"; 7].join(", ");
+    let scaled = ["scale_reward: {factor: 1000000}"; 7].join(", ");
     let huge = TINY.replace("num_envs: 4", &format!("num_envs: 4, wrappers: [{scaled}]"));
     let huge = huge.replace("run_name: tiny", "run_name: bad");
     project.write("huge.yaml", &huge);

@@ -2,6 +2,8 @@
 //! started again. Same config, same seed and the same scores to the bit are one
 //! training and must not count as two.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rlxp_store::MEAN_RETURN;
 
 use crate::material::{Group, SeedMaterial};
@@ -14,6 +16,7 @@ pub(super) fn fold(group: &mut Group) -> Vec<String> {
         let (before, rest) = group.runs.split_at_mut(later);
         let run = &mut rest[0];
         let keys = training_keys(&run.config);
+        let mut left_out: BTreeMap<String, Vec<String>> = BTreeMap::new();
         run.seeds.retain(|seed| {
             let twin = before.iter().find(|known| {
                 training_keys(&known.config) == keys
@@ -23,15 +26,37 @@ pub(super) fn fold(group: &mut Group) -> Vec<String> {
                         .any(|other| other.seed == seed.seed && scores(other) == scores(seed))
             });
             if let Some(twin) = twin {
-                notes.push(format!(
-                    "seed {} of {} is the same training as that of {} and counts once",
-                    seed.seed, run.name, twin.name
-                ));
+                left_out.entry(twin.name.clone()).or_default().push(seed.seed.to_string());
             }
             twin.is_none()
         });
+        notes.extend(left_out.iter().map(|(twin, seeds)| {
+            let numbers = seeds.join(", ");
+            if seeds.len() == 1 {
+                format!("seed {numbers} of {} is the same training as in {twin} and counts once", run.name)
+            } else {
+                format!("seeds {numbers} of {} are the same trainings as in {twin} and count once", run.name)
+            }
+        }));
     }
     notes
+}
+
+/// What differs between the configs of the group, in a sentence.
+pub(super) fn differences(group: &Group) -> Option<String> {
+    let configs: Vec<Vec<(String, String)>> =
+        group.runs.iter().map(|run| training_keys(&run.config)).collect();
+    let keys = configs.first()?.iter().enumerate();
+    let differing: Vec<String> = keys
+        .filter_map(|(index, (key, _))| {
+            let values: BTreeSet<&str> =
+                configs.iter().filter_map(|config| Some(config.get(index)?.1.as_str())).collect();
+            (values.len() > 1).then(|| format!("{key} ({} values)", values.len()))
+        })
+        .collect();
+    (!differing.is_empty()).then(|| {
+        format!("the runs of this group differ in {}, and are told as one all the same", differing.join(", "))
+    })
 }
 
 /// Steps and scores, bit by bit.

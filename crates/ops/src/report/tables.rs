@@ -14,7 +14,7 @@ pub(super) fn number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
         "0".to_owned()
-    } else if size >= 1e7 || size < 1e-4 {
+    } else if !(1e-4..1e7).contains(&size) {
         format!("{value:.3e}")
     } else if size >= 100.0 {
         format!("{value:.1}")

@@ -289,7 +289,7 @@ fn measure(value: f64) -> String {
         return format!("{}", value + 0.0);
     }
     match value.abs() {
-        size if size >= 1e7 || size < 1e-4 => format!("{value:.2e}"),
+        size if !(1e-4..1e7).contains(&size) => format!("{value:.2e}"),
         size if size >= 1000.0 => format!("{value:.0}"),
         size => format!("{value:.*}", (3 - size.log10().floor() as i32).clamp(0, 6) as usize),
     }
