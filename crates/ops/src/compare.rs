@@ -105,9 +105,11 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
         .collect();
     let mut warnings = score::warnings(&score, &arms, &scored);
     warnings.extend(groups::warnings(&arms));
-    for same in comparisons.iter().filter(|one| one.changes.config.is_empty() && one.changes.code.is_empty())
-    {
-        warnings.push(format!("A and {} have the same config and code: any difference is luck", same.group));
+    let nothing_changed = |one: &&Comparison| one.changes.config.is_empty() && one.changes.code.is_empty();
+    let same: Vec<&str> = comparisons.iter().filter(nothing_changed).map(|one| one.group.as_str()).collect();
+    if !same.is_empty() {
+        let which = groups::listed(&same);
+        warnings.push(format!("config and code are the same in A and in {which}: any difference is luck"));
     }
     let next = next::commands(context, &arms, &comparisons);
     Ok(CompareReport {

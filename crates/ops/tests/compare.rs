@@ -194,7 +194,7 @@ fn one_seed_says_what_it_can_not_know() {
     let verdict = report.comparisons[0].judgement.verdict().unwrap();
     assert_eq!((verdict.verdict, verdict.reason), (Answer::CannotTell, Some(Reason::TooFewSeeds)));
     assert_eq!(report.answer.seeds_needed, Some(4));
-    assert!(report.warnings[0].starts_with("A has one seed"), "{:?}", report.warnings);
+    assert!(report.warnings[0].starts_with("A and B have one seed"), "{:?}", report.warnings);
     assert_eq!(
         report.next,
         [

@@ -193,13 +193,16 @@ fn id_of(index: usize) -> String {
 /// What is odd about the groups, a sentence each.
 pub(super) fn warnings(arms: &[Arm<'_>]) -> Vec<String> {
     let mut warnings = Vec::new();
+    let single: Vec<&str> =
+        arms.iter().filter(|arm| arm.members.len() == 1).map(|arm| arm.id.as_str()).collect();
+    if !single.is_empty() {
+        let has = if single.len() == 1 { "has" } else { "have" };
+        warnings.push(format!(
+            "{} {has} one seed: how far another seed would come out elsewhere can't be known from it",
+            listed(&single)
+        ));
+    }
     for arm in arms {
-        if arm.members.len() == 1 {
-            warnings.push(format!(
-                "{} has one seed: how far another seed would come out elsewhere can't be known from it",
-                arm.id
-            ));
-        }
         if !arm.duplicates.is_empty() {
             let seeds: BTreeSet<u64> = arm.duplicates.iter().map(|duplicate| duplicate.seed).collect();
             warnings.push(format!(
@@ -248,6 +251,17 @@ pub(super) fn warnings(arms: &[Arm<'_>]) -> Vec<String> {
     warnings
 }
 
+/// `A, B and C`; the first few of many.
+pub(super) fn listed(ids: &[&str]) -> String {
+    const MOST: usize = 6;
+    match ids {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] if ids.len() <= MOST => format!("{} and {last}", first.join(", ")),
+        many => format!("{} and {} more", many[..MOST - 1].join(", "), many.len() - (MOST - 1)),
+    }
+}
+
 /// `0-4, 7` for 0, 1, 2, 3, 4, 7.
 pub(super) fn ranges(seeds: impl IntoIterator<Item = u64>) -> String {
     let mut runs: Vec<(u64, u64)> = Vec::new();
@@ -277,6 +291,13 @@ mod tests {
             [0, 1, 25, 26, 27, 52, 701, 702].map(id_of),
             ["A", "B", "Z", "AA", "AB", "BA", "ZZ", "AAA"]
         );
+    }
+
+    #[test]
+    fn lists_stay_short() {
+        assert_eq!(listed(&["A"]), "A");
+        assert_eq!(listed(&["A", "B", "C"]), "A, B and C");
+        assert_eq!(listed(&["A"; 200]), "A, A, A, A, A and 195 more");
     }
 
     #[test]

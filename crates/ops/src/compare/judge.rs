@@ -237,10 +237,15 @@ fn describe(verdict: &mut Verdict, pair: &Pair<'_>, shared: Option<&Holm>) {
         verdict.statements.insert(1, forced);
     }
     if let Some(shared) = shared {
+        let level = if shared.level < 1e-3 {
+            format!("{:.1e}", shared.level)
+        } else {
+            format!("{:.4}", shared.level)
+        };
         verdict.statements.push(format!(
-            "One of {} comparisons with A: each direction is judged at {:.4} so that all of them together keep the level \
+            "One of {} comparisons with A: each direction is judged at {level} so that all of them together keep the level \
              (Holm; adjusted p = {:.4}).",
-            shared.comparisons, shared.level, shared.adjusted_p
+            shared.comparisons, shared.adjusted_p
         ));
     }
 }
