@@ -1,4 +1,4 @@
-//! Checks that need more than one key, or that only warn.
+//! Checks that need more than one key.
 
 use std::collections::BTreeSet;
 
@@ -24,22 +24,6 @@ impl Settled<'_> {
 pub(crate) fn check(settled: &Settled<'_>, report: &mut Report<'_>) {
     check_rollout(settled, report);
     check_seeds(settled, report);
-    check_learning_rate(settled, report);
-}
-
-/// Adam's steps are about as long as the learning rate, whatever the gradient:
-/// beyond 1 that is more than any weight's size. It can be wanted, to see what
-/// becomes of it.
-fn check_learning_rate(settled: &Settled<'_>, report: &mut Report<'_>) {
-    if !settled.all_fine(&["algo.learning_rate"]) {
-        return;
-    }
-    let rate = settled.layers.schedule("algo.learning_rate");
-    let largest = rate.at(0.0).max(rate.at(1.0));
-    if largest > 1.0 {
-        let message = format!("a learning rate of {largest} will most likely make training diverge");
-        report("algo.learning_rate", Severity::Warning, message, Some("learning_rate: 3e-4".to_owned()));
-    }
 }
 
 fn check_rollout(settled: &Settled<'_>, report: &mut Report<'_>) {

@@ -70,7 +70,7 @@ impl Layers<'_> {
         self.number_or_null(path).expect(HELD)
     }
 
-    pub(crate) fn schedule(&self, path: &str) -> Schedule {
+    fn schedule(&self, path: &str) -> Schedule {
         match self.value(path) {
             Some(Value::Schedule(schedule)) => Some(*schedule),
             _ => None,
