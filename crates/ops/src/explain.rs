@@ -200,6 +200,7 @@ fn explained(run: &RunMaterial, here: &Here, kind: &str, name: &str) -> Explaine
         .filter_map(|seed| Some((seed, seed.series(kind, name)?)))
         .map(|(seed, series)| SeedCourse {
             seed: seed.seed,
+            label: format!("seed {}", seed.seed),
             course: Course::new(series.points()),
             errors: Course::default(),
             failed: seed.state == SeedState::Failed,

@@ -50,9 +50,9 @@ pub struct Phase {
     pub from_step: u64,
     /// Last step.
     pub to_step: u64,
-    /// Value at the first step; the mean of a block where the course is long.
+    /// Where the straight line through the phase begins, within what was seen.
     pub from_value: f64,
-    /// Value at the last step.
+    /// Where it ends.
     pub to_value: f64,
     /// Mean over the phase.
     pub mean: f64,
@@ -152,15 +152,17 @@ fn joined(pieces: Vec<Piece>, noise: f64, range: f64) -> Vec<Piece> {
 fn whole(blocks: &[Block], piece: &Piece) -> Phase {
     let part = &blocks[piece.first..=piece.last];
     let values = || part.iter().map(|block| block.value);
+    let lowest = values().fold(f64::INFINITY, f64::min);
+    let highest = values().fold(f64::NEG_INFINITY, f64::max);
     Phase {
         kind: piece.kind,
         from_step: part[0].from,
         to_step: part[part.len() - 1].to,
-        from_value: part[0].value,
-        to_value: part[part.len() - 1].value,
+        from_value: piece.from.clamp(lowest, highest),
+        to_value: piece.to.clamp(lowest, highest),
         mean: values().sum::<f64>() / part.len() as f64,
-        lowest: values().fold(f64::INFINITY, f64::min),
-        highest: values().fold(f64::NEG_INFINITY, f64::max),
+        lowest,
+        highest,
         points: part.len(),
     }
 }

@@ -56,6 +56,10 @@ impl Teller<'_> {
         Statement::new(topic, (&self.subject.kind, &self.subject.metric), span, &self.seeds, text)
     }
 
+    fn labels(&self) -> Vec<&str> {
+        self.story.seeds.iter().map(|seed| seed.label.as_str()).collect()
+    }
+
     /// `evaluation` or `training return`, as a person says it.
     fn point(&self) -> &'static str {
         if self.subject.kind == "eval" { "evaluation" } else { "point" }
@@ -67,7 +71,7 @@ impl Teller<'_> {
         let at = step(self.span.1);
         let iqm = number(result.iqm);
         let text = match (result.seeds, result.low, result.high) {
-            (1, ..) => format!("The last {point}, at step {at}, is {iqm} (seed {}).", list(&self.seeds)),
+            (1, ..) => format!("The last {point}, at step {at}, is {iqm} ({}).", list(&self.labels())),
             (seeds, Some(low), Some(high)) => format!(
                 "The last {point} is {iqm} by the interquartile mean over {seeds} seeds, 95% interval {} to {}.",
                 number(low),

@@ -58,10 +58,16 @@ pub(super) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
+/// With a capital first letter.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// `3`, `3 and 4`, `3, 4 and 7`; of many the first few.
-pub(super) fn list(items: &[u64]) -> String {
+pub(super) fn list<T: std::fmt::Display>(items: &[T]) -> String {
     const SHOWN: usize = 6;
-    let shown: Vec<String> = items.iter().take(SHOWN).map(u64::to_string).collect();
+    let shown: Vec<String> = items.iter().take(SHOWN).map(T::to_string).collect();
     if items.len() > SHOWN {
         return format!("{} and {} more", shown.join(", "), items.len() - SHOWN);
     }

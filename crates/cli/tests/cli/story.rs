@@ -257,7 +257,7 @@ fn broken_runs_are_told_as_such() {
     assert!(said.contains("are NaN or infinite"), "{said}");
     std::fs::write(&metrics, "").unwrap();
     let said = project.rlx("analyze tiny_001").expect(0).stdout;
-    assert!(said.contains("there is no finite"), "{said}");
+    assert!(said.contains("There is no finite"), "{said}");
     // A run that can't be read is counted and named, and hides no other.
     project.rlx("train tiny.yaml").expect(0);
     std::fs::write(project.path("runs/tiny_001/config_snapshot.yaml"), "{").unwrap();

@@ -22,6 +22,7 @@ pub(super) fn statements(group: &Group) -> Vec<Statement> {
             .filter(|(_, seed)| seed.series("train", name).is_some())
             .map(|(_, seed)| SeedCourse {
                 seed: seed.seed,
+                label: format!("seed {}", seed.seed),
                 course: course(seed, "train", name),
                 errors: Course::default(),
                 failed: seed.state == SeedState::Failed,

@@ -12,7 +12,7 @@ use rlxp_fs::Fs;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 
 use super::read::{Collect, read_into};
-use super::scan::Scan;
+use super::scan::{Key, Scan};
 use super::{Damage, Record};
 use crate::StoreError;
 
@@ -95,17 +95,15 @@ struct Kind {
 
 struct Column {
     name: String,
-    /// How the name stands in a line, up to its value; nothing when it needs escapes.
-    key: Vec<u8>,
+    /// How the name stands in a line, where that is plain.
+    key: Option<Key>,
     wanted: bool,
     series: Series,
 }
 
 impl Column {
     fn new(name: &str, wanted: bool) -> Self {
-        let plain = name.bytes().all(|byte| !matches!(byte, b'"' | b'\\' | ..=0x1f));
-        let key = if plain { format!("\"{name}\":").into_bytes() } else { Vec::new() };
-        Self { name: name.to_owned(), key, wanted, series: Series::default() }
+        Self { name: name.to_owned(), key: Key::of(name), wanted, series: Series::default() }
     }
 }
 
@@ -165,7 +163,7 @@ impl Builder<'_> {
             let column = loop {
                 let column = columns.get(next)?;
                 next += 1;
-                if !column.key.is_empty() && scan.skip(&column.key).is_some() {
+                if column.key.as_ref().is_some_and(|key| scan.skip_key(key).is_some()) {
                     break column;
                 }
             };

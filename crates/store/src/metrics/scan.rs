@@ -39,8 +39,16 @@ impl<'l> Scan<'l> {
     /// Goes past `expected`.
     #[inline(always)]
     pub(super) fn skip(&mut self, expected: &[u8]) -> Option<()> {
-        let here = self.bytes[self.at..].get(..expected.len())?;
-        same(here, expected).then(|| self.at += expected.len())
+        self.bytes[self.at..].starts_with(expected).then(|| self.at += expected.len())
+    }
+
+    /// Goes past a key.
+    #[inline(always)]
+    pub(super) fn skip_key(&mut self, key: &Key) -> Option<()> {
+        let Some(here) = self.bytes[self.at..].first_chunk::<32>() else { return self.skip(&key.text) };
+        let here = words(here);
+        let other = ((here[0] ^ key.words[0]) & key.masks[0]) | ((here[1] ^ key.words[1]) & key.masks[1]);
+        (other == 0).then(|| self.at += key.text.len())
     }
 
     /// The next byte.
@@ -122,16 +130,21 @@ impl<'l> Scan<'l> {
         (self.at > begin).then_some(())
     }
 
-    /// Goes past digits, sixteen at a time: most numbers have about as many.
+    /// Goes past digits. Numbers have some sixteen, now more, now fewer: up to
+    /// twenty-three are counted without a branch that could be guessed wrong.
     #[inline(always)]
     fn digits(&mut self) {
-        while let Some(bytes) = self.bytes[self.at..].first_chunk::<16>() {
-            let other = others(u128::from_le_bytes(*bytes));
-            if other != 0 {
-                self.at += (other.trailing_zeros() / 8) as usize;
+        while let Some(bytes) = self.bytes[self.at..].first_chunk::<32>() {
+            let (first, second) = bytes.split_at(16);
+            let of =
+                |half: &[u8]| others(u128::from_le_bytes(half.try_into().expect("half of 32 bytes is 16")));
+            let (first, second) = (of(first), of(second));
+            let in_second = 16 + second.trailing_zeros() / 8;
+            let count = if first == 0 { in_second } else { first.trailing_zeros() / 8 };
+            self.at += count as usize;
+            if count < 32 {
                 return;
             }
-            self.at += 16;
         }
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
             self.at += 1;
@@ -210,18 +223,35 @@ fn decimal(mut value: u64, digits: &[u8]) -> u64 {
     rest.iter().fold(value, |value, digit| value.wrapping_mul(10).wrapping_add(u64::from(digit & 0x0f)))
 }
 
-/// Whether two texts of the same length are equal. Names are short: a call of
-/// the library's comparison costs more than these few words.
+/// A short text that is looked for often: padded, so that a place is compared
+/// with it in two words whatever its length.
+pub(super) struct Key {
+    text: Vec<u8>,
+    words: [u128; 2],
+    masks: [u128; 2],
+}
+
+impl Key {
+    /// The key of a value called `name`, as it stands in a line; nothing when
+    /// the name needs escapes, or is longer than names are.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let plain = name.bytes().all(|byte| !matches!(byte, b'"' | b'\\' | ..=0x1f));
+        let text = format!("\"{name}\":").into_bytes();
+        let mut padded = [0; 32];
+        padded.get_mut(..text.len()).filter(|_| plain)?.copy_from_slice(&text);
+        let masks = std::array::from_fn(|word| {
+            let bytes = text.len().saturating_sub(16 * word).min(16);
+            if bytes == 16 { u128::MAX } else { (1 << (8 * bytes)) - 1 }
+        });
+        Some(Self { text, words: words(&padded), masks })
+    }
+}
+
 #[inline(always)]
-fn same(one: &[u8], other: &[u8]) -> bool {
-    let (Some(one_end), Some(other_end)) = (one.last_chunk::<8>(), other.last_chunk::<8>()) else {
-        return one == other;
-    };
-    let whole = |text: &[u8]| text.len() & !7;
-    let ones = one[..whole(one)].as_chunks::<8>().0.iter();
-    let others = other[..whole(other)].as_chunks::<8>().0.iter();
-    // The last eight bytes once more, in part: no loop over what is left.
-    one_end == other_end && ones.zip(others).all(|(one, other)| one == other)
+fn words(bytes: &[u8; 32]) -> [u128; 2] {
+    std::array::from_fn(|word| {
+        u128::from_le_bytes(bytes[16 * word..16 * (word + 1)].try_into().expect("half of 32 bytes is 16"))
+    })
 }
 
 #[cfg(test)]
@@ -304,15 +334,35 @@ mod tests {
     }
 
     #[test]
-    fn only_equal_texts_are_the_same() {
-        let text = b"\"observation_least_deviation\":";
-        for length in 0..=text.len() {
-            let one = &text[..length];
-            assert!(same(one, one));
-            for place in 0..length {
-                let mut other = one.to_vec();
-                other[place] ^= 1;
-                assert!(!same(one, &other), "{length} {place}");
+    fn only_the_very_key_is_passed() {
+        let name = "observation_least_deviation!!";
+        for length in 0..=name.len() {
+            let key = Key::of(&name[..length]).unwrap();
+            for padding in [0, 40] {
+                let line = [format!("\"{}\":", &name[..length]).into_bytes(), vec![b'x'; padding]].concat();
+                let mut scan = Scan::new(&line);
+                assert!(scan.skip_key(&key).is_some() && scan.at == length + 3);
+                for place in 0..length + 3 {
+                    let mut other = line.clone();
+                    other[place] ^= 1;
+                    assert!(Scan::new(&other).skip_key(&key).is_none(), "{length} {place}");
+                }
+            }
+        }
+        assert!(Key::of("a name that is longer than any name is").is_none());
+        assert!(Key::of("a\"b").is_none() && Key::of("a\\b").is_none() && Key::of("a\nb").is_none());
+    }
+
+    #[test]
+    fn digits_are_counted_however_many_there_are() {
+        for count in 1..70 {
+            for behind in ["", ",", "/", ":", "e", "\u{ff}"] {
+                for padding in [0, 40] {
+                    let line = format!("{}{behind}{}", "7".repeat(count), "x".repeat(padding));
+                    let mut scan = Scan::new(line.as_bytes());
+                    scan.digits();
+                    assert_eq!(scan.at, count, "{line}");
+                }
             }
         }
     }

@@ -1,8 +1,8 @@
 //! How the seeds differ, and what can't be known.
 
 use super::super::phases::FEWEST_POINTS;
-use super::super::tell::{Subject, odd_seed, seeds_in_words};
-use super::super::words::{count, list, number};
+use super::super::tell::{SeedStory, Subject, odd_seed, seeds_in_words};
+use super::super::words::{capital, count, list, number};
 use super::super::{Statement, Topic};
 use super::Teller;
 use crate::aggregate::median;
@@ -12,24 +12,18 @@ impl Teller<'_> {
         let stories = &self.story.seeds;
         let last = (self.span.1, self.span.1);
         let mut told = Vec::new();
-        let failed: Vec<u64> = stories.iter().filter(|seed| seed.failed).map(|seed| seed.seed).collect();
+        let failed = labels(stories, |seed| seed.failed);
         if !failed.is_empty() {
-            let plural = if failed.len() == 1 { "Seed" } else { "Seeds" };
-            let how = if failed.len() < stories.len() {
-                " and count as worse than every other seed"
-            } else {
-                ", so there is no final score"
+            let how = match failed.len() {
+                all if all == stories.len() => ", so there is no final score",
+                1 => " and counts as worse than every other",
+                _ => " and count as worse than every other",
             };
-            let text = format!("{plural} {} failed{how}.", list(&failed));
+            let text = format!("{} failed{how}.", capital(&list(&failed)));
             told.push(self.statement(Topic::Seeds, last, text).with([("failed", failed.len() as f64)]));
         }
-        let alive: Vec<(u64, f64)> = self
-            .seeds
-            .iter()
-            .copied()
-            .zip(self.finals.iter().copied())
-            .filter(|(_, score)| score.is_finite())
-            .collect();
+        let alive: Vec<(&SeedStory, f64)> =
+            stories.iter().zip(self.finals.iter().copied()).filter(|(_, score)| score.is_finite()).collect();
         if alive.len() < 2 {
             return told;
         }
@@ -43,11 +37,11 @@ impl Teller<'_> {
             format!("all ended alike, at {}", number(low.1))
         } else {
             format!(
-                "the lowest ended at {} (seed {}), the highest at {} (seed {})",
+                "the lowest ended at {} ({}), the highest at {} ({})",
                 number(low.1),
-                low.0,
+                low.0.label,
                 number(high.1),
-                high.0
+                high.0.label
             )
         };
         let small = if spread > 0.0 && spread <= 2.0 * noise {
@@ -66,14 +60,15 @@ impl Teller<'_> {
             let seed = alive[odd.index].0;
             let side = if odd.score < odd.median { "below" } else { "above" };
             let text = format!(
-                "Seed {seed} is the odd one: it ended at {}, {} {side} the median of the others, {}.",
+                "{} is the odd one: it ended at {}, {} {side} the median of the others, {}.",
+                capital(&seed.label),
                 number(odd.score),
                 number((odd.score - odd.median).abs()),
                 number(odd.median)
             );
             let values = [("score", odd.score), ("median", odd.median), ("deviations", odd.deviations)];
             told.push(Statement {
-                seeds: vec![seed],
+                seeds: vec![seed.seed],
                 ..self.statement(Topic::Seeds, last, text).with(values)
             });
         }
@@ -86,21 +81,21 @@ impl Teller<'_> {
             told.push(self.statement(Topic::Unknown, self.span, text).with([(name, value)]));
         };
         let Subject { kind, metric, .. } = self.subject;
-        for seed in &self.story.seeds {
-            if seed.not_finite > 0 {
-                let text = format!(
-                    "Seed {}: {} of its points of {kind} {metric} are NaN or infinite and are left out.",
-                    seed.seed, seed.not_finite
-                );
-                say(text, "not_finite", seed.not_finite as f64);
-            }
-            if seed.points == 0 {
-                let text = format!(
-                    "Seed {}: there is no finite {kind} {metric}, so nothing can be said of it.",
-                    seed.seed
-                );
-                say(text, "points", 0.0);
-            }
+        let broken: usize = self.story.seeds.iter().map(|seed| seed.not_finite).sum();
+        if broken > 0 {
+            let whose = labels(&self.story.seeds, |seed| seed.not_finite > 0);
+            let text = format!(
+                "{} points of {kind} {metric} are NaN or infinite and are left out ({}).",
+                broken,
+                list(&whose)
+            );
+            say(text, "not_finite", broken as f64);
+        }
+        let silent = labels(&self.story.seeds, |seed| seed.points == 0);
+        if !silent.is_empty() {
+            let text =
+                format!("There is no finite {kind} {metric}, so nothing can be said of {}.", list(&silent));
+            say(text, "points", 0.0);
         }
         let most = self.story.seeds.iter().map(|seed| seed.points).max().unwrap_or(0);
         if (1..FEWEST_POINTS).contains(&most) {
@@ -139,6 +134,10 @@ impl Teller<'_> {
         }
         told
     }
+}
+
+fn labels(seeds: &[SeedStory], wanted: fn(&SeedStory) -> bool) -> Vec<&str> {
+    seeds.iter().filter(|seed| wanted(seed)).map(|seed| seed.label.as_str()).collect()
 }
 
 fn count_are(points: usize) -> String {

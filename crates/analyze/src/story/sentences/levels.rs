@@ -159,7 +159,7 @@ impl Teller<'_> {
             return enough.then(|| self.statement(Topic::Stability, self.span, text).with([("depth", 0.0)]));
         };
         let noise = seed.fall_noise.unwrap_or(f64::NAN);
-        let whose = if self.seeds.len() > 1 { format!(" (seed {})", seed.seed) } else { String::new() };
+        let whose = if self.seeds.len() > 1 { format!(" ({})", seed.label) } else { String::new() };
         let way = format!(
             "from {} at step {} to {} at step {}",
             number(fall.peak),
