@@ -20,6 +20,7 @@ pub(crate) fn bench(compare: bool, only: Option<&str>) -> Done {
         ("rlxp-env", "step_speed"),
         ("rlxp-store", "index_speed"),
         ("rlxp-ops", "logging_cost"),
+        ("rlxp-analyze", "bootstrap_speed"),
     ] {
         build(&["--package", package, "--example", example])?;
     }
