@@ -1,0 +1,1 @@
+//! SSH signatures of approvals: what is signed, and whether a signature holds.
