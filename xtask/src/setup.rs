@@ -18,11 +18,13 @@ const NUMPY_FOR_3_10: &str = "2.2.6";
 const OLDEST_PYTHON: (u32, u32) = (3, 10);
 /// Programs that tests start, how each is asked whether it is there, and the
 /// Debian package that brings it.
-const PROGRAMS: [(&str, &str, &str); 4] = [
-    ("git", "--version", "git"),
-    ("strace", "--version", "strace"),
-    ("ffprobe", "-version", "ffmpeg"),
-    ("chromium", "--version", "chromium"),
+const PROGRAMS: [(&str, &[&str], &str); 5] = [
+    ("git", &["--version"], "git"),
+    ("strace", &["--version"], "strace"),
+    ("ffprobe", &["-version"], "ffmpeg"),
+    ("chromium", &["--version"], "chromium"),
+    // It has no word for its version; looking through no primes at all succeeds and leaves nothing behind.
+    ("ssh-keygen", &["-M", "screen", "-f", "/dev/null", "/dev/null"], "openssh-client"),
 ];
 
 pub(crate) fn run() -> Done {
@@ -34,7 +36,7 @@ pub(crate) fn run() -> Done {
 fn system_packages() {
     let missing: Vec<&str> = PROGRAMS
         .iter()
-        .filter(|(program, flag, _)| answer(program, &[flag]).is_none())
+        .filter(|(program, question, _)| answer(program, question).is_none())
         .map(|(_, _, package)| *package)
         .collect();
     if missing.is_empty() {
