@@ -16,6 +16,9 @@ pub struct Digest([u8; 32]);
 pub struct NotADigest(String);
 
 impl Digest {
+    /// What stands where there is nothing to take a digest of.
+    pub const ZERO: Self = Self([0; 32]);
+
     /// The digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())

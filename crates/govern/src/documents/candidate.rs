@@ -1,0 +1,227 @@
+//! `candidates/<id>.yaml`: one bounded change and what it should do. Written by whoever proposes it.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Direction, Operation, Seconds, Slug};
+
+/// One bounded change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// Format of this file: `rlxp.candidate/1`
+    pub schema: CandidateSchema,
+    /// Its name, which is the file's
+    pub id: Slug,
+    /// The task it belongs to
+    pub task: Slug,
+    /// The study it belongs to
+    pub study: Slug,
+    /// Counted up each time it is taken up again after debugging; the first is 1
+    #[serde(default = "first")]
+    #[schemars(range(min = 1))]
+    pub revision: u64,
+    /// What kind of change it is
+    pub kind: CandidateKind,
+    /// Why it should help
+    pub hypothesis: String,
+    /// What is changed; nothing for baseline, smoke, probe and incumbent
+    #[serde(default)]
+    pub changes: Vec<Change>,
+    /// What should come of it
+    #[serde(default)]
+    pub expected_effect: Option<ExpectedEffect>,
+    /// Files and records that speak for it
+    #[serde(default)]
+    pub evidence: Vec<String>,
+    /// Knowledge rules that speak for it, by id
+    #[serde(default)]
+    pub knowledge: Vec<String>,
+    /// The phases it is to go through, in order
+    pub phases: Vec<PhasePlan>,
+    /// Arguments added to the runbook's train command
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// What must stay as it is
+    #[serde(default)]
+    pub invariants: Vec<String>,
+    /// How it is undone
+    #[serde(default)]
+    pub rollback: Option<String>,
+    /// What could go wrong
+    #[serde(default)]
+    pub risk: Option<String>,
+    /// What its kind asks for
+    #[serde(default)]
+    pub requirements: Requirements,
+}
+
+/// The only format so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum CandidateSchema {
+    /// The first one.
+    #[default]
+    #[serde(rename = "rlxp.candidate/1")]
+    V1,
+}
+
+/// What kind of change a candidate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CandidateKind {
+    /// Nothing changed: what everything is compared with
+    Baseline,
+    /// Nothing changed: shows that training works
+    Smoke,
+    /// Nothing changed: varies one parameter of the environment to see what it does
+    Probe,
+    /// Nothing changed: the accepted state once more, on fresh seeds
+    Incumbent,
+    /// Numbers of the algorithm
+    Hyperparameter,
+    /// Weights, scales and schedules of rewards that exist
+    RewardTuning,
+    /// New reward logic
+    RewardEngineering,
+    /// When an episode ends
+    Termination,
+    /// What is trained on when
+    Curriculum,
+    /// Environments that are made for training
+    EnvironmentGeneration,
+    /// Ranges and schedules of randomisation
+    Randomisation,
+    /// The policy's shape
+    Policy,
+}
+
+impl CandidateKind {
+    /// Whether it changes nothing.
+    pub fn is_empty_change(self) -> bool {
+        matches!(self, Self::Baseline | Self::Smoke | Self::Probe | Self::Incumbent)
+    }
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// The surface it belongs to
+    pub surface: Slug,
+    /// What is done
+    pub operation: Operation,
+    /// The file, relative to the root
+    pub path: String,
+    /// The dotted key, where a value is changed
+    #[serde(default)]
+    pub key: Option<String>,
+    /// The value before
+    #[serde(default)]
+    pub from: Option<Value>,
+    /// The value after
+    #[serde(default)]
+    pub to: Option<Value>,
+    /// A unified diff of that file, where code is changed
+    #[serde(default)]
+    pub patch: Option<String>,
+}
+
+/// What should come of a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedEffect {
+    /// On which metric
+    pub metric: Slug,
+    /// Which way
+    pub direction: Direction,
+    /// How much, in the metric's unit
+    #[serde(default)]
+    pub size: Option<f64>,
+}
+
+/// A phase of a candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhasePlan {
+    /// Which
+    pub phase: Phase,
+    /// On how many seeds
+    #[schemars(range(min = 1))]
+    pub seeds: u64,
+    /// Time of one run
+    pub wall_clock: Seconds,
+    /// GPU time of one run; none unless said
+    #[serde(default)]
+    pub gpu_time: Seconds,
+}
+
+/// How far a run goes to show something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// It runs at all
+    Smoke,
+    /// It looks promising on a few seeds
+    Short,
+    /// It holds on fresh seeds
+    Confirm,
+    /// The new incumbent once more
+    IncumbentValidation,
+}
+
+/// What some kinds of candidates must bring.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Requirements {
+    /// Reward changes: the reward reflection that this builds on, relative to the study's folder
+    #[serde(default)]
+    pub reflection: Option<String>,
+    /// Randomisation: the probe summary that this builds on, relative to the study's folder
+    #[serde(default)]
+    pub probe: Option<String>,
+    /// Environment generation: what shows that the new cases can be learned
+    #[serde(default)]
+    pub learnability: Option<String>,
+    /// Environment generation: how they lead from what fails now to the target
+    #[serde(default)]
+    pub bridge: Option<String>,
+    /// Environment generation: what keeps them diverse
+    #[serde(default)]
+    pub diversity: Option<String>,
+    /// Environment generation: what shows that the held-out evaluation stays as it is
+    #[serde(default)]
+    pub held_out: Option<String>,
+    /// Probe: the one parameter, and the values it takes
+    #[serde(default)]
+    pub parameter: Option<ProbeParameter>,
+}
+
+/// The parameter that a probe varies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeParameter {
+    /// Its dotted key
+    pub key: String,
+    /// The values it takes
+    pub values: Vec<f64>,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Phase::Smoke => "smoke",
+            Phase::Short => "short",
+            Phase::Confirm => "confirm",
+            Phase::IncumbentValidation => "incumbent validation",
+        })
+    }
+}
+
+super::contract::as_written!(CandidateKind);
+
+fn first() -> u64 {
+    1
+}

@@ -1,0 +1,222 @@
+//! `metric_spec.yaml`: what is measured, from which files, and the protocol under which two results may be compared.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Slug;
+
+/// Metrics and the evaluation protocol of one study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MetricSpec {
+    /// Format of this file: `rlxp.metric_spec/1`
+    pub schema: MetricSpecSchema,
+    /// The metric that decides
+    pub primary: Metric,
+    /// What the primary metric is made of
+    #[serde(default)]
+    pub components: Vec<Metric>,
+    /// What must not get worse
+    #[serde(default)]
+    pub guardrails: Vec<Guardrail>,
+    /// What undoes an accepted change
+    #[serde(default)]
+    pub rollback: Vec<Guardrail>,
+    /// What explains a result; decides nothing
+    #[serde(default)]
+    pub diagnostics: Vec<Metric>,
+    /// What is only reported
+    #[serde(default)]
+    pub scorecard: Vec<Metric>,
+    /// The score of a run that failed; the worst value that can be had
+    pub failure_score: f64,
+    /// The smallest difference of the primary metric that matters
+    pub smallest_effect: f64,
+    /// How a policy is evaluated
+    pub protocol: Protocol,
+}
+
+/// The only format so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum MetricSpecSchema {
+    /// The first one.
+    #[default]
+    #[serde(rename = "rlxp.metric_spec/1")]
+    V1,
+}
+
+/// One metric and where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Metric {
+    /// Its name
+    pub name: Slug,
+    /// Where it is read from
+    pub source: Extractor,
+    /// Which way is better
+    pub direction: Direction,
+    /// How many values become one
+    pub aggregation: Aggregation,
+    /// Over how many of the last points; all when left out
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub window: Option<u64>,
+    /// Its unit
+    #[serde(default)]
+    pub unit: Option<String>,
+}
+
+/// A metric that must not get worse.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Guardrail {
+    /// The metric
+    pub metric: Metric,
+    /// How much worse it may get, in its own unit
+    #[schemars(range(min = 0.0))]
+    pub allowed_regression: f64,
+}
+
+/// Where a metric is read from: a declaration, never code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "format", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Extractor {
+    /// A JSON file
+    Json {
+        /// The file, relative to the run's folder; `*` stands for one name
+        file: String,
+        /// Where the value stands, such as `/eval/mean_return`
+        pointer: String,
+    },
+    /// A file of one JSON object per line
+    Jsonl {
+        /// The file, relative to the run's folder
+        file: String,
+        /// Where the value stands in each object
+        pointer: String,
+        /// Where the step stands in each object
+        #[serde(default)]
+        step: Option<String>,
+    },
+    /// A table with a header line
+    Csv {
+        /// The file, relative to the run's folder
+        file: String,
+        /// The column
+        column: String,
+        /// The column of the step
+        #[serde(default)]
+        step: Option<String>,
+    },
+    /// TensorBoard event files
+    Tensorboard {
+        /// The folder, relative to the run's folder
+        file: String,
+        /// The tag
+        tag: String,
+    },
+    /// A line of the log
+    Stdout {
+        /// What stands before the value, as it is
+        before: String,
+    },
+    /// A Weights & Biases offline folder
+    Wandb {
+        /// The folder, relative to the run's folder
+        file: String,
+        /// The key
+        key: String,
+    },
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// More is better
+    Higher,
+    /// Less is better
+    Lower,
+}
+
+/// How many values become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Aggregation {
+    /// Their mean
+    Mean,
+    /// Their median
+    Median,
+    /// Their interquartile mean
+    Iqm,
+    /// The last one
+    Last,
+    /// The lowest
+    Min,
+    /// The highest
+    Max,
+}
+
+/// How a policy is evaluated. Two results are compared only when all of this is the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Protocol {
+    /// Episodes per seed
+    #[schemars(range(min = 1))]
+    pub episodes: u64,
+    /// Whether the policy acts without chance
+    pub deterministic: bool,
+    /// Which checkpoint is evaluated
+    pub checkpoint: CheckpointRule,
+    /// What is evaluated on, in words: environment, version, distribution of situations
+    pub environments: String,
+    /// Seeds by role
+    pub seeds: SeedRoles,
+}
+
+/// Which checkpoint is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckpointRule {
+    /// The last one
+    Last,
+    /// The best by the run's own evaluation, chosen before the final one
+    Best,
+}
+
+/// Which seeds serve what. Ranges include both ends; confirm and audit seeds are drawn when they are needed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeedRoles {
+    /// Seeds for trying things: smoke and short phases
+    pub screen: SeedRange,
+    /// Where seeds for confirming are drawn from
+    pub confirm: SeedRange,
+    /// Where seeds for audits are drawn from
+    pub audit: SeedRange,
+    /// Seeds of evaluation episodes
+    pub evaluation: SeedRange,
+}
+
+/// Seeds from one to another, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeedRange {
+    /// The first
+    pub from: u64,
+    /// The last
+    pub to: u64,
+}
+
+impl MetricSpec {
+    /// Every metric with what it is for.
+    pub fn metrics(&self) -> impl Iterator<Item = (&'static str, &Metric)> {
+        [("primary", &self.primary)]
+            .into_iter()
+            .chain(self.components.iter().map(|metric| ("component", metric)))
+            .chain(self.guardrails.iter().map(|guardrail| ("guardrail", &guardrail.metric)))
+            .chain(self.rollback.iter().map(|guardrail| ("rollback", &guardrail.metric)))
+            .chain(self.diagnostics.iter().map(|metric| ("diagnostic", metric)))
+            .chain(self.scorecard.iter().map(|metric| ("scorecard", metric)))
+    }
+}

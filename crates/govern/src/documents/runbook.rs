@@ -1,0 +1,142 @@
+//! `runbook.yaml`: the commands of this repository, as argument lists, and what a run needs and leaves.
+
+use rlxp_types::Digest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Bytes, Seconds, Slug};
+
+/// How things are run here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Runbook {
+    /// Format of this file: `rlxp.runbook/1`
+    pub schema: RunbookSchema,
+    /// Checks that everything needed is there
+    #[serde(default)]
+    pub preflight: Option<Step>,
+    /// The shortest run that shows that training works
+    #[serde(default)]
+    pub smoke: Option<Step>,
+    /// Trains; has a `{seed}` slot
+    pub train: Step,
+    /// Evaluates; has a `{seed}` slot
+    pub eval: Step,
+    /// Stops a run that doesn't end by itself
+    #[serde(default)]
+    pub cancel: Option<Step>,
+    /// Folders that Python imports the project's modules from, relative to the root
+    #[serde(default)]
+    pub import_roots: Vec<String>,
+    /// Files that git ignores but a run needs; linked read-only
+    #[serde(default)]
+    pub inputs: Vec<Input>,
+    /// Files that a run must leave, relative to its folder
+    #[serde(default)]
+    pub artifacts: Vec<String>,
+    /// When a run is ended
+    #[serde(default)]
+    pub stop: Option<StopLimits>,
+    /// What a run takes, as far as it is known
+    #[serde(default)]
+    pub resources: Option<Resources>,
+}
+
+/// The only format so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RunbookSchema {
+    /// The first one.
+    #[default]
+    #[serde(rename = "rlxp.runbook/1")]
+    V1,
+}
+
+/// A command. No shell ever sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Program and arguments; `{seed}` and `{run}` are filled in
+    #[schemars(length(min = 1))]
+    pub argv: Vec<String>,
+    /// Where it starts, relative to the root
+    #[serde(default)]
+    pub folder: Option<String>,
+    /// Names of environment variables that it gets
+    #[serde(default)]
+    pub environment: Vec<String>,
+    /// Whether it changes nothing, so that it can be probed before anything is approved to run
+    #[serde(default)]
+    pub free_of_side_effects: bool,
+    /// Whether a person saw it work
+    #[serde(default)]
+    pub probed: bool,
+}
+
+/// A file that a run needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Its name, relative to the root
+    pub path: String,
+    /// The blake3 digest of its content
+    #[schemars(with = "String")]
+    pub digest: Digest,
+}
+
+/// When a run is ended before it ends by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StopLimits {
+    /// Without a line of output or a changed file for this long
+    #[serde(default)]
+    pub silence: Option<Seconds>,
+    /// With more output than this
+    #[serde(default)]
+    pub output: Option<Bytes>,
+}
+
+/// What a run takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Resources {
+    /// Time of one training run
+    #[serde(default)]
+    pub wall_clock: Option<Seconds>,
+    /// Memory of one training run
+    #[serde(default)]
+    pub memory: Option<Bytes>,
+    /// Disk of one training run
+    #[serde(default)]
+    pub disk: Option<Bytes>,
+}
+
+impl Runbook {
+    /// Every step with its name.
+    pub fn steps(&self) -> impl Iterator<Item = (&'static str, &Step)> {
+        [
+            ("preflight", self.preflight.as_ref()),
+            ("smoke", self.smoke.as_ref()),
+            ("train", Some(&self.train)),
+            ("eval", Some(&self.eval)),
+            ("cancel", self.cancel.as_ref()),
+        ]
+        .into_iter()
+        .filter_map(|(name, step)| Some((name, step?)))
+    }
+}
+
+/// Where a study stands among others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StudyName {
+    /// The task
+    pub task: Slug,
+    /// The study
+    pub study: Slug,
+}
+
+impl std::fmt::Display for StudyName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.task, self.study)
+    }
+}

@@ -1,0 +1,165 @@
+//! Whether the lines of a ledger belong together, and what they add up to.
+//!
+//! Found without help: any changed byte, a record dropped from, swapped in or added to the middle. Not found without
+//! an [`Anchor`]: whole records cut off the end, and a ledger that was rewritten from some record on; whoever owns the
+//! disk can do both.
+
+use rlxp_types::Digest;
+use serde::{Deserialize, Serialize};
+
+use super::record::{NO_RECORD, Record};
+use super::state::StudyState;
+use crate::canonical;
+
+/// A ledger as far as it could be read.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    /// The records before the first problem.
+    pub records: Vec<Record>,
+    /// What they add up to.
+    pub state: StudyState,
+    /// The first problem; nothing after it was read.
+    pub problem: Option<ChainProblem>,
+    /// Bytes after the last whole line: a record that was being written when its writer died. It was never
+    /// acknowledged, so nothing depends on it.
+    pub torn: usize,
+}
+
+/// What is wrong with a ledger, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChainProblem {
+    /// A stable word.
+    pub code: &'static str,
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A head that was written down outside the repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// The study's id.
+    pub study: String,
+    /// The number of the record that was the last one.
+    pub seq: u64,
+    /// Its digest.
+    pub head: Digest,
+    /// When; a label.
+    pub at: String,
+}
+
+impl Ledger {
+    /// The digest of the last record.
+    pub fn head(&self) -> Digest {
+        self.records.last().map_or(NO_RECORD, |record| record.digest)
+    }
+
+    /// The number of the next record.
+    pub fn next_seq(&self) -> u64 {
+        self.records.len() as u64
+    }
+
+    /// Whether it was read to its end.
+    pub fn is_whole(&self) -> bool {
+        self.problem.is_none() && !self.records.is_empty()
+    }
+
+    /// Adds a record that was just written.
+    pub fn push(&mut self, record: Record) -> Result<(), ChainProblem> {
+        let line = self.next_seq() + 1;
+        let wrong = |code, message| ChainProblem { code, line, message };
+        if record.seq != self.next_seq() {
+            let message = format!("record {} stands where record {} belongs", record.seq, self.next_seq());
+            return Err(wrong("wrong_number", message));
+        }
+        if record.prev != self.head() {
+            let message = format!(
+                "record {} names {} as the one before, which is {}",
+                record.seq,
+                record.prev.short(),
+                self.head().short()
+            );
+            return Err(wrong("broken_link", message));
+        }
+        self.state
+            .apply(&record)
+            .map_err(|message| wrong("impossible", format!("record {}: {message}", record.seq)))?;
+        self.records.push(record);
+        Ok(())
+    }
+}
+
+/// Reads a ledger up to its end or its first problem.
+pub fn read(bytes: &[u8]) -> Ledger {
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let mut ledger = Ledger {
+        records: Vec::new(),
+        state: StudyState::default(),
+        problem: None,
+        torn: bytes.len() - whole,
+    };
+    let lines =
+        bytes[..whole].strip_suffix(b"\n").into_iter().flat_map(|text| text.split(|byte| *byte == b'\n'));
+    for (index, line) in lines.enumerate() {
+        let read =
+            std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned()).and_then(Record::parse);
+        let pushed = match read {
+            Ok(record) => ledger.push(record),
+            Err(why) => {
+                let message = format!("record {index}: {why}");
+                Err(ChainProblem { code: "damaged_record", line: index as u64 + 1, message })
+            }
+        };
+        if let Err(problem) = pushed {
+            ledger.problem = Some(problem);
+            break;
+        }
+    }
+    ledger
+}
+
+/// Reads a ledger and checks everything that can be checked: that every line is written exactly as rlx writes it, and
+/// that every anchor is met.
+pub fn verify(bytes: &[u8], anchors: &[Anchor]) -> (Ledger, Vec<ChainProblem>) {
+    let ledger = read(bytes);
+    let mut problems: Vec<ChainProblem> = ledger.problem.clone().into_iter().collect();
+    if ledger.records.is_empty() && problems.is_empty() {
+        problems.push(ChainProblem { code: "empty", line: 1, message: "there is no record".into() });
+    }
+    let lines = bytes.split(|byte| *byte == b'\n');
+    for (index, (line, _)) in lines.zip(&ledger.records).enumerate() {
+        let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
+        if value.is_none_or(|value| canonical::text(&value).as_bytes() != line) {
+            let message = format!("record {index} is not written the way rlx writes records");
+            problems.push(ChainProblem { code: "not_canonical", line: index as u64 + 1, message });
+        }
+    }
+    let study = ledger.state.opened.as_ref().map(|opened| opened.id.clone());
+    for anchor in anchors {
+        let line = anchor.seq + 1;
+        let met = usize::try_from(anchor.seq).ok().and_then(|seq| ledger.records.get(seq));
+        let said = match met {
+            _ if study.as_ref() != Some(&anchor.study) => {
+                Some(("anchor_of_other_study", format!("the anchor belongs to study {}", anchor.study)))
+            }
+            None => Some((
+                "cut_off",
+                format!("an anchor of {} names record {}, which is not there", anchor.at, anchor.seq),
+            )),
+            Some(record) if record.digest != anchor.head => Some((
+                "rewritten",
+                format!(
+                    "record {} is {}, but an anchor of {} says {}",
+                    anchor.seq,
+                    record.digest.short(),
+                    anchor.at,
+                    anchor.head.short()
+                ),
+            )),
+            Some(_) => None,
+        };
+        problems.extend(said.map(|(code, message)| ChainProblem { code, line, message }));
+    }
+    (ledger, problems)
+}

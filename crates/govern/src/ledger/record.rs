@@ -1,0 +1,142 @@
+//! One line of a ledger: canonical JSON with the digest of everything else in the line.
+//!
+//! The digest is taken over the line's own bytes with the digest field cut out. As keys are sorted, that field stands
+//! between `body` and `kind`, and what follows it has a fixed form; so checking needs no second writing of the line.
+
+use rlxp_types::Digest;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::Event;
+use crate::canonical;
+
+/// Who did something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    /// A person
+    Person,
+    /// A coding agent
+    Agent,
+    /// rlx, on its own account
+    Rlx,
+}
+
+/// A line that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Its number, from 0.
+    pub seq: u64,
+    /// When it was written; a label, nothing is decided by it.
+    pub at: String,
+    /// Who did it.
+    pub actor: Actor,
+    /// What happened.
+    pub event: Event,
+    /// The digest of the record before; zeros for the first.
+    pub prev: Digest,
+    /// The digest of this one.
+    pub digest: Digest,
+}
+
+/// What `prev` of the first record is.
+pub const NO_RECORD: Digest = Digest::ZERO;
+
+impl Record {
+    /// A new record after `prev`.
+    pub fn new(seq: u64, at: impl Into<String>, actor: Actor, event: Event, prev: Digest) -> Self {
+        let mut record = Self { seq, at: at.into(), actor, event, prev, digest: NO_RECORD };
+        let mut value = record.value();
+        value.as_object_mut().map(|fields| fields.remove("digest"));
+        record.digest = canonical::digest(&value);
+        record
+    }
+
+    /// The line, without its end.
+    pub fn line(&self) -> String {
+        canonical::text(&self.value())
+    }
+
+    fn value(&self) -> Value {
+        json!({
+            "seq": self.seq,
+            "at": self.at,
+            "actor": self.actor,
+            "kind": self.event.kind(),
+            "body": self.event.body(),
+            "prev": self.prev,
+            "digest": self.digest,
+        })
+    }
+
+    /// Reads a line and checks its digest.
+    pub fn parse(line: &str) -> Result<Self, String> {
+        let form: Form = serde_json::from_str(line).map_err(|error| format!("it can't be read: {error}"))?;
+        let covered = without_digest(line, &form).ok_or("it isn't written the way rlx writes records")?;
+        if Digest::of(covered.as_bytes()) != form.digest {
+            return Err("its content doesn't match its digest".into());
+        }
+        let event = Event::read(form.kind, form.body.get())?;
+        Ok(Self {
+            seq: form.seq,
+            at: form.at,
+            actor: form.actor,
+            event,
+            prev: form.prev,
+            digest: form.digest,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form<'l> {
+    seq: u64,
+    at: String,
+    actor: Actor,
+    kind: &'l str,
+    #[serde(borrow)]
+    body: &'l RawValue,
+    prev: Digest,
+    digest: Digest,
+}
+
+/// The line with its digest field cut out.
+fn without_digest(line: &str, form: &Form<'_>) -> Option<String> {
+    let tail = format!(",\"kind\":\"{}\",\"prev\":\"{}\",\"seq\":{}}}", form.kind, form.prev, form.seq);
+    let field = format!(",\"digest\":\"{}\"", form.digest);
+    let head = line.strip_suffix(&tail)?.strip_suffix(&field)?;
+    Some(format!("{head}{tail}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::event::Note;
+
+    #[test]
+    fn a_line_and_back() {
+        let event = Event::Note(Note { text: "ü \" ,\"digest\":\"x\" \n".into() });
+        let record = Record::new(7, "2026-01-02T03:04:05Z", Actor::Person, event, Digest::of(b"before"));
+        let line = record.line();
+        assert!(!line.contains('\n'));
+        assert_eq!(Record::parse(&line).unwrap(), record);
+        let spaced = line.replace("\"at\":", "\"at\": ");
+        assert!(Record::parse(&spaced).is_err());
+    }
+
+    #[test]
+    fn every_changed_byte_is_found() {
+        let event = Event::Note(Note { text: "all seeds drawn".into() });
+        let line = Record::new(0, "2026-01-02T03:04:05Z", Actor::Rlx, event, NO_RECORD).line();
+        for at in 0..line.len() {
+            for flip in [1u8, 2, 4, 8, 16, 32] {
+                let mut bytes = line.clone().into_bytes();
+                bytes[at] ^= flip;
+                let Ok(text) = String::from_utf8(bytes) else { continue };
+                assert!(Record::parse(&text).is_err(), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! What the records of a ledger add up to. The only way to know where a study is: nothing derived is ever read back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rlxp_types::Digest;
+
+use super::event::{
+    Approved, Decision, Event, Evidence, Judged, LaunchIntent, Opened, Refused, RunEnded, Validated, Verdict,
+};
+use super::record::Record;
+use crate::budget::Tally;
+use crate::documents::{CandidateKind, Phase, Slug};
+use crate::machine::{CandidateState, RunEnd, RunState};
+use crate::section::Target;
+use crate::seeds::SeedRole;
+
+/// Where a study is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StudyState {
+    /// The first record.
+    pub opened: Option<Opened>,
+    /// Every approval with the number and the predecessor of its record, oldest first.
+    pub approvals: Vec<Approval>,
+    /// For each target the number of the last record that voided it.
+    pub voided: BTreeMap<Target, (u64, String)>,
+    /// Refusals on record.
+    pub refusals: Vec<Refused>,
+    /// The adapter that was last audited.
+    pub audited: Option<Digest>,
+    /// Candidates that were ever validated.
+    pub candidates: BTreeMap<Slug, CandidateRecord>,
+    /// Runs by key, with the order in which they were intended.
+    pub runs: BTreeMap<String, RunRecord>,
+    /// Seeds that were ever used, by role.
+    pub used_seeds: BTreeMap<SeedRole, BTreeSet<u64>>,
+    /// What is spent and reserved.
+    pub tally: Tally,
+    /// Candidates in the order in which they were judged, with what came out.
+    pub judged: Vec<(Slug, Verdict)>,
+    /// The accepted candidate that everything is compared with.
+    pub incumbent: Option<Slug>,
+    /// Its primary metric, where it is known.
+    pub incumbent_score: Option<f64>,
+    /// Protocol-relevant digest is part of each verdict; this is the number of the last one.
+    pub last_judged: Option<u64>,
+    /// The number of the last report.
+    pub last_reported: Option<u64>,
+    /// The last decision.
+    pub decided: Option<Decision>,
+    /// The queue that was last planned.
+    pub queued: Option<Digest>,
+    /// Runs that failed one after another, up to now.
+    pub failures_in_a_row: u64,
+    /// Judged candidates that weren't accepted, one after another, up to now.
+    pub misses_in_a_row: u64,
+    /// The number of the last hand-off, unless something was approved or judged since.
+    pub handed_off: Option<u64>,
+    /// Why the study is over.
+    pub closed: Option<String>,
+}
+
+/// An approval on record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Approval {
+    /// The number of its record.
+    pub seq: u64,
+    /// The head it was given on.
+    pub head: Digest,
+    /// When; a label.
+    pub at: String,
+    /// What it says.
+    pub approved: Approved,
+}
+
+/// A candidate on record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CandidateRecord {
+    /// Where it is.
+    pub state: CandidateState,
+    /// Its last validation.
+    pub validated: Validated,
+    /// Phases that ran, the last one last.
+    pub phases: Vec<Phase>,
+}
+
+/// A run on record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRecord {
+    /// The number of the record that intended it.
+    pub order: u64,
+    /// What was intended.
+    pub intent: LaunchIntent,
+    /// Where it is.
+    pub state: RunState,
+    /// How it ended.
+    pub ended: Option<RunEnded>,
+    /// What was read from its files.
+    pub evidence: Option<Evidence>,
+}
+
+impl StudyState {
+    /// The runs of a candidate, in order.
+    pub fn runs_of<'s>(&'s self, candidate: &'s Slug) -> Vec<&'s RunRecord> {
+        let mut runs: Vec<&RunRecord> =
+            self.runs.values().filter(|run| run.intent.candidate == *candidate).collect();
+        runs.sort_by_key(|run| run.order);
+        runs
+    }
+
+    /// Runs that are intended or under way, in order.
+    pub fn live(&self) -> Vec<&RunRecord> {
+        let live = |run: &&RunRecord| !matches!(run.state, RunState::Ended(_));
+        let mut runs: Vec<&RunRecord> = self.runs.values().filter(live).collect();
+        runs.sort_by_key(|run| run.order);
+        runs
+    }
+
+    /// Whether a baseline has been judged or completed.
+    pub fn has_baseline(&self) -> bool {
+        self.candidates.values().any(|candidate| {
+            candidate.validated.kind == CandidateKind::Baseline
+                && matches!(
+                    candidate.state,
+                    CandidateState::Completed | CandidateState::Accepted | CandidateState::Inconclusive
+                )
+        })
+    }
+
+    /// Whether a smoke run of an unchanged repository ended well.
+    pub fn smoke_passed(&self) -> bool {
+        self.runs.values().any(|run| {
+            run.intent.phase == Phase::Smoke
+                && run.state == RunState::Ended(RunEnd::Ok)
+                && self
+                    .candidates
+                    .get(&run.intent.candidate)
+                    .is_some_and(|candidate| candidate.validated.kind.is_empty_change())
+        })
+    }
+
+    /// Takes a record in. The error says what can't be.
+    pub(super) fn apply(&mut self, record: &Record) -> Result<(), String> {
+        if self.opened.is_none() != matches!(record.event, Event::Opened(_)) {
+            return Err("a ledger begins with one record that opens the study, and has no other".into());
+        }
+        if self.closed.is_some()
+            && !matches!(record.event, Event::Note(_) | Event::Anchored(_) | Event::Refused(_))
+        {
+            return Err(format!("the study is closed; nothing of kind {} can happen", record.event.kind()));
+        }
+        match &record.event {
+            Event::Opened(opened) => self.opened = Some(opened.clone()),
+            Event::Approved(approved) => {
+                self.handed_off = None;
+                self.approvals.push(Approval {
+                    seq: record.seq,
+                    head: record.prev,
+                    at: record.at.clone(),
+                    approved: approved.clone(),
+                });
+            }
+            Event::Voided(voided) => {
+                for target in &voided.targets {
+                    self.voided.insert(target.clone(), (record.seq, voided.reason.clone()));
+                }
+            }
+            Event::Refused(refused) => self.refusals.push(refused.clone()),
+            Event::Audited(audited) => self.audited = Some(audited.adapter),
+            Event::Validated(validated) => self.validate(validated)?,
+            Event::Reopened(reopened) => self.move_to(&reopened.candidate, CandidateState::Draft)?,
+            Event::Queued(queued) => self.queued = Some(queued.digest),
+            Event::LaunchIntent(intent) => self.intend(record.seq, intent)?,
+            Event::Launched(launched) => {
+                let run = self.run(&launched.key)?;
+                run.state = run.state.to(RunState::Running).map_err(|refused| refused.to_string())?;
+            }
+            Event::RunEnded(ended) => self.end(ended)?,
+            Event::Completed(completed) => self.complete(&completed.candidate)?,
+            Event::Evidence(evidence) => self.take_evidence(evidence)?,
+            Event::Judged(judged) => self.judge(record.seq, judged)?,
+            Event::Reverted(reverted) => {
+                self.move_to(&reverted.candidate, CandidateState::Reverted)?;
+                if self.incumbent.as_ref() == Some(&reverted.candidate) {
+                    (self.incumbent, self.incumbent_score) = (None, None);
+                }
+            }
+            Event::Decided(decided) => self.decided = Some(decided.decision),
+            Event::Reported(_) => self.last_reported = Some(record.seq),
+            Event::HandedOff(_) => self.handed_off = Some(record.seq),
+            Event::Closed(closed) => {
+                if let Some(run) = self.live().first() {
+                    return Err(format!("run {} hasn't ended, so the study can't be closed", run.intent.key));
+                }
+                self.closed = Some(closed.reason.clone());
+            }
+            Event::Imported(_) | Event::Anchored(_) | Event::Note(_) => {}
+        }
+        Ok(())
+    }
+
+    fn validate(&mut self, validated: &Validated) -> Result<(), String> {
+        let known = self.candidates.get(&validated.candidate);
+        if let Some(known) = known {
+            let again = validated.revision == known.validated.revision;
+            if !again && validated.revision != known.validated.revision + 1 {
+                let (one, other) = (known.validated.revision, validated.revision);
+                return Err(format!("revision {other} of candidate {} follows {one}", validated.candidate));
+            }
+        }
+        let state = known.map_or(CandidateState::Draft, |known| known.state);
+        let state = state.to(CandidateState::Validated, None).map_err(|refused| refused.to_string())?;
+        let record = CandidateRecord { state, validated: validated.clone(), phases: Vec::new() };
+        self.candidates.insert(validated.candidate.clone(), record);
+        Ok(())
+    }
+
+    fn move_to(&mut self, id: &Slug, next: CandidateState) -> Result<(), String> {
+        let candidate = self.candidates.get_mut(id).ok_or_else(|| format!("there is no candidate {id}"))?;
+        let phase = candidate.phases.last().copied();
+        candidate.state = candidate.state.to(next, phase).map_err(|refused| refused.to_string())?;
+        Ok(())
+    }
+
+    fn intend(&mut self, order: u64, intent: &LaunchIntent) -> Result<(), String> {
+        if self.runs.contains_key(&intent.key) {
+            return Err(format!("key {} has a run already", intent.key));
+        }
+        let id = &intent.candidate;
+        let candidate = self.candidates.get(id).ok_or_else(|| format!("there is no candidate {id}"))?;
+        match candidate.state {
+            CandidateState::Validated => self.move_to(id, CandidateState::Launched)?,
+            CandidateState::Launched => {}
+            state => return Err(format!("candidate {id} is {state}; only a validated one can run")),
+        }
+        self.use_seed(intent)?;
+        let candidate = self.candidates.get_mut(id).expect("it was found above");
+        if candidate.phases.last() != Some(&intent.phase) {
+            candidate.phases.push(intent.phase);
+        }
+        self.tally.reserve(intent.reserve);
+        let run = RunRecord {
+            order,
+            intent: intent.clone(),
+            state: RunState::Intended,
+            ended: None,
+            evidence: None,
+        };
+        self.runs.insert(intent.key.clone(), run);
+        Ok(())
+    }
+
+    /// Confirm and audit seeds serve once; only a run that the host lost or that never started frees its seed.
+    fn use_seed(&mut self, intent: &LaunchIntent) -> Result<(), String> {
+        let fresh = self.used_seeds.entry(intent.role).or_default().insert(intent.seed);
+        let once = matches!(intent.role, SeedRole::Confirm | SeedRole::Audit);
+        let freed = || {
+            let same = |run: &&RunRecord| run.intent.role == intent.role && run.intent.seed == intent.seed;
+            self.runs.values().filter(same).all(|run| match run.state {
+                RunState::Ended(end) => end.may_run_again() && run.intent.candidate == intent.candidate,
+                _ => false,
+            })
+        };
+        if once && !fresh && !freed() {
+            return Err(format!("{} seed {} has served before", intent.role, intent.seed));
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, key: &str) -> Result<&mut RunRecord, String> {
+        self.runs.get_mut(key).ok_or_else(|| format!("there is no run {key}"))
+    }
+
+    fn end(&mut self, ended: &RunEnded) -> Result<(), String> {
+        let run = self.run(&ended.key)?;
+        run.state = run.state.to(RunState::Ended(ended.end)).map_err(|refused| refused.to_string())?;
+        run.ended = Some(ended.clone());
+        let reserve = run.intent.reserve;
+        self.tally.settle(reserve, ended.end, ended.spent);
+        match ended.end {
+            RunEnd::Ok => self.failures_in_a_row = 0,
+            end if end.is_failure() => self.failures_in_a_row += 1,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, id: &Slug) -> Result<(), String> {
+        if let Some(run) = self.runs_of(id).into_iter().find(|run| !matches!(run.state, RunState::Ended(_))) {
+            return Err(format!("run {} of candidate {id} hasn't ended", run.intent.key));
+        }
+        self.move_to(id, CandidateState::Completed)
+    }
+
+    fn take_evidence(&mut self, evidence: &Evidence) -> Result<(), String> {
+        let run = self.run(&evidence.key)?;
+        if !matches!(run.state, RunState::Ended(_)) {
+            return Err(format!("run {} hasn't ended, so it proves nothing yet", evidence.key));
+        }
+        run.evidence = Some(evidence.clone());
+        Ok(())
+    }
+
+    fn judge(&mut self, seq: u64, judged: &Judged) -> Result<(), String> {
+        let next = match judged.verdict {
+            Verdict::Accepted => CandidateState::Accepted,
+            Verdict::Rejected => CandidateState::Rejected,
+            Verdict::Inconclusive => CandidateState::Inconclusive,
+            Verdict::Debug => CandidateState::Debug,
+        };
+        self.move_to(&judged.candidate, next)?;
+        self.judged.push((judged.candidate.clone(), judged.verdict));
+        self.last_judged = Some(seq);
+        self.handed_off = None;
+        if judged.verdict == Verdict::Accepted {
+            self.misses_in_a_row = 0;
+            self.incumbent = Some(judged.candidate.clone());
+            self.incumbent_score = judged.score;
+        } else {
+            self.misses_in_a_row += 1;
+        }
+        Ok(())
+    }
+}

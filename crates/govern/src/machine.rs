@@ -1,0 +1,251 @@
+//! The two state machines. What isn't listed here can't happen; every refused move is named.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::documents::Phase;
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// On record, not started
+    Intended,
+    /// Started
+    Running,
+    /// Over
+    Ended(RunEnd),
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunEnd {
+    /// It did what it was for
+    Ok,
+    /// Exit code, signal or numbers that aren't finite
+    Failed,
+    /// It reached a limit
+    Limit,
+    /// Somebody stopped it
+    Cancelled,
+    /// The host lost it
+    Lost,
+    /// Something it needs isn't there; nothing is debited
+    Blocked,
+}
+
+impl RunEnd {
+    /// All of them.
+    pub const ALL: [RunEnd; 6] =
+        [RunEnd::Ok, RunEnd::Failed, RunEnd::Limit, RunEnd::Cancelled, RunEnd::Lost, RunEnd::Blocked];
+
+    /// Whether the same seed may run once more. Anything the run did itself can't be rolled again.
+    pub fn may_run_again(self) -> bool {
+        matches!(self, RunEnd::Lost | RunEnd::Blocked)
+    }
+
+    /// Whether the run gets the failure score.
+    pub fn is_failure(self) -> bool {
+        matches!(self, RunEnd::Failed | RunEnd::Limit | RunEnd::Cancelled)
+    }
+}
+
+impl RunState {
+    /// All of them.
+    pub const ALL: [RunState; 8] = [
+        RunState::Intended,
+        RunState::Running,
+        RunState::Ended(RunEnd::Ok),
+        RunState::Ended(RunEnd::Failed),
+        RunState::Ended(RunEnd::Limit),
+        RunState::Ended(RunEnd::Cancelled),
+        RunState::Ended(RunEnd::Lost),
+        RunState::Ended(RunEnd::Blocked),
+    ];
+
+    /// Goes on to `next`, if that is a move.
+    pub fn to(self, next: RunState) -> Result<RunState, NoSuchMove> {
+        use RunState::{Ended, Intended, Running};
+        let known = matches!(
+            (self, next),
+            (Intended, Running)
+                // It never started: the host lost it, something is missing, or it was called off.
+                | (Intended, Ended(RunEnd::Lost | RunEnd::Blocked | RunEnd::Cancelled))
+                | (Running, Ended(RunEnd::Ok | RunEnd::Failed | RunEnd::Limit | RunEnd::Cancelled | RunEnd::Lost))
+        );
+        if known {
+            Ok(next)
+        } else {
+            Err(NoSuchMove { what: "run", from: self.to_string(), to: next.to_string() })
+        }
+    }
+}
+
+/// Where a candidate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CandidateState {
+    /// Written, or changed since it was validated
+    Draft,
+    /// All gates passed for exactly this text
+    Validated,
+    /// Its first run was intended, its last hasn't ended
+    Launched,
+    /// All its runs have ended
+    Completed,
+    /// Better, and guardrails hold: the new incumbent
+    Accepted,
+    /// Worse
+    Rejected,
+    /// It can't be told
+    Inconclusive,
+    /// It didn't work as meant; may be taken up again as a new revision
+    Debug,
+    /// Was accepted, then undone
+    Reverted,
+}
+
+impl CandidateState {
+    /// All of them.
+    pub const ALL: [CandidateState; 9] = [
+        CandidateState::Draft,
+        CandidateState::Validated,
+        CandidateState::Launched,
+        CandidateState::Completed,
+        CandidateState::Accepted,
+        CandidateState::Rejected,
+        CandidateState::Inconclusive,
+        CandidateState::Debug,
+        CandidateState::Reverted,
+    ];
+
+    /// Goes on to `next`, if that is a move. `phase` is the last phase that ran: what went through its confirm phase
+    /// is judged and can't be debugged into another chance.
+    pub fn to(self, next: CandidateState, phase: Option<Phase>) -> Result<CandidateState, NoSuchMove> {
+        use CandidateState::{
+            Accepted, Completed, Debug, Draft, Inconclusive, Launched, Rejected, Reverted, Validated,
+        };
+        let known = match (self, next) {
+            (Draft, Validated) | (Validated, Draft | Launched) | (Launched, Completed) => true,
+            (Completed, Accepted | Rejected | Inconclusive) => true,
+            (Completed, Debug) => matches!(phase, Some(Phase::Smoke | Phase::Short)),
+            (Accepted, Reverted) | (Debug, Draft) => true,
+            _ => false,
+        };
+        let refused = || NoSuchMove { what: "candidate", from: self.to_string(), to: next.to_string() };
+        if known { Ok(next) } else { Err(refused()) }
+    }
+}
+
+/// A move that doesn't exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a {what} can't go from {from} to {to}")]
+pub struct NoSuchMove {
+    /// A run or a candidate.
+    pub what: &'static str,
+    /// Where it is.
+    pub from: String,
+    /// Where it was to go.
+    pub to: String,
+}
+
+impl fmt::Display for RunEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            RunEnd::Ok => "ok",
+            RunEnd::Failed => "failed",
+            RunEnd::Limit => "limit",
+            RunEnd::Cancelled => "cancelled",
+            RunEnd::Lost => "lost",
+            RunEnd::Blocked => "blocked",
+        })
+    }
+}
+
+impl fmt::Display for RunState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunState::Intended => f.pad("intended"),
+            RunState::Running => f.pad("running"),
+            RunState::Ended(end) => f.pad(&format!("ended ({end})")),
+        }
+    }
+}
+
+impl fmt::Display for CandidateState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(crate::canonical::plain(self).as_str().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_make_the_listed_moves_and_no_other() {
+        use RunEnd::{Blocked, Cancelled, Failed, Limit, Lost, Ok};
+        use RunState::{Ended, Intended, Running};
+        let listed = [
+            (Intended, Running),
+            (Intended, Ended(Lost)),
+            (Intended, Ended(Blocked)),
+            (Intended, Ended(Cancelled)),
+            (Running, Ended(Ok)),
+            (Running, Ended(Failed)),
+            (Running, Ended(Limit)),
+            (Running, Ended(Cancelled)),
+            (Running, Ended(Lost)),
+        ];
+        for from in RunState::ALL {
+            for to in RunState::ALL {
+                assert_eq!(from.to(to).is_ok(), listed.contains(&(from, to)), "{from} {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn candidates_make_the_listed_moves_and_no_other() {
+        use CandidateState::*;
+        let listed = [
+            (Draft, Validated),
+            (Validated, Draft),
+            (Validated, Launched),
+            (Launched, Completed),
+            (Completed, Accepted),
+            (Completed, Rejected),
+            (Completed, Inconclusive),
+            (Accepted, Reverted),
+            (CandidateState::Debug, Draft),
+        ];
+        let phases = [
+            None,
+            Some(Phase::Smoke),
+            Some(Phase::Short),
+            Some(Phase::Confirm),
+            Some(Phase::IncumbentValidation),
+        ];
+        for from in CandidateState::ALL {
+            for to in CandidateState::ALL {
+                for phase in phases {
+                    let early = matches!(phase, Some(Phase::Smoke | Phase::Short));
+                    let expected = listed.contains(&(from, to))
+                        || ((from, to) == (Completed, CandidateState::Debug) && early);
+                    assert_eq!(from.to(to, phase).is_ok(), expected, "{from} {to} {phase:?}");
+                }
+            }
+        }
+        let said = Rejected.to(Accepted, Some(Phase::Confirm)).unwrap_err().to_string();
+        assert_eq!(said, "a candidate can't go from rejected to accepted");
+    }
+
+    #[test]
+    fn nobody_rolls_a_bad_run_again() {
+        let again: Vec<RunEnd> = RunEnd::ALL.into_iter().filter(|end| end.may_run_again()).collect();
+        assert_eq!(again, [RunEnd::Lost, RunEnd::Blocked]);
+        assert!(RunEnd::ALL.into_iter().all(|end| !(end.may_run_again() && end.is_failure())));
+    }
+}

@@ -1,0 +1,362 @@
+//! What a person approves: the sections of a contract and three permissions, which file parts each covers, what each
+//! depends on, and the digest that an approval names.
+//!
+//! Every explicit value of the four files belongs to a section ([`COVERAGE`]); a section's digest contains the digests
+//! of what it depends on, so a change anywhere below changes everything above, and nothing beside.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use rlxp_types::Digest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::canonical;
+use crate::documents::{Files, Slug};
+use crate::signature::Fingerprint;
+
+/// Something that is approved as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Section {
+    /// What is to be achieved
+    Task,
+    /// How success is measured
+    Metrics,
+    /// What may be changed
+    Scope,
+    /// What may be spent, and when to stop
+    Budget,
+    /// What it runs on, and how confined
+    Hardware,
+    /// What everything is compared with, and the commands
+    Baseline,
+    /// How a result is evaluated and judged
+    Evaluation,
+    /// Which experiments are agreed, and who starts them
+    Experiment,
+    /// Candidates may be planned
+    Plan,
+    /// Candidates may be run
+    Execute,
+    /// The loop may be entered: from here on rlx alone starts runs in this folder
+    LoopEntry,
+}
+
+/// One of the four files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum File {
+    /// `contract.yaml`
+    Contract,
+    /// `metric_spec.yaml`
+    MetricSpec,
+    /// `surface_map.yaml`
+    SurfaceMap,
+    /// `runbook.yaml`
+    Runbook,
+}
+
+impl File {
+    /// All four.
+    pub const ALL: [File; 4] = [File::Contract, File::MetricSpec, File::SurfaceMap, File::Runbook];
+
+    /// Its name in the study's folder.
+    pub fn name(self) -> &'static str {
+        match self {
+            File::Contract => "contract.yaml",
+            File::MetricSpec => "metric_spec.yaml",
+            File::SurfaceMap => "surface_map.yaml",
+            File::Runbook => "runbook.yaml",
+        }
+    }
+}
+
+use File::{Contract, MetricSpec, Runbook, SurfaceMap};
+use Section::*;
+
+/// Which section each top-level key of each file belongs to. `assurance` and the files' `schema` belong to all, and
+/// each entry of `exceptions` to the section it names.
+pub const COVERAGE: [(File, &str, Section); 38] = [
+    (Contract, "task", Task),
+    (Contract, "metrics", Metrics),
+    (Contract, "scope", Scope),
+    (Contract, "budget", Budget),
+    (Contract, "stop_rules", Budget),
+    (Contract, "hardware", Hardware),
+    (Contract, "confinement", Hardware),
+    (Contract, "baseline", Baseline),
+    (Contract, "evaluation", Evaluation),
+    (Contract, "statistics", Evaluation),
+    (Contract, "experiment", Experiment),
+    (Contract, "automation", Experiment),
+    (MetricSpec, "schema", Metrics),
+    (MetricSpec, "primary", Metrics),
+    (MetricSpec, "components", Metrics),
+    (MetricSpec, "guardrails", Metrics),
+    (MetricSpec, "rollback", Metrics),
+    (MetricSpec, "diagnostics", Metrics),
+    (MetricSpec, "scorecard", Metrics),
+    (MetricSpec, "failure_score", Metrics),
+    (MetricSpec, "smallest_effect", Metrics),
+    (MetricSpec, "protocol", Evaluation),
+    (SurfaceMap, "schema", Scope),
+    (SurfaceMap, "surfaces", Scope),
+    (SurfaceMap, "protected", Scope),
+    (Runbook, "schema", Baseline),
+    (Runbook, "preflight", Baseline),
+    (Runbook, "smoke", Baseline),
+    (Runbook, "train", Baseline),
+    (Runbook, "cancel", Baseline),
+    (Runbook, "import_roots", Baseline),
+    (Runbook, "inputs", Baseline),
+    (Runbook, "artifacts", Baseline),
+    (Runbook, "stop", Baseline),
+    (Runbook, "resources", Baseline),
+    (Runbook, "eval", Evaluation),
+    (Contract, "schema", Task),
+    (Contract, "assurance", Task),
+];
+
+impl Section {
+    /// All of them; what one depends on stands before it.
+    pub const ALL: [Section; 11] =
+        [Task, Metrics, Scope, Budget, Hardware, Baseline, Evaluation, Experiment, Plan, Execute, LoopEntry];
+
+    /// The eight of the contract.
+    pub const CONTRACT: [Section; 8] =
+        [Task, Metrics, Scope, Budget, Hardware, Baseline, Evaluation, Experiment];
+
+    /// What it depends on directly. Everything depends on `Task`, which also carries the contract's format and the
+    /// assurance it asks for.
+    pub fn depends_on(self) -> &'static [Section] {
+        match self {
+            Task => &[],
+            Metrics | Scope | Budget | Hardware => &[Task],
+            Baseline => &[Task, Hardware],
+            Evaluation => &[Task, Metrics],
+            Experiment => &[Task, Metrics, Scope, Budget, Hardware, Baseline, Evaluation],
+            Plan => &[Task, Metrics, Scope, Budget, Evaluation],
+            Execute => &[Task, Metrics, Scope, Budget, Hardware, Baseline, Evaluation, Experiment, Plan],
+            LoopEntry => &[Execute],
+        }
+    }
+
+    /// Itself and all that is void with it.
+    pub fn dependents(self) -> BTreeSet<Section> {
+        let mut all = BTreeSet::from([self]);
+        // What a section depends on stands before it, so one pass finds everything.
+        for section in Section::ALL {
+            if section.depends_on().iter().any(|below| all.contains(below)) {
+                all.insert(section);
+            }
+        }
+        all
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Task => "task",
+            Metrics => "metrics",
+            Scope => "scope",
+            Budget => "budget",
+            Hardware => "hardware",
+            Baseline => "baseline",
+            Evaluation => "evaluation",
+            Experiment => "experiment",
+            Plan => "plan",
+            Execute => "execute",
+            LoopEntry => "loop_entry",
+        })
+    }
+}
+
+/// What one approval is about: a section, or one candidate within the experiment section.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Target {
+    /// A section
+    Section(Section),
+    /// A candidate, as it stands
+    Candidate(Slug),
+}
+
+/// The text names neither.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is neither a section nor `candidate:<id>`")]
+pub struct NotATarget(String);
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Section(section) => section.fmt(f),
+            Target::Candidate(id) => write!(f, "candidate:{id}"),
+        }
+    }
+}
+
+impl FromStr for Target {
+    type Err = NotATarget;
+
+    fn from_str(text: &str) -> Result<Self, NotATarget> {
+        if let Some(id) = text.strip_prefix("candidate:") {
+            return id.parse().map(Target::Candidate).map_err(|_| NotATarget(text.into()));
+        }
+        let found = Section::ALL.into_iter().find(|section| section.to_string() == text);
+        found.map(Target::Section).ok_or_else(|| NotATarget(text.into()))
+    }
+}
+
+impl TryFrom<String> for Target {
+    type Error = NotATarget;
+
+    fn try_from(text: String) -> Result<Self, NotATarget> {
+        text.parse()
+    }
+}
+
+impl From<Target> for String {
+    fn from(target: Target) -> Self {
+        target.to_string()
+    }
+}
+
+/// What all digests of a study have in common: nothing approved in one study counts in another, or under other approvers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The study's unique id, from its first record
+    pub study: String,
+    /// The approvers at this moment
+    pub approvers: BTreeSet<Fingerprint>,
+}
+
+/// The digest of every section whose files could be read; a section without a digest can't be approved.
+pub fn digests(identity: &Identity, files: &Files) -> BTreeMap<Section, Digest> {
+    let mut found: BTreeMap<Section, Digest> = BTreeMap::new();
+    for section in Section::ALL {
+        let Some(content) = content(section, files) else { continue };
+        let below: Option<Map<String, Value>> = section
+            .depends_on()
+            .iter()
+            .map(|below| Some((below.to_string(), Value::from(found.get(below)?.to_string()))))
+            .collect();
+        let Some(below) = below else { continue };
+        let whole = json!({
+            "schema": "rlxp.section/1",
+            "study": identity.study,
+            "approvers": identity.approvers,
+            "section": section,
+            "content": content,
+            "depends_on": below,
+        });
+        found.insert(section, canonical::digest(&whole));
+    }
+    found
+}
+
+/// The digest of a candidate within everything that was agreed.
+pub fn candidate_digest(experiment: Digest, candidate: &Value) -> Digest {
+    canonical::digest(&json!({
+        "schema": "rlxp.section/1",
+        "section": "candidate",
+        "depends_on": { "experiment": experiment },
+        "content": candidate,
+    }))
+}
+
+/// The digest that one signature over several targets covers.
+pub fn together(targets: &BTreeMap<Target, Digest>) -> Digest {
+    let listed: Map<String, Value> = targets
+        .iter()
+        .map(|(target, digest)| (target.to_string(), Value::from(digest.to_string())))
+        .collect();
+    canonical::digest(&Value::Object(listed))
+}
+
+/// Everything that stands explicitly in the files for a section, by file and key. Nothing when a file that it needs
+/// can't be read.
+pub fn content(section: Section, files: &Files) -> Option<Value> {
+    let mut parts = Map::new();
+    for (file, key, owner) in COVERAGE {
+        if owner == section
+            && let Some(value) = explicit(files, file)?.get(key)
+        {
+            parts.insert(format!("{}:{key}", file.name()), value.clone());
+        }
+    }
+    let exceptions = explicit(files, Contract)?.get("exceptions").and_then(Value::as_array);
+    let named = Value::from(section.to_string());
+    let own: Vec<Value> = exceptions
+        .into_iter()
+        .flatten()
+        .filter(|exception| exception.get("section") == Some(&named))
+        .cloned()
+        .collect();
+    if !own.is_empty() {
+        parts.insert("contract.yaml:exceptions".into(), Value::from(own));
+    }
+    Some(Value::Object(parts))
+}
+
+fn explicit(files: &Files, file: File) -> Option<&Value> {
+    match file {
+        Contract => files.contract.get().map(|written| &written.explicit),
+        MetricSpec => files.metric_spec.get().map(|written| &written.explicit),
+        SurfaceMap => files.surface_map.get().map(|written| &written.explicit),
+        Runbook => files.runbook.get().map(|written| &written.explicit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_depends_on_the_task_and_nothing_on_loop_entry() {
+        assert_eq!(Task.dependents(), Section::ALL.into_iter().collect());
+        assert_eq!(LoopEntry.dependents(), BTreeSet::from([LoopEntry]));
+        assert_eq!(
+            Metrics.dependents(),
+            BTreeSet::from([Metrics, Evaluation, Experiment, Plan, Execute, LoopEntry])
+        );
+    }
+
+    #[test]
+    fn what_a_section_depends_on_stands_before_it() {
+        for (index, section) in Section::ALL.into_iter().enumerate() {
+            for below in section.depends_on() {
+                assert!(Section::ALL[..index].contains(below), "{section} {below}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_key_of_every_file_belongs_to_a_section() {
+        for (file, schema) in [
+            (Contract, schemars::schema_for!(crate::documents::Contract)),
+            (MetricSpec, schemars::schema_for!(crate::documents::MetricSpec)),
+            (SurfaceMap, schemars::schema_for!(crate::documents::SurfaceMap)),
+            (Runbook, schemars::schema_for!(crate::documents::Runbook)),
+        ] {
+            let keys = schema.as_value()["properties"].as_object().unwrap();
+            for key in keys.keys().filter(|key| *key != "exceptions") {
+                let owners =
+                    COVERAGE.iter().filter(|(owner, covered, _)| *owner == file && covered == key).count();
+                assert_eq!(owners, 1, "{} {key}", file.name());
+            }
+        }
+    }
+
+    #[test]
+    fn targets_as_text() {
+        for text in ["task", "loop_entry", "candidate:lower-lr"] {
+            assert_eq!(text.parse::<Target>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "Task", "candidate:", "candidate:../x", "everything"] {
+            assert!(wrong.parse::<Target>().is_err(), "{wrong}");
+        }
+    }
+}
