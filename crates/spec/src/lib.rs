@@ -4,11 +4,15 @@
 //! fields → layers (overrides, file, starter, general defaults) →
 //! [`Config`]. Every step adds its problems to one report, so a user sees all
 //! of them at once.
+//!
+//! Other hand-written YAML files take the shorter way of [`document`]: the
+//! same tree, their explicit values, and the JSON Schema of a type.
 
 mod check;
 mod clean;
 mod compounds;
 pub mod config;
+pub mod document;
 mod fields;
 mod load;
 mod nearest;

@@ -134,7 +134,7 @@ fn value_of(config: &Config, path: &str) -> String {
 /// Rust's debug form is the shortest that reads back to the same bits. Readers
 /// of YAML 1.1 take an exponent only after a point and with its sign, so both
 /// are added.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let shortest = format!("{value:?}");
     match shortest.split_once('e') {
         Some((mantissa, exponent)) => {

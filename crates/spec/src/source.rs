@@ -33,7 +33,7 @@ impl Source {
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, Problems> {
         let name = name.into();
         if bytes.len() >= MAX_BYTES {
-            let problem = Problem::new(Severity::Error, &name, "", too_large(bytes.len()));
+            let problem = Problem::new(Severity::Error, &name, "", too_large(bytes.len(), "a config"));
             return Err(Problems { problems: vec![problem], sources: Vec::new() });
         }
         String::from_utf8(bytes).map(|text| Self { name: name.clone(), text }).map_err(|error| {
@@ -86,8 +86,8 @@ impl Source {
 }
 
 /// What is said about a text of `bytes` bytes when that is too many.
-pub(crate) fn too_large(bytes: usize) -> String {
-    format!("the file has {bytes} bytes; a config must be smaller than {MAX_BYTES}")
+pub(crate) fn too_large(bytes: usize, noun: &str) -> String {
+    format!("the file has {bytes} bytes; {noun} must be smaller than {MAX_BYTES}")
 }
 
 fn floor_boundary(text: &str, offset: usize) -> usize {

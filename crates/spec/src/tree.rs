@@ -18,6 +18,7 @@ use crate::source::{MAX_BYTES, Source, too_large};
 pub(crate) const NOTHING: &str = "there is nothing here; a config needs at least `env.id`";
 
 const MAX_DEPTH: usize = 32;
+const TOO_DEEP: &str = "nested deeper than 32 levels";
 const MAX_NODES: usize = 20_000;
 
 /// A part of the document.
@@ -47,12 +48,33 @@ pub(crate) struct Entry {
     pub(crate) value: Node,
 }
 
-/// Reads `source.text[part]` as one document. `None` means that nothing could
+/// How messages call what is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wording {
+    /// With its article.
+    pub(crate) noun: &'static str,
+    /// What is said about an empty text.
+    pub(crate) nothing: &'static str,
+}
+
+const CONFIG: Wording = Wording { noun: "a config", nothing: NOTHING };
+
+/// Reads `source.text[part]` as one config. `None` means that nothing could
 /// be read; then there is a problem that says why.
 pub(crate) fn parse(source: &Source, part: Range<usize>, problems: &mut Collector) -> Option<Node> {
+    parse_as(source, part, CONFIG, problems)
+}
+
+/// Like [`parse`], for other kinds of files.
+pub(crate) fn parse_as(
+    source: &Source,
+    part: Range<usize>,
+    wording: Wording,
+    problems: &mut Collector,
+) -> Option<Node> {
     let text = &source.text[part.clone()];
     if text.len() >= MAX_BYTES {
-        problems.push(|| source.problem(part.start..part.start, "", too_large(text.len())));
+        problems.push(|| source.problem(part.start..part.start, "", too_large(text.len(), wording.noun)));
         return None;
     }
     let before = problems.len();
@@ -61,7 +83,7 @@ pub(crate) fn parse(source: &Source, part: Range<usize>, problems: &mut Collecto
         return None;
     }
     let doubtful = problems.len() > before;
-    let mut builder = Builder { source, cleaned: &cleaned, nodes: 0, doubtful, problems };
+    let mut builder = Builder { source, cleaned: &cleaned, wording, nodes: 0, doubtful, problems };
     builder.document().ok().flatten()
 }
 
@@ -71,6 +93,7 @@ struct Stop;
 struct Builder<'a> {
     source: &'a Source,
     cleaned: &'a Cleaned<'a>,
+    wording: Wording,
     nodes: usize,
     /// Tabs or control characters were reported: a syntax error is likely
     /// their doing, and a second message about the same thing would mislead.
@@ -97,14 +120,15 @@ impl Builder<'_> {
                 Event::StreamEnd => {
                     if root.is_none() {
                         let start = self.cleaned.original(0);
-                        self.refuse(start..start, NOTHING);
+                        self.refuse(start..start, self.wording.nothing);
                     }
                     return Ok(root);
                 }
                 Event::StreamStart | Event::DocumentEnd => {}
                 Event::DocumentStart(..) if root.is_some() => {
                     let at = self.range(&span);
-                    self.refuse(at, "a second document in the file; a config is one document");
+                    let noun = self.wording.noun;
+                    self.refuse(at, &format!("a second document in the file; {noun} is one document"));
                     return Ok(root);
                 }
                 Event::DocumentStart(..) => {}
@@ -120,7 +144,11 @@ impl Builder<'_> {
             Some(Err(error)) => {
                 if !self.doubtful {
                     let at = self.cleaned.original(error.marker().byte_offset().unwrap_or_default());
-                    let message = format!("this is not YAML: {}", error.info());
+                    // The parser looks ahead, so its own limit may be met before ours.
+                    let message = match error.info().as_str() {
+                        "recursion limit exceeded" => TOO_DEEP.to_owned(),
+                        why => format!("this is not YAML: {why}"),
+                    };
                     self.refuse(at..self.source.text.len(), &message);
                 }
                 Err(Stop)
@@ -136,20 +164,27 @@ impl Builder<'_> {
         depth: usize,
     ) -> Result<Node, Stop> {
         let mut range = self.range(&span);
+        let noun = self.wording.noun;
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            self.refuse(range, &format!("more than {MAX_NODES} values; a config is far smaller"));
+            self.refuse(range, &format!("more than {MAX_NODES} values; {noun} is far smaller"));
             return Err(Stop);
         }
         if depth > MAX_DEPTH {
-            self.refuse(range, &format!("nested deeper than {MAX_DEPTH} levels"));
+            self.refuse(range, TOO_DEEP);
             return Err(Stop);
         }
         if event.anchor_id().is_some_and(|id| id > 0) {
-            self.refuse(range.clone(), "anchors (&name) are not allowed in a config; write the value out");
+            self.refuse(
+                range.clone(),
+                &format!("anchors (&name) are not allowed in {noun}; write the value out"),
+            );
         }
         if event.tag().is_some() {
-            self.refuse(range.clone(), "tags (!name) are not allowed in a config; write the plain value");
+            self.refuse(
+                range.clone(),
+                &format!("tags (!name) are not allowed in {noun}; write the plain value"),
+            );
         }
         let kind = match event {
             Event::Scalar(value, style, _, tag) => {
@@ -193,7 +228,7 @@ impl Builder<'_> {
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 self.refuse(
                     range.clone(),
-                    "aliases (*name) are not allowed in a config; write the value out",
+                    &format!("aliases (*name) are not allowed in {noun}; write the value out"),
                 );
                 Kind::Refused
             }

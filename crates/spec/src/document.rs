@@ -1,0 +1,118 @@
+//! Hand-written YAML documents other than configs: what was written, where it
+//! stands, and how it differs from what a type expects.
+//!
+//! A document holds explicit values only. Nothing is filled in, so a digest of
+//! the value covers exactly what a person or an agent has written.
+//!
+//! Plain scalars mean what they seem to mean to everybody: `true`, `false`,
+//! `null`, `~` and nothing at all; whole numbers (`1_000` too); numbers with a
+//! point or an exponent (`3e-4`). What readers of YAML disagree about is
+//! refused with what to write instead: `yes`, `no`, `on`, `off`, `0x10`,
+//! `0o17`, `0b1`, `012`, and numbers that are not finite or too large. All
+//! else is text, `2h` and `2026-01-31` included, and so is everything in
+//! quotes and every key.
+
+mod build;
+mod check;
+mod choice;
+mod place;
+mod schema;
+mod write;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::problem::{Collector, Problem, Problems};
+use crate::source::Source;
+use crate::tree::{self, Kind, Wording};
+use check::At;
+use place::Place;
+
+pub use schema::unsupported;
+pub use write::to_yaml;
+
+const DOCUMENT: Wording = Wording { noun: "a document", nothing: "there is nothing here" };
+
+/// A hand-written YAML file: its explicit values, and where each stands.
+#[derive(Clone, Debug)]
+pub struct Document {
+    source: Source,
+    value: Value,
+    places: Place,
+}
+
+impl Document {
+    /// Reads one YAML document, within the budget of a config: no anchors,
+    /// aliases or tags, no key twice. Reports every problem at once.
+    pub fn read(source: Source) -> Result<Self, Problems> {
+        let mut problems = Collector::default();
+        let tree = tree::parse_as(&source, 0..source.text.len(), DOCUMENT, &mut problems);
+        let read = tree.map(|root| {
+            if let Kind::Scalar { text, plain: true } = &root.kind
+                && text.is_empty()
+            {
+                problems.push(|| source.problem(root.span.clone(), "", DOCUMENT.nothing));
+            }
+            build::build(&source, &root, &mut problems)
+        });
+        match read {
+            Some((value, places)) if problems.is_empty() => Ok(Self { source, value, places }),
+            _ => {
+                let sources = vec![source];
+                Err(Problems { problems: problems.into_sorted(&sources), sources })
+            }
+        }
+    }
+
+    /// Exactly what was written, nothing filled in; keys in the order of the file.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The text that it was read from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// An error about what stands at `path`, such as `changes[1].key`, located
+    /// there or at the nearest value that holds it.
+    pub fn problem(&self, path: &str, message: impl Into<String>) -> Problem {
+        let span = self.places.find(&self.value, path).span(&self.source.text);
+        self.source.problem(span, path, message)
+    }
+
+    /// Everything in which the value differs from a JSON Schema as `schemars`
+    /// writes it for a type, in the order of the file.
+    ///
+    /// # Panics
+    /// In debug builds, if the schema has a keyword that is not
+    /// [enforced](unsupported): a fault of the type, not of the document.
+    pub fn check(&self, schema: &Value) -> Vec<Problem> {
+        debug_assert_eq!(unsupported(schema), Vec::<String>::new(), "keywords that no check enforces");
+        let mut problems = Collector::default();
+        let root = At { value: &self.value, place: &self.places, path: "" };
+        let mut found = check::findings(schema, &self.source.text, root);
+        // Before those beyond the limit of a report are left out.
+        found.sort_by_key(|finding| finding.span.start);
+        for finding in found {
+            problems.push(|| Problem {
+                hint: finding.hint,
+                ..self.source.problem(finding.span, &finding.path, finding.message)
+            });
+        }
+        problems.into_sorted(std::slice::from_ref(&self.source))
+    }
+
+    /// The document as a `T`: checked against the schema of `T`, then read.
+    pub fn typed<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Problems> {
+        let mut problems = self.check(&schemars::schema_for!(T).to_value());
+        if problems.is_empty() {
+            match T::deserialize(&self.value) {
+                Ok(typed) => return Ok(typed),
+                Err(error) => problems.push(self.problem("", error.to_string())),
+            }
+        }
+        Err(Problems { problems, sources: vec![self.source.clone()] })
+    }
+}

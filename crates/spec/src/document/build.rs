@@ -1,0 +1,178 @@
+//! From the tree of a YAML text to JSON values and their places.
+
+use serde_json::{Map, Number, Value};
+
+use crate::check::{Checker, shorten};
+use crate::document::place::{Place, of_item, of_key};
+use crate::problem::Collector;
+use crate::scalar::Scalar;
+use crate::source::Source;
+use crate::tree::{Kind, Node};
+
+/// The value at `node`. What can't be had is reported and stands as null.
+pub(crate) fn build(source: &Source, node: &Node, problems: &mut Collector) -> (Value, Place) {
+    Builder { checker: Checker::new(source, problems) }.value("", node)
+}
+
+struct Builder<'a> {
+    checker: Checker<'a>,
+}
+
+impl Builder<'_> {
+    fn value(&mut self, path: &str, node: &Node) -> (Value, Place) {
+        let mut place = Place { key: None, value: node.span.clone(), children: Vec::new() };
+        let value = match &node.kind {
+            Kind::Refused => Value::Null,
+            Kind::Scalar { text, plain } => match meaning(text, *plain) {
+                Ok(value) => value,
+                Err((message, hint)) => {
+                    self.checker.error(&node.span, path, message, Some(hint));
+                    Value::Null
+                }
+            },
+            Kind::Sequence(items) => {
+                let mut values = Vec::with_capacity(items.len());
+                for (index, item) in items.iter().enumerate() {
+                    let (value, at) = self.value(&of_item(path, index), item);
+                    values.push(value);
+                    place.children.push(at);
+                }
+                Value::Array(values)
+            }
+            Kind::Mapping(entries) => {
+                let mut values = Map::with_capacity(entries.len());
+                for (entry, key) in self.checker.keys(path, entries) {
+                    let child = of_key(path, key);
+                    if let (Kind::Scalar { plain: true, .. }, "") = (&entry.key.kind, key) {
+                        let message = "there is a value without a key".to_owned();
+                        self.checker.error(&entry.key.span, &child, message, None);
+                    }
+                    let (value, at) = self.value(&child, &entry.value);
+                    values.insert(key.to_owned(), value);
+                    place.children.push(Place { key: Some(entry.key.span.clone()), ..at });
+                }
+                Value::Object(values)
+            }
+        };
+        (value, place)
+    }
+}
+
+/// What a scalar means, or why it is refused and what to write instead.
+pub(crate) fn meaning(text: &str, plain: bool) -> Result<Value, (String, String)> {
+    let shown = shorten(text);
+    let or_text = |instead: &str| format!("write {instead}, or \"{shown}\" if it is text");
+    match Scalar::of(text, plain) {
+        Scalar::Null => Ok(Value::Null),
+        Scalar::Bool(flag) => Ok(Value::Bool(flag)),
+        Scalar::Integer(_) | Scalar::Number(_) if has_leading_zero(text) => {
+            let message =
+                format!("`{shown}` begins with a zero, which some readers take for an octal number");
+            Err((message, or_text("it without the zero")))
+        }
+        Scalar::Integer(integer) => {
+            let number = i64::try_from(integer).map(Number::from);
+            number.or_else(|_| u64::try_from(integer).map(Number::from)).map(Value::Number).map_err(|_| {
+                (format!("`{shown}` is too large for a whole number"), or_text("it with an exponent"))
+            })
+        }
+        Scalar::Number(number) => Ok(Number::from_f64(number).map_or(Value::Null, Value::Number)),
+        Scalar::NotFinite => Err((
+            format!("`{shown}` is no finite number; a document holds finite ones"),
+            or_text("a finite number"),
+        )),
+        Scalar::Text if plain => match other_meaning(text) {
+            Some((what, instead)) => Err((
+                format!("`{shown}` is {what} to some readers of YAML and text to others"),
+                or_text(instead),
+            )),
+            None => Ok(Value::String(text.to_owned())),
+        },
+        Scalar::Text => Ok(Value::String(text.to_owned())),
+    }
+}
+
+/// `012`, but neither `0` nor `0.5`.
+fn has_leading_zero(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    unsigned.strip_prefix('0').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '_'))
+}
+
+/// What other readers take a plain text for, and what to write if that is meant.
+fn other_meaning(text: &str) -> Option<(&'static str, &'static str)> {
+    match text {
+        "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Some(("true", "true")),
+        "no" | "No" | "NO" | "off" | "Off" | "OFF" => return Some(("false", "false")),
+        _ => {}
+    }
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let digits = unsigned.strip_prefix('0')?;
+    let (base, digits) = (digits.chars().next()?, digits.get(1..)?);
+    let radix = match base {
+        'x' | 'X' => 16,
+        'o' | 'O' => 8,
+        'b' | 'B' => 2,
+        _ => return None,
+    };
+    let is_number = !digits.is_empty() && digits.chars().all(|c| c == '_' || c.is_digit(radix));
+    is_number.then_some(("a number", "it as a decimal number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn plain_scalars() {
+        for (text, expected) in [
+            ("true", json!(true)),
+            ("False", json!(false)),
+            ("", json!(null)),
+            ("~", json!(null)),
+            ("null", json!(null)),
+            ("0", json!(0)),
+            ("-9223372036854775808", json!(i64::MIN)),
+            ("18446744073709551615", json!(u64::MAX)),
+            ("1_000", json!(1000)),
+            ("0.5", json!(0.5)),
+            ("1e-3", json!(1e-3)),
+            ("3e-4", json!(3e-4)),
+            ("2h", json!("2h")),
+            ("2026-01-31", json!("2026-01-31")),
+            ("1:30", json!("1:30")),
+            ("v1.2.3", json!("v1.2.3")),
+            ("nobody", json!("nobody")),
+            ("0é", json!("0é")),
+        ] {
+            assert_eq!(meaning(text, true), Ok(expected), "{text}");
+            assert_eq!(meaning(text, false), Ok(json!(text)));
+        }
+    }
+
+    #[test]
+    fn what_readers_disagree_about_is_refused() {
+        for text in [
+            "yes",
+            "No",
+            "ON",
+            "off",
+            "0x10",
+            "-0xff",
+            "0o17",
+            "0b1",
+            "012",
+            "-007",
+            "00.5",
+            ".nan",
+            "-.inf",
+            "1e999",
+            "18446744073709551616",
+        ] {
+            let (message, hint) = meaning(text, true).expect_err(text);
+            assert!(message.contains(text) && hint.contains(&format!("\"{text}\"")), "{message} {hint}");
+            assert_eq!(meaning(text, false), Ok(json!(text)));
+        }
+    }
+}

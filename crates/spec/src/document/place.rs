@@ -1,0 +1,75 @@
+//! Where each value of a document stands, as a tree beside the values.
+//!
+//! A tree rather than a table of dotted paths, because keys of documents may
+//! hold points themselves (`algo.gamma: 0.99`).
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+/// Where one value stands, and what it holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Place {
+    /// The key that leads here, for a value of a mapping.
+    pub(crate) key: Option<Range<usize>>,
+    pub(crate) value: Range<usize>,
+    /// In the order of the value's own items or entries.
+    pub(crate) children: Vec<Place>,
+}
+
+impl Place {
+    /// What to point at when the value as a whole is meant: the value, or its
+    /// key where the value begins on a line of its own.
+    pub(crate) fn span(&self, text: &str) -> Range<usize> {
+        match &self.key {
+            Some(key) if text.get(key.end..self.value.start).is_none_or(|gap| gap.contains('\n')) => {
+                key.clone()
+            }
+            // The first line of a list or mapping is not what is meant.
+            _ if !self.children.is_empty() && self.key.is_none() => self.value.start..self.value.start,
+            _ => self.value.clone(),
+        }
+    }
+
+    /// The place of `path`, or of the nearest value on the way to it.
+    pub(crate) fn find<'a>(&'a self, value: &'a Value, path: &str) -> &'a Place {
+        let (mut place, mut value, mut rest) = (self, value, path);
+        while let Some((index, child, after)) = step(value, rest) {
+            let Some(next) = place.children.get(index) else { break };
+            (place, value, rest) = (next, child, after);
+        }
+        place
+    }
+}
+
+/// The child that the beginning of `path` names, and the path from there on.
+fn step<'a, 'p>(value: &'a Value, path: &'p str) -> Option<(usize, &'a Value, &'p str)> {
+    match value {
+        Value::Array(items) => {
+            let (index, after) = path.strip_prefix('[')?.split_once(']')?;
+            let index: usize = index.parse().ok()?;
+            items.get(index).map(|item| (index, item, after))
+        }
+        Value::Object(entries) => {
+            let path = path.strip_prefix('.').unwrap_or(path);
+            let ends = |after: &str| after.is_empty() || after.starts_with(['.', '[']);
+            let named = entries.iter().enumerate().filter_map(|(index, (key, child))| {
+                let after = path.strip_prefix(key.as_str()).filter(|after| ends(after))?;
+                Some((index, child, after))
+            });
+            // The longest key, because a key may hold points.
+            named.filter(|_| !path.is_empty()).min_by_key(|(_, _, after)| after.len())
+        }
+        _ => None,
+    }
+}
+
+/// The path of an entry of a mapping.
+pub(crate) fn of_key(path: &str, key: &str) -> String {
+    crate::check::join(path, &crate::check::shorten(key))
+}
+
+/// The path of an item of a list.
+pub(crate) fn of_item(path: &str, index: usize) -> String {
+    format!("{path}[{index}]")
+}
