@@ -22,6 +22,7 @@ mod write;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_path_to_error::{Path, Segment};
 
 use crate::problem::{Collector, Problem, Problems};
 use crate::source::Source;
@@ -105,14 +106,30 @@ impl Document {
     }
 
     /// The document as a `T`: checked against the schema of `T`, then read.
+    /// Of the rules that the type has beyond its schema, the first that is
+    /// broken is reported.
     pub fn typed<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Problems> {
         let mut problems = self.check(&schemars::schema_for!(T).to_value());
         if problems.is_empty() {
-            match T::deserialize(&self.value) {
+            match serde_path_to_error::deserialize(&self.value) {
                 Ok(typed) => return Ok(typed),
-                Err(error) => problems.push(self.problem("", error.to_string())),
+                Err(error) => problems.push(self.refused(error.path(), error.inner())),
             }
         }
         Err(Problems { problems, sources: vec![self.source.clone()] })
+    }
+
+    /// What a type says about a value that its schema allows.
+    fn refused(&self, path: &Path, error: &serde_json::Error) -> Problem {
+        let mut at = String::new();
+        for segment in path {
+            at = match segment {
+                Segment::Seq { index } => place::of_item(&at, *index),
+                Segment::Map { key } | Segment::Enum { variant: key } => place::of_key(&at, key),
+                Segment::Unknown => break,
+            };
+        }
+        let message = if at.is_empty() { error.to_string() } else { format!("`{at}`: {error}") };
+        self.problem(&at, message)
     }
 }

@@ -366,6 +366,15 @@ impl TryFrom<u32> for Even {
     }
 }
 
+#[test]
+fn what_only_the_type_knows_is_said_at_its_place() {
+    let document = read("inner:\n  - 2\n  - 3\n");
+    let problems = document.typed::<Outer>().expect_err("3 is odd").problems;
+    assert_eq!(lines(&problems), "3:5: error: `inner[1]`: 3 is odd\n");
+    assert_eq!(problems[0].path, "inner[1]");
+    assert!(read("inner: [2]").typed::<Outer>().is_ok());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, rng_seed: RngSeed::Fixed(4), ..ProptestConfig::default() })]
 
