@@ -66,6 +66,12 @@ impl Document {
         }
     }
 
+    /// Reads the bytes of a file: like [`read`](Self::read), and refuses what
+    /// is not UTF-8.
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, Problems> {
+        Self::read(Source::from_bytes_as(name.into(), bytes, DOCUMENT.noun)?)
+    }
+
     /// Exactly what was written, nothing filled in; keys in the order of the file.
     pub fn value(&self) -> &Value {
         &self.value

@@ -52,7 +52,9 @@ impl Problem {
         }
     }
 
-    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+    /// The same with what to write instead.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 }

@@ -31,9 +31,13 @@ impl Source {
 
     /// A source from the bytes of a file: refuses what is too large or not UTF-8.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, Problems> {
-        let name = name.into();
+        Self::from_bytes_as(name.into(), bytes, "a config")
+    }
+
+    /// Like [`from_bytes`](Self::from_bytes), for what messages call `noun`.
+    pub(crate) fn from_bytes_as(name: String, bytes: Vec<u8>, noun: &str) -> Result<Self, Problems> {
         if bytes.len() >= MAX_BYTES {
-            let problem = Problem::new(Severity::Error, &name, "", too_large(bytes.len(), "a config"));
+            let problem = Problem::new(Severity::Error, &name, "", too_large(bytes.len(), noun));
             return Err(Problems { problems: vec![problem], sources: Vec::new() });
         }
         String::from_utf8(bytes).map(|text| Self { name: name.clone(), text }).map_err(|error| {

@@ -211,6 +211,10 @@ fn keys() {
         "2:1: error: `runs` is missing in `budget` (hint: How many runs may be started.)\n"
     );
     assert_eq!(
+        said("name: a\nbudget:\nmode:\n  manual\n"),
+        "2:7: error: `budget` must be a mapping with `runs`; this is nothing (null) (hint: What may be spent in all.)\n"
+    );
+    assert_eq!(
         said("budget: {runs: 1}\nname: a\n"),
         "1:1: error: `mode` is missing (hint: write `mode:` and one of manual, supervised, autonomous)\n"
     );
@@ -319,6 +323,17 @@ fn what_is_no_document() {
     check(
         "[a, b]: 1\n: 2\n",
         "1:1: error: a key must be plain text\n2:1: error: there is a value without a key\n",
+    );
+    let bytes = |bytes: &[u8]| {
+        lines(&Document::from_bytes("study.yaml", bytes.to_vec()).expect_err("no text").problems)
+    };
+    assert_eq!(
+        bytes(b"a: \xff"),
+        "1:4: error: the file is not UTF-8 text: byte 0xff is not allowed here (hint: save the file in UTF-8 encoding)\n"
+    );
+    assert_eq!(
+        bytes(&[b' '; 300_000]),
+        "1:1: error: the file has 300000 bytes; a document must be smaller than 262144\n"
     );
     let deep = said(&format!("{}{}", "[".repeat(40), "]".repeat(40)));
     assert!(deep.contains("nested deeper than 32 levels"), "{deep}");

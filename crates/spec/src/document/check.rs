@@ -21,6 +21,14 @@ pub(crate) struct Finding {
     pub(crate) path: String,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+    /// The hint only says what the value is for: who knows better may replace it.
+    pub(crate) described: bool,
+}
+
+impl Finding {
+    fn new(span: Range<usize>, path: &str, message: String, hint: Option<String>) -> Self {
+        Self { span, path: path.to_owned(), message, hint, described: false }
+    }
 }
 
 /// A value under inspection, where it stands and how it is called.
@@ -31,7 +39,10 @@ pub(crate) struct At<'a> {
     pub(crate) path: &'a str,
 }
 
-/// Everything that differs, in the order of the schema.
+/// More than a report shows, so that a hostile file can't cost more words than anybody reads.
+const MOST: usize = 1000;
+
+/// Everything that differs, mappings before what they lack.
 pub(crate) fn findings(root: &Value, text: &str, at: At<'_>) -> Vec<Finding> {
     let mut check = Check { root, text, found: Vec::new() };
     check.visit(root, at);
@@ -46,6 +57,18 @@ pub(crate) struct Check<'a> {
 
 impl<'a> Check<'a> {
     pub(crate) fn visit(&mut self, schema: &'a Value, at: At<'_>) {
+        let before = self.found.len();
+        self.keywords(schema, at);
+        // A key's own description comes after that of its type, and says more.
+        for finding in self.found[before..].iter_mut().filter(|finding| finding.path == at.path) {
+            if finding.hint.is_none() || finding.described {
+                finding.hint = description(self.root, schema).or(finding.hint.take());
+                finding.described = true;
+            }
+        }
+    }
+
+    fn keywords(&mut self, schema: &'a Value, at: At<'_>) {
         if schema.as_bool() == Some(false) {
             return self.report(
                 at,
@@ -77,16 +100,22 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// Takes a closure because the nearest word costs something to find.
+    fn push(&mut self, finding: impl FnOnce() -> Finding) {
+        if self.found.len() < MOST {
+            self.found.push(finding());
+        }
+    }
+
     pub(crate) fn report(&mut self, at: At<'_>, message: String, hint: Option<String>) {
         let span = at.place.span(self.text);
-        self.found.push(Finding { span, path: at.path.to_owned(), message, hint });
+        self.push(|| Finding::new(span, at.path, message, hint));
     }
 
     pub(crate) fn wrong_type(&mut self, schema: &Value, at: At<'_>) {
         let expected = expected(self.root, schema);
         let message = format!("{} must be {expected}; this is {}", name(at.path), describe(at.value));
-        let hint = rewritten(schema, at.value).or_else(|| description(self.root, schema));
-        self.report(at, message, hint);
+        self.report(at, message, rewritten(schema, at.value));
     }
 
     fn words(&mut self, schema: &'a Value, at: At<'_>) {
@@ -106,13 +135,17 @@ impl<'a> Check<'a> {
 
     /// `at` holds something that is none of `words`.
     pub(crate) fn not_among(&mut self, words: &[&str], at: At<'_>) {
-        let written = match at.value {
-            Value::String(text) => shorten(text),
-            Value::Number(number) => number.to_string(),
-            other => describe(other),
-        };
-        let hint = nearest(&written, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
-        self.report(at, format!("{} can't be `{written}`; valid: {}", name(at.path), words.join(", ")), hint);
+        let span = at.place.span(self.text);
+        self.push(|| {
+            let written = match at.value {
+                Value::String(text) => shorten(text),
+                Value::Number(number) => number.to_string(),
+                other => describe(other),
+            };
+            let hint = nearest(&written, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
+            let message = format!("{} can't be `{written}`; valid: {}", name(at.path), words.join(", "));
+            Finding::new(span, at.path, message, hint)
+        });
     }
 
     fn mapping(&mut self, schema: &'a Value, entries: &Map<String, Value>, at: At<'_>) {
@@ -147,14 +180,16 @@ impl<'a> Check<'a> {
     }
 
     pub(crate) fn unknown_key(&mut self, key: &str, keys: &[&str], at: At<'_>, child: At<'_>) {
-        let hint = match nearest(key, keys.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if keys.is_empty() => "no key is allowed here".to_owned(),
-            None => format!("valid keys here: {}", keys.join(", ")),
-        };
-        let message = format!("unknown key `{}`{}", shorten(key), within(at.path));
-        let span = child.place.key.clone().unwrap_or_else(|| child.place.value.clone());
-        self.found.push(Finding { span, path: child.path.to_owned(), message, hint: Some(hint) });
+        self.push(|| {
+            let hint = match nearest(key, keys.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if keys.is_empty() => "no key is allowed here".to_owned(),
+                None => format!("valid keys here: {}", keys.join(", ")),
+            };
+            let message = format!("unknown key `{}`{}", shorten(key), within(at.path));
+            let span = child.place.key.clone().unwrap_or_else(|| child.place.value.clone());
+            Finding::new(span, child.path, message, Some(hint))
+        });
     }
 
     pub(crate) fn missing_key(&mut self, key: &str, hint: Option<String>, at: At<'_>) {
@@ -163,7 +198,7 @@ impl<'a> Check<'a> {
             None => at.place.value.start..at.place.value.start,
         };
         let message = format!("`{key}` is missing{}", within(at.path));
-        self.found.push(Finding { span, path: of_key(at.path, key), message, hint });
+        self.push(|| Finding::new(span, &of_key(at.path, key), message, hint));
     }
 
     fn list(&mut self, schema: &'a Value, items: &[Value], at: At<'_>) {
@@ -204,7 +239,7 @@ impl<'a> Check<'a> {
             0 => format!("{} is empty; it must have {range} {unit}", name(at.path)),
             _ => format!("{} must have {range} {unit}; this has {length}", name(at.path)),
         };
-        self.report(at, message, description(self.root, schema));
+        self.report(at, message, None);
     }
 
     fn number(&mut self, schema: &Value, at: At<'_>) {
@@ -226,7 +261,7 @@ impl<'a> Check<'a> {
             let (low, high) = if upper { (at.value, &bound) } else { (&bound, at.value) };
             if !(is_less(low, high) || (closed && !is_less(high, low))) {
                 let message = format!("{} must be {words} {bound}; this is {}", name(at.path), at.value);
-                return self.report(at, message, description(self.root, schema));
+                return self.report(at, message, None);
             }
         }
     }
