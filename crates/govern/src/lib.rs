@@ -12,12 +12,25 @@
 //! | [`ledger`] | records, their chain, and the state they add up to |
 //! | [`machine`] | the moves of runs and candidates |
 //! | [`budget`], [`seeds`] | what may still be spent, which seeds are still fresh |
+//! | [`scope`], [`patch`] | paths, patterns and diffs, as text |
+//! | [`approval`] | how approvals stand at this moment |
+//! | [`view`] | a study and a candidate as the caller read them |
+//! | [`completeness`] | what a contract still lacks |
+//! | [`plan`] | everything a launch would use, in named parts |
+//! | [`gate`] | every reason why not |
 
+pub mod approval;
 pub mod budget;
 pub mod canonical;
+pub mod completeness;
 pub mod documents;
+pub mod gate;
 pub mod ledger;
 pub mod machine;
+pub mod patch;
+pub mod plan;
+pub mod scope;
 pub mod section;
 pub mod seeds;
 pub mod signature;
+pub mod view;

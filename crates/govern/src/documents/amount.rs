@@ -68,8 +68,10 @@ fn parts(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 }
 
 fn show(amount: u64, units: &[(&str, u64)], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let (name, size) =
-        units.iter().find(|(_, size)| amount > 0 && amount % size == 0).unwrap_or(&units[units.len() - 1]);
+    let (name, size) = units
+        .iter()
+        .find(|(_, size)| amount > 0 && amount.is_multiple_of(*size))
+        .unwrap_or(&units[units.len() - 1]);
     write!(f, "{}{name}", amount / size)
 }
 

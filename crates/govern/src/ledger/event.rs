@@ -174,6 +174,8 @@ bodies! {
         digest: Digest,
         /// The digest of everything a launch would use
         plan: Digest,
+        /// What that plan was made of, so that it can be said what changed
+        parts: BTreeMap<String, Digest>,
         /// The phases of its plan, with seeds each
         phases: Vec<PlannedPhase>,
     }

@@ -1,0 +1,179 @@
+//! How approvals stand: given, void, too weak, not proven, or missing. Computed from the ledger and the files each time;
+//! nothing keeps an approval alive but that everything it covers is still what it was.
+
+use std::collections::BTreeMap;
+
+use rlxp_types::Digest;
+use serde::Serialize;
+
+use crate::documents::{Assurance, Automation, Contract};
+use crate::ledger::state::{Approval, StudyState};
+use crate::section::{Target, together};
+use crate::signature::{Approvers, Fingerprint, Statement, verify};
+
+/// How the approval of one target stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "standing", rename_all = "snake_case")]
+pub enum Standing {
+    /// It holds.
+    Given {
+        /// How surely.
+        assurance: Assurance,
+        /// By whom.
+        who: String,
+    },
+    /// There never was one.
+    Missing,
+    /// What it covered has changed, or the approvers have.
+    Void {
+        /// What was seen.
+        reason: String,
+    },
+    /// It was given in a weaker way than the contract asks for.
+    TooWeak {
+        /// The way it was given.
+        assurance: Assurance,
+        /// The way it needs.
+        required: Assurance,
+    },
+    /// It says that it was signed, and the signature is missing or doesn't hold.
+    NotProven {
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Standing {
+    /// Whether it holds.
+    pub fn is_given(&self) -> bool {
+        matches!(self, Standing::Given { .. })
+    }
+
+    /// A stable word for what is wrong; nothing when it holds.
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            Standing::Given { .. } => None,
+            Standing::Missing => Some("approval_missing"),
+            Standing::Void { .. } => Some("approval_void"),
+            Standing::TooWeak { .. } => Some("approval_too_weak"),
+            Standing::NotProven { .. } => Some("approval_not_proven"),
+        }
+    }
+}
+
+/// What approvals are held against.
+#[derive(Clone, Copy, Debug)]
+pub struct Proofs<'a> {
+    /// The approvers of the user's configuration at this moment; nothing when they can't be read.
+    pub approvers: Option<&'a Approvers>,
+    /// Signatures that lie beside the ledger, by the digest of their text.
+    pub signatures: &'a BTreeMap<Digest, String>,
+}
+
+/// The way of approving that counts at least. An autonomous study always asks for signatures.
+pub fn required(contract: &Contract) -> Assurance {
+    if contract.automation == Automation::Autonomous { Assurance::Signature } else { contract.assurance }
+}
+
+/// How the approval of `target` stands when its digest is `now` (nothing when it can't be computed).
+pub fn standing(
+    target: &Target,
+    now: Option<Digest>,
+    required: Assurance,
+    state: &StudyState,
+    proofs: Proofs<'_>,
+) -> Standing {
+    let given = state
+        .approvals
+        .iter()
+        .rev()
+        .filter_map(|approval| Some((approval, *approval.approved.targets.get(target)?)));
+    // A later approval replaces an earlier one; only the last counts.
+    let Some((approval, digest)) = given.into_iter().next() else { return Standing::Missing };
+    if let Some(reason) = approvers_changed(state, proofs) {
+        return Standing::Void { reason };
+    }
+    if let Some((seq, reason)) = state.voided.get(target)
+        && *seq > approval.seq
+    {
+        return Standing::Void { reason: reason.clone() };
+    }
+    match now {
+        None => return Standing::Void { reason: "a file that it covers can't be read".into() },
+        Some(now) if now != digest => {
+            return Standing::Void { reason: "what it covers has changed since".into() };
+        }
+        Some(_) => {}
+    }
+    let assurance = approval.approved.assurance;
+    if assurance == Assurance::Signature
+        && let Err(reason) = proven(approval, state, proofs)
+    {
+        return Standing::NotProven { reason };
+    }
+    if assurance < required {
+        return Standing::TooWeak { assurance, required };
+    }
+    Standing::Given { assurance, who: approval.approved.who.clone() }
+}
+
+/// Why no approval counts: the list of approvers isn't the one that the study was opened with.
+pub fn approvers_changed(state: &StudyState, proofs: Proofs<'_>) -> Option<String> {
+    let opened = state.opened.as_ref()?;
+    let Some(approvers) = proofs.approvers else {
+        return Some("the list of approvers can't be read".into());
+    };
+    let now = approvers.fingerprints();
+    let changed: Vec<String> = now
+        .iter()
+        .filter(|key| !opened.approvers.contains(key))
+        .map(|key| format!("{key} was added"))
+        .chain(
+            opened.approvers.iter().filter(|key| !now.contains(key)).map(|key| format!("{key} was removed")),
+        )
+        .collect();
+    let said = || format!("the list of approvers changed since the study was opened: {}", changed.join(", "));
+    (!changed.is_empty()).then(said)
+}
+
+/// Whether the signature of an approval holds, with the head of the ledger it was given on.
+fn proven(approval: &Approval, state: &StudyState, proofs: Proofs<'_>) -> Result<Fingerprint, String> {
+    let study =
+        state.opened.as_ref().map(|opened| opened.id.clone()).ok_or("the study has no first record")?;
+    let approvers = proofs.approvers.ok_or("the list of approvers can't be read")?;
+    let digest = approval.approved.signature.ok_or("its record names no signature")?;
+    let armored = proofs.signatures.get(&digest).ok_or("its signature is not there")?;
+    if Digest::of(armored.as_bytes()) != digest {
+        return Err("its signature is not the one on record".into());
+    }
+    let statement = statement(study, &approval.approved.targets, approval.head);
+    let signed = verify(&statement, armored, approvers).map_err(|problem| problem.to_string())?;
+    if approval.approved.key.as_ref() != Some(&signed.fingerprint) {
+        return Err("its record names another key than the one that signed".into());
+    }
+    Ok(signed.fingerprint)
+}
+
+/// What a person signs to approve `targets` on this head.
+pub fn statement(study: String, targets: &BTreeMap<Target, Digest>, head: Digest) -> Statement {
+    let names: Vec<String> = targets.keys().map(Target::to_string).collect();
+    Statement { study, section: names.join(" "), digest: together(targets), head }
+}
+
+/// Targets whose approval is void now and not yet on record as such.
+pub fn newly_void(state: &StudyState, standings: &BTreeMap<Target, Standing>) -> Vec<(Target, String)> {
+    let on_record = |target: &Target| {
+        let given =
+            state.approvals.iter().rev().find(|approval| approval.approved.targets.contains_key(target));
+        let voided = state.voided.get(target).map(|(seq, _)| *seq);
+        given.is_some_and(|approval| voided.is_some_and(|seq| seq > approval.seq))
+    };
+    standings
+        .iter()
+        .filter(|(target, _)| !on_record(target))
+        .filter_map(|(target, standing)| match standing {
+            Standing::Void { reason } => Some((target.clone(), reason.clone())),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,151 @@
+//! What a contract still lacks, as questions to a person. A draft may have any of these open; a study can't go on
+//! with one.
+
+use serde::Serialize;
+
+use crate::documents::{Automation, Contract, Files, MetricSpec, Runbook, SurfaceMap};
+use crate::scope::bad_glob;
+
+/// Something that isn't answered yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Open {
+    /// The file.
+    pub file: &'static str,
+    /// The place in it, such as `task.mission`.
+    pub path: String,
+    /// What is asked for.
+    pub question: String,
+}
+
+/// The slot that a seed is put into.
+pub const SEED_SLOT: &str = "{seed}";
+
+/// Everything that isn't answered yet, in the order of the files. A file that can't be read is for another gate.
+pub fn open_questions(files: &Files) -> Vec<Open> {
+    let mut open = Vec::new();
+    if let Some(contract) = files.contract.typed() {
+        of_contract(contract, &mut asking("contract.yaml", &mut open));
+    }
+    if let Some(spec) = files.metric_spec.typed() {
+        of_metrics(spec, &mut asking("metric_spec.yaml", &mut open));
+    }
+    if let Some(map) = files.surface_map.typed() {
+        of_surfaces(map, &mut asking("surface_map.yaml", &mut open));
+    }
+    if let Some(runbook) = files.runbook.typed() {
+        of_runbook(runbook, &mut asking("runbook.yaml", &mut open));
+    }
+    open
+}
+
+/// Whether a text says something. Drafts have `TODO` where nobody has answered yet.
+pub fn is_answered(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty()
+        && !text.to_ascii_uppercase().starts_with("TODO")
+        && text.chars().any(char::is_alphanumeric)
+}
+
+fn asking<'o>(file: &'static str, open: &'o mut Vec<Open>) -> impl FnMut(&str, &str) + 'o {
+    move |path, question| open.push(Open { file, path: path.into(), question: question.into() })
+}
+
+fn of_contract(contract: &Contract, ask: &mut impl FnMut(&str, &str)) {
+    let texts = [
+        ("task.mission", &contract.task.mission, "what should get better?"),
+        ("baseline.description", &contract.baseline.description, "what is everything compared with?"),
+        ("evaluation.description", &contract.evaluation.description, "how is a result evaluated?"),
+        ("experiment.description", &contract.experiment.description, "what is to be tried?"),
+    ];
+    for (path, text, question) in texts {
+        if !is_answered(text) {
+            ask(path, question);
+        }
+    }
+    if contract.scope.surfaces.is_empty() {
+        ask("scope.surfaces", "what may be changed? name at least one surface of surface_map.yaml");
+    }
+    let budget = &contract.budget;
+    if budget.wall_clock.0 == 0 || budget.per_run.wall_clock.0 == 0 {
+        ask("budget.wall_clock", "how much time may all runs take, and how much may one?");
+    }
+    if budget.per_run.wall_clock > budget.wall_clock || budget.per_run.disk > budget.disk {
+        ask("budget.per_run", "one run may take more than all together: which is right?");
+    }
+    if budget.disk.0 == 0 || budget.per_run.disk.0 == 0 || budget.per_run.memory.0 == 0 {
+        ask("budget.disk", "how much disk and memory may runs take?");
+    }
+    if contract.stop_rules.is_empty() {
+        ask("stop_rules", "when is it enough? name at least one stop rule");
+    }
+    match (contract.automation, &contract.experiment.envelope) {
+        (Automation::Autonomous, None) => {
+            ask(
+                "experiment.envelope",
+                "which kinds, surfaces, phases and how many candidates may be tried without asking?",
+            );
+        }
+        (Automation::Manual | Automation::Supervised, Some(_)) => {
+            ask("experiment.envelope", "an envelope belongs to autonomous mode: which one is meant?");
+        }
+        _ => {}
+    }
+    if let Some(commit) = &contract.baseline.commit
+        && (commit.len() != 40 || !commit.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+    {
+        ask("baseline.commit", "which commit? forty hexadecimal digits, as `git rev-parse HEAD` prints them");
+    }
+    for (index, exception) in contract.exceptions.iter().enumerate() {
+        if !is_answered(&exception.reason) {
+            ask(&format!("exceptions[{index}].reason"), "why need this gate not hold?");
+        }
+    }
+}
+
+fn of_metrics(spec: &MetricSpec, ask: &mut impl FnMut(&str, &str)) {
+    if !is_answered(&spec.protocol.environments) {
+        ask("protocol.environments", "what is evaluated on?");
+    }
+    for problem in spec.protocol.seeds.problems() {
+        ask("protocol.seeds", &format!("{problem}: which ranges are meant?"));
+    }
+    if spec.smallest_effect <= 0.0 {
+        ask("smallest_effect", "which difference of the primary metric would matter? more than zero");
+    }
+}
+
+fn of_surfaces(map: &SurfaceMap, ask: &mut impl FnMut(&str, &str)) {
+    if map.protected.is_empty() {
+        ask("protected", "which files evaluate? nobody may change those");
+    }
+    let globs = map.surfaces.iter().flat_map(|surface| &surface.paths).chain(&map.protected);
+    for glob in globs {
+        if let Some(why) = bad_glob(glob) {
+            ask("surfaces", &format!("{glob:?} is no pattern: {why}"));
+        }
+    }
+    for surface in &map.surfaces {
+        let path = format!("surfaces.{}", surface.id);
+        if surface.paths.is_empty() || surface.operations.is_empty() {
+            ask(&path, "which files, and what may be done to them?");
+        }
+        for key in &surface.keys {
+            if key.min.is_none() && key.max.is_none() && key.values.is_empty() {
+                ask(&path, &format!("between which values may {} be set?", key.key));
+            }
+        }
+    }
+}
+
+fn of_runbook(runbook: &Runbook, ask: &mut impl FnMut(&str, &str)) {
+    for (name, step) in runbook.steps() {
+        if !step.argv.first().is_some_and(|program| is_answered(program)) {
+            ask(&format!("{name}.argv"), "which program, with which arguments?");
+        }
+    }
+    for (name, step) in [("train", &runbook.train), ("eval", &runbook.eval)] {
+        if !step.argv.iter().any(|word| word.contains(SEED_SLOT)) {
+            ask(&format!("{name}.argv"), "where does the seed go? put {seed} there");
+        }
+    }
+}

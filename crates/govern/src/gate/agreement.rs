@@ -1,0 +1,299 @@
+//! Gates over what was agreed: files, identity, completeness, approvals and permissions.
+
+use std::collections::BTreeSet;
+
+use super::{Answers, Purpose, Question};
+use crate::approval::Standing;
+use crate::completeness::open_questions;
+use crate::documents::{Automation, Contract, MetricSpec, Reading, Slug, SurfaceMap};
+use crate::plan::{PROTOCOL, Plan};
+use crate::section::{File, Section, Target};
+
+/// Every file can be read, they name the same things, and the ledger is whole.
+pub(super) fn files_agree(question: &Question<'_>, answers: &mut Answers) {
+    let study = question.study;
+    if let Some(problem) = &study.ledger.problem {
+        answers.refuse(
+            "ledger_broken",
+            format!("the ledger can't be trusted from line {} on: {}", problem.line, problem.message),
+            "ledger.jsonl",
+            "rlx verify --chain",
+        );
+    } else if study.ledger.records.is_empty() {
+        answers.refuse("ledger_empty", "the ledger has no record", "ledger.jsonl", "rlx study init");
+    }
+    readable(&study.files.contract, File::Contract, answers);
+    readable(&study.files.metric_spec, File::MetricSpec, answers);
+    readable(&study.files.surface_map, File::SurfaceMap, answers);
+    readable(&study.files.runbook, File::Runbook, answers);
+    let (contract, spec, map) =
+        (study.files.contract.typed(), study.files.metric_spec.typed(), study.files.surface_map.typed());
+    if let (Some(contract), Some(spec)) = (contract, spec) {
+        same_metrics(contract, spec, answers);
+    }
+    if let (Some(contract), Some(map)) = (contract, map) {
+        same_surfaces(contract, map, answers);
+    }
+}
+
+fn readable<T>(reading: &Reading<T>, file: File, answers: &mut Answers) {
+    match reading {
+        Reading::Read(_) => {}
+        Reading::Missing => {
+            let reason = format!("{} is not there", file.name());
+            answers.refuse("file_missing", reason, file.name(), "rlx contract new");
+        }
+        Reading::Broken(problems) => {
+            let reason = format!("{} can't be used: {}", file.name(), problems.join("; "));
+            answers.refuse("file_broken", reason, file.name(), "rlx contract check");
+        }
+    }
+}
+
+fn same_metrics(contract: &Contract, spec: &MetricSpec, answers: &mut Answers) {
+    let mut differ = |reason: String| {
+        answers.refuse("files_disagree", reason, "contract.yaml: metrics", "rlx contract check");
+    };
+    if contract.metrics.primary != spec.primary.name {
+        let (one, other) = (&contract.metrics.primary, &spec.primary.name);
+        differ(format!("the contract decides by {one}, metric_spec.yaml by {other}"));
+    }
+    let agreed: BTreeSet<&Slug> = contract.metrics.guardrails.iter().collect();
+    let given: BTreeSet<&Slug> = spec.guardrails.iter().map(|guardrail| &guardrail.metric.name).collect();
+    for name in agreed.symmetric_difference(&given) {
+        differ(format!("guardrail {name} stands in only one of contract.yaml and metric_spec.yaml"));
+    }
+    let mut seen = BTreeSet::new();
+    for (_, metric) in spec.metrics() {
+        if !seen.insert(&metric.name) {
+            differ(format!("metric_spec.yaml has two metrics called {}", metric.name));
+        }
+    }
+}
+
+fn same_surfaces(contract: &Contract, map: &SurfaceMap, answers: &mut Answers) {
+    let mut differ = |reason: String| {
+        answers.refuse("files_disagree", reason, "contract.yaml: scope", "rlx contract check");
+    };
+    let mut known = BTreeSet::new();
+    for surface in &map.surfaces {
+        if !known.insert(&surface.id) {
+            differ(format!("surface_map.yaml has two surfaces called {}", surface.id));
+        }
+    }
+    for surface in contract.scope.surfaces.iter().filter(|surface| !known.contains(surface)) {
+        differ(format!("the contract allows surface {surface}, which surface_map.yaml doesn't have"));
+    }
+    let envelope = contract.experiment.envelope.iter().flat_map(|envelope| &envelope.surfaces);
+    for surface in envelope.filter(|surface| !contract.scope.surfaces.contains(surface)) {
+        differ(format!("the envelope has surface {surface}, which the scope doesn't allow"));
+    }
+}
+
+/// Folder, contract, ledger and candidate belong to the same study.
+pub(super) fn identity(question: &Question<'_>, answers: &mut Answers) {
+    let study = question.study;
+    let mut other = |what: &str, task: &Slug, name: &Slug| {
+        if *task != study.name.task || *name != study.name.study {
+            let reason = format!("{what} belongs to {task}/{name}, this is {}", study.name);
+            answers.refuse("other_study", reason, what.to_owned(), "rlx study list");
+        }
+    };
+    if let Some(contract) = study.contract() {
+        other("contract.yaml", &contract.task.id, &contract.task.study);
+    }
+    if let Some(opened) = &study.state().opened {
+        other("ledger.jsonl", &opened.task, &opened.study);
+    }
+    if let Some(view) = question.candidate {
+        let candidate = &view.written.typed;
+        other(&format!("candidates/{}.yaml", view.file_name), &candidate.task, &candidate.study);
+        if candidate.id.as_str() != view.file_name {
+            let reason = format!("the file {}.yaml holds candidate {}", view.file_name, candidate.id);
+            answers.refuse(
+                "other_name",
+                reason,
+                format!("candidates/{}.yaml", view.file_name),
+                "rlx candidate list",
+            );
+        }
+    } else if question.purpose != Purpose::Plan {
+        answers.refuse(
+            "candidate_missing",
+            "there is no candidate to look at",
+            "candidates/",
+            "rlx candidate list",
+        );
+    }
+    if study.state().closed.is_some() {
+        answers.refuse("study_closed", "the study is closed", "ledger.jsonl", "rlx study init");
+    }
+}
+
+/// Nothing that a person must say is left open.
+pub(super) fn contract_complete(question: &Question<'_>, answers: &mut Answers) {
+    for open in open_questions(&question.study.files) {
+        let reason = format!("{}: {} {}", open.file, open.path, open.question);
+        answers.refuse(
+            "contract_incomplete",
+            reason,
+            format!("{}: {}", open.file, open.path),
+            "rlx contract check",
+        );
+    }
+    if let Some(contract) = question.study.contract()
+        && contract.automation == Automation::Autonomous
+        && contract.assurance != crate::documents::Assurance::Signature
+    {
+        answers.refuse(
+            "autonomy_needs_signature",
+            format!(
+                "an autonomous study needs approvals by signature, the contract asks for {}",
+                contract.assurance
+            ),
+            "contract.yaml: assurance",
+            "rlx contract check",
+        );
+    }
+}
+
+/// The sections that a purpose needs are approved, as they stand now, surely enough.
+pub(super) fn approvals(question: &Question<'_>, answers: &mut Answers) {
+    let needed: &[Section] = match question.purpose {
+        Purpose::Plan => Section::Plan.depends_on(),
+        Purpose::Validate => Section::Experiment.depends_on(),
+        Purpose::Launch => &Section::CONTRACT,
+    };
+    for section in needed {
+        require(*section, question, answers);
+    }
+    if question.purpose == Purpose::Launch
+        && let (Some(contract), Some(view)) = (question.study.contract(), question.candidate)
+    {
+        match &contract.experiment.envelope {
+            Some(_) if contract.automation == Automation::Autonomous => envelope(question, answers),
+            _ => {
+                let id = &view.written.typed.id;
+                let standing = question.study.candidate_standing(&view.written);
+                let target = Target::Candidate(id.clone());
+                say(&target, &standing, answers);
+            }
+        }
+    }
+}
+
+/// In autonomous mode a candidate needs no approval of its own when it lies within the envelope.
+fn envelope(question: &Question<'_>, answers: &mut Answers) {
+    let (Some(contract), Some(view)) = (question.study.contract(), question.candidate) else { return };
+    let Some(envelope) = &contract.experiment.envelope else { return };
+    let candidate = &view.written.typed;
+    let mut outside = |reason: String| {
+        let help = format!("rlx approve candidate:{}", candidate.id);
+        answers.refuse("outside_envelope", reason, "contract.yaml: experiment.envelope", help);
+    };
+    if !candidate.kind.is_empty_change() && !envelope.kinds.contains(&candidate.kind) {
+        outside(format!("candidates of kind {} are not in the envelope", candidate.kind));
+    }
+    for change in candidate.changes.iter().filter(|change| !envelope.surfaces.contains(&change.surface)) {
+        outside(format!("surface {} is not in the envelope", change.surface));
+    }
+    for plan in candidate.phases.iter().filter(|plan| !envelope.phases.contains(&plan.phase)) {
+        outside(format!("the {} phase is not in the envelope", plan.phase));
+    }
+    let state = question.study.state();
+    let launched = state
+        .candidates
+        .iter()
+        .filter(|(id, record)| {
+            **id != candidate.id && !record.validated.kind.is_empty_change() && !record.phases.is_empty()
+        })
+        .count() as u64;
+    if !candidate.kind.is_empty_change() && launched >= envelope.candidates {
+        outside(format!("{launched} candidates were launched, the envelope allows {}", envelope.candidates));
+    }
+}
+
+fn require(section: Section, question: &Question<'_>, answers: &mut Answers) {
+    let standing = question.standings.get(&section).cloned().unwrap_or(Standing::Missing);
+    say(&Target::Section(section), &standing, answers);
+}
+
+fn say(target: &Target, standing: &Standing, answers: &mut Answers) {
+    let Some(code) = standing.code() else { return };
+    let reason = match standing {
+        Standing::Given { .. } => return,
+        Standing::Missing => format!("{target} was not approved"),
+        Standing::Void { reason } => format!("the approval of {target} is void: {reason}"),
+        Standing::TooWeak { assurance, required } => {
+            format!("{target} was approved by {assurance}, the contract asks for {required}")
+        }
+        Standing::NotProven { reason } => format!("the approval of {target} is not proven: {reason}"),
+    };
+    answers.refuse(code, reason, format!("ledger.jsonl: {target}"), format!("rlx approve {target}"));
+}
+
+/// Planning is permitted.
+pub(super) fn plan_allowed(question: &Question<'_>, answers: &mut Answers) {
+    require(Section::Plan, question, answers);
+}
+
+/// Running is permitted.
+pub(super) fn execute_allowed(question: &Question<'_>, answers: &mut Answers) {
+    require(Section::Execute, question, answers);
+}
+
+/// The loop was entered.
+pub(super) fn loop_entry(question: &Question<'_>, answers: &mut Answers) {
+    require(Section::LoopEntry, question, answers);
+}
+
+/// What was found out about the repository is still what it was.
+pub(super) fn adapter_fresh(question: &Question<'_>, answers: &mut Answers) {
+    let Some(adapter) = &question.study.adapter else {
+        answers.refuse(
+            "adapter_missing",
+            "nobody looked at the repository yet",
+            "adapter.yaml",
+            "rlx study audit",
+        );
+        return;
+    };
+    for place in &adapter.stale {
+        let reason = format!("{place} is no longer the line that adapter.yaml cites");
+        answers.refuse("claim_stale", reason, place.clone(), "rlx study audit");
+    }
+    if question.study.state().audited != Some(adapter.digest) {
+        let reason = "adapter.yaml is not the one that was audited";
+        answers.refuse("adapter_not_audited", reason, "adapter.yaml", "rlx study audit");
+    }
+}
+
+/// What is compared is evaluated the same way.
+pub(super) fn protocol(question: &Question<'_>, answers: &mut Answers) {
+    let state = question.study.state();
+    let Some(view) = question.candidate else { return };
+    // Before there is an incumbent, everything is compared with the baseline.
+    let baseline = state.candidates.iter().find(|(_, record)| {
+        record.validated.kind == crate::documents::CandidateKind::Baseline && !record.phases.is_empty()
+    });
+    let reference = state.incumbent.as_ref().and_then(|id| state.candidates.get_key_value(id)).or(baseline);
+    let Some((name, record)) = reference else { return };
+    if *name == view.written.typed.id {
+        return;
+    }
+    match Plan::of(question.study, view) {
+        Some(plan) if plan.parts.get(PROTOCOL) == record.validated.parts.get(PROTOCOL) => {}
+        Some(_) => answers.refuse(
+            "other_protocol",
+            format!("results would be evaluated in another way than those of {name}"),
+            "metric_spec.yaml: protocol",
+            "rlx contract diff",
+        ),
+        None => answers.refuse(
+            "protocol_unknown",
+            format!("it can't be told whether results would be evaluated like those of {name}"),
+            "metric_spec.yaml: protocol",
+            "rlx contract check",
+        ),
+    }
+}

@@ -1,0 +1,101 @@
+//! Gates over what a candidate changes: values in their range, one thing at a time.
+
+use serde_json::Value;
+
+use super::{Answers, Question};
+use crate::documents::{Change, Operation, SurfaceKey};
+use crate::section::Section;
+
+/// Every value lies in the range that its surface gives.
+pub(super) fn ranges(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let surfaces =
+        question.study.files.surface_map.typed().map(|map| map.surfaces.as_slice()).unwrap_or_default();
+    for (index, change) in view.written.typed.changes.iter().enumerate() {
+        let Some(key) = &change.key else { continue };
+        let surface = surfaces.iter().find(|surface| surface.id == change.surface);
+        let allowed = surface.and_then(|surface| surface.keys.iter().find(|allowed| allowed.key == *key));
+        for (code, reason) in problems(key, change, allowed) {
+            let place = format!("candidates/{}.yaml: changes[{index}]", view.file_name);
+            answers.refuse(code, reason, place, format!("rlx candidate show {}", view.file_name));
+        }
+    }
+}
+
+fn problems(key: &str, change: &Change, allowed: Option<&SurfaceKey>) -> Vec<(&'static str, String)> {
+    let Some(allowed) = allowed else {
+        return vec![("range_unknown", format!("no surface says what {key} may be"))];
+    };
+    if change.operation == Operation::Remove {
+        return Vec::new();
+    }
+    let Some(to) = &change.to else {
+        return vec![("no_value", format!("{key} is changed, but not to what"))];
+    };
+    let mut found = Vec::new();
+    match change.operation {
+        Operation::Scale => match (number(change.from.as_ref()), number(Some(to))) {
+            (Some(from), Some(factor)) => found.extend(outside(key, &Value::from(from * factor), allowed)),
+            _ => found
+                .push(("not_a_number", format!("{key} is scaled: it needs a number before and a factor"))),
+        },
+        // Every number of a schedule is a value that the key will have.
+        Operation::Schedule => {
+            let numbers = numbers(to);
+            if numbers.is_empty() {
+                found.push(("not_a_number", format!("the schedule of {key} has no number")));
+            }
+            found.extend(numbers.into_iter().filter_map(|value| outside(key, &Value::from(value), allowed)));
+        }
+        _ => found.extend(outside(key, to, allowed)),
+    }
+    if change.from.as_ref() == Some(to) && change.operation != Operation::Scale {
+        found.push(("changes_nothing", format!("{key} is {to} before and after")));
+    }
+    found
+}
+
+fn outside(key: &str, value: &Value, allowed: &SurfaceKey) -> Option<(&'static str, String)> {
+    if !allowed.values.is_empty() {
+        let listed = || allowed.values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
+        return (!allowed.values.contains(value))
+            .then(|| ("out_of_range", format!("{key} may be one of {}, not {value}", listed())));
+    }
+    let Some(number) = number(Some(value)) else {
+        return Some(("not_a_number", format!("{key} has a range, and {value} is no number")));
+    };
+    let low = allowed.min.unwrap_or(f64::NEG_INFINITY);
+    let high = allowed.max.unwrap_or(f64::INFINITY);
+    // Written so that a number that can't be compared is outside, and a range without ends holds nothing.
+    let inside = (allowed.min.is_some() || allowed.max.is_some()) && number >= low && number <= high;
+    (!inside).then(|| ("out_of_range", format!("{key} may be from {low} to {high}, not {number}")))
+}
+
+fn number(value: Option<&Value>) -> Option<f64> {
+    value.and_then(Value::as_f64).filter(|number| number.is_finite())
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Number(_) => number(Some(value)).into_iter().collect(),
+        Value::Array(items) => items.iter().flat_map(numbers).collect(),
+        Value::Object(fields) => fields.values().flat_map(numbers).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A candidate changes one thing, unless the contract agrees otherwise.
+pub(super) fn one_change(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let one = question.study.contract().is_none_or(|contract| contract.scope.one_change_at_a_time);
+    let count = view.written.typed.changes.len();
+    if one && count > 1 {
+        answers.refuse_unless_excepted(
+            "several_changes",
+            Section::Scope,
+            format!("{count} changes at once: what helped could not be told"),
+            format!("candidates/{}.yaml: changes", view.file_name),
+            "rlx candidate new",
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! Gates over what runs would take: budget, hardware, baseline, seeds, and what must hold at the moment of a launch.
+
+use super::{Answers, Purpose, Question};
+use crate::budget::Amounts;
+use crate::completeness::SEED_SLOT;
+use crate::documents::{BudgetSection, CandidateKind, Device, Network, PhasePlan};
+use crate::machine::CandidateState;
+use crate::plan::Plan;
+use crate::section::Section;
+use crate::seeds::SeedRole;
+
+/// What one run of a phase may take.
+pub fn reservation(plan: &PhasePlan, budget: &BudgetSection) -> Amounts {
+    Amounts { runs: 1, wall_clock: plan.wall_clock.0, gpu_time: plan.gpu_time.0, disk: budget.per_run.disk.0 }
+}
+
+/// All runs of the candidate's plan fit into what is left, and each into what one may take.
+pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let Some(contract) = question.study.contract() else { return };
+    let candidate = &view.written.typed;
+    let place = format!("candidates/{}.yaml: phases", view.file_name);
+    if candidate.phases.is_empty() {
+        answers.refuse(
+            "no_phase",
+            "the candidate has no phase, so nothing would run",
+            place,
+            "rlx candidate new",
+        );
+        return;
+    }
+    let limit = contract.budget.per_run.wall_clock;
+    for plan in candidate.phases.iter().filter(|plan| plan.wall_clock > limit || plan.wall_clock.0 == 0) {
+        let reason = format!("one {} run wants {}, the contract gives {limit}", plan.phase, plan.wall_clock);
+        answers.refuse("run_too_long", reason, place.clone(), "rlx study status");
+    }
+    // What this candidate has intended already is in the tally.
+    let intended = |plan: &PhasePlan| {
+        let runs = question.study.state().runs.values();
+        runs.filter(|run| run.intent.candidate == candidate.id && run.intent.phase == plan.phase).count()
+            as u64
+    };
+    let wanted = candidate.phases.iter().fold(Amounts::default(), |sum, plan| {
+        sum.plus(reservation(plan, &contract.budget).times(plan.seeds.saturating_sub(intended(plan))))
+    });
+    for (what, wanted, left) in question.study.state().tally.overruns(Amounts::from(&contract.budget), wanted)
+    {
+        let reason = format!("its runs want {wanted} of {what}, {left} is left");
+        answers.refuse("over_budget", reason, place.clone(), "rlx study status");
+    }
+}
+
+/// The machine is what was agreed.
+pub(super) fn hardware(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let Some(contract) = question.study.contract() else { return };
+    let wants_gpu = view.written.typed.phases.iter().any(|plan| plan.gpu_time.0 > 0);
+    if wants_gpu && (contract.hardware.device != Device::Gpu || contract.hardware.gpus == 0) {
+        let reason = "its runs want GPU time, and the contract has no GPU";
+        answers.refuse("no_gpu_agreed", reason, "contract.yaml: hardware", "rlx contract check");
+    }
+    if question.purpose != Purpose::Launch {
+        return;
+    }
+    let Some(machine) = &view.machine else {
+        answers.refuse(
+            "machine_unknown",
+            "what this machine has is not known",
+            "hardware",
+            "rlx study status",
+        );
+        return;
+    };
+    if contract.hardware.device == Device::Gpu && machine.gpus < contract.hardware.gpus.max(1) {
+        let reason =
+            format!("{} GPUs were agreed, this machine has {}", contract.hardware.gpus, machine.gpus);
+        answers.refuse("gpu_missing", reason, "contract.yaml: hardware", "rlx study status");
+    }
+    if machine.disk < contract.budget.per_run.disk.0 {
+        let reason = format!("a run may take {}, and less is free", contract.budget.per_run.disk);
+        answers.refuse("disk_full", reason, "contract.yaml: budget.per_run", "rlx study status");
+    }
+    // Keeping a run off the network takes a namespace of its own, which only full confinement gives.
+    if contract.hardware.network != Network::Allowed
+        && machine.confinement < crate::documents::Confinement::Full
+        && contract.confinement != crate::documents::Confinement::None
+    {
+        let reason = format!(
+            "network {} was agreed, and this machine can't keep a run from it",
+            contract.hardware.network
+        );
+        answers.refuse("network_open", reason, "contract.yaml: hardware.network", "rlx study status");
+    }
+}
+
+/// There is something to compare with.
+pub(super) fn baseline(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let first = [CandidateKind::Baseline, CandidateKind::Smoke];
+    if first.contains(&view.written.typed.kind) || question.study.state().has_baseline() {
+        return;
+    }
+    answers.refuse_unless_excepted(
+        "no_baseline",
+        Section::Baseline,
+        "there is no baseline to compare with",
+        "ledger.jsonl",
+        "rlx candidate new baseline --kind baseline",
+    );
+}
+
+/// Commands have a slot for the seed, pools are disjoint, and enough seeds are fresh.
+pub(super) fn seeds(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let (Some(runbook), Some(spec)) =
+        (question.study.files.runbook.typed(), question.study.files.metric_spec.typed())
+    else {
+        return;
+    };
+    for (name, step) in [("train", &runbook.train), ("eval", &runbook.eval)] {
+        if !step.argv.iter().any(|word| word.contains(SEED_SLOT)) {
+            let reason =
+                format!("the {name} command has no {SEED_SLOT}, so every run would use the same seed");
+            answers.refuse(
+                "no_seed_slot",
+                reason,
+                format!("runbook.yaml: {name}.argv"),
+                "rlx contract check",
+            );
+        }
+    }
+    for problem in spec.protocol.seeds.problems() {
+        answers.refuse("pools_overlap", problem, "metric_spec.yaml: protocol.seeds", "rlx contract check");
+    }
+    let state = question.study.state();
+    let nothing = Default::default();
+    for role in [SeedRole::Screen, SeedRole::Confirm, SeedRole::Audit] {
+        let phases = view.written.typed.phases.iter().filter(|plan| SeedRole::of(plan.phase) == role);
+        let wanted = phases.fold(0u64, |sum, plan| sum.saturating_add(plan.seeds));
+        // Screen seeds serve every candidate alike; the others serve once.
+        let used =
+            if role == SeedRole::Screen { &nothing } else { state.used_seeds.get(&role).unwrap_or(&nothing) };
+        let fresh = spec.protocol.seeds.pool(role).unused(used);
+        if wanted > fresh {
+            let reason = format!("it wants {wanted} {role} seeds, {fresh} are fresh");
+            let place = format!("metric_spec.yaml: protocol.seeds.{role}");
+            answers.refuse("too_few_seeds", reason, place, "rlx study status");
+        }
+    }
+}
+
+/// The plan is the one that was validated, and the one that the caller saw.
+pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let id = &view.written.typed.id;
+    let help = format!("rlx candidate validate {id}");
+    let Some(record) = question.study.state().candidates.get(id) else {
+        answers.refuse("not_validated", format!("{id} was never validated"), "ledger.jsonl", help);
+        return;
+    };
+    if !matches!(record.state, CandidateState::Validated | CandidateState::Launched) {
+        let reason = format!("{id} is {}; only a validated candidate can be launched", record.state);
+        answers.refuse("not_validated", reason, "ledger.jsonl", help.clone());
+    }
+    let Some(plan) = Plan::of(question.study, view) else {
+        answers.refuse("plan_unknown", format!("the plan of {id} can't be made"), "ledger.jsonl", help);
+        return;
+    };
+    if record.validated.file != view.file {
+        let reason = format!("candidates/{}.yaml changed since it was validated", view.file_name);
+        answers.refuse("stale_plan", reason, format!("candidates/{}.yaml", view.file_name), help.clone());
+    }
+    let changed = Plan::differences(&record.validated.parts, &plan.parts);
+    if !changed.is_empty() {
+        let reason = format!("changed since {id} was validated: {}", changed.join(", "));
+        answers.refuse("stale_plan", reason, "ledger.jsonl", help);
+    }
+    match view.asked_plan {
+        Some(asked) if asked == plan.digest() => {}
+        Some(asked) => {
+            let reason = format!("the plan is {}, not {}", plan.digest().short(), asked.short());
+            answers.refuse("other_plan", reason, "--plan", format!("rlx launch {id}"));
+        }
+        None => answers.refuse(
+            "no_plan",
+            "a launch names the plan it follows",
+            "--plan",
+            format!("rlx launch {id}"),
+        ),
+    }
+}
+
+/// No more runs at once than agreed.
+pub(super) fn no_live_run(question: &Question<'_>, answers: &mut Answers) {
+    let live = question.study.state().live();
+    let parallel = question.study.contract().map_or(0, |contract| contract.budget.parallel);
+    if live.len() as u64 >= parallel {
+        let keys: Vec<&str> = live.iter().map(|run| run.intent.key.as_str()).collect();
+        let reason = format!("{parallel} at once were agreed, and these are not over: {}", keys.join(", "));
+        answers.refuse("live_run", reason, "ledger.jsonl", "rlx study next");
+    }
+}
+
+/// The machine confines runs as much as agreed.
+pub(super) fn confinement(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let Some(contract) = question.study.contract() else { return };
+    let offered =
+        view.machine.as_ref().map_or(crate::documents::Confinement::None, |machine| machine.confinement);
+    if offered < contract.confinement {
+        let reason =
+            format!("confinement {} was agreed, this machine offers {offered}", contract.confinement);
+        answers.refuse("confinement_too_weak", reason, "contract.yaml: confinement", "rlx study status");
+    }
+}

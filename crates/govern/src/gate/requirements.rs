@@ -1,0 +1,94 @@
+//! Gates over what some kinds of candidates must bring.
+
+use super::{Answers, Question};
+use crate::completeness::is_answered;
+use crate::documents::CandidateKind;
+use crate::section::Section;
+use crate::view::CandidateView;
+
+/// A change of the reward builds on a reflection of what the reward does now.
+pub(super) fn reflection(question: &Question<'_>, answers: &mut Answers) {
+    let kinds = [CandidateKind::RewardTuning, CandidateKind::RewardEngineering];
+    let Some(view) = of_kind(question, &kinds) else { return };
+    let named = view.written.typed.requirements.reflection.as_deref();
+    named_file(view, "reflection", named, "a reward reflection of an earlier run", answers);
+}
+
+/// A change of randomisation builds on a probe.
+pub(super) fn probe(question: &Question<'_>, answers: &mut Answers) {
+    if let Some(view) = of_kind(question, &[CandidateKind::Randomisation]) {
+        let named = view.written.typed.requirements.probe.as_deref();
+        named_file(view, "probe", named, "a probe summary, one parameter at a time", answers);
+    }
+    if let Some(view) = of_kind(question, &[CandidateKind::Probe]) {
+        let parameter = view.written.typed.requirements.parameter.as_ref();
+        if parameter.is_none_or(|parameter| parameter.values.len() < 2 || !is_answered(&parameter.key)) {
+            let reason = "a probe varies one parameter over at least two values";
+            let place = format!("candidates/{}.yaml: requirements.parameter", view.file_name);
+            answers.refuse("no_parameter", reason, place, "rlx candidate new");
+        }
+    }
+}
+
+/// Made environments can be learned, lead to the target, stay diverse, leave the held-out evaluation alone, and can be undone.
+pub(super) fn environment_generation(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = of_kind(question, &[CandidateKind::EnvironmentGeneration]) else { return };
+    let candidate = &view.written.typed;
+    let needed = [
+        (
+            "learnability",
+            candidate.requirements.learnability.as_deref(),
+            "what shows that the new cases can be learned",
+        ),
+        (
+            "bridge",
+            candidate.requirements.bridge.as_deref(),
+            "how they lead from what fails now to the target",
+        ),
+        ("diversity", candidate.requirements.diversity.as_deref(), "what keeps them diverse"),
+        (
+            "held_out",
+            candidate.requirements.held_out.as_deref(),
+            "what shows that the held-out evaluation stays as it is",
+        ),
+        ("rollback", candidate.rollback.as_deref(), "how it is undone"),
+    ];
+    for (name, text, what) in needed {
+        if !text.is_some_and(is_answered) {
+            answers.refuse_unless_excepted(
+                "requirement_missing",
+                Section::Scope,
+                format!("{name} is missing: {what}"),
+                format!("candidates/{}.yaml: {name}", view.file_name),
+                format!("rlx candidate show {}", view.file_name),
+            );
+        }
+    }
+}
+
+fn of_kind<'a>(question: &Question<'a>, kinds: &[CandidateKind]) -> Option<&'a CandidateView> {
+    question.candidate.filter(|view| kinds.contains(&view.written.typed.kind))
+}
+
+fn named_file(
+    view: &CandidateView,
+    name: &'static str,
+    file: Option<&str>,
+    what: &str,
+    answers: &mut Answers,
+) {
+    let (code, reason) = match file {
+        Some(file) if view.evidence_there.contains(file) => return,
+        Some(file) => {
+            ("evidence_missing", format!("{file} is not there or can't be read: it should be {what}"))
+        }
+        None => ("requirement_missing", format!("{name} is missing: this kind of change builds on {what}")),
+    };
+    answers.refuse_unless_excepted(
+        code,
+        Section::Scope,
+        reason,
+        format!("candidates/{}.yaml: requirements.{name}", view.file_name),
+        format!("rlx candidate show {}", view.file_name),
+    );
+}

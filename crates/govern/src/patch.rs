@@ -1,0 +1,146 @@
+//! The paths that a unified diff touches, and what it must not do. Nothing is applied here.
+
+/// What a diff says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PatchFacts {
+    /// Every path it names, without `a/` and `b/`, each once.
+    pub paths: Vec<String>,
+    /// What it does beside changing lines; nothing of this is allowed.
+    pub tricks: Vec<String>,
+}
+
+/// Reads the headers of a unified diff.
+pub fn facts(patch: &str) -> PatchFacts {
+    let mut found = PatchFacts::default();
+    // Lines left of the current hunk: inside it, a line that looks like a header is content.
+    let (mut old_left, mut new_left) = (0u64, 0u64);
+    let mut hunks = 0;
+    for line in patch.lines() {
+        if old_left > 0 || new_left > 0 {
+            match line.as_bytes().first() {
+                Some(b'+') => new_left = new_left.saturating_sub(1),
+                Some(b'-') => old_left = old_left.saturating_sub(1),
+                Some(b' ') | None => {
+                    old_left = old_left.saturating_sub(1);
+                    new_left = new_left.saturating_sub(1);
+                }
+                Some(b'\\') => {}
+                _ => found.tricks.push(format!("a hunk is shorter than it says: {line:?}")),
+            }
+            continue;
+        }
+        if let Some(hunk) = line.strip_prefix("@@ ") {
+            hunks += 1;
+            match lengths(hunk) {
+                Some(both) => (old_left, new_left) = both,
+                None => found.tricks.push(format!("a hunk header that can't be read: {line:?}")),
+            }
+        } else if let Some(path) = line.strip_prefix("--- ").or_else(|| line.strip_prefix("+++ ")) {
+            found.name(path.split('\t').next().unwrap_or(path));
+        } else if let Some(pair) = line.strip_prefix("diff --git ") {
+            // Paths with spaces can't be told apart here; the headers below name them again.
+            let parts: Vec<&str> = pair.split(' ').collect();
+            match parts[..] {
+                [one, other] => [one, other].into_iter().for_each(|path| found.name(path)),
+                _ => found.tricks.push(format!("paths that can't be told apart: {line:?}")),
+            }
+        } else if let Some(what) = forbidden(line) {
+            found.tricks.push(format!("{what}: {line:?}"));
+        }
+    }
+    if old_left > 0 || new_left > 0 {
+        found.tricks.push("its last hunk is cut off".into());
+    }
+    if hunks == 0 {
+        found.tricks.push("it has no hunk".into());
+    }
+    found
+}
+
+impl PatchFacts {
+    fn name(&mut self, path: &str) {
+        if path == "/dev/null" {
+            return;
+        }
+        let plain = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
+        if plain.starts_with('"') {
+            self.tricks.push(format!("a quoted path: {path}"));
+        } else if !self.paths.iter().any(|known| known == plain) {
+            self.paths.push(plain.to_owned());
+        }
+    }
+}
+
+fn lengths(hunk: &str) -> Option<(u64, u64)> {
+    let (old, rest) = hunk.strip_prefix('-')?.split_once(" +")?;
+    let (new, _) = rest.split_once(" @@")?;
+    let length = |range: &str| match range.split_once(',') {
+        Some((_, length)) => length.parse().ok(),
+        None => Some(1),
+    };
+    Some((length(old)?, length(new)?))
+}
+
+/// Extended headers that do more than change lines.
+fn forbidden(line: &str) -> Option<&'static str> {
+    const FORBIDDEN: [(&str, &str); 12] = [
+        ("rename from ", "it renames a file"),
+        ("rename to ", "it renames a file"),
+        ("copy from ", "it copies a file"),
+        ("copy to ", "it copies a file"),
+        ("old mode ", "it changes a file's mode"),
+        ("new mode ", "it changes a file's mode"),
+        ("new file mode 120", "it makes a link"),
+        ("new file mode 160", "it makes a submodule"),
+        ("new file mode 100755", "it makes a program"),
+        ("deleted file mode 120", "it removes a link"),
+        ("GIT binary patch", "it is binary"),
+        ("Binary files ", "it is binary"),
+    ];
+    FORBIDDEN.iter().find(|(prefix, _)| line.starts_with(prefix)).map(|(_, what)| *what)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PLAIN: &str = "diff --git a/envs/reward.py b/envs/reward.py\nindex 1..2 100644\n--- a/envs/reward.py\n+++ b/envs/reward.py\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n";
+
+    #[test]
+    fn a_plain_patch() {
+        let found = facts(PLAIN);
+        assert_eq!(found, PatchFacts { paths: vec!["envs/reward.py".into()], tricks: Vec::new() });
+    }
+
+    #[test]
+    fn what_looks_like_a_header_inside_a_hunk_is_content() {
+        let patch = "--- a/x.py\n+++ b/x.py\n@@ -1,1 +1,2 @@\n--- a/other\n++++ b/other\n+y\n";
+        assert_eq!(facts(patch).paths, ["x.py"]);
+    }
+
+    #[test]
+    fn tricks_are_named() {
+        for (text, word) in [
+            ("rename from a\nrename to ../b\n", "renames"),
+            ("new file mode 120000\n--- /dev/null\n+++ b/link\n@@ -0,0 +1 @@\n+/etc\n", "link"),
+            ("GIT binary patch\n", "binary"),
+            ("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n", "cut off"),
+            ("diff --git a/a b b/a b\n", "told apart"),
+            ("", "no hunk"),
+        ] {
+            assert!(facts(text).tricks.iter().any(|trick| trick.contains(word)), "{text:?}");
+        }
+        let two = format!("{PLAIN}--- a/eval.py\n+++ b/eval.py\n@@ -1 +1 @@\n-a\n+b\n");
+        assert_eq!(facts(&two).paths, ["envs/reward.py", "eval.py"]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in "(?s).*", lines in prop::collection::vec("(@@ -[0-9,]* \\+[0-9,]* @@|[-+ ]{1,4}[a-z/]*|diff --git .*)", 0..20)) {
+            facts(&text);
+            facts(&lines.join("\n"));
+        }
+    }
+}

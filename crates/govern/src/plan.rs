@@ -1,0 +1,62 @@
+//! Everything a launch would use, in named parts, each by its digest. Two plans are the same when every part is; when
+//! they differ, the names say in what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rlxp_types::Digest;
+use serde_json::json;
+
+use crate::canonical;
+use crate::ledger::event::PlannedPhase;
+use crate::section::Section;
+use crate::view::{CandidateView, Study};
+
+/// The name of the part that holds how a result is evaluated.
+pub const PROTOCOL: &str = "protocol";
+/// The name of the part that holds the protected files.
+pub const PROTECTED: &str = "protected_files";
+
+/// What a candidate's runs would use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Every part by its digest.
+    pub parts: BTreeMap<String, Digest>,
+}
+
+impl Plan {
+    /// The plan of a candidate; nothing when something that it is made of is missing.
+    pub fn of(study: &Study, candidate: &CandidateView) -> Option<Self> {
+        let digests = study.digests();
+        let runbook = &study.files.runbook.get()?.explicit;
+        let metric_spec = &study.files.metric_spec.get()?.explicit;
+        let mut parts: BTreeMap<String, Digest> = Section::CONTRACT
+            .into_iter()
+            .map(|section| Some((format!("section:{section}"), *digests.get(&section)?)))
+            .collect::<Option<_>>()?;
+        parts.insert("candidate".into(), study.candidate_digest(&candidate.written)?);
+        parts.insert("adapter".into(), study.adapter.as_ref()?.digest);
+        parts.insert(PROTECTED.into(), canonical::digest_of(candidate.protected.as_ref()?));
+        let protocol = json!({ "protocol": metric_spec.get("protocol"), "eval": runbook.get("eval") });
+        parts.insert(PROTOCOL.into(), canonical::digest(&protocol));
+        let incumbent = &study.state().incumbent;
+        parts.insert("incumbent".into(), canonical::digest(&json!(incumbent)));
+        Some(Self { parts })
+    }
+
+    /// The digest of the whole.
+    pub fn digest(&self) -> Digest {
+        canonical::digest_of(&self.parts)
+    }
+
+    /// Names of the parts in which two plans differ.
+    pub fn differences(one: &BTreeMap<String, Digest>, other: &BTreeMap<String, Digest>) -> Vec<String> {
+        let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+        names.into_iter().filter(|name| one.get(*name) != other.get(*name)).cloned().collect()
+    }
+}
+
+/// The phases of a candidate as they go on record.
+pub fn phases(candidate: &CandidateView) -> Vec<PlannedPhase> {
+    let phases = &candidate.written.typed.phases;
+    phases.iter().map(|plan| PlannedPhase { phase: plan.phase, seeds: plan.seeds }).collect()
+}

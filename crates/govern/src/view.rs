@@ -1,0 +1,152 @@
+//! What gates and the next step look at: everything that the caller read from disk at one moment. Each part may be
+//! missing, and what is missing never helps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rlxp_types::Digest;
+
+use crate::approval::{Proofs, Standing, required, standing};
+use crate::documents::{Assurance, Candidate, Confinement, Contract, Device, Files, StudyName, Written};
+use crate::ledger::{Ledger, StudyState};
+use crate::section::{Identity, Section, Target, candidate_digest, digests};
+use crate::signature::Approvers;
+
+/// A study at one moment.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// Where it stands among others: the folder it was read from.
+    pub name: StudyName,
+    /// The four files.
+    pub files: Files,
+    /// The ledger.
+    pub ledger: Ledger,
+    /// The approvers of the user's configuration; nothing when they can't be read.
+    pub approvers: Option<Approvers>,
+    /// Signatures beside the ledger, by the digest of their text.
+    pub signatures: BTreeMap<Digest, String>,
+    /// What was found out about the repository; nothing when there is no adapter.
+    pub adapter: Option<AdapterFacts>,
+    /// Candidate files: the digest of each file's bytes. Reading all of them as documents would be slow and isn't
+    /// needed to know whether they changed.
+    pub candidate_files: BTreeMap<String, Digest>,
+}
+
+/// What is known of `adapter.yaml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterFacts {
+    /// The digest of its explicit values.
+    pub digest: Digest,
+    /// Claims whose line is no longer what it was, each as `file:line`.
+    pub stale: Vec<String>,
+}
+
+/// A candidate and what the caller found out about it.
+#[derive(Clone, Debug)]
+pub struct CandidateView {
+    /// Its file.
+    pub written: Written<Candidate>,
+    /// The digest of its file's bytes.
+    pub file: Digest,
+    /// The file's name without `.yaml`.
+    pub file_name: String,
+    /// The paths it changes and those its patches name, as found in the repository.
+    pub paths: BTreeMap<String, PathFacts>,
+    /// Files that its requirements and evidence name, which are there and can be read.
+    pub evidence_there: BTreeSet<String>,
+    /// Digests of the protected files at this moment; nothing when they couldn't all be read.
+    pub protected: Option<BTreeMap<String, Digest>>,
+    /// What this machine has.
+    pub machine: Option<MachineFacts>,
+    /// The digest of the plan that the caller was told to follow.
+    pub asked_plan: Option<Digest>,
+}
+
+/// What a path of the repository is, found without following links.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PathFacts {
+    /// Whether something is there.
+    pub exists: bool,
+    /// The first part of it that is a link.
+    pub link: Option<String>,
+    /// Whether it is a plain file.
+    pub is_file: bool,
+    /// Another path that differs by upper and lower case only.
+    pub same_but_case: Option<String>,
+}
+
+/// What a machine has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineFacts {
+    /// Whether it has GPUs.
+    pub device: Device,
+    /// How many.
+    pub gpus: u32,
+    /// Free bytes where runs are kept.
+    pub disk: u64,
+    /// The strongest confinement it offers.
+    pub confinement: Confinement,
+}
+
+impl Study {
+    /// What the ledger adds up to.
+    pub fn state(&self) -> &StudyState {
+        &self.ledger.state
+    }
+
+    /// The contract, when it can be read.
+    pub fn contract(&self) -> Option<&Contract> {
+        self.files.contract.typed()
+    }
+
+    /// What all digests have in common; nothing before there is a first record.
+    pub fn identity(&self) -> Option<Identity> {
+        let opened = self.state().opened.as_ref()?;
+        Some(Identity { study: opened.id.clone(), approvers: opened.approvers.iter().cloned().collect() })
+    }
+
+    /// The digest of every section that can be approved.
+    pub fn digests(&self) -> BTreeMap<Section, Digest> {
+        self.identity().map(|identity| digests(&identity, &self.files)).unwrap_or_default()
+    }
+
+    /// The digest of a candidate within what is agreed.
+    pub fn candidate_digest(&self, candidate: &Written<Candidate>) -> Option<Digest> {
+        Some(candidate_digest(*self.digests().get(&Section::Experiment)?, &candidate.explicit))
+    }
+
+    /// What approvals are held against.
+    pub fn proofs(&self) -> Proofs<'_> {
+        Proofs { approvers: self.approvers.as_ref(), signatures: &self.signatures }
+    }
+
+    /// The way of approving that counts at least; the strongest when there is no contract to say.
+    pub fn required(&self) -> Assurance {
+        self.contract().map_or(Assurance::Signature, required)
+    }
+
+    /// How the approval of every section stands.
+    pub fn standings(&self) -> BTreeMap<Section, Standing> {
+        let digests = self.digests();
+        let of = |section: Section| {
+            let now = digests.get(&section).copied();
+            standing(&Target::Section(section), now, self.required(), self.state(), self.proofs())
+        };
+        Section::ALL.into_iter().map(|section| (section, of(section))).collect()
+    }
+
+    /// How the approval of a candidate stands.
+    pub fn candidate_standing(&self, candidate: &Written<Candidate>) -> Standing {
+        let target = Target::Candidate(candidate.typed.id.clone());
+        standing(&target, self.candidate_digest(candidate), self.required(), self.state(), self.proofs())
+    }
+
+    /// Whether the loop was entered and the study isn't closed: from then on only rlx's own launch path may run things
+    /// in this folder. A void approval doesn't open the folder again.
+    pub fn is_open(&self) -> bool {
+        let entered = Target::Section(Section::LoopEntry);
+        let asked =
+            self.state().approvals.iter().any(|approval| approval.approved.targets.contains_key(&entered));
+        // A ledger that can't be read to its end may hide that.
+        (asked || !self.ledger.is_whole()) && self.state().closed.is_none()
+    }
+}
