@@ -149,6 +149,14 @@ impl From<StoreError> for Failure {
             StoreError::AlreadyRunning { ref run, .. } => {
                 Self::refused("already_running", message).hint(format!("rlx tail {run}"))
             }
+            StoreError::LedgerLocked { ref path, certain, .. } => {
+                let hint = if certain {
+                    "wait until that process is done, then run the command again".to_owned()
+                } else {
+                    format!("if that process is gone for sure: rm {}", path.display())
+                };
+                Self::refused("ledger_locked", message).hint(hint)
+            }
             StoreError::TakenOver { .. } => Self::new(Exit::RunFailed, "taken_over", message),
             StoreError::NoSuchCheckpoint { .. } => Self::usage("checkpoint_not_found", message),
             StoreError::BadName { .. } => Self::usage("bad_name", message),

@@ -61,6 +61,22 @@ pub enum StoreError {
         /// Whether it is known to be alive.
         certain: bool,
     },
+    /// Another process writes the ledger, or may be writing it.
+    #[error(
+        "{path} {} process {pid} on {host}",
+        if *certain { "is held by" } else { "may still be held by" },
+        path = path.display()
+    )]
+    LedgerLocked {
+        /// The lock.
+        path: PathBuf,
+        /// Where its holder runs.
+        host: String,
+        /// Its process number.
+        pid: u32,
+        /// Whether it is known to be alive.
+        certain: bool,
+    },
     /// Another process has taken over the run.
     #[error("attempt {attempt} on {path} has been taken over by another process", path = path.display())]
     TakenOver {

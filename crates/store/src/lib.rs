@@ -21,12 +21,16 @@
 //! with the position it returned, `set_link(BEST, …)`, `prune`; at last
 //! [`Claim::end`].
 //!
+//! [`LedgerFile`] is the ledger of a governed study, beside all this: lines that are
+//! only added, by one writer at a time. What they say is `rlxp-govern`'s.
+//!
 //! This crate doesn't know networks: a model and a state are bytes.
 
 mod attempt;
 mod checkpoint;
 mod error;
 mod index;
+mod ledger_file;
 mod leftovers;
 mod manifest;
 mod metadata;
@@ -43,6 +47,7 @@ pub use attempt::{Attempt, Claim, End, Outcome, StatusReport, TakeOver};
 pub use checkpoint::{BEST, Checkpoint, CheckpointStore, DamagedCheckpoint, LATEST, NewestCheckpoint};
 pub use error::StoreError;
 pub use index::{Index, RunFilter, RunRow};
+pub use ledger_file::{LedgerFile, LockedLedger};
 pub use manifest::{
     Best, CheckpointFacts, FileFacts, MANIFEST_FILE, MANIFEST_SCHEMA, MODEL_FILE, Manifest, STATE_FILE,
     SaveReason,

@@ -1,0 +1,158 @@
+//! The ledger of a study as bytes: whole lines that were synced before anybody was told so, and one writer at a time.
+//!
+//! What the lines mean is nobody's business here. A line counts once its end is on the disk; what stands after the
+//! last end of a line was being written when its writer died, was never acknowledged, and is put aside before the next
+//! line is written.
+
+mod lock;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rlxp_fs::{FileHandle, Fs, FsExt, Kind, Machine};
+
+use crate::StoreError;
+use lock::Lock;
+
+/// The longest ledger that is read.
+const LONGEST: u64 = 1 << 30;
+/// The longest line.
+const LONGEST_LINE: usize = 1 << 20;
+/// How long a lock that somebody else holds is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A ledger file.
+#[derive(Clone)]
+pub struct LedgerFile {
+    fs: Arc<dyn Fs>,
+    machine: Arc<dyn Machine>,
+    path: PathBuf,
+    patience: Duration,
+}
+
+/// A ledger that nobody else writes as long as this lives.
+pub struct LockedLedger {
+    fs: Arc<dyn Fs>,
+    path: PathBuf,
+    content: Vec<u8>,
+    failed: bool,
+    // Held, never looked at.
+    _lock: Lock,
+}
+
+impl LedgerFile {
+    /// The ledger at `path`.
+    pub fn at(fs: Arc<dyn Fs>, machine: Arc<dyn Machine>, path: &Path) -> Self {
+        Self { fs, machine, path: path.to_owned(), patience: PATIENCE }
+    }
+
+    /// Waits only so long for a lock that somebody else holds.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All its bytes at this moment, without a lock. A link in its place is refused.
+    pub fn read(&self) -> Result<Vec<u8>, StoreError> {
+        read(self.fs.as_ref(), &self.path)
+    }
+
+    /// Keeps everybody else from writing, and reads it. `now` is a label for those who have to wait.
+    pub fn lock(&self, now: &str) -> Result<LockedLedger, StoreError> {
+        let lock = Lock::take(&self.fs, self.machine.as_ref(), &self.path, self.patience, now)?;
+        let content = self.read()?;
+        let (fs, path) = (Arc::clone(&self.fs), self.path.clone());
+        Ok(LockedLedger { fs, path, content, failed: false, _lock: lock })
+    }
+}
+
+impl LockedLedger {
+    /// All its bytes: what stood in it when it was locked, and what was appended since.
+    pub fn content(&self) -> &[u8] {
+        &self.content
+    }
+
+    /// Adds a line and returns once it is on the disk. After an error the line doesn't count, and nothing more can be
+    /// appended through this: the system may have forgotten what it failed to write.
+    ///
+    /// # Panics
+    /// When the line holds the end of a line.
+    pub fn append(&mut self, line: &str) -> Result<(), StoreError> {
+        assert!(!line.contains('\n'), "a record is one line");
+        if line.len() >= LONGEST_LINE {
+            return Err(StoreError::RecordTooLong { length: line.len(), limit: LONGEST_LINE });
+        }
+        if self.failed {
+            return Err(StoreError::Poisoned { path: self.path.clone() });
+        }
+        self.failed = true;
+        let mut file = self.open()?;
+        self.put_torn_aside(file.as_mut())?;
+        let written = file.write_all(format!("{line}\n").as_bytes()).and_then(|()| file.sync());
+        if let Err(error) = written {
+            // A line that nobody was told of must not stay to be built upon: it may be missing after the next boot.
+            drop(file.truncate(self.content.len() as u64));
+            return Err(error.into());
+        }
+        self.content.extend_from_slice(line.as_bytes());
+        self.content.push(b'\n');
+        self.failed = false;
+        Ok(())
+    }
+
+    /// The file, if it is still the one that was read.
+    fn open(&self) -> Result<Box<dyn FileHandle>, StoreError> {
+        let meta = self.fs.metadata(&self.path)?;
+        refuse_other_than_file(&self.path, meta.kind)?;
+        let file = self.fs.open_append(&self.path)?;
+        // A link that appeared since would lead to a file of another number.
+        if file.inode()? != meta.inode || file.length()? != self.content.len() as u64 {
+            return Err(StoreError::damaged(&self.path, "it changed while it was locked"));
+        }
+        Ok(file)
+    }
+
+    /// Moves what stands after the last whole line into a file of its own.
+    fn put_torn_aside(&mut self, file: &mut dyn FileHandle) -> Result<(), StoreError> {
+        let whole = self.content.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        if whole == self.content.len() {
+            return Ok(());
+        }
+        let torn = &self.content[whole..];
+        for number in 1.. {
+            let aside = beside(&self.path, &format!("torn-{number}"));
+            // The same bytes stand there already when the last try ended right after this.
+            if self.fs.write_new_atomic(&aside, torn)? || self.fs.read(&aside, LONGEST)? == torn {
+                break;
+            }
+        }
+        file.truncate(whole as u64)?;
+        file.sync()?;
+        self.content.truncate(whole);
+        Ok(())
+    }
+}
+
+fn read(fs: &dyn Fs, path: &Path) -> Result<Vec<u8>, StoreError> {
+    refuse_other_than_file(path, fs.metadata(path)?.kind)?;
+    Ok(fs.read(path, LONGEST)?)
+}
+
+fn refuse_other_than_file(path: &Path, kind: Kind) -> Result<(), StoreError> {
+    match kind {
+        Kind::File => Ok(()),
+        Kind::Link => Err(StoreError::damaged(path, "it is a link, and links are never followed here")),
+        Kind::Folder | Kind::Other => Err(StoreError::damaged(path, "it is not a file")),
+    }
+}
+
+/// `ledger.jsonl` and `lock` become `ledger.lock`.
+fn beside(path: &Path, extension: &str) -> PathBuf {
+    path.with_extension(extension)
+}
