@@ -17,12 +17,12 @@ mod check;
 mod choice;
 mod place;
 mod schema;
+mod typed;
 mod write;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use serde_path_to_error::{Path, Segment};
 
 use crate::problem::{Collector, Problem, Problems};
 use crate::source::Source;
@@ -112,30 +112,23 @@ impl Document {
     }
 
     /// The document as a `T`: checked against the schema of `T`, then read.
-    /// Of the rules that the type has beyond its schema, the first that is
-    /// broken is reported.
+    ///
+    /// A type may have rules beyond its schema, such as those of a name. The
+    /// first value that breaks one is reported, and the following as well as
+    /// long as the schemas of those types give `examples`.
     pub fn typed<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Problems> {
-        let mut problems = self.check(&schemars::schema_for!(T).to_value());
+        let schema = schemars::schema_for!(T).to_value();
+        let mut problems = self.check(&schema);
         if problems.is_empty() {
-            match serde_path_to_error::deserialize(&self.value) {
+            match typed::typed(&self.value, &schema) {
                 Ok(typed) => return Ok(typed),
-                Err(error) => problems.push(self.refused(error.path(), error.inner())),
+                Err(refusals) => {
+                    let problem = |refusal: typed::Refusal| self.problem(&refusal.path, refusal.message);
+                    problems.extend(refusals.into_iter().map(problem));
+                    problems.sort_by_key(|problem| (problem.line, problem.column));
+                }
             }
         }
         Err(Problems { problems, sources: vec![self.source.clone()] })
-    }
-
-    /// What a type says about a value that its schema allows.
-    fn refused(&self, path: &Path, error: &serde_json::Error) -> Problem {
-        let mut at = String::new();
-        for segment in path {
-            at = match segment {
-                Segment::Seq { index } => place::of_item(&at, *index),
-                Segment::Map { key } | Segment::Enum { variant: key } => place::of_key(&at, key),
-                Segment::Unknown => break,
-            };
-        }
-        let message = if at.is_empty() { error.to_string() } else { format!("`{at}`: {error}") };
-        self.problem(&at, message)
     }
 }

@@ -362,11 +362,16 @@ fn a_problem_of_the_callers_own_stands_at_its_path() {
     check("..[", (3, 1), "");
 }
 
-/// A type with a rule that its schema can't express.
+/// Types with a rule that their schemas can't express.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Outer {
-    #[serde(rename = "inner")]
+    #[serde(rename = "inner", default)]
     _inner: Vec<Even>,
+    /// How long it may take.
+    #[serde(rename = "time")]
+    _time: Option<Time>,
+    #[serde(rename = "times", default)]
+    _times: BTreeMap<String, Time>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -381,13 +386,41 @@ impl TryFrom<u32> for Even {
     }
 }
 
+/// a time such as 2h
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", example = "2h")]
+struct Time;
+
+impl TryFrom<String> for Time {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if text.ends_with('h') { Ok(Time) } else { Err(format!("{text:?} is no time")) }
+    }
+}
+
 #[test]
 fn what_only_the_type_knows_is_said_at_its_place() {
-    let document = read("inner:\n  - 2\n  - 3\n");
-    let problems = document.typed::<Outer>().expect_err("3 is odd").problems;
-    assert_eq!(lines(&problems), "3:5: error: `inner[1]`: 3 is odd\n");
-    assert_eq!(problems[0].path, "inner[1]");
-    assert!(read("inner: [2]").typed::<Outer>().is_ok());
+    let check = |text: &str, expected: &str| {
+        let problems = read(text).typed::<Outer>().expect_err(text).problems;
+        assert_eq!(lines(&problems), expected, "{text}");
+    };
+    check("inner:\n  - 2\n  - 3\n", "3:5: error: `inner[1]`: 3 is odd\n");
+    // Reading goes on where there is an example of what would be right.
+    check(
+        "times: {a.b: 1h, c: x}\ntime: y\ninner: [1, 3]\n",
+        "1:21: error: `times.c`: \"x\" is no time\n2:7: error: `time`: \"y\" is no time\n3:9: error: `inner[0]`: 1 is odd\n",
+    );
+    check(
+        "time: 2\n",
+        "1:7: error: `time` must be text; this is the whole number 2 (hint: a time such as 2h)\n",
+    );
+    check(
+        "times: {a: 2}\n",
+        "1:12: error: `times.a` must be text; this is the whole number 2 (hint: a time such as 2h)\n",
+    );
+    assert!(read("inner: [2]\ntime: 1h").typed::<Outer>().is_ok());
 }
 
 proptest! {

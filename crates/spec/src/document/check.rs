@@ -115,7 +115,12 @@ impl<'a> Check<'a> {
     pub(crate) fn wrong_type(&mut self, schema: &Value, at: At<'_>) {
         let expected = expected(self.root, schema);
         let message = format!("{} must be {expected}; this is {}", name(at.path), describe(at.value));
-        self.report(at, message, rewritten(schema, at.value));
+        // A named type of text, such as an amount, has a form that quotes alone don't give.
+        let named = |name: &Value| std::ptr::eq(name, schema);
+        let is_named =
+            self.root.get("$defs").and_then(Value::as_object).is_some_and(|all| all.values().any(named));
+        let form = description(self.root, schema).filter(|_| is_named && types(schema) == ["string"]);
+        self.report(at, message, form.or_else(|| rewritten(schema, at.value)));
     }
 
     fn words(&mut self, schema: &'a Value, at: At<'_>) {
