@@ -18,6 +18,9 @@
 //! | [`completeness`] | what a contract still lacks |
 //! | [`plan`] | everything a launch would use, in named parts |
 //! | [`gate`] | every reason why not |
+//! | [`queue`] | which phase of which candidate can run |
+//! | [`next`] | the one next step |
+//! | [`schema`] | the JSON Schema of every file |
 
 pub mod approval;
 pub mod budget;
@@ -27,8 +30,11 @@ pub mod documents;
 pub mod gate;
 pub mod ledger;
 pub mod machine;
+pub mod next;
 pub mod patch;
 pub mod plan;
+pub mod queue;
+pub mod schema;
 pub mod scope;
 pub mod section;
 pub mod seeds;

@@ -89,6 +89,29 @@ impl Record {
     }
 }
 
+/// The JSON Schema of a line. What a body holds depends on its kind.
+pub fn schema() -> Value {
+    let digest =
+        json!({ "type": "string", "minLength": 64, "maxLength": 64, "description": "blake3, hexadecimal" });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Record",
+        "description": "One line of ledger.jsonl",
+        "type": "object",
+        "required": ["seq", "at", "actor", "kind", "body", "prev", "digest"],
+        "additionalProperties": false,
+        "properties": {
+            "seq": { "type": "integer", "minimum": 0, "description": "its number, from 0" },
+            "at": { "type": "string", "description": "when it was written; nothing is decided by it" },
+            "actor": { "type": "string", "enum": ["person", "agent", "rlx"] },
+            "kind": { "type": "string", "enum": Event::KINDS },
+            "body": { "type": "object" },
+            "prev": digest,
+            "digest": digest,
+        }
+    })
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form<'l> {

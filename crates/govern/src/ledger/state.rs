@@ -75,12 +75,16 @@ pub struct Approval {
 /// A candidate on record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CandidateRecord {
+    /// The number of the record that first validated it.
+    pub order: u64,
     /// Where it is.
     pub state: CandidateState,
     /// Its last validation.
     pub validated: Validated,
     /// Phases that ran, the last one last.
     pub phases: Vec<Phase>,
+    /// Keys of its runs, in order.
+    pub runs: Vec<String>,
 }
 
 /// A run on record.
@@ -100,11 +104,9 @@ pub struct RunRecord {
 
 impl StudyState {
     /// The runs of a candidate, in order.
-    pub fn runs_of<'s>(&'s self, candidate: &'s Slug) -> Vec<&'s RunRecord> {
-        let mut runs: Vec<&RunRecord> =
-            self.runs.values().filter(|run| run.intent.candidate == *candidate).collect();
-        runs.sort_by_key(|run| run.order);
-        runs
+    pub fn runs_of(&self, candidate: &Slug) -> Vec<&RunRecord> {
+        let keys = self.candidates.get(candidate).map(|record| record.runs.as_slice()).unwrap_or_default();
+        keys.iter().filter_map(|key| self.runs.get(key)).collect()
     }
 
     /// Runs that are intended or under way, in order.
@@ -166,7 +168,7 @@ impl StudyState {
             }
             Event::Refused(refused) => self.refusals.push(refused.clone()),
             Event::Audited(audited) => self.audited = Some(audited.adapter),
-            Event::Validated(validated) => self.validate(validated)?,
+            Event::Validated(validated) => self.validate(record.seq, validated)?,
             Event::Reopened(reopened) => self.move_to(&reopened.candidate, CandidateState::Draft)?,
             Event::Queued(queued) => self.queued = Some(queued.digest),
             Event::LaunchIntent(intent) => self.intend(record.seq, intent)?,
@@ -198,7 +200,7 @@ impl StudyState {
         Ok(())
     }
 
-    fn validate(&mut self, validated: &Validated) -> Result<(), String> {
+    fn validate(&mut self, seq: u64, validated: &Validated) -> Result<(), String> {
         let known = self.candidates.get(&validated.candidate);
         if let Some(known) = known {
             let again = validated.revision == known.validated.revision;
@@ -209,7 +211,8 @@ impl StudyState {
         }
         let state = known.map_or(CandidateState::Draft, |known| known.state);
         let state = state.to(CandidateState::Validated, None).map_err(|refused| refused.to_string())?;
-        let record = CandidateRecord { state, validated: validated.clone(), phases: Vec::new() };
+        let (order, runs) = known.map_or((seq, Vec::new()), |known| (known.order, known.runs.clone()));
+        let record = CandidateRecord { order, state, validated: validated.clone(), phases: Vec::new(), runs };
         self.candidates.insert(validated.candidate.clone(), record);
         Ok(())
     }
@@ -237,6 +240,7 @@ impl StudyState {
         if candidate.phases.last() != Some(&intent.phase) {
             candidate.phases.push(intent.phase);
         }
+        candidate.runs.push(intent.key.clone());
         self.tally.reserve(intent.reserve);
         let run = RunRecord {
             order,

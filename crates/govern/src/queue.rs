@@ -1,0 +1,241 @@
+//! The queue of a study: which phase of which candidate can run, what each waits for, and what carries a candidate on
+//! to its next phase. Made anew from the ledger each time, so it goes on wherever it was left.
+
+use rlxp_types::Digest;
+use serde::Serialize;
+
+use crate::canonical;
+use crate::documents::{Direction, Phase, Slug};
+use crate::ledger::state::{CandidateRecord, RunRecord};
+use crate::machine::{CandidateState, RunEnd, RunState};
+use crate::seeds::SeedRole;
+use crate::view::Study;
+
+/// One phase of one candidate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Job {
+    /// Which candidate.
+    pub candidate: Slug,
+    /// Which phase.
+    pub phase: Phase,
+    /// How many runs it has, one per seed.
+    pub runs: u64,
+    /// Seeds that are known beforehand; those of later phases are drawn at launch.
+    pub seeds: Vec<u64>,
+    /// What the seeds are for.
+    pub role: SeedRole,
+    /// The worktree that all its runs use.
+    pub worktree: String,
+    /// Where it stands.
+    pub stand: JobStand,
+    /// What carries the candidate on to the next phase.
+    pub promotion: &'static str,
+}
+
+/// Where a job stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum JobStand {
+    /// It can run now.
+    Ready,
+    /// It has a place in the plan, and all places are taken.
+    Queued,
+    /// Some of its runs are intended or under way.
+    Running,
+    /// All its runs are over, and it carries the candidate on.
+    Passed,
+    /// All its runs are over, and it doesn't.
+    Stopped {
+        /// Why not.
+        reason: String,
+    },
+    /// An earlier phase isn't passed.
+    Waiting {
+        /// For which.
+        phase: Phase,
+    },
+}
+
+/// All jobs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Queue {
+    /// Runs that may go at once.
+    pub parallel: u64,
+    /// The jobs: candidates in the order of their validation, phases in theirs.
+    pub jobs: Vec<Job>,
+}
+
+impl Queue {
+    /// The jobs of every candidate whose plan isn't over.
+    pub fn of(study: &Study) -> Self {
+        let state = study.state();
+        let parallel = study.contract().map_or(1, |contract| contract.budget.parallel);
+        let mut candidates: Vec<(&Slug, &CandidateRecord)> = state
+            .candidates
+            .iter()
+            .filter(|(_, record)| {
+                matches!(record.state, CandidateState::Validated | CandidateState::Launched)
+            })
+            .collect();
+        candidates.sort_by_key(|(_, record)| record.order);
+        let confirms =
+            state.candidates.values().filter(|record| record.phases.contains(&Phase::Confirm)).count();
+        let mut jobs = Vec::new();
+        for (id, record) in candidates {
+            let mut before: Option<(Phase, bool)> = None;
+            for planned in &record.validated.phases {
+                let stand = match before {
+                    Some((phase, false)) => JobStand::Waiting { phase },
+                    _ => stand(study, id, planned.phase, planned.seeds, confirms as u64),
+                };
+                before = Some((planned.phase, stand == JobStand::Passed));
+                jobs.push(job(study, (id, record), planned.phase, planned.seeds, stand));
+            }
+        }
+        take_places(&mut jobs, parallel, state.live().len() as u64);
+        Self { parallel, jobs }
+    }
+
+    /// The digest of the plan.
+    pub fn digest(&self) -> Digest {
+        canonical::digest_of(self)
+    }
+
+    /// Whether a candidate has jobs, and none of them can still run.
+    pub fn is_over(&self, id: &Slug) -> bool {
+        let over = |job: &&Job| {
+            matches!(job.stand, JobStand::Passed | JobStand::Stopped { .. } | JobStand::Waiting { .. })
+        };
+        let mut jobs = self.jobs.iter().filter(|job| job.candidate == *id).peekable();
+        jobs.peek().is_some() && jobs.all(|job| over(&job))
+    }
+
+    /// The first job that can run.
+    pub fn next(&self) -> Option<&Job> {
+        self.jobs.iter().find(|job| job.stand == JobStand::Ready)
+    }
+}
+
+/// No more jobs are ready than there are places; the rest waits in line.
+fn take_places(jobs: &mut [Job], parallel: u64, live: u64) {
+    let mut free = parallel.saturating_sub(live);
+    for job in jobs.iter_mut().filter(|job| job.stand == JobStand::Ready) {
+        if free == 0 {
+            job.stand = JobStand::Queued;
+        }
+        free = free.saturating_sub(1);
+    }
+}
+
+fn job(
+    study: &Study,
+    (id, record): (&Slug, &CandidateRecord),
+    phase: Phase,
+    runs: u64,
+    stand: JobStand,
+) -> Job {
+    let role = SeedRole::of(phase);
+    let pools = study.files.metric_spec.typed().map(|spec| &spec.protocol.seeds);
+    // Every candidate is tried on the same screen seeds, so that they are compared on equal terms.
+    let seeds = match (role, pools) {
+        (SeedRole::Screen, Some(pools)) => pools.screen.first_unused(&Default::default(), runs),
+        _ => Vec::new(),
+    };
+    Job {
+        candidate: id.clone(),
+        phase,
+        runs,
+        seeds,
+        role,
+        worktree: format!("{id}-r{}", record.validated.revision),
+        stand,
+        promotion: promotion(phase),
+    }
+}
+
+/// What carries a candidate on, in words.
+pub fn promotion(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Smoke => "every run ends well",
+        Phase::Short => "every seed has its metric, and the median is no worse than the incumbent's",
+        Phase::Confirm => "better by the contract's statistics, guardrails not worse",
+        Phase::IncumbentValidation => "the new incumbent holds on fresh seeds",
+    }
+}
+
+fn stand(study: &Study, id: &Slug, phase: Phase, seeds: u64, confirms: u64) -> JobStand {
+    let state = study.state();
+    let runs: Vec<&RunRecord> =
+        state.runs_of(id).into_iter().filter(|run| run.intent.phase == phase).collect();
+    if runs.iter().any(|run| !matches!(run.state, RunState::Ended(_))) {
+        return JobStand::Running;
+    }
+    // A seed whose run was lost may run once more, so it doesn't count as done.
+    let done =
+        runs.iter().filter(|run| matches!(run.state, RunState::Ended(end) if !end.may_run_again())).count();
+    if (done as u64) < seeds {
+        let most = study.contract().map_or(0, |contract| contract.statistics.maximum_confirms);
+        if phase == Phase::Confirm && runs.is_empty() && confirms >= most {
+            return JobStand::Stopped { reason: format!("{confirms} of {most} confirms are used up") };
+        }
+        return JobStand::Ready;
+    }
+    match phase {
+        Phase::Smoke => {
+            let failed = runs.iter().filter(|run| run.state != RunState::Ended(RunEnd::Ok)).count();
+            if failed == 0 { JobStand::Passed } else { stopped(format!("{failed} runs didn't end well")) }
+        }
+        Phase::Short => short(study, &runs),
+        // What comes of these two is a verdict, and a candidate that has one has left the queue.
+        Phase::Confirm | Phase::IncumbentValidation => JobStand::Passed,
+    }
+}
+
+fn stopped(reason: String) -> JobStand {
+    JobStand::Stopped { reason }
+}
+
+fn short(study: &Study, runs: &[&RunRecord]) -> JobStand {
+    let Some(spec) = study.files.metric_spec.typed() else {
+        return stopped("metric_spec.yaml can't be read".into());
+    };
+    let mut values = Vec::new();
+    for run in runs {
+        let read = run
+            .evidence
+            .as_ref()
+            .and_then(|evidence| evidence.values.get(&spec.primary.name).copied().flatten());
+        match (run.state, read) {
+            (RunState::Ended(RunEnd::Ok), Some(value)) if value.is_finite() => values.push(value),
+            (RunState::Ended(RunEnd::Ok), _) => {
+                return stopped(format!("run {} has no {}", run.intent.key, spec.primary.name));
+            }
+            _ => values.push(spec.failure_score),
+        }
+    }
+    let Some(median) = median(&mut values) else { return stopped("there is no value".into()) };
+    match study.state().incumbent_score {
+        Some(incumbent) => {
+            let better = match spec.primary.direction {
+                Direction::Higher => median >= incumbent,
+                Direction::Lower => median <= incumbent,
+            };
+            if better {
+                JobStand::Passed
+            } else {
+                stopped(format!("the median is {median}, the incumbent's {incumbent}"))
+            }
+        }
+        None => JobStand::Passed,
+    }
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values {
+        [] => None,
+        values if values.len() % 2 == 1 => Some(values[middle]),
+        values => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
+}
