@@ -22,3 +22,15 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("ledger_record", crate::ledger::record::schema()),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_is_enforced_to_its_last_word() {
+        for (name, schema) in schemas() {
+            assert_eq!(rlxp_spec::document::unsupported(&schema), Vec::<String>::new(), "{name}");
+        }
+    }
+}

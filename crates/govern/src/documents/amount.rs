@@ -88,7 +88,7 @@ impl fmt::Display for Bytes {
 }
 
 macro_rules! as_text {
-    ($type:ident, $words:expr) => {
+    ($type:ident, $words:expr, $example:expr) => {
         impl TryFrom<String> for $type {
             type Error = NotAnAmount;
 
@@ -109,14 +109,14 @@ macro_rules! as_text {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "description": $words })
+                json_schema!({ "type": "string", "description": $words, "examples": [$example] })
             }
         }
     };
 }
 
-as_text!(Seconds, TIME_WORDS);
-as_text!(Bytes, SIZE_WORDS);
+as_text!(Seconds, TIME_WORDS, "2h");
+as_text!(Bytes, SIZE_WORDS, "5GiB");
 
 #[cfg(test)]
 mod tests {

@@ -86,7 +86,7 @@ impl JsonSchema for Slug {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": MOST, "description": WORDS })
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": MOST, "description": WORDS, "examples": ["reward-scale"] })
     }
 }
 
