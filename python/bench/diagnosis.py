@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "diagnosis.md"
 
 # A rule that was mended because of held-out runs has seen them; then this number rises, and all held-out runs are
 # drawn anew. The starters were tuned on seeds 0-4 and 100-104.
-ROUND = 3
+ROUND = 4
 # What earlier rounds showed and what was changed because of it.
 EARLIER = [
     "Round 1 (seeds 400 to 539): 33 of 33 healthy trainings got no warning; 42 of 50 broken ones were as expected. Two "
@@ -35,7 +35,12 @@ EARLIER = [
     "Round 2 (seeds 600 to 749): 47 of 49 broken trainings were found, and 26 of 29 healthy ones got no warning. The machine was "
     "overloaded at its end, three healthy starters really slowed down by more than 30%, and F36 warned; F36 is an info now "
     "where the return is fine. Learning rates above 1 were refused by the config then and are admitted now.",
-    "Round 3 (seeds 800 to 949) is what this page counts.",
+    "Round 3 (seeds 800 to 949): 33 of 33 healthy trainings got no warning; 49 of 53 broken ones were found. Two late collapses "
+    "were called an info, since one lucky evaluation in a run that ended low passed for a recovery; now the end of the run "
+    "decides. An Acrobot training without rewards got F28, as its values of 0.0004 were smaller still at the time limit; values "
+    "below 0.01 are no longer compared. It also got F17, which is true of it (its untrained policy scored well) and may fire "
+    "there now. Acrobot with an entropy bonus of 10 and with cut epochs reached its target, so both were replaced.",
+    "Round 4 (seeds 1000 to 1149) is what this page counts.",
 ]
 FIRST_SEED = {"calibration": 200, "held-out": 200 + 200 * ROUND}
 
@@ -146,7 +151,8 @@ KINDS = [
         [("cartpole", [OVERLAP]), ("mountaincarcontinuous", [OVERLAP]), ("frozenlake", [OVERLAP])],
     ),
     Kind(
-        "no signal", "no episode ever tells anything", {"F23"}, POOR | {"F04", "F08", "F09", "F11", "F14", "F15"},
+        "no signal", "no episode ever tells anything", {"F23"},
+        POOR | {"F04", "F08", "F09", "F11", "F14", "F15", "F17"},
         [("frozenlake8x8", ["env.max_episode_steps=10", *budget(300_000)]), ("cartpole", scaled(0)),
          ("mountaincar", ["env.max_episode_steps=60", *budget(200_000)])],
         [("frozenlake", ["env.max_episode_steps=5", *budget(300_000)]), ("acrobot", scaled(0, *budget(200_000))),
@@ -177,14 +183,14 @@ KINDS = [
         "entropy bonus", "an entropy bonus that drowns the reward", {"F09", "F10"},
         POOR | {"F03", "F06", "F11", "F14", "F17", "F27"},
         [("cartpole", ["algo.entropy_coef=10"]), ("pendulum", ["algo.entropy_coef=10", *budget(150_000)])],
-        [("acrobot", ["algo.entropy_coef=10", *budget(200_000)]), ("cartpole", ["algo.entropy_coef=5"]),
+        [("acrobot", ["algo.entropy_coef=100", *budget(200_000)]), ("cartpole", ["algo.entropy_coef=5"]),
          ("pendulum", ["algo.entropy_coef=5", *budget(150_000)])],
     ),
     Kind(
         "epochs cut", "a KL limit that ends nearly every update at once", {"F05"},
         POOR | {"F04", "F09", "F11", "F14", "F17"},
         [("cartpole", ["algo.target_kl=1.0e-6", "algo.learning_rate=0.0001"])],
-        [("acrobot", ["algo.target_kl=1.0e-6", "algo.learning_rate=0.0001", *budget(200_000)])],
+        [("cartpole", ["algo.target_kl=1.0e-6", "algo.learning_rate=0.00003"])],
     ),
 ]  # fmt: skip
 

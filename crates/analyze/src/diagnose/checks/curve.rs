@@ -4,7 +4,7 @@
 use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, show, step_range, steps};
 use super::super::curve::{Curve, Point, longest_stretch, rise, span, values, within};
 use super::super::outcome::Severity;
-use crate::aggregate::{mean, variance};
+use crate::aggregate::{mean, median, variance};
 
 /// F16: the return has stopped rising.
 pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
@@ -66,7 +66,10 @@ pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if fallen.len() < 2 || (to.saturating_sub(since) as f64) < check.budget(lasting) {
         return Ok(Vec::new());
     }
-    let recovered = to < curve.span().1;
+    // One lucky point is no return to form: what counts is how the run ends.
+    let last = curve.span().1;
+    let end = within(&curve.points, last as f64 - check.budget(lasting), f64::INFINITY);
+    let recovered = to < last && median(&values(end)) >= bound;
     let level = mean(&values(&fallen));
     let sentence = format!(
         "{} falls from its best of {} to {} (below {}) at {}{}",
@@ -75,7 +78,11 @@ pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         show(level),
         show(bound),
         step_range(from, to),
-        if recovered { "; it came back" } else { " and stays there" },
+        match (recovered, to < last) {
+            (true, _) => "; it came back",
+            (false, true) => " and is low at the end",
+            (false, false) => " and stays there",
+        },
     );
     let severity = if recovered { Severity::Info } else { Severity::Error };
     let strength = (best - level) / (best - bound);

@@ -9,7 +9,8 @@ use crate::aggregate::median;
 
 /// F28: a time limit is taken for a real end.
 pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
-    let [share_bound, episodes, value_share] = check.rule.values(["share", "episodes", "value_share"]);
+    let [share_bound, episodes, value_share, least_value] =
+        check.rule.values(["share", "episodes", "value_share", "least_value"]);
     if check.evidence.environment.step_cap.is_none() {
         return Err(Missing::Scope("episodes have no step cap".to_owned()));
     }
@@ -45,7 +46,7 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     };
     let window = check.window(&last);
     let (at_end, usual) = (median(&values(window)), median(&values(check.window(&level))));
-    if usual != 0.0 && (at_end / usual).abs() < value_share {
+    if usual.abs() >= least_value && (at_end / usual).abs() < value_share {
         let metric = "train.value_at_limit";
         let sentence = format!(
             "{metric} is {} where train.value_mean is {} (below {} of it) at {}",

@@ -42,6 +42,13 @@ fn f17_late_collapse() {
     // It came back.
     let dips = |update: u64| if (60..80).contains(&update) { 60.0 } else { learns(update) };
     fires(&with_return(dips), "F17", Info, "eval.mean_return");
+    // One lucky point in a run that ends low is no return to form.
+    let lucky = |update: u64| match update {
+        85 => 500.0,
+        50.. => 60.0 + wobble(update),
+        _ => learns(update),
+    };
+    fires(&with_return(lucky), "F17", Error, "eval.mean_return");
     // Noise alone is no collapse.
     clear(&with_return(|update| 22.0 + 20.0 * wobble(update)), "F17");
     clear(&with_return(|_| 5.0), "F17");
