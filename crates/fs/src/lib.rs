@@ -11,6 +11,7 @@
 //! - [`clock`]: wall time as a label, monotonic time for durations.
 //! - [`environment`]: variables, working folder, processor count.
 //! - [`machine`]: who a process is, so that a writer can be proven gone.
+//! - [`randomness`]: names that must never meet.
 //! - [`testing`]: [`testing::FaultFs`], [`testing::CrashFs`] and
 //!   [`testing::FakeMachine`].
 
@@ -20,6 +21,7 @@ mod error;
 mod extension;
 mod interface;
 pub mod machine;
+pub mod randomness;
 mod real;
 pub mod testing;
 

@@ -18,6 +18,7 @@
 //! | `ls`, `info`, `tag`, `rm` | `runs` |
 //! | `tail` | `tail` |
 //! | `stats` | `stats` |
+//! | `study`, `ledger`, `verify` | `study` and below it |
 //!
 //! `worker` is the training child; `session` is its loop over one seed.
 
@@ -48,6 +49,7 @@ pub mod same_bytes;
 mod session;
 mod show;
 pub mod stats;
+pub mod study;
 pub mod suggest;
 pub mod summarize;
 mod supervise;

@@ -84,9 +84,22 @@ impl LockedLedger {
     /// # Panics
     /// When the line holds the end of a line.
     pub fn append(&mut self, line: &str) -> Result<(), StoreError> {
-        assert!(!line.contains('\n'), "a record is one line");
-        if line.len() >= LONGEST_LINE {
-            return Err(StoreError::RecordTooLong { length: line.len(), limit: LONGEST_LINE });
+        self.append_all(&[line])
+    }
+
+    /// Adds several lines as [`append`](Self::append) does, with one wait for the disk.
+    ///
+    /// # Panics
+    /// When a line holds the end of a line.
+    pub fn append_all(&mut self, lines: &[&str]) -> Result<(), StoreError> {
+        let mut added = Vec::new();
+        for line in lines {
+            assert!(!line.contains('\n'), "a record is one line");
+            if line.len() >= LONGEST_LINE {
+                return Err(StoreError::RecordTooLong { length: line.len(), limit: LONGEST_LINE });
+            }
+            added.extend_from_slice(line.as_bytes());
+            added.push(b'\n');
         }
         if self.failed {
             return Err(StoreError::Poisoned { path: self.path.clone() });
@@ -94,14 +107,13 @@ impl LockedLedger {
         self.failed = true;
         let mut file = self.open()?;
         self.put_torn_aside(file.as_mut())?;
-        let written = file.write_all(format!("{line}\n").as_bytes()).and_then(|()| file.sync());
+        let written = file.write_all(&added).and_then(|()| file.sync());
         if let Err(error) = written {
             // A line that nobody was told of must not stay to be built upon: it may be missing after the next boot.
             drop(file.truncate(self.content.len() as u64));
             return Err(error.into());
         }
-        self.content.extend_from_slice(line.as_bytes());
-        self.content.push(b'\n');
+        self.content.append(&mut added);
         self.failed = false;
         Ok(())
     }

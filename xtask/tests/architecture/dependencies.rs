@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::workspace::{metadata, root, rust_files, text};
 
 /// Crates from the ground up, each with the crates of the workspace it may use.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("rlxp-types", &[]),
     ("rlxp-fs", &["rlxp-types"]),
     ("rlxp-spec", &["rlxp-types"]),
@@ -18,6 +18,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("rlxp-draw", &["rlxp-env"]),
     // It isolates the C++ encoder.
     ("rlxp-video", &[]),
+    ("rlxp-govern", &["rlxp-types", "rlxp-spec"]),
     ("rlxp-launch", &["rlxp-types", "rlxp-fs"]),
     (
         "rlxp-ops",
@@ -32,6 +33,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "rlxp-analyze",
             "rlxp-draw",
             "rlxp-video",
+            "rlxp-govern",
             "rlxp-launch",
         ],
     ),
@@ -40,21 +42,24 @@ const MAY_USE: [(&str, &[&str]); 14] = [
 ];
 
 /// Packages from outside that only some crates may use; nobody else may.
-const ONLY_IN: [(&str, &[&str]); 17] = [
+const ONLY_IN: [(&str, &[&str]); 20] = [
     ("annotate-snippets", &["rlxp-spec"]),
     ("clap", &["rlxp"]),
     ("clap_complete", &["rlxp"]),
+    ("ed25519-dalek", &["rlxp-govern"]),
     ("gemm", &["rlxp-nn"]),
     ("gif", &["rlxp-video"]),
     ("libc", &["rlxp-launch"]),
     ("openh264", &["rlxp-video"]),
+    ("p256", &["rlxp-govern"]),
     ("rand_chacha", &["rlxp-types"]),
     ("rusqlite", &["rlxp-store"]),
     ("rustix", &["rlxp-fs", "rlxp-launch"]),
     ("safetensors", &["rlxp-nn"]),
-    ("schemars", &["rlxp-spec"]),
+    ("schemars", &["rlxp-spec", "rlxp-govern"]),
     ("serde-saphyr", &["rlxp-spec"]),
     ("signal-hook", &["rlxp-launch"]),
+    ("ssh-key", &["rlxp-govern"]),
     ("tiny-skia", &["rlxp-draw"]),
     ("ttf-parser", &["rlxp-draw"]),
     ("tokio", &[]),

@@ -62,6 +62,7 @@ impl World {
             folder: folder.path().to_owned(),
             folder_is_root: true,
             cores: 2,
+            user: Default::default(),
         };
         Self { folder, context, project }
     }

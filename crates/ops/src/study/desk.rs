@@ -1,0 +1,250 @@
+//! An opened study that can be added to.
+//!
+//! Opening already writes: what is void by now, or validated no longer, goes on record the first time anybody looks,
+//! so that an edit that is taken back later has happened all the same.
+
+use std::collections::BTreeMap;
+
+use rlxp_fs::clock;
+use rlxp_govern::approval::{Standing, newly_void, standing};
+use rlxp_govern::canonical;
+use rlxp_govern::documents::{Candidate, Reading, Slug};
+use rlxp_govern::ledger::event::{Reopened, Voided};
+use rlxp_govern::ledger::{self, Actor, Event, Ledger, Record};
+use rlxp_govern::machine::CandidateState;
+use rlxp_govern::section::{Section, Target};
+use rlxp_govern::view::Study;
+use rlxp_types::{Digest, Exit};
+use serde_json::json;
+
+use super::place::{Places, StudyPlace};
+use super::read::{document, ledger_bytes, ledger_file, read_parts, with_ledger};
+use super::state_file;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+
+/// How often a study is read again because somebody else added to it meanwhile.
+const TRIES: usize = 10;
+
+/// A study that was read, and may be added to as long as nobody else has.
+pub struct Desk {
+    context: Context,
+    /// Where it is.
+    pub place: StudyPlace,
+    /// What was read.
+    pub study: Study,
+    /// What could not be done and changes no answer: a record that could not be written.
+    pub warnings: Vec<String>,
+    /// The digest of the ledger's whole lines as they were read.
+    read: Digest,
+}
+
+impl Desk {
+    /// The study that `selector` names, or the active one. A ledger that can't be understood to its end is refused.
+    pub fn open(context: &Context, selector: Option<&str>) -> Outcome<Self> {
+        let desk = Self::look(context, selector)?;
+        match broken(&desk.study.ledger, &desk.place) {
+            Some(failure) => Err(failure),
+            None => Ok(desk),
+        }
+    }
+
+    /// The same for those who have something to say about a broken ledger.
+    pub fn look(context: &Context, selector: Option<&str>) -> Outcome<Self> {
+        let place = Places::find(context)?.select(context.fs.as_ref(), selector)?;
+        Self::at(context, place)
+    }
+
+    /// The study at a place that is known. Its ledger may be broken.
+    pub fn at(context: &Context, place: StudyPlace) -> Outcome<Self> {
+        for _ in 0..TRIES {
+            let bytes = ledger_bytes(context, &place)?;
+            let parts = read_parts(context.fs.as_ref(), &place)?;
+            let study = with_ledger(&place, ledger::read(&bytes), parts);
+            let (read, place) = (Digest::of(whole(&bytes)), place.clone());
+            let mut desk = Self { context: context.clone(), place, study, warnings: Vec::new(), read };
+            match desk.put_changes_on_record() {
+                Ok(()) => return Ok(desk),
+                Err(failure) if failure.code == "ledger_moved" => {}
+                // Whoever only looks can go on; whoever writes will hear of it again.
+                Err(failure) if failure.exit == Exit::Storage || failure.code == "ledger_locked" => {
+                    let seen = "approvals that are void by now could not be put on record";
+                    desk.warnings.push(format!("{seen}: {failure}"));
+                    return Ok(desk);
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Err(moved(&place))
+    }
+
+    /// Adds one record. It is on the disk when this returns.
+    pub fn append(&mut self, actor: Actor, event: Event) -> Outcome<&Record> {
+        self.append_all(vec![(actor, event)])?;
+        Ok(self.study.ledger.records.last().expect("one was added just now"))
+    }
+
+    /// Adds several records at once: all of them, or after an error none that anybody was told of.
+    pub fn append_all(&mut self, events: Vec<(Actor, Event)>) -> Outcome<()> {
+        if let Some(failure) = broken(&self.study.ledger, &self.place) {
+            return Err(failure);
+        }
+        let now = clock::wall_text();
+        let mut after = self.study.ledger.clone();
+        let mut lines = Vec::new();
+        for (actor, event) in events {
+            let record = Record::new(after.next_seq(), now.as_str(), actor, event, after.head());
+            lines.push(record.line());
+            after.push(record).map_err(|problem| Failure::refused("impossible", problem.message))?;
+        }
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let mut locked = ledger_file(&self.context, &self.place).lock(&now)?;
+        if Digest::of(whole(locked.content())) != self.read {
+            return Err(moved(&self.place));
+        }
+        locked.append_all(&lines)?;
+        self.read = Digest::of(locked.content());
+        drop(locked);
+        after.torn = 0;
+        self.study.ledger = after;
+        if let Err(failure) = state_file::write(&self.context, &self.place, &self.study.ledger) {
+            self.warnings.push(format!("state.json is behind the ledger: {failure}"));
+        }
+        Ok(())
+    }
+
+    /// The context that it was opened in.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The file of a candidate as a type.
+    pub fn candidate(&self, id: &Slug) -> Outcome<Reading<Candidate>> {
+        document(self.context.fs.as_ref(), &self.place.root, &self.place.candidate(id))
+    }
+
+    /// How every approval on record stands: all sections, and the candidates that were ever approved.
+    pub fn standings(&self) -> Outcome<BTreeMap<Target, Standing>> {
+        let study = &self.study;
+        let mut standings: BTreeMap<Target, Standing> = study
+            .standings()
+            .into_iter()
+            .map(|(section, standing)| (Target::Section(section), standing))
+            .collect();
+        let approved = study.state().approvals.iter().flat_map(|approval| approval.approved.targets.keys());
+        for target in approved {
+            if let Target::Candidate(id) = target
+                && !standings.contains_key(target)
+            {
+                let now = self.candidate_digest(id)?;
+                let standing = standing(target, now, study.required(), study.state(), study.proofs());
+                standings.insert(target.clone(), standing);
+            }
+        }
+        Ok(standings)
+    }
+
+    /// The digest of a candidate within what is agreed. A file that is, byte for byte, the one that was validated
+    /// under the same agreement isn't read again: there can be a thousand.
+    fn candidate_digest(&self, id: &Slug) -> Outcome<Option<Digest>> {
+        let Some(experiment) = self.study.digests().get(&Section::Experiment).copied() else {
+            return Ok(None);
+        };
+        let same =
+            self.study.state().candidates.get(id).map(|record| &record.validated).filter(|validated| {
+                Some(&validated.file) == self.study.candidate_files.get(id.as_str())
+                    && validated.parts.get(&format!("section:{}", Section::Experiment)) == Some(&experiment)
+            });
+        match same {
+            Some(validated) => Ok(Some(validated.digest)),
+            None => Ok(self.candidate(id)?.get().and_then(|written| self.study.candidate_digest(written))),
+        }
+    }
+
+    /// Puts on record which approvals are void by now, and which candidates are drafts again.
+    fn put_changes_on_record(&mut self) -> Outcome<()> {
+        if !self.study.ledger.is_whole() || self.study.state().closed.is_some() {
+            return Ok(());
+        }
+        let mut events = Vec::new();
+        let void = newly_void(self.study.state(), &self.standings()?);
+        if !void.is_empty() {
+            let (targets, mut reasons): (Vec<Target>, Vec<String>) = void.into_iter().unzip();
+            reasons.sort_unstable();
+            reasons.dedup();
+            events.push((Actor::Rlx, Event::Voided(Voided { targets, reason: reasons.join("; ") })));
+        }
+        for (candidate, reason) in no_longer_validated(&self.study) {
+            events.push((Actor::Rlx, Event::Reopened(Reopened { candidate, reason })));
+        }
+        if events.is_empty() { Ok(()) } else { self.append_all(events) }
+    }
+}
+
+/// Validated candidates whose text, or whose plan as far as it can be known without reading the repository, isn't the
+/// validated one any more. Protected files are looked at where a candidate is launched.
+fn no_longer_validated(study: &Study) -> Vec<(Slug, String)> {
+    let now = plan_parts(study);
+    let mut found = Vec::new();
+    for (id, record) in &study.state().candidates {
+        let validated = &record.validated;
+        if record.state != CandidateState::Validated {
+            continue;
+        }
+        let reason = match study.candidate_files.get(id.as_str()) {
+            None => "its file is gone".to_owned(),
+            Some(file) if *file != validated.file => "its file changed".to_owned(),
+            Some(_) => {
+                let differs = |(name, digest): &(&String, &Option<Digest>)| {
+                    validated.parts.get(*name) != digest.as_ref()
+                };
+                let names: Vec<&str> = now.iter().filter(differs).map(|(name, _)| name.as_str()).collect();
+                if names.is_empty() {
+                    continue;
+                }
+                format!("what it was validated with changed: {}", names.join(", "))
+            }
+        };
+        found.push((id.clone(), reason));
+    }
+    found
+}
+
+/// The parts of every candidate's plan that are the same for all of them, named as [`Plan`] names them; nothing for
+/// a part that can't be had at this moment.
+///
+/// [`Plan`]: rlxp_govern::plan::Plan
+fn plan_parts(study: &Study) -> BTreeMap<String, Option<Digest>> {
+    let digests = study.digests();
+    let mut parts: BTreeMap<String, Option<Digest>> = Section::CONTRACT
+        .into_iter()
+        .map(|section| (format!("section:{section}"), digests.get(&section).copied()))
+        .collect();
+    parts.insert("adapter".into(), study.adapter.as_ref().map(|adapter| adapter.digest));
+    parts.insert("incumbent".into(), Some(canonical::digest(&json!(study.state().incumbent))));
+    parts
+}
+
+/// Why nothing may be done: the ledger can't be understood to its end.
+fn broken(ledger: &Ledger, place: &StudyPlace) -> Option<Failure> {
+    let why = match &ledger.problem {
+        Some(problem) => format!("line {}: {}", problem.line, problem.message),
+        None if ledger.records.is_empty() => "it has no record".to_owned(),
+        None => return None,
+    };
+    let message =
+        format!("the ledger of {} is broken, so nothing may be done in this study: {why}", place.name);
+    Some(
+        Failure::refused("ledger_broken", message).hint(format!("rlx verify --chain --study {}", place.name)),
+    )
+}
+
+fn moved(place: &StudyPlace) -> Failure {
+    let message = format!("somebody else added to the ledger of {} meanwhile; nothing was done", place.name);
+    Failure::refused("ledger_moved", message).hint("run the command again")
+}
+
+/// The bytes up to the end of the last whole line.
+fn whole(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)]
+}
