@@ -137,7 +137,7 @@ pub fn verify(bytes: &[u8], anchors: &[Anchor]) -> (Ledger, Vec<ChainProblem>) {
     }
     let study = ledger.state.opened.as_ref().map(|opened| opened.id.clone());
     for anchor in anchors {
-        let line = anchor.seq + 1;
+        let line = anchor.seq.saturating_add(1);
         let met = usize::try_from(anchor.seq).ok().and_then(|seq| ledger.records.get(seq));
         let said = match met {
             _ if study.as_ref() != Some(&anchor.study) => {

@@ -1,0 +1,10 @@
+//! Governed studies as a whole: what gates refuse, what voids an approval, what a ledger can and can't hide.
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails as the test does")]
+
+mod governed {
+    mod cases;
+    mod chain;
+    mod common;
+    mod gates;
+    mod texts;
+}

@@ -1,0 +1,371 @@
+//! One fault for every code that a gate can refuse with. Tests of gates show each by itself; properties mix them.
+
+use rlxp_govern::documents::{Assurance, Confinement, Phase, Reading};
+use rlxp_govern::gate::Purpose;
+use rlxp_govern::ledger::event::{Closed, Reopened, Voided};
+use rlxp_govern::ledger::{Event, read};
+use rlxp_govern::section::{Section, Target};
+use rlxp_types::Digest;
+use serde_json::{Value, json};
+
+use super::common::{World, bytes, intent, slug};
+use super::texts::{Texts, remove, set};
+
+/// What is done to a study that could be launched, and the code that it must show.
+#[derive(Clone)]
+pub(crate) struct Case {
+    pub(crate) code: &'static str,
+    pub(crate) purpose: Purpose,
+    /// Before anything is approved.
+    pub(crate) texts: fn(&mut Texts),
+    /// After everything is.
+    pub(crate) after: fn(&mut World),
+}
+
+pub(crate) const PLAIN_PATCH: &str =
+    "--- a/envs/reward.py\n+++ b/envs/reward.py\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n";
+
+/// A change of code.
+pub(crate) fn patched(texts: &mut Texts, patch: &str) {
+    set(&mut texts.candidate, "/kind", json!("reward_engineering"));
+    set(&mut texts.candidate, "/requirements", json!({ "reflection": "reflection.json" }));
+    let change =
+        json!({ "surface": "reward", "operation": "edit_code", "path": "envs/reward.py", "patch": patch });
+    set(&mut texts.candidate, "/changes", json!([change]));
+}
+
+fn change(texts: &mut Texts, key: &str, to: Value) {
+    set(&mut texts.candidate, &format!("/changes/0/{key}"), to);
+}
+
+fn made_environments(texts: &mut Texts) {
+    set(&mut texts.candidate, "/kind", json!("environment_generation"));
+    let requirements = json!({ "learnability": "solved by the incumbent", "bridge": "steps of ten degrees",
+        "diversity": "eight terrains", "held_out": "the evaluation has its own terrains" });
+    set(&mut texts.candidate, "/requirements", requirements);
+}
+
+fn probe(texts: &mut Texts) {
+    set(&mut texts.candidate, "/kind", json!("probe"));
+    set(&mut texts.candidate, "/changes", json!([]));
+    set(&mut texts.candidate, "/arguments", json!([]));
+    let requirements = json!({ "parameter": { "key": "env.gravity", "values": [8.5, 9.5] } });
+    set(&mut texts.candidate, "/requirements", requirements);
+}
+
+fn facts(world: &mut World, edit: impl FnOnce(&mut rlxp_govern::view::PathFacts)) {
+    if let Some(facts) = world.view.paths.values_mut().next() {
+        edit(facts);
+    }
+}
+
+/// Changes that are no fault: with each of them alone the study can be launched.
+pub(crate) fn variations() -> Vec<(&'static str, fn(&mut Texts))> {
+    vec![
+        ("nothing", |_| {}),
+        ("a patch", |texts| patched(texts, PLAIN_PATCH)),
+        ("a new file", |texts| {
+            patched(texts, "--- /dev/null\n+++ b/envs/rewards/new.py\n@@ -0,0 +1 @@\n+a\n");
+            change(texts, "operation", json!("add"));
+            change(texts, "path", json!("envs/rewards/new.py"));
+        }),
+        ("a removed file", |texts| {
+            patched(texts, "--- a/envs/reward.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
+            change(texts, "operation", json!("remove"));
+        }),
+        ("a factor", |texts| {
+            change(texts, "operation", json!("scale"));
+            change(texts, "to", json!(0.5));
+        }),
+        ("a schedule", |texts| {
+            change(texts, "operation", json!("schedule"));
+            change(texts, "to", json!({ "linear": [0.001, 0.0001] }));
+        }),
+        ("a listed value", |texts| {
+            change(texts, "key", json!("algo.shape"));
+            change(texts, "from", json!("linear"));
+            change(texts, "to", json!("constant"));
+        }),
+        ("a probe", probe),
+        ("made environments", made_environments),
+        ("randomisation", |texts| {
+            set(&mut texts.candidate, "/kind", json!("randomisation"));
+            set(&mut texts.candidate, "/requirements", json!({ "probe": "probe.json" }));
+        }),
+        ("two changes, as agreed", |texts| {
+            set(&mut texts.contract, "/scope/one_change_at_a_time", json!(false));
+            let one = texts.candidate["changes"][0].clone();
+            set(&mut texts.candidate, "/changes", json!([one.clone(), one]));
+        }),
+        ("signatures in supervised mode", |texts| set(&mut texts.contract, "/assurance", json!("signature"))),
+        ("whatever the agent's client says", |texts| set(&mut texts.contract, "/assurance", json!("host"))),
+        ("manual", |texts| set(&mut texts.contract, "/automation", json!("manual"))),
+        ("autonomous", |texts| *texts = Texts::autonomous()),
+        ("no confinement", |texts| set(&mut texts.contract, "/confinement", json!("none"))),
+        ("no exceptions", |texts| remove(&mut texts.contract, "/exceptions")),
+        ("excepted baseline", |texts| except(texts, "baseline", "no_baseline")),
+        ("excepted requirements", |texts| except(texts, "scope", "requirement_missing")),
+    ]
+}
+
+/// Adds an exception with a reason.
+pub(crate) fn except(texts: &mut Texts, section: &str, code: &str) {
+    let exception = json!({ "section": section, "code": code, "reason": "Agreed by telephone" });
+    match texts.contract.get_mut("exceptions").and_then(Value::as_array_mut) {
+        Some(exceptions) => exceptions.push(exception),
+        None => set(&mut texts.contract, "/exceptions", json!([exception])),
+    }
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    use Purpose::{Launch, Plan, Validate};
+    let mut cases = Vec::new();
+    let mut texts = |purpose, code, texts: fn(&mut Texts)| {
+        cases.push(Case { code, purpose, texts, after: |_| {} });
+    };
+    texts(Plan, "file_broken", |texts| set(&mut texts.runbook, "/train/argv", json!([])));
+    texts(Plan, "files_disagree", |texts| set(&mut texts.contract, "/metrics/primary", json!("speed")));
+    texts(Plan, "files_disagree", |texts| set(&mut texts.contract, "/metrics/guardrails", json!([])));
+    texts(Plan, "files_disagree", |texts| set(&mut texts.contract, "/scope/surfaces/1", json!("sky")));
+    texts(Plan, "files_disagree", |texts| set(&mut texts.surface_map, "/surfaces/1/id", json!("algorithm")));
+    texts(Plan, "other_study", |texts| set(&mut texts.contract, "/task/study", json!("second")));
+    texts(Validate, "other_study", |texts| set(&mut texts.candidate, "/study", json!("second")));
+    texts(Plan, "contract_incomplete", |texts| set(&mut texts.contract, "/task/mission", json!("TODO")));
+    texts(Plan, "contract_incomplete", |texts| set(&mut texts.contract, "/stop_rules", json!([])));
+    texts(Plan, "contract_incomplete", |texts| {
+        set(&mut texts.surface_map, "/surfaces/0/keys/0", json!({ "key": "algo.learning_rate" }));
+    });
+    texts(Plan, "contract_incomplete", |texts| {
+        *texts = Texts::autonomous();
+        remove(&mut texts.contract, "/experiment/envelope");
+    });
+    texts(Plan, "autonomy_needs_signature", |texts| {
+        *texts = Texts::autonomous();
+        set(&mut texts.contract, "/assurance", json!("terminal"));
+    });
+    for_envelope(&mut texts);
+    texts(Validate, "surface_not_allowed", |texts| change(texts, "surface", json!("sky")));
+    texts(Validate, "unexpected_change", |texts| set(&mut texts.candidate, "/kind", json!("smoke")));
+    texts(Validate, "no_change", |texts| set(&mut texts.candidate, "/changes", json!([])));
+    texts(Validate, "unexpected_arguments", |texts| {
+        probe(texts);
+        set(&mut texts.candidate, "/arguments", json!(["--lr=1"]));
+    });
+    texts(Validate, "operation_not_allowed", |texts| change(texts, "operation", json!("remove")));
+    texts(Validate, "key_not_allowed", |texts| change(texts, "key", json!("algo.gamma")));
+    texts(Validate, "patch_not_plain", |texts| patched(texts, "rename from a\nrename to b\n"));
+    texts(Validate, "patch_elsewhere", |texts| {
+        patched(texts, &format!("{PLAIN_PATCH}--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"));
+    });
+    texts(Validate, "no_patch", |texts| {
+        patched(texts, "");
+        remove(&mut texts.candidate, "/changes/0/patch");
+    });
+    texts(Validate, "nothing_named", |texts| remove(&mut texts.candidate, "/changes/0/key"));
+    texts(Validate, "two_ways", |texts| change(texts, "patch", json!(PLAIN_PATCH)));
+    texts(Validate, "bad_path", |texts| change(texts, "path", json!("configs/../eval/x.yaml")));
+    texts(Validate, "path_not_allowed", |texts| change(texts, "path", json!("configs/deep/ppo.yaml")));
+    texts(Validate, "look_alike", |texts| change(texts, "path", json!("configs/pp\u{43e}.yaml")));
+    texts(Validate, "protected", |texts| set(&mut texts.surface_map, "/protected/1", json!("CONFIGS/**")));
+    texts(Validate, "range_unknown", |texts| change(texts, "key", json!("algo.gamma")));
+    texts(Validate, "no_value", |texts| remove(&mut texts.candidate, "/changes/0/to"));
+    texts(Validate, "not_a_number", |texts| change(texts, "to", json!("fast")));
+    texts(Validate, "not_a_number", |texts| {
+        change(texts, "operation", json!("schedule"));
+        change(texts, "to", json!([]));
+    });
+    texts(Validate, "not_a_number", |texts| {
+        change(texts, "operation", json!("scale"));
+        remove(&mut texts.candidate, "/changes/0/from");
+    });
+    texts(Validate, "out_of_range", |texts| change(texts, "to", json!(0.5)));
+    texts(Validate, "out_of_range", |texts| {
+        change(texts, "operation", json!("scale"));
+        change(texts, "to", json!(1000));
+    });
+    texts(Validate, "out_of_range", |texts| {
+        change(texts, "operation", json!("schedule"));
+        change(texts, "to", json!([0.001, { "then": 5 }]));
+    });
+    texts(Validate, "out_of_range", |texts| {
+        change(texts, "key", json!("algo.shape"));
+        change(texts, "to", json!("cubic"));
+    });
+    texts(Validate, "changes_nothing", |texts| change(texts, "to", json!(0.0003)));
+    texts(Validate, "several_changes", |texts| {
+        let one = texts.candidate["changes"][0].clone();
+        set(&mut texts.candidate, "/changes", json!([one.clone(), one]));
+    });
+    texts(Validate, "detaches", |texts| set(&mut texts.runbook, "/train/argv/0", json!("nohup")));
+    texts(Validate, "shell_string", |texts| {
+        set(&mut texts.runbook, "/eval/argv", json!(["bash", "-c", "x {seed}"]));
+    });
+    texts(Validate, "no_phase", |texts| set(&mut texts.candidate, "/phases", json!([])));
+    texts(Validate, "run_too_long", |texts| {
+        set(&mut texts.candidate, "/phases/0/wall_clock", json!("3h"));
+    });
+    texts(Validate, "run_too_long", |texts| set(&mut texts.candidate, "/phases/0/wall_clock", json!("0s")));
+    texts(Validate, "over_budget", |texts| set(&mut texts.contract, "/budget/runs", json!(14)));
+    texts(Validate, "over_budget", |texts| set(&mut texts.contract, "/budget/gpu_time", json!("4h")));
+    texts(Validate, "no_gpu_agreed", |texts| set(&mut texts.contract, "/hardware/device", json!("cpu")));
+    texts(Launch, "gpu_missing", |texts| set(&mut texts.contract, "/hardware/gpus", json!(2)));
+    texts(Validate, "no_seed_slot", |texts| set(&mut texts.runbook, "/eval/argv/3", json!("7")));
+    texts(Validate, "pools_overlap", |texts| {
+        set(&mut texts.metric_spec, "/protocol/seeds/audit/from", json!(150));
+    });
+    texts(Validate, "too_few_seeds", |texts| {
+        set(&mut texts.metric_spec, "/protocol/seeds/confirm/to", json!(108));
+    });
+    texts(Validate, "no_parameter", |texts| {
+        probe(texts);
+        set(&mut texts.candidate, "/requirements/parameter/values", json!([1]));
+    });
+    texts(Validate, "requirement_missing", |texts| {
+        patched(texts, PLAIN_PATCH);
+        remove(&mut texts.candidate, "/requirements");
+    });
+    texts(Validate, "requirement_missing", |texts| {
+        made_environments(texts);
+        set(&mut texts.candidate, "/requirements/bridge", json!("TODO"));
+    });
+    texts(Validate, "requirement_missing", |texts| {
+        set(&mut texts.candidate, "/kind", json!("randomisation"));
+    });
+    texts(Validate, "evidence_missing", |texts| {
+        patched(texts, PLAIN_PATCH);
+        set(&mut texts.candidate, "/requirements/reflection", json!("nowhere.json"));
+    });
+
+    let mut after = |purpose, code, after: fn(&mut World)| {
+        cases.push(Case { code, purpose, texts: |_| {}, after });
+    };
+    after(Plan, "ledger_broken", |world| {
+        let mut damaged = bytes(&world.study.ledger);
+        damaged.extend(b"{}\n");
+        world.study.ledger = read(&damaged);
+    });
+    after(Plan, "ledger_empty", |world| world.study.ledger = read(b""));
+    after(Plan, "file_missing", |world| world.study.files.surface_map = Reading::Missing);
+    after(Validate, "other_name", |world| world.view.file_name = "higher-lr".into());
+    after(Plan, "study_closed", |world| {
+        let _ = world.try_push(Event::Closed(Closed { reason: "done".into() }));
+    });
+    after(Plan, "approval_missing", |world| {
+        *world = world.rechained(|_, event| !matches!(event, Event::Approved(_)));
+    });
+    after(Plan, "approval_void", |world| {
+        let targets = vec![Target::Section(Section::Budget)];
+        let _ = world.try_push(Event::Voided(Voided { targets, reason: "seen to be void".into() }));
+    });
+    after(Plan, "approval_void", |world| world.study.approvers = None);
+    after(Plan, "approval_void", |world| {
+        world.study.approvers = Some(super::common::approvers(&[1, 2]));
+    });
+    after(Launch, "approval_void", |world| {
+        world.view.written.explicit["hypothesis"] = json!("Another one");
+    });
+    after(Plan, "approval_too_weak", |world| {
+        *world = world.rechained(|_, event| !matches!(event, Event::Approved(_)));
+        world.approve(&[Target::Section(Section::Task)], Assurance::Host);
+    });
+    after(Plan, "approval_not_proven", |world| {
+        world.approve(&[Target::Section(Section::Task)], Assurance::Signature);
+        *world = world.rechained(|seq, event| {
+            seq < 3 || !matches!(event, Event::Approved(approved) if approved.signature.is_none())
+        });
+        world.study.signatures.clear();
+    });
+    after(Validate, "adapter_missing", |world| world.study.adapter = None);
+    after(Validate, "claim_stale", |world| {
+        if let Some(adapter) = &mut world.study.adapter {
+            adapter.stale.push("train.py:7".into());
+        }
+    });
+    after(Validate, "adapter_not_audited", |world| {
+        if let Some(adapter) = &mut world.study.adapter {
+            adapter.digest = Digest::of(b"another");
+        }
+    });
+    after(Validate, "other_protocol", |world| {
+        if let Reading::Read(written) = &mut world.study.files.metric_spec {
+            written.explicit["protocol"]["episodes"] = json!(21);
+        }
+    });
+    after(Validate, "protocol_unknown", |world| world.view.protected = None);
+    after(Validate, "path_unknown", |world| world.view.paths.clear());
+    after(Validate, "symlink", |world| facts(world, |facts| facts.link = Some("configs".into())));
+    after(Validate, "case_twin", |world| {
+        facts(world, |facts| facts.same_but_case = Some("configs/PPO.yaml".into()));
+    });
+    after(Validate, "no_such_file", |world| facts(world, |facts| facts.is_file = false));
+    after(Validate, "protected_unknown", |world| world.view.protected = None);
+    after(Validate, "protects_nothing", |world| world.view.protected = Some(Default::default()));
+    after(Validate, "protected_changed", |world| {
+        if let Some(protected) = &mut world.view.protected {
+            protected.insert("eval/more.py".into(), Digest::of(b"more"));
+        }
+    });
+    after(Launch, "machine_unknown", |world| world.view.machine = None);
+    after(Launch, "gpu_missing", |world| {
+        world.view.machine.iter_mut().for_each(|machine| machine.gpus = 0);
+    });
+    after(Launch, "disk_full", |world| world.view.machine.iter_mut().for_each(|machine| machine.disk = 7));
+    after(Launch, "network_open", |world| {
+        world.view.machine.iter_mut().for_each(|machine| machine.confinement = Confinement::Partial);
+    });
+    after(Launch, "confinement_too_weak", |world| {
+        world.view.machine.iter_mut().for_each(|machine| machine.confinement = Confinement::Partial);
+    });
+    after(Validate, "no_baseline", |world| {
+        *world = world
+            .rechained(|_, event| matches!(event, Event::Opened(_) | Event::Audited(_) | Event::Approved(_)));
+    });
+    after(Launch, "not_validated", |world| {
+        let reopened = Reopened { candidate: slug("lower-lr"), reason: "its text changed".into() };
+        let _ = world.try_push(Event::Reopened(reopened));
+    });
+    after(Launch, "plan_unknown", |world| world.study.adapter = None);
+    after(Launch, "stale_plan", |world| world.view.file = Digest::of(b"other bytes"));
+    after(Launch, "stale_plan", |world| {
+        if let Some(adapter) = &mut world.study.adapter {
+            adapter.digest = Digest::of(b"another");
+        }
+    });
+    after(Launch, "other_plan", |world| world.view.asked_plan = Some(Digest::of(b"another")));
+    after(Launch, "no_plan", |world| world.view.asked_plan = None);
+    after(Launch, "live_run", |world| {
+        let plan = world.view.asked_plan.unwrap_or(Digest::ZERO);
+        for seed in [1, 2] {
+            let _ = world.try_push(Event::LaunchIntent(intent("lower-lr", Phase::Short, seed, plan)));
+        }
+    });
+
+    cases.push(Case {
+        code: "already_there",
+        purpose: Validate,
+        texts: |texts| {
+            patched(texts, "--- /dev/null\n+++ b/envs/rewards/new.py\n@@ -0,0 +1 @@\n+a\n");
+            change(texts, "operation", json!("add"));
+            change(texts, "path", json!("envs/rewards/new.py"));
+        },
+        after: |world| facts(world, |facts| facts.exists = true),
+    });
+    cases
+}
+
+/// What lies outside the envelope of an autonomous study.
+fn for_envelope(texts: &mut impl FnMut(Purpose, &'static str, fn(&mut Texts))) {
+    let mut outside = |edit: fn(&mut Texts)| texts(Purpose::Launch, "outside_envelope", edit);
+    outside(|texts| {
+        *texts = Texts::autonomous();
+        set(&mut texts.contract, "/experiment/envelope/kinds", json!(["policy"]));
+    });
+    outside(|texts| {
+        *texts = Texts::autonomous();
+        set(&mut texts.contract, "/experiment/envelope/surfaces", json!(["reward"]));
+    });
+    outside(|texts| {
+        *texts = Texts::autonomous();
+        set(&mut texts.contract, "/experiment/envelope/phases", json!(["smoke", "short"]));
+    });
+}

@@ -1,0 +1,177 @@
+//! Every gate: what it refuses, that nothing else is refused, and what an exception can change.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the codes are read out of the sources, so that none is forgotten"
+)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rlxp_govern::documents::Assurance;
+use rlxp_govern::gate::{Purpose, names, refusals};
+use rlxp_govern::section::{Section, Target};
+use serde_json::json;
+
+use super::cases::{PLAIN_PATCH, cases, except, patched, variations};
+use super::common::{PURPOSES, World};
+use super::texts::{Texts, remove, set};
+
+/// A study that could be launched, but for one fault.
+fn faulty(texts: fn(&mut Texts), after: fn(&mut World)) -> World {
+    let mut files = Texts::supervised();
+    texts(&mut files);
+    let mut world = World::ready(&files);
+    after(&mut world);
+    world
+}
+
+#[test]
+fn a_complete_study_passes_every_gate() {
+    for (what, texts) in variations() {
+        let world = faulty(texts, |_| {});
+        for purpose in PURPOSES {
+            assert_eq!(world.refusals(purpose), [], "{what} {purpose:?}");
+        }
+    }
+}
+
+#[test]
+fn every_fault_is_refused_with_its_code() {
+    for (index, case) in cases().into_iter().enumerate() {
+        let world = faulty(case.texts, case.after);
+        let found = world.codes(case.purpose);
+        assert!(found.contains(case.code), "case {index}, {}: {found:?}", case.code);
+        // What is refused for less is refused for more.
+        for purpose in PURPOSES.into_iter().filter(|purpose| *purpose as u8 > case.purpose as u8) {
+            assert!(!world.refusals(purpose).is_empty(), "case {index}, {}", case.code);
+        }
+    }
+    let world = World::ready(&Texts::supervised());
+    let found = refusals(Purpose::Launch, &world.study, None);
+    assert!(found.iter().any(|refusal| refusal.code == "candidate_missing"), "{found:?}");
+}
+
+#[test]
+fn every_code_has_a_case() {
+    let shown: BTreeSet<String> =
+        cases().iter().map(|case| case.code.to_owned()).chain(["candidate_missing".to_owned()]).collect();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut written = BTreeSet::new();
+    for entry in std::fs::read_dir(sources.join("gate")).unwrap() {
+        written.extend(codes(&std::fs::read_to_string(entry.unwrap().path()).unwrap()));
+    }
+    let approvals = std::fs::read_to_string(sources.join("approval.rs")).unwrap();
+    written
+        .extend(literals(&approvals).map(|(_, word, _)| word).filter(|word| word.starts_with("approval_")));
+    assert!(written.len() > 60, "the codes are no longer found in the sources: {written:?}");
+    let missing: Vec<&String> = written.difference(&shown).collect();
+    let unknown: Vec<&String> = shown.difference(&written).collect();
+    assert!(
+        missing.is_empty() && unknown.is_empty(),
+        "without a case: {missing:?}; without a gate: {unknown:?}"
+    );
+}
+
+/// Words in quotes, each with the text before and after it.
+fn literals(source: &str) -> impl Iterator<Item = (&str, String, &str)> {
+    let code = source.split("#[cfg(test)]").next().unwrap();
+    code.match_indices('"').filter_map(move |(at, _)| {
+        let (word, after) = code[at + 1..].split_once('"')?;
+        let plain = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        plain.then(|| (code[..at].trim_end(), word.to_owned(), after.trim_start()))
+    })
+}
+
+/// Codes are the first thing in a call or a pair, and words follow them; names of steps and of requirements are
+/// followed by values.
+fn codes(source: &str) -> Vec<String> {
+    let named = ["candidate.", "&runbook.", "Some(view"];
+    literals(source)
+        .filter(|(before, _, after)| {
+            let follows = after.strip_prefix(',').map(str::trim_start);
+            before.ends_with('(')
+                && follows.is_some_and(|rest| !named.iter().any(|name| rest.starts_with(name)))
+        })
+        .map(|(_, word, _)| word)
+        .collect()
+}
+
+#[test]
+fn a_purpose_passes_all_gates_of_the_lesser_one() {
+    let [plan, validate, launch] =
+        PURPOSES.map(|purpose| names(purpose).into_iter().collect::<BTreeSet<_>>());
+    assert!(plan.is_subset(&validate) && validate.is_subset(&launch));
+    assert_eq!((plan.len(), validate.len(), launch.len()), (5, 19, 24));
+}
+
+/// A candidate that changes a reward without the reflection that this takes.
+fn without_reflection(texts: &mut Texts) {
+    patched(texts, PLAIN_PATCH);
+    remove(&mut texts.candidate, "/requirements");
+}
+
+#[test]
+fn an_exception_counts_only_with_the_approval_of_its_section_and_a_reason() {
+    let codes = |texts: &Texts| World::ready(texts).codes(Purpose::Launch);
+    let mut texts = Texts::supervised();
+    without_reflection(&mut texts);
+    assert_eq!(codes(&texts), BTreeSet::from(["requirement_missing"]));
+
+    let mut excepted = texts.clone();
+    except(&mut excepted, "scope", "requirement_missing");
+    assert_eq!(codes(&excepted), BTreeSet::new());
+
+    let mut elsewhere = texts.clone();
+    except(&mut elsewhere, "budget", "requirement_missing");
+    assert_eq!(codes(&elsewhere), BTreeSet::from(["requirement_missing"]));
+
+    let mut other = texts.clone();
+    except(&mut other, "scope", "evidence_missing");
+    assert_eq!(codes(&other), BTreeSet::from(["requirement_missing"]));
+
+    for blank in ["", "  ", "TODO", "-"] {
+        let mut texts = excepted.clone();
+        set(&mut texts.contract, "/exceptions/2/reason", json!(blank));
+        assert!(!codes(&texts).is_empty(), "{blank:?}");
+    }
+    let mut blank = excepted.clone();
+    set(&mut blank.contract, "/exceptions/2/reason", json!(" "));
+    assert!(codes(&blank).contains("requirement_missing"));
+
+    // Approved, and then scope alone is taken back, or never was approved.
+    let mut world = World::ready(&excepted);
+    let targets = vec![Target::Section(Section::Scope)];
+    let voided = rlxp_govern::ledger::event::Voided { targets, reason: "seen to be void".into() };
+    world.push(rlxp_govern::ledger::Event::Voided(voided));
+    assert!(world.codes(Purpose::Launch).is_superset(&["requirement_missing", "approval_void"].into()));
+    world.approve(&[Target::Section(Section::Scope)], Assurance::Terminal);
+    assert!(!world.codes(Purpose::Launch).contains("requirement_missing"));
+    let fresh = World::opened(&excepted);
+    assert!(fresh.codes(Purpose::Validate).contains("requirement_missing"));
+}
+
+#[test]
+fn what_nobody_can_except_stays_refused() {
+    let sections: Vec<String> = Section::ALL.iter().map(Section::to_string).collect();
+    for case in cases() {
+        let mut texts = Texts::supervised();
+        (case.texts)(&mut texts);
+        let mut plain = World::ready(&texts);
+        (case.after)(&mut plain);
+        let fixed: BTreeSet<&str> = plain
+            .refusals(case.purpose)
+            .into_iter()
+            .filter(|refusal| refusal.section.is_none())
+            .map(|refusal| refusal.code)
+            .collect();
+        for code in &fixed {
+            for section in &sections {
+                except(&mut texts, section, code);
+            }
+        }
+        let mut world = World::ready(&texts);
+        (case.after)(&mut world);
+        let left = world.codes(case.purpose);
+        assert!(fixed.is_subset(&left), "{}: {fixed:?} became {left:?}", case.code);
+    }
+}
