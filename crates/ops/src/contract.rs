@@ -1,0 +1,30 @@
+//! `rlx contract`: drafting, checking, comparing and presenting the four files that people approve.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`survey`] | what the repository's own files tell about how it trains |
+//! | [`ask`] | the questions of the intake, with what the survey answers already |
+//! | [`parse`] | answers as people type them, as types |
+//! | [`draft`] | answers as four YAML files that read well |
+//! | [`intake`] | `contract new`: survey, questions, files |
+//! | [`check`] | `contract check`: every problem with its place |
+//! | [`kept`] | what was approved, kept for people to compare with |
+//! | [`diff`] | `contract diff`: what changed since each approval |
+//! | [`request`] | `contract request`: what a person reads before approving |
+//! | [`import`] | caches of older tools, taken over word for word |
+
+pub mod ask;
+pub mod check;
+pub mod diff;
+pub mod draft;
+pub mod import;
+pub mod intake;
+pub mod kept;
+pub mod parse;
+pub mod request;
+pub mod survey;
+mod survey_text;
+
+pub use ask::{Answers, Ask, Question};
+pub use intake::Intake;
+pub use kept::keep_approved;

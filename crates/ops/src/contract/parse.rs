@@ -1,0 +1,264 @@
+//! Answers as people type them, on the terminal and in flags alike, as types. Each error says what to write instead.
+
+use rlxp_govern::documents::{
+    Aggregation, Direction, Extractor, Guardrail, Metric, Operation, PerRun, Slug, StopRule, Surface,
+    SurfaceKey, SurfaceKind,
+};
+use rlxp_govern::scope::bad_glob;
+use serde::de::DeserializeOwned;
+
+/// What is wrong with an answer, and what to write instead.
+pub type Parsed<T> = Result<T, String>;
+
+/// One of the words of a type, such as `higher`.
+pub fn word<T: DeserializeOwned>(text: &str, words: &str) -> Parsed<T> {
+    serde_json::from_value(text.trim().to_lowercase().into())
+        .map_err(|_| format!("{text:?} is none of {words}"))
+}
+
+/// Anything that reads itself from text.
+pub fn plain<T: std::str::FromStr>(text: &str, what: &str) -> Parsed<T> {
+    text.trim().parse().map_err(|_| format!("{text:?} is not {what}"))
+}
+
+/// A finite number.
+pub fn number(text: &str) -> Parsed<f64> {
+    let value: f64 = plain(text, "a number")?;
+    if value.is_finite() { Ok(value) } else { Err(format!("{text:?} is not a finite number")) }
+}
+
+/// A whole number of at least one.
+pub fn count(text: &str) -> Parsed<u64> {
+    plain(text, "a whole number of at least 1")
+        .and_then(|count| if count > 0 { Ok(count) } else { Err("at least 1".to_owned()) })
+}
+
+/// `yes` or `no`.
+pub fn yes(text: &str) -> Parsed<bool> {
+    match text.trim().to_lowercase().as_str() {
+        "y" | "yes" | "true" => Ok(true),
+        "n" | "no" | "false" => Ok(false),
+        _ => Err(format!("{text:?} is neither yes nor no")),
+    }
+}
+
+/// A name, or the nearest one: `eval/Mean Return` is `eval-mean-return`.
+pub fn name(text: &str) -> Parsed<Slug> {
+    let text = text.trim();
+    text.parse().or_else(|error| Slug::from_words(text).ok_or_else(|| format!("{error}")))
+}
+
+/// `FILE#KEY`: the file's ending says how it is read.
+pub fn source(text: &str) -> Parsed<Extractor> {
+    let (file, key) =
+        text.trim().split_once('#').filter(|(file, key)| !file.is_empty() && !key.is_empty()).ok_or_else(
+            || format!("{text:?} is not FILE#KEY, such as eval.json#/success_rate or progress.csv#return"),
+        )?;
+    let file_name = file.to_owned();
+    let pointer = if key.starts_with('/') { key.to_owned() } else { format!("/{key}") };
+    let last = file.rsplit('/').next().unwrap_or(file);
+    Ok(match last.rsplit('.').next().unwrap_or_default() {
+        "json" => Extractor::Json { file: file_name, pointer },
+        "jsonl" => Extractor::Jsonl { file: file_name, pointer, step: None },
+        "csv" => Extractor::Csv { file: file_name, column: key.to_owned(), step: None },
+        _ if last == "stdout" => Extractor::Stdout { before: key.to_owned() },
+        _ if file.contains("wandb") => Extractor::Wandb { file: file_name, key: key.to_owned() },
+        _ if file.contains("tfevents") || !last.contains('.') => {
+            Extractor::Tensorboard { file: file_name, tag: key.to_owned() }
+        }
+        _ => {
+            return Err(format!(
+                "{file:?} is no .json, .jsonl or .csv file, no folder of TensorBoard events and not stdout"
+            ));
+        }
+    })
+}
+
+/// `NAME=FILE#KEY,higher|lower,ALLOWED`
+pub fn guardrail(text: &str) -> Parsed<Guardrail> {
+    let shape = || format!("{text:?} is not NAME=FILE#KEY,higher|lower,ALLOWED_REGRESSION");
+    let (metric, rest) = text.split_once('=').ok_or_else(shape)?;
+    let parts: Vec<&str> = rest.split(',').collect();
+    let [from, direction, allowed] = parts[..] else { return Err(shape()) };
+    let allowed_regression = number(allowed)?;
+    if allowed_regression < 0.0 {
+        return Err(format!("{allowed}: what is allowed is 0 or more"));
+    }
+    let direction: Direction = word(direction, "higher, lower")?;
+    let metric = Metric {
+        name: name(metric)?,
+        source: source(from)?,
+        direction,
+        aggregation: Aggregation::Mean,
+        window: None,
+        unit: None,
+    };
+    Ok(Guardrail { metric, allowed_regression })
+}
+
+/// The kinds of surfaces as words.
+pub const KINDS: &str = "reward, termination, curriculum, randomisation, hyperparameter, policy";
+
+/// `ID=KIND:GLOB[,GLOB…][:KEY=MIN..MAX[,KEY…]]`
+pub fn surface(text: &str) -> Parsed<Surface> {
+    let shape =
+        || format!("{text:?} is not ID=KIND:FILES[:KEY=MIN..MAX], such as reward=reward:src/reward.py");
+    let (id, rest) = text.trim().split_once('=').ok_or_else(shape)?;
+    let mut parts = rest.splitn(3, ':');
+    let kind: SurfaceKind = word(parts.next().unwrap_or_default(), KINDS)?;
+    let paths: Vec<String> = pieces(parts.next().ok_or_else(shape)?);
+    if paths.is_empty() {
+        return Err(shape());
+    }
+    if let Some((glob, why)) = paths.iter().find_map(|glob| Some((glob, bad_glob(glob)?))) {
+        return Err(format!("{glob:?} is no pattern: {why}"));
+    }
+    let keys = pieces(parts.next().unwrap_or_default())
+        .iter()
+        .map(|key| surface_key(key))
+        .collect::<Parsed<Vec<_>>>()?;
+    let mut operations = Vec::new();
+    let is_data = |path: &String| [".yaml", ".yml", ".json", ".toml"].iter().any(|end| path.ends_with(end));
+    if !keys.is_empty() || paths.iter().any(is_data) {
+        operations.extend([Operation::Set, Operation::Scale]);
+    }
+    if !paths.iter().all(is_data) {
+        operations.push(Operation::EditCode);
+    }
+    Ok(Surface { id: name(id)?, kind, paths, keys, operations })
+}
+
+fn surface_key(text: &str) -> Parsed<SurfaceKey> {
+    let Some((key, range)) = text.split_once('=') else {
+        return Ok(SurfaceKey { key: text.to_owned(), min: None, max: None, values: Vec::new() });
+    };
+    let (min, max) =
+        range.split_once("..").ok_or_else(|| format!("{range:?} is not MIN..MAX, such as 1e-5..1e-2"))?;
+    let (min, max) = (number(min)?, number(max)?);
+    if max < min {
+        return Err(format!("{range:?} goes from more to less"));
+    }
+    Ok(SurfaceKey { key: key.to_owned(), min: Some(min), max: Some(max), values: Vec::new() })
+}
+
+fn pieces(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
+}
+
+/// `TIME, DISK, MEMORY` of one run.
+pub fn per_run(text: &str) -> Parsed<PerRun> {
+    let parts = pieces(text);
+    let [time, disk, memory] = &parts[..] else {
+        return Err(format!("{text:?} is not TIME,DISK,MEMORY, such as 30m,500MiB,4GiB"));
+    };
+    Ok(PerRun { wall_clock: amount(time)?, disk: amount(disk)?, memory: amount(memory)?, processes: 256 })
+}
+
+/// A time or a size, which say themselves what is wrong.
+pub fn amount<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Parsed<T> {
+    text.trim().parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// `target 0.9`, `no-improvement 5`, `failures 3`.
+pub fn stop_rule(text: &str) -> Parsed<StopRule> {
+    let shape =
+        || format!("{text:?} is none of `target VALUE`, `no-improvement CANDIDATES`, `failures RUNS`");
+    let (rule, amount) = text.trim().split_once(' ').ok_or_else(shape)?;
+    Ok(match rule {
+        "target" => StopRule::TargetReached { value: number(amount)? },
+        "no-improvement" => StopRule::NoImprovement { candidates: count(amount)? },
+        "failures" => StopRule::FailuresInARow { runs: count(amount)? },
+        _ => return Err(shape()),
+    })
+}
+
+/// A command as its words. Quotes hold words together; what only a shell would understand is refused.
+pub fn command(text: &str) -> Parsed<Vec<String>> {
+    let mut words = Vec::new();
+    let (mut word, mut started, mut quote) = (String::new(), false, None);
+    for letter in text.chars() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => word.push(letter),
+            (None, '"' | '\'') => (quote, started) = (Some(letter), true),
+            (None, '|' | '&' | ';' | '<' | '>' | '`' | '$') => {
+                return Err(format!(
+                    "{letter} means something to a shell only, and no shell will see this command"
+                ));
+            }
+            (None, _) if letter.is_whitespace() => {
+                if std::mem::take(&mut started) {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            (None, _) => {
+                started = true;
+                word.push(letter);
+            }
+        }
+    }
+    if quote.is_some() {
+        return Err("a quote is not closed".to_owned());
+    }
+    if started {
+        words.push(word);
+    }
+    if words.is_empty() { Err("there is no program in it".to_owned()) } else { Ok(words) }
+}
+
+/// A sentence on one line.
+pub fn sentence(text: &str) -> Parsed<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() { Err("it is empty".to_owned()) } else { Ok(line) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_that_can_be_taken() {
+        assert_eq!(name("eval/Mean Return").unwrap().as_str(), "eval-mean-return");
+        assert_eq!(name("mean_return").unwrap().as_str(), "mean_return");
+        assert_eq!(
+            source("a/eval.json#x").unwrap(),
+            Extractor::Json { file: "a/eval.json".into(), pointer: "/x".into() }
+        );
+        assert_eq!(
+            source("tb#eval/r").unwrap(),
+            Extractor::Tensorboard { file: "tb".into(), tag: "eval/r".into() }
+        );
+        let surface = surface("lr=hyperparameter:configs/*.yaml:algo.lr=1e-5..1e-2,algo.gamma").unwrap();
+        assert_eq!((surface.keys[0].min, surface.keys[1].min), (Some(1e-5), None));
+        assert_eq!(surface.operations, [Operation::Set, Operation::Scale]);
+        assert_eq!(
+            command("uv run 'my train.py' --seed {seed}").unwrap(),
+            ["uv", "run", "my train.py", "--seed", "{seed}"]
+        );
+        assert_eq!(guardrail("falls=eval.json#/falls,lower,0.5").unwrap().allowed_regression, 0.5);
+        assert_eq!(stop_rule("target 0.9").unwrap(), StopRule::TargetReached { value: 0.9 });
+    }
+
+    #[test]
+    fn answers_that_cannot() {
+        let wrong: [(&str, bool); 14] = [
+            ("source", source("eval.json").is_err()),
+            ("source ending", source("a.exe#x").is_err()),
+            ("surface", surface("reward").is_err()),
+            ("surface kind", surface("a=magic:b.py").is_err()),
+            ("surface escape", surface("a=reward:../b.py").is_err()),
+            ("surface range", surface("a=reward:b.yaml:k=2..1").is_err()),
+            ("surface nothing", surface("a=reward:").is_err()),
+            ("shell", command("a | b").is_err()),
+            ("quote", command("a 'b").is_err()),
+            ("no program", command("  ").is_err()),
+            ("guardrail", guardrail("a=b.json#c,lower").is_err()),
+            ("allowed", guardrail("a=b.json#c,lower,-1").is_err()),
+            ("rule", stop_rule("whenever 3").is_err()),
+            ("number", number("inf").is_err() && count("0").is_err() && yes("maybe").is_err()),
+        ];
+        for (what, refused) in wrong {
+            assert!(refused, "{what}");
+        }
+    }
+}

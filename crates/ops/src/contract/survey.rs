@@ -1,0 +1,240 @@
+//! What the files of a repository tell about how it trains. Names and a few texts are looked at; nothing is started,
+//! no link is followed, and the walk ends after a fixed number of entries.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{Fs, FsExt, Kind, environment};
+use rlxp_govern::documents::SurfaceKind;
+
+use super::survey_text::{
+    environment_id, hyperparameters, python_scripts, rlx_config, seed_words, table_metric,
+};
+use crate::context::Context;
+use crate::failure::Outcome;
+
+/// Entries that are looked at; shallow folders come first.
+const MOST_ENTRIES: usize = 20_000;
+/// Folders below the root.
+const DEEPEST: usize = 6;
+/// The part of a text that is read.
+const LONGEST_TEXT: usize = 256 << 10;
+/// Folders that hold other people's code, or none. Hidden ones are left out too.
+const SKIPPED: [&str; 9] =
+    ["node_modules", "__pycache__", "venv", "env", "site-packages", "target", "build", "dist", "third_party"];
+
+/// Something that was found, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guess {
+    /// What.
+    pub text: String,
+    /// The file that says so.
+    pub from: String,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// Whether everything was looked at.
+    pub is_whole: bool,
+    /// The command that trains.
+    pub train: Option<Guess>,
+    /// The command that evaluates.
+    pub eval: Option<Guess>,
+    /// The environment that is trained on.
+    pub environment: Option<Guess>,
+    /// Files by what may be changed in them.
+    pub surfaces: Vec<(SurfaceKind, Vec<String>)>,
+    /// Config files with keys of well-known hyperparameters.
+    pub configs: Vec<(String, Vec<String>)>,
+    /// Files that evaluate or compute metrics.
+    pub protected: Vec<String>,
+    /// A metric as `NAME`, and its source as `FILE#KEY`.
+    pub metric: Option<(Guess, Guess)>,
+    /// Where a GPU was seen.
+    pub gpu: Option<String>,
+    /// Bytes of memory that can be had.
+    pub memory: Option<u64>,
+    /// Free bytes on the disk.
+    pub disk: Option<u64>,
+}
+
+/// Looks at the repository at `root`.
+pub fn survey(context: &Context, root: &Path) -> Outcome<Survey> {
+    let fs = context.fs.as_ref();
+    let (files, is_whole) = walk(fs, root)?;
+    let read = |name: &str| text_of(fs, &root.join(name));
+    let mut found = Survey { is_whole, ..Survey::default() };
+    let python = if files.iter().any(|file| file == "uv.lock") { "uv run python" } else { "python" };
+    let scripts = if files.iter().any(|file| file == "pyproject.toml") {
+        python_scripts(&read("pyproject.toml"))
+    } else {
+        Vec::new()
+    };
+    let command = |words: &[&str]| -> Option<(Guess, String)> {
+        if let Some(name) = scripts.iter().find(|name| words.iter().any(|word| name.starts_with(word))) {
+            let run = if python.starts_with("uv") { format!("uv run {name}") } else { name.clone() };
+            return Some((Guess { text: run, from: "pyproject.toml".into() }, String::new()));
+        }
+        let script = best_script(&files, words)?;
+        let text = read(script);
+        let mut run = format!("{python} {script}");
+        for word in seed_words(&text) {
+            run.push(' ');
+            run.push_str(word);
+        }
+        Some((Guess { text: run, from: script.to_owned() }, text))
+    };
+    if let Some((guess, text)) = command(&["train", "main"]) {
+        found.environment = environment_id(&text).map(|id| Guess { text: id, from: guess.from.clone() });
+        found.train = Some(guess);
+    }
+    found.eval = command(&EVALUATORS).map(|(guess, _)| guess);
+    for file in files.iter().filter(|file| is_config(file)) {
+        let text = read(file);
+        if let Some(id) = rlx_config(&text) {
+            let from = file.clone();
+            found.train.get_or_insert_with(|| Guess {
+                text: format!("rlx train {file} --set seed={{seed}}"),
+                from: file.clone(),
+            });
+            found.environment.get_or_insert(Guess { text: id, from });
+        }
+        if found.configs.len() < 4 {
+            let keys = hyperparameters(&text);
+            if !keys.is_empty() {
+                found.configs.push((file.clone(), keys));
+            }
+        }
+    }
+    for (kind, words) in SURFACE_WORDS {
+        let named = |file: &&String| {
+            let stem = stem(file).to_lowercase();
+            is_code(file) && !is_test(file) && words.iter().any(|word| stem.contains(word))
+        };
+        let paths: Vec<String> = files.iter().filter(named).take(8).cloned().collect();
+        if !paths.is_empty() {
+            found.surfaces.push((kind, paths));
+        }
+    }
+    found.protected = files
+        .iter()
+        .filter(|file| file.ends_with(".py") && !is_test(file) && is_evaluator(stem(file)))
+        .take(16)
+        .cloned()
+        .collect();
+    found.metric = files.iter().filter(|file| is_log(file)).find_map(|file| {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let (metric, key) = table_metric(name, &read(file))?;
+        let from = file.clone();
+        let source = Guess { text: format!("{name}#{key}"), from: from.clone() };
+        Some((Guess { text: metric, from }, source))
+    });
+    for path in ["/proc/driver/nvidia", "/dev/nvidia0"] {
+        if found.gpu.is_none() && fs.metadata_if_any(Path::new(path)).is_ok_and(|meta| meta.is_some()) {
+            found.gpu = Some(path.to_owned());
+        }
+    }
+    found.memory = environment::available_memory();
+    found.disk = fs.available_space(root).ok();
+    Ok(found)
+}
+
+const EVALUATORS: [&str; 4] = ["eval", "evaluate", "play", "enjoy"];
+
+const SURFACE_WORDS: [(SurfaceKind, &[&str]); 4] = [
+    (SurfaceKind::Reward, &["reward"]),
+    (SurfaceKind::Termination, &["terminat"]),
+    (SurfaceKind::Curriculum, &["curricul"]),
+    (SurfaceKind::Randomisation, &["randomiz", "randomis"]),
+];
+
+fn is_evaluator(stem: &str) -> bool {
+    let stem = stem.to_lowercase();
+    EVALUATORS.iter().any(|word| stem.starts_with(word)) || stem.contains("metric")
+}
+
+/// The file that most likely does what the first of `words` says: the plainest name nearest to the root.
+fn best_script<'f>(files: &'f [String], words: &[&str]) -> Option<&'f str> {
+    let rank = |file: &str| -> Option<usize> {
+        let stem = stem(file).to_lowercase();
+        words.iter().enumerate().find_map(|(index, word)| {
+            if stem == *word {
+                Some(2 * index)
+            } else if stem.starts_with(word) && *word != "main" {
+                Some(2 * index + 1)
+            } else {
+                None
+            }
+        })
+    };
+    files
+        .iter()
+        .filter(|file| file.ends_with(".py") && !is_test(file))
+        .filter_map(|file| Some(((file.matches('/').count(), rank(file)?, file.as_str()), file)))
+        .min_by_key(|(order, _)| *order)
+        .map(|(_, file)| file.as_str())
+}
+
+fn stem(file: &str) -> &str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.split_once('.').map_or(name, |(stem, _)| stem)
+}
+
+fn is_test(file: &str) -> bool {
+    file.split('/').any(|part| part == "tests" || part == "test" || part.starts_with("test_"))
+}
+
+fn is_code(file: &str) -> bool {
+    [".py", ".yaml", ".yml", ".toml", ".json"].iter().any(|end| file.ends_with(end))
+}
+
+fn is_config(file: &str) -> bool {
+    let in_folder =
+        file.split('/').rev().skip(1).any(|part| ["configs", "config", "conf", "cfg"].contains(&part));
+    let named = ["config", "hyperparam", "params"].iter().any(|word| stem(file).starts_with(word));
+    (file.ends_with(".yaml") || file.ends_with(".yml")) && (in_folder || named)
+}
+
+fn is_log(file: &str) -> bool {
+    file.ends_with(".jsonl") || file.ends_with("progress.csv") || file.ends_with("evaluations.csv")
+}
+
+/// Plain files below `root`, sorted, and whether that is all of them.
+fn walk(fs: &dyn Fs, root: &Path) -> Outcome<(Vec<String>, bool)> {
+    let mut files = Vec::new();
+    let (mut seen, mut is_whole) = (0, true);
+    let mut waiting: VecDeque<(String, usize)> = VecDeque::from([(String::new(), 0)]);
+    while let Some((folder, depth)) = waiting.pop_front() {
+        // A folder that can't be listed tells nothing.
+        let Ok(entries) = fs.list(&join(root, &folder)) else { continue };
+        for entry in entries {
+            seen += 1;
+            if seen > MOST_ENTRIES {
+                is_whole = false;
+                break;
+            }
+            let path =
+                if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
+            match entry.kind {
+                Kind::File => files.push(path),
+                Kind::Folder if entry.name.starts_with('.') || SKIPPED.contains(&entry.name.as_str()) => {}
+                Kind::Folder if depth == DEEPEST => is_whole = false,
+                Kind::Folder => waiting.push_back((path, depth + 1)),
+                Kind::Link | Kind::Other => {}
+            }
+        }
+    }
+    files.sort_unstable();
+    Ok((files, is_whole))
+}
+
+fn join(root: &Path, folder: &str) -> PathBuf {
+    if folder.is_empty() { root.to_owned() } else { root.join(folder) }
+}
+
+/// The beginning of a text; nothing where there is none that can be read.
+fn text_of(fs: &dyn Fs, path: &Path) -> String {
+    let bytes = fs.read_at(path, 0, LONGEST_TEXT).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,171 @@
+//! What single texts of a repository tell: scripts, configs, log files. Each reader takes any text and answers nothing
+//! where it isn't sure.
+
+use rlxp_spec::Source;
+use rlxp_spec::document::Document;
+use serde_json::Value;
+
+/// Names of numbers that algorithms commonly have.
+const HYPERPARAMETERS: [&str; 14] = [
+    "learning_rate",
+    "lr",
+    "gamma",
+    "gae_lambda",
+    "clip_range",
+    "entropy_coef",
+    "ent_coef",
+    "value_coef",
+    "vf_coef",
+    "batch_size",
+    "n_steps",
+    "rollout_steps",
+    "n_epochs",
+    "update_epochs",
+];
+
+/// Keys of one config that are worth asking about.
+const MOST_KEYS: usize = 4;
+
+/// How a script takes a seed, as words with a slot; none where its text doesn't tell.
+pub(super) fn seed_words(script: &str) -> &'static [&'static str] {
+    if script.contains("--seed") {
+        &["--seed", "{seed}"]
+    } else if script.contains("hydra.main") {
+        &["seed={seed}"]
+    } else if script.contains("tyro.cli") && script.contains("seed") {
+        &["--seed", "{seed}"]
+    } else {
+        &[]
+    }
+}
+
+/// The id in the first `make("…")`.
+pub(super) fn environment_id(script: &str) -> Option<String> {
+    let after = script.split("make(").nth(1)?.trim_start();
+    let quote = after.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;
+    let id = after[1..].split(quote).next()?;
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_/.:".contains(letter);
+    (!id.is_empty() && id.len() <= 80 && id.chars().all(plain)).then(|| id.to_owned())
+}
+
+/// Names under `[project.scripts]`.
+pub(super) fn python_scripts(pyproject: &str) -> Vec<String> {
+    let mut inside = false;
+    let mut names = Vec::new();
+    for line in pyproject.lines().map(str::trim) {
+        if line.starts_with('[') {
+            inside = line == "[project.scripts]";
+        } else if inside && let Some((name, _)) = line.split_once('=') {
+            let name = name.trim().trim_matches('"');
+            let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+            if !name.is_empty() && name.chars().all(plain) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// The environment of a config of rlx's own; nothing when it is none.
+pub(super) fn rlx_config(text: &str) -> Option<String> {
+    let value = yaml(text)?;
+    value.get("algo")?.get("name")?;
+    value.get("env")?.get("id")?.as_str().map(str::to_owned)
+}
+
+/// Dotted keys of well-known hyperparameters in a config.
+pub(super) fn hyperparameters(text: &str) -> Vec<String> {
+    let mut keys = Vec::new();
+    if let Some(value) = yaml(text) {
+        collect(&value, "", &mut keys);
+    }
+    keys.truncate(MOST_KEYS);
+    keys
+}
+
+fn collect(value: &Value, path: &str, keys: &mut Vec<String>) {
+    let Value::Object(entries) = value else { return };
+    for (key, item) in entries {
+        let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        let plain = inner.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.'));
+        if item.is_number() && plain && HYPERPARAMETERS.contains(&key.as_str()) {
+            keys.push(inner);
+        } else {
+            collect(item, &inner, keys);
+        }
+    }
+}
+
+fn yaml(text: &str) -> Option<Value> {
+    Document::read(Source::new("config", text)).ok().map(|document| document.value().clone())
+}
+
+/// A metric of an evaluation in a log file: its name and its key. Training rewards are no such metric.
+pub(super) fn table_metric(file: &str, text: &str) -> Option<(String, String)> {
+    let first = text.lines().next()?;
+    let keys: Vec<(String, String)> = if file.ends_with(".csv") {
+        first.split(',').map(|column| (column.trim().to_owned(), column.trim().to_owned())).collect()
+    } else {
+        let value: Value = serde_json::from_str(first).ok()?;
+        let mut keys = Vec::new();
+        pointers(&value, "", &mut keys);
+        keys
+    };
+    let is_success = |name: &str| name.contains("success");
+    let is_evaluated =
+        |name: &str| name.contains("eval") && (name.contains("return") || name.contains("reward"));
+    let wanted: [&dyn Fn(&str) -> bool; 2] = [&is_success, &is_evaluated];
+    wanted.iter().find_map(|fits| keys.iter().find(|(_, key)| fits(&key.to_lowercase())).cloned())
+}
+
+/// Numbers in an object as names and JSON pointers.
+fn pointers(value: &Value, path: &str, keys: &mut Vec<(String, String)>) {
+    let Value::Object(entries) = value else { return };
+    for (key, item) in entries {
+        let pointer = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+        if item.is_number() {
+            keys.push((key.clone(), pointer));
+        } else {
+            pointers(item, &pointer, keys);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_tell_seed_and_environment() {
+        assert_eq!(seed_words("p.add_argument('--seed', type=int)"), ["--seed", "{seed}"]);
+        assert_eq!(seed_words("@hydra.main(config_path='conf')"), ["seed={seed}"]);
+        assert!(seed_words("print('no seed here')").is_empty());
+        assert_eq!(environment_id("env = gym.make(\"Ant-v4\")").as_deref(), Some("Ant-v4"));
+        for odd in ["", "make(", "make(name)", "make('", "make('a b')", "make('\u{fc}')"] {
+            assert_eq!(environment_id(odd), None, "{odd}");
+        }
+        let toml = "[project]\nname = \"x\"\n[project.scripts]\ntrain = \"a:b\"\n\"play\" = \"c:d\"\n[tool]\nz = 1\n";
+        assert_eq!(python_scripts(toml), ["train", "play"]);
+    }
+
+    #[test]
+    fn configs_tell_keys_and_logs_tell_metrics() {
+        let config = "algo: {name: ppo, learning_rate: 3e-4, gamma: 0.99}\nenv: {id: CartPole-v1}\n";
+        assert_eq!(hyperparameters(config), ["algo.learning_rate", "algo.gamma"]);
+        assert_eq!(rlx_config(config).as_deref(), Some("CartPole-v1"));
+        assert_eq!((hyperparameters("{"), rlx_config("a: 1")), (vec![], None));
+        let of = |file: &str, text: &str| table_metric(file, text).map(|(name, key)| format!("{name} {key}"));
+        assert_eq!(
+            of("progress.csv", "time,eval/mean_reward\n1,2\n").as_deref(),
+            Some("eval/mean_reward eval/mean_reward")
+        );
+        assert_eq!(
+            of("m.jsonl", "{\"values\":{\"success_rate\":0.5}}\n").as_deref(),
+            Some("success_rate /values/success_rate")
+        );
+        for nothing in ["", "step,reward\n", "{", "{\"reward\":1}"] {
+            assert_eq!(of("m.jsonl", nothing), None);
+            assert_eq!(of("progress.csv", nothing), None);
+        }
+    }
+}
