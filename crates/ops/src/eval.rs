@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::evaluation::{EvaluationRecord, record};
 use crate::failure::{Failure, Outcome};
 use crate::session::tensors;
+use crate::study;
 use crate::worker::snapshot;
 
 /// Seed of the first episode by default: never used in training or selection.
@@ -73,6 +74,7 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
     if request.episodes == 0 {
         return Err(Failure::usage("no_episodes", "an evaluation needs at least one episode"));
     }
+    study::guard(context)?;
     let mut rows = Vec::new();
     let mut push = |row: EvalRow| {
         tell(&row);
@@ -81,6 +83,7 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
     let (run, config) = match (&request.checkpoint, &request.run, &request.env) {
         (Some(text), None, None) => {
             let found = CheckpointRef::find(context, text)?;
+            study::guard_at(context, found.run.path())?;
             let config = snapshot(&found.run)?;
             let label = format!("step_{}", found.step);
             push(play(&config, &found.folder, found.step, &label, request)?);
@@ -88,6 +91,7 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
         }
         (None, Some(text), None) => {
             let run = resolve(&project(context)?, text)?;
+            study::guard_at(context, run.path())?;
             let config = snapshot(&run)?;
             for folder in run.seed_folders()? {
                 let mut played: Option<EvalRow> = None;

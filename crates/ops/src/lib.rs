@@ -69,6 +69,7 @@ pub mod below {
     pub use rlxp_analyze::verdict::Answer;
     pub use rlxp_env::Space;
     pub use rlxp_fs::environment;
+    pub use rlxp_govern::ledger::Actor;
     pub use rlxp_spec::{Config, Problem, Source, render, schema, to_yaml};
     pub use rlxp_store::{Lineage, LineageKind, Record, Run, RunFilter, RunRow};
 }

@@ -12,6 +12,7 @@ use crate::event::Sink;
 use crate::failure::{Failure, Outcome};
 use crate::init::init;
 use crate::runs::{RunInfo, info};
+use crate::study;
 use crate::train::{TrainRequest, train};
 
 /// The starter that is trained.
@@ -35,6 +36,7 @@ pub fn quickstart(
     seeds: usize,
     events: Sink<'_>,
 ) -> Outcome<QuickstartReport> {
+    study::guard_at(context, &context.folder.join(folder))?;
     let project = init(context, folder)?;
     let inside = Context { folder: project.path.clone(), folder_is_root: true, ..context.clone() };
     let request = TrainRequest {

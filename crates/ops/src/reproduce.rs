@@ -14,6 +14,7 @@ use crate::event::Sink;
 use crate::failure::{Failure, Outcome};
 use crate::origin::Origin;
 use crate::same_bytes::{Difference, differences};
+use crate::study;
 use crate::supervise::supervise;
 use crate::train::{STOP_AT, create, describe, plan};
 use crate::worker::snapshot;
@@ -43,8 +44,10 @@ pub fn reproduce(
     keep: bool,
     events: Sink<'_>,
 ) -> Outcome<ReproduceReport> {
+    study::guard(context)?;
     let home = project(context)?;
     let original = resolve(&home, text)?;
+    study::guard_at(context, original.path())?;
     let status = original.status()?.status;
     if status != RunStatus::Completed {
         return Err(Failure::refused(

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::event::Sink;
 use crate::failure::{Failure, Outcome};
 use crate::origin::Origin;
+use crate::study;
 use crate::train::{create, describe, plan, start};
 use crate::worker::snapshot;
 
@@ -37,8 +38,10 @@ pub fn resume(
     total_timesteps: Option<u64>,
     events: Sink<'_>,
 ) -> Outcome<ResumeReport> {
+    study::guard(context)?;
     let project = project(context)?;
     let run = resolve(&project, text)?;
+    study::guard_at(context, run.path())?;
     let status = run.status()?.status;
     let mut config = snapshot(&run)?;
     let report = |run: &rlxp_store::Run, status, was_complete, extends| ResumeReport {

@@ -19,6 +19,7 @@ use crate::context::Context;
 use crate::event::{Event, Sink};
 use crate::failure::{CHECKPOINT_MISMATCH, Failure, Outcome};
 use crate::origin::Origin;
+use crate::study;
 use crate::supervise::supervise;
 use crate::worker::snapshot;
 
@@ -91,6 +92,7 @@ pub fn train(
     warn: &mut dyn FnMut(&Checked),
     events: Sink<'_>,
 ) -> Outcome<TrainReport> {
+    study::guard(context)?;
     let checked = check(context, &request.config, &request.overrides, Purpose::Train)?;
     warn(&checked);
     let plan = plan(&checked.config)?;

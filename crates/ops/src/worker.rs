@@ -38,6 +38,7 @@ fn claimed(
     emit: &(dyn Fn(Event) + Sync),
     stop_requested: &(dyn Fn() -> bool + Sync),
 ) -> Outcome<WorkerOutcome> {
+    crate::study::guard_at(context, folder)?;
     let run = Run::at(context.fs.clone(), context.machine.clone(), folder);
     let config = snapshot(&run)?;
     let claim = run.claim(&clock::wall_text(), TakeOver::WhenProvenGone)?;

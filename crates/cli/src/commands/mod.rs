@@ -11,6 +11,7 @@ mod explain_metrics;
 mod info;
 mod init;
 mod inspect;
+mod ledger;
 mod ls;
 mod plot;
 mod quickstart;
@@ -19,11 +20,13 @@ mod reproduce;
 mod resume;
 mod rm;
 mod stats;
+mod study;
 mod suggest;
 mod summarize;
 mod tag;
 mod tail;
 mod train;
+mod verify;
 mod video;
 mod worker;
 
@@ -59,6 +62,9 @@ pub(crate) enum Command {
     Rm(rm::Rm),
     Compare(compare::Compare),
     Stats(stats::Stats),
+    Study(study::Study),
+    Ledger(ledger::Ledger),
+    Verify(verify::Verify),
     Completions(completions::Completions),
     Worker(worker::Worker),
 }
@@ -90,6 +96,9 @@ impl Command {
             Command::Rm(command) => command.run(context, screen),
             Command::Compare(command) => command.run(context, screen),
             Command::Stats(command) => command.run(context, screen),
+            Command::Study(command) => command.run(context, screen),
+            Command::Ledger(command) => command.run(context, screen),
+            Command::Verify(command) => command.run(context, screen),
             Command::Completions(command) => command.run(screen),
             Command::Worker(command) => command.run(context),
         }

@@ -9,7 +9,7 @@ use rlxp_fs::clock;
 use rlxp_govern::approval::{Standing, newly_void, standing};
 use rlxp_govern::canonical;
 use rlxp_govern::documents::{Candidate, Reading, Slug};
-use rlxp_govern::ledger::event::{Reopened, Voided};
+use rlxp_govern::ledger::event::{Refused, Reopened, Voided};
 use rlxp_govern::ledger::{self, Actor, Event, Ledger, Record};
 use rlxp_govern::machine::CandidateState;
 use rlxp_govern::section::{Section, Target};
@@ -111,6 +111,15 @@ impl Desk {
             self.warnings.push(format!("state.json is behind the ledger: {failure}"));
         }
         Ok(())
+    }
+
+    /// Puts a refusal on record; the same one again, with nothing in between, is not written twice.
+    pub fn put_refusal_on_record(&mut self, refused: Refused) -> Outcome<()> {
+        let event = Event::Refused(refused);
+        if self.study.ledger.records.last().is_some_and(|record| record.event == event) {
+            return Ok(());
+        }
+        self.append(Actor::Rlx, event).map(drop)
     }
 
     /// The context that it was opened in.

@@ -144,6 +144,11 @@ impl StudyPlace {
         self.folder.join(name)
     }
 
+    /// The same study in another folder, as long as it is being made.
+    pub(super) fn at(&self, folder: PathBuf) -> Self {
+        Self { folder, ..self.clone() }
+    }
+
     /// The repository's studies.
     pub fn places(&self) -> Places {
         Places { root: self.root.clone(), user: self.user.clone() }

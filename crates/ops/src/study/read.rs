@@ -50,6 +50,18 @@ pub(super) fn with_ledger(place: &StudyPlace, ledger: Ledger, parts: Parts) -> S
     Study { name: place.name.clone(), files, ledger, approvers, signatures, adapter, candidate_files }
 }
 
+/// A study of which only the ledger was read: enough to know whether it is open.
+pub(super) fn without_files(place: &StudyPlace, ledger: Ledger) -> Study {
+    let files = Files {
+        contract: Reading::Missing,
+        metric_spec: Reading::Missing,
+        surface_map: Reading::Missing,
+        runbook: Reading::Missing,
+    };
+    let (signatures, candidate_files) = (BTreeMap::new(), BTreeMap::new());
+    with_ledger(place, ledger, Parts { files, approvers: None, signatures, adapter: None, candidate_files })
+}
+
 pub(super) fn read_parts(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Parts> {
     let root = &place.root;
     Ok(Parts {

@@ -1,0 +1,52 @@
+//! In a folder with an open study, rlx's own launch path alone starts things. Every other verb that trains or
+//! evaluates asks here first.
+
+use std::path::Path;
+
+use rlxp_fs::{FsExt, Kind};
+use rlxp_govern::ledger;
+
+use super::place::{FOLDER, Places};
+use super::read::{ledger_bytes, without_files};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+
+/// Refuses when a study at or above the context's folder is open.
+pub fn guard(context: &Context) -> Outcome<()> {
+    guard_at(context, &context.folder)
+}
+
+/// Refuses when a study at or above `folder` is open. Both the folder as it is named and as it really lies count, and
+/// a root that was named doesn't hide what is above it.
+pub fn guard_at(context: &Context, folder: &Path) -> Outcome<()> {
+    let real = context.fs.canonicalize(folder).ok();
+    for start in [Some(folder), real.as_deref()].into_iter().flatten() {
+        for root in start.ancestors() {
+            guard_root(context, root)?;
+        }
+    }
+    Ok(())
+}
+
+fn guard_root(context: &Context, root: &Path) -> Outcome<()> {
+    let fs = context.fs.as_ref();
+    match fs.metadata_if_any(&root.join(FOLDER))?.map(|meta| meta.kind) {
+        Some(Kind::Folder) => {}
+        Some(Kind::Link) => return Err(super::read::linked(&root.join(FOLDER))),
+        _ => return Ok(()),
+    }
+    let places = Places::at(context, root);
+    for name in places.studies(fs)? {
+        let place = places.study(&name);
+        let study = without_files(&place, ledger::read(&ledger_bytes(context, &place)?));
+        if study.is_open() {
+            let message = format!(
+                "{} is governed by the open study {name}; only its own launch path may run things here",
+                root.display()
+            );
+            return Err(Failure::refused("governed_folder", message)
+                .hint(format!("rlx study next --root {}", root.display())));
+        }
+    }
+    Ok(())
+}
