@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "diagnosis.md"
 
 # A rule that was mended because of held-out runs has seen them; then this number rises, and all held-out runs are
 # drawn anew. The starters were tuned on seeds 0-4 and 100-104.
-ROUND = 4
+ROUND = 5
 # What earlier rounds showed and what was changed because of it.
 EARLIER = [
     "Round 1 (seeds 400 to 539): 33 of 33 healthy trainings got no warning; 42 of 50 broken ones were as expected. Two "
@@ -40,7 +40,10 @@ EARLIER = [
     "decides. An Acrobot training without rewards got F28, as its values of 0.0004 were smaller still at the time limit; values "
     "below 0.01 are no longer compared. It also got F17, which is true of it (its untrained policy scored well) and may fire "
     "there now. Acrobot with an entropy bonus of 10 and with cut epochs reached its target, so both were replaced.",
-    "Round 4 (seeds 1000 to 1149) is what this page counts.",
+    "Round 4 (seeds 1000 to 1149): 33 of 33 healthy trainings got no warning; 51 of 52 broken ones were found. An Acrobot training "
+    "without rewards was excused, as its policy happened to score well from the start; without a single reward nothing "
+    "excuses any more. Acrobot with an entropy bonus of 100 was refused by the config and replaced.",
+    "Round 5 (seeds 1200 to 1349) is what this page counts.",
 ]
 FIRST_SEED = {"calibration": 200, "held-out": 200 + 200 * ROUND}
 
@@ -183,7 +186,7 @@ KINDS = [
         "entropy bonus", "an entropy bonus that drowns the reward", {"F09", "F10"},
         POOR | {"F03", "F06", "F11", "F14", "F17", "F27"},
         [("cartpole", ["algo.entropy_coef=10"]), ("pendulum", ["algo.entropy_coef=10", *budget(150_000)])],
-        [("acrobot", ["algo.entropy_coef=100", *budget(200_000)]), ("cartpole", ["algo.entropy_coef=5"]),
+        [("mountaincar", ["algo.entropy_coef=10", *budget(200_000)]), ("cartpole", ["algo.entropy_coef=5"]),
          ("pendulum", ["algo.entropy_coef=5", *budget(150_000)])],
     ),
     Kind(

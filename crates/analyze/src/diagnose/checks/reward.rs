@@ -218,8 +218,13 @@ pub(super) fn no_signal(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
                 steps(early),
             );
             let hit = Hit::new(severity, sentence, cite(seed, metric, early, most, share));
+            // A good score without a single reward is luck: nothing in this run can have been learned.
             let none_at_all = points.iter().all(|point| point.1 <= share);
-            return Ok(vec![hit.strong(if none_at_all { 10.0 } else { budget / warning_budget })]);
+            return Ok(vec![if none_at_all {
+                hit.strong(10.0).inexcusable()
+            } else {
+                hit.strong(budget / warning_budget)
+            }]);
         }
     }
     if reached < check.budget(warning_budget) {

@@ -137,6 +137,9 @@ fn f23_no_learning_signal() {
     let mut late = healthy();
     put(&mut late, "train.rewarded_episodes", each(|update| if update < 15 { 0.0 } else { 0.1 }));
     clear(&late, "F23");
+    // A good score without any reward was not learned.
+    put(&mut late, "train.rewarded_episodes", each(|_| 0.0));
+    fires(&late, "F23", Error, "train.rewarded_episodes");
     run.settings.total_steps = 100_000_000;
     lacks(&run, "F23", "are needed");
     needs(&healthy(), "F23", "train.rewarded_episodes");
