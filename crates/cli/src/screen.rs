@@ -166,7 +166,15 @@ impl Screen {
             self.complain(&format!("{}\n", render(&failure.problems, &failure.sources, self.colored_stderr)));
         }
         self.complain(&format!("{} {}", self.on_stderr(Style::Error, "error:"), failure.message));
-        for hint in &failure.hints {
+        for refusal in &failure.refusals {
+            self.complain(&format!("  {} ({}): {}", refusal.code, refusal.gate, refusal.reason));
+        }
+        // Many reasons often have one cure.
+        let mut helps: Vec<&String> =
+            failure.hints.iter().chain(failure.refusals.iter().map(|one| &one.help)).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        helps.retain(|help| seen.insert(*help));
+        for hint in helps {
             self.complain(&format!("{} {hint}", self.on_stderr(Style::Hint, "hint:")));
         }
     }
@@ -180,15 +188,21 @@ impl Screen {
 
     /// Asks on the terminal; nothing when there is none to ask on.
     pub(crate) fn ask(&self, question: &str) -> Option<bool> {
+        let answer = self.type_in(&format!("{question} [y/N] "))?;
+        Some(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+
+    /// What is typed after a text; nothing when there is no terminal to type at.
+    pub(crate) fn type_in(&self, text: &str) -> Option<String> {
         if self.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
             return None;
         }
         let mut err = io::stderr().lock();
-        // In one piece, so that nothing gets between question and choice.
-        let _ = err.write_all(format!("{question} [y/N] ").as_bytes()).and_then(|()| err.flush());
-        let mut answer = String::new();
-        io::stdin().read_line(&mut answer).ok()?;
-        Some(matches!(answer.trim(), "y" | "Y" | "yes"))
+        // In one piece, so that nothing gets in between.
+        let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+        let mut typed = String::new();
+        io::stdin().read_line(&mut typed).ok()?;
+        Some(typed)
     }
 
     /// `text` as it looks on stdout.

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use rlxp_fs::FsError;
+use rlxp_govern::gate::Refusal;
 use rlxp_learn::LearnError;
 use rlxp_spec::{Problem, Source};
 use rlxp_store::StoreError;
@@ -25,6 +26,8 @@ pub struct Failure {
     pub message: String,
     /// Commands or corrections that help; each can be pasted or followed.
     pub hints: Vec<String>,
+    /// Every reason of a gate's "no", with its code and the command that helps.
+    pub refusals: Vec<Refusal>,
     /// Problems of a config, with their places.
     pub problems: Vec<Problem>,
     /// The texts that the problems point into.
@@ -37,8 +40,8 @@ pub type Outcome<T> = Result<T, Failure>;
 impl Failure {
     /// A failure with this exit code.
     pub fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
-        let (hints, problems, sources) = (Vec::new(), Vec::new(), Vec::new());
-        Self { exit, code, message: message.into(), hints, problems, sources }
+        let (hints, refusals, problems, sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { exit, code, message: message.into(), hints, refusals, problems, sources }
     }
 
     /// Wrong usage.
@@ -56,6 +59,13 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// Refused by gates, for all these reasons.
+    pub fn gates(what: &str, refusals: Vec<Refusal>) -> Self {
+        let reasons =
+            if refusals.len() == 1 { "1 reason".to_owned() } else { format!("{} reasons", refusals.len()) };
+        Self { refusals, ..Self::refused("gates", format!("{what} is not allowed, for {reasons}")) }
     }
 
     /// A config that can't be used.
@@ -78,6 +88,8 @@ impl Failure {
             exit: u8,
             message: &'a str,
             hints: &'a [String],
+            #[serde(skip_serializing_if = "<[Refusal]>::is_empty")]
+            refusals: &'a [Refusal],
             #[serde(skip_serializing_if = "<[Problem]>::is_empty")]
             problems: &'a [Problem],
         }
@@ -87,6 +99,7 @@ impl Failure {
             exit: self.exit.code(),
             message: &self.message,
             hints: &self.hints,
+            refusals: &self.refusals,
             problems: &self.problems,
         };
         serde_json::to_value(shown).expect("a failure is plain data")

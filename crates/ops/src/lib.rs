@@ -18,15 +18,19 @@
 //! | `ls`, `info`, `tag`, `rm` | `runs` |
 //! | `tail` | `tail` |
 //! | `stats` | `stats` |
+//! | `approve`, `candidate`, `metric`, `queue` | same names, over `study::desk` |
 //! | `study`, `ledger`, `verify` | `study` and below it |
 //!
 //! `worker` is the training child; `session` is its loop over one seed.
 
 pub mod analyze;
+pub mod approve;
+pub mod candidate;
 mod checkpoint_ref;
 pub mod compare;
 pub mod config;
 pub mod context;
+pub mod contract;
 pub mod curve;
 pub mod diagnose;
 pub mod envs;
@@ -38,8 +42,10 @@ pub mod failure;
 pub mod init;
 pub mod inspect;
 pub mod material;
+pub mod metric;
 mod origin;
 pub mod plot;
+pub mod queue;
 pub mod quickstart;
 pub mod report;
 pub mod reproduce;
@@ -69,7 +75,25 @@ pub mod below {
     pub use rlxp_analyze::verdict::Answer;
     pub use rlxp_env::Space;
     pub use rlxp_fs::environment;
+    pub use rlxp_govern::approval::Standing;
+    pub use rlxp_govern::documents::{CandidateKind, ClaimKind, Phase};
+    pub use rlxp_govern::gate::Refusal;
     pub use rlxp_govern::ledger::Actor;
+    pub use rlxp_govern::queue::{Job, JobStand};
+    pub use rlxp_spec::document::to_yaml as document_yaml;
     pub use rlxp_spec::{Config, Problem, Source, render, schema, to_yaml};
     pub use rlxp_store::{Lineage, LineageKind, Record, Run, RunFilter, RunRow};
+
+    /// `higher` or `lower`.
+    pub fn direction_word(direction: rlxp_govern::documents::Direction) -> &'static str {
+        match direction {
+            rlxp_govern::documents::Direction::Higher => "higher",
+            rlxp_govern::documents::Direction::Lower => "lower",
+        }
+    }
+
+    /// One of the words that a file may have in a place, from an argument.
+    pub fn parse_word<T: serde::de::DeserializeOwned>(word: &str) -> Result<T, String> {
+        serde_json::from_value(word.into()).map_err(|error| error.to_string())
+    }
 }

@@ -1,9 +1,12 @@
 //! One file per command: its arguments, its call of a verb, its answer.
 
 mod analyze;
+mod approve;
+mod candidate;
 mod compare;
 mod completions;
 mod config;
+mod contract;
 mod diagnose;
 mod envs;
 mod eval;
@@ -13,7 +16,9 @@ mod init;
 mod inspect;
 mod ledger;
 mod ls;
+mod metric;
 mod plot;
+mod queue;
 mod quickstart;
 mod report;
 mod reproduce;
@@ -65,6 +70,11 @@ pub(crate) enum Command {
     Study(study::Study),
     Ledger(ledger::Ledger),
     Verify(verify::Verify),
+    Contract(contract::Contract),
+    Approve(approve::Approve),
+    Metric(metric::Metric),
+    Candidate(candidate::Candidate),
+    Queue(queue::Queue),
     Completions(completions::Completions),
     Worker(worker::Worker),
 }
@@ -99,6 +109,11 @@ impl Command {
             Command::Study(command) => command.run(context, screen),
             Command::Ledger(command) => command.run(context, screen),
             Command::Verify(command) => command.run(context, screen),
+            Command::Contract(command) => command.run(context, screen),
+            Command::Approve(command) => command.run(context, screen),
+            Command::Metric(command) => command.run(context, screen),
+            Command::Candidate(command) => command.run(context, screen),
+            Command::Queue(command) => command.run(context, screen),
             Command::Completions(command) => command.run(screen),
             Command::Worker(command) => command.run(context),
         }

@@ -1,0 +1,84 @@
+//! `rlx queue`
+
+use clap::{Args, Subcommand};
+use rlxp_ops::below::JobStand;
+use rlxp_ops::queue::{QueueReport, plan, show};
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+
+use crate::screen::Screen;
+use crate::table::{Align, Table};
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx queue show
+  rlx queue show --json";
+
+/// Plan which phase of which candidate runs next; starts nothing
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Queue {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Put the queue on record as the plan
+    Plan(Whole),
+    /// Show the queue as it follows from the ledger
+    Show(Whole),
+}
+
+#[derive(Args)]
+struct Whole {
+    /// The study, as TASK/STUDY; the active one when left out
+    #[arg(long, value_name = "STUDY")]
+    study: Option<String>,
+}
+
+impl Queue {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let report = match &self.verb {
+            Verb::Plan(whole) => plan(context, whole.study.as_deref())?,
+            Verb::Show(whole) => show(context, whole.study.as_deref())?,
+        };
+        if screen.is_json() {
+            screen.json("rlx.queue/1", &report);
+        } else {
+            screen.answer(text(&report));
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+fn text(report: &QueueReport) -> String {
+    if report.queue.jobs.is_empty() {
+        return format!("{}: no candidate is validated, so nothing is queued", report.study);
+    }
+    let columns =
+        [("candidate", Align::Left), ("phase", Align::Left), ("runs", Align::Right), ("seeds", Align::Left)];
+    let more = [("stands", Align::Left), ("goes on when", Align::Left)];
+    let mut table = Table::new(columns.into_iter().chain(more));
+    for job in &report.queue.jobs {
+        let seeds: Vec<String> = job.seeds.iter().map(u64::to_string).collect();
+        let seeds =
+            if seeds.is_empty() { format!("{} pool, drawn at launch", job.role) } else { seeds.join(" ") };
+        let cells = [job.candidate.to_string(), job.phase.to_string(), job.runs.to_string(), seeds];
+        table.row(cells.into_iter().chain([stand(&job.stand), job.promotion.to_owned()]));
+    }
+    let record = if report.on_record { "on record" } else { "not on record" };
+    let summary = format!("{} at once; plan {}, {record}", report.queue.parallel, report.digest.short());
+    format!("{}{summary}", table.render("", str::to_owned))
+}
+
+fn stand(stand: &JobStand) -> String {
+    match stand {
+        JobStand::Ready => "ready".into(),
+        JobStand::Queued => "in line".into(),
+        JobStand::Running => "running".into(),
+        JobStand::Passed => "passed".into(),
+        JobStand::Stopped { reason } => format!("stopped: {reason}"),
+        JobStand::Waiting { phase } => format!("waits for {phase}"),
+    }
+}

@@ -1,0 +1,107 @@
+//! The protected files of a repository by digest. Folders that no pattern can reach into aren't walked.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rlxp_fs::{Fs, Kind};
+use rlxp_govern::scope::{ALWAYS_PROTECTED, bad_glob, matches_any_case};
+use rlxp_types::Digest;
+
+use crate::failure::Outcome;
+
+/// A tree with more entries than this can't be vouched for.
+const MOST_ENTRIES: usize = 200_000;
+/// How much of a file is read at once.
+const CHUNK: usize = 1 << 20;
+
+/// Every file that a pattern protects, by digest; a link counts by where it points, and isn't followed. Nothing when a
+/// pattern is none, or there is too much to look at.
+pub(super) fn digests(
+    fs: &dyn Fs,
+    root: &Path,
+    globs: &[String],
+) -> Outcome<Option<BTreeMap<String, Digest>>> {
+    if globs.iter().any(|glob| bad_glob(glob).is_some()) {
+        return Ok(None);
+    }
+    let mut found = BTreeMap::new();
+    let mut entries = 0;
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs.list(&root.join(&folder))? {
+            entries += 1;
+            if entries > MOST_ENTRIES {
+                return Ok(None);
+            }
+            let path =
+                if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
+            // rlx's own state and git's change all the time; nobody may name them, so nobody needs their digest.
+            if ALWAYS_PROTECTED.iter().any(|glob| matches_any_case(glob, &path)) {
+                continue;
+            }
+            let hit = globs.iter().any(|glob| matches_any_case(glob, &path));
+            match entry.kind {
+                Kind::Folder if globs.iter().any(|glob| may_reach(glob, &path)) => folders.push(path),
+                Kind::File if hit => {
+                    found.insert(path.clone(), file_digest(fs, &root.join(&path))?);
+                }
+                Kind::Link if hit => {
+                    let target = fs.read_link(&root.join(&path))?;
+                    found.insert(path, Digest::of(format!("link to {}", target.display()).as_bytes()));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Whether something below `folder` could match `glob`.
+fn may_reach(glob: &str, folder: &str) -> bool {
+    let glob: Vec<&str> = glob.split('/').collect();
+    let depth = folder.split('/').count();
+    let head: Vec<&str> = glob.iter().take(depth).copied().collect();
+    match head.iter().position(|part| *part == "**") {
+        // From there on everything can match; what stands before must.
+        Some(at) => {
+            let before = folder.split('/').take(at).collect::<Vec<_>>().join("/");
+            matches_any_case(&glob[..at].join("/"), &before) || at == 0
+        }
+        None => glob.len() > depth && matches_any_case(&head.join("/"), folder),
+    }
+}
+
+fn file_digest(fs: &dyn Fs, path: &Path) -> Outcome<Digest> {
+    let mut hasher = blake3::Hasher::new();
+    let mut offset = 0;
+    loop {
+        let part = fs.read_at(path, offset, CHUNK)?;
+        hasher.update(&part);
+        offset += part.len() as u64;
+        if part.len() < CHUNK {
+            return Ok(Digest::from_bytes(*hasher.finalize().as_bytes()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_that_can_hold_something_are_walked() {
+        let check = |glob: &str, folder: &str, expected: bool| {
+            assert_eq!(may_reach(glob, folder), expected, "{glob} {folder}")
+        };
+        check("eval/**", "eval", true);
+        check("eval/**", "eval/deep", true);
+        check("eval/**", "envs", false);
+        check("eval/*.py", "eval", true);
+        check("eval/*.py", "eval/deep", false);
+        check("**/metrics.py", "any/where", true);
+        check("a/**/c.py", "a/b", true);
+        check("a/**/c.py", "b", false);
+        check("seeds.txt", "seeds.txt", false);
+        check("E*/x", "eval", true);
+    }
+}

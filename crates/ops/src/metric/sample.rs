@@ -1,0 +1,177 @@
+//! One metric read from the files of a run, as its declaration says.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{Fs, FsExt, Kind};
+use rlxp_govern::documents::{Aggregation, Extractor, Metric};
+use rlxp_govern::scope::{bad_glob, matches};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Logs are long; one that is longer isn't looked through here.
+const LONGEST_FILE: u64 = 256 << 20;
+
+/// What a run's files say of a metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Sample {
+    /// It was read.
+    Read {
+        /// The file.
+        file: String,
+        /// How many points there are.
+        points: usize,
+        /// What they come to, by the metric's own aggregation and window.
+        value: f64,
+    },
+    /// It can't be read.
+    Missing {
+        /// Why.
+        reason: String,
+    },
+    /// Reading this kind of file isn't checked here.
+    NotChecked {
+        /// Which kind.
+        format: &'static str,
+    },
+}
+
+/// What is wrong with a declaration by itself.
+pub(super) fn bad_source(source: &Extractor) -> Option<String> {
+    let (file, pointer) = match source {
+        Extractor::Json { file, pointer } | Extractor::Jsonl { file, pointer, .. } => {
+            (Some(file), Some(pointer))
+        }
+        Extractor::Csv { file, .. } | Extractor::Tensorboard { file, .. } | Extractor::Wandb { file, .. } => {
+            (Some(file), None)
+        }
+        Extractor::Stdout { before } => {
+            return before.is_empty().then(|| "`before` is empty, so every line would fit".to_owned());
+        }
+    };
+    if let Some(file) = file
+        && let Some(why) = bad_glob(file)
+    {
+        return Some(format!("{file:?} is no file inside a run's folder: {why}"));
+    }
+    let pointer = pointer.filter(|pointer| !pointer.starts_with('/'))?;
+    Some(format!(
+        "{pointer:?} is no place in a JSON object: it begins with a slash, such as /eval/mean_return"
+    ))
+}
+
+/// Reads a metric from the files below `folder`.
+pub(super) fn read(fs: &dyn Fs, folder: &Path, metric: &Metric) -> Sample {
+    let read = match &metric.source {
+        Extractor::Tensorboard { .. } => return Sample::NotChecked { format: "tensorboard" },
+        Extractor::Wandb { .. } => return Sample::NotChecked { format: "wandb" },
+        Extractor::Stdout { .. } => return Sample::NotChecked { format: "stdout" },
+        Extractor::Json { file, pointer } => from_files(fs, folder, file, |text| {
+            let value: Value =
+                serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+            let found = value.pointer(pointer).ok_or_else(|| format!("it has nothing at {pointer}"))?;
+            numbers(found).ok_or_else(|| format!("{pointer} holds {found}, which is no number"))
+        }),
+        Extractor::Jsonl { file, pointer, .. } => from_files(fs, folder, file, |text| {
+            let mut found = Vec::new();
+            for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+                let value: Value = serde_json::from_str(line)
+                    .map_err(|error| format!("line {} is not JSON: {error}", index + 1))?;
+                found.extend(value.pointer(pointer).and_then(Value::as_f64));
+            }
+            if found.is_empty() { Err(format!("no line has a number at {pointer}")) } else { Ok(found) }
+        }),
+        Extractor::Csv { file, column, .. } => from_files(fs, folder, file, |text| from_csv(text, column)),
+    };
+    match read {
+        Err(reason) => Sample::Missing { reason },
+        Ok((file, points)) => match aggregate(metric, &points) {
+            Some(value) if value.is_finite() => Sample::Read { file, points: points.len(), value },
+            _ => Sample::Missing { reason: format!("{file}: the values come to no finite number") },
+        },
+    }
+}
+
+/// The values of the only file that fits.
+fn from_files(
+    fs: &dyn Fs,
+    folder: &Path,
+    pattern: &str,
+    values: impl Fn(&str) -> Result<Vec<f64>, String>,
+) -> Result<(String, Vec<f64>), String> {
+    let mut fitting = Vec::new();
+    walk(fs, folder, String::new(), pattern, &mut fitting).map_err(|error| error.to_string())?;
+    match fitting.as_slice() {
+        [(name, path)] => {
+            let text = fs.read_text(path, LONGEST_FILE).map_err(|error| error.to_string())?;
+            let found = values(&text).map_err(|why| format!("{name}: {why}"))?;
+            Ok((name.clone(), found))
+        }
+        [] => Err(format!("no file fits {pattern}")),
+        several => {
+            let names: Vec<&str> = several.iter().map(|(name, _)| name.as_str()).collect();
+            Err(format!("{pattern} fits several files: {}", names.join(", ")))
+        }
+    }
+}
+
+fn walk(
+    fs: &dyn Fs,
+    folder: &Path,
+    prefix: String,
+    pattern: &str,
+    found: &mut Vec<(String, PathBuf)>,
+) -> rlxp_fs::Result<()> {
+    for entry in fs.list(folder)? {
+        let name = format!("{prefix}{}", entry.name);
+        let path = folder.join(&entry.name);
+        match entry.kind {
+            Kind::Folder
+                if name.split('/').count() < pattern.split('/').count() || pattern.contains("**") =>
+            {
+                walk(fs, &path, format!("{name}/"), pattern, found)?;
+            }
+            Kind::File if matches(pattern, &name) => found.push((name, path)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn from_csv(text: &str, column: &str) -> Result<Vec<f64>, String> {
+    // Stable-Baselines3's monitor files begin with a comment.
+    let mut lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let header = lines.next().ok_or("it is empty")?;
+    let names: Vec<&str> = header.split(',').map(str::trim).collect();
+    let at = names.iter().position(|name| *name == column);
+    let at = at.ok_or_else(|| format!("it has no column {column}; it has {}", names.join(", ")))?;
+    let cells =
+        lines.filter_map(|line| line.split(',').nth(at)).map(str::trim).filter(|cell| !cell.is_empty());
+    let found: Result<Vec<f64>, String> = cells
+        .map(|cell| cell.parse().map_err(|_| format!("{column} holds {cell:?}, which is no number")))
+        .collect();
+    found.and_then(|found| if found.is_empty() { Err(format!("{column} has no value")) } else { Ok(found) })
+}
+
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    match value {
+        Value::Array(items) => items.iter().map(Value::as_f64).collect(),
+        single => single.as_f64().map(|number| vec![number]),
+    }
+}
+
+fn aggregate(metric: &Metric, points: &[f64]) -> Option<f64> {
+    let window = metric.window.and_then(|window| usize::try_from(window).ok()).unwrap_or(points.len());
+    let last = &points[points.len().saturating_sub(window)..];
+    if last.is_empty() || last.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    Some(match metric.aggregation {
+        Aggregation::Mean => rlxp_analyze::aggregate::mean(last),
+        Aggregation::Median => rlxp_analyze::aggregate::median(last),
+        Aggregation::Iqm => rlxp_analyze::aggregate::iqm(last),
+        Aggregation::Last => *last.last()?,
+        Aggregation::Min => last.iter().copied().fold(f64::INFINITY, f64::min),
+        Aggregation::Max => last.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    })
+}
