@@ -7,7 +7,7 @@ use rlxp_fs::FsExt;
 use rlxp_govern::approval::Standing;
 use rlxp_govern::completeness::{Open, open_questions};
 use rlxp_govern::documents::{Assurance, StudyName};
-use rlxp_govern::section::{self, Section};
+use rlxp_govern::section::{self, Section, Target};
 use rlxp_spec::document::to_yaml;
 use rlxp_types::Digest;
 use serde::Serialize;
@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::study::Desk;
+use crate::study::status::words;
 
 /// What a person is asked to approve.
 #[derive(Debug, Serialize)]
@@ -63,9 +64,10 @@ pub struct Asked {
 pub fn request(
     context: &Context,
     selector: Option<&str>,
-    sections: &[Section],
+    sections: &[String],
     to: Option<&Path>,
 ) -> Outcome<Request> {
+    let sections = sections.iter().map(|name| named(name)).collect::<Outcome<Vec<Section>>>()?;
     let desk = Desk::open(context, selector)?;
     let (digests, standings) = (desk.study.digests(), desk.study.standings());
     let lacking = |section: &Section| standings.get(section).is_none_or(|standing| !standing.is_given());
@@ -125,6 +127,17 @@ pub fn request(
     Ok(request)
 }
 
+fn named(name: &str) -> Outcome<Section> {
+    match name.parse() {
+        Ok(Target::Section(section)) => Ok(section),
+        _ => {
+            let names: Vec<String> = Section::ALL.iter().map(ToString::to_string).collect();
+            let message = format!("{name:?} is no section; there are: {}", names.join(", "));
+            Err(Failure::usage("section_unknown", message).hint("rlx contract request"))
+        }
+    }
+}
+
 /// The sections that the study needs next: those for planning first, then those for running.
 fn needed(lacking: &impl Fn(&Section) -> bool) -> Vec<Section> {
     let planning = Section::Experiment.depends_on().iter().copied().chain([Section::Plan]);
@@ -182,7 +195,7 @@ fn text(request: &Request) -> String {
         };
         put(format!("\n== {} ==", one.section));
         put(format!("digest      {}", one.digest));
-        put(format!("now         {}", stands(&one.standing)));
+        put(format!("now         {}", words(&one.standing)));
         put(format!("allows      {}", one.allows));
         put(format!("builds on   {}", listed(one.depends_on)));
         put(format!("carries     {} (void with it)", listed(&one.carries)));
@@ -203,14 +216,4 @@ fn text(request: &Request) -> String {
     }
     put("\nA signature counts only while the files and the ledger are as they are now.".to_owned());
     text
-}
-
-fn stands(standing: &Standing) -> String {
-    match standing {
-        Standing::Given { assurance, who } => format!("approved by {who} ({assurance})"),
-        Standing::Missing => "never approved".to_owned(),
-        Standing::Void { reason } => format!("void: {reason}"),
-        Standing::TooWeak { assurance, required } => format!("approved by {assurance}, needs {required}"),
-        Standing::NotProven { reason } => format!("not proven: {reason}"),
-    }
 }
