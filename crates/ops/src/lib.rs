@@ -92,6 +92,14 @@ pub mod below {
         }
     }
 
+    /// The word that a value is written as.
+    pub fn word_of(value: &impl serde::Serialize) -> String {
+        serde_json::to_value(value)
+            .ok()
+            .and_then(|value| value.as_str().map(str::to_owned))
+            .unwrap_or_default()
+    }
+
     /// One of the words that a file may have in a place, from an argument.
     pub fn parse_word<T: serde::de::DeserializeOwned>(word: &str) -> Result<T, String> {
         serde_json::from_value(word.into()).map_err(|error| error.to_string())

@@ -9,6 +9,7 @@ use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::Exit;
 use serde_json::json;
 
+use super::study::Which;
 use crate::screen::Screen;
 
 const EXAMPLES: &str = "\
@@ -53,15 +54,17 @@ pub(crate) struct Approve {
     /// Who approves, for the record of a terminal approval [default: the user's name]
     #[arg(long, value_name = "NAME")]
     who: Option<String>,
-    /// The study, as TASK/STUDY; the active one when left out
-    #[arg(long, value_name = "STUDY")]
-    study: Option<String>,
+    #[command(flatten)]
+    which: Which,
 }
 
 impl Approve {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        let request =
-            ApproveRequest { study: self.study.clone(), targets: self.targets.clone(), all: self.all };
+        let request = ApproveRequest {
+            study: self.which.selector().map(str::to_owned),
+            targets: self.targets.clone(),
+            all: self.all,
+        };
         if let Some(file) = &self.signature {
             let armored = read_signature(context, file)?;
             return Ok(done(screen, &by_signature(context, &request, &armored)?));

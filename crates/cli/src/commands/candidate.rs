@@ -6,6 +6,7 @@ use rlxp_ops::candidate::{Draft, ListReport, ShowReport, list, new, show, valida
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use super::study::Which;
 use crate::screen::Screen;
 use crate::table::{Align, Table};
 
@@ -38,7 +39,7 @@ enum Verb {
     /// Show a candidate, where it is, and what stands in its way
     Show(Named),
     /// List the candidates of a study
-    List(Whole),
+    List(Which),
 }
 
 #[derive(Args)]
@@ -74,7 +75,7 @@ struct New {
     #[arg(long, value_name = "PHASE", value_delimiter = ',', value_parser = parse_word::<Phase>)]
     phases: Vec<Phase>,
     #[command(flatten)]
-    whole: Whole,
+    which: Which,
 }
 
 #[derive(Args)]
@@ -83,14 +84,7 @@ struct Named {
     #[arg(value_name = "CANDIDATE")]
     name: String,
     #[command(flatten)]
-    whole: Whole,
-}
-
-#[derive(Args)]
-struct Whole {
-    /// The study, as TASK/STUDY; the active one when left out
-    #[arg(long, value_name = "STUDY")]
-    study: Option<String>,
+    which: Which,
 }
 
 impl Candidate {
@@ -98,7 +92,7 @@ impl Candidate {
         match &self.verb {
             Verb::New(verb) => verb.run(context, screen),
             Verb::Validate(verb) => {
-                let report = validate(context, verb.whole.study.as_deref(), &verb.name)?;
+                let report = validate(context, verb.which.selector(), &verb.name)?;
                 if screen.is_json() {
                     screen.json("rlx.candidate_validation/1", &report);
                 } else {
@@ -112,7 +106,7 @@ impl Candidate {
                 Ok(Exit::Yes)
             }
             Verb::Show(verb) => {
-                let report = show(context, verb.whole.study.as_deref(), &verb.name)?;
+                let report = show(context, verb.which.selector(), &verb.name)?;
                 if screen.is_json() {
                     screen.json("rlx.candidate/1", &report);
                 } else {
@@ -121,7 +115,7 @@ impl Candidate {
                 Ok(Exit::Yes)
             }
             Verb::List(verb) => {
-                let report = list(context, verb.study.as_deref())?;
+                let report = list(context, verb.selector())?;
                 if screen.is_json() {
                     screen.json("rlx.candidates/1", &report);
                 } else {
@@ -147,7 +141,7 @@ impl New {
             patch: self.patch.clone(),
             phases: self.phases.clone(),
         };
-        let report = new(context, self.whole.study.as_deref(), &draft)?;
+        let report = new(context, self.which.selector(), &draft)?;
         if screen.is_json() {
             screen.json("rlx.candidate_draft/1", &report);
         } else {

@@ -5,6 +5,7 @@ use rlxp_ops::metric::{MetricReport, Sample, check};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use super::study::Which;
 use crate::screen::Screen;
 use crate::table::{Align, Table};
 
@@ -32,15 +33,14 @@ struct Check {
     /// A folder with the files of a run that is over
     #[arg(long, value_name = "FOLDER")]
     run: Option<String>,
-    /// The study, as TASK/STUDY; the active one when left out
-    #[arg(long, value_name = "STUDY")]
-    study: Option<String>,
+    #[command(flatten)]
+    which: Which,
 }
 
 impl Metric {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         let Verb::Check(verb) = &self.verb;
-        let report = check(context, verb.study.as_deref(), verb.run.as_deref())?;
+        let report = check(context, verb.which.selector(), verb.run.as_deref())?;
         if screen.is_json() {
             screen.json("rlx.metric_check/1", &report);
         } else {

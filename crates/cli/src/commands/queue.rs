@@ -6,6 +6,7 @@ use rlxp_ops::queue::{QueueReport, plan, show};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use super::study::Which;
 use crate::screen::Screen;
 use crate::table::{Align, Table};
 
@@ -25,23 +26,16 @@ pub(crate) struct Queue {
 #[derive(Subcommand)]
 enum Verb {
     /// Put the queue on record as the plan
-    Plan(Whole),
+    Plan(Which),
     /// Show the queue as it follows from the ledger
-    Show(Whole),
-}
-
-#[derive(Args)]
-struct Whole {
-    /// The study, as TASK/STUDY; the active one when left out
-    #[arg(long, value_name = "STUDY")]
-    study: Option<String>,
+    Show(Which),
 }
 
 impl Queue {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         let report = match &self.verb {
-            Verb::Plan(whole) => plan(context, whole.study.as_deref())?,
-            Verb::Show(whole) => show(context, whole.study.as_deref())?,
+            Verb::Plan(which) => plan(context, which.selector())?,
+            Verb::Show(which) => show(context, which.selector())?,
         };
         if screen.is_json() {
             screen.json("rlx.queue/1", &report);

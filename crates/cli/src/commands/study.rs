@@ -1,5 +1,7 @@
 //! `rlx study`
 
+mod steps;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -74,6 +76,8 @@ enum What {
     Use(Use),
     List(List),
     Status(Status),
+    Next(steps::Next),
+    Audit(steps::Audit),
     Handoff(Handoff),
     Close(Close),
     Export(Export),
@@ -111,6 +115,9 @@ struct Init {
     /// What should get better, for the task card
     #[arg(long, value_name = "TEXT")]
     mission: Option<String>,
+    /// Take over a flat .rlxp/ or a task of .autorl/ as text; nothing of it counts as approved
+    #[arg(long, value_name = "FOLDER")]
+    import: Option<PathBuf>,
 }
 
 /// Choose the study that commands mean
@@ -177,6 +184,8 @@ impl Study {
             What::Use(command) => command.run(context, screen),
             What::List(command) => command.run(context, screen),
             What::Status(command) => command.run(context, screen),
+            What::Next(command) => command.run(context, screen),
+            What::Audit(command) => command.run(context, screen),
             What::Handoff(command) => command.run(context, screen),
             What::Close(command) => command.run(context, screen),
             What::Export(command) => command.run(context, screen),
@@ -186,8 +195,12 @@ impl Study {
 
 impl Init {
     fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        let request =
-            InitRequest { task: self.task.clone(), study: self.study.clone(), mission: self.mission.clone() };
+        let request = InitRequest {
+            task: self.task.clone(),
+            study: self.study.clone(),
+            mission: self.mission.clone(),
+            import: self.import.clone(),
+        };
         let report = init(context, &request)?;
         if screen.is_json() {
             screen.json("rlx.study_opened/1", &report);
@@ -209,6 +222,18 @@ impl Init {
         for kept in &report.kept {
             screen.note(&format!("{kept} of the task was there and stays as it is"));
         }
+        if let Some(imported) = &report.imported {
+            screen.answer(format!("imported {} as text; nothing of it is approved", imported.from));
+            for file in &imported.files {
+                screen.answer(format!("  imported/{file}"));
+            }
+            if !imported.unknown.is_empty() {
+                let listed = format!("without a place here: {}", imported.unknown.join(", "));
+                screen.answer(paragraph(&listed, 2, ""));
+            }
+            screen.hint("rlx contract check");
+            return Ok(Exit::Yes);
+        }
         screen.hint("rlx contract new");
         Ok(Exit::Yes)
     }
@@ -228,10 +253,19 @@ impl Use {
 
 impl List {
     fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        let StudyList { root, studies } = list(context)?;
+        let found = list(context)?;
         if screen.is_json() {
-            screen.json("rlx.studies/1", &StudyList { root, studies });
+            screen.json("rlx.studies/1", &found);
             return Ok(Exit::Yes);
+        }
+        let StudyList { studies, flat, .. } = found;
+        if let Some(flat) = &flat {
+            let files = flat.files.join(", ");
+            screen.answer(format!("{}/{}  old files, only to be read: {files}", flat.task, flat.study));
+            screen.hint(&flat.import);
+            if studies.is_empty() {
+                return Ok(Exit::Yes);
+            }
         }
         if studies.is_empty() {
             screen.answer("there is no study yet");
