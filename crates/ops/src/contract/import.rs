@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt};
 use rlxp_govern::completeness::{Open, open_questions};
+use rlxp_govern::documents::Slug;
 use rlxp_govern::ledger::event::Imported;
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_types::Digest;
@@ -43,7 +44,7 @@ pub struct Import {
 }
 
 /// What was taken over.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ImportReport {
     /// Where it was.
     pub from: String,
@@ -59,18 +60,39 @@ pub struct ImportReport {
     pub open: Vec<Open>,
 }
 
-/// Whether `root` has a `.rlxp/` of the old kind: known files directly in it, and no registry.
-pub fn flat_layout(fs: &dyn Fs, root: &Path) -> Outcome<bool> {
+/// A flat `.rlxp/`, which counts as one task with one study that can be read and not worked on.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlatStudy {
+    /// Named after the repository's folder.
+    pub task: Slug,
+    /// The only one.
+    pub study: Slug,
+    /// Its files.
+    pub files: Vec<String>,
+    /// The command that makes a study of it.
+    pub import: String,
+}
+
+/// The old study of `root`: known files directly in its `.rlxp/`, and no registry.
+pub fn flat_layout(fs: &dyn Fs, root: &Path) -> Outcome<Option<FlatStudy>> {
     let folder = root.join(FOLDER);
     if !fs.is_folder(&folder)? || fs.metadata_if_any(&folder.join("registry.yaml"))?.is_some() {
-        return Ok(false);
+        return Ok(None);
     }
-    for name in old::FLAT_SIGNS {
+    let mut files = Vec::new();
+    for name in old::FLAT_FILES {
         if fs.is_file(&folder.join(name))? {
-            return Ok(true);
+            files.push(name.to_owned());
         }
     }
-    Ok(false)
+    if !files.iter().any(|name| old::FLAT_SIGNS.contains(&name.as_str())) {
+        return Ok(None);
+    }
+    let words = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = |text: &str| text.parse::<Slug>().expect("this is a name");
+    let task = Slug::from_words(&words).unwrap_or_else(|| name("task"));
+    let import = format!("rlx study init --import {FOLDER}");
+    Ok(Some(FlatStudy { task, study: name("first"), files, import }))
 }
 
 /// Reads a cache: a flat `.rlxp/`, a repository that has one, `.autorl/` with one task, or one of its tasks. Everything

@@ -111,7 +111,9 @@ fn refuse_existing(fs: &dyn Fs, place: &StudyPlace) -> Outcome<()> {
 }
 
 fn exists(there: &[String]) -> Failure {
-    let message = format!("{} is there already, and rlx never rewrites it after intake", there.join(", "));
+    let are = if there.len() == 1 { "is" } else { "are" };
+    let message =
+        format!("{} {are} there already, and rlx never rewrites them after the intake", there.join(", "));
     Failure::refused("contract_exists", message)
         .hint(format!("edit {}, then: rlx contract check", there.first().map_or("it", String::as_str)))
 }

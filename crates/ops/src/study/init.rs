@@ -13,10 +13,12 @@ use rlxp_govern::ledger::{self, Actor, Event, Record};
 use rlxp_govern::signature::{Approvers, Fingerprint};
 use serde::Serialize;
 
+use super::desk::Desk;
 use super::place::{FOLDER, Places, StudyPlace};
 use super::read::approvers;
 use super::{registry, state_file};
 use crate::context::Context;
+use crate::contract::import::{self, ImportReport};
 use crate::failure::{Failure, Outcome};
 
 /// The name of a study when none is given.
@@ -40,6 +42,8 @@ pub struct InitRequest {
     pub study: Option<String>,
     /// What should get better, for the task card.
     pub mission: Option<String>,
+    /// A cache of an older tool to take over.
+    pub import: Option<PathBuf>,
 }
 
 /// What was made.
@@ -61,6 +65,9 @@ pub struct InitReport {
     pub approvers_file: Option<PathBuf>,
     /// The task card, when the task had one already.
     pub kept: Vec<String>,
+    /// What was taken over from an older tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportReport>,
 }
 
 /// Somebody whose signature counts.
@@ -77,7 +84,9 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
     let root = root_for(context)?;
     refuse_bad_place(context, &root)?;
     let places = Places::at(context, &root);
-    let name = name_for(&root, request)?;
+    // Read before anything is made: what can't be imported leaves nothing behind.
+    let old = request.import.as_deref().map(|folder| import::read(context, folder)).transpose()?;
+    let name = name_for(&root, request, old.as_ref().and_then(import::Import::task_words))?;
     let place = places.study(&name);
     let fs = context.fs.as_ref();
     let registry = registry_for(fs, &places)?;
@@ -95,9 +104,14 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
                 .hint("correct the list, then run the command again"));
         }
     };
-    let kept = lay_out(context, &places, &place, request.mission.as_deref())?;
+    let mission = request.mission.clone().or_else(|| old.as_ref()?.mission());
+    let kept = lay_out(context, &places, &place, mission.as_deref())?;
     let id = make_study(context, &place, &approvers)?;
     registry::activate(fs, &places, registry, &name)?;
+    let imported = match &old {
+        Some(old) => Some(old.bring(&mut Desk::at(context, place.clone())?)?),
+        None => None,
+    };
     let named = approvers.iter().map(|approver| KnownApprover {
         name: approver.name.clone(),
         fingerprint: approver.fingerprint().clone(),
@@ -111,6 +125,7 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
         approvers: named.collect(),
         approvers_file: place.approvers(),
         kept,
+        imported,
     })
 }
 
@@ -179,7 +194,7 @@ fn refuse_bad_place(context: &Context, root: &Path) -> Outcome<()> {
     Ok(())
 }
 
-fn name_for(root: &Path, request: &InitRequest) -> Outcome<StudyName> {
+fn name_for(root: &Path, request: &InitRequest, imported: Option<&str>) -> Outcome<StudyName> {
     let parse = |text: &str| -> Outcome<Slug> {
         text.parse().map_err(|bad: rlxp_govern::documents::NotASlug| {
             let failure = Failure::usage("bad_name", bad.to_string());
@@ -190,7 +205,8 @@ fn name_for(root: &Path, request: &InitRequest) -> Outcome<StudyName> {
         })
     };
     let folder = || root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let usual = || Slug::from_words(&folder()).map_or_else(|| parse("task"), Ok);
+    let words = || imported.map_or_else(folder, str::to_owned);
+    let usual = || Slug::from_words(&words()).map_or_else(|| parse("task"), Ok);
     Ok(StudyName {
         task: request.task.as_deref().map_or_else(usual, parse)?,
         study: parse(request.study.as_deref().unwrap_or(USUAL_STUDY))?,

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::place::Places;
 use super::read::{ledger_bytes, without_files};
 use crate::context::Context;
+use crate::contract::import::{FlatStudy, flat_layout};
 use crate::failure::{Failure, Outcome};
 
 /// All studies of a repository.
@@ -20,6 +21,9 @@ pub struct StudyList {
     pub root: PathBuf,
     /// Studies by name.
     pub studies: Vec<StudyRow>,
+    /// Files of an older tool, which count as a study that can only be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flat: Option<FlatStudy>,
 }
 
 /// One of them.
@@ -65,7 +69,8 @@ pub fn list(context: &Context) -> Outcome<StudyList> {
             study: name.study,
         });
     }
-    Ok(StudyList { root: places.root, studies })
+    let flat = flat_layout(fs, &places.root)?;
+    Ok(StudyList { root: places.root, studies, flat })
 }
 
 /// Makes a study the active one.

@@ -17,7 +17,7 @@ use crate::study::place::FOLDER;
 /// Files of which one alone shows that a `.rlxp/` is of the old kind.
 pub(super) const FLAT_SIGNS: [&str; 6] =
     ["contract.yaml", "state.json", "ledger.jsonl", "adapter.yaml", "task_card.md", "experiments.yaml"];
-const FLAT_FILES: [&str; 10] = [
+pub(super) const FLAT_FILES: [&str; 10] = [
     "contract.yaml",
     "state.json",
     "report.md",
