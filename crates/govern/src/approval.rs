@@ -83,19 +83,15 @@ pub fn standing(
     state: &StudyState,
     proofs: Proofs<'_>,
 ) -> Standing {
-    let given = state
-        .approvals
-        .iter()
-        .rev()
-        .filter_map(|approval| Some((approval, *approval.approved.targets.get(target)?)));
-    // A later approval replaces an earlier one; only the last counts.
-    let Some((approval, digest)) = given.into_iter().next() else { return Standing::Missing };
+    let given = |approval: &Approval| approval.approved.targets.get(target).copied();
+    let mut approvals = state.approvals.iter().rev().filter_map(|one| Some((one, given(one)?))).peekable();
+    // A later approval of something else replaces an earlier one.
+    let Some((last, digest)) = approvals.peek().copied() else { return Standing::Missing };
     if let Some(reason) = approvers_changed(state, proofs) {
         return Standing::Void { reason };
     }
-    if let Some((seq, reason)) = state.voided.get(target)
-        && *seq > approval.seq
-    {
+    let voided = state.voided.get(target).filter(|(seq, _)| *seq > last.seq);
+    if let Some((_, reason)) = voided {
         return Standing::Void { reason: reason.clone() };
     }
     match now {
@@ -105,6 +101,23 @@ pub fn standing(
         }
         Some(_) => {}
     }
+    // The same thing may have been approved in several ways; the weaker takes nothing away from the surer.
+    let since = state.voided.get(target).map(|(seq, _)| *seq);
+    let mut lacking = Standing::Missing;
+    for (approval, _) in
+        approvals.take_while(|(one, covered)| *covered == digest && since.is_none_or(|seq| one.seq > seq))
+    {
+        match held(approval, required, state, proofs) {
+            given @ Standing::Given { .. } => return given,
+            why if lacking == Standing::Missing => lacking = why,
+            _ => {}
+        }
+    }
+    lacking
+}
+
+/// How one approval stands by itself.
+fn held(approval: &Approval, required: Assurance, state: &StudyState, proofs: Proofs<'_>) -> Standing {
     let assurance = approval.approved.assurance;
     if assurance == Assurance::Signature
         && let Err(reason) = proven(approval, state, proofs)

@@ -11,7 +11,7 @@ use super::record::Record;
 use crate::budget::Tally;
 use crate::documents::{CandidateKind, Phase, Slug};
 use crate::machine::{CandidateState, RunEnd, RunState};
-use crate::section::Target;
+use crate::section::{Section, Target};
 use crate::seeds::SeedRole;
 
 /// Where a study is.
@@ -109,6 +109,14 @@ impl StudyState {
         keys.iter().filter_map(|key| self.runs.get(key)).collect()
     }
 
+    /// The runs that follow the plan a candidate is validated with at this moment; those of earlier revisions don't.
+    pub fn runs_of_plan<'s>(&'s self, candidate: &'s Slug) -> Vec<&'s RunRecord> {
+        let plan = self.candidates.get(candidate).map(|record| record.validated.plan);
+        let mut runs = self.runs_of(candidate);
+        runs.retain(|run| Some(run.intent.plan) == plan);
+        runs
+    }
+
     /// Runs that are intended or under way, in order.
     pub fn live(&self) -> Vec<&RunRecord> {
         let live = |run: &&RunRecord| !matches!(run.state, RunState::Ended(_));
@@ -162,8 +170,8 @@ impl StudyState {
                 });
             }
             Event::Voided(voided) => {
-                for target in &voided.targets {
-                    self.voided.insert(target.clone(), (record.seq, voided.reason.clone()));
+                for target in self.with_dependents(&voided.targets) {
+                    self.voided.insert(target, (record.seq, voided.reason.clone()));
                 }
             }
             Event::Refused(refused) => self.refusals.push(refused.clone()),
@@ -200,10 +208,26 @@ impl StudyState {
         Ok(())
     }
 
+    /// These targets and all that is void with them, whether somebody listed it or not.
+    fn with_dependents(&self, targets: &[Target]) -> BTreeSet<Target> {
+        let mut all: BTreeSet<Target> = targets.iter().cloned().collect();
+        for target in targets {
+            if let Target::Section(section) = target {
+                all.extend(section.dependents().into_iter().map(Target::Section));
+            }
+        }
+        if all.contains(&Target::Section(Section::Experiment)) {
+            let approved = self.approvals.iter().flat_map(|approval| approval.approved.targets.keys());
+            all.extend(approved.filter(|target| matches!(target, Target::Candidate(_))).cloned());
+        }
+        all
+    }
+
     fn validate(&mut self, seq: u64, validated: &Validated) -> Result<(), String> {
         let known = self.candidates.get(&validated.candidate);
         if let Some(known) = known {
-            let again = validated.revision == known.validated.revision;
+            // What has run is over; only a new revision gets another chance.
+            let again = validated.revision == known.validated.revision && known.phases.is_empty();
             if !again && validated.revision != known.validated.revision + 1 {
                 let (one, other) = (known.validated.revision, validated.revision);
                 return Err(format!("revision {other} of candidate {} follows {one}", validated.candidate));
@@ -219,7 +243,8 @@ impl StudyState {
 
     fn move_to(&mut self, id: &Slug, next: CandidateState) -> Result<(), String> {
         let candidate = self.candidates.get_mut(id).ok_or_else(|| format!("there is no candidate {id}"))?;
-        let phase = candidate.phases.last().copied();
+        // The furthest phase, not the latest: a smoke run after a confirm phase doesn't undo that it was confirmed.
+        let phase = candidate.phases.iter().max().copied();
         candidate.state = candidate.state.to(next, phase).map_err(|refused| refused.to_string())?;
         Ok(())
     }
@@ -230,12 +255,30 @@ impl StudyState {
         }
         let id = &intent.candidate;
         let candidate = self.candidates.get(id).ok_or_else(|| format!("there is no candidate {id}"))?;
-        match candidate.state {
-            CandidateState::Validated => self.move_to(id, CandidateState::Launched)?,
-            CandidateState::Launched => {}
-            state => return Err(format!("candidate {id} is {state}; only a validated one can run")),
+        if !matches!(candidate.state, CandidateState::Validated | CandidateState::Launched) {
+            return Err(format!("candidate {id} is {}; only a validated one can run", candidate.state));
         }
-        self.use_seed(intent)?;
+        let validated = &candidate.validated;
+        if intent.plan != validated.plan {
+            let (one, other) = (intent.plan.short(), validated.plan.short());
+            return Err(format!("candidate {id} was validated with plan {other}, not {one}"));
+        }
+        if !validated.phases.iter().any(|planned| planned.phase == intent.phase) {
+            return Err(format!("the plan of candidate {id} has no {} phase", intent.phase));
+        }
+        if intent.role != SeedRole::of(intent.phase) {
+            return Err(format!("runs of the {} phase don't use {} seeds", intent.phase, intent.role));
+        }
+        self.check_seed(intent)?;
+        let reserved = self.tally.reserved.plus(intent.reserve);
+        if reserved.minus(intent.reserve) != self.tally.reserved {
+            return Err(format!("run {} reserves more than can be counted", intent.key));
+        }
+        // Everything is known to be right: from here on nothing fails, so a refused record leaves no trace.
+        if candidate.state == CandidateState::Validated {
+            self.move_to(id, CandidateState::Launched)?;
+        }
+        self.used_seeds.entry(intent.role).or_default().insert(intent.seed);
         let candidate = self.candidates.get_mut(id).expect("it was found above");
         if candidate.phases.last() != Some(&intent.phase) {
             candidate.phases.push(intent.phase);
@@ -254,17 +297,15 @@ impl StudyState {
     }
 
     /// Confirm and audit seeds serve once; only a run that the host lost or that never started frees its seed.
-    fn use_seed(&mut self, intent: &LaunchIntent) -> Result<(), String> {
-        let fresh = self.used_seeds.entry(intent.role).or_default().insert(intent.seed);
+    fn check_seed(&self, intent: &LaunchIntent) -> Result<(), String> {
+        let used = self.used_seeds.get(&intent.role).is_some_and(|used| used.contains(&intent.seed));
         let once = matches!(intent.role, SeedRole::Confirm | SeedRole::Audit);
-        let freed = || {
-            let same = |run: &&RunRecord| run.intent.role == intent.role && run.intent.seed == intent.seed;
-            self.runs.values().filter(same).all(|run| match run.state {
-                RunState::Ended(end) => end.may_run_again() && run.intent.candidate == intent.candidate,
-                _ => false,
-            })
+        let same = |run: &&RunRecord| run.intent.role == intent.role && run.intent.seed == intent.seed;
+        let freed = |run: &RunRecord| match run.state {
+            RunState::Ended(end) => end.may_run_again() && run.intent.candidate == intent.candidate,
+            _ => false,
         };
-        if once && !fresh && !freed() {
+        if once && used && !self.runs.values().filter(same).all(freed) {
             return Err(format!("{} seed {} has served before", intent.role, intent.seed));
         }
         Ok(())
