@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::approval::Standing;
 use crate::documents::Exception;
+use crate::plan::Plan;
 use crate::section::Section;
 use crate::view::{CandidateView, Study};
 
@@ -68,6 +69,8 @@ pub(crate) struct Question<'a> {
     pub(crate) purpose: Purpose,
     /// How every approval stands; found once, since signatures take their time.
     pub(crate) standings: BTreeMap<Section, Standing>,
+    /// What the candidate's runs would use, where that can be told.
+    pub(crate) plan: Option<Plan>,
 }
 
 /// Refusals as gates give them.
@@ -156,7 +159,10 @@ fn applying(purpose: Purpose) -> impl Iterator<Item = &'static Gate> {
 /// Every reason why not; empty when it is allowed. Exceptions of the contract count only where their section's
 /// approval holds.
 pub fn refusals(purpose: Purpose, study: &Study, candidate: Option<&CandidateView>) -> Vec<Refusal> {
-    let question = Question { study, candidate, purpose, standings: study.standings() };
+    // Planning is not about any candidate in particular, so none that is handed in makes a difference.
+    let candidate = candidate.filter(|_| purpose != Purpose::Plan);
+    let plan = candidate.and_then(|candidate| Plan::of(study, candidate));
+    let question = Question { study, candidate, purpose, standings: study.standings(), plan };
     let mut all = Vec::new();
     for gate in applying(purpose) {
         let mut answers = Answers { gate: gate.name, refusals: Vec::new() };

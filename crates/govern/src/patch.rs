@@ -5,6 +5,10 @@
 pub struct PatchFacts {
     /// Every path it names, without `a/` and `b/`, each once.
     pub paths: Vec<String>,
+    /// Whether it makes a file.
+    pub adds: bool,
+    /// Whether it removes one.
+    pub removes: bool,
     /// What it does beside changing lines; nothing of this is allowed.
     pub tricks: Vec<String>,
 }
@@ -35,13 +39,18 @@ pub fn facts(patch: &str) -> PatchFacts {
                 Some(both) => (old_left, new_left) = both,
                 None => found.tricks.push(format!("a hunk header that can't be read: {line:?}")),
             }
-        } else if let Some(path) = line.strip_prefix("--- ").or_else(|| line.strip_prefix("+++ ")) {
-            found.name(path.split('\t').next().unwrap_or(path));
+        } else if let Some(path) = line.strip_prefix("--- ") {
+            found.adds |= found.name(path.split('\t').next().unwrap_or(path));
+        } else if let Some(path) = line.strip_prefix("+++ ") {
+            found.removes |= found.name(path.split('\t').next().unwrap_or(path));
         } else if let Some(pair) = line.strip_prefix("diff --git ") {
             // Paths with spaces can't be told apart here; the headers below name them again.
             let parts: Vec<&str> = pair.split(' ').collect();
             match parts[..] {
-                [one, other] => [one, other].into_iter().for_each(|path| found.name(path)),
+                [one, other] => {
+                    found.name(one);
+                    found.name(other);
+                }
                 _ => found.tricks.push(format!("paths that can't be told apart: {line:?}")),
             }
         } else if let Some(what) = forbidden(line) {
@@ -58,9 +67,10 @@ pub fn facts(patch: &str) -> PatchFacts {
 }
 
 impl PatchFacts {
-    fn name(&mut self, path: &str) {
+    /// Takes a path in; whether it is the one that stands for no file.
+    fn name(&mut self, path: &str) -> bool {
         if path == "/dev/null" {
-            return;
+            return true;
         }
         let plain = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
         if plain.starts_with('"') {
@@ -68,6 +78,7 @@ impl PatchFacts {
         } else if !self.paths.iter().any(|known| known == plain) {
             self.paths.push(plain.to_owned());
         }
+        false
     }
 }
 
@@ -111,7 +122,10 @@ mod tests {
     #[test]
     fn a_plain_patch() {
         let found = facts(PLAIN);
-        assert_eq!(found, PatchFacts { paths: vec!["envs/reward.py".into()], tricks: Vec::new() });
+        assert_eq!(found, PatchFacts { paths: vec!["envs/reward.py".into()], ..PatchFacts::default() });
+        let added = facts("--- /dev/null\n+++ b/x.py\n@@ -0,0 +1 @@\n+a\n");
+        let removed = facts("deleted file mode 100644\n--- a/x.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
+        assert_eq!((added.adds, added.removes, removed.adds, removed.removes), (true, false, false, true));
     }
 
     #[test]

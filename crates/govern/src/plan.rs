@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::canonical;
 use crate::ledger::event::PlannedPhase;
-use crate::section::Section;
+use crate::section::{Section, candidate_digest};
 use crate::view::{CandidateView, Study};
 
 /// The name of the part that holds how a result is evaluated.
@@ -33,7 +33,8 @@ impl Plan {
             .into_iter()
             .map(|section| Some((format!("section:{section}"), *digests.get(&section)?)))
             .collect::<Option<_>>()?;
-        parts.insert("candidate".into(), study.candidate_digest(&candidate.written)?);
+        let experiment = *digests.get(&Section::Experiment)?;
+        parts.insert("candidate".into(), candidate_digest(experiment, &candidate.written.explicit));
         parts.insert("adapter".into(), study.adapter.as_ref()?.digest);
         parts.insert(PROTECTED.into(), canonical::digest_of(candidate.protected.as_ref()?));
         let protocol = json!({ "protocol": metric_spec.get("protocol"), "eval": runbook.get("eval") });

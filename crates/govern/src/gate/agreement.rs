@@ -6,7 +6,7 @@ use super::{Answers, Purpose, Question};
 use crate::approval::Standing;
 use crate::completeness::open_questions;
 use crate::documents::{Automation, Contract, MetricSpec, Reading, Slug, SurfaceMap};
-use crate::plan::{PROTOCOL, Plan};
+use crate::plan::PROTOCOL;
 use crate::section::{File, Section, Target};
 
 /// Every file can be read, they name the same things, and the ledger is whole.
@@ -200,6 +200,10 @@ fn envelope(question: &Question<'_>, answers: &mut Answers) {
     for plan in candidate.phases.iter().filter(|plan| !envelope.phases.contains(&plan.phase)) {
         outside(format!("the {} phase is not in the envelope", plan.phase));
     }
+    // Arguments reach the command past every range, so somebody has to read them.
+    if !candidate.arguments.is_empty() {
+        outside("arguments are not in the envelope".into());
+    }
     let state = question.study.state();
     let launched = state
         .candidates
@@ -281,7 +285,7 @@ pub(super) fn protocol(question: &Question<'_>, answers: &mut Answers) {
     if *name == view.written.typed.id {
         return;
     }
-    match Plan::of(question.study, view) {
+    match &question.plan {
         Some(plan) if plan.parts.get(PROTOCOL) == record.validated.parts.get(PROTOCOL) => {}
         Some(_) => answers.refuse(
             "other_protocol",

@@ -4,7 +4,8 @@ use super::{Answers, Purpose, Question};
 use crate::budget::Amounts;
 use crate::completeness::SEED_SLOT;
 use crate::documents::{BudgetSection, CandidateKind, Device, Network, PhasePlan};
-use crate::machine::CandidateState;
+use crate::ledger::state::RunRecord;
+use crate::machine::{CandidateState, RunState};
 use crate::plan::Plan;
 use crate::section::Section;
 use crate::seeds::SeedRole;
@@ -29,22 +30,29 @@ pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
         );
         return;
     }
+    if !candidate.phases.is_sorted_by(|one, next| one.phase < next.phase) {
+        let reason = "phases come once each, in the order smoke, short, confirm, incumbent validation";
+        answers.refuse("phase_order", reason, place.clone(), "rlx candidate new");
+    }
     let limit = contract.budget.per_run.wall_clock;
     for plan in candidate.phases.iter().filter(|plan| plan.wall_clock > limit || plan.wall_clock.0 == 0) {
         let reason = format!("one {} run wants {}, the contract gives {limit}", plan.phase, plan.wall_clock);
         answers.refuse("run_too_long", reason, place.clone(), "rlx study status");
     }
-    // What this candidate has intended already is in the tally.
+    // What this plan has intended already is in the tally. Runs of earlier revisions belong to other plans, and a
+    // run that the host lost is intended once more.
+    let state = question.study.state();
+    let under_way =
+        state.candidates.get(&candidate.id).is_some_and(|record| record.state == CandidateState::Launched);
+    let runs = if under_way { state.runs_of_plan(&candidate.id) } else { Vec::new() };
+    let over = |run: &RunRecord| matches!(run.state, RunState::Ended(end) if end.may_run_again());
     let intended = |plan: &PhasePlan| {
-        let runs = question.study.state().runs.values();
-        runs.filter(|run| run.intent.candidate == candidate.id && run.intent.phase == plan.phase).count()
-            as u64
+        runs.iter().filter(|run| run.intent.phase == plan.phase && !over(run)).count() as u64
     };
     let wanted = candidate.phases.iter().fold(Amounts::default(), |sum, plan| {
         sum.plus(reservation(plan, &contract.budget).times(plan.seeds.saturating_sub(intended(plan))))
     });
-    for (what, wanted, left) in question.study.state().tally.overruns(Amounts::from(&contract.budget), wanted)
-    {
+    for (what, wanted, left) in state.tally.overruns(Amounts::from(&contract.budget), wanted) {
         let reason = format!("its runs want {wanted} of {what}, {left} is left");
         answers.refuse("over_budget", reason, place.clone(), "rlx study status");
     }
@@ -162,7 +170,7 @@ pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
         let reason = format!("{id} is {}; only a validated candidate can be launched", record.state);
         answers.refuse("not_validated", reason, "ledger.jsonl", help.clone());
     }
-    let Some(plan) = Plan::of(question.study, view) else {
+    let Some(plan) = &question.plan else {
         answers.refuse("plan_unknown", format!("the plan of {id} can't be made"), "ledger.jsonl", help);
         return;
     };

@@ -2,8 +2,8 @@
 
 use super::{Answers, Question};
 use crate::documents::{Candidate, Change, Operation, Surface};
-use crate::patch;
-use crate::plan::{PROTECTED, Plan};
+use crate::patch::{self, PatchFacts};
+use crate::plan::PROTECTED;
 use crate::scope::{bad_path, is_plain, matches, protected_by};
 use crate::view::{CandidateView, PathFacts};
 
@@ -69,6 +69,10 @@ fn within(surface: &Surface, change: &Change, view: &CandidateView, place: &str,
     match (&change.patch, change.operation) {
         (Some(text), _) => {
             let found = patch::facts(text);
+            if !does(&found, change.operation) {
+                let reason = format!("the patch does something else than {}", change.operation);
+                refuse("patch_does_other", reason);
+            }
             for trick in found.tricks {
                 refuse("patch_not_plain", trick);
             }
@@ -89,6 +93,16 @@ fn within(surface: &Surface, change: &Change, view: &CandidateView, place: &str,
     }
     if change.key.is_some() && change.patch.is_some() {
         refuse("two_ways", "a change is a key or a patch, not both".into());
+    }
+}
+
+/// Whether a patch does what its operation says. Values are set by key, within their ranges, never by patch.
+fn does(patch: &PatchFacts, operation: Operation) -> bool {
+    match operation {
+        Operation::Add => patch.adds && !patch.removes,
+        Operation::Remove => patch.removes && !patch.adds,
+        Operation::EditCode => !patch.adds && !patch.removes,
+        Operation::Set | Operation::Scale | Operation::Schedule => false,
     }
 }
 
@@ -156,13 +170,14 @@ pub(super) fn protected(question: &Question<'_>, answers: &mut Answers) {
             let reason = "the protected patterns match no file, so the evaluator isn't protected";
             answers.refuse("protects_nothing", reason, "surface_map.yaml: protected", "rlx contract check");
         }
-        Some(_) => unchanged(question, view, answers),
+        Some(_) => unchanged(question, answers),
     }
 }
 
-fn unchanged(question: &Question<'_>, view: &CandidateView, answers: &mut Answers) {
+fn unchanged(question: &Question<'_>, answers: &mut Answers) {
     let state = question.study.state();
-    let Some(plan) = Plan::of(question.study, view) else { return };
+    // Without a plan something that it is made of is missing, which is refused where that is looked at.
+    let Some(plan) = &question.plan else { return };
     let judged = state.candidates.iter().find(|(_, record)| {
         !record.phases.is_empty() && record.validated.parts.get(PROTECTED) != plan.parts.get(PROTECTED)
     });
