@@ -5,6 +5,9 @@ mod governed {
     mod cases;
     mod chain;
     mod common;
+    mod edits;
     mod gates;
+    mod moves;
+    mod properties;
     mod texts;
 }

@@ -162,6 +162,15 @@ pub(crate) fn cases() -> Vec<Case> {
         remove(&mut texts.candidate, "/changes/0/patch");
     });
     texts(Validate, "nothing_named", |texts| remove(&mut texts.candidate, "/changes/0/key"));
+    texts(Validate, "patch_does_other", |texts| {
+        patched(texts, "--- a/envs/reward.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
+    });
+    texts(Validate, "patch_does_other", |texts| {
+        // A value that is set by patch would pass every range.
+        let patch = "--- a/configs/ppo.yaml\n+++ b/configs/ppo.yaml\n@@ -1 +1 @@\n-lr: 0.0003\n+lr: 9\n";
+        change(texts, "patch", json!(patch));
+        remove(&mut texts.candidate, "/changes/0/key");
+    });
     texts(Validate, "two_ways", |texts| change(texts, "patch", json!(PLAIN_PATCH)));
     texts(Validate, "bad_path", |texts| change(texts, "path", json!("configs/../eval/x.yaml")));
     texts(Validate, "path_not_allowed", |texts| change(texts, "path", json!("configs/deep/ppo.yaml")));
@@ -201,6 +210,9 @@ pub(crate) fn cases() -> Vec<Case> {
         set(&mut texts.runbook, "/eval/argv", json!(["bash", "-c", "x {seed}"]));
     });
     texts(Validate, "no_phase", |texts| set(&mut texts.candidate, "/phases", json!([])));
+    texts(Validate, "phase_order", |texts| {
+        set(&mut texts.candidate, "/phases/2/phase", json!("short"));
+    });
     texts(Validate, "run_too_long", |texts| {
         set(&mut texts.candidate, "/phases/0/wall_clock", json!("3h"));
     });
@@ -268,13 +280,6 @@ pub(crate) fn cases() -> Vec<Case> {
         *world = world.rechained(|_, event| !matches!(event, Event::Approved(_)));
         world.approve(&[Target::Section(Section::Task)], Assurance::Host);
     });
-    after(Plan, "approval_not_proven", |world| {
-        world.approve(&[Target::Section(Section::Task)], Assurance::Signature);
-        *world = world.rechained(|seq, event| {
-            seq < 3 || !matches!(event, Event::Approved(approved) if approved.signature.is_none())
-        });
-        world.study.signatures.clear();
-    });
     after(Validate, "adapter_missing", |world| world.study.adapter = None);
     after(Validate, "claim_stale", |world| {
         if let Some(adapter) = &mut world.study.adapter {
@@ -340,6 +345,19 @@ pub(crate) fn cases() -> Vec<Case> {
         }
     });
 
+    for after in [
+        |world: &mut World| world.study.signatures.clear(),
+        |world: &mut World| world.study.signatures.values_mut().for_each(|text| text.push(' ')),
+        // The same words on another head of the ledger.
+        |world: &mut World| *world = world.rechained(|_, event| !matches!(event, Event::Audited(_))),
+    ] {
+        cases.push(Case {
+            code: "approval_not_proven",
+            purpose: Plan,
+            texts: |texts| set(&mut texts.contract, "/assurance", json!("signature")),
+            after,
+        });
+    }
     cases.push(Case {
         code: "already_there",
         purpose: Validate,
@@ -367,5 +385,9 @@ fn for_envelope(texts: &mut impl FnMut(Purpose, &'static str, fn(&mut Texts))) {
     outside(|texts| {
         *texts = Texts::autonomous();
         set(&mut texts.contract, "/experiment/envelope/phases", json!(["smoke", "short"]));
+    });
+    outside(|texts| {
+        *texts = Texts::autonomous();
+        set(&mut texts.candidate, "/arguments", json!(["--lr=9"]));
     });
 }

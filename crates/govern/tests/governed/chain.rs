@@ -29,7 +29,7 @@ fn whole_study() -> Ledger {
             digest,
             plan,
             parts: BTreeMap::from([("protocol".into(), digest)]),
-            phases: vec![PlannedPhase { phase: Phase::Smoke, seeds: 1 }],
+            phases: [Phase::Smoke, Phase::Short].map(|phase| PlannedPhase { phase, seeds: 1 }).to_vec(),
         })
     };
     let run = |candidate: &str, phase, seed| {

@@ -174,6 +174,8 @@ impl World {
                 break;
             }
         }
+        // What couldn't be read before can't be read now.
+        world.study.ledger.problem = world.study.ledger.problem.or(self.study.ledger.problem.clone());
         world
     }
 }

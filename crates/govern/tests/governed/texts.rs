@@ -201,6 +201,7 @@ impl Texts {
         set(&mut baseline, "/kind", json!("baseline"));
         set(&mut baseline, "/changes", json!([]));
         set(&mut baseline, "/arguments", json!([]));
+        set(&mut baseline, "/phases", json!([{ "phase": "smoke", "seeds": 1, "wall_clock": "10m" }]));
         baseline
     }
 }
