@@ -228,7 +228,7 @@ impl StudyState {
         if let Some(known) = known {
             // What has run is over; only a new revision gets another chance.
             let again = validated.revision == known.validated.revision && known.phases.is_empty();
-            if !again && validated.revision != known.validated.revision + 1 {
+            if !again && Some(validated.revision) != known.validated.revision.checked_add(1) {
                 let (one, other) = (known.validated.revision, validated.revision);
                 return Err(format!("revision {other} of candidate {} follows {one}", validated.candidate));
             }

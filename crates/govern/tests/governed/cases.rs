@@ -8,7 +8,7 @@ use rlxp_govern::section::{Section, Target};
 use rlxp_types::Digest;
 use serde_json::{Value, json};
 
-use super::common::{World, bytes, intent, slug};
+use super::common::{World, bytes, intent, slug, validated};
 use super::texts::{Texts, remove, set};
 
 /// What is done to a study that could be launched, and the code that it must show.
@@ -59,8 +59,11 @@ fn facts(world: &mut World, edit: impl FnOnce(&mut rlxp_govern::view::PathFacts)
     }
 }
 
+/// What is changed, in words and as an edit.
+pub(crate) type Variation = (&'static str, fn(&mut Texts));
+
 /// Changes that are no fault: with each of them alone the study can be launched.
-pub(crate) fn variations() -> Vec<(&'static str, fn(&mut Texts))> {
+pub(crate) fn variations() -> Vec<Variation> {
     vec![
         ("nothing", |_| {}),
         ("a patch", |texts| patched(texts, PLAIN_PATCH)),
@@ -358,6 +361,22 @@ pub(crate) fn cases() -> Vec<Case> {
             after,
         });
     }
+    cases.push(Case {
+        code: "outside_envelope",
+        purpose: Launch,
+        texts: |texts| {
+            *texts = Texts::autonomous();
+            set(&mut texts.contract, "/experiment/envelope/candidates", json!(1));
+        },
+        after: |world| {
+            if let Some(mut other) = validated(&world.study, &world.view) {
+                (other.candidate, other.plan) = (slug("other"), Digest::of(b"other"));
+                let _ = world.try_push(Event::Validated(other));
+                let run = intent("other", Phase::Smoke, 1, Digest::of(b"other"));
+                let _ = world.try_push(Event::LaunchIntent(run));
+            }
+        },
+    });
     cases.push(Case {
         code: "already_there",
         purpose: Validate,

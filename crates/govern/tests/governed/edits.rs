@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::common::{World, approvers, opened};
 use super::texts::{Texts, read_text, read_value, remove, set};
 
-fn of<'t>(texts: &'t mut Texts, file: File) -> &'t mut Value {
+fn of(texts: &mut Texts, file: File) -> &mut Value {
     match file {
         File::Contract => &mut texts.contract,
         File::MetricSpec => &mut texts.metric_spec,

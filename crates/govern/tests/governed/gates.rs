@@ -7,13 +7,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rlxp_govern::documents::Assurance;
+use rlxp_govern::documents::{Assurance, Phase};
 use rlxp_govern::gate::{Purpose, names, refusals};
+use rlxp_govern::ledger::Event;
+use rlxp_govern::ledger::event::{Completed, Judged, Reopened, Verdict, Voided};
+use rlxp_govern::machine::RunEnd;
 use rlxp_govern::section::{Section, Target};
+use rlxp_types::Digest;
 use serde_json::json;
 
 use super::cases::{PLAIN_PATCH, cases, except, patched, variations};
-use super::common::{PURPOSES, World};
+use super::common::{PURPOSES, World, intent, slug};
 use super::texts::{Texts, remove, set};
 
 /// A study that could be launched, but for one fault.
@@ -141,8 +145,8 @@ fn an_exception_counts_only_with_the_approval_of_its_section_and_a_reason() {
     // Approved, and then scope alone is taken back, or never was approved.
     let mut world = World::ready(&excepted);
     let targets = vec![Target::Section(Section::Scope)];
-    let voided = rlxp_govern::ledger::event::Voided { targets, reason: "seen to be void".into() };
-    world.push(rlxp_govern::ledger::Event::Voided(voided));
+    let voided = Voided { targets, reason: "seen to be void".into() };
+    world.push(Event::Voided(voided));
     assert!(world.codes(Purpose::Launch).is_superset(&["requirement_missing", "approval_void"].into()));
     world.approve(&[Target::Section(Section::Scope)], Assurance::Terminal);
     assert!(!world.codes(Purpose::Launch).contains("requirement_missing"));
@@ -174,4 +178,28 @@ fn what_nobody_can_except_stays_refused() {
         let left = world.codes(case.purpose);
         assert!(fixed.is_subset(&left), "{}: {fixed:?} became {left:?}", case.code);
     }
+}
+
+#[test]
+fn runs_of_another_plan_and_lost_runs_are_paid_for_again() {
+    let mut texts = Texts::supervised();
+    // The baseline's run and the fourteen of the candidate.
+    set(&mut texts.contract, "/budget/runs", json!(15));
+    let ready = World::ready(&texts);
+    let plan = ready.view.asked_plan.unwrap();
+    let first = intent("lower-lr", Phase::Smoke, 1, plan);
+    for (end, expected) in [(RunEnd::Ok, BTreeSet::new()), (RunEnd::Lost, BTreeSet::from(["over_budget"]))] {
+        let mut world = ready.clone();
+        world.run(&first, end);
+        assert_eq!(world.codes(Purpose::Launch), expected, "{end}");
+    }
+    let mut world = ready;
+    world.run(&first, RunEnd::Failed);
+    let candidate = slug("lower-lr");
+    let inputs = Digest::of(b"inputs");
+    let (phase, verdict) = (Phase::Smoke, Verdict::Debug);
+    world.push(Event::Completed(Completed { candidate: candidate.clone() }));
+    world.push(Event::Judged(Judged { candidate: candidate.clone(), phase, verdict, inputs, score: None }));
+    world.push(Event::Reopened(Reopened { candidate, reason: "debugged".into() }));
+    assert_eq!(world.codes(Purpose::Validate), BTreeSet::from(["over_budget"]));
 }

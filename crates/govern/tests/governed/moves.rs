@@ -98,6 +98,8 @@ fn what_can_not_happen_is_refused_by_name() {
     refused("there is no candidate a", vec![intended("k", Phase::Smoke, 0)]);
     refused("from validated to validated", vec![validated("a", 1), validated("a", 1)]);
     refused("revision 3 of candidate a follows 1", vec![validated("a", 1), reopened("a"), validated("a", 3)]);
+    let last = vec![validated("a", u64::MAX), reopened("a"), validated("a", 0)];
+    refused("revision 0 of candidate a follows", last);
     refused("from launched to draft", then(one(), vec![reopened("a")]));
     refused("from validated to completed", vec![validated("a", 1), completed("a")]);
     refused("from validated to accepted", vec![validated("a", 1), judged("a", Verdict::Accepted)]);
