@@ -79,7 +79,15 @@ impl CheckpointRef {
 pub(crate) fn step_of(folder: &SeedFolder, which: &str) -> Outcome<u64> {
     let missing = || {
         let place = folder.checkpoints().path().display().to_string();
-        Failure::usage("checkpoint_not_found", format!("there is no checkpoint {which} in {place}"))
+        let failure =
+            Failure::usage("checkpoint_not_found", format!("there is no checkpoint {which} in {place}"));
+        let steps = folder.checkpoints().steps().unwrap_or_default();
+        match (steps.first(), steps.last()) {
+            (Some(first), Some(last)) => {
+                failure.hint(format!("there are {} from step_{first} to step_{last}", steps.len()))
+            }
+            _ => failure.hint("the run has saved nothing yet; rlx ls shows how far runs are"),
+        }
     };
     if let Some(digits) = which.strip_prefix("step_") {
         return digits.parse().map_err(|_| missing());

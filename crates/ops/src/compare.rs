@@ -27,11 +27,11 @@ mod report;
 mod score;
 mod score_files;
 
+pub use crate::material::fold::Duplicate;
 pub use align::{AlignedGroup, AlignedMetric, GroupCurve};
 pub use changes::{Changes, ConfigChange, SeedSets};
 pub use code::{CodeChange, FileChange, FileChanges};
 pub use comparable::Incomparable;
-pub use groups::Duplicate;
 pub use judge::{Holm, Judgement, NoVerdict, Unjudged};
 pub use report::{CompareReport, Comparison, GroupReport, RunReport, SeedReport, TopAnswer};
 pub use score::{Score, ScoreKind};

@@ -6,6 +6,8 @@
 //! one group. Runs of a group fold their seeds: the seed is the unit of
 //! replication, never the run folder.
 
+pub(crate) mod fold;
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

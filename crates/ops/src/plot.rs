@@ -22,7 +22,7 @@ use rlxp_draw::chart::LineChart;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::material::{Group, load};
 
 pub use metric::{Metric, wanted};
@@ -192,10 +192,7 @@ pub fn plot(context: &Context, request: &PlotRequest) -> Outcome<PlotReport> {
     if request.open
         && let Some(path) = &report.written
     {
-        rlxp_launch::open_file(path).map_err(|error| {
-            let message = crate::failure::describe(&error);
-            Failure::refused("no_opener", message).hint(format!("the file is there: {}", path.display()))
-        })?;
+        crate::show::show(path)?;
     }
     Ok(report)
 }

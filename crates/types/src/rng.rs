@@ -19,7 +19,8 @@ pub const SAVED_BYTES: usize = 48;
 
 impl Stream {
     /// The stream `name` number `index` of `seed`. The names in use are
-    /// `init`, `action`, `env`, `shuffle`, `eval` and `eval/action`.
+    /// `init`, `action`, `env`, `shuffle`, `eval`, `eval/action` and
+    /// `inspect/smoothgrad`.
     pub fn new(seed: u64, name: &str, index: u64) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("rlx 2026 random stream");
         hasher.update(&seed.to_le_bytes());

@@ -5,9 +5,10 @@ use rlxp_analyze::curves::{Band, CurvePoint, Options, SeedCurve, aggregate};
 use rlxp_store::{MEAN_RETURN, Series};
 use serde::Serialize;
 
-use super::groups::{Arm, Member};
+use super::groups::Arm;
 use super::score::Score;
 use crate::material::SeedState;
+use crate::material::fold::Member;
 
 /// What is put side by side.
 pub(super) const TABLE: [(&str, &str); 9] = [

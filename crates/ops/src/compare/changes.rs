@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use rlxp_spec::Config;
 use serde::Serialize;
 
 use super::code::{CodeChange, FileChanges, Repository, code_changes};
 use super::groups::{Arm, ranges};
-
-/// Keys that change no result, or that name the seeds, which are listed apart.
-pub(super) const NOISE: [&str; 4] = ["run_name", "seed", "seeds", "threads"];
+use crate::material::fold::{NOISE, keys_of};
 
 /// Distinct values of a group that are written out.
 const MOST_VALUES: usize = 4;
@@ -55,24 +52,6 @@ pub struct Changes {
 pub(super) fn changes(git: &Repository, a: &Arm<'_>, b: &Arm<'_>) -> Changes {
     let (code, files, notes) = code_changes(git, a, b);
     Changes { config: config_changes(a, b), code, files, seeds: seed_sets(a, b), notes }
-}
-
-/// Every key of a config with its value as the snapshot writes it.
-pub(super) fn keys_of(config: &Config) -> Vec<(String, String)> {
-    let mut section = String::new();
-    let mut keys = Vec::new();
-    for line in rlxp_spec::to_yaml(config).lines() {
-        let Some((key, value)) = line.split_once(':') else { continue };
-        let value = value.trim_start();
-        if !key.starts_with(' ') && value.is_empty() {
-            key.clone_into(&mut section);
-        } else if let Some(key) = key.strip_prefix("  ") {
-            keys.push((format!("{section}.{key}"), value.to_owned()));
-        } else {
-            keys.push((key.to_owned(), value.to_owned()));
-        }
-    }
-    keys
 }
 
 fn config_changes(a: &Arm<'_>, b: &Arm<'_>) -> Vec<ConfigChange> {

@@ -1,32 +1,11 @@
 //! From runs to arms: groups of seeds that are compared as one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use rlxp_store::LineageKind;
-use serde::Serialize;
-
-use super::changes::{NOISE, keys_of};
 use super::state_word;
 use crate::failure::{Failure, Outcome};
-use crate::material::{Group, RunMaterial, SeedMaterial, SeedState};
-
-/// A seed that counts.
-#[derive(Clone, Copy)]
-pub(super) struct Member<'m> {
-    pub(super) run: &'m RunMaterial,
-    pub(super) seed: &'m SeedMaterial,
-}
-
-/// A seed that was trained twice and counts once.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Duplicate {
-    /// The seed.
-    pub seed: u64,
-    /// The run whose record counts.
-    pub counted: String,
-    /// The run whose record is the same training.
-    pub left_out: String,
-}
+use crate::material::fold::{Duplicate, Folded, Member, fold, identity_of};
+use crate::material::{Group, RunMaterial, SeedState};
 
 /// A group as it is compared.
 pub(super) struct Arm<'m> {
@@ -78,107 +57,16 @@ pub(super) fn grouped(loaded: Vec<Group>, by_config: bool) -> Outcome<Vec<Group>
     Ok(groups)
 }
 
-/// Everything of a config that changes what is trained.
-pub(super) fn identity_of(run: &RunMaterial) -> Vec<(String, String)> {
-    keys_of(&run.config).into_iter().filter(|(key, _)| !NOISE.contains(&key.as_str())).collect()
-}
-
 impl<'m> Arm<'m> {
     pub(super) fn new(index: usize, group: &'m Group) -> Self {
-        let mut arm = Self {
-            id: id_of(index),
-            label: group.label.clone(),
-            runs: &group.runs,
-            members: Vec::new(),
-            duplicates: Vec::new(),
-        };
-        arm.fold();
-        arm
-    }
-
-    /// Takes every seed in; the same training counts once.
-    fn fold(&mut self) {
-        let mut places: BTreeMap<(u64, Training), Vec<usize>> = BTreeMap::new();
-        for run in self.runs {
-            let training = Training::of(run);
-            for seed in &run.seeds {
-                let member = Member { run, seed };
-                let same = places.entry((seed.seed, training.clone())).or_default();
-                let twin = same.iter().copied().find(|place| is_same(&self.members[*place], &member));
-                let Some(place) = twin else {
-                    same.push(self.members.len());
-                    self.members.push(member);
-                    continue;
-                };
-                // A training that only broke off is no other result than the whole one.
-                let kept = &mut self.members[place];
-                let better = progress(&member) > progress(kept);
-                let (counted, left_out) = if better { (run, kept.run) } else { (kept.run, run) };
-                let (counted, left_out) = (counted.name.clone(), left_out.name.clone());
-                self.duplicates.push(Duplicate { seed: seed.seed, counted, left_out });
-                if better {
-                    *kept = member;
-                }
-            }
-        }
+        let Folded { members, duplicates } = fold(&group.runs);
+        Self { id: id_of(index), label: group.label.clone(), runs: &group.runs, members, duplicates }
     }
 
     /// Seeds that don't stand so.
     pub(super) fn in_state(&self, state: SeedState) -> impl Iterator<Item = &Member<'m>> {
         self.members.iter().filter(move |member| member.seed.state == state)
     }
-}
-
-/// What decides, with the seed, every byte of a training.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Training {
-    config: Vec<(String, String)>,
-    origin: Option<String>,
-    stop_at: Option<String>,
-}
-
-impl Training {
-    fn of(run: &RunMaterial) -> Self {
-        let lineage = run.metadata.lineage.as_ref().filter(|lineage| lineage.kind != LineageKind::Reproduced);
-        Self {
-            config: identity_of(run),
-            origin: lineage.map(|lineage| {
-                format!("{:?} {:?} {:?}", lineage.kind, lineage.parent_id, lineage.checkpoint)
-            }),
-            stop_at: run.metadata.extra.get(crate::train::STOP_AT).map(ToString::to_string),
-        }
-    }
-}
-
-/// Whether two records of one seed and config are of the same training: the
-/// same program on the same kind of processor gives the same bytes, and so
-/// does any pair whose curves are equal to the last bit.
-fn is_same(one: &Member<'_>, other: &Member<'_>) -> bool {
-    let program = |member: &Member<'_>| {
-        let metadata = &member.run.metadata;
-        metadata.versions.binary.map(|binary| (binary, metadata.cpu_kernels.clone()))
-    };
-    let same_program = program(one).is_some() && program(one) == program(other);
-    same_program || ["eval", "train"].iter().any(|kind| same_curve(one, other, kind))
-}
-
-fn same_curve(one: &Member<'_>, other: &Member<'_>, kind: &str) -> bool {
-    let curve = |member: &Member<'_>| {
-        let series = member.seed.series(kind, rlxp_store::MEAN_RETURN)?;
-        Some(series.points().map(|(step, value)| (step, value.to_bits())).collect::<Vec<_>>())
-    };
-    // A few equal returns may be chance, as on an environment with one score.
-    match (curve(one), curve(other)) {
-        (Some(one), Some(other)) => {
-            let several = one.iter().map(|(_, value)| value).collect::<BTreeSet<_>>().len() > 2;
-            several && one == other
-        }
-        _ => false,
-    }
-}
-
-fn progress(member: &Member<'_>) -> (bool, u64) {
-    (member.seed.state == SeedState::Finished, member.seed.metrics.last_step)
 }
 
 /// A, B, …, Z, AA, AB, …

@@ -8,10 +8,11 @@ use serde::Serialize;
 use super::align::{AlignedMetric, GroupCurve};
 use super::changes::Changes;
 use super::comparable::Incomparable;
-use super::groups::{Arm, Duplicate};
+use super::groups::Arm;
 use super::judge::{Holm, Judgement};
 use super::score::{Score, SeedScore};
 use crate::material::SeedState;
+use crate::material::fold::Duplicate;
 
 /// Everything about a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]

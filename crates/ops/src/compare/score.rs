@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use super::CompareRequest;
 use super::align::TABLE;
-use super::groups::{Arm, Member};
+use super::groups::Arm;
 use crate::failure::{Failure, Outcome};
 use crate::material::SeedState;
+use crate::material::fold::Member;
 
 /// What a seed's score is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rlxp_store::BEST;
 
-use super::groups::{Arm, Member};
+use super::groups::Arm;
 use super::score::{ScoreKind, SeedScore, checkpoint_of, lost};
 use crate::checkpoint_ref::step_of;
 use crate::failure::{Failure, Outcome};
+use crate::material::fold::Member;
 
 /// How episodes were played: how many, from which seed, by chance or not.
 /// The greatest is chosen, which has the most episodes.

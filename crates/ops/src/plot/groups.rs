@@ -3,15 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rlxp_draw::chart::LOOKS;
-use rlxp_spec::Config;
-use serde_json::Value;
 
 use super::GroupBy;
 use super::metric::named;
+use crate::material::fold::{Folded, fold, identity_of};
 use crate::material::{Group, RunMaterial, SeedMaterial};
 
-/// Keys of a config that don't change what is trained.
-const NOISE: [&str; 6] = ["run_name", "seed", "seeds", "threads", "checkpoint.save_every", "checkpoint.keep"];
 /// At most this many differing keys make a label.
 const MOST_KEYS: usize = 3;
 
@@ -45,8 +42,7 @@ pub(super) fn arms(groups: &[Group], by: GroupBy) -> Arms<'_> {
     let arms = match fold {
         GroupBy::Word => {
             for group in groups {
-                let configs: BTreeSet<Identity> =
-                    group.runs.iter().map(|run| identity(&run.config)).collect();
+                let configs: BTreeSet<Identity> = group.runs.iter().map(identity).collect();
                 if configs.len() > 1 {
                     notes.push(format!(
                         "{} folds runs of {} different configs (--group-by config separates them).",
@@ -79,31 +75,15 @@ impl<'m> Arm<'m> {
 }
 
 impl Arms<'_> {
-    /// The same config trained with the same seed gives the same curve, so it
-    /// is one seed, however many runs hold it.
+    /// The same training counts once, however many runs hold it.
     fn count_once(&mut self) {
         for arm in &mut self.arms {
-            let mut kept: Vec<(Identity, (&RunMaterial, &SeedMaterial))> = Vec::new();
-            let mut left_out: Vec<String> = Vec::new();
-            for (run, seed) in std::mem::take(&mut arm.seeds) {
-                let own = identity(&run.config);
-                let twin = kept.iter_mut().find(|(known, (_, other))| {
-                    *known == own && other.seed == seed.seed && same_course(other, seed)
-                });
-                match twin {
-                    Some((_, known)) => {
-                        let longer = seed.metrics.last_step > known.1.metrics.last_step;
-                        let (counted, other) =
-                            if longer { ((run, seed), *known) } else { (*known, (run, seed)) };
-                        *known = counted;
-                        left_out.push(other.0.name.clone());
-                    }
-                    None => kept.push((own, (run, seed))),
-                }
-            }
-            arm.seeds = kept.into_iter().map(|(_, seed)| seed).collect();
-            if !left_out.is_empty() {
-                let count = left_out.len();
+            let Folded { members, duplicates } = fold(arm.runs.iter().copied());
+            arm.seeds = members.into_iter().map(|member| (member.run, member.seed)).collect();
+            if !duplicates.is_empty() {
+                let count = duplicates.len();
+                let mut left_out: Vec<String> =
+                    duplicates.into_iter().map(|duplicate| duplicate.left_out).collect();
                 left_out.dedup();
                 self.notes.push(format!(
                     "{}: {count} seed{} of {} repeat{} another one exactly and count{} once.",
@@ -118,25 +98,6 @@ impl Arms<'_> {
     }
 }
 
-/// Whether two seeds went the same way for as long as both went. Two that
-/// have nothing to compare are not the same.
-fn same_course(one: &SeedMaterial, other: &SeedMaterial) -> bool {
-    let mut compared = 0;
-    for (kind, series) in one.metrics.series.iter().filter(|(kind, _)| *kind != "timing") {
-        for (name, left) in series {
-            let Some(right) = other.series(kind, name) else { continue };
-            let pairs = left.points().zip(right.points());
-            for (a, b) in pairs {
-                compared += 1;
-                if a.0 != b.0 || a.1.to_bits() != b.1.to_bits() {
-                    return false;
-                }
-            }
-        }
-    }
-    compared > 0
-}
-
 /// Every run once, in the order in which they were named.
 fn each_run(groups: &[Group]) -> impl Iterator<Item = &RunMaterial> {
     let mut seen = BTreeSet::new();
@@ -146,40 +107,24 @@ fn each_run(groups: &[Group]) -> impl Iterator<Item = &RunMaterial> {
 type Identity = BTreeMap<String, String>;
 
 /// What of a config changes what is trained.
-fn identity(config: &Config) -> Identity {
-    let mut found = Identity::new();
-    let value = serde_json::to_value(config).expect("a config is plain data");
-    flatten("", &value, &mut found);
-    found.retain(|key, _| !NOISE.contains(&key.as_str()));
-    found
+fn identity(run: &RunMaterial) -> Identity {
+    identity_of(run).into_iter().map(|(key, value)| (key, short(&value))).collect()
 }
 
-fn flatten(path: &str, value: &Value, found: &mut Identity) {
-    match value {
-        Value::Object(fields) => {
-            // A schedule is one value: it reads as from → to.
-            if let (Some(from), Some(to)) = (fields.get("from"), fields.get("to")) {
-                found.insert(path.to_owned(), format!("{from}→{to}"));
-                return;
-            }
-            for (key, value) in fields {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                flatten(&path, value, found);
-            }
-        }
-        Value::String(text) => {
-            found.insert(path.to_owned(), text.clone());
-        }
-        other => {
-            found.insert(path.to_owned(), other.to_string());
-        }
+/// A schedule reads as from → to; everything else as it is written.
+fn short(value: &str) -> String {
+    let parts = value.strip_prefix("{schedule: ").and_then(|rest| rest.strip_suffix('}'));
+    let part = |name: &str| parts?.split(", ").find_map(|part| part.strip_prefix(name));
+    match (part("from: "), part("to: ")) {
+        (Some(from), Some(to)) => format!("{from}→{to}"),
+        _ => value.to_owned(),
     }
 }
 
 fn by_config<'m>(runs: impl Iterator<Item = &'m RunMaterial>) -> Vec<Arm<'m>> {
     let mut groups: Vec<(Identity, Vec<&RunMaterial>)> = Vec::new();
     for run in runs {
-        let own = identity(&run.config);
+        let own = identity(run);
         match groups.iter_mut().find(|(known, _)| *known == own) {
             Some((_, members)) => members.push(run),
             None => groups.push((own, vec![run])),
@@ -232,15 +177,15 @@ fn labels(identities: &[&Identity]) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn identity_of(pairs: &[(&str, &str)]) -> Identity {
+    fn identity_from(pairs: &[(&str, &str)]) -> Identity {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
     fn groups_are_called_by_what_differs() {
-        let a = identity_of(&[("algo.learning_rate", "0.001"), ("algo.gamma", "0.99")]);
-        let b = identity_of(&[("algo.learning_rate", "0.003"), ("algo.gamma", "0.99")]);
-        let c = identity_of(&[("algo.learning_rate", "0.003"), ("env.gamma", "1")]);
+        let a = identity_from(&[("algo.learning_rate", "0.001"), ("algo.gamma", "0.99")]);
+        let b = identity_from(&[("algo.learning_rate", "0.003"), ("algo.gamma", "0.99")]);
+        let c = identity_from(&[("algo.learning_rate", "0.003"), ("env.gamma", "1")]);
         let labels_of = |list: &[&Identity]| labels(list).unwrap_or_default();
         assert_eq!(labels_of(&[&a, &b]), ["learning_rate=0.001", "learning_rate=0.003"]);
         assert_eq!(labels_of(&[&b, &c])[1], "algo.gamma=default, env.gamma=1");
@@ -249,10 +194,7 @@ mod tests {
 
     #[test]
     fn schedules_are_one_value() {
-        let mut found = Identity::new();
-        let value =
-            serde_json::json!({"algo": {"learning_rate": {"schedule": "linear", "from": 0.001, "to": 0}}});
-        flatten("", &value, &mut found);
-        assert_eq!(found, identity_of(&[("algo.learning_rate", "0.001→0")]));
+        assert_eq!(short("{schedule: linear, from: 0.001, to: 0}"), "0.001→0");
+        assert_eq!(short("[64, 64]"), "[64, 64]");
     }
 }
