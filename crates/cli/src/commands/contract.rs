@@ -21,31 +21,27 @@ use crate::table::{Align, Table};
 
 const EXAMPLES: &str = "\
 Examples:
-  rlx study init --task balance --study agreed
   rlx contract new --yes --mission 'Balance for longer'
   rlx contract request task
   rlx contract diff";
 
 const NEW_EXAMPLES: &str = "\
 Examples:
-  rlx study init --task balance --study agreed
-  rlx contract new --yes --mission 'Balance for longer' --metric success_rate --runs 60 --per-run 20m,200MiB,2GiB";
+  rlx contract new --yes --mission 'Balance for longer' --metric success_rate --runs 60";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
-  rlx study init --task balance --study checked && rlx contract new --yes
   rlx contract check || echo 'some answers are missing'
   rlx contract check --json > check.json || echo 'some answers are missing'";
 
 const DIFF_EXAMPLES: &str = "\
 Examples:
-  rlx study init --task balance --study compared && rlx contract new --yes
   rlx contract diff
   rlx contract diff --json";
 
 const REQUEST_EXAMPLES: &str = "\
 Examples:
-  rlx study init --task balance --study asked && rlx contract new --yes
+  rlx contract new --yes
   rlx contract request
   rlx contract request metrics evaluation --to request.txt";
 
@@ -277,7 +273,10 @@ impl New {
 /// Asks everything that no flag answered. An empty line takes the default; an answer that can't be taken is asked for
 /// again.
 fn ask_all(screen: &Screen, intake: &Intake, answers: &mut Answers) {
-    for ask in Ask::ALL.iter().copied().filter(|ask| intake_asks(answers, *ask)).collect::<Vec<_>>() {
+    for ask in Ask::ALL.iter().copied() {
+        if answers.given(ask).is_some() {
+            continue;
+        }
         let Some(question) = intake.question(ask, answers) else { continue };
         let default = question.default.map_or_else(
             || "leave open".to_owned(),
@@ -296,10 +295,6 @@ fn ask_all(screen: &Screen, intake: &Intake, answers: &mut Answers) {
             }
         }
     }
-}
-
-fn intake_asks(answers: &Answers, ask: Ask) -> bool {
-    answers.given(ask).is_none()
 }
 
 fn drafted(screen: &Screen, report: &Drafted) {

@@ -10,6 +10,7 @@
 mod answers;
 mod bad_input;
 mod compare;
+mod contract;
 mod damage;
 mod diagnose;
 mod documents;

@@ -16,7 +16,7 @@ fn on_a_terminal(project: &Project, line: &str) -> std::process::Command {
 }
 
 /// What a terminal shows for `line` when `typed` is typed, and the exit code.
-fn seen(project: &Project, line: &str, typed: &str) -> (String, Option<i32>) {
+pub(crate) fn seen(project: &Project, line: &str, typed: &str) -> (String, Option<i32>) {
     let child = on_a_terminal(project, line).spawn().expect("`script` of util-linux is installed");
     child.stdin.as_ref().unwrap().write_all(typed.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();

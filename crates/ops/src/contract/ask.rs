@@ -261,11 +261,11 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
         Ask::WallClock => proposed("8h"),
         Ask::Disk => {
             let free = survey.disk.unwrap_or(u64::MAX);
-            let gibibytes = (free / 4 >> 30).clamp(1, 10);
+            let gibibytes = ((free / 4) >> 30).clamp(1, 10);
             Some(Assumed { answer: vec![format!("{gibibytes}GiB")], from: "free disk".to_owned() })
         }
         Ask::PerRun => {
-            let memory = (survey.memory.unwrap_or(8 << 30) / 2 >> 30).clamp(1, 64);
+            let memory = ((survey.memory.unwrap_or(8 << 30) / 2) >> 30).clamp(1, 64);
             let from = "a start, with half of the free memory".to_owned();
             Some(Assumed { answer: vec![format!("30m,256MiB,{memory}GiB")], from })
         }
