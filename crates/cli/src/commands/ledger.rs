@@ -34,7 +34,7 @@ const ANCHOR_EXAMPLES: &str = "\
 Examples:
   rlx ledger anchor
   rlx ledger anchor --print
-  rlx ledger anchor --to ../anchors.jsonl";
+  rlx ledger anchor --to ~/anchors.jsonl";
 
 /// Read and add to the ledger of a study
 #[derive(Args)]

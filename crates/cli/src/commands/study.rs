@@ -55,7 +55,7 @@ Examples:
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
-  rlx study export --to ../first-study
+  rlx study export --to ~/first-study
   rlx study export --study cartpole/first --to exported";
 
 /// Govern the experiments that agents make in a repository

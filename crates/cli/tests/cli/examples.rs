@@ -30,6 +30,7 @@ fn every_example_works() {
         project.write("scores_b.csv", "10\n12\n9\n11\n13\n");
         project.rlx("train configs/ppo_cartpole.yaml").expect(0);
         project.rlx("train configs/ppo_cartpole.yaml").expect(0);
+        project.rlx("study init --task cartpole --study first").expect(0);
         let help = project.rlx(&format!("{command} --help")).expect(0).stdout;
         let examples = examples(&help);
         assert!(!examples.is_empty(), "rlx {command} has no examples");

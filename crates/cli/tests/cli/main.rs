@@ -26,6 +26,7 @@ mod reference;
 mod report;
 mod stats;
 mod story;
+mod study;
 mod suggest;
 mod terminal;
 mod video;

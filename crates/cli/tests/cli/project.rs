@@ -37,12 +37,13 @@ pub(crate) const RLX: &str = env!("CARGO_BIN_EXE_rlx");
 /// A project folder that goes away with it.
 pub(crate) struct Project {
     folder: tempfile::TempDir,
+    home: tempfile::TempDir,
 }
 
 impl Project {
     /// An empty project with `tiny.yaml`.
     pub(crate) fn new() -> Self {
-        let project = Self { folder: tempfile::tempdir().unwrap() };
+        let project = Self { folder: tempfile::tempdir().unwrap(), home: tempfile::tempdir().unwrap() };
         project.write("tiny.yaml", TINY);
         std::fs::create_dir(project.path("runs")).unwrap();
         project
@@ -57,6 +58,11 @@ impl Project {
 
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The home of the user who works on the project: no test sees the real one.
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -92,6 +98,10 @@ impl Project {
         let mut command = Command::new(program);
         command.current_dir(self.folder()).stdin(Stdio::null());
         command.env("PATH", format!("{}:{path}", here.display())).env_remove("NO_COLOR");
+        command.env("HOME", self.home());
+        for variable in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"] {
+            command.env_remove(variable);
+        }
         command
     }
 

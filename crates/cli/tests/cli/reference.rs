@@ -38,6 +38,24 @@ pub(crate) const COMMANDS: &[&str] = &[
     "stats",
     "stats compare",
     "stats power",
+    "study",
+    "study init",
+    "study use",
+    "study list",
+    "study status",
+    "study handoff",
+    "study close",
+    "study export",
+    "ledger",
+    "ledger show",
+    "ledger note",
+    "ledger anchor",
+    "verify",
+    "contract",
+    "contract new",
+    "contract check",
+    "contract diff",
+    "contract request",
     "completions",
 ];
 
@@ -82,7 +100,12 @@ fn every_command_is_in_the_reference() {
 fn short_help_is_short() {
     let project = Project::new();
     for command in COMMANDS {
-        let lines = project.rlx(&format!("{command} -h")).expect(0).stdout.lines().count();
-        assert!(lines <= 40, "rlx {command} -h has {lines} lines");
+        let help = project.rlx(&format!("{command} -h")).expect(0).stdout;
+        let lines = help.lines().count();
+        // The list of all commands has one line for each; what stands around it stays short.
+        let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let commands = commands.take_while(|line| line.starts_with("  ")).count();
+        let most = if command.is_empty() { commands + 15 } else { 40 };
+        assert!(lines <= most, "rlx {command} -h has {lines} lines");
     }
 }

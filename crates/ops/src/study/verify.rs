@@ -100,7 +100,7 @@ impl Findings {
 
     fn tell_of_chain(&mut self, ledger: &Ledger, anchors: &[Anchor]) {
         if ledger.is_whole() {
-            self.holds.push(format!("{} form one chain", counted(ledger.records.len(), "record")));
+            self.holds.push(format!("{} in one chain", counted(ledger.records.len(), "record")));
         }
         let met = |anchor: &&Anchor| {
             let seq = usize::try_from(anchor.seq).ok();
