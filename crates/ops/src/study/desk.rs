@@ -35,8 +35,8 @@ pub struct Desk {
     pub study: Study,
     /// What could not be done and changes no answer: a record that could not be written.
     pub warnings: Vec<String>,
-    /// The digest of the ledger's whole lines as they were read.
-    read: Digest,
+    /// Where the ledger ended when it was read.
+    end: End,
 }
 
 impl Desk {
@@ -61,8 +61,8 @@ impl Desk {
             let bytes = ledger_bytes(context, &place)?;
             let parts = read_parts(context.fs.as_ref(), &place)?;
             let study = with_ledger(&place, ledger::read(&bytes), parts);
-            let (read, place) = (Digest::of(whole(&bytes)), place.clone());
-            let mut desk = Self { context: context.clone(), place, study, warnings: Vec::new(), read };
+            let (end, place) = (End::of(&bytes), place.clone());
+            let mut desk = Self { context: context.clone(), place, study, warnings: Vec::new(), end };
             match desk.put_changes_on_record() {
                 Ok(()) => return Ok(desk),
                 Err(failure) if failure.code == "ledger_moved" => {}
@@ -89,24 +89,17 @@ impl Desk {
         if let Some(failure) = broken(&self.study.ledger, &self.place) {
             return Err(failure);
         }
-        let now = clock::wall_text();
-        let mut after = self.study.ledger.clone();
-        let mut lines = Vec::new();
-        for (actor, event) in events {
-            let record = Record::new(after.next_seq(), now.as_str(), actor, event, after.head());
-            lines.push(record.line());
-            after.push(record).map_err(|problem| Failure::refused("impossible", problem.message))?;
+        let ledger = &mut self.study.ledger;
+        let (count, state) = (ledger.records.len(), ledger.state.clone());
+        let result = add(&self.context, &self.place, ledger, &self.end, events);
+        match result {
+            Ok(end) => self.end = end,
+            Err(failure) => {
+                ledger.records.truncate(count);
+                ledger.state = state;
+                return Err(failure);
+            }
         }
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let mut locked = ledger_file(&self.context, &self.place).lock(&now)?;
-        if Digest::of(whole(locked.content())) != self.read {
-            return Err(moved(&self.place));
-        }
-        locked.append_all(&lines)?;
-        self.read = Digest::of(locked.content());
-        drop(locked);
-        after.torn = 0;
-        self.study.ledger = after;
         if let Err(failure) = state_file::write(&self.context, &self.place, &self.study.ledger) {
             self.warnings.push(format!("state.json is behind the ledger: {failure}"));
         }
@@ -253,7 +246,44 @@ fn moved(place: &StudyPlace) -> Failure {
     Failure::refused("ledger_moved", message).hint("run the command again")
 }
 
-/// The bytes up to the end of the last whole line.
-fn whole(bytes: &[u8]) -> &[u8] {
-    &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)]
+/// Adds records to `ledger` and to its file, if that still ends where it did. After an error `ledger` may have records
+/// that the file has not.
+fn add(
+    context: &Context,
+    place: &StudyPlace,
+    ledger: &mut Ledger,
+    end: &End,
+    events: Vec<(Actor, Event)>,
+) -> Outcome<End> {
+    let now = clock::wall_text();
+    let mut lines = Vec::new();
+    for (actor, event) in events {
+        let record = Record::new(ledger.next_seq(), now.as_str(), actor, event, ledger.head());
+        lines.push(record.line());
+        ledger.push(record).map_err(|problem| Failure::refused("impossible", problem.message))?;
+    }
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let mut locked = ledger_file(context, place).lock(&now)?;
+    if End::of(locked.content()) != *end {
+        return Err(moved(place));
+    }
+    locked.append_all(&lines)?;
+    ledger.torn = 0;
+    Ok(End::of(locked.content()))
+}
+
+/// Where a ledger ends. Each record names the one before, so the last one stands for all.
+#[derive(PartialEq, Eq)]
+struct End {
+    length: usize,
+    last: Digest,
+}
+
+impl End {
+    fn of(bytes: &[u8]) -> Self {
+        let length = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let lines = bytes[..length].strip_suffix(b"\n").unwrap_or_default();
+        let last = lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |start| start + 1);
+        Self { length, last: Digest::of(&lines[last..]) }
+    }
 }

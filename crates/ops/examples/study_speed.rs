@@ -1,0 +1,172 @@
+//! How long a large study takes to read: 1,000 validated candidates and a ledger of 10,000 records, made in a new
+//! folder under the one given. With a program as second argument, `rlx study next` and `rlx verify --chain` are timed
+//! too, started anew each time.
+//!
+//! `cargo run --release -p rlxp-ops --example study_speed -- /tmp [target/release/rlx]`
+#![expect(clippy::print_stdout, reason = "an example answers on stdout")]
+#![expect(clippy::disallowed_methods, reason = "it lays files out as people and agents do")]
+#![expect(clippy::disallowed_types, reason = "it starts the program that it times")]
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rlxp_govern::documents::{CandidateKind, Phase};
+use rlxp_govern::ledger::event::{Note, PlannedPhase, Validated};
+use rlxp_govern::ledger::{self, Actor, Event, Record};
+use rlxp_govern::next::next;
+use rlxp_govern::plan::Plan;
+use rlxp_govern::view::CandidateView;
+use rlxp_ops::context::{Context, UserFolders};
+use rlxp_ops::study::Desk;
+use rlxp_ops::study::init::{InitRequest, init};
+use rlxp_ops::study::verify::{VerifyRequest, verify};
+use rlxp_types::Digest;
+
+const CANDIDATES: usize = 1_000;
+const RECORDS: usize = 10_000;
+const ROUNDS: usize = 9;
+const NOW: &str = "2026-01-02T03:04:05.000Z";
+const CANDIDATE: &str = include_str!("../tests/study/candidate.yaml");
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let parent = arguments.next().ok_or("a folder is needed")?;
+    let folder = tempfile::tempdir_in(parent)?;
+    let context = Context {
+        folder: folder.path().to_owned(),
+        folder_is_root: true,
+        user: UserFolders::default(),
+        ..Context::real(None)?
+    };
+    make(&context)?;
+    let report = |name: &str, mut work: Box<dyn FnMut() -> Result<(), Box<dyn Error>> + '_>| {
+        let mut times: Vec<Duration> = Vec::new();
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            work()?;
+            times.push(start.elapsed());
+        }
+        times.sort_unstable();
+        println!("{name}: median {:?}, worst {:?}", times[ROUNDS / 2], times[ROUNDS - 1]);
+        Ok::<(), Box<dyn Error>>(())
+    };
+    let bytes = std::fs::read(study(folder.path()).join("ledger.jsonl"))?;
+    println!("{} bytes of ledger", bytes.len());
+    report(
+        "ledger alone",
+        Box::new(|| {
+            assert!(ledger::read(&bytes).is_whole());
+            Ok(())
+        }),
+    )?;
+    report("open", Box::new(|| Ok(drop(Desk::open(&context, None)?))))?;
+    let desk = Desk::open(&context, None)?;
+    report("next of an opened study", Box::new(|| Ok(drop(next(&desk.study)))))?;
+    report(
+        "open and add a record",
+        Box::new(|| {
+            let mut desk = Desk::open(&context, None)?;
+            desk.append(Actor::Rlx, Event::Note(Note { text: "x".into() }))?;
+            Ok(())
+        }),
+    )?;
+    report(
+        "verify",
+        Box::new(|| {
+            let found = verify(&context, &VerifyRequest::default())?;
+            assert!(found.problems.is_empty(), "{:?}", found.problems);
+            Ok(())
+        }),
+    )?;
+    if let Some(program) = arguments.next() {
+        let program = std::fs::canonicalize(program)?;
+        for line in ["study next", "study status", "ledger note x", "verify --chain"] {
+            report(
+                &format!("rlx {line}"),
+                Box::new(|| {
+                    let mut command = Command::new(&program);
+                    command.args(line.split(' ')).current_dir(folder.path()).stdout(Stdio::null());
+                    let status = command.env("HOME", folder.path().join("home")).status()?;
+                    assert!(status.success(), "rlx {line}: {status}");
+                    Ok(())
+                }),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn study(root: &Path) -> std::path::PathBuf {
+    root.join(".rlxp/tasks/walker/studies/first")
+}
+
+fn make(context: &Context) -> Result<(), Box<dyn Error>> {
+    let request =
+        InitRequest { task: Some("walker".into()), study: Some("first".into()), ..InitRequest::default() };
+    init(context, &request)?;
+    let place = study(&context.folder);
+    for (name, text) in [
+        ("contract.yaml", include_str!("../tests/study/contract.yaml")),
+        ("metric_spec.yaml", include_str!("../tests/study/metric_spec.yaml")),
+        ("surface_map.yaml", include_str!("../tests/study/surface_map.yaml")),
+        ("runbook.yaml", include_str!("../tests/study/runbook.yaml")),
+    ] {
+        std::fs::write(place.join(name), text)?;
+    }
+    let adapter = "schema: rlxp.adapter/1\nstack: generic\n";
+    std::fs::write(context.folder.join(".rlxp/tasks/walker/adapter.yaml"), adapter)?;
+    for number in 0..CANDIDATES {
+        let text = CANDIDATE.replace("id: lower-lr", &format!("id: c{number}"));
+        std::fs::write(place.join(format!("candidates/c{number}.yaml")), text)?;
+    }
+    let desk = Desk::open(context, None)?;
+    let mut all = desk.study.ledger.clone();
+    let mut text = std::fs::read_to_string(place.join("ledger.jsonl"))?;
+    for number in 1..RECORDS {
+        let event = if number <= CANDIDATES {
+            Event::Validated(validated(&desk, &format!("c{}", number - 1))?)
+        } else {
+            Event::Note(Note { text: format!("what happened in step {number}") })
+        };
+        let record = Record::new(all.next_seq(), NOW, Actor::Rlx, event, all.head());
+        text.push_str(&record.line());
+        text.push('\n');
+        all.push(record).map_err(|problem| problem.message)?;
+    }
+    std::fs::write(place.join("ledger.jsonl"), text)?;
+    Ok(())
+}
+
+fn validated(desk: &Desk, id: &str) -> Result<Validated, Box<dyn Error>> {
+    let candidate = id.parse()?;
+    let reading = desk.candidate(&candidate)?;
+    let written = reading.get().ok_or("the candidate can be read")?.clone();
+    let file: Digest = desk.study.candidate_files[id];
+    let digest = desk.study.candidate_digest(&written).ok_or("everything is there")?;
+    let view = CandidateView {
+        written,
+        file,
+        file_name: id.to_owned(),
+        paths: BTreeMap::new(),
+        evidence_there: Default::default(),
+        protected: Some(BTreeMap::new()),
+        machine: None,
+        asked_plan: None,
+    };
+    let plan = Plan::of(&desk.study, &view).ok_or("everything is there")?;
+    let phases = vec![PlannedPhase { phase: Phase::Smoke, seeds: 1 }];
+    let kind = CandidateKind::Hyperparameter;
+    Ok(Validated {
+        candidate,
+        revision: 1,
+        kind,
+        file,
+        digest,
+        plan: plan.digest(),
+        parts: plan.parts,
+        phases,
+    })
+}
