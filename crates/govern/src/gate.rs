@@ -116,7 +116,7 @@ impl Answers {
 }
 
 /// In the order in which they are answered.
-const GATES: [Gate; 24] = [
+const GATES: [Gate; 25] = [
     Gate { name: "files_agree", from: Purpose::Plan, check: agreement::files_agree },
     Gate { name: "identity", from: Purpose::Plan, check: agreement::identity },
     Gate { name: "contract_complete", from: Purpose::Plan, check: agreement::contract_complete },
@@ -128,6 +128,7 @@ const GATES: [Gate; 24] = [
     Gate { name: "scope", from: Purpose::Validate, check: scope::scope },
     Gate { name: "protected", from: Purpose::Validate, check: scope::protected },
     Gate { name: "ranges", from: Purpose::Validate, check: change::ranges },
+    Gate { name: "candidate_complete", from: Purpose::Validate, check: change::candidate_complete },
     Gate { name: "one_change", from: Purpose::Validate, check: change::one_change },
     Gate { name: "budget", from: Purpose::Validate, check: launch::budget },
     Gate { name: "hardware", from: Purpose::Validate, check: launch::hardware },

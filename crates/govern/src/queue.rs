@@ -116,6 +116,9 @@ impl Queue {
     }
 }
 
+/// Seeds of one job that are written out; a plan that asks for more can't be run anyway.
+const MOST_SEEDS: u64 = 1000;
+
 /// No more jobs are ready than there are places; the rest waits in line.
 fn take_places(jobs: &mut [Job], parallel: u64, live: u64) {
     let mut free = parallel.saturating_sub(live);
@@ -138,7 +141,9 @@ fn job(
     let pools = study.files.metric_spec.typed().map(|spec| &spec.protocol.seeds);
     // Every candidate is tried on the same screen seeds, so that they are compared on equal terms.
     let seeds = match (role, pools) {
-        (SeedRole::Screen, Some(pools)) => pools.screen.first_unused(&Default::default(), runs),
+        (SeedRole::Screen, Some(pools)) => {
+            pools.screen.first_unused(&Default::default(), runs.min(MOST_SEEDS))
+        }
         _ => Vec::new(),
     };
     Job {
@@ -166,7 +171,7 @@ pub fn promotion(phase: Phase) -> &'static str {
 fn stand(study: &Study, id: &Slug, phase: Phase, seeds: u64, confirms: u64) -> JobStand {
     let state = study.state();
     let runs: Vec<&RunRecord> =
-        state.runs_of(id).into_iter().filter(|run| run.intent.phase == phase).collect();
+        state.runs_of_plan(id).into_iter().filter(|run| run.intent.phase == phase).collect();
     if runs.iter().any(|run| !matches!(run.state, RunState::Ended(_))) {
         return JobStand::Running;
     }

@@ -146,6 +146,10 @@ fn text(prepared: &Prepared) -> String {
         if !shown.depends_on.is_empty() {
             lines.push(format!("  depends on: {}", shown.depends_on.join(", ")));
         }
+        if shown.text.trim() == "{}" {
+            lines.push("  it has no text of its own".to_owned());
+            continue;
+        }
         lines.extend(shown.text.lines().map(|line| format!("  | {}", visible(line))));
     }
     lines.push(String::new());

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Answers, Question};
+use crate::completeness::is_answered;
 use crate::documents::{Change, Operation, SurfaceKey};
 use crate::section::Section;
 
@@ -81,6 +82,29 @@ fn numbers(value: &Value) -> Vec<f64> {
         Value::Array(items) => items.iter().flat_map(numbers).collect(),
         Value::Object(fields) => fields.values().flat_map(numbers).collect(),
         _ => Vec::new(),
+    }
+}
+
+/// A candidate says why it should help, and one that changes something how that is undone.
+pub(super) fn candidate_complete(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let candidate = &view.written.typed;
+    let changes = !candidate.kind.is_empty_change();
+    let texts = [
+        (Some(candidate.hypothesis.as_str()), true, "hypothesis"),
+        (candidate.rollback.as_deref(), changes, "rollback"),
+        (candidate.risk.as_deref(), false, "risk"),
+    ];
+    for (text, needed, name) in texts {
+        let answered = text.map_or(!needed, is_answered);
+        if !answered {
+            answers.refuse(
+                "candidate_incomplete",
+                format!("{name} is not answered"),
+                format!("candidates/{}.yaml: {name}", view.file_name),
+                format!("rlx candidate show {}", view.file_name),
+            );
+        }
     }
 }
 

@@ -73,8 +73,8 @@ impl Record {
     /// Reads a line and checks its digest.
     pub fn parse(line: &str) -> Result<Self, String> {
         let form: Form = serde_json::from_str(line).map_err(|error| format!("it can't be read: {error}"))?;
-        let covered = without_digest(line, &form).ok_or("it isn't written the way rlx writes records")?;
-        if Digest::of(covered.as_bytes()) != form.digest {
+        let (head, tail) = around_digest(line).ok_or("it isn't written the way rlx writes records")?;
+        if Digest::of_parts(&[head.as_bytes(), tail.as_bytes()]) != form.digest {
             return Err("its content doesn't match its digest".into());
         }
         let event = Event::read(form.kind, form.body.get())?;
@@ -125,12 +125,20 @@ struct Form<'l> {
     digest: Digest,
 }
 
-/// The line with its digest field cut out.
-fn without_digest(line: &str, form: &Form<'_>) -> Option<String> {
-    let tail = format!(",\"kind\":\"{}\",\"prev\":\"{}\",\"seq\":{}}}", form.kind, form.prev, form.seq);
-    let field = format!(",\"digest\":\"{}\"", form.digest);
-    let head = line.strip_suffix(&tail)?.strip_suffix(&field)?;
-    Some(format!("{head}{tail}"))
+/// What stands before and after the digest field. From the end of the line everything has a fixed form, so the field is
+/// found without looking into the body, which may hold any text.
+fn around_digest(line: &str) -> Option<(&str, &str)> {
+    const FIELD: &str = ",\"digest\":\"";
+    let rest = line.strip_suffix('}')?.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let rest = rest.strip_suffix("\",\"seq\":")?;
+    let rest = rest.get(..rest.len().checked_sub(64)?)?.strip_suffix(",\"prev\":\"")?;
+    let rest =
+        rest.strip_suffix('"')?.trim_end_matches(|letter: char| letter.is_ascii_lowercase() || letter == '_');
+    let rest = rest.strip_suffix("\",\"kind\":\"")?;
+    let head = rest.get(..rest.len().checked_sub(64)?)?.strip_suffix(FIELD)?;
+    // After the head: the field's name, 64 digits and a quotation mark.
+    let tail = &line[head.len() + FIELD.len() + 64 + 1..];
+    Some((head, tail))
 }
 
 #[cfg(test)]

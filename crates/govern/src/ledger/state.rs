@@ -37,6 +37,8 @@ pub struct StudyState {
     pub tally: Tally,
     /// Candidates in the order in which they were judged, with what came out.
     pub judged: Vec<(Slug, Verdict)>,
+    /// Candidates that were accepted and not reverted, each with its primary metric, the present incumbent last.
+    pub accepted: Vec<(Slug, Option<f64>)>,
     /// The accepted candidate that everything is compared with.
     pub incumbent: Option<Slug>,
     /// Its primary metric, where it is known.
@@ -190,9 +192,8 @@ impl StudyState {
             Event::Judged(judged) => self.judge(record.seq, judged)?,
             Event::Reverted(reverted) => {
                 self.move_to(&reverted.candidate, CandidateState::Reverted)?;
-                if self.incumbent.as_ref() == Some(&reverted.candidate) {
-                    (self.incumbent, self.incumbent_score) = (None, None);
-                }
+                self.accepted.retain(|(id, _)| *id != reverted.candidate);
+                self.put_incumbent();
             }
             Event::Decided(decided) => self.decided = Some(decided.decision),
             Event::Reported(_) => self.last_reported = Some(record.seq),
@@ -308,6 +309,13 @@ impl StudyState {
         if once && used && !self.runs.values().filter(same).all(freed) {
             return Err(format!("{} seed {} has served before", intent.role, intent.seed));
         }
+        // Whatever the role: a run that the host lost runs once more, and that is all.
+        let lost = self.runs_of_plan(&intent.candidate).into_iter().filter(|run| {
+            same(run) && run.intent.phase == intent.phase && run.state == RunState::Ended(RunEnd::Lost)
+        });
+        if lost.count() > 1 {
+            return Err(format!("{} seed {} was lost twice", intent.role, intent.seed));
+        }
         Ok(())
     }
 
@@ -345,6 +353,13 @@ impl StudyState {
         Ok(())
     }
 
+    /// The last one that was accepted and not undone.
+    fn put_incumbent(&mut self) {
+        let last = self.accepted.last().cloned();
+        self.incumbent = last.as_ref().map(|(id, _)| id.clone());
+        self.incumbent_score = last.and_then(|(_, score)| score);
+    }
+
     fn judge(&mut self, seq: u64, judged: &Judged) -> Result<(), String> {
         let next = match judged.verdict {
             Verdict::Accepted => CandidateState::Accepted,
@@ -358,8 +373,8 @@ impl StudyState {
         self.handed_off = None;
         if judged.verdict == Verdict::Accepted {
             self.misses_in_a_row = 0;
-            self.incumbent = Some(judged.candidate.clone());
-            self.incumbent_score = judged.score;
+            self.accepted.push((judged.candidate.clone(), judged.score));
+            self.put_incumbent();
         } else {
             self.misses_in_a_row += 1;
         }

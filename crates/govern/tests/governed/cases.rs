@@ -149,6 +149,9 @@ pub(crate) fn cases() -> Vec<Case> {
     for_envelope(&mut texts);
     texts(Validate, "surface_not_allowed", |texts| change(texts, "surface", json!("sky")));
     texts(Validate, "unexpected_change", |texts| set(&mut texts.candidate, "/kind", json!("smoke")));
+    texts(Validate, "candidate_incomplete", |texts| {
+        set(&mut texts.candidate, "/hypothesis", json!("TODO: why should this help?"));
+    });
     texts(Validate, "no_change", |texts| set(&mut texts.candidate, "/changes", json!([])));
     texts(Validate, "unexpected_arguments", |texts| {
         probe(texts);

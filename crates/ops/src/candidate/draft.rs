@@ -99,7 +99,10 @@ fn candidate(desk: &Desk, id: &Slug, draft: &Draft) -> Outcome<(Value, Vec<Strin
     if let Some(requirements) = requirements(draft.kind, &mut ask) {
         value.insert("requirements".into(), requirements);
     }
-    value.insert("phases".into(), json!(phases(desk.study.contract(), draft)));
+    let phases = phases(desk.study.contract(), draft).into_iter().map(|plan| {
+        json!({ "phase": plan.phase, "seeds": plan.seeds, "wall_clock": plan.wall_clock })
+    });
+    value.insert("phases".into(), phases.collect());
     Ok((Value::Object(value), open))
 }
 
