@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::documents::{Automation, Contract, Files, MetricSpec, Runbook, SurfaceMap};
+use crate::documents::{Automation, Contract, Extractor, Files, MetricSpec, Runbook, SurfaceMap};
 use crate::scope::bad_glob;
 
 /// Something that isn't answered yet.
@@ -62,6 +62,9 @@ fn of_contract(contract: &Contract, ask: &mut impl FnMut(&str, &str)) {
             ask(path, question);
         }
     }
+    if !is_answered(contract.metrics.primary.as_str()) {
+        ask("metrics.primary", "which metric decides?");
+    }
     if contract.scope.surfaces.is_empty() {
         ask("scope.surfaces", "what may be changed? name at least one surface of surface_map.yaml");
     }
@@ -108,6 +111,19 @@ fn of_metrics(spec: &MetricSpec, ask: &mut impl FnMut(&str, &str)) {
     }
     for problem in spec.protocol.seeds.problems() {
         ask("protocol.seeds", &format!("{problem}: which ranges are meant?"));
+    }
+    for (role, metric) in spec.metrics() {
+        let texts = match &metric.source {
+            Extractor::Json { file, pointer } | Extractor::Jsonl { file, pointer, .. } => [file, pointer],
+            Extractor::Csv { file, column, .. } => [file, column],
+            Extractor::Tensorboard { file, tag } => [file, tag],
+            Extractor::Wandb { file, key } => [file, key],
+            Extractor::Stdout { before } => [before, before],
+        };
+        if !is_answered(metric.name.as_str()) || texts.into_iter().any(|text| !is_answered(text)) {
+            let place = if role == "primary" { "primary" } else { "guardrails" };
+            ask(place, &format!("where does the {role} {} stand?", metric.name));
+        }
     }
     if spec.smallest_effect <= 0.0 {
         ask("smallest_effect", "which difference of the primary metric would matter? more than zero");

@@ -27,11 +27,11 @@ pub struct Failure {
     /// Commands or corrections that help; each can be pasted or followed.
     pub hints: Vec<String>,
     /// Every reason of a gate's "no", with its code and the command that helps.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Box<[Refusal]>,
     /// Problems of a config, with their places.
-    pub problems: Vec<Problem>,
+    pub problems: Box<[Problem]>,
     /// The texts that the problems point into.
-    pub sources: Vec<Source>,
+    pub sources: Box<[Source]>,
 }
 
 /// A verb's result.
@@ -40,7 +40,8 @@ pub type Outcome<T> = Result<T, Failure>;
 impl Failure {
     /// A failure with this exit code.
     pub fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
-        let (hints, refusals, problems, sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (hints, refusals, problems, sources) =
+            (Vec::new(), Box::default(), Box::default(), Box::default());
         Self { exit, code, message: message.into(), hints, refusals, problems, sources }
     }
 
@@ -65,7 +66,10 @@ impl Failure {
     pub fn gates(what: &str, refusals: Vec<Refusal>) -> Self {
         let reasons =
             if refusals.len() == 1 { "1 reason".to_owned() } else { format!("{} reasons", refusals.len()) };
-        Self { refusals, ..Self::refused("gates", format!("{what} is not allowed, for {reasons}")) }
+        Self {
+            refusals: refusals.into(),
+            ..Self::refused("gates", format!("{what} is not allowed, for {reasons}"))
+        }
     }
 
     /// A config that can't be used.
@@ -74,8 +78,8 @@ impl Failure {
         let plural = if count == 1 { "" } else { "s" };
         let name = sources.first().map_or("the config", |source| source.name.as_str());
         let mut failure = Self::usage("config_invalid", format!("{name} has {count} problem{plural}"));
-        failure.problems = problems;
-        failure.sources = sources;
+        failure.problems = problems.into();
+        failure.sources = sources.into();
         failure
     }
 

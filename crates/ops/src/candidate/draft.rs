@@ -99,9 +99,9 @@ fn candidate(desk: &Desk, id: &Slug, draft: &Draft) -> Outcome<(Value, Vec<Strin
     if let Some(requirements) = requirements(draft.kind, &mut ask) {
         value.insert("requirements".into(), requirements);
     }
-    let phases = phases(desk.study.contract(), draft).into_iter().map(|plan| {
-        json!({ "phase": plan.phase, "seeds": plan.seeds, "wall_clock": plan.wall_clock })
-    });
+    let phases = phases(desk.study.contract(), draft)
+        .into_iter()
+        .map(|plan| json!({ "phase": plan.phase, "seeds": plan.seeds, "wall_clock": plan.wall_clock }));
     value.insert("phases".into(), phases.collect());
     Ok((Value::Object(value), open))
 }
