@@ -19,7 +19,22 @@ Examples:
 const NEW_EXAMPLES: &str = "\
 Examples:
   rlx candidate new baseline --kind baseline
-  rlx candidate new smaller-steps --kind hyperparameter --key algo.learning_rate --from 3e-4 --to 1e-4";
+  rlx candidate new smaller-steps --key algo.learning_rate --from 3e-4 --to 1e-4";
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  rlx candidate new baseline --kind baseline
+  rlx candidate validate baseline || echo 'every reason is named'";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  rlx candidate new baseline --kind baseline
+  rlx candidate show baseline";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  rlx candidate list
+  rlx candidate list --json";
 
 /// Propose bounded changes and hold them against every gate
 #[derive(Args)]
@@ -35,10 +50,13 @@ enum Verb {
     #[command(after_long_help = NEW_EXAMPLES)]
     New(New),
     /// Hold a candidate against every gate; when all pass, put its plan on record
+    #[command(after_long_help = VALIDATE_EXAMPLES)]
     Validate(Named),
     /// Show a candidate, where it is, and what stands in its way
+    #[command(after_long_help = SHOW_EXAMPLES)]
     Show(Named),
     /// List the candidates of a study
+    #[command(after_long_help = LIST_EXAMPLES)]
     List(Which),
 }
 

@@ -25,6 +25,7 @@ pub(crate) struct Metric {
 #[derive(Subcommand)]
 enum Verb {
     /// Check metric_spec.yaml by itself, against the contract, and against the files of a run
+    #[command(after_long_help = EXAMPLES)]
     Check(Check),
 }
 

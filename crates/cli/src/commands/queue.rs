@@ -15,6 +15,10 @@ Examples:
   rlx queue show
   rlx queue show --json";
 
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  rlx queue show && echo 'once a candidate is validated: rlx queue plan'";
+
 /// Plan which phase of which candidate runs next; starts nothing
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -26,8 +30,10 @@ pub(crate) struct Queue {
 #[derive(Subcommand)]
 enum Verb {
     /// Put the queue on record as the plan
+    #[command(after_long_help = PLAN_EXAMPLES)]
     Plan(Which),
     /// Show the queue as it follows from the ledger
+    #[command(after_long_help = EXAMPLES)]
     Show(Which),
 }
 

@@ -7,6 +7,9 @@ use crate::reference::COMMANDS;
 /// Folders that examples make projects in; their CartPole config is a quick one.
 const PROJECTS: [&str; 5] = ["", "demo/", "rlx-quickstart/", "first-steps/", "start/"];
 
+/// Commands whose examples need a contract to be there.
+const GOVERNED: [&str; 4] = ["approve", "metric", "candidate", "queue"];
+
 /// The commands under "Examples:" of a help text.
 pub(crate) fn examples(help: &str) -> Vec<String> {
     let after = help.split("\nExamples:\n").nth(1).unwrap_or_default();
@@ -31,6 +34,10 @@ fn every_example_works() {
         project.rlx("train configs/ppo_cartpole.yaml").expect(0);
         project.rlx("train configs/ppo_cartpole.yaml").expect(0);
         project.rlx("study init --task cartpole --study first").expect(0);
+        if GOVERNED.iter().any(|word| command.starts_with(word)) {
+            project.draft_contract();
+            project.write("runs/first/eval.json", "{\"success\": 0.5}");
+        }
         let help = project.rlx(&format!("{command} --help")).expect(0).stdout;
         let examples = examples(&help);
         assert!(!examples.is_empty(), "rlx {command} has no examples");

@@ -74,6 +74,26 @@ impl Project {
         std::fs::write(self.path(name), text).unwrap();
     }
 
+    /// Drafts a contract with nothing left open into the active study; its evaluator is `eval/evaluate.py`.
+    pub(crate) fn draft_contract(&self) {
+        self.write("eval/evaluate.py", "print('evaluating')\n");
+        let words = [
+            ["--mission", "Balance for longer"],
+            ["--metric", "success"],
+            ["--metric-source", "eval.json#/success"],
+            ["--direction", "higher"],
+            ["--smallest-effect", "0.05"],
+            ["--failure-score", "0"],
+            ["--surface", "ppo=hyperparameter:tiny.yaml:algo.learning_rate=1e-5..1e-2"],
+            ["--protected", "eval/**"],
+            ["--train", "python train.py --seed {seed}"],
+            ["--eval", "python eval/evaluate.py --seed {seed}"],
+            ["--baseline", "the config as it is"],
+            ["--environments", "CartPole-v1"],
+        ];
+        self.rlx_with(&[&["contract", "new", "--yes"][..], words.as_flattened()].concat()).expect(0);
+    }
+
     /// Runs `rlx` with the words of `line`.
     pub(crate) fn rlx(&self, line: &str) -> Ran {
         self.rlx_with(&line.split_whitespace().collect::<Vec<_>>())
