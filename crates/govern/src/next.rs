@@ -20,14 +20,14 @@
 
 use serde::Serialize;
 
-use crate::approval::{Standing, standing};
+use crate::approval::{Standing, approvers_changed, standing};
 use crate::budget::Amounts;
 use crate::completeness::open_questions;
-use crate::documents::{Automation, CandidateKind, Contract, Direction, Slug, StopRule};
+use crate::documents::{Automation, CandidateKind, Contract, Direction, Phase, Reading, Slug, StopRule};
 use crate::gate::{self, Purpose};
 use crate::ledger::state::CandidateRecord;
 use crate::machine::{CandidateState, RunState};
-use crate::queue::{JobStand, Queue};
+use crate::queue::Queue;
 use crate::section::{Section, Target};
 use crate::view::Study;
 
@@ -125,7 +125,8 @@ fn broken(study: &Study) -> Option<Next> {
         None if study.ledger.records.is_empty() => "the ledger has no record".to_owned(),
         None => return None,
     };
-    let person = "find out who changed the ledger, and restore it from a copy that an anchor confirms";
+    let person = "find out what happened to the ledger (an edit, a bad disk, a later rlx), and restore it from a \
+                  copy that an anchor confirms";
     Some(Next::new(Action::Stop, said, "rlx verify --chain", NOTHING).by_person(person))
 }
 
@@ -158,10 +159,11 @@ fn under_way(study: &Study) -> Option<Next> {
 fn judged(study: &Study) -> Option<Next> {
     let state = study.state();
     let queue = Queue::of(study);
+    let over = queue.over();
     // A launched candidate of which no run is left is over, though nobody wrote that down.
     let is_over = |id: &Slug, record: &CandidateRecord| match record.state {
         CandidateState::Completed => true,
-        CandidateState::Launched => queue.is_over(id),
+        CandidateState::Launched => over.contains(id),
         _ => false,
     };
     let done = state.candidates.iter().filter(|(id, record)| is_over(id, record));
@@ -246,34 +248,60 @@ fn incomplete(study: &Study) -> Option<Next> {
     }
     let asked = open.iter().map(|open| format!("{} {}: {}", open.file, open.path, open.question));
     let all: Vec<String> = other.iter().cloned().chain(asked).collect();
-    let missing = study.files.contract.get().is_none();
-    let command = if missing { "rlx contract new" } else { "rlx contract check" };
+    // The intake writes all four files and touches none that is there.
+    let files = &study.files;
+    let nothing_there = matches!(files.contract, Reading::Missing)
+        && matches!(files.metric_spec, Reading::Missing)
+        && matches!(files.surface_map, Reading::Missing)
+        && matches!(files.runbook, Reading::Missing);
+    let command = if nothing_there { "rlx contract new" } else { "rlx contract check" };
     let reason = format!("the contract is not complete: {}", all.join("; "));
-    Some(Next::new(Action::Ask, reason, command, "the files of the study").by_person("answer what is open"))
+    let person = match (open.is_empty(), other.is_empty()) {
+        (true, false) => "mend the files",
+        (false, false) => "mend the files and answer what is open",
+        _ => "answer what is open",
+    };
+    let person = if nothing_there { "answer what the intake asks" } else { person };
+    Some(Next::new(Action::Ask, reason, command, "the files of the study").by_person(person))
 }
 
 fn planning_not_approved(study: &Study) -> Option<Next> {
     let needed = Section::Experiment.depends_on().iter().copied().chain([Section::Plan]);
-    request(study, needed)
+    request(study, needed, None)
 }
 
-fn request(study: &Study, sections: impl Iterator<Item = Section>) -> Option<Next> {
+/// Asks for all that is lacking of these sections and of a candidate, at once.
+fn request(study: &Study, sections: impl Iterator<Item = Section>, candidate: Option<&Slug>) -> Option<Next> {
+    if let Some(changed) = approvers_changed(study.state(), study.proofs()) {
+        let person = "put the list of approvers back as it was when the study was opened, or open another study: \
+                      under another list no approval counts";
+        return Some(
+            Next::new(Action::RequestApproval, changed, "rlx study status", NOTHING).by_person(person),
+        );
+    }
     let standings = study.standings();
-    let lacking: Vec<(Section, &Standing)> = sections
-        .filter_map(|section| Some((section, standings.get(&section)?)))
+    let of_candidate = candidate.map(|id| {
+        let digest = study.state().candidates.get(id).map(|record| record.validated.digest);
+        let target = Target::Candidate(id.clone());
+        let stands = standing(&target, digest, study.required(), study.state(), study.proofs());
+        (target, stands)
+    });
+    let lacking: Vec<(Target, Standing)> = sections
+        .filter_map(|section| Some((Target::Section(section), standings.get(&section)?.clone())))
+        .chain(of_candidate)
         .filter(|(_, standing)| !standing.is_given())
         .collect();
     if lacking.is_empty() {
         return None;
     }
-    let why = |(section, standing): &(Section, &Standing)| match standing {
-        Standing::Missing => format!("{section} is not approved"),
-        Standing::Void { reason } => format!("{section} is void: {reason}"),
-        Standing::TooWeak { assurance, required } => format!("{section} has {assurance}, needs {required}"),
-        Standing::NotProven { reason } => format!("{section} is not proven: {reason}"),
+    let why = |(target, standing): &(Target, Standing)| match standing {
+        Standing::Missing => format!("{target} is not approved"),
+        Standing::Void { reason } => format!("{target} is void: {reason}"),
+        Standing::TooWeak { assurance, required } => format!("{target} has {assurance}, needs {required}"),
+        Standing::NotProven { reason } => format!("{target} is not proven: {reason}"),
         Standing::Given { .. } => String::new(),
     };
-    let names: Vec<String> = lacking.iter().map(|(section, _)| section.to_string()).collect();
+    let names: Vec<String> = lacking.iter().map(|(target, _)| target.to_string()).collect();
     let reason = lacking.iter().map(why).collect::<Vec<_>>().join("; ");
     let command = format!("rlx approve {}", names.join(" "));
     let person = format!("read and approve {} ({})", names.join(", "), study.required());
@@ -283,78 +311,124 @@ fn request(study: &Study, sections: impl Iterator<Item = Section>) -> Option<Nex
 /// The baseline and the smoke run: both are candidates that change nothing.
 fn first_runs(study: &Study) -> Option<Next> {
     let state = study.state();
-    let planned = |kind: CandidateKind| {
-        state.candidates.iter().any(|(_, record)| {
-            record.validated.kind == kind
-                && !matches!(record.state, CandidateState::Draft | CandidateState::Debug)
-        })
-    };
-    let drafted = |name: &str| drafts_of(study).into_iter().any(|draft| draft == name);
-    if !planned(CandidateKind::Baseline) {
-        let reason = "there is no baseline to compare with";
-        return Some(if drafted("baseline") {
-            Next::new(Action::Validate, reason, "rlx candidate validate baseline", RECORD)
-        } else {
-            Next::new(
-                Action::PlanBaseline,
-                reason,
-                "rlx candidate new baseline --kind baseline",
-                "writes a candidate",
+    // What has a baseline's part to play or has played it; one that was rejected, undone or debugged has not.
+    let serves = |record: &CandidateRecord| {
+        record.validated.kind == CandidateKind::Baseline
+            && !matches!(
+                record.state,
+                CandidateState::Draft
+                    | CandidateState::Debug
+                    | CandidateState::Rejected
+                    | CandidateState::Reverted
             )
-        });
+    };
+    if !state.candidates.values().any(serves) && !does_without_baseline(study) {
+        let reason = "there is no baseline to compare with";
+        return Some(first_run(study, CandidateKind::Baseline, Action::PlanBaseline, reason));
     }
     if state.smoke_passed() {
         return None;
     }
-    // Any candidate that changes nothing shows that training works, if its plan has a smoke phase.
-    let queue = Queue::of(study);
-    let smoke = queue.jobs.iter().find(|job| {
-        job.phase == crate::documents::Phase::Smoke
-            && state
-                .candidates
-                .get(&job.candidate)
-                .is_some_and(|record| record.validated.kind.is_empty_change())
-            && matches!(job.stand, JobStand::Ready | JobStand::Queued)
-    });
-    if let Some(job) = smoke {
-        return Some(launch(study, &job.candidate, Action::Smoke, "no smoke run has passed yet"));
-    }
     let reason = "no smoke run has passed yet";
-    Some(if drafted("smoke") {
-        Next::new(Action::Validate, reason, "rlx candidate validate smoke", RECORD)
-    } else {
-        Next::new(Action::Smoke, reason, "rlx candidate new smoke --kind smoke", "writes a candidate")
+    // Any candidate that changes nothing shows that training works, if its plan has a smoke phase.
+    let changes_nothing =
+        |id: &Slug| state.candidates.get(id).is_some_and(|record| record.validated.kind.is_empty_change());
+    let queue = Queue::of(study);
+    let smoke = queue.can_run().find(|job| job.phase == Phase::Smoke && changes_nothing(&job.candidate));
+    Some(match smoke {
+        Some(job) => launch(study, &job.candidate, Action::Smoke, reason),
+        None => first_run(study, CandidateKind::Smoke, Action::Smoke, reason),
     })
+}
+
+/// Whether the contract says, approved, that nothing needs to be compared with.
+fn does_without_baseline(study: &Study) -> bool {
+    // The section's approval holds here: planning, which comes before, asks for it.
+    study.contract().is_some_and(|contract| {
+        contract.exceptions.iter().any(|exception| {
+            exception.section == Section::Baseline
+                && exception.code == "no_baseline"
+                && !exception.reason.trim().is_empty()
+        })
+    })
+}
+
+/// Validates the draft of a first run, or has one written under a name that is free.
+fn first_run(study: &Study, kind: CandidateKind, action: Action, reason: &str) -> Next {
+    let is_named = |name: &str| {
+        let rest = name.strip_prefix(kind.to_string().as_str()).map(|rest| rest.trim_start_matches('-'));
+        rest.is_some_and(|rest| rest.bytes().all(|letter| letter.is_ascii_digit()))
+    };
+    if let Some(draft) = drafts_of(study).into_iter().find(|draft| is_named(draft)) {
+        return Next::new(Action::Validate, reason, format!("rlx candidate validate {draft}"), RECORD);
+    }
+    let is_taken = |name: &String| {
+        study.candidate_files.contains_key(name) || study.state().candidates.contains_key(name.as_str())
+    };
+    let names = std::iter::once(kind.to_string()).chain((2..).map(|number: u64| format!("{kind}-{number}")));
+    let free = names.into_iter().find(|name| !is_taken(name)).unwrap_or_default();
+    Next::new(action, reason, format!("rlx candidate new {free} --kind {kind}"), "writes a candidate")
 }
 
 fn validated(study: &Study) -> Option<Next> {
     let queue = Queue::of(study);
-    let job = queue.next()?;
-    let reason = format!("{} is validated, and its {} phase can run", job.candidate, job.phase);
-    Some(launch(study, &job.candidate, Action::Launch, &reason))
+    // Each phase that can run belongs to another candidate, as the phases after it wait.
+    let launched = launched_changes(study);
+    let mut outside: Option<(&Slug, String)> = None;
+    for job in queue.can_run() {
+        match outside_envelope(study, &job.candidate, launched) {
+            None => {
+                let reason = format!("{} is validated, and its {} phase can run", job.candidate, job.phase);
+                return Some(launch(study, &job.candidate, Action::Launch, &reason));
+            }
+            Some(why) => outside = outside.or(Some((&job.candidate, why))),
+        }
+    }
+    let (first, why) = outside?;
+    let reason = format!("nothing that could run lies within the envelope; {first}: {why}");
+    let person = "widen experiment.envelope in contract.yaml and approve it, or take the study over";
+    Some(Next::new(Action::Ask, reason, "rlx contract check", "the files of the study").by_person(person))
+}
+
+fn has_launched_change(record: &CandidateRecord) -> bool {
+    !record.validated.kind.is_empty_change() && !record.phases.is_empty()
+}
+
+/// How many candidates that change something were launched.
+fn launched_changes(study: &Study) -> u64 {
+    study.state().candidates.values().filter(|record| has_launched_change(record)).count() as u64
+}
+
+/// Why an autonomous study may not launch a candidate, as far as its record tells.
+fn outside_envelope(study: &Study, id: &Slug, launched: u64) -> Option<String> {
+    let contract = study.contract().filter(|contract| contract.automation == Automation::Autonomous)?;
+    let envelope = contract.experiment.envelope.as_ref()?;
+    let record = study.state().candidates.get(id)?;
+    let validated = &record.validated;
+    if let Some(planned) = validated.phases.iter().find(|planned| !envelope.phases.contains(&planned.phase)) {
+        return Some(format!("the {} phase is not in it", planned.phase));
+    }
+    if validated.kind.is_empty_change() {
+        return None;
+    }
+    if !envelope.kinds.contains(&validated.kind) {
+        return Some(format!("candidates of kind {} are not in it", validated.kind));
+    }
+    let others = launched - u64::from(has_launched_change(record));
+    (others >= envelope.candidates)
+        .then(|| format!("all candidates that it allows ({}) were launched", envelope.candidates))
 }
 
 /// Launching needs more than planning: what is missing is asked for first.
 fn launch(study: &Study, id: &Slug, action: Action, reason: &str) -> Next {
     let needed = [Section::Experiment, Section::Execute, Section::LoopEntry];
-    if let Some(request) = request(study, needed.into_iter()) {
+    let automation = study.contract().map_or(Automation::Manual, |contract| contract.automation);
+    let candidate = Some(id).filter(|_| automation != Automation::Autonomous);
+    if let Some(request) = request(study, needed.into_iter(), candidate) {
         return Next { reason: format!("{reason}, and {}", request.reason), ..request };
     }
-    let automation = study.contract().map_or(Automation::Manual, |contract| contract.automation);
-    let command = format!("rlx launch {id}");
     let changes = "starts a run, reserves its budget and appends to the ledger";
-    if automation != Automation::Autonomous {
-        let digest = study.state().candidates.get(id).map(|record| record.validated.digest);
-        let target = Target::Candidate(id.clone());
-        let stands = standing(&target, digest, study.required(), study.state(), study.proofs());
-        if !stands.is_given() {
-            let person = format!("read and approve candidate {id} ({})", study.required());
-            let command = format!("rlx approve candidate:{id}");
-            let reason = format!("{reason}, and nobody approved this candidate as it is");
-            return Next::new(Action::RequestApproval, reason, command, RECORD).by_person(person);
-        }
-    }
-    let next = Next::new(action, reason, command, changes);
+    let next = Next::new(action, reason, format!("rlx launch {id}"), changes);
     if automation == Automation::Manual { next.by_person("start the run yourself") } else { next }
 }
 

@@ -1,11 +1,14 @@
 //! The queue of a study: which phase of which candidate can run, what each waits for, and what carries a candidate on
 //! to its next phase. Made anew from the ledger each time, so it goes on wherever it was left.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rlxp_types::Digest;
 use serde::Serialize;
 
 use crate::canonical;
-use crate::documents::{Direction, Phase, Slug};
+use crate::documents::{CandidateKind, Direction, Phase, Slug};
+use crate::ledger::event::PlannedPhase;
 use crate::ledger::state::{CandidateRecord, RunRecord};
 use crate::machine::{CandidateState, RunEnd, RunState};
 use crate::seeds::SeedRole;
@@ -78,15 +81,19 @@ impl Queue {
             })
             .collect();
         candidates.sort_by_key(|(_, record)| record.order);
-        let confirms =
-            state.candidates.values().filter(|record| record.phases.contains(&Phase::Confirm)).count();
+        // What changes nothing claims nothing, so it takes no chance away from what does.
+        let claims = |record: &&CandidateRecord| {
+            !record.validated.kind.is_empty_change() && record.phases.contains(&Phase::Confirm)
+        };
+        let confirms = state.candidates.values().filter(claims).count() as u64;
         let mut jobs = Vec::new();
         for (id, record) in candidates {
             let mut before: Option<(Phase, bool)> = None;
+            let runs = state.runs_of_plan(id);
             for planned in &record.validated.phases {
                 let stand = match before {
                     Some((phase, false)) => JobStand::Waiting { phase },
-                    _ => stand(study, id, planned.phase, planned.seeds, confirms as u64),
+                    _ => stand(study, record.validated.kind, planned, &runs, confirms),
                 };
                 before = Some((planned.phase, stand == JobStand::Passed));
                 jobs.push(job(study, (id, record), planned.phase, planned.seeds, stand));
@@ -101,18 +108,18 @@ impl Queue {
         canonical::digest_of(self)
     }
 
-    /// Whether a candidate has jobs, and none of them can still run.
-    pub fn is_over(&self, id: &Slug) -> bool {
-        let over = |job: &&Job| {
-            matches!(job.stand, JobStand::Passed | JobStand::Stopped { .. } | JobStand::Waiting { .. })
-        };
-        let mut jobs = self.jobs.iter().filter(|job| job.candidate == *id).peekable();
-        jobs.peek().is_some() && jobs.all(|job| over(&job))
+    /// Candidates that have jobs of which none can still run.
+    pub fn over(&self) -> BTreeSet<&Slug> {
+        let can_run =
+            |job: &&Job| matches!(job.stand, JobStand::Ready | JobStand::Queued | JobStand::Running);
+        let going_on: BTreeSet<&Slug> = self.jobs.iter().filter(can_run).map(|job| &job.candidate).collect();
+        let all = self.jobs.iter().map(|job| &job.candidate);
+        all.filter(|id| !going_on.contains(id)).collect()
     }
 
-    /// The first job that can run.
-    pub fn next(&self) -> Option<&Job> {
-        self.jobs.iter().find(|job| job.stand == JobStand::Ready)
+    /// Jobs that can run, now or as soon as there is a place.
+    pub fn can_run(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().filter(|job| matches!(job.stand, JobStand::Ready | JobStand::Queued))
     }
 }
 
@@ -154,53 +161,81 @@ fn job(
         role,
         worktree: format!("{id}-r{}", record.validated.revision),
         stand,
-        promotion: promotion(phase),
+        promotion: promotion(record.validated.kind, phase),
     }
 }
 
-/// What carries a candidate on, in words.
-pub fn promotion(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Smoke => "every run ends well",
-        Phase::Short => "every seed has its metric, and the median is no worse than the incumbent's",
-        Phase::Confirm => "better by the contract's statistics, guardrails not worse",
-        Phase::IncumbentValidation => "the new incumbent holds on fresh seeds",
+/// What carries a candidate on, in words. One that changes nothing isn't held against the incumbent: it can't be
+/// better than what it is.
+pub fn promotion(kind: CandidateKind, phase: Phase) -> &'static str {
+    match (phase, kind.is_empty_change()) {
+        (Phase::Smoke, _) => "every run ends well",
+        (Phase::Short, false) => "every seed has its metric, and the median is no worse than the incumbent's",
+        (Phase::Short, true) => "every seed has its metric",
+        (Phase::Confirm, false) => "better by the contract's statistics, guardrails not worse",
+        (Phase::Confirm, true) => "every seed has run",
+        (Phase::IncumbentValidation, _) => "the new incumbent holds on fresh seeds",
     }
 }
 
-fn stand(study: &Study, id: &Slug, phase: Phase, seeds: u64, confirms: u64) -> JobStand {
-    let state = study.state();
-    let runs: Vec<&RunRecord> =
-        state.runs_of_plan(id).into_iter().filter(|run| run.intent.phase == phase).collect();
+fn stand(
+    study: &Study,
+    kind: CandidateKind,
+    planned: &PlannedPhase,
+    runs: &[&RunRecord],
+    confirms: u64,
+) -> JobStand {
+    let phase = planned.phase;
+    let runs: Vec<&RunRecord> = runs.iter().filter(|run| run.intent.phase == phase).copied().collect();
     if runs.iter().any(|run| !matches!(run.state, RunState::Ended(_))) {
         return JobStand::Running;
     }
-    // A seed whose run was lost may run once more, so it doesn't count as done.
-    let done =
-        runs.iter().filter(|run| matches!(run.state, RunState::Ended(end) if !end.may_run_again())).count();
-    if (done as u64) < seeds {
+    let done = done(&runs);
+    if (done.len() as u64) < planned.seeds {
         let most = study.contract().map_or(0, |contract| contract.statistics.maximum_confirms);
-        if phase == Phase::Confirm && runs.is_empty() && confirms >= most {
-            return JobStand::Stopped { reason: format!("{confirms} of {most} confirms are used up") };
+        let claims = phase == Phase::Confirm && !kind.is_empty_change();
+        if claims && runs.is_empty() && confirms >= most {
+            return stopped(format!("{confirms} of {most} confirms are used up"));
         }
         return JobStand::Ready;
     }
     match phase {
         Phase::Smoke => {
-            let failed = runs.iter().filter(|run| run.state != RunState::Ended(RunEnd::Ok)).count();
-            if failed == 0 { JobStand::Passed } else { stopped(format!("{failed} runs didn't end well")) }
+            let failed = done.iter().filter(|run| run.state != RunState::Ended(RunEnd::Ok)).count();
+            match failed {
+                0 => JobStand::Passed,
+                _ => stopped(format!("{failed} of {} runs didn't end well", done.len())),
+            }
         }
-        Phase::Short => short(study, &runs),
+        Phase::Short => short(study, kind, &done),
         // What comes of these two is a verdict, and a candidate that has one has left the queue.
         Phase::Confirm | Phase::IncumbentValidation => JobStand::Passed,
     }
+}
+
+/// The run that counts for each seed that won't run again. A run that the host lost runs once more and then counts
+/// for nothing; lost twice, its seed stays without a result. One that was blocked never counts.
+fn done<'r>(runs: &[&'r RunRecord]) -> Vec<&'r RunRecord> {
+    let mut seeds: BTreeMap<u64, (&RunRecord, usize)> = BTreeMap::new();
+    for run in runs {
+        let lost = usize::from(run.state == RunState::Ended(RunEnd::Lost));
+        let before = seeds.get(&run.intent.seed).map_or(0, |(_, lost)| *lost);
+        seeds.insert(run.intent.seed, (run, before + lost));
+    }
+    let counts = |(run, lost): &(&RunRecord, usize)| match run.state {
+        RunState::Ended(end) => !end.may_run_again() || *lost > 1,
+        _ => false,
+    };
+    let mut done: Vec<&RunRecord> = seeds.into_values().filter(counts).map(|(run, _)| run).collect();
+    done.sort_by_key(|run| run.order);
+    done
 }
 
 fn stopped(reason: String) -> JobStand {
     JobStand::Stopped { reason }
 }
 
-fn short(study: &Study, runs: &[&RunRecord]) -> JobStand {
+fn short(study: &Study, kind: CandidateKind, runs: &[&RunRecord]) -> JobStand {
     let Some(spec) = study.files.metric_spec.typed() else {
         return stopped("metric_spec.yaml can't be read".into());
     };
@@ -219,7 +254,7 @@ fn short(study: &Study, runs: &[&RunRecord]) -> JobStand {
         }
     }
     let Some(median) = median(&mut values) else { return stopped("there is no value".into()) };
-    match study.state().incumbent_score {
+    match study.state().incumbent_score.filter(|_| !kind.is_empty_change()) {
         Some(incumbent) => {
             let better = match spec.primary.direction {
                 Direction::Higher => median >= incumbent,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rlxp_govern::documents::Phase;
+use rlxp_govern::documents::{CandidateKind, Phase};
 use rlxp_govern::gate::{Purpose, names, refusals};
 use rlxp_govern::ledger::Event;
 use rlxp_govern::machine::{CandidateState, RunState};
@@ -175,6 +175,7 @@ fn the_page_has_every_kind_of_record_and_every_phase() {
     for (phase, row) in phases.into_iter().zip(&rows[1..]) {
         let written = serde_json::to_value(phase).unwrap();
         assert_eq!(row[0].trim_matches('`'), written.as_str().unwrap());
-        assert!(row[1].starts_with(promotion(phase)), "{phase}: {}", row[1]);
+        assert!(row[1].starts_with(promotion(CandidateKind::Policy, phase)), "{phase}: {}", row[1]);
+        assert_eq!(row[2], promotion(CandidateKind::Baseline, phase), "{phase}");
     }
 }
