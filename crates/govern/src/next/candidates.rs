@@ -1,0 +1,204 @@
+//! Steps towards a run: approvals, the first runs, launches, drafts and proposals.
+
+use super::{Action, NOTHING, Next, RECORD};
+use crate::approval::{Standing, approvers_changed, standing};
+use crate::documents::{Automation, CandidateKind, Phase, Slug};
+use crate::ledger::state::CandidateRecord;
+use crate::machine::CandidateState;
+use crate::queue::Queue;
+use crate::section::{Section, Target};
+use crate::view::Study;
+
+pub(super) fn planning_not_approved(study: &Study) -> Option<Next> {
+    let needed = Section::Experiment.depends_on().iter().copied().chain([Section::Plan]);
+    request(study, needed, None)
+}
+
+/// Asks for all that is lacking of these sections and of a candidate, at once.
+fn request(study: &Study, sections: impl Iterator<Item = Section>, candidate: Option<&Slug>) -> Option<Next> {
+    if let Some(changed) = approvers_changed(study.state(), study.proofs()) {
+        let person = "put the list of approvers back as it was when the study was opened, or open another study: \
+                      under another list no approval counts";
+        return Some(
+            Next::new(Action::RequestApproval, changed, "rlx study status", NOTHING).by_person(person),
+        );
+    }
+    let standings = study.standings();
+    let of_candidate = candidate.map(|id| {
+        let digest = study.state().candidates.get(id).map(|record| record.validated.digest);
+        let target = Target::Candidate(id.clone());
+        let stands = standing(&target, digest, study.required(), study.state(), study.proofs());
+        (target, stands)
+    });
+    let lacking: Vec<(Target, Standing)> = sections
+        .filter_map(|section| Some((Target::Section(section), standings.get(&section)?.clone())))
+        .chain(of_candidate)
+        .filter(|(_, standing)| !standing.is_given())
+        .collect();
+    if lacking.is_empty() {
+        return None;
+    }
+    let why = |(target, standing): &(Target, Standing)| match standing {
+        Standing::Missing => format!("{target} is not approved"),
+        Standing::Void { reason } => format!("{target} is void: {reason}"),
+        Standing::TooWeak { assurance, required } => format!("{target} has {assurance}, needs {required}"),
+        Standing::NotProven { reason } => format!("{target} is not proven: {reason}"),
+        Standing::Given { .. } => String::new(),
+    };
+    let names: Vec<String> = lacking.iter().map(|(target, _)| target.to_string()).collect();
+    let reason = lacking.iter().map(why).collect::<Vec<_>>().join("; ");
+    let command = format!("rlx approve {}", names.join(" "));
+    let person = format!("read and approve {} ({})", names.join(", "), study.required());
+    Some(Next::new(Action::RequestApproval, reason, command, RECORD).by_person(person))
+}
+
+/// The baseline and the smoke run: both are candidates that change nothing.
+pub(super) fn first_runs(study: &Study) -> Option<Next> {
+    let state = study.state();
+    // What has a baseline's part to play or has played it; one that was rejected, undone or debugged has not.
+    let serves = |record: &CandidateRecord| {
+        record.validated.kind == CandidateKind::Baseline
+            && !matches!(
+                record.state,
+                CandidateState::Draft
+                    | CandidateState::Debug
+                    | CandidateState::Rejected
+                    | CandidateState::Reverted
+            )
+    };
+    if !state.candidates.values().any(serves) && !does_without_baseline(study) {
+        let reason = "there is no baseline to compare with";
+        return Some(first_run(study, CandidateKind::Baseline, Action::PlanBaseline, reason));
+    }
+    if state.smoke_passed() {
+        return None;
+    }
+    let reason = "no smoke run has passed yet";
+    // Any candidate that changes nothing shows that training works, if its plan has a smoke phase.
+    let changes_nothing =
+        |id: &Slug| state.candidates.get(id).is_some_and(|record| record.validated.kind.is_empty_change());
+    let queue = Queue::of(study);
+    let smoke = queue.can_run().find(|job| job.phase == Phase::Smoke && changes_nothing(&job.candidate));
+    Some(match smoke {
+        Some(job) => launch(study, &job.candidate, Action::Smoke, reason),
+        None => first_run(study, CandidateKind::Smoke, Action::Smoke, reason),
+    })
+}
+
+/// Whether the contract says, approved, that nothing needs to be compared with.
+fn does_without_baseline(study: &Study) -> bool {
+    // The section's approval holds here: planning, which comes before, asks for it.
+    study.contract().is_some_and(|contract| {
+        contract.exceptions.iter().any(|exception| {
+            exception.section == Section::Baseline
+                && exception.code == "no_baseline"
+                && !exception.reason.trim().is_empty()
+        })
+    })
+}
+
+/// Validates the draft of a first run, or has one written under a name that is free.
+fn first_run(study: &Study, kind: CandidateKind, action: Action, reason: &str) -> Next {
+    let is_named = |name: &str| {
+        let rest = name.strip_prefix(kind.to_string().as_str()).map(|rest| rest.trim_start_matches('-'));
+        rest.is_some_and(|rest| rest.bytes().all(|letter| letter.is_ascii_digit()))
+    };
+    if let Some(draft) = drafts_of(study).into_iter().find(|draft| is_named(draft)) {
+        return Next::new(Action::Validate, reason, format!("rlx candidate validate {draft}"), RECORD);
+    }
+    let is_taken = |name: &String| {
+        study.candidate_files.contains_key(name) || study.state().candidates.contains_key(name.as_str())
+    };
+    let names = std::iter::once(kind.to_string()).chain((2..).map(|number: u64| format!("{kind}-{number}")));
+    let free = names.into_iter().find(|name| !is_taken(name)).unwrap_or_default();
+    Next::new(action, reason, format!("rlx candidate new {free} --kind {kind}"), "writes a candidate")
+}
+
+pub(super) fn validated(study: &Study) -> Option<Next> {
+    let queue = Queue::of(study);
+    // Each phase that can run belongs to another candidate, as the phases after it wait.
+    let launched = launched_changes(study);
+    let mut outside: Option<(&Slug, String)> = None;
+    for job in queue.can_run() {
+        match outside_envelope(study, &job.candidate, launched) {
+            None => {
+                let reason = format!("{} is validated, and its {} phase can run", job.candidate, job.phase);
+                return Some(launch(study, &job.candidate, Action::Launch, &reason));
+            }
+            Some(why) => outside = outside.or(Some((&job.candidate, why))),
+        }
+    }
+    let (first, why) = outside?;
+    let reason = format!("nothing that could run lies within the envelope; {first}: {why}");
+    let person = "widen experiment.envelope in contract.yaml and approve it, or take the study over";
+    Some(Next::new(Action::Ask, reason, "rlx contract check", "the files of the study").by_person(person))
+}
+
+fn has_launched_change(record: &CandidateRecord) -> bool {
+    !record.validated.kind.is_empty_change() && !record.phases.is_empty()
+}
+
+/// How many candidates that change something were launched.
+fn launched_changes(study: &Study) -> u64 {
+    study.state().candidates.values().filter(|record| has_launched_change(record)).count() as u64
+}
+
+/// Why an autonomous study may not launch a candidate, as far as its record tells.
+fn outside_envelope(study: &Study, id: &Slug, launched: u64) -> Option<String> {
+    let contract = study.contract().filter(|contract| contract.automation == Automation::Autonomous)?;
+    let envelope = contract.experiment.envelope.as_ref()?;
+    let record = study.state().candidates.get(id)?;
+    let validated = &record.validated;
+    if let Some(planned) = validated.phases.iter().find(|planned| !envelope.phases.contains(&planned.phase)) {
+        return Some(format!("the {} phase is not in it", planned.phase));
+    }
+    if validated.kind.is_empty_change() {
+        return None;
+    }
+    if !envelope.kinds.contains(&validated.kind) {
+        return Some(format!("candidates of kind {} are not in it", validated.kind));
+    }
+    let others = launched - u64::from(has_launched_change(record));
+    (others >= envelope.candidates)
+        .then(|| format!("all candidates that it allows ({}) were launched", envelope.candidates))
+}
+
+/// Launching needs more than planning: what is missing is asked for first.
+fn launch(study: &Study, id: &Slug, action: Action, reason: &str) -> Next {
+    let needed = [Section::Experiment, Section::Execute, Section::LoopEntry];
+    let automation = study.contract().map_or(Automation::Manual, |contract| contract.automation);
+    let candidate = Some(id).filter(|_| automation != Automation::Autonomous);
+    if let Some(request) = request(study, needed.into_iter(), candidate) {
+        return Next { reason: format!("{reason}, and {}", request.reason), ..request };
+    }
+    let changes = "starts a run, reserves its budget and appends to the ledger";
+    let next = Next::new(action, reason, format!("rlx launch {id}"), changes);
+    if automation == Automation::Manual { next.by_person("start the run yourself") } else { next }
+}
+
+pub(super) fn drafts(study: &Study) -> Option<Next> {
+    let draft = drafts_of(study).into_iter().next()?;
+    let reason = format!("{draft} is a draft");
+    Some(Next::new(Action::Validate, reason, format!("rlx candidate validate {draft}"), RECORD))
+}
+
+/// Candidate files that aren't validated as they are, by name.
+pub fn drafts_of(study: &Study) -> Vec<String> {
+    let state = study.state();
+    let is_draft = |name: &str| match state.candidates.get(name).map(|record| record.state) {
+        None | Some(CandidateState::Draft) => true,
+        Some(CandidateState::Debug) => {
+            // Debugged: a draft again once its text is another one.
+            study.candidate_files.get(name) != state.candidates.get(name).map(|record| &record.validated.file)
+        }
+        Some(_) => false,
+    };
+    study.candidate_files.keys().filter(|name| is_draft(name)).cloned().collect()
+}
+
+pub(super) fn propose(study: &Study) -> Next {
+    let surfaces = study.contract().map(|contract| contract.scope.surfaces.as_slice()).unwrap_or_default();
+    let names: Vec<String> = surfaces.iter().map(Slug::to_string).collect();
+    let reason = format!("nothing is left to run; a candidate may change {}", names.join(", "));
+    Next::new(Action::Propose, reason, "rlx candidate new NAME", "writes a candidate")
+}
