@@ -182,11 +182,13 @@ pub enum Target {
     Section(Section),
     /// A candidate, as it stands
     Candidate(Slug),
+    /// That the study may be closed
+    Close,
 }
 
 /// The text names neither.
 #[derive(Debug, thiserror::Error)]
-#[error("{0:?} is neither a section nor `candidate:<id>`")]
+#[error("{0:?} is neither a section, `candidate:<id>` nor `close`")]
 pub struct NotATarget(String);
 
 impl fmt::Display for Target {
@@ -194,6 +196,7 @@ impl fmt::Display for Target {
         match self {
             Target::Section(section) => section.fmt(f),
             Target::Candidate(id) => write!(f, "candidate:{id}"),
+            Target::Close => f.pad("close"),
         }
     }
 }
@@ -204,6 +207,9 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, NotATarget> {
         if let Some(id) = text.strip_prefix("candidate:") {
             return id.parse().map(Target::Candidate).map_err(|_| NotATarget(text.into()));
+        }
+        if text == "close" {
+            return Ok(Target::Close);
         }
         let found = Section::ALL.into_iter().find(|section| section.to_string() == text);
         found.map(Target::Section).ok_or_else(|| NotATarget(text.into()))
@@ -265,6 +271,21 @@ pub fn candidate_digest(experiment: Digest, candidate: &Value) -> Digest {
         "depends_on": { "experiment": experiment },
         "content": candidate,
     }))
+}
+
+/// The digest of the permission to close a study.
+pub fn close_digest(identity: &Identity) -> Digest {
+    canonical::digest(&close_value(identity))
+}
+
+/// What the permission to close a study covers.
+pub fn close_value(identity: &Identity) -> Value {
+    json!({
+        "schema": "rlxp.section/1",
+        "study": identity.study,
+        "approvers": identity.approvers,
+        "section": "close",
+    })
 }
 
 /// The digest that one signature over several targets covers.
@@ -352,7 +373,7 @@ mod tests {
 
     #[test]
     fn targets_as_text() {
-        for text in ["task", "loop_entry", "candidate:lower-lr"] {
+        for text in ["task", "loop_entry", "candidate:lower-lr", "close"] {
             assert_eq!(text.parse::<Target>().unwrap().to_string(), text);
         }
         for wrong in ["", "Task", "candidate:", "candidate:../x", "everything"] {

@@ -8,7 +8,7 @@ use rlxp_types::Digest;
 use crate::approval::{Proofs, Standing, required, standing};
 use crate::documents::{Assurance, Candidate, Confinement, Contract, Device, Files, StudyName, Written};
 use crate::ledger::{Ledger, StudyState};
-use crate::section::{Identity, Section, Target, candidate_digest, digests};
+use crate::section::{Identity, Section, Target, candidate_digest, close_digest, digests};
 use crate::signature::Approvers;
 
 /// A study at one moment.
@@ -119,9 +119,12 @@ impl Study {
         Proofs { approvers: self.approvers.as_ref(), signatures: &self.signatures }
     }
 
-    /// The way of approving that counts at least; the strongest when there is no contract to say.
+    /// The way of approving that counts at least: what the contract asks for, and never less than what the study was
+    /// opened with, or whoever can edit the contract could lower the bar. The strongest when there is nothing to say.
     pub fn required(&self) -> Assurance {
-        self.contract().map_or(Assurance::Signature, required)
+        let contract = self.contract().map_or(Assurance::Signature, required);
+        let floor = self.state().opened.as_ref().map_or(Assurance::Signature, |opened| opened.assurance);
+        contract.max(floor)
     }
 
     /// How the approval of every section stands.
@@ -140,13 +143,30 @@ impl Study {
         standing(&target, self.candidate_digest(candidate), self.required(), self.state(), self.proofs())
     }
 
-    /// Whether the loop was entered and the study isn't closed: from then on only rlx's own launch path may run things
-    /// in this folder. A void approval doesn't open the folder again.
-    pub fn is_open(&self) -> bool {
+    /// Whether the loop was ever entered.
+    pub fn was_entered(&self) -> bool {
         let entered = Target::Section(Section::LoopEntry);
-        let asked =
-            self.state().approvals.iter().any(|approval| approval.approved.targets.contains_key(&entered));
-        // A ledger that can't be read to its end may hide that.
-        (asked || !self.ledger.is_whole()) && self.state().closed.is_none()
+        self.state().approvals.iter().any(|approval| approval.approved.targets.contains_key(&entered))
+    }
+
+    /// How the approval to close the study stands. Closing lifts the guard over the folder, so once the loop was
+    /// entered it takes a person.
+    pub fn close_standing(&self) -> Standing {
+        let now = self.identity().map(|identity| close_digest(&identity));
+        // A contract that can't be read must not keep a person from closing what went wrong.
+        let floor = self.state().opened.as_ref().map_or(Assurance::Signature, |opened| opened.assurance);
+        let needed = self.contract().map_or(floor, |_| self.required());
+        standing(&Target::Close, now, needed, self.state(), self.proofs())
+    }
+
+    /// Whether the loop was entered and no person closed the study: from then on only rlx's own launch path may run
+    /// things in this folder. A void approval doesn't open the folder again.
+    pub fn is_open(&self) -> bool {
+        // A ledger that can't be read to its end may hide what matters here.
+        if !self.ledger.is_whole() {
+            return true;
+        }
+        let closed = self.state().closed.is_some() && self.close_standing().is_given();
+        self.was_entered() && !closed
     }
 }

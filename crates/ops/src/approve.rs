@@ -11,7 +11,7 @@ use rlxp_govern::completeness::open_questions;
 use rlxp_govern::documents::{Assurance, Reading, StudyName};
 use rlxp_govern::ledger::event::{Approved, Refused};
 use rlxp_govern::ledger::{Actor, Event};
-use rlxp_govern::section::{COVERAGE, Section, Target, content};
+use rlxp_govern::section::{COVERAGE, Section, Target, close_digest, content};
 use rlxp_govern::signature::{LONGEST_SIGNATURE, Statement, verify};
 use rlxp_spec::document::to_yaml;
 use rlxp_types::Digest;
@@ -223,6 +223,10 @@ fn prepared(desk: &Desk, request: &ApproveRequest) -> Outcome<Prepared> {
                 let digest = digests.get(section).copied().ok_or_else(|| unreadable(&target))?;
                 (digest, content(*section, &study.files).map(|value| to_yaml(&value)).unwrap_or_default())
             }
+            Target::Close => {
+                let identity = study.identity().ok_or_else(|| unreadable(&target))?;
+                (close_digest(&identity), "{}\n".to_owned())
+            }
             Target::Candidate(id) => match desk.candidate(id)? {
                 Reading::Read(written) => {
                     let digest = study.candidate_digest(&written).ok_or_else(|| unreadable(&target))?;
@@ -303,6 +307,7 @@ fn depends_on(target: &Target) -> Vec<String> {
     match target {
         Target::Section(section) => section.depends_on().iter().map(ToString::to_string).collect(),
         Target::Candidate(_) => vec![Section::Experiment.to_string()],
+        Target::Close => Vec::new(),
     }
 }
 
@@ -314,6 +319,7 @@ fn allows(target: &Target) -> &'static str {
             "the loop begins: from now on only rlx's own launch path runs anything in this folder"
         }
         Target::Section(_) => "nothing by itself; planning and running ask for it",
+        Target::Close => "the study may be closed, after which nothing governs this folder any more",
         Target::Candidate(_) => "this candidate, exactly as it stands, may be run where running is allowed",
     }
 }

@@ -76,7 +76,7 @@ pub mod below {
     pub use rlxp_env::Space;
     pub use rlxp_fs::environment;
     pub use rlxp_govern::approval::Standing;
-    pub use rlxp_govern::documents::{CandidateKind, ClaimKind, Phase};
+    pub use rlxp_govern::documents::{Assurance, CandidateKind, ClaimKind, Phase};
     pub use rlxp_govern::gate::Refusal;
     pub use rlxp_govern::ledger::Actor;
     pub use rlxp_govern::queue::{Job, JobStand};

@@ -134,7 +134,7 @@ fn everything_answered_is_complete() {
     let without: Vec<(Ask, &str)> =
         COMPLETE.into_iter().filter(|(ask, _)| *ask != Ask::MetricSource).collect();
     let open: Vec<String> = draft(&world.context, &without).open.into_iter().map(|open| open.path).collect();
-    assert_eq!(open, ["evaluation.description", "smallest_effect"]);
+    assert_eq!(open, ["evaluation.description", "primary", "smallest_effect"]);
 }
 
 #[test]

@@ -386,7 +386,14 @@ fn an_open_study_keeps_other_verbs_out() {
     std::os::unix::fs::symlink(&below, &link).unwrap();
     assert!(guard(&at(&link, true)).is_err(), "a link from outside");
     let mut desk = Desk::open(&world.context, Some("first")).unwrap();
+    let ledger = std::fs::read(world.study().join("ledger.jsonl")).unwrap();
     let closed = rlxp_govern::ledger::event::Closed { reason: "over".into() };
+    desk.append(Actor::Rlx, Event::Closed(closed.clone())).unwrap();
+    assert!(all().iter().all(|context| guard(context).is_err()), "no person agreed to that");
+    std::fs::write(world.study().join("ledger.jsonl"), ledger).unwrap();
+    let mut desk = Desk::open(&world.context, Some("first")).unwrap();
+    let digest = rlxp_govern::section::close_digest(&desk.study.identity().unwrap());
+    desk.append(Actor::Person, approval(BTreeMap::from([(Target::Close, digest)]))).unwrap();
     desk.append(Actor::Rlx, Event::Closed(closed)).unwrap();
     assert!(all().iter().all(|context| guard(context).is_ok()));
     std::fs::remove_file(world.study().join("ledger.jsonl")).unwrap();

@@ -5,6 +5,7 @@ mod steps;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use rlxp_ops::below::{Assurance, parse_word};
 use rlxp_ops::study::end::{HandOff, close, hand_off};
 use rlxp_ops::study::export::export;
 use rlxp_ops::study::init::{InitReport, InitRequest, init};
@@ -115,6 +116,10 @@ struct Init {
     /// What should get better, for the task card
     #[arg(long, value_name = "TEXT")]
     mission: Option<String>,
+    /// The weakest way of approving that can ever count here: signature, terminal or host; signature by default
+    /// where an approver is listed, else terminal
+    #[arg(long, value_name = "WAY", value_parser = parse_word::<Assurance>)]
+    assurance: Option<Assurance>,
     /// Take over a flat .rlxp/ or a task of .autorl/ as text; nothing of it counts as approved
     #[arg(long, value_name = "FOLDER")]
     import: Option<PathBuf>,
@@ -200,6 +205,7 @@ impl Init {
             study: self.study.clone(),
             mission: self.mission.clone(),
             import: self.import.clone(),
+            assurance: self.assurance,
         };
         let report = init(context, &request)?;
         if screen.is_json() {
@@ -208,6 +214,8 @@ impl Init {
         }
         let InitReport { task, study, path, approvers, approvers_file, .. } = &report;
         screen.answer(format!("opened {task}/{study} in {}", path.display()));
+        let better = if report.assurance == Assurance::Signature { "only" } else { "or better" };
+        screen.answer(format!("  approvals count by {} {better}", report.assurance));
         for approver in approvers {
             screen.answer(format!("  approver {} {}", approver.name, approver.fingerprint));
         }
@@ -234,7 +242,7 @@ impl Init {
             screen.hint("rlx contract check");
             return Ok(Exit::Yes);
         }
-        screen.hint("rlx contract new");
+        screen.hint("rlx study next");
         Ok(Exit::Yes)
     }
 }

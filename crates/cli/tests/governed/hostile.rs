@@ -24,13 +24,19 @@ fn where_a_terminal_is_enough_it_is_enough_for_a_program_too() {
     // Weakening the contract afterwards is an edit like any other.
     governed.edit("contract.yaml", "assurance: terminal", "assurance: host");
     assert_eq!(governed.standing("task"), "void");
+    // And once it is agreed to ask for less again, what the study was opened with still holds.
+    assert_eq!(governed.rlx("approve --all --show --json").expect(0).json()["required"], "terminal");
 }
 
 #[test]
 fn lowering_what_the_contract_asks_for_needs_an_approval_itself() {
     let governed = Governed::approved();
     governed.edit("contract.yaml", "assurance: signature", "assurance: terminal");
-    // Everything is void, and a terminal approval of the weaker contract counts under the weaker contract alone.
+    assert_eq!(governed.standing("task"), "void");
+    // The study was opened for signatures: a contract that asks for less changes nothing about that.
+    let ran = governed.approve_through_a_pty("--all");
+    assert_eq!(ran.code, Some(3), "{}", ran.stdout);
+    assert_eq!(governed.last("refused")["codes"][0], "approval_too_weak");
     assert_eq!(governed.standing("task"), "void");
     let said = governed.rlx("contract diff").expect(0).stdout;
     assert!(said.contains("assurance"), "{said}");
@@ -155,6 +161,49 @@ fn in_a_governed_folder_nothing_else_trains() {
         assert_eq!(answer["code"], "governed_folder", "{line}");
         assert!(answer["hints"].to_string().contains("rlx study next"), "{answer}");
     }
+    // Closing would lift the guard, so it takes a person too.
+    let answer = governed.rlx("study close --reason done --json").expect(3).json();
+    assert_eq!(answer["code"], "close_not_approved");
+    assert_eq!(governed.last("refused")["codes"][0], "close_not_approved");
+    governed.sign("close", "alice").expect(0);
     governed.rlx("study close --reason done").expect(0);
     assert_ne!(governed.rlx("train configs/ppo.yaml --json").json()["code"], "governed_folder");
+}
+
+#[test]
+fn a_closing_record_that_no_person_agreed_to_lifts_nothing() {
+    let governed = Governed::approved();
+    // Whoever owns the disk can write any record; a forged one has no signature behind it.
+    let ledger = governed.read("ledger.jsonl");
+    let last: serde_json::Value = serde_json::from_str(ledger.lines().last().unwrap()).unwrap();
+    let forged = forge(&last, "closed", serde_json::json!({"reason": "over"}));
+    std::fs::write(governed.file("ledger.jsonl"), format!("{ledger}{forged}\n")).unwrap();
+    governed.rlx("verify --chain").expect(0);
+    let answer = governed.rlx("train configs/ppo.yaml --json").expect(3).json();
+    assert_eq!(answer["code"], "governed_folder");
+}
+
+/// A record after `last`, chained as rlx chains them: nothing about a chain is secret.
+fn forge(last: &serde_json::Value, kind: &str, body: serde_json::Value) -> String {
+    let mut record = serde_json::json!({
+        "actor": "rlx", "at": last["at"], "body": body, "kind": kind, "prev": last["digest"],
+        "seq": last["seq"].as_u64().unwrap() + 1,
+    });
+    let text = rlxp_types::Digest::of(record.to_string().as_bytes()).to_string();
+    let fields = record.as_object_mut().unwrap();
+    let mut sorted: Vec<(String, serde_json::Value)> = fields.clone().into_iter().collect();
+    sorted.push(("digest".into(), text.into()));
+    sorted.sort_by(|one, other| one.0.cmp(&other.0));
+    serde_json::Value::Object(sorted.into_iter().collect()).to_string()
+}
+
+#[test]
+fn a_ledger_that_an_anchor_contradicts_is_broken_for_every_command() {
+    let governed = Governed::approved();
+    let before = governed.read("ledger.jsonl");
+    governed.rlx("ledger anchor").expect(0);
+    assert_eq!(governed.rlx("study next --json").expect(0).json()["action"], "plan_baseline");
+    std::fs::write(governed.file("ledger.jsonl"), before).unwrap();
+    assert_eq!(governed.rlx("study next --json").expect(0).json()["action"], "stop");
+    assert_eq!(governed.rlx("candidate list --json").expect(3).json()["code"], "ledger_broken");
 }

@@ -63,7 +63,7 @@ impl Governed {
         governed.write("configs/ppo.yaml", "lr: 0.0003\n");
         governed.key("alice", "ed25519");
         governed.approvers(&["alice"]);
-        governed.rlx("study init --task balance --study tuning").expect(0);
+        governed.rlx(&format!("study init --task balance --study tuning --assurance {assurance}")).expect(0);
         governed.rlx("study audit --claim train_command:train.py:2").expect(0);
         let surfaces = ["ppo=hyperparameter:configs/ppo.yaml:lr=1e-5..1e-2", "reward=reward:envs/**"];
         let mut words =

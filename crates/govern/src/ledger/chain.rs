@@ -135,7 +135,14 @@ pub fn verify(bytes: &[u8], anchors: &[Anchor]) -> (Ledger, Vec<ChainProblem>) {
             problems.push(ChainProblem { code: "not_canonical", line: index as u64 + 1, message });
         }
     }
+    problems.extend(against(&ledger, anchors));
+    (ledger, problems)
+}
+
+/// Every anchor that a ledger doesn't meet.
+pub fn against(ledger: &Ledger, anchors: &[Anchor]) -> Vec<ChainProblem> {
     let study = ledger.state.opened.as_ref().map(|opened| opened.id.clone());
+    let mut problems = Vec::new();
     for anchor in anchors {
         let line = anchor.seq.saturating_add(1);
         let met = usize::try_from(anchor.seq).ok().and_then(|seq| ledger.records.get(seq));
@@ -161,5 +168,5 @@ pub fn verify(bytes: &[u8], anchors: &[Anchor]) -> (Ledger, Vec<ChainProblem>) {
         };
         problems.extend(said.map(|(code, message)| ChainProblem { code, line, message }));
     }
-    (ledger, problems)
+    problems
 }

@@ -114,6 +114,8 @@ bodies! {
         study: Slug,
         /// Who may sign
         approvers: Vec<Fingerprint>,
+        /// The weakest way of approving that can ever count here; a contract may ask for more, never for less
+        assurance: Assurance,
     }
     /// Files of an older tool were taken over.
     Imported {

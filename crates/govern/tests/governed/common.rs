@@ -195,6 +195,7 @@ pub(crate) fn opened(approvers: &Approvers) -> Event {
         task: slug("walker"),
         study: slug("first"),
         approvers: approvers.fingerprints().into_iter().collect(),
+        assurance: Assurance::Host,
     })
 }
 

@@ -237,7 +237,8 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
         guess.as_ref().map(|guess| Assumed { answer: vec![guess.text.clone()], from: guess.from.clone() })
     };
     match ask {
-        Ask::Mission | Ask::SmallestEffect | Ask::Candidates => None,
+        Ask::Mission => found(&survey.mission),
+        Ask::SmallestEffect | Ask::Candidates => None,
         Ask::Constraints | Ask::NonGoals | Ask::Guardrails => {
             Some(Assumed { answer: Vec::new(), from: "nobody named one".to_owned() })
         }
@@ -292,7 +293,10 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
             Some(Automation::Autonomous) => {
                 Some(Assumed { answer: vec!["signature".into()], from: "autonomous studies need it".into() })
             }
-            _ => proposed("terminal"),
+            _ => Some(Assumed {
+                answer: vec![survey.floor.unwrap_or(Assurance::Terminal).to_string()],
+                from: "what the study was opened with".to_owned(),
+            }),
         },
     }
 }

@@ -4,14 +4,14 @@
 use std::path::PathBuf;
 
 use rlxp_fs::{Fs, FsExt};
-use rlxp_govern::completeness::{Open, open_questions};
+use rlxp_govern::completeness::{Open, is_answered, open_questions};
 use rlxp_govern::documents::{Files, StudyName};
 use rlxp_govern::section::File;
 use serde::Serialize;
 
 use super::ask::{self, Answers, Ask, Assumed, Question};
 use super::draft;
-use super::survey::{Survey, survey};
+use super::survey::{Guess, Survey, survey};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::study::Desk;
@@ -60,9 +60,11 @@ impl Intake {
             return Err(Failure::refused("study_closed", format!("{} is closed", desk.place.name))
                 .hint("rlx study init"));
         }
+        let floor = desk.study.state().opened.as_ref().map(|opened| opened.assurance);
         let place = desk.place;
         refuse_existing(context.fs.as_ref(), &place)?;
-        let survey = survey(context, &place.root)?;
+        let mission = task_card_mission(context.fs.as_ref(), &place)?;
+        let survey = Survey { floor, mission, ..survey(context, &place.root)? };
         Ok(Self { context: context.clone(), place, survey })
     }
 
@@ -99,6 +101,22 @@ pub(super) fn shown(place: &StudyPlace, file: File) -> String {
     let path = place.file(file);
     path.strip_prefix(&place.root).unwrap_or(&path).display().to_string()
 }
+
+/// The first paragraph of the task card under its title, where somebody wrote one.
+fn task_card_mission(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Option<Guess>> {
+    let path = place.task_card();
+    if crate::study::read::look(fs, &place.root, &path)?.is_none_or(|meta| meta.length > LONGEST_CARD) {
+        return Ok(None);
+    }
+    let Ok(text) = fs.read_text(&path, LONGEST_CARD) else { return Ok(None) };
+    let mut lines = text.lines().skip_while(|line| line.trim().is_empty() || line.starts_with('#'));
+    let said: Vec<&str> = lines.by_ref().take_while(|line| !line.trim().is_empty()).collect();
+    let said = said.join(" ");
+    Ok(is_answered(&said).then(|| Guess { text: said, from: "task_card.md".to_owned() }))
+}
+
+/// A task card is a page.
+const LONGEST_CARD: u64 = 64 << 10;
 
 fn refuse_existing(fs: &dyn Fs, place: &StudyPlace) -> Outcome<()> {
     let mut there = Vec::new();

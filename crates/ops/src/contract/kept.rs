@@ -82,6 +82,7 @@ fn file(place: &StudyPlace, digest: &Digest) -> PathBuf {
 fn covered(desk: &Desk, target: &Target) -> Outcome<Option<Value>> {
     match target {
         Target::Section(section) => Ok(section_value(&desk.study, *section)),
+        Target::Close => Ok(desk.study.identity().map(|identity| section::close_value(&identity))),
         Target::Candidate(id) => {
             let reading = desk.candidate(id)?;
             let experiment = desk.study.digests().get(&Section::Experiment).copied();

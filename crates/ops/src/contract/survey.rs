@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, Kind, environment};
-use rlxp_govern::documents::SurfaceKind;
+use rlxp_govern::documents::{Assurance, SurfaceKind};
 
 use super::survey_text::{
     environment_id, hyperparameters, python_scripts, rlx_config, seed_words, table_metric,
@@ -57,6 +57,10 @@ pub struct Survey {
     pub memory: Option<u64>,
     /// Free bytes on the disk.
     pub disk: Option<u64>,
+    /// The weakest way of approving that the study was opened with.
+    pub floor: Option<Assurance>,
+    /// What the task card says should get better.
+    pub mission: Option<Guess>,
 }
 
 /// Looks at the repository at `root`.

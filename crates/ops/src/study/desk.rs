@@ -17,6 +17,7 @@ use rlxp_govern::view::Study;
 use rlxp_types::{Digest, Exit};
 use serde_json::json;
 
+use super::ledger::own_anchors;
 use super::place::{Places, StudyPlace};
 use super::read::{document, ledger_bytes, ledger_file, read_parts, with_ledger};
 use super::state_file;
@@ -60,7 +61,12 @@ impl Desk {
         for _ in 0..TRIES {
             let bytes = ledger_bytes(context, &place)?;
             let parts = read_parts(context.fs.as_ref(), &place)?;
-            let study = with_ledger(&place, ledger::read(&bytes), parts);
+            let mut ledger = ledger::read(&bytes);
+            // A ledger that an anchor of this user contradicts is as broken as one whose links don't hold.
+            let anchors = own_anchors(context.fs.as_ref(), &place)?;
+            ledger.problem =
+                ledger.problem.take().or_else(|| ledger::against(&ledger, &anchors).into_iter().next());
+            let study = with_ledger(&place, ledger, parts);
             let (end, place) = (End::of(&bytes), place.clone());
             let mut desk = Self { context: context.clone(), place, study, warnings: Vec::new(), end };
             match desk.put_changes_on_record() {

@@ -1,7 +1,7 @@
 //! `rlx study handoff` and `rlx study close`: giving a study to a person, and ending it.
 
 use rlxp_govern::documents::StudyName;
-use rlxp_govern::ledger::event::{Closed, HandedOff};
+use rlxp_govern::ledger::event::{Closed, HandedOff, Refused};
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::next::{Next, next};
 use serde::Serialize;
@@ -90,6 +90,17 @@ pub fn close(context: &Context, selector: Option<&str>, reason: &str) -> Outcome
     if let Some(run) = desk.study.state().live().first() {
         let message = format!("run {} of {} hasn't ended", run.intent.key, run.intent.candidate);
         return Err(Failure::refused("run_under_way", message).hint("rlx study next"));
+    }
+    if desk.study.was_entered() && !desk.study.close_standing().is_given() {
+        let message =
+            "the loop was entered, so closing the study takes a person: it lifts the guard over the folder";
+        let refused = Refused {
+            what: "close".into(),
+            codes: vec!["close_not_approved".into()],
+            detail: message.into(),
+        };
+        desk.put_refusal_on_record(refused)?;
+        return Err(Failure::refused("close_not_approved", message).hint("rlx approve close"));
     }
     desk.append(Actor::Rlx, Event::Closed(Closed { reason: reason.clone() }))?;
     Ok(ClosedStudy { name: desk.place.name.clone(), reason, warnings: desk.warnings })

@@ -7,7 +7,7 @@ use rlxp_fs::{FsExt, Kind};
 use rlxp_govern::ledger;
 
 use super::place::{FOLDER, Places};
-use super::read::{ledger_bytes, without_files};
+use super::read::{ledger_bytes, read_study, without_files};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 
@@ -38,7 +38,11 @@ fn guard_root(context: &Context, root: &Path) -> Outcome<()> {
     let places = Places::at(context, root);
     for name in places.studies(fs)? {
         let place = places.study(&name);
-        let study = without_files(&place, ledger::read(&ledger_bytes(context, &place)?));
+        let mut study = without_files(&place, ledger::read(&ledger_bytes(context, &place)?));
+        // Whether a person closed it takes the approvers and the signature to tell.
+        if study.state().closed.is_some() && study.was_entered() {
+            study = read_study(context, &place)?;
+        }
         if study.is_open() {
             let message = format!(
                 "{} is governed by the open study {name}; only its own launch path may run things here",

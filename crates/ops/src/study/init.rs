@@ -6,7 +6,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, Kind, clock, randomness};
-use rlxp_govern::documents::{Reading, Registry, RegistrySchema, Slug, StudyName};
+use rlxp_govern::documents::{Assurance, Reading, Registry, RegistrySchema, Slug, StudyName};
 use rlxp_govern::ledger::event::Opened;
 use rlxp_govern::ledger::record::NO_RECORD;
 use rlxp_govern::ledger::{self, Actor, Event, Record};
@@ -44,6 +44,8 @@ pub struct InitRequest {
     pub mission: Option<String>,
     /// A cache of an older tool to take over.
     pub import: Option<PathBuf>,
+    /// The weakest way of approving that can ever count; signatures where there are approvers.
+    pub assurance: Option<Assurance>,
 }
 
 /// What was made.
@@ -65,6 +67,8 @@ pub struct InitReport {
     pub approvers_file: Option<PathBuf>,
     /// The task card, when the task had one already.
     pub kept: Vec<String>,
+    /// The weakest way of approving that can ever count.
+    pub assurance: Assurance,
     /// What was taken over from an older tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportReport>,
@@ -104,9 +108,16 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
                 .hint("correct the list, then run the command again"));
         }
     };
+    let usual = if approvers.is_empty() { Assurance::Terminal } else { Assurance::Signature };
+    let assurance = request.assurance.unwrap_or(usual);
+    if assurance == Assurance::Signature && approvers.is_empty() {
+        let message = "no approver is listed, so nobody could approve by signature";
+        return Err(Failure::refused("no_approver", message)
+            .hint("list a public key, as `NAME KEYTYPE KEY`, then run the command again"));
+    }
     let mission = request.mission.clone().or_else(|| old.as_ref()?.mission());
     let kept = lay_out(context, &places, &place, mission.as_deref())?;
-    let id = make_study(context, &place, &approvers)?;
+    let id = make_study(context, &place, &approvers, assurance)?;
     registry::activate(fs, &places, registry, &name)?;
     let imported = match &old {
         Some(old) => Some(old.bring(&mut Desk::at(context, place.clone())?)?),
@@ -125,6 +136,7 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
         approvers: named.collect(),
         approvers_file: place.approvers(),
         kept,
+        assurance,
         imported,
     })
 }
@@ -262,7 +274,12 @@ fn task_card(task: &Slug, mission: Option<&str>) -> String {
 }
 
 /// The study's folder with the first record, whole or not at all.
-fn make_study(context: &Context, place: &StudyPlace, approvers: &Approvers) -> Outcome<String> {
+fn make_study(
+    context: &Context,
+    place: &StudyPlace,
+    approvers: &Approvers,
+    assurance: Assurance,
+) -> Outcome<String> {
     let fs = context.fs.as_ref();
     let id = randomness::name()?;
     let opened = Opened {
@@ -270,6 +287,7 @@ fn make_study(context: &Context, place: &StudyPlace, approvers: &Approvers) -> O
         task: place.name.task.clone(),
         study: place.name.study.clone(),
         approvers: approvers.fingerprints().into_iter().collect(),
+        assurance,
     };
     let record = Record::new(0, clock::wall_text(), Actor::Rlx, Event::Opened(opened), NO_RECORD);
     let line = format!("{}\n", record.line());

@@ -184,6 +184,14 @@ fn add_line(fs: &dyn Fs, path: &Path, line: &str) -> Outcome<()> {
     Ok(file.sync()?)
 }
 
+/// The anchors of this user that lie at a study's place; none where there is no such file.
+pub(super) fn own_anchors(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Vec<Anchor>> {
+    match usual_place(place) {
+        Ok(path) if fs.is_file(&path)? => Ok(read_anchors(fs, &path)?.0),
+        _ => Ok(Vec::new()),
+    }
+}
+
 /// Anchors of a file, and the lines that are none.
 pub(super) fn read_anchors(fs: &dyn Fs, path: &Path) -> Outcome<(Vec<Anchor>, Vec<usize>)> {
     let text = String::from_utf8_lossy(&fs.read(path, LONGEST_ANCHORS)?).into_owned();
