@@ -184,8 +184,11 @@ fn over(study: &Study) -> Option<Next> {
     let reason = spent(study, contract).or_else(|| stop_rule(study, contract))?;
     let person = "decide whether to go on under a new contract or to close the study";
     if study.state().handed_off.is_some() {
+        // Closing lifts the guard over the folder, which takes a person once the loop was entered.
+        let may_close = !study.was_entered() || study.close_standing().is_given();
+        let command = if may_close { "rlx study close" } else { "rlx approve close" };
         return Some(
-            Next::new(Action::Wait, format!("{reason}; the study was handed off"), "rlx study close", RECORD)
+            Next::new(Action::Wait, format!("{reason}; the study was handed off"), command, RECORD)
                 .by_person(person),
         );
     }

@@ -19,7 +19,7 @@ use rlxp_govern::ledger::event::{
 use rlxp_govern::ledger::{Actor, ChainProblem, Ledger, Record, read};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::plan::{Plan, phases};
-use rlxp_govern::section::{Section, Target};
+use rlxp_govern::section::{Section, Target, close_digest};
 use rlxp_govern::seeds::SeedRole;
 use rlxp_govern::signature::{Approvers, Statement};
 use rlxp_govern::view::{AdapterFacts, CandidateView, MachineFacts, PathFacts, Study};
@@ -104,6 +104,7 @@ impl World {
         let digest = |target: &Target| match target {
             Target::Section(section) => digests.get(section).copied(),
             Target::Candidate(_) => self.study.candidate_digest(&self.view.written),
+            Target::Close => self.study.identity().map(|identity| close_digest(&identity)),
         };
         let targets: BTreeMap<Target, Digest> =
             targets.iter().filter_map(|target| Some((target.clone(), digest(target)?))).collect();
