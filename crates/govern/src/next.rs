@@ -134,12 +134,13 @@ fn broken(study: &Study) -> Option<Next> {
 
 fn closed(study: &Study) -> Option<Next> {
     let reason = study.state().closed.as_ref()?;
-    Some(Next::new(
-        Action::Closed,
-        format!("the study is closed: {reason}"),
-        "rlx study export --to FOLDER",
-        NOTHING,
-    ))
+    let next = |reason| Next::new(Action::Closed, reason, "rlx study export --to FOLDER", NOTHING);
+    Some(if study.is_open() {
+        next(format!("the study is closed: {reason}; no person approved that, so the folder stays guarded"))
+            .by_person("find out who closed it")
+    } else {
+        next(format!("the study is closed: {reason}"))
+    })
 }
 
 fn under_way(study: &Study) -> Option<Next> {
@@ -183,14 +184,13 @@ fn over(study: &Study) -> Option<Next> {
     let contract = study.contract()?;
     let reason = spent(study, contract).or_else(|| stop_rule(study, contract))?;
     let person = "decide whether to go on under a new contract or to close the study";
-    if study.state().handed_off.is_some() {
-        // Closing lifts the guard over the folder, which takes a person once the loop was entered.
-        let may_close = !study.was_entered() || study.close_standing().is_given();
+    // Closing lifts the guard over the folder, which takes a person once the loop was entered.
+    let approved = study.close_standing().is_given();
+    if study.state().handed_off.is_some() || approved {
+        let done = if approved { "closing it is approved" } else { "the study was handed off" };
+        let may_close = approved || !study.was_entered();
         let command = if may_close { "rlx study close" } else { "rlx approve close" };
-        return Some(
-            Next::new(Action::Wait, format!("{reason}; the study was handed off"), command, RECORD)
-                .by_person(person),
-        );
+        return Some(Next::new(Action::Wait, format!("{reason}; {done}"), command, RECORD).by_person(person));
     }
     Some(Next::new(Action::HandOff, reason, "rlx study handoff", RECORD).by_person(person))
 }

@@ -170,8 +170,8 @@ pub(crate) const STATES: &[State] = &[
     }),
     ("handed_off_and_may_be_closed", Action::Wait, || {
         let mut study = Builder::with_baseline(|texts| set(&mut texts.contract, "/budget/runs", json!(1)));
-        study.world.approve(&[Target::Close], Assurance::Terminal);
         study.world.push(Event::HandedOff(HandedOff { reason: "the budget of runs is spent".into() }));
+        study.world.approve(&[Target::Close], Assurance::Terminal);
         study
     }),
     ("handed_off_and_given_back", Action::HandOff, || {
