@@ -13,11 +13,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rlxp_govern::budget::Amounts;
 use rlxp_govern::documents::{CandidateKind, Phase};
-use rlxp_govern::ledger::event::{Note, PlannedPhase, Validated};
+use rlxp_govern::ledger::event::{
+    Completed, Evidence, Judged, LaunchIntent, Launched, Note, PlannedPhase, Reported, RunEnded, Validated,
+    Verdict,
+};
 use rlxp_govern::ledger::{self, Actor, Event, Record};
+use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::next;
 use rlxp_govern::plan::Plan;
+use rlxp_govern::seeds::SeedRole;
 use rlxp_govern::view::CandidateView;
 use rlxp_ops::context::{Context, UserFolders};
 use rlxp_ops::study::Desk;
@@ -89,14 +95,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     if let Some(program) = arguments.next() {
         let program = std::fs::canonicalize(program)?;
-        for line in ["study next", "study status", "ledger note x", "verify --chain"] {
+        for line in
+            ["study next", "study status", "candidate validate c950", "ledger note x", "verify --chain"]
+        {
             report(
                 &format!("rlx {line}"),
                 Box::new(|| {
                     let mut command = Command::new(&program);
                     command.args(line.split(' ')).current_dir(folder.path()).stdout(Stdio::null());
+                    command.stderr(Stdio::null());
                     let status = command.env("HOME", folder.path().join("home")).status()?;
-                    assert!(status.success(), "rlx {line}: {status}");
+                    // A refusal after all gates is an answer too.
+                    assert!(matches!(status.code(), Some(0 | 3)), "rlx {line}: {status}");
                     Ok(())
                 }),
             )?;
@@ -131,12 +141,12 @@ fn make(context: &Context) -> Result<(), Box<dyn Error>> {
     let desk = Desk::open(context, None)?;
     let mut all = desk.study.ledger.clone();
     let mut text = std::fs::read_to_string(place.join("ledger.jsonl"))?;
-    for number in 1..RECORDS {
-        let event = if number <= CANDIDATES {
-            Event::Validated(validated(&desk, &format!("c{}", number - 1))?)
-        } else {
-            Event::Note(Note { text: format!("what happened in step {number}") })
-        };
+    let plans: Vec<Validated> =
+        (0..CANDIDATES).map(|number| validated(&desk, &format!("c{number}"))).collect::<Result<_, _>>()?;
+    let mut events: Vec<Event> = plans.iter().cloned().map(Event::Validated).collect();
+    events.extend(plans[..CANDIDATES - 100].iter().flat_map(a_life));
+    let notes = (0..).map(|number| Event::Note(Note { text: format!("remark {number}") }));
+    for event in events.into_iter().chain(notes).take(RECORDS - 1) {
         let record = Record::new(all.next_seq(), NOW, Actor::Rlx, event, all.head());
         text.push_str(&record.line());
         text.push('\n');
@@ -144,6 +154,35 @@ fn make(context: &Context) -> Result<(), Box<dyn Error>> {
     }
     std::fs::write(place.join("ledger.jsonl"), text)?;
     Ok(())
+}
+
+/// What follows when a candidate is run once and set aside.
+fn a_life(plan: &Validated) -> Vec<Event> {
+    let (candidate, key) = (plan.candidate.clone(), format!("{}-smoke-1", plan.candidate));
+    let spent = Amounts { runs: 1, wall_clock: 30, gpu_time: 0, disk: 1 << 20 };
+    let values =
+        (0..6).map(|number| (format!("metric-{number}").parse().expect("a name"), Some(0.5))).collect();
+    let files = (0..4).map(|number| (format!("run/file-{number}.json"), plan.plan)).collect();
+    let (phase, role) = (Phase::Smoke, SeedRole::Screen);
+    let intent = LaunchIntent {
+        key: key.clone(),
+        candidate: candidate.clone(),
+        phase,
+        seed: 1,
+        role,
+        reserve: spent,
+        plan: plan.plan,
+    };
+    let (boot, reason) = ("2f1e6a4c-7a30-4d55-9a77-0f4f6a1f9b1e".into(), "it ended by itself".into());
+    vec![
+        Event::LaunchIntent(intent),
+        Event::Launched(Launched { key: key.clone(), boot, process: 4242, started: 123_456 }),
+        Event::RunEnded(RunEnded { key: key.clone(), end: RunEnd::Ok, reason, spent }),
+        Event::Evidence(Evidence { key, values, files }),
+        Event::Completed(Completed { candidate: candidate.clone() }),
+        Event::Judged(Judged { candidate, phase, verdict: Verdict::Debug, inputs: plan.plan, score: None }),
+        Event::Reported(Reported { digest: plan.plan }),
+    ]
 }
 
 fn validated(desk: &Desk, id: &str) -> Result<Validated, Box<dyn Error>> {

@@ -101,8 +101,9 @@ impl World {
     }
 
     fn kinds(&self) -> Vec<&'static str> {
-        let records = &self.open().study.ledger.records;
-        records.iter().map(|record| record.event.kind()).collect()
+        self.open();
+        let bytes = std::fs::read(self.study().join("ledger.jsonl")).unwrap();
+        rlxp_govern::ledger::read(&bytes).records.iter().map(|record| record.event.kind()).collect()
     }
 }
 

@@ -14,8 +14,12 @@ use crate::canonical;
 /// A ledger as far as it could be read.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    /// The records before the first problem.
+    /// The records before the first problem; of a ledger that was read by [`read_lean`] the last one alone.
     pub records: Vec<Record>,
+    /// The digest of every record before the first problem.
+    pub digests: Vec<Digest>,
+    /// Whether only the last record is kept.
+    lean: bool,
     /// What they add up to.
     pub state: StudyState,
     /// The first problem; nothing after it was read.
@@ -52,17 +56,17 @@ pub struct Anchor {
 impl Ledger {
     /// The digest of the last record.
     pub fn head(&self) -> Digest {
-        self.records.last().map_or(NO_RECORD, |record| record.digest)
+        self.digests.last().copied().unwrap_or(NO_RECORD)
     }
 
     /// The number of the next record.
     pub fn next_seq(&self) -> u64 {
-        self.records.len() as u64
+        self.digests.len() as u64
     }
 
     /// Whether it was read to its end.
     pub fn is_whole(&self) -> bool {
-        self.problem.is_none() && !self.records.is_empty()
+        self.problem.is_none() && !self.digests.is_empty()
     }
 
     /// Adds a record that was just written.
@@ -85,16 +89,43 @@ impl Ledger {
         self.state
             .apply(&record)
             .map_err(|message| wrong("impossible", format!("record {}: {message}", record.seq)))?;
+        self.digests.push(record.digest);
+        if self.lean {
+            self.records.clear();
+        }
         self.records.push(record);
         Ok(())
+    }
+
+    /// Takes back what was pushed since there were `count` records, of which `last` was the last one.
+    pub fn go_back(&mut self, count: usize, last: Option<Record>, state: StudyState) {
+        self.digests.truncate(count);
+        if self.lean {
+            self.records = last.into_iter().collect();
+        } else {
+            self.records.truncate(count);
+        }
+        self.state = state;
     }
 }
 
 /// Reads a ledger up to its end or its first problem.
 pub fn read(bytes: &[u8]) -> Ledger {
+    read_as(bytes, false)
+}
+
+/// The same for those who ask where a study is and not how it got there. Most of the time that reading a long ledger
+/// takes goes into memory for records that nobody looks at.
+pub fn read_lean(bytes: &[u8]) -> Ledger {
+    read_as(bytes, true)
+}
+
+fn read_as(bytes: &[u8], lean: bool) -> Ledger {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     let mut ledger = Ledger {
         records: Vec::new(),
+        digests: Vec::new(),
+        lean,
         state: StudyState::default(),
         problem: None,
         torn: bytes.len() - whole,
@@ -145,7 +176,7 @@ pub fn against(ledger: &Ledger, anchors: &[Anchor]) -> Vec<ChainProblem> {
     let mut problems = Vec::new();
     for anchor in anchors {
         let line = anchor.seq.saturating_add(1);
-        let met = usize::try_from(anchor.seq).ok().and_then(|seq| ledger.records.get(seq));
+        let met = usize::try_from(anchor.seq).ok().and_then(|seq| ledger.digests.get(seq));
         let said = match met {
             _ if study.as_ref() != Some(&anchor.study) => {
                 Some(("anchor_of_other_study", format!("the anchor belongs to study {}", anchor.study)))
@@ -154,12 +185,12 @@ pub fn against(ledger: &Ledger, anchors: &[Anchor]) -> Vec<ChainProblem> {
                 "cut_off",
                 format!("an anchor of {} names record {}, which is not there", anchor.at, anchor.seq),
             )),
-            Some(record) if record.digest != anchor.head => Some((
+            Some(digest) if *digest != anchor.head => Some((
                 "rewritten",
                 format!(
                     "record {} is {}, but an anchor of {} says {}",
                     anchor.seq,
-                    record.digest.short(),
+                    digest.short(),
                     anchor.at,
                     anchor.head.short()
                 ),

@@ -60,8 +60,13 @@ impl Desk {
     pub fn at(context: &Context, place: StudyPlace) -> Outcome<Self> {
         for _ in 0..TRIES {
             let bytes = ledger_bytes(context, &place)?;
-            let parts = read_parts(context.fs.as_ref(), &place)?;
-            let mut ledger = ledger::read(&bytes);
+            // A thousand files are read while ten thousand records are.
+            let (ledger, parts) = std::thread::scope(|scope| {
+                let ledger = scope.spawn(|| ledger::read_lean(&bytes));
+                let parts = read_parts(context.fs.as_ref(), &place);
+                (ledger.join(), parts)
+            });
+            let (mut ledger, parts) = (ledger.unwrap_or_else(|_| ledger::read_lean(&bytes)), parts?);
             // A ledger that an anchor of this user contradicts is as broken as one whose links don't hold.
             let anchors = own_anchors(context.fs.as_ref(), &place)?;
             ledger.problem =
@@ -96,13 +101,13 @@ impl Desk {
             return Err(failure);
         }
         let ledger = &mut self.study.ledger;
-        let (count, state) = (ledger.records.len(), ledger.state.clone());
+        let (count, last, state) =
+            (ledger.digests.len(), ledger.records.last().cloned(), ledger.state.clone());
         let result = add(&self.context, &self.place, ledger, &self.end, events);
         match result {
             Ok(end) => self.end = end,
             Err(failure) => {
-                ledger.records.truncate(count);
-                ledger.state = state;
+                ledger.go_back(count, last, state);
                 return Err(failure);
             }
         }

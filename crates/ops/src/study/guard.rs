@@ -38,7 +38,7 @@ fn guard_root(context: &Context, root: &Path) -> Outcome<()> {
     let places = Places::at(context, root);
     for name in places.studies(fs)? {
         let place = places.study(&name);
-        let mut study = without_files(&place, ledger::read(&ledger_bytes(context, &place)?));
+        let mut study = without_files(&place, ledger::read_lean(&ledger_bytes(context, &place)?));
         // Whether a person closed it takes the approvers and the signature to tell.
         if study.state().closed.is_some() && study.was_entered() {
             study = read_study(context, &place)?;

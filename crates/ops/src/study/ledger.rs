@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rlxp_fs::{Fs, FsExt};
 use rlxp_govern::documents::StudyName;
 use rlxp_govern::ledger::event::{Anchored, Note};
-use rlxp_govern::ledger::{Actor, Anchor, Event, Record};
+use rlxp_govern::ledger::{self as chain, Actor, Anchor, Event, Record};
 use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::Value;
@@ -91,7 +91,7 @@ pub fn show(
         return Err(Failure::usage("unknown_kind", message));
     }
     let desk = Desk::open(context, selector)?;
-    let all = &desk.study.ledger.records;
+    let all = chain::read(&super::read::ledger_bytes(context, &desk.place)?).records;
     let fits = |record: &&Record| kind.is_none_or(|kind| record.event.kind() == kind);
     let mut records: Vec<ShownRecord> =
         all.iter().rev().filter(fits).take(tail.unwrap_or(usize::MAX)).map(ShownRecord::from).collect();

@@ -55,7 +55,7 @@ pub fn list(context: &Context) -> Outcome<StudyList> {
     let mut studies = Vec::new();
     for name in places.studies(fs)? {
         let place = places.study(&name);
-        let study = without_files(&place, ledger::read(&ledger_bytes(context, &place)?));
+        let study = without_files(&place, ledger::read_lean(&ledger_bytes(context, &place)?));
         let ledger = &study.ledger;
         let empty = ledger.records.is_empty().then(|| "it has no record".to_owned());
         studies.push(StudyRow {
