@@ -48,6 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..Context::real(None)?
     };
     make(&context)?;
+    // What was written just now is not what is measured.
+    Command::new("sync").status()?;
     let report = |name: &str, mut work: Box<dyn FnMut() -> Result<(), Box<dyn Error>> + '_>| {
         let mut times: Vec<Duration> = Vec::new();
         for _ in 0..ROUNDS {

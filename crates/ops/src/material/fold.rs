@@ -119,7 +119,24 @@ fn is_same(one: &Member<'_>, other: &Member<'_>) -> bool {
         metadata.versions.binary.map(|binary| (binary, metadata.cpu_kernels.clone()))
     };
     let same_program = program(one).is_some() && program(one) == program(other);
+    // Whatever the records say of the program: two curves that differ are two trainings.
+    if contradict(one.seed, other.seed) {
+        return false;
+    }
     same_program || ["eval", "train"].iter().any(|kind| same_curve(one, other, kind))
+}
+
+/// Whether two returns differ at a step that both have.
+fn contradict(one: &SeedMaterial, other: &SeedMaterial) -> bool {
+    ["eval", "train"].iter().any(|kind| {
+        let (Some(left), Some(right)) =
+            (one.series(kind, rlxp_store::MEAN_RETURN), other.series(kind, rlxp_store::MEAN_RETURN))
+        else {
+            return false;
+        };
+        let known: BTreeMap<u64, u64> = left.points().map(|(step, value)| (step, value.to_bits())).collect();
+        right.points().any(|(step, value)| known.get(&step).is_some_and(|bits| *bits != value.to_bits()))
+    })
 }
 
 fn same_curve(one: &Member<'_>, other: &Member<'_>, kind: &str) -> bool {
