@@ -87,7 +87,9 @@ fn a_key_that_was_added_later_approves_nothing_and_voids_everything() {
 #[test]
 fn a_signature_that_is_gone_or_changed_proves_nothing() {
     let governed = Governed::approved();
-    let file = std::fs::read_dir(governed.file("signatures")).unwrap().next().unwrap().unwrap().path();
+    let mut files =
+        std::fs::read_dir(governed.file("signatures")).unwrap().map(|entry| entry.unwrap().path());
+    let file = files.find(|path| path.extension().is_some_and(|end| end == "sig")).unwrap();
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
     assert_eq!(governed.standing("task"), "not_proven");
