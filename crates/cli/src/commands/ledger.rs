@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use rlxp_ops::below::Actor;
-use rlxp_ops::study::ledger::{ShownRecord, anchor, note, show};
+use rlxp_ops::study::ledger::{Records, ShownRecord, anchor, note, show};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use serde_json::Value;
@@ -116,14 +116,7 @@ impl Ledger {
 impl Show {
     fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         let records = show(context, self.which.selector(), self.tail, self.kind.as_deref())?;
-        if screen.is_json() {
-            screen.json("rlx.ledger/1", &records);
-            return Ok(Exit::Yes);
-        }
-        let lines: Vec<String> = records.records.iter().map(line).collect();
-        screen.answer(lines.join("\n"));
-        warn(screen, &records.warnings);
-        Ok(Exit::Yes)
+        Ok(answer(screen, &records))
     }
 }
 
@@ -136,15 +129,19 @@ impl Note {
             None => Actor::Agent,
         };
         let records = note(context, self.which.selector(), &self.text, actor)?;
-        if screen.is_json() {
-            screen.json("rlx.ledger/1", &records);
-            return Ok(Exit::Yes);
-        }
-        let lines: Vec<String> = records.records.iter().map(line).collect();
-        screen.answer(lines.join("\n"));
-        warn(screen, &records.warnings);
-        Ok(Exit::Yes)
+        Ok(answer(screen, &records))
     }
+}
+
+fn answer(screen: &Screen, records: &Records) -> Exit {
+    if screen.is_json() {
+        screen.json("rlx.ledger/1", records);
+        return Exit::Yes;
+    }
+    let lines: Vec<String> = records.records.iter().map(line).collect();
+    screen.answer(lines.join("\n"));
+    warn(screen, &records.warnings);
+    Exit::Yes
 }
 
 impl Anchor {
