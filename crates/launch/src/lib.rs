@@ -20,6 +20,7 @@ mod child;
 pub mod git;
 mod oom;
 mod open;
+pub mod order;
 mod output;
 pub mod signals;
 pub mod worker;

@@ -1,0 +1,299 @@
+//! What the supervisor of a governed run is told, and what it tells of each step: plain data, kept as files in the
+//! run's folder so that somebody else can take over at any moment.
+//!
+//! The run's folder holds, for a step named `train`:
+//!
+//! | name | what | who writes it |
+//! |---|---|---|
+//! | `train/` | all that the step may write, with `tmp`, `home` and `cache` in it | the step |
+//! | `train.tree/` | where the step sees its code | the step, through an overlay |
+//! | `train.changed/` | files that differ from the base: the candidate's, then whatever the step writes into its tree | launch, then the step through the overlay |
+//! | `train.log` | its output, capped and without secrets | the supervisor |
+//! | `train.json` | how it ended ([`StepEnd`]) | the supervisor |
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
+
+use rlxp_types::Digest;
+use serde::{Deserialize, Serialize};
+
+/// The file in a step's own folder to which Python code reports where it was loaded from, one path per line.
+pub const LOADED_FILE: &str = ".rlx-loaded";
+
+/// Everything that the supervisor of one run needs. Written before it starts and never changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunOrder {
+    /// Names the run, once and for all.
+    pub key: String,
+    /// The run's folder, absolute.
+    pub folder: PathBuf,
+    /// What to run, one after another; the first that doesn't end well is the last.
+    pub steps: Vec<StepOrder>,
+    /// When to end it.
+    pub limits: Limits,
+    /// How to keep it apart.
+    pub confinement: Wanted,
+}
+
+/// One command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepOrder {
+    /// `preflight`, `smoke`, `train` or `eval`; names its files.
+    pub name: String,
+    /// The program, absolute, and its arguments.
+    pub argv: Vec<String>,
+    /// The code it runs on.
+    pub tree: TreeOrder,
+    /// Where it starts, relative to the tree; empty for its top.
+    pub folder: String,
+    /// Names of variables that it gets from the supervisor's own environment. Values stand in no file.
+    pub environment: Vec<String>,
+    /// Variables with values that everybody may read.
+    pub set: BTreeMap<String, String>,
+    /// Files of the tree that it must really have opened, or it ran something else.
+    pub watched: Vec<String>,
+    /// Files that it must leave in its own folder.
+    pub artifacts: Vec<String>,
+    /// Whether an end that isn't well means that something is missing here, not that the run failed.
+    pub is_check: bool,
+}
+
+/// Code for one step: a base that nobody changes, and what differs from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TreeOrder {
+    /// The folder that holds the code as it was recorded. Read-only.
+    pub base: PathBuf,
+    /// The folder that holds changed and added files under their names in the tree.
+    pub changed: PathBuf,
+    /// An empty folder on the same disk as `changed`, for the overlay's own use.
+    pub work: PathBuf,
+    /// Where the two are seen together.
+    pub at: PathBuf,
+    /// Files that are taken away.
+    pub removed: Vec<String>,
+}
+
+/// When a run is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Seconds of wall clock, all steps together.
+    pub wall_clock: u64,
+    /// Seconds of processor time, all steps and processes together.
+    pub cpu_time: u64,
+    /// Bytes of memory, all processes of a step together.
+    pub memory: u64,
+    /// Processes and threads of a step.
+    pub processes: u64,
+    /// Bytes on the disk, all steps together.
+    pub disk: u64,
+    /// Bytes of output of a step.
+    pub output: u64,
+    /// Seconds without output and without a changed file.
+    pub silence: Option<u64>,
+}
+
+/// How much a run is to be kept apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    /// With less than this nothing is started.
+    pub least: Level,
+    /// What it may reach.
+    pub network: Reach,
+    /// Files and folders that it must not read, such as keys and rlx's own state. Folders of the run that lie in one
+    /// of them stay readable.
+    pub hidden: Vec<PathBuf>,
+}
+
+/// How much a run is kept apart; the order is the strength.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Not at all.
+    None,
+    /// By some of the mechanisms.
+    Partial,
+    /// Files, processes, network, and limits on memory and processes.
+    Full,
+}
+
+/// What a run may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// Nothing.
+    None,
+    /// Itself, through the loopback device of a network of its own.
+    Loopback,
+    /// Everything.
+    Everything,
+}
+
+/// What keeps a run apart, each with how it is done; what is empty isn't there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mechanisms {
+    /// Files, such as `landlock 7`.
+    pub files: Option<String>,
+    /// Processes: `pid namespace`.
+    pub processes: Option<String>,
+    /// Network: `network namespace`, or `everything was agreed`.
+    pub network: Option<String>,
+    /// The tree: `overlay` or `copy`.
+    pub tree: Option<String>,
+    /// The limit on memory: `cgroup v2`, `cgroup v1` or `polling`.
+    pub memory: Option<String>,
+    /// The limit on processes, likewise.
+    pub process_count: Option<String>,
+    /// Why something is not there, by mechanism.
+    pub missing: BTreeMap<String, String>,
+}
+
+impl Mechanisms {
+    /// What they amount to.
+    pub fn level(&self) -> Level {
+        let parts = [&self.files, &self.processes, &self.network, &self.memory, &self.process_count];
+        match parts.iter().filter(|part| part.is_some()).count() {
+            5 => Level::Full,
+            // Limits by polling are there always and keep nothing apart.
+            _ if [&self.files, &self.processes].iter().any(|part| part.is_some()) => Level::Partial,
+            _ => Level::None,
+        }
+    }
+}
+
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepEnd {
+    /// Which.
+    pub name: String,
+    /// How.
+    pub how: How,
+    /// In words.
+    pub reason: String,
+    /// Its exit code, when it returned one.
+    pub code: Option<i32>,
+    /// The signal that ended it otherwise.
+    pub signal: Option<i32>,
+    /// What it took.
+    pub usage: Usage,
+    /// What kept it apart.
+    pub mechanisms: Mechanisms,
+    /// Files among those watched that were opened in the tree.
+    pub opened: BTreeSet<String>,
+    /// Where Python code with the name of a watched file was really loaded from.
+    pub loaded: BTreeSet<String>,
+}
+
+/// How a step or a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// It returned zero and left what it must.
+    Ok,
+    /// It returned something else, was killed by a signal, or left something out.
+    Failed,
+    /// It reached a limit.
+    Limit,
+    /// Somebody called it off.
+    Cancelled,
+    /// It could not be started as agreed, or a check said that something is missing.
+    Blocked,
+}
+
+/// What a step or a run took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Usage {
+    /// Seconds.
+    pub wall_clock: f64,
+    /// Seconds of processors.
+    pub cpu_time: f64,
+    /// The most bytes of memory that were seen at once.
+    pub memory: u64,
+    /// The most processes and threads that were seen at once.
+    pub processes: u64,
+    /// Bytes that the run's folder had at the end.
+    pub disk: u64,
+    /// Bytes of output.
+    pub output: u64,
+}
+
+impl Usage {
+    /// Both, one after the other.
+    #[must_use]
+    pub fn then(self, next: Usage) -> Usage {
+        Usage {
+            wall_clock: self.wall_clock + next.wall_clock,
+            cpu_time: self.cpu_time + next.cpu_time,
+            memory: self.memory.max(next.memory),
+            processes: self.processes.max(next.processes),
+            disk: next.disk,
+            output: self.output.saturating_add(next.output),
+        }
+    }
+}
+
+impl RunOrder {
+    /// The bytes that go into a file. The supervisor is told their digest, so that nobody can put another order in
+    /// their place.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(self).expect("an order is plain data");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// The order that `bytes` hold, if they have this digest.
+    pub fn from_bytes(bytes: &[u8], digest: Digest) -> Result<Self, String> {
+        if Digest::of(bytes) != digest {
+            return Err("the order is not the one that was given".to_owned());
+        }
+        serde_json::from_slice(bytes).map_err(|error| format!("the order can't be read: {error}"))
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Level::None => "none",
+            Level::Partial => "partial",
+            Level::Full => "full",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_takes_all_of_them() {
+        let there = || Some("yes".to_owned());
+        let full = Mechanisms {
+            files: there(),
+            processes: there(),
+            network: there(),
+            tree: None,
+            memory: there(),
+            process_count: there(),
+            missing: BTreeMap::new(),
+        };
+        assert_eq!(full.level(), Level::Full);
+        let without = [
+            Mechanisms { files: None, ..full.clone() },
+            Mechanisms { processes: None, ..full.clone() },
+            Mechanisms { network: None, ..full.clone() },
+            Mechanisms { memory: None, ..full.clone() },
+            Mechanisms { process_count: None, ..full.clone() },
+        ];
+        assert!(without.iter().all(|some| some.level() == Level::Partial));
+        let limits = Mechanisms { memory: there(), process_count: there(), ..Mechanisms::default() };
+        assert_eq!((limits.level(), Mechanisms::default().level()), (Level::None, Level::None));
+    }
+}
