@@ -17,6 +17,7 @@
 #![expect(clippy::disallowed_types, reason = "this is the crate that starts processes")]
 
 mod child;
+pub mod confine;
 pub mod git;
 mod oom;
 mod open;
@@ -25,6 +26,7 @@ mod output;
 pub mod signals;
 pub mod worker;
 
+pub use confine::{Confined, StepExit};
 pub use git::GitState;
 pub use oom::OutOfMemory;
 pub use open::{OpenError, open_file};

@@ -42,13 +42,14 @@ const MAY_USE: [(&str, &[&str]); 15] = [
 ];
 
 /// Packages from outside that only some crates may use; nobody else may.
-const ONLY_IN: [(&str, &[&str]); 20] = [
+const ONLY_IN: [(&str, &[&str]); 21] = [
     ("annotate-snippets", &["rlxp-spec"]),
     ("clap", &["rlxp"]),
     ("clap_complete", &["rlxp"]),
     ("ed25519-dalek", &["rlxp-govern"]),
     ("gemm", &["rlxp-nn"]),
     ("gif", &["rlxp-video"]),
+    ("landlock", &["rlxp-launch"]),
     ("libc", &["rlxp-launch"]),
     ("openh264", &["rlxp-video"]),
     ("p256", &["rlxp-govern"]),
