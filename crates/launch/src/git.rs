@@ -7,6 +7,7 @@
 //! submodules, lazy fetching, pagers and prompts.
 
 mod ask;
+mod checkout;
 mod untracked;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 use rlxp_fs::RealFs;
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
+
+pub use checkout::{CheckoutError, checkout};
 
 use ask::{Asked, Git};
 
@@ -81,8 +84,6 @@ pub struct ChangedFile {
 /// repository and where it doesn't have both commits.
 pub fn changed_files(folder: &Path, from: &str, to: &str) -> Option<Vec<ChangedFile>> {
     // They come from a record that anybody may have written: no option, no range, no name.
-    let is_commit =
-        |text: &str| matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_commit(from) || !is_commit(to) {
         return None;
     }
@@ -117,6 +118,11 @@ pub fn changed_files(folder: &Path, from: &str, to: &str) -> Option<Vec<ChangedF
         .collect();
     files.sort_by(|one, other| one.path.cmp(&other.path));
     Some(files)
+}
+
+/// Whether a text can only be the digest of a commit.
+fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Adds the changes to tracked files. Every option that a user's settings

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rlxp_launch::GitState;
-use rlxp_launch::git::{ChangedFile, changed_files, snapshot, snapshot_without};
+use rlxp_launch::git::{ChangedFile, CheckoutError, changed_files, checkout, snapshot, snapshot_without};
 use tempfile::TempDir;
 
 fn git(folder: &Path, words: &[&str]) {
@@ -191,4 +191,69 @@ fn changed_files_between_two_commits_are_counted_and_nothing_else_is_asked() {
     }
     assert!(!folder.path().join("stolen").exists());
     assert_eq!(changed_files(TempDir::new().unwrap().path(), &first, &second), None);
+}
+
+/// The names below a folder, sorted, with `/` after folders.
+fn names(folder: &Path) -> Vec<String> {
+    let mut found: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| {
+            let end = if entry.file_type().unwrap().is_dir() { "/" } else { "" };
+            format!("{}{end}", entry.file_name().into_string().unwrap())
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_commit_is_written_elsewhere_and_nothing_of_the_repository_changes() {
+    let folder = repository();
+    let path = folder.path();
+    let trap = path.join("trap");
+    fs::create_dir(path.join("inner")).unwrap();
+    fs::write(path.join("inner/part.py"), "x = 1\n").unwrap();
+    fs::write(path.join(".gitattributes"), "*.py filter=trap\n").unwrap();
+    git(path, &["add", "."]);
+    git(path, &["commit", "--quiet", "-m", "second"]);
+    let commit = state(&folder).commit.unwrap();
+    // From here on the repository would like programs to be run.
+    let touch = format!("touch {}; cat", trap.display());
+    for name in ["filter.trap.smudge", "filter.trap.clean", "filter.trap.process"] {
+        git(path, &["config", name, &touch]);
+    }
+    git(path, &["config", "filter.trap.required", "true"]);
+    fs::write(path.join(".git/hooks/post-checkout"), format!("#!/bin/sh\n{touch}\n")).unwrap();
+    fs::write(path.join("code.rs"), "changed and not committed\n").unwrap();
+    let before: Vec<(String, Vec<u8>)> = ["HEAD", "index", "config", "logs/HEAD"]
+        .iter()
+        .map(|name| ((*name).to_owned(), fs::read(path.join(".git").join(name)).unwrap()))
+        .collect();
+
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (all, part) = (elsewhere.path().join("with space"), elsewhere.path().join("part"));
+    for (from, target) in [(path.to_owned(), &all), (path.join("inner"), &part)] {
+        fs::create_dir(target).unwrap();
+        let index = elsewhere.path().join("index");
+        assert_eq!(checkout(&from, &commit, target, &index), Ok(Vec::new()));
+        fs::remove_file(index).unwrap();
+    }
+    assert_eq!(names(&all), [".gitattributes", ".gitignore", "code.rs", "inner/"]);
+    assert_eq!(fs::read_to_string(all.join("code.rs")).unwrap(), "fn main() {}\n");
+    assert_eq!(names(&part), ["part.py"]);
+    assert_eq!(fs::read_to_string(part.join("part.py")).unwrap(), "x = 1\n");
+    assert!(!trap.exists(), "a program of the repository was run");
+    for (name, bytes) in before {
+        assert_eq!(fs::read(path.join(".git").join(&name)).unwrap(), bytes, "{name}");
+    }
+    assert!(!path.join(".git/worktrees").exists());
+
+    let index = elsewhere.path().join("index");
+    for unknown in ["0".repeat(40), "main".to_owned(), "--all".to_owned()] {
+        let refused = checkout(path, &unknown, &all, &index);
+        assert_eq!(refused, Err(CheckoutError::NoCommit(unknown)));
+    }
+    let outside = checkout(elsewhere.path(), &commit, &all, &index);
+    assert!(matches!(outside, Err(CheckoutError::NoRepository(_))));
 }

@@ -1,7 +1,7 @@
 //! One question to git: no shell, a cleared environment, a time limit and a
 //! size limit.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -75,11 +75,23 @@ impl Git {
         run(&mut command, limit, self.time_limit)
     }
 
+    /// Gives every question from now on this much time.
+    pub(super) fn set_time_limit(&mut self, time_limit: Duration) {
+        self.time_limit = time_limit;
+    }
+
+    /// Asks with more variables than usual.
+    pub(super) fn ask_with(&self, words: &[&OsStr], variables: &[(&str, &OsStr)], limit: usize) -> Asked {
+        let mut command = self.command(words);
+        command.envs(variables.iter().copied());
+        run(&mut command, limit, self.time_limit)
+    }
+
     fn ask(&self, words: &[&str], limit: usize) -> Asked {
         run(&mut self.command(words), limit, self.time_limit)
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    fn command(&self, words: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new("git");
         command.current_dir(&self.folder).env_clear();
         for name in ["PATH", "HOME"] {
