@@ -6,6 +6,7 @@
 
 mod adapter;
 mod amount;
+mod base;
 mod candidate;
 mod contract;
 mod metric_spec;
@@ -16,6 +17,7 @@ mod surface_map;
 
 pub use adapter::*;
 pub use amount::{Bytes, NotAnAmount, Seconds};
+pub use base::Base;
 pub use candidate::*;
 pub use contract::*;
 pub use metric_spec::*;

@@ -74,7 +74,8 @@ impl RunState {
             (Intended, Running)
                 // It never started: the host lost it, something is missing, or it was called off.
                 | (Intended, Ended(RunEnd::Lost | RunEnd::Blocked | RunEnd::Cancelled))
-                | (Running, Ended(RunEnd::Ok | RunEnd::Failed | RunEnd::Limit | RunEnd::Cancelled | RunEnd::Lost))
+                // Also blocked: a check that comes before the training may find that something is missing.
+                | (Running, Ended(_))
         );
         if known {
             Ok(next)
@@ -199,6 +200,7 @@ mod tests {
             (Running, Ended(Limit)),
             (Running, Ended(Cancelled)),
             (Running, Ended(Lost)),
+            (Running, Ended(Blocked)),
         ];
         for from in RunState::ALL {
             for to in RunState::ALL {

@@ -150,7 +150,9 @@ fn under_way(study: &Study) -> Option<Next> {
         return Some(Next::new(Action::Monitor, reason, "rlx launch status", NOTHING));
     }
     let unread = |run: &&crate::ledger::state::RunRecord| {
-        run.evidence.is_none() && matches!(run.state, RunState::Ended(end) if !end.may_run_again())
+        run.evidence.is_none()
+            && run.not_evidence().is_none()
+            && matches!(run.state, RunState::Ended(end) if !end.may_run_again())
     };
     let mut ended: Vec<_> = state.runs.values().filter(unread).collect();
     ended.sort_by_key(|run| run.order);

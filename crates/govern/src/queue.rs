@@ -190,6 +190,9 @@ fn stand(
     if runs.iter().any(|run| !matches!(run.state, RunState::Ended(_))) {
         return JobStand::Running;
     }
+    if let Some((run, code)) = runs.iter().find_map(|run| Some((run, run.not_evidence()?))) {
+        return stopped(format!("run {} never counts as evidence: {code}", run.intent.key));
+    }
     let done = done(&runs);
     if (done.len() as u64) < planned.seeds {
         let most = study.contract().map_or(0, |contract| contract.statistics.maximum_confirms);

@@ -174,12 +174,22 @@ fn a_life(plan: &Validated) -> Vec<Event> {
         role,
         reserve: spent,
         plan: plan.plan,
+        external: None,
     };
     let (boot, reason) = ("2f1e6a4c-7a30-4d55-9a77-0f4f6a1f9b1e".into(), "it ended by itself".into());
+    let ended = RunEnded {
+        key: key.clone(),
+        end: RunEnd::Ok,
+        reason,
+        spent,
+        not_evidence: None,
+        manifest: Some(plan.plan),
+        confinement: None,
+    };
     vec![
         Event::LaunchIntent(intent),
-        Event::Launched(Launched { key: key.clone(), boot, process: 4242, started: 123_456 }),
-        Event::RunEnded(RunEnded { key: key.clone(), end: RunEnd::Ok, reason, spent }),
+        Event::Launched(Launched { key: key.clone(), boot, process: 4242, started: 123_456, external: None }),
+        Event::RunEnded(ended),
         Event::Evidence(Evidence { key, values, files }),
         Event::Completed(Completed { candidate: candidate.clone() }),
         Event::Judged(Judged { candidate, phase, verdict: Verdict::Debug, inputs: plan.plan, score: None }),
@@ -215,5 +225,6 @@ fn validated(desk: &Desk, id: &str) -> Result<Validated, Box<dyn Error>> {
         plan: plan.digest(),
         parts: plan.parts,
         phases,
+        base: None,
     })
 }

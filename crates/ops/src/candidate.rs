@@ -67,6 +67,7 @@ pub fn validate(context: &Context, study: Option<&str>, name: &str) -> Outcome<V
         plan: plan.digest(),
         parts: plan.parts.clone(),
         phases: phases(&view),
+        base: None,
     };
     let known = desk.study.state().candidates.get(&id);
     let already = known

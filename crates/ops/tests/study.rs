@@ -212,6 +212,7 @@ fn validate(world: &World) -> Slug {
         plan: plan.digest(),
         parts: plan.parts,
         phases: vec![PlannedPhase { phase: Phase::Smoke, seeds: 1 }],
+        base: None,
     };
     desk.append(Actor::Rlx, Event::Validated(validated)).unwrap();
     id
@@ -284,8 +285,13 @@ fn what_can_not_happen_is_not_written() {
     let world = World::new();
     let mut desk = world.open();
     let closed = rlxp_govern::ledger::event::Closed { reason: "over".into() };
-    let launched =
-        rlxp_govern::ledger::event::Launched { key: "k".into(), boot: "b".into(), process: 1, started: 1 };
+    let launched = rlxp_govern::ledger::event::Launched {
+        key: "k".into(),
+        boot: "b".into(),
+        process: 1,
+        started: 1,
+        external: None,
+    };
     assert_eq!(desk.append(Actor::Rlx, Event::Launched(launched)).unwrap_err().code, "impossible");
     desk.append(Actor::Rlx, Event::Closed(closed.clone())).unwrap();
     assert_eq!(desk.append(Actor::Rlx, Event::Closed(closed)).unwrap_err().code, "impossible");

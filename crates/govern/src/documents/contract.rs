@@ -130,6 +130,9 @@ pub struct PerRun {
     /// Processes and threads; 256 unless said
     #[serde(default = "many")]
     pub processes: u64,
+    /// Time of all processors together; as much as all of them can give within its time unless said
+    #[serde(default)]
+    pub cpu_time: Option<Seconds>,
 }
 
 /// What it runs on.

@@ -188,8 +188,9 @@ fn envelope(question: &Question<'_>, answers: &mut Answers) {
     let Some(envelope) = &contract.experiment.envelope else { return };
     let candidate = &view.written.typed;
     let mut outside = |reason: String| {
-        let help = format!("rlx approve candidate:{}", candidate.id);
-        answers.refuse("outside_envelope", reason, "contract.yaml: experiment.envelope", help);
+        // Approving the candidate would have no effect: only a wider envelope, approved anew, has.
+        let (place, help) = ("contract.yaml: experiment.envelope", "rlx contract check");
+        answers.refuse("outside_envelope", reason, place, help);
     };
     if !candidate.kind.is_empty_change() && !envelope.kinds.contains(&candidate.kind) {
         outside(format!("candidates of kind {} are not in the envelope", candidate.kind));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::budget::Amounts;
-use crate::documents::{Assurance, CandidateKind, Phase, Slug};
+use crate::documents::{Assurance, Base, CandidateKind, Confinement, Phase, Slug};
 use crate::machine::RunEnd;
 use crate::section::Target;
 use crate::seeds::SeedRole;
@@ -72,6 +72,8 @@ events! {
     "launched" Launched,
     /// A run is over
     "run_ended" RunEnded,
+    /// A step of the runbook was tried
+    "probed" Probed,
     /// All runs of a candidate's plan are over
     "completed" Completed,
     /// Metrics were read from a run's files
@@ -180,6 +182,9 @@ bodies! {
         parts: BTreeMap<String, Digest>,
         /// The phases of its plan, with seeds each
         phases: Vec<PlannedPhase>,
+        /// The code that its changes start from
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base: Option<Base>,
     }
     /// A phase of a validated plan.
     PlannedPhase {
@@ -218,8 +223,11 @@ bodies! {
         reserve: Amounts,
         /// The plan it follows
         plan: Digest,
+        /// What else runs it, in words, when it isn't rlx
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        external: Option<String>,
     }
-    /// A run was started.
+    /// A run was started. One that something else runs has no process here: boot, process and start are empty.
     Launched {
         /// Its key
         key: String,
@@ -229,6 +237,9 @@ bodies! {
         process: u32,
         /// When that process started, in the kernel's ticks
         started: u64,
+        /// What else runs it, in words, when it isn't rlx
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        external: Option<String>,
     }
     /// A run is over.
     RunEnded {
@@ -240,6 +251,24 @@ bodies! {
         reason: String,
         /// What it took
         spent: Amounts,
+        /// Why it never counts as evidence, as a code such as `not_the_patched_code`; it is paid for all the same
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_evidence: Option<String>,
+        /// The digest of the list of its files
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        manifest: Option<Digest>,
+        /// How much it was kept apart
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        confinement: Option<Confinement>,
+    }
+    /// A step of the runbook was tried. It was no run: nothing counts it.
+    Probed {
+        /// Which step
+        step: String,
+        /// How it ended
+        end: RunEnd,
+        /// In words
+        reason: String,
     }
     /// All runs of a candidate's plan are over.
     Completed {

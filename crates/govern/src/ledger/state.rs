@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rlxp_types::Digest;
 
 use super::event::{
-    Approved, Decision, Event, Evidence, Judged, LaunchIntent, Opened, Refused, RunEnded, Validated, Verdict,
+    Approved, Decision, Event, Evidence, Judged, LaunchIntent, Launched, Opened, Refused, RunEnded,
+    Validated, Verdict,
 };
 use super::record::Record;
 use crate::budget::Tally;
@@ -53,7 +54,8 @@ pub struct StudyState {
     pub queued: Option<Digest>,
     /// Runs that failed one after another, up to now.
     pub failures_in_a_row: u64,
-    /// Judged candidates that weren't accepted, one after another, up to now.
+    /// Judged candidates that weren't accepted, one after another, up to now; those that change nothing aside, as
+    /// nobody expects them to be better.
     pub misses_in_a_row: u64,
     /// The number of the last hand-off, unless something was approved or judged since.
     pub handed_off: Option<u64>,
@@ -98,10 +100,20 @@ pub struct RunRecord {
     pub intent: LaunchIntent,
     /// Where it is.
     pub state: RunState,
+    /// How it was started.
+    pub launched: Option<Launched>,
     /// How it ended.
     pub ended: Option<RunEnded>,
     /// What was read from its files.
     pub evidence: Option<Evidence>,
+}
+
+impl RunRecord {
+    /// Why it never counts as evidence, as a code. A run that may run again counts for nothing anyway.
+    pub fn not_evidence(&self) -> Option<&str> {
+        let ended = self.ended.as_ref().filter(|ended| !ended.end.may_run_again())?;
+        ended.not_evidence.as_deref()
+    }
 }
 
 impl StudyState {
@@ -143,11 +155,13 @@ impl StudyState {
         self.runs.values().any(|run| {
             run.intent.phase == Phase::Smoke
                 && run.state == RunState::Ended(RunEnd::Ok)
-                && self
-                    .candidates
-                    .get(&run.intent.candidate)
-                    .is_some_and(|candidate| candidate.validated.kind.is_empty_change())
+                && run.not_evidence().is_none()
+                && self.changes_nothing(&run.intent.candidate)
         })
+    }
+
+    fn changes_nothing(&self, candidate: &Slug) -> bool {
+        self.candidates.get(candidate).is_some_and(|record| record.validated.kind.is_empty_change())
     }
 
     /// Takes a record in. The error says what can't be.
@@ -185,6 +199,7 @@ impl StudyState {
             Event::Launched(launched) => {
                 let run = self.run(&launched.key)?;
                 run.state = run.state.to(RunState::Running).map_err(|refused| refused.to_string())?;
+                run.launched = Some(launched.clone());
             }
             Event::RunEnded(ended) => self.end(ended)?,
             Event::Completed(completed) => self.complete(&completed.candidate)?,
@@ -204,7 +219,7 @@ impl StudyState {
                 }
                 self.closed = Some(closed.reason.clone());
             }
-            Event::Imported(_) | Event::Anchored(_) | Event::Note(_) => {}
+            Event::Imported(_) | Event::Anchored(_) | Event::Note(_) | Event::Probed(_) => {}
         }
         Ok(())
     }
@@ -290,6 +305,7 @@ impl StudyState {
             order,
             intent: intent.clone(),
             state: RunState::Intended,
+            launched: None,
             ended: None,
             evidence: None,
         };
@@ -330,7 +346,7 @@ impl StudyState {
         let reserve = run.intent.reserve;
         self.tally.settle(reserve, ended.end, ended.spent);
         match ended.end {
-            RunEnd::Ok => self.failures_in_a_row = 0,
+            RunEnd::Ok if ended.not_evidence.is_none() => self.failures_in_a_row = 0,
             end if end.is_failure() => self.failures_in_a_row += 1,
             _ => {}
         }
@@ -348,6 +364,9 @@ impl StudyState {
         let run = self.run(&evidence.key)?;
         if !matches!(run.state, RunState::Ended(_)) {
             return Err(format!("run {} hasn't ended, so it proves nothing yet", evidence.key));
+        }
+        if let Some(code) = run.ended.as_ref().and_then(|ended| ended.not_evidence.as_ref()) {
+            return Err(format!("run {} never counts as evidence: {code}", evidence.key));
         }
         run.evidence = Some(evidence.clone());
         Ok(())
@@ -375,7 +394,7 @@ impl StudyState {
             self.misses_in_a_row = 0;
             self.accepted.push((judged.candidate.clone(), judged.score));
             self.put_incumbent();
-        } else {
+        } else if !self.changes_nothing(&judged.candidate) {
             self.misses_in_a_row += 1;
         }
         Ok(())

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use rlxp_govern::documents::{Assurance, CandidateKind, Phase};
+use rlxp_govern::documents::{Assurance, Base, CandidateKind, Confinement, Phase};
 use rlxp_govern::ledger::event::{
     Anchored, Approved, Audited, Closed, Completed, Decided, Decision, Evidence, HandedOff, Imported, Judged,
-    Note, PlannedPhase, Queued, Refused, Reopened, Reported, Reverted, Validated, Verdict, Voided,
+    Note, PlannedPhase, Probed, Queued, Refused, Reopened, Reported, Reverted, Validated, Verdict, Voided,
 };
 use rlxp_govern::ledger::{Actor, Anchor, Event, Ledger, Record, read, verify};
 use rlxp_govern::machine::RunEnd;
@@ -30,6 +30,7 @@ fn whole_study() -> Ledger {
             plan,
             parts: BTreeMap::from([("protocol".into(), digest)]),
             phases: [Phase::Smoke, Phase::Short].map(|phase| PlannedPhase { phase, seeds: 1 }).to_vec(),
+            base: (kind == CandidateKind::Baseline).then_some(Base::Snapshot(digest)),
         })
     };
     let run = |candidate: &str, phase, seed| {
@@ -64,6 +65,7 @@ fn whole_study() -> Ledger {
         Event::Audited(Audited { adapter: digest, claims: 3 }),
         validated("baseline", CandidateKind::Baseline, 1),
         Event::Queued(Queued { digest, jobs: 1 }),
+        Event::Probed(Probed { step: "eval".into(), end: RunEnd::Ok, reason: "it returned 0".into() }),
     ];
     events.extend(run("baseline", Phase::Smoke, 0));
     events.extend([
@@ -88,7 +90,16 @@ fn whole_study() -> Ledger {
         validated("lower-lr", CandidateKind::Hyperparameter, 1),
     ]);
     events.extend(run("lower-lr", Phase::Smoke, 0));
-    events.extend(run("lower-lr", Phase::Short, 1));
+    // What came later and may be left out, in full.
+    let mut elsewhere = run("lower-lr", Phase::Short, 1);
+    if let [Event::LaunchIntent(intent), Event::Launched(launched), Event::RunEnded(ended)] = &mut elsewhere {
+        intent.external = Some("slurm".into());
+        launched.external = Some("slurm".into());
+        ended.not_evidence = Some("not_the_patched_code".into());
+        ended.manifest = Some(digest);
+        ended.confinement = Some(Confinement::Partial);
+    }
+    events.extend(elsewhere);
     events.extend([
         completed("lower-lr"),
         Event::Reverted(Reverted { candidate: slug("baseline"), reason: "a guardrail broke".into() }),

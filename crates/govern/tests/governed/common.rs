@@ -209,16 +209,28 @@ pub(crate) fn intent(candidate: &str, phase: Phase, seed: u64, plan: Digest) -> 
         role: SeedRole::of(phase),
         reserve: Amounts { runs: 1, wall_clock: 600, gpu_time: 0, disk: 1 << 30 },
         plan,
+        external: None,
     }
 }
 
 pub(crate) fn launched(key: &str) -> Event {
-    Event::Launched(Launched { key: key.into(), boot: "boot".into(), process: 42, started: 7 })
+    Event::Launched(Launched {
+        key: key.into(),
+        boot: "boot".into(),
+        process: 42,
+        started: 7,
+        external: None,
+    })
 }
 
 pub(crate) fn ended(key: &str, end: RunEnd) -> Event {
     let spent = Amounts { runs: 1, wall_clock: 60, gpu_time: 0, disk: 1 << 20 };
-    Event::RunEnded(RunEnded { key: key.into(), end, reason: "it is over".into(), spent })
+    Event::RunEnded(over(key, end, spent))
+}
+
+pub(crate) fn over(key: &str, end: RunEnd, spent: Amounts) -> RunEnded {
+    let reason = "it is over".into();
+    RunEnded { key: key.into(), end, reason, spent, not_evidence: None, manifest: None, confinement: None }
 }
 
 /// A candidate and what a caller would find out about it.
@@ -263,6 +275,7 @@ pub(crate) fn validated(study: &Study, view: &CandidateView) -> Option<Validated
         plan: plan.digest(),
         parts: plan.parts,
         phases: phases(view),
+        base: None,
     })
 }
 

@@ -7,15 +7,15 @@ use proptest::prelude::*;
 use rlxp_govern::budget::{Amounts, Tally};
 use rlxp_govern::documents::{CandidateKind, Phase};
 use rlxp_govern::ledger::event::{
-    Closed, Completed, Evidence, Judged, LaunchIntent, Note, PlannedPhase, Reopened, Reverted, RunEnded,
-    Validated, Verdict,
+    Closed, Completed, Evidence, Judged, LaunchIntent, Note, PlannedPhase, Reopened, Reverted, Validated,
+    Verdict,
 };
 use rlxp_govern::ledger::{Event, Ledger, StudyState, read};
 use rlxp_govern::machine::{CandidateState, RunEnd, RunState};
 use rlxp_govern::seeds::SeedRole;
 use rlxp_types::Digest;
 
-use super::common::{append, approvers, ended, intent, launched, opened, slug};
+use super::common::{append, approvers, ended, intent, launched, opened, over, slug};
 
 const PHASES: [Phase; 4] = [Phase::Smoke, Phase::Short, Phase::Confirm, Phase::IncumbentValidation];
 const VERDICTS: [Verdict; 4] = [Verdict::Accepted, Verdict::Rejected, Verdict::Inconclusive, Verdict::Debug];
@@ -35,6 +35,7 @@ fn validated(candidate: &str, revision: u64) -> Event {
         plan: plan(revision),
         parts: BTreeMap::new(),
         phases: PHASES[..3].iter().map(|phase| PlannedPhase { phase: *phase, seeds: 2 }).collect(),
+        base: None,
     })
 }
 
@@ -123,6 +124,15 @@ fn what_can_not_happen_is_refused_by_name() {
     refused("from running to running", then(one(), vec![launched("k"), launched("k")]));
     refused("from ended (failed) to ended (ok)", then(ran(RunEnd::Failed), vec![ended("k", RunEnd::Ok)]));
     refused("run k hasn't ended, so it proves nothing", then(one(), vec![evidence("k")]));
+    let unpatched = |end| {
+        let mut event = ended("k", end);
+        if let Event::RunEnded(ended) = &mut event {
+            ended.not_evidence = Some("not_the_patched_code".into());
+        }
+        then(one(), vec![launched("k"), event])
+    };
+    let words = "run k never counts as evidence: not_the_patched_code";
+    refused(words, then(unpatched(RunEnd::Ok), vec![evidence("k")]));
     refused(
         "run k hasn't ended, so the study",
         then(one(), vec![Event::Closed(Closed { reason: "".into() })]),
@@ -187,9 +197,8 @@ fn events() -> impl Strategy<Value = Event> {
             Event::LaunchIntent(LaunchIntent { reserve, plan, ..run(key, candidate, PHASES[phase], seed) })
         },
     );
-    let ends = (key(), 0..6usize, amounts()).prop_map(|(key, end, spent)| {
-        Event::RunEnded(RunEnded { key: key.into(), end: RunEnd::ALL[end], reason: "over".into(), spent })
-    });
+    let ends = (key(), 0..6usize, amounts())
+        .prop_map(|(key, end, spent)| Event::RunEnded(over(key, RunEnd::ALL[end], spent)));
     prop_oneof![
         4 => (candidate(), 1..3u64).prop_map(|(candidate, revision)| validated(candidate, revision)),
         6 => intents,

@@ -151,7 +151,8 @@ pub fn per_run(text: &str) -> Parsed<PerRun> {
     let [time, disk, memory] = &parts[..] else {
         return Err(format!("{text:?} is not TIME,DISK,MEMORY, such as 30m,500MiB,4GiB"));
     };
-    Ok(PerRun { wall_clock: amount(time)?, disk: amount(disk)?, memory: amount(memory)?, processes: 256 })
+    let (wall_clock, disk, memory) = (amount(time)?, amount(disk)?, amount(memory)?);
+    Ok(PerRun { wall_clock, disk, memory, processes: 256, cpu_time: None })
 }
 
 /// A time or a size, which say themselves what is wrong.
