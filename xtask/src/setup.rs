@@ -1,7 +1,8 @@
 //! `cargo xtask setup`: what the tests need beside Rust.
 //!
 //! A Python environment in `.venv` with the Gymnasium that the environments
-//! are compared with, and a few system packages. Run again, it only looks.
+//! are compared with and what installing the tests' RL repository takes, and a
+//! few system packages. Run again, it only looks.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -14,6 +15,9 @@ const GYMNASIUM: &str = "1.4.0";
 /// The numpy beside it, for Python 3.11 and newer; the last one that Python 3.10 can have.
 const NUMPY: &str = "2.4.6";
 const NUMPY_FOR_3_10: &str = "2.2.6";
+/// What builds the RL repository of `python/fixture`, so that the tests install it without a network.
+const SETUPTOOLS: &str = "80.9.0";
+const WHEEL: &str = "0.45.1";
 /// The oldest Python that Gymnasium accepts.
 const OLDEST_PYTHON: (u32, u32) = (3, 10);
 /// Programs that tests start, how each is asked whether it is there, and the
@@ -85,7 +89,8 @@ fn python_environment(folder: &Path) -> Done {
     show(
         Command::new(&python)
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args([format!("gymnasium=={GYMNASIUM}"), format!("numpy=={}", numpy_for(&python))]),
+            .args([format!("gymnasium=={GYMNASIUM}"), format!("numpy=={}", numpy_for(&python))])
+            .args([format!("setuptools=={SETUPTOOLS}"), format!("wheel=={WHEEL}")]),
     )?;
     if has_packages(&python) { Ok(()) } else { Err("pip did not install the pinned packages".to_owned()) }
 }
@@ -96,8 +101,10 @@ fn numpy_for(python: &Path) -> &'static str {
 }
 
 fn has_packages(python: &Path) -> bool {
-    let ask = "from importlib.metadata import version as v; print(v('gymnasium'), v('numpy'))";
-    answer(python, &["-c", ask]) == Some(format!("{GYMNASIUM} {}", numpy_for(python)))
+    let ask = "from importlib.metadata import version as v; \
+               print(*map(v, ['gymnasium', 'numpy', 'setuptools', 'wheel']))";
+    let wanted = format!("{GYMNASIUM} {} {SETUPTOOLS} {WHEEL}", numpy_for(python));
+    answer(python, &["-c", ask]) == Some(wanted)
 }
 
 fn find_python() -> Option<&'static str> {
