@@ -19,6 +19,7 @@
 //! | [`plan`] | everything a launch would use, in named parts |
 //! | [`gate`] | every reason why not |
 //! | [`queue`] | which phase of which candidate can run |
+//! | [`launch`] | the next run of a candidate: its seed, its key, its words |
 //! | [`next`] | the one next step |
 //! | [`schema`] | the JSON Schema of every file |
 
@@ -28,6 +29,7 @@ pub mod canonical;
 pub mod completeness;
 pub mod documents;
 pub mod gate;
+pub mod launch;
 pub mod ledger;
 pub mod machine;
 pub mod next;

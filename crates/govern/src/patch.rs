@@ -1,4 +1,8 @@
-//! The paths that a unified diff touches, and what it must not do. Nothing is applied here.
+//! Unified diffs: which paths they touch, what they must not do, and what a text is after one.
+
+mod apply;
+
+pub use apply::apply;
 
 /// What a diff says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,8 +39,8 @@ pub fn facts(patch: &str) -> PatchFacts {
         }
         if let Some(hunk) = line.strip_prefix("@@ ") {
             hunks += 1;
-            match lengths(hunk) {
-                Some(both) => (old_left, new_left) = both,
+            match apply::ranges(hunk) {
+                Some(((_, old), (_, new))) => (old_left, new_left) = (old, new),
                 None => found.tricks.push(format!("a hunk header that can't be read: {line:?}")),
             }
         } else if let Some(path) = line.strip_prefix("--- ") {
@@ -80,16 +84,6 @@ impl PatchFacts {
         }
         false
     }
-}
-
-fn lengths(hunk: &str) -> Option<(u64, u64)> {
-    let (old, rest) = hunk.strip_prefix('-')?.split_once(" +")?;
-    let (new, _) = rest.split_once(" @@")?;
-    let length = |range: &str| match range.split_once(',') {
-        Some((_, length)) => length.parse().ok(),
-        None => Some(1),
-    };
-    Some((length(old)?, length(new)?))
 }
 
 /// Extended headers that do more than change lines.

@@ -219,19 +219,36 @@ fn stand(
 /// The run that counts for each seed that won't run again. A run that the host lost runs once more and then counts
 /// for nothing; lost twice, its seed stays without a result. One that was blocked never counts.
 fn done<'r>(runs: &[&'r RunRecord]) -> Vec<&'r RunRecord> {
-    let mut seeds: BTreeMap<u64, (&RunRecord, usize)> = BTreeMap::new();
-    for run in runs {
-        let lost = usize::from(run.state == RunState::Ended(RunEnd::Lost));
-        let before = seeds.get(&run.intent.seed).map_or(0, |(_, lost)| *lost);
-        seeds.insert(run.intent.seed, (run, before + lost));
-    }
-    let counts = |(run, lost): &(&RunRecord, usize)| match run.state {
-        RunState::Ended(end) => !end.may_run_again() || *lost > 1,
-        _ => false,
-    };
-    let mut done: Vec<&RunRecord> = seeds.into_values().filter(counts).map(|(run, _)| run).collect();
+    let seeds = by_seed(runs).into_values();
+    let mut done: Vec<&RunRecord> = seeds.filter(SeedRuns::is_done).map(|runs| runs.last).collect();
     done.sort_by_key(|run| run.order);
     done
+}
+
+/// What became of one seed in one phase.
+pub(crate) struct SeedRuns<'r> {
+    pub(crate) last: &'r RunRecord,
+    pub(crate) count: u64,
+    lost: u64,
+}
+
+impl SeedRuns<'_> {
+    /// Whether it won't run again.
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.last.state, RunState::Ended(end) if !end.may_run_again() || self.lost > 1)
+    }
+}
+
+/// The runs of one phase by seed.
+pub(crate) fn by_seed<'r>(runs: &[&'r RunRecord]) -> BTreeMap<u64, SeedRuns<'r>> {
+    let mut seeds: BTreeMap<u64, SeedRuns<'r>> = BTreeMap::new();
+    for run in runs {
+        let lost = u64::from(run.state == RunState::Ended(RunEnd::Lost));
+        let before = seeds.get(&run.intent.seed).map_or((0, 0), |seed| (seed.count, seed.lost));
+        let seed = SeedRuns { last: run, count: before.0 + 1, lost: before.1 + lost };
+        seeds.insert(run.intent.seed, seed);
+    }
+    seeds
 }
 
 fn stopped(reason: String) -> JobStand {

@@ -83,14 +83,14 @@ pub struct Guardrail {
 pub enum Extractor {
     /// A JSON file
     Json {
-        /// The file, relative to the run's folder; `*` stands for one name
+        /// The file, relative to the run's folder, which has `train/` and `eval/`; `*` stands for one name
         file: String,
         /// Where the value stands, such as `/eval/mean_return`
         pointer: String,
     },
     /// A file of one JSON object per line
     Jsonl {
-        /// The file, relative to the run's folder
+        /// The file, relative to the run's folder, which has `train/` and `eval/`
         file: String,
         /// Where the value stands in each object
         pointer: String,
@@ -100,7 +100,7 @@ pub enum Extractor {
     },
     /// A table with a header line
     Csv {
-        /// The file, relative to the run's folder
+        /// The file, relative to the run's folder, which has `train/` and `eval/`
         file: String,
         /// The column
         column: String,
@@ -110,7 +110,7 @@ pub enum Extractor {
     },
     /// TensorBoard event files
     Tensorboard {
-        /// The folder, relative to the run's folder
+        /// The folder, relative to the run's folder, which has `train/` and `eval/`
         file: String,
         /// The tag
         tag: String,
@@ -122,7 +122,7 @@ pub enum Extractor {
     },
     /// A Weights & Biases offline folder
     Wandb {
-        /// The folder, relative to the run's folder
+        /// The folder, relative to the run's folder, which has `train/` and `eval/`
         file: String,
         /// The key
         key: String,

@@ -55,7 +55,8 @@ pub enum RunbookSchema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Program and arguments; `{seed}` and `{run}` are filled in
+    /// Program and arguments. `{seed}` becomes the seed, `{run}` the folder that this step may write, and in the eval
+    /// step `{trained}` the folder that the training wrote
     #[schemars(length(min = 1))]
     pub argv: Vec<String>,
     /// Where it starts, relative to the root

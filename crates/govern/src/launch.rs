@@ -1,0 +1,199 @@
+//! The next run of a candidate: which phase, which seed, under which key, with which words. Pure, as all of this crate:
+//! where a seed has to be drawn, the caller brings the randomness.
+
+use std::collections::BTreeSet;
+
+use crate::documents::{Candidate, Phase, PhasePlan, SeedRange, Slug};
+use crate::ledger::state::RunRecord;
+use crate::machine::{CandidateState, RunState};
+use crate::queue::{JobStand, Queue, SeedRuns, by_seed};
+use crate::seeds::SeedRole;
+use crate::view::Study;
+
+/// The run that comes next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NextRun {
+    /// In which phase.
+    pub phase: Phase,
+    /// What its seed is for.
+    pub role: SeedRole,
+    /// With which seed.
+    pub seed: SeedChoice,
+    /// The how manieth try of this seed it is, from 1.
+    pub attempt: u64,
+    /// The phase as the candidate plans it.
+    pub plan: PhasePlan,
+}
+
+/// Where a seed comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeedChoice {
+    /// It is known beforehand.
+    Known(u64),
+    /// It is [drawn](draw) from the pool of its role, so that nobody can know it earlier.
+    Draw,
+}
+
+/// The next run of a candidate that is validated; nothing when none can be started, or not before another one is over.
+/// Whether there is a free place, and whether gates agree, is not looked at.
+pub fn next_run(study: &Study, candidate: &Candidate) -> Option<NextRun> {
+    let state = study.state();
+    let record = state.candidates.get(&candidate.id)?;
+    if !matches!(record.state, CandidateState::Validated | CandidateState::Launched) {
+        return None;
+    }
+    let queue = Queue::of(study);
+    // Phases after this one wait for it.
+    let job = queue.jobs.iter().find(|job| {
+        job.candidate == candidate.id
+            && matches!(job.stand, JobStand::Ready | JobStand::Queued | JobStand::Running)
+    })?;
+    let plan = candidate.phases.iter().find(|plan| plan.phase == job.phase)?.clone();
+    let all = state.runs_of_plan(&candidate.id);
+    let runs: Vec<&RunRecord> = all.into_iter().filter(|run| run.intent.phase == job.phase).collect();
+    // With such a run among them the phase stops as soon as the others are over.
+    if runs.iter().any(|run| run.not_evidence().is_some()) {
+        return None;
+    }
+    let seeds = by_seed(&runs);
+    let is_taken = |runs: &SeedRuns<'_>| !matches!(runs.last.state, RunState::Ended(_)) || runs.is_done();
+    let taken = seeds.values().filter(|runs| is_taken(runs)).count() as u64;
+    if taken >= job.runs {
+        return None;
+    }
+    let open = |seed: &u64| seeds.get(seed).is_none_or(|runs| !is_taken(runs));
+    let seed = match job.role {
+        SeedRole::Screen => SeedChoice::Known(job.seeds.iter().copied().find(|seed| open(seed))?),
+        // One that was drawn and never gave a result comes before another is drawn.
+        _ => {
+            let again = runs.iter().map(|run| run.intent.seed).find(|seed| open(seed));
+            again.map_or(SeedChoice::Draw, SeedChoice::Known)
+        }
+    };
+    let before = match seed {
+        SeedChoice::Known(seed) => seeds.get(&seed).map_or(0, |runs| runs.count),
+        SeedChoice::Draw => 0,
+    };
+    Some(NextRun { phase: job.phase, role: job.role, seed, attempt: before + 1, plan })
+}
+
+/// The seed that `random` picks among those of `pool` that are not used; nothing when all are. Every unused seed is
+/// picked by as many values of `random` as every other, or by one more.
+pub fn draw(pool: SeedRange, used: &BTreeSet<u64>, random: u64) -> Option<u64> {
+    let unused = pool.unused(used);
+    if unused == 0 {
+        return None;
+    }
+    // The share of `random` in its range, as a share of those that are left.
+    let index = (u128::from(random) * u128::from(unused)) >> 64;
+    let mut seed = pool.from + u64::try_from(index).expect("it is smaller than their number");
+    for taken in used.range(pool.from..=pool.to) {
+        if *taken > seed {
+            break;
+        }
+        seed += 1;
+    }
+    Some(seed)
+}
+
+/// The key of a run: one run per key, ever.
+pub fn key(candidate: &Slug, revision: u64, phase: Phase, seed: u64, attempt: u64) -> String {
+    let phase = match phase {
+        Phase::Smoke => "smoke",
+        Phase::Short => "short",
+        Phase::Confirm => "confirm",
+        Phase::IncumbentValidation => "incumbent",
+    };
+    format!("{candidate}-r{revision}-{phase}-{seed}-{attempt}")
+}
+
+/// The words of a command with its slots filled: `{name}` becomes the value, wherever it stands in a word. One pass:
+/// what was filled in isn't looked at again, and slots that nobody names stay.
+pub fn fill(argv: &[String], slots: &[(&str, &str)]) -> Vec<String> {
+    argv.iter().map(|word| fill_word(word, slots)).collect()
+}
+
+pub(crate) fn fill_word(word: &str, slots: &[(&str, &str)]) -> String {
+    let (mut filled, mut rest) = (String::with_capacity(word.len()), word);
+    while let Some(at) = rest.find('{') {
+        filled.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let slot = slots.iter().find_map(|(name, value)| {
+            let after = rest[1..].strip_prefix(name)?.strip_prefix('}')?;
+            Some((*value, after))
+        });
+        match slot {
+            Some((value, after)) => {
+                filled.push_str(value);
+                rest = after;
+            }
+            None => {
+                filled.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    filled + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn keys_tell_runs_apart() {
+        let id: Slug = "lower-lr".parse().unwrap();
+        assert_eq!(key(&id, 1, Phase::Smoke, 17, 1), "lower-lr-r1-smoke-17-1");
+        assert_eq!(key(&id, 2, Phase::IncumbentValidation, 200, 3), "lower-lr-r2-incumbent-200-3");
+    }
+
+    #[test]
+    fn slots_are_filled_once() {
+        let argv: Vec<String> = ["train.py", "--seed={seed}", "{run}/{seed}", "{other}", "{{seed}", "{", ""]
+            .map(str::to_owned)
+            .into();
+        let filled = fill(&argv, &[("seed", "{run}"), ("run", "/tmp/é")]);
+        assert_eq!(filled, ["train.py", "--seed={run}", "/tmp/é/{run}", "{other}", "{{run}", "{", ""]);
+    }
+
+    #[test]
+    fn a_draw_reaches_both_ends() {
+        let pool = SeedRange { from: 0, to: u64::MAX };
+        assert_eq!(draw(pool, &BTreeSet::new(), 0), Some(0));
+        assert_eq!(draw(SeedRange { from: 5, to: 4 }, &BTreeSet::new(), 0), None);
+        let last = SeedRange { from: u64::MAX - 1, to: u64::MAX };
+        assert_eq!(draw(last, &BTreeSet::from([u64::MAX - 1]), u64::MAX), Some(u64::MAX));
+        assert_eq!(draw(last, &BTreeSet::from([u64::MAX - 1, u64::MAX]), 0), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_draw_is_uniform_over_what_is_left(
+            from in 0..50u64,
+            length in 0..30u64,
+            used in prop::collection::btree_set(0..90u64, 0..40),
+        ) {
+            let pool = SeedRange { from, to: from + length };
+            let left: Vec<u64> = (from..=from + length).filter(|seed| !used.contains(seed)).collect();
+            // The values of `random` at which the answer moves on, by the number of those that are left.
+            for (index, seed) in left.iter().enumerate() {
+                let first = ((index as u128) << 64).div_ceil(left.len() as u128) as u64;
+                prop_assert_eq!(draw(pool, &used, first), Some(*seed));
+                if index > 0 {
+                    prop_assert_eq!(draw(pool, &used, first - 1), Some(left[index - 1]));
+                }
+            }
+            prop_assert_eq!(draw(pool, &used, u64::MAX), left.last().copied());
+        }
+
+        #[test]
+        fn filling_never_panics(word in "[{}a-dé]{0,12}", value in "[{}a-d]{0,6}") {
+            let filled = fill_word(&word, &[("a", &value), ("ab", "x")]);
+            if !word.contains("{a}") && !word.contains("{ab}") {
+                prop_assert_eq!(filled, word);
+            }
+        }
+    }
+}
