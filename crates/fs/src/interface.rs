@@ -94,6 +94,21 @@ pub trait Fs: Send + Sync {
     fn sync_dir(&self, path: &Path) -> Result<()>;
     /// Bytes that may still be written below `path`.
     fn available_space(&self, path: &Path) -> Result<u64>;
+    /// A copy of a plain file with its permissions, where the file system has
+    /// any; an error when something is there. It is not synced.
+    fn copy(&self, from: &Path, to: &Path) -> Result<()> {
+        const PIECE: usize = 1 << 20;
+        let mut target = self.create_new(to)?;
+        let mut offset = 0;
+        loop {
+            let bytes = self.read_at(from, offset, PIECE)?;
+            target.write_all(&bytes)?;
+            offset += bytes.len() as u64;
+            if bytes.len() < PIECE {
+                return Ok(());
+            }
+        }
+    }
     /// The absolute path with every symlink resolved.
     fn canonicalize(&self, path: &Path) -> Result<PathBuf>;
 }

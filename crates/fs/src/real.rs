@@ -65,8 +65,12 @@ impl Fs for RealFs {
                 file.seek(SeekFrom::Start(offset))?;
             }
             let length = file.metadata()?.len().saturating_sub(offset);
-            let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(limit).min(limit));
-            file.take(limit as u64).read_to_end(&mut bytes)?;
+            let length = usize::try_from(length).unwrap_or(limit).min(limit);
+            let mut bytes = Vec::with_capacity(length);
+            // A file is read as long as it said it is: asking whether it really ends there costs as much as reading a
+            // short one. What says it is empty may be made by the system while it is read.
+            let most = if length > 0 { length } else { limit };
+            file.take(most as u64).read_to_end(&mut bytes)?;
             io::Result::Ok(bytes)
         };
         read().map_err(|e| FsError::new("read", path, e))
@@ -164,6 +168,16 @@ impl Fs for RealFs {
         let space =
             rustix::fs::statvfs(path).map_err(|e| FsError::new("ask for the free space of", path, e))?;
         Ok(space.f_bavail.saturating_mul(space.f_frsize))
+    }
+
+    fn copy(&self, from: &Path, to: &Path) -> Result<()> {
+        let copy = || {
+            let mut source = File::open(from)?;
+            let mut target = OpenOptions::new().write(true).create_new(true).open(to)?;
+            io::copy(&mut source, &mut target)?;
+            target.set_permissions(source.metadata()?.permissions())
+        };
+        copy().map_err(|e| FsError::new("copy a file to", to, e))
     }
 
     fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
