@@ -24,6 +24,7 @@ mod open;
 pub mod order;
 mod output;
 pub mod signals;
+pub mod supervise;
 pub mod worker;
 
 pub use confine::{Confined, StepExit};
@@ -31,4 +32,5 @@ pub use git::GitState;
 pub use oom::OutOfMemory;
 pub use open::{OpenError, open_file};
 pub use signals::Interrupts;
+pub use supervise::{RunReport, Shim, SuperviseError, start_shim, supervise, wait_for_go};
 pub use worker::{Ended, LaunchError, Next, Worker, WorkerCommand};

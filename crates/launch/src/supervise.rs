@@ -1,0 +1,271 @@
+//! Runs the steps of a governed run one after another, keeps its limits, and writes down what happened.
+//!
+//! This is the body of the shim (`rlx __run`). It outlives the command that started it and is the parent of everything
+//! that the run starts; when it dies, all of that dies with it. Whoever wants to know something about the run reads the
+//! files in its folder.
+//!
+//! Looking costs little: about ten looks a second, and fewer as soon as a look becomes dear, so that supervision stays
+//! below one per cent of a processor.
+
+mod cgroup;
+mod disk;
+mod environment;
+mod limits;
+mod log;
+mod outcome;
+mod processes;
+mod redact;
+mod shim;
+mod step;
+#[cfg(test)]
+mod test_orders;
+mod watch;
+mod words;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rlxp_fs::{Fs, FsError, FsExt, RealFs};
+use serde::{Deserialize, Serialize};
+use signal_hook::low_level;
+
+pub use shim::{Shim, start_shim, wait_for_go};
+
+use crate::order::{How, Level, RunOrder, StepEnd, Usage};
+use crate::worker::LaunchError;
+
+/// The file in a run's folder that says what it took so far.
+pub const PULSE_FILE: &str = "pulse.json";
+const PULSE_BYTES: u64 = 4096;
+const PULSE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How a run went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunReport {
+    /// How it ended: as the last of its steps.
+    pub how: How,
+    /// In words.
+    pub reason: String,
+    /// What it took, all steps together.
+    pub usage: Usage,
+    /// How much it was kept apart: the least of its steps.
+    pub level: Level,
+    /// Its steps, as far as it came.
+    pub steps: Vec<StepEnd>,
+}
+
+/// Why a run could not be supervised. Nothing of it is left running.
+#[derive(Debug, thiserror::Error)]
+pub enum SuperviseError {
+    /// The order makes no sense.
+    #[error("the order can't be carried out: {}", problems.join("; "))]
+    Order {
+        /// All that is wrong with it.
+        problems: Vec<String>,
+    },
+    /// Something could not be written down.
+    #[error(transparent)]
+    Storage(#[from] FsError),
+    /// A step was started but can't be controlled.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// Signals can't be listened to.
+    #[error("can't listen to signals")]
+    Signals(#[source] io::Error),
+}
+
+/// Runs all steps of an order, the first that doesn't end well being the last.
+///
+/// Writes `<step>.log`, `<step>.json` ([`StepEnd`]) and [`PULSE_FILE`] into the run's folder. `called_off` is asked at
+/// every look; a SIGTERM or SIGHUP to this process says the same, a SIGINT says nothing. Call it from a thread that
+/// lives as long as the run, in a process that has no other children: their processor time is counted.
+pub fn supervise(order: &RunOrder, called_off: &dyn Fn() -> bool) -> Result<RunReport, SuperviseError> {
+    check(order)?;
+    let signals = Signals::listen().map_err(SuperviseError::Signals)?;
+    let is_called_off = || signals.called() || called_off();
+    let mut run = Run {
+        order,
+        began: rlxp_fs::clock::monotonic(),
+        called_off: &is_called_off,
+        before: Usage::default(),
+        pulse: Pulse { path: order.folder.join(PULSE_FILE), written: None },
+    };
+    let mut steps: Vec<StepEnd> = Vec::new();
+    for step in &order.steps {
+        if is_called_off() {
+            let reason = step::CALLED_OFF.to_owned();
+            return Ok(report(How::Cancelled, reason, run.before, steps));
+        }
+        let end = run.step(step)?;
+        let mut bytes = serde_json::to_vec_pretty(&end).expect("the end of a step is plain data");
+        bytes.push(b'\n');
+        RealFs.write_atomic(&order.folder.join(format!("{}.json", step.name)), &bytes)?;
+        run.before = run.before.then(end.usage);
+        steps.push(end);
+        if steps.last().is_some_and(|end| end.how != How::Ok) {
+            break;
+        }
+    }
+    let last = steps.last().expect("an order has steps");
+    Ok(report(last.how, last.reason.clone(), run.before, steps))
+}
+
+/// What a run took as last written to the [`PULSE_FILE`] of its folder.
+pub fn pulse(folder: &Path) -> Option<Usage> {
+    serde_json::from_slice(&RealFs.read(&folder.join(PULSE_FILE), PULSE_BYTES).ok()?).ok()
+}
+
+fn report(how: How, reason: String, usage: Usage, steps: Vec<StepEnd>) -> RunReport {
+    let level = steps.iter().map(|end| end.mechanisms.level()).min().unwrap_or(Level::None);
+    RunReport { how, reason, usage, level, steps }
+}
+
+/// Everything that is wrong with an order.
+fn check(order: &RunOrder) -> Result<(), SuperviseError> {
+    let mut problems = Vec::new();
+    if !order.folder.is_absolute() {
+        problems.push(format!("the run's folder {} is not absolute", order.folder.display()));
+    }
+    if order.steps.is_empty() {
+        problems.push("there are no steps".to_owned());
+    }
+    let mut names = BTreeSet::new();
+    for step in &order.steps {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if step.name.is_empty() || !step.name.bytes().all(is_plain) {
+            problems.push(format!("{:?} is no name for a step", step.name));
+        }
+        if !names.insert(&step.name) {
+            problems.push(format!("two steps are named {:?}", step.name));
+        }
+        if step.argv.is_empty() {
+            problems.push(format!("step {:?} has no program", step.name));
+        }
+        let names = step.artifacts.iter().filter(|name| !outcome::is_plain(name));
+        problems.extend(names.map(|name| format!("{name:?} of step {:?} is no name for a file", step.name)));
+    }
+    if problems.is_empty() { Ok(()) } else { Err(SuperviseError::Order { problems }) }
+}
+
+/// A run under way.
+struct Run<'a> {
+    order: &'a RunOrder,
+    began: Instant,
+    called_off: &'a dyn Fn() -> bool,
+    /// What the steps that have ended took.
+    before: Usage,
+    pulse: Pulse,
+}
+
+/// Tells whoever watches what the run took so far.
+struct Pulse {
+    path: PathBuf,
+    written: Option<Instant>,
+}
+
+impl Pulse {
+    /// Writes at most once a second, and without waiting for the disk: it is a courtesy. What can't be written is
+    /// noticed where it matters.
+    fn beat(&mut self, usage: Usage) {
+        let now = rlxp_fs::clock::monotonic();
+        if self.written.is_some_and(|written| now.duration_since(written) < PULSE_INTERVAL) {
+            return;
+        }
+        self.written = Some(now);
+        let bytes = serde_json::to_vec(&usage).expect("numbers are plain data");
+        let temporary = RealFs.temporary_beside(&self.path);
+        let written = RealFs
+            .create_new(&temporary)
+            .and_then(|mut file| file.write_all(&bytes))
+            .and_then(|()| RealFs.rename(&temporary, &self.path));
+        if written.is_err() {
+            let _ = RealFs.remove_file(&temporary);
+        }
+    }
+}
+
+/// Signals to the supervisor while it works.
+struct Signals {
+    called: Arc<AtomicBool>,
+    handlers: Vec<signal_hook::SigId>,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        let mut signals = Self { called: Arc::default(), handlers: Vec::new() };
+        for signal in [libc::SIGTERM, libc::SIGHUP, libc::SIGINT] {
+            let called = Arc::clone(&signals.called);
+            // SAFETY: the handler stores at most one atomic, which is async-signal-safe.
+            let handler = unsafe {
+                low_level::register(signal, move || {
+                    // Ctrl-C means the command that started the run, which goes on without it.
+                    if signal != libc::SIGINT {
+                        called.store(true, Ordering::SeqCst);
+                    }
+                })
+            }?;
+            signals.handlers.push(handler);
+        }
+        Ok(signals)
+    }
+
+    fn called(&self) -> bool {
+        self.called.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for handler in self.handlers.drain(..) {
+            low_level::unregister(handler);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_refused_with_all_that_is_wrong_with_it() {
+        let mut bad = test_orders::step("../up", &[]);
+        bad.artifacts = vec!["fine/metrics.json".to_owned(), "/etc/passwd".to_owned(), "a/../b".to_owned()];
+        let mut order = test_orders::order(Path::new("relative"), vec![bad.clone(), bad]);
+        let error = supervise(&order, &|| false).unwrap_err().to_string();
+        for part in ["not absolute", "two steps", "no program", "no name for a step", "/etc/passwd", "a/../b"]
+        {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        assert!(!error.contains("fine/"), "{error}");
+        order.steps.clear();
+        assert!(supervise(&order, &|| false).unwrap_err().to_string().contains("no steps"));
+    }
+
+    #[test]
+    fn a_run_that_is_called_off_before_it_begins_starts_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let order = test_orders::order(folder.path(), vec![test_orders::step("train", &["/bin/false"])]);
+        let report = supervise(&order, &|| true).unwrap();
+        assert_eq!((report.how, report.steps.len(), report.level), (How::Cancelled, 0, Level::None));
+        assert!(RealFs.list(folder.path()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_pulse_is_read_back_and_damage_is_no_pulse() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(pulse(folder.path()), None);
+        let mut pulse_of = Pulse { path: folder.path().join(PULSE_FILE), written: None };
+        let usage = Usage { wall_clock: 1.5, memory: 7, ..Usage::default() };
+        pulse_of.beat(usage);
+        pulse_of.beat(Usage::default());
+        assert_eq!(pulse(folder.path()), Some(usage), "the second came too early");
+        assert_eq!(RealFs.list(folder.path()).unwrap().len(), 1);
+        RealFs.write_atomic(&folder.path().join(PULSE_FILE), b"{\"wall").unwrap();
+        assert_eq!(pulse(folder.path()), None);
+    }
+}

@@ -1,0 +1,226 @@
+//! The output of a step on its way into `<step>.log`: both streams line by line as they come, without secrets, and
+//! never more than was agreed.
+//!
+//! Both pipes are emptied to their end whatever happens to what is read, so that a step never hangs on a pipe that
+//! nobody reads.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rlxp_fs::{FileHandle, Fs, FsError, RealFs};
+
+use super::redact::{Redactor, Secrets};
+
+/// Bytes of the end that are kept for the reason of a failure.
+const TAIL_BYTES: usize = 4096;
+/// Between two reads of a step that has said too much, so that emptying its pipes takes no processor.
+const THROTTLE: Duration = Duration::from_millis(10);
+/// How long to wait for the ends of the pipes of a step that has ended.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// The log of a step under way.
+pub(super) struct Log {
+    shared: Arc<Shared>,
+    /// Closes when both pipes have ended; says something when the step has said too much.
+    news: Receiver<()>,
+    began: Instant,
+}
+
+struct Shared {
+    sink: Mutex<Sink>,
+    /// Bytes that came, whether written or not.
+    came: AtomicU64,
+    /// When something last came, in milliseconds since the beginning.
+    last: AtomicU64,
+    cap: u64,
+}
+
+struct Sink {
+    /// Closed once the step has ended, or when writing failed.
+    file: Option<Box<dyn FileHandle>>,
+    room: u64,
+    /// Which stream wrote last, and whether it left a line open.
+    open_line: Option<u8>,
+    tail: VecDeque<u8>,
+    failed: Option<FsError>,
+}
+
+impl Log {
+    /// Creates the file and begins to read.
+    pub(super) fn start(
+        path: &Path,
+        cap: u64,
+        secrets: &Arc<Secrets>,
+        stdout: impl Read + Send + 'static,
+        stderr: impl Read + Send + 'static,
+    ) -> Result<Self, FsError> {
+        let sink = Sink {
+            file: Some(RealFs.create_new(path)?),
+            room: cap,
+            open_line: None,
+            tail: VecDeque::new(),
+            failed: None,
+        };
+        let shared = Arc::new(Shared {
+            sink: Mutex::new(sink),
+            came: AtomicU64::new(0),
+            last: AtomicU64::new(0),
+            cap,
+        });
+        let began = rlxp_fs::clock::monotonic();
+        let (sender, news) = sync_channel(1);
+        reader(0, stdout, &shared, secrets, began, sender.clone());
+        reader(1, stderr, &shared, secrets, began, sender);
+        Ok(Self { shared, news, began })
+    }
+
+    /// Bytes that came so far.
+    pub(super) fn came(&self) -> u64 {
+        self.shared.came.load(Ordering::Relaxed)
+    }
+
+    /// How long nothing has come.
+    pub(super) fn quiet(&self) -> Duration {
+        let last = Duration::from_millis(self.shared.last.load(Ordering::Relaxed));
+        self.began.elapsed().saturating_sub(last)
+    }
+
+    /// Waits, at most this long, for news: true when both streams have ended.
+    pub(super) fn wait(&self, longest: Duration) -> bool {
+        matches!(self.news.recv_timeout(longest), Err(RecvTimeoutError::Disconnected))
+    }
+
+    /// Why writing failed, once.
+    pub(super) fn failure(&self) -> Option<FsError> {
+        lock(&self.shared.sink).failed.take()
+    }
+
+    /// After the step has ended: everything is on the disk. Returns the last lines.
+    pub(super) fn finish(self) -> Result<String, FsError> {
+        let deadline = rlxp_fs::clock::monotonic() + LAST_WORDS;
+        while !self.wait(deadline.saturating_duration_since(rlxp_fs::clock::monotonic())) {
+            if rlxp_fs::clock::monotonic() >= deadline {
+                break;
+            }
+        }
+        let mut sink = lock(&self.shared.sink);
+        if let Some(error) = sink.failed.take() {
+            return Err(error);
+        }
+        if let Some(mut file) = sink.file.take() {
+            file.sync()?;
+        }
+        Ok(String::from_utf8_lossy(sink.tail.make_contiguous()).into_owned())
+    }
+}
+
+fn reader(
+    stream: u8,
+    mut pipe: impl Read + Send + 'static,
+    shared: &Arc<Shared>,
+    secrets: &Arc<Secrets>,
+    began: Instant,
+    news: SyncSender<()>,
+) {
+    let shared = Arc::clone(shared);
+    let mut redactor = Redactor::new(Arc::clone(secrets));
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 32 * 1024];
+        let mut out = Vec::new();
+        loop {
+            let count = match pipe.read(&mut buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Ok(0) | Err(_) => break,
+                Ok(count) => count,
+            };
+            shared.last.fetch_max(began.elapsed().as_millis() as u64, Ordering::Relaxed);
+            let before = shared.came.fetch_add(count as u64, Ordering::Relaxed);
+            redactor.feed(&buffer[..count], &mut out);
+            lock(&shared.sink).write(stream, &out);
+            out.clear();
+            if before.saturating_add(count as u64) > shared.cap {
+                if let Err(TrySendError::Disconnected(())) = news.try_send(()) {
+                    // Nobody supervises any more; the step is being ended.
+                }
+                std::thread::sleep(THROTTLE);
+            }
+        }
+        redactor.finish(&mut out);
+        lock(&shared.sink).write(stream, &out);
+    });
+}
+
+impl Sink {
+    fn write(&mut self, stream: u8, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        // The other stream's torn line ends here, or two halves could join into what neither of them was.
+        if self.open_line.is_some_and(|other| other != stream) {
+            self.append(b"\n");
+        }
+        self.append(bytes);
+        self.open_line = (bytes.last() != Some(&b'\n')).then_some(stream);
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        let fits = bytes.len().min(usize::try_from(self.room).unwrap_or(usize::MAX));
+        let bytes = &bytes[..fits];
+        let Some(file) = &mut self.file else { return };
+        if let Err(error) = file.write_all(bytes) {
+            self.file = None;
+            self.failed = Some(error);
+            return;
+        }
+        self.room -= fits as u64;
+        self.tail.extend(bytes);
+        let excess = self.tail.len().saturating_sub(TAIL_BYTES);
+        self.tail.drain(..excess);
+    }
+}
+
+/// A panic elsewhere must not cost the log.
+fn lock(sink: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
+    sink.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use rlxp_fs::FsExt;
+
+    use super::*;
+
+    fn check(cap: u64, stdout: &str, stderr: &str) -> (String, u64, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("train.log");
+        let secrets = Arc::new(Secrets::new([("KEY".to_owned(), b"canary-77".to_vec())]));
+        let (stdout, stderr) = (Cursor::new(stdout.to_owned()), Cursor::new(stderr.to_owned()));
+        let log = Log::start(&path, cap, &secrets, stdout, stderr).unwrap();
+        while !log.wait(Duration::from_secs(10)) {}
+        let came = log.came();
+        let tail = log.finish().unwrap();
+        (RealFs.read_text(&path, 1 << 20).unwrap(), came, tail)
+    }
+
+    #[test]
+    fn both_streams_stand_in_one_file_and_secrets_in_none() {
+        let (text, came, tail) = check(1000, "out canary-77\ntorn", "");
+        assert_eq!((text.as_str(), came, tail.as_str()), ("out [redacted KEY]\ntorn", 18, text.as_str()));
+        let (text, ..) = check(1000, "a torn canary-", "77 of the other\n");
+        assert!(!text.contains("canary-77"), "{text}");
+        assert!(text.contains("a torn canary-") && text.contains("77 of the other\n"), "{text}");
+    }
+
+    #[test]
+    fn the_file_never_grows_beyond_the_cap() {
+        let (text, came, _) = check(10, "0123456789abcdef\n", "");
+        assert_eq!((text.as_str(), came), ("0123456789", 17));
+    }
+}

@@ -1,0 +1,172 @@
+//! What a step that has ended left behind, and the words for its end.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path};
+
+use rlxp_fs::{FsError, FsExt, Kind, RealFs};
+
+use super::words::clean;
+use crate::confine::StepExit;
+use crate::order::{How, LOADED_FILE};
+
+/// Bytes of [`LOADED_FILE`] that are read, and the most that one line of it may have.
+const LOADED_BYTES: usize = 1 << 20;
+const PATH_BYTES: usize = 4096;
+/// Lines of the log that say why a step failed.
+const LAST_LINES: usize = 5;
+
+/// Whether `name` names a file below a folder and nothing else.
+pub(super) fn is_plain(name: &str) -> bool {
+    let is_normal = |component| matches!(component, Component::Normal(_));
+    !name.is_empty()
+        && !name.ends_with('/')
+        && !name.chars().any(char::is_control)
+        && Path::new(name).components().all(is_normal)
+}
+
+/// How a step ended that nobody ended. `own` is its folder, `last_words` the end of its log.
+pub(super) fn judge(
+    exit: StepExit,
+    own: &Path,
+    artifacts: &[String],
+    is_check: bool,
+    last_words: &str,
+) -> Result<(How, String), FsError> {
+    let not_well = if is_check { How::Blocked } else { How::Failed };
+    let said = match last_lines(last_words) {
+        said if said.is_empty() => String::new(),
+        said => format!(": {said}"),
+    };
+    Ok(match exit {
+        StepExit { code: Some(0), .. } => match first_missing(own, artifacts)? {
+            Some(name) => (not_well, format!("it left no {}", clean(name))),
+            None => (How::Ok, "it ended well".to_owned()),
+        },
+        StepExit { code: Some(code), .. } => (not_well, format!("it returned {code}{said}")),
+        StepExit { signal: Some(signal), .. } => {
+            (not_well, format!("it was ended by signal {signal} ({}){said}", signal_name(signal)))
+        }
+        StepExit { .. } => (not_well, format!("it ended, and nobody knows how{said}")),
+    })
+}
+
+/// The first artifact that isn't there as a plain file. A link would let a step hand in what isn't its own.
+fn first_missing<'a>(own: &Path, artifacts: &'a [String]) -> Result<Option<&'a str>, FsError> {
+    for name in artifacts {
+        let mut at = own.to_owned();
+        let mut kind = Some(Kind::Folder);
+        for component in Path::new(name).components() {
+            at.push(component);
+            if kind == Some(Kind::Folder) {
+                kind = RealFs.metadata_if_any(&at)?.map(|meta| meta.kind);
+            } else {
+                kind = None;
+            }
+        }
+        if kind != Some(Kind::File) || !is_plain(name) {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
+/// Where code was loaded from, as the step says.
+pub(super) fn loaded(own: &Path) -> BTreeSet<String> {
+    let path = own.join(LOADED_FILE);
+    if !RealFs.is_file(&path).unwrap_or(false) {
+        return BTreeSet::new();
+    }
+    let bytes = rlxp_fs::Fs::read_at(&RealFs, &path, 0, LOADED_BYTES).unwrap_or_default();
+    bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty() && line.len() <= PATH_BYTES)
+        .map(|line| String::from_utf8_lossy(line))
+        .filter(|line| !line.chars().any(char::is_control))
+        .map(std::borrow::Cow::into_owned)
+        .collect()
+}
+
+fn last_lines(log: &str) -> String {
+    let lines: Vec<_> = log.lines().map(clean).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join(" / ")
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGINT => "SIGINT",
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGILL => "SIGILL",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        libc::SIGSYS => "SIGSYS",
+        _ => "another one",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rlxp_fs::Fs;
+
+    use super::*;
+
+    fn exit(code: i32) -> StepExit {
+        StepExit { code: Some(code), signal: None }
+    }
+
+    #[test]
+    fn an_artifact_is_a_plain_file_in_the_steps_own_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("train");
+        RealFs.create_dir_all(&own.join("deep")).unwrap();
+        RealFs.write_new(&own.join("deep/metrics.json"), b"{}").unwrap();
+        RealFs.symlink(Path::new("deep/metrics.json"), &own.join("link")).unwrap();
+        RealFs.symlink(Path::new("deep"), &own.join("through")).unwrap();
+        let check = |name: &str| judge(exit(0), &own, &[name.to_owned()], false, "").unwrap();
+        assert_eq!(check("deep/metrics.json").0, How::Ok);
+        for name in [
+            "absent",
+            "deep",
+            "link",
+            "through/metrics.json",
+            "deep/metrics.json/x",
+            "../train/deep/metrics.json",
+        ] {
+            assert_eq!(check(name), (How::Failed, format!("it left no {name}")));
+        }
+    }
+
+    #[test]
+    fn an_end_is_told_with_the_last_words_and_nothing_that_moves_the_cursor() {
+        let own = Path::new("/absent");
+        let log = "1\n2\n3\n4\n5\n\x1b[31mboom\r\n\n";
+        let (how, reason) = judge(exit(3), own, &[], false, log).unwrap();
+        assert_eq!((how, reason.as_str()), (How::Failed, "it returned 3: 2 / 3 / 4 / 5 / [31mboom"));
+        let (how, reason) = judge(exit(1), own, &[], true, "").unwrap();
+        assert_eq!((how, reason.as_str()), (How::Blocked, "it returned 1"));
+        let killed = StepExit { code: None, signal: Some(libc::SIGSEGV) };
+        let (_, reason) = judge(killed, own, &[], false, "").unwrap();
+        assert_eq!(reason, "it was ended by signal 11 (SIGSEGV)");
+    }
+
+    #[test]
+    fn what_was_loaded_is_read_with_care() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(LOADED_FILE);
+        assert!(loaded(folder.path()).is_empty());
+        let long = "x".repeat(PATH_BYTES + 1);
+        RealFs
+            .write_new(&file, format!("/a/reward.py\n\n{long}\n\x1b[1m\n/a/reward.py\n/b/torn").as_bytes())
+            .unwrap();
+        assert_eq!(Vec::from_iter(loaded(folder.path())), ["/a/reward.py", "/b/torn"]);
+        RealFs.remove_file(&file).unwrap();
+        RealFs.symlink(Path::new("/etc/hostname"), &file).unwrap();
+        assert!(loaded(folder.path()).is_empty());
+    }
+}

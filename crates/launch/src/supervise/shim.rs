@@ -1,0 +1,138 @@
+//! Starts the supervisor of a run as a process that lives on without the one that started it.
+//!
+//! It waits for one word before it does anything: whoever starts it writes down first that it was started, so that no
+//! run exists that nobody knows of. When the starter dies before, the pipe closes and the supervisor goes as well.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::worker::{LaunchError, WorkerCommand};
+
+const GO: &[u8] = b"go\n";
+
+/// A supervisor that waits for its word. Dropping it without [`Shim::go`] sends it away.
+pub struct Shim {
+    /// Its process number.
+    pub process: u32,
+    child: Child,
+}
+
+/// Starts this program with `args` as the supervisor of a run: in a session of its own, standard input a pipe, what it
+/// says appended to `<folder>/shim.log`, and not tied to this process's life.
+pub fn start_shim(args: &[OsString], folder: &Path) -> Result<Shim, LaunchError> {
+    let WorkerCommand { program, args, .. } = WorkerCommand::this_program(args.iter().cloned())?;
+    start(&program, &args, folder).map_err(|source| LaunchError::Start { program, source })
+}
+
+fn start(program: &Path, args: &[OsString], folder: &Path) -> io::Result<Shim> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let log = rustix::fs::open(folder.join("shim.log"), flags, Mode::from_raw_mode(0o644))?;
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::piped()).stdout(log.try_clone()?).stderr(log);
+    // SAFETY: the closure runs between fork and exec. It makes system calls only (setsid, signal), allocates nothing
+    // and takes no lock.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::setsid()?;
+            // A starter under `nohup` ignores SIGHUP, and the supervisor would inherit that.
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                if libc::signal(signal, libc::SIG_DFL) == libc::SIG_ERR {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        });
+    }
+    let child = command.spawn()?;
+    Ok(Shim { process: child.id(), child })
+}
+
+impl Shim {
+    /// Lets it begin. It is on its own from here on.
+    pub fn go(mut self) -> io::Result<()> {
+        let mut stdin = self.child.stdin.take().expect("stdin was asked to be a pipe");
+        stdin.write_all(GO)?;
+        drop(stdin);
+        // Collected when it ends, should this process still be there; otherwise by init.
+        let mut child = self.child;
+        std::thread::spawn(move || child.wait());
+        Ok(())
+    }
+
+    /// Its exit code, if it has ended; 128 and the number of the signal when it was killed.
+    pub fn ended(&mut self) -> Option<i32> {
+        let status = self.child.try_wait().ok()??;
+        status.code().or_else(|| status.signal().map(|signal| 128 + signal))
+    }
+}
+
+/// Waits for the word on standard input; false when the other side is gone or says something else.
+pub fn wait_for_go() -> bool {
+    is_go(io::stdin().lock())
+}
+
+fn is_go(mut input: impl Read) -> bool {
+    let mut word = [0; GO.len()];
+    input.read_exact(&mut word).is_ok() && word == GO
+}
+
+#[cfg(test)]
+mod tests {
+    use rlxp_fs::{FsExt, RealFs};
+
+    use super::*;
+
+    #[test]
+    fn only_the_word_counts() {
+        assert!(is_go(&b"go\n"[..]));
+        for other in ["", "go", "no\n", "og\n"] {
+            assert!(!is_go(other.as_bytes()), "{other:?}");
+        }
+    }
+
+    fn shell(script: &str, folder: &Path) -> Shim {
+        start(Path::new("/bin/sh"), &["-c".into(), script.into()], folder).unwrap()
+    }
+
+    fn end(shim: &mut Shim) -> i32 {
+        loop {
+            if let Some(code) = shim.ended() {
+                return code;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn it_gets_the_word_in_a_session_of_its_own_and_its_words_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        // The second tells when the first has read its word and written what it has to say.
+        let script = "read word; read -r _ _ _ _ _ session _ < /proc/self/stat; echo $word $$ $session";
+        let shim = shell(script, folder.path());
+        let process = shim.process;
+        shim.go().unwrap();
+        let said = loop {
+            let text = RealFs.read_text(&folder.path().join("shim.log"), 4096).unwrap();
+            if text.ends_with('\n') {
+                break text;
+            }
+            std::thread::yield_now();
+        };
+        assert_eq!(said, format!("go {process} {process}\n"));
+    }
+
+    #[test]
+    fn it_learns_that_its_starter_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut shim = shell("read word || exit 7", folder.path());
+        drop(shim.child.stdin.take());
+        assert_eq!(end(&mut shim), 7);
+        let mut killed = shell("kill -KILL $$", folder.path());
+        assert_eq!(end(&mut killed), 128 + 9);
+    }
+}

@@ -1,0 +1,188 @@
+//! One step from start to end: started, looked at, ended when it must be, and its end put into words.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::cgroup::Groups;
+use super::limits::{CANCEL_GRACE, Seen, harmful, reached};
+use super::log::Log;
+use super::watch::Watch;
+use super::words::clean;
+use super::{Run, SuperviseError, environment, outcome};
+use crate::confine::{Confined, StepExit};
+use crate::order::{How, Mechanisms, StepEnd, StepOrder, Usage};
+
+/// The reason of a run that somebody called off.
+pub(super) const CALLED_OFF: &str = "it was called off";
+
+/// Between two looks at a step that is being ended.
+const ENDING_INTERVAL: Duration = Duration::from_millis(20);
+/// A step that can't be collected this long after everything in it was killed is stuck in the kernel.
+const STUCK: Duration = Duration::from_secs(30);
+
+/// Why a step is being ended.
+struct Ending {
+    how: How,
+    reason: String,
+    /// When it is killed.
+    deadline: Instant,
+    is_killed: bool,
+}
+
+impl Ending {
+    fn new(how: How, reason: String, grace: Duration) -> Self {
+        Self { how, reason, deadline: rlxp_fs::clock::monotonic() + grace, is_killed: false }
+    }
+}
+
+impl Run<'_> {
+    /// Runs a step.
+    pub(super) fn step(&mut self, step: &StepOrder) -> Result<StepEnd, SuperviseError> {
+        let own = self.order.folder.join(&step.name);
+        environment::make_folders(&own)?;
+        let (variables, secrets) = environment::of(step, &own);
+        let secrets = Arc::new(secrets);
+        // Declared before the step, so that the groups go after everything in them.
+        let groups = Groups::make(&self.order.key, &step.name, &self.order.limits);
+        let order = self.order;
+        let mut watch = Watch::begin(&groups, &order.folder, &order.limits, self.before, self.began);
+        let blocked = |why: &str, usage: Usage, mechanisms: Mechanisms| StepEnd {
+            name: step.name.clone(),
+            how: How::Blocked,
+            reason: clean(&secrets.out_of(why)),
+            code: None,
+            signal: None,
+            usage,
+            mechanisms,
+            opened: BTreeSet::new(),
+            loaded: BTreeSet::new(),
+        };
+        let mut confined = match Confined::spawn(order, step, &variables, &groups.join()) {
+            Ok(confined) => confined,
+            Err(error) => return Ok(blocked(&chain(&error), watch.usage(), Mechanisms::default())),
+        };
+        let (stdout, stderr) = confined.take_output().expect("nobody else took the output");
+        let path = order.folder.join(format!("{}.log", step.name));
+        let log = Log::start(&path, order.limits.output, &secrets, stdout, stderr)?;
+        let mut mechanisms = match confined.started() {
+            Ok(mechanisms) => mechanisms,
+            Err(why) => {
+                drop(confined);
+                let said = log.finish()?;
+                let why = [why.as_str(), said.trim()].join(" ");
+                return Ok(blocked(&why, watch.usage(), Mechanisms::default()));
+            }
+        };
+        groups.describe(&mut mechanisms);
+
+        let (exit, ending) = self.attend(&mut confined, &mut watch, &log)?;
+        let opened = confined.opened();
+        drop(confined);
+        let seen = watch.last_look(&log);
+        let usage = watch.usage();
+        let last_words = log.finish()?;
+        let (how, reason) = match ending.or_else(|| self.too_late(&seen)) {
+            Some(ending) => (ending.how, ending.reason),
+            None => outcome::judge(exit, &own, &step.artifacts, step.is_check, &last_words)?,
+        };
+        let StepExit { code, signal } = exit;
+        let (name, loaded) = (step.name.clone(), outcome::loaded(&own));
+        let reason = clean(&reason);
+        Ok(StepEnd { name, how, reason, code, signal, usage, mechanisms, opened, loaded })
+    }
+
+    /// A limit that was reached, but seen only when the step had ended already.
+    fn too_late(&self, seen: &Seen) -> Option<Ending> {
+        let reached = reached(&self.order.limits, seen)?;
+        Some(Ending::new(How::Limit, reached.reason, Duration::ZERO))
+    }
+
+    /// Stays with a step until no process of it is left.
+    fn attend(
+        &mut self,
+        confined: &mut Confined,
+        watch: &mut Watch<'_>,
+        log: &Log,
+    ) -> Result<(StepExit, Option<Ending>), SuperviseError> {
+        let limits = self.order.limits;
+        let mut ending: Option<Ending> = None;
+        let mut is_silent = false;
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if let Some(exit) = confined.try_wait()? {
+                return Ok((exit, ending));
+            }
+            let has_said_too_much = ending.is_none() && log.came() > limits.output;
+            if watch.rest().is_zero() || has_said_too_much {
+                let seen = watch.look(log, || confined.processes());
+                self.pulse.beat(self.before.then(watch.usage()));
+                if let Some(error) = log.failure() {
+                    confined.kill();
+                    return Err(error.into());
+                }
+                match &mut ending {
+                    None => ending = self.begin_to_end(confined, &seen),
+                    Some(ending) if harmful(&limits, &seen).is_some() => {
+                        let soon = rlxp_fs::clock::monotonic() + Duration::from_secs(1);
+                        ending.deadline = ending.deadline.min(soon);
+                    }
+                    Some(_) => {}
+                }
+            }
+            let mut rest = watch.rest();
+            if let Some(ending) = &mut ending {
+                finish_off(ending, confined)?;
+                rest = rest.min(ENDING_INTERVAL);
+            }
+            // Both streams are closed: it ends right now, or it goes on without a word.
+            if is_silent {
+                std::thread::sleep(pause.min(rest));
+                pause *= 2;
+            } else {
+                is_silent = log.wait(rest);
+            }
+        }
+    }
+
+    fn begin_to_end(&self, confined: &Confined, seen: &Seen) -> Option<Ending> {
+        let ending = if (self.called_off)() {
+            Ending::new(How::Cancelled, CALLED_OFF.to_owned(), CANCEL_GRACE)
+        } else {
+            let reached = reached(&self.order.limits, seen)?;
+            Ending::new(How::Limit, reached.reason, reached.grace)
+        };
+        confined.terminate();
+        Some(ending)
+    }
+}
+
+/// Kills a step that was asked to end and had its time.
+fn finish_off(ending: &mut Ending, confined: &mut Confined) -> Result<(), SuperviseError> {
+    let now = rlxp_fs::clock::monotonic();
+    if now >= ending.deadline && !ending.is_killed {
+        ending.is_killed = true;
+        ending.deadline = now + STUCK;
+        confined.kill();
+    } else if now >= ending.deadline {
+        let source = std::io::Error::from(std::io::ErrorKind::TimedOut);
+        let pid = confined.processes().first().copied().unwrap_or(0);
+        return Err(crate::worker::LaunchError::Control { operation: "end", pid, source }.into());
+    }
+    Ok(())
+}
+
+/// An error with everything that led to it, once each.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let words = error.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = error.source();
+    }
+    text
+}

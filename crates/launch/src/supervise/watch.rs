@@ -1,0 +1,155 @@
+//! Looks at a step while it runs: what it takes, at a pace that costs next to nothing.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::cgroup::Groups;
+use super::limits::Seen;
+use super::log::Log;
+use super::{disk, processes};
+use crate::order::{Limits, Usage};
+
+/// Between two looks at least.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// A look is worth this many times what it cost. There are two kinds of looks, so together they stay below one part in
+/// 150.
+const WORTH: u32 = 300;
+
+/// What was seen of a step, and when to look again.
+pub(super) struct Watch<'a> {
+    groups: &'a Groups,
+    folder: &'a Path,
+    limits: &'a Limits,
+    /// What earlier steps took.
+    before: Usage,
+    run_began: Instant,
+    began: Instant,
+    children_before: f64,
+    next_look: Instant,
+    next_walk: Instant,
+    mark: u64,
+    changed: Instant,
+    cpu_time: f64,
+    seen: Seen,
+}
+
+impl<'a> Watch<'a> {
+    /// A step begins.
+    pub(super) fn begin(
+        groups: &'a Groups,
+        folder: &'a Path,
+        limits: &'a Limits,
+        before: Usage,
+        run_began: Instant,
+    ) -> Self {
+        let now = rlxp_fs::clock::monotonic();
+        Self {
+            groups,
+            folder,
+            limits,
+            before,
+            run_began,
+            began: now,
+            children_before: processes::children_cpu_time(),
+            next_look: now,
+            next_walk: now,
+            mark: 0,
+            changed: now,
+            cpu_time: 0.0,
+            seen: Seen { memory_is_kept: groups.keep_memory(), ..Seen::default() },
+        }
+    }
+
+    /// How long until the next look.
+    pub(super) fn rest(&self) -> Duration {
+        self.next_look.saturating_duration_since(rlxp_fs::clock::monotonic())
+    }
+
+    /// Looks. `processes` tells the step's processes and is asked only where the kernel doesn't count.
+    pub(super) fn look(&mut self, log: &Log, processes: impl Fn() -> Vec<u32>) -> Seen {
+        let before = processes::own_cpu_time();
+        self.count(&processes);
+        let now = rlxp_fs::clock::monotonic();
+        let counted = processes::own_cpu_time();
+        self.next_look = now + pace(counted.saturating_sub(before));
+        if now >= self.next_walk {
+            self.walk(now);
+            let cost = processes::own_cpu_time().saturating_sub(counted);
+            self.next_walk = now + pace(cost);
+        }
+        self.seen.output = log.came();
+        self.seen.quiet = log.quiet().min(now.saturating_duration_since(self.changed));
+        self.seen.wall_clock = now.saturating_duration_since(self.run_began);
+        self.seen.cpu_time = self.before.cpu_time + self.cpu_time;
+        self.seen
+    }
+
+    /// The step has ended and was collected: what the kernel knows only now, and the disk as it is left.
+    pub(super) fn last_look(&mut self, log: &Log) -> Seen {
+        let now = rlxp_fs::clock::monotonic();
+        self.count(&Vec::new);
+        self.walk(now);
+        self.cpu_time = self.cpu_time.max(processes::children_cpu_time() - self.children_before);
+        self.seen.output = log.came();
+        self.seen.cpu_time = self.before.cpu_time + self.cpu_time;
+        self.seen.quiet = Duration::ZERO;
+        self.seen
+    }
+
+    /// What this step took so far.
+    pub(super) fn usage(&self) -> Usage {
+        Usage {
+            wall_clock: self.began.elapsed().as_secs_f64(),
+            cpu_time: self.cpu_time,
+            memory: self.seen.memory,
+            processes: self.seen.processes,
+            disk: self.seen.disk,
+            output: self.seen.output,
+        }
+    }
+
+    fn count(&mut self, processes: &impl Fn() -> Vec<u32>) {
+        let kernel = self.groups.look();
+        let is_all = kernel.memory.is_some() && kernel.processes.is_some() && kernel.cpu_time.is_some();
+        let (mut memory, mut threads, mut cpu_time) = (0, 0, 0.0);
+        if !is_all {
+            let processes = processes();
+            let sums = processes::look(&processes);
+            (memory, threads, cpu_time) = (sums.memory, sums.threads, sums.cpu_time);
+            if memory > self.limits.memory && processes.len() > 1 && kernel.memory.is_none() {
+                memory = processes::exact_memory(&processes).unwrap_or(memory);
+            }
+        }
+        self.seen.memory = self.seen.memory.max(kernel.memory.unwrap_or(memory));
+        self.seen.processes = self.seen.processes.max(kernel.processes.unwrap_or(threads));
+        self.seen.was_out_of_memory = kernel.was_out_of_memory;
+        self.seen.was_refused = kernel.was_refused;
+        self.cpu_time = self.cpu_time.max(kernel.cpu_time.unwrap_or(cpu_time));
+    }
+
+    fn walk(&mut self, now: Instant) {
+        let found = disk::look(self.folder);
+        self.seen.disk = found.bytes;
+        self.seen.is_too_deep = found.is_too_deep;
+        if found.mark != self.mark {
+            (self.mark, self.changed) = (found.mark, now);
+        }
+    }
+}
+
+fn pace(cost: Duration) -> Duration {
+    INTERVAL.max(cost.saturating_mul(WORTH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dear_looks_come_seldom() {
+        assert_eq!(pace(Duration::ZERO), INTERVAL);
+        assert_eq!(pace(Duration::from_micros(300)), INTERVAL);
+        assert_eq!(pace(Duration::from_millis(2)), Duration::from_millis(600));
+        assert_eq!(pace(Duration::MAX), Duration::MAX);
+    }
+}
