@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-const RLX: &str = env!("CARGO_BIN_EXE_rlx");
+pub(crate) const RLX: &str = env!("CARGO_BIN_EXE_rlx");
 
 /// Where the study's files are.
 const STUDY: &str = ".rlxp/tasks/balance/studies/tuning";
@@ -54,15 +54,21 @@ impl Governed {
         Self::with("signature")
     }
 
-    pub(crate) fn with(assurance: &str) -> Self {
+    /// An empty folder, and a user whose key counts.
+    pub(crate) fn empty() -> Self {
         let new = || tempfile::tempdir().unwrap();
         let governed = Self { folder: new(), home: new(), keys: new() };
+        governed.key("alice", "ed25519");
+        governed.approvers(&["alice"]);
+        governed
+    }
+
+    pub(crate) fn with(assurance: &str) -> Self {
+        let governed = Self::empty();
         governed.write("train.py", "import sys\nprint('training with', sys.argv)\n");
         governed.write("eval/evaluate.py", "print('evaluating')\n");
         governed.write("envs/reward.py", "SCALE = 1.0\n");
         governed.write("configs/ppo.yaml", "lr: 0.0003\n");
-        governed.key("alice", "ed25519");
-        governed.approvers(&["alice"]);
         governed.rlx(&format!("study init --task balance --study tuning --assurance {assurance}")).expect(0);
         governed.rlx("study audit --claim train_command:train.py:2").expect(0);
         let surfaces = ["ppo=hyperparameter:configs/ppo.yaml:lr=1e-5..1e-2", "reward=reward:envs/**"];
@@ -140,7 +146,7 @@ impl Governed {
             let public = std::fs::read_to_string(self.keys.path().join(format!("{name}.pub"))).unwrap();
             format!("{name}@example.org {public}")
         };
-        let folder = self.home.path().join(".config/rlx");
+        let folder = self.home().join(".config/rlx");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("approvers"), names.iter().map(line).collect::<String>()).unwrap();
     }
@@ -218,11 +224,17 @@ impl Governed {
         line["standing"].as_str().unwrap().to_owned()
     }
 
-    fn command(&self, program: &str) -> Command {
+    /// The user's home.
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// A program as the user starts it.
+    pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let here = Path::new(RLX).parent().unwrap();
         let path = std::env::var("PATH").unwrap();
         let mut command = Command::new(program);
-        command.current_dir(self.folder.path()).stdin(Stdio::null()).env("HOME", self.home.path());
+        command.current_dir(self.folder.path()).stdin(Stdio::null()).env("HOME", self.home());
         command.env("PATH", format!("{}:{path}", here.display())).env("TERM", "xterm").env("USER", "mallory");
         for variable in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "SSH_AUTH_SOCK"] {
             command.env_remove(variable);
@@ -231,7 +243,7 @@ impl Governed {
     }
 }
 
-fn ran(line: String, output: &Output) -> Ran {
+pub(crate) fn ran(line: String, output: &Output) -> Ran {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     Ran { line, code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
 }

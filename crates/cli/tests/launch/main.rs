@@ -1,0 +1,16 @@
+//! Governed launches on a repository that really trains: real git, real signatures, a real Python environment.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "these tests start the program and look at its files from outside"
+)]
+
+mod agreed;
+mod candidates;
+mod end_to_end;
+mod fixture;
+mod repository;
+#[path = "../governed/study.rs"]
+#[expect(dead_code, reason = "some of what it offers is for the tests of approvals")]
+mod study;
