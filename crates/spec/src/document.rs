@@ -15,6 +15,8 @@
 mod build;
 mod check;
 mod choice;
+mod edit;
+mod json;
 mod place;
 mod schema;
 mod typed;
@@ -30,6 +32,7 @@ use crate::tree::{self, Kind, Wording};
 use check::At;
 use place::Place;
 
+pub use edit::{add_value, get_value, remove_value, set_value};
 pub use schema::unsupported;
 pub use write::to_yaml;
 

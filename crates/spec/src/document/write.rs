@@ -21,6 +21,35 @@ pub fn to_yaml(value: &Value) -> String {
     text
 }
 
+/// `value` on one line, as it can stand anywhere in a YAML text.
+pub(super) fn inline(value: &Value) -> String {
+    match value {
+        Value::String(text) if is_plain(text) && !text.contains(['[', ']', ',']) => text.clone(),
+        Value::String(text) => quoted(text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(inline).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(entries) => {
+            let entry = |(key, value): (&String, &Value)| {
+                format!("{}: {}", inline(&Value::from(key.as_str())), inline(value))
+            };
+            let entries: Vec<String> = entries.iter().map(entry).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        Value::Number(number) => number_text(number),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Null => "null".to_owned(),
+    }
+}
+
+fn number_text(number: &serde_json::Number) -> String {
+    match number.as_f64().filter(|_| number.is_f64()) {
+        Some(float) => crate::snapshot::number(float),
+        None => number.to_string(),
+    }
+}
+
 fn is_block(value: &Value) -> bool {
     match value {
         Value::Array(items) => !items.is_empty(),
@@ -79,10 +108,7 @@ fn leaf(value: &Value, indent: usize, text: &mut String) {
     match value {
         Value::String(content) if has_own_lines(content) => return lines(content, indent + 2, text),
         Value::String(content) => text.push_str(&scalar(content)),
-        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
-            Some(float) => text.push_str(&crate::snapshot::number(float)),
-            None => text.push_str(&number.to_string()),
-        },
+        Value::Number(number) => text.push_str(&number_text(number)),
         Value::Bool(flag) => text.push_str(if *flag { "true" } else { "false" }),
         Value::Array(_) => text.push_str("[]"),
         Value::Object(_) => text.push_str("{}"),
@@ -119,9 +145,10 @@ fn lines(content: &str, indent: usize, text: &mut String) {
 /// A text on one line: plain where every reader takes it for that text,
 /// otherwise in double quotes.
 fn scalar(text: &str) -> String {
-    if is_plain(text) {
-        return text.to_owned();
-    }
+    if is_plain(text) { text.to_owned() } else { quoted(text) }
+}
+
+fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
         match character {
