@@ -4,6 +4,8 @@
 //! an [`Anchor`]: whole records cut off the end, and a ledger that was rewritten from some record on; whoever owns the
 //! disk can do both.
 
+mod shared;
+
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -109,6 +111,9 @@ impl Ledger {
     }
 }
 
+/// A ledger that is shorter is read before a second thread would have begun.
+const WORTH_A_THREAD: usize = 256 << 10;
+
 /// Reads a ledger up to its end or its first problem.
 pub fn read(bytes: &[u8]) -> Ledger {
     read_as(bytes, false)
@@ -120,9 +125,29 @@ pub fn read_lean(bytes: &[u8]) -> Ledger {
     read_as(bytes, true)
 }
 
+/// The same while a second thread does something else; when that is done, it helps.
+pub fn read_lean_beside<T: Send>(bytes: &[u8], other: impl FnOnce() -> T + Send) -> (Ledger, T) {
+    let (ledger, whole) = split(bytes, true);
+    match std::str::from_utf8(whole) {
+        Ok(text) => {
+            let (read, done) = shared::read(text, ledger.clone(), other);
+            (read.unwrap_or_else(|| line_by_line(whole, ledger)), done)
+        }
+        Err(_) => (line_by_line(whole, ledger), other()),
+    }
+}
+
 fn read_as(bytes: &[u8], lean: bool) -> Ledger {
+    let (ledger, whole) = split(bytes, lean);
+    let text = std::str::from_utf8(whole).ok().filter(|text| text.len() >= WORTH_A_THREAD);
+    let read = text.and_then(|text| shared::read(text, ledger.clone(), || ()).0);
+    read.unwrap_or_else(|| line_by_line(whole, ledger))
+}
+
+/// A ledger without records, and the whole lines that it will have.
+fn split(bytes: &[u8], lean: bool) -> (Ledger, &[u8]) {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-    let mut ledger = Ledger {
+    let ledger = Ledger {
         records: Vec::new(),
         digests: Vec::new(),
         lean,
@@ -130,8 +155,12 @@ fn read_as(bytes: &[u8], lean: bool) -> Ledger {
         problem: None,
         torn: bytes.len() - whole,
     };
-    let lines =
-        bytes[..whole].strip_suffix(b"\n").into_iter().flat_map(|text| text.split(|byte| *byte == b'\n'));
+    (ledger, &bytes[..whole])
+}
+
+/// Adds whole lines up to the first problem.
+fn line_by_line(whole: &[u8], mut ledger: Ledger) -> Ledger {
+    let lines = whole.strip_suffix(b"\n").into_iter().flat_map(|text| text.split(|byte| *byte == b'\n'));
     for (index, line) in lines.enumerate() {
         let read =
             std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned()).and_then(Record::parse);

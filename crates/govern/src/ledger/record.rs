@@ -72,9 +72,14 @@ impl Record {
 
     /// Reads a line and checks its digest.
     pub fn parse(line: &str) -> Result<Self, String> {
+        // Whatever is wrong is said by the second.
+        Self::parse_usual(line, &mut Vec::new()).map_or_else(|| Self::parse_any(line), Ok)
+    }
+
+    fn parse_any(line: &str) -> Result<Self, String> {
         let form: Form = serde_json::from_str(line).map_err(|error| format!("it can't be read: {error}"))?;
-        let (head, tail) = around_digest(line).ok_or("it isn't written the way rlx writes records")?;
-        if Digest::of_parts(&[head.as_bytes(), tail.as_bytes()]) != form.digest {
+        let cut = Cut::of(line).ok_or("it isn't written the way rlx writes records")?;
+        if Digest::of_parts(&[cut.head.as_bytes(), cut.tail.as_bytes()]) != form.digest {
             return Err("its content doesn't match its digest".into());
         }
         let event = Event::read(form.kind, form.body.get())?;
@@ -85,6 +90,44 @@ impl Record {
             event,
             prev: form.prev,
             digest: form.digest,
+        })
+    }
+
+    /// Reads a line in one pass and checks its digest: everything but the body is found by its place. Nothing when
+    /// something is wrong, or only written in another way; [`parse`](Self::parse) knows which. `room` is there to be
+    /// used again.
+    pub(super) fn parse_usual(line: &str, room: &mut Vec<u8>) -> Option<Self> {
+        let cut = Cut::of(line)?;
+        let (actor, rest) = cut.head.strip_prefix("{\"actor\":\"")?.split_once('"')?;
+        let actor = match actor {
+            "person" => Actor::Person,
+            "agent" => Actor::Agent,
+            "rlx" => Actor::Rlx,
+            _ => return None,
+        };
+        let (at, rest) = rest.strip_prefix(",\"at\":\"")?.split_once('"')?;
+        if at.bytes().any(|byte| byte == b'\\' || byte < b' ')
+            || cut.seq.len() > 1 && cut.seq.starts_with('0')
+        {
+            return None;
+        }
+        let body = rest.strip_prefix(",\"body\":")?;
+        let digest = cut.digest.parse().ok()?;
+        // One short text is hashed faster than two parts of it.
+        room.clear();
+        room.extend_from_slice(cut.head.as_bytes());
+        room.extend_from_slice(cut.tail.as_bytes());
+        if Digest::of(room) != digest {
+            return None;
+        }
+        Some(Self {
+            seq: cut.seq.parse().ok()?,
+            at: at.to_owned(),
+            actor,
+            // A text that is no whole value becomes no event, so nothing can hide between body and digest.
+            event: Event::read(cut.kind, body).ok()?,
+            prev: cut.prev.parse().ok()?,
+            digest,
         })
     }
 }
@@ -125,20 +168,41 @@ struct Form<'l> {
     digest: Digest,
 }
 
-/// What stands before and after the digest field. From the end of the line everything has a fixed form, so the field is
-/// found without looking into the body, which may hold any text.
-fn around_digest(line: &str) -> Option<(&str, &str)> {
-    const FIELD: &str = ",\"digest\":\"";
-    let rest = line.strip_suffix('}')?.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    let rest = rest.strip_suffix("\",\"seq\":")?;
-    let rest = rest.get(..rest.len().checked_sub(64)?)?.strip_suffix(",\"prev\":\"")?;
-    let rest =
-        rest.strip_suffix('"')?.trim_end_matches(|letter: char| letter.is_ascii_lowercase() || letter == '_');
-    let rest = rest.strip_suffix("\",\"kind\":\"")?;
-    let head = rest.get(..rest.len().checked_sub(64)?)?.strip_suffix(FIELD)?;
-    // After the head: the field's name, 64 digits and a quotation mark.
-    let tail = &line[head.len() + FIELD.len() + 64 + 1..];
-    Some((head, tail))
+/// A line, cut around its digest field. From the end of the line everything has a fixed form, so the field is found
+/// without looking into the body, which may hold any text.
+struct Cut<'l> {
+    /// Up to the end of the body.
+    head: &'l str,
+    digest: &'l str,
+    /// From the comma after the digest on.
+    tail: &'l str,
+    kind: &'l str,
+    prev: &'l str,
+    seq: &'l str,
+}
+
+impl<'l> Cut<'l> {
+    fn of(line: &'l str) -> Option<Self> {
+        let (rest, seq) = split_end(line.strip_suffix('}')?, |byte| byte.is_ascii_digit());
+        let (rest, prev) = split_digest(rest.strip_suffix("\",\"seq\":")?)?;
+        let rest = rest.strip_suffix("\",\"prev\":\"")?;
+        let (rest, kind) = split_end(rest, |byte| byte.is_ascii_lowercase() || byte == b'_');
+        let before_kind = rest.strip_suffix("\",\"kind\":\"")?;
+        let (rest, digest) = split_digest(before_kind)?;
+        let head = rest.strip_suffix(",\"digest\":\"")?;
+        // After the digest comes the quotation mark that ends it.
+        Some(Self { head, digest, tail: &line[before_kind.len() + 1..], kind, prev, seq })
+    }
+}
+
+/// What stands before the last bytes that are all `such`, and those. They are ASCII, so no letter is cut in two.
+fn split_end(text: &str, such: impl Fn(u8) -> bool) -> (&str, &str) {
+    let others = text.bytes().rposition(|byte| !such(byte)).map_or(0, |last| last + 1);
+    text.split_at(others)
+}
+
+fn split_digest(text: &str) -> Option<(&str, &str)> {
+    text.split_at_checked(text.len().checked_sub(64)?)
 }
 
 #[cfg(test)]

@@ -61,12 +61,9 @@ impl Desk {
         for _ in 0..TRIES {
             let bytes = ledger_bytes(context, &place)?;
             // A thousand files are read while ten thousand records are.
-            let (ledger, parts) = std::thread::scope(|scope| {
-                let ledger = scope.spawn(|| ledger::read_lean(&bytes));
-                let parts = read_parts(context.fs.as_ref(), &place);
-                (ledger.join(), parts)
-            });
-            let (mut ledger, parts) = (ledger.unwrap_or_else(|_| ledger::read_lean(&bytes)), parts?);
+            let (mut ledger, parts) =
+                ledger::read_lean_beside(&bytes, || read_parts(context.fs.as_ref(), &place));
+            let parts = parts?;
             // A ledger that an anchor of this user contradicts is as broken as one whose links don't hold.
             let anchors = own_anchors(context.fs.as_ref(), &place)?;
             ledger.problem =
