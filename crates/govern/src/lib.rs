@@ -13,6 +13,7 @@
 //! | [`machine`] | the moves of runs and candidates |
 //! | [`budget`], [`seeds`] | what may still be spent, which seeds are still fresh |
 //! | [`scope`], [`patch`] | paths, patterns and diffs, as text |
+//! | [`change`] | what changes come to: files and arguments |
 //! | [`approval`] | how approvals stand at this moment |
 //! | [`view`] | a study and a candidate as the caller read them |
 //! | [`completeness`] | what a contract still lacks |
@@ -26,6 +27,7 @@
 pub mod approval;
 pub mod budget;
 pub mod canonical;
+pub mod change;
 pub mod completeness;
 pub mod documents;
 pub mod gate;

@@ -1,0 +1,250 @@
+//! What a candidate's changes come to: the files that differ from the code they start from, and the arguments that are
+//! added to the training. Pure: the caller brings the content of files, and writes what comes out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rlxp_spec::document::{add_value, get_value, remove_value, set_value};
+use rlxp_types::Digest;
+use serde_json::{Number, Value, json};
+
+use crate::canonical;
+use crate::documents::{Change, Operation};
+use crate::launch::fill_word;
+use crate::patch;
+
+/// What changes come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Files that differ, by path.
+    pub files: BTreeMap<String, FileChange>,
+    /// Arguments that are added to the train command, in order.
+    pub arguments: Vec<String>,
+}
+
+/// A file that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// The digest of its content before; nothing where there was no file.
+    pub before: Option<Digest>,
+    /// Its content after; nothing where it is removed.
+    pub after: Option<String>,
+}
+
+impl Applied {
+    /// The digest of all of it.
+    pub fn digest(&self) -> Digest {
+        let file = |change: &FileChange| {
+            let after = change.after.as_ref().map(|text| Digest::of(text.as_bytes()));
+            json!({ "before": change.before, "after": after })
+        };
+        let files: BTreeMap<&String, Value> =
+            self.files.iter().map(|(path, change)| (path, file(change))).collect();
+        canonical::digest(&json!({ "files": files, "arguments": self.arguments }))
+    }
+}
+
+/// Makes the changes, one after another; several to one file build on each other. `source` gives the content of a
+/// file, or nothing where there is none.
+///
+/// A patch changes its file. A key is set in its file or, where the repository takes overrides such as
+/// `--set {key}={value}`, becomes an argument, and no file changes. `from` has to be what stands there; with overrides
+/// the file may be code, whose values can't be read, and then `from` is taken as it is said.
+///
+/// The error has every change that can't be made, by its number. One that builds on such a change isn't tried.
+pub fn apply(
+    changes: &[Change],
+    override_syntax: Option<&str>,
+    source: &dyn Fn(&str) -> Option<String>,
+) -> Result<Applied, Vec<(usize, String)>> {
+    let mut work = Work {
+        override_syntax,
+        source,
+        texts: BTreeMap::new(),
+        given: BTreeMap::new(),
+        arguments: Vec::new(),
+    };
+    let mut failed: BTreeSet<&str> = BTreeSet::new();
+    let mut problems = Vec::new();
+    for (index, change) in changes.iter().enumerate() {
+        if failed.contains(change.path.as_str()) {
+            continue;
+        }
+        if let Err(why) = work.change(change) {
+            failed.insert(&change.path);
+            problems.push((index, why));
+        }
+    }
+    if problems.is_empty() { Ok(work.finish()) } else { Err(problems) }
+}
+
+struct Work<'w> {
+    override_syntax: Option<&'w str>,
+    source: &'w dyn Fn(&str) -> Option<String>,
+    /// Content before and after, of files that were looked at.
+    texts: BTreeMap<String, (Option<String>, Option<String>)>,
+    /// Values that arguments give, by file and key.
+    given: BTreeMap<(String, String), Value>,
+    arguments: Vec<String>,
+}
+
+impl Work<'_> {
+    fn change(&mut self, change: &Change) -> Result<(), String> {
+        match (&change.patch, &change.key) {
+            (Some(_), Some(_)) => Err("a change is a key or a patch, not both".into()),
+            (None, None) => Err("a change names a key, or has a patch".into()),
+            (Some(patch), None) => {
+                let after = patch::apply(self.text(&change.path), patch)?;
+                self.put(&change.path, after);
+                Ok(())
+            }
+            // An argument can give a value, but not take one away.
+            (None, Some(key)) if self.override_syntax.is_some() && change.operation != Operation::Remove => {
+                self.argument(change, key)
+            }
+            (None, Some(key)) => self.key(change, key),
+        }
+    }
+
+    /// The content of a file as it is by now.
+    fn text(&mut self, path: &str) -> Option<&str> {
+        let source = self.source;
+        let (_, now) = self.texts.entry(path.to_owned()).or_insert_with(|| {
+            let text = source(path);
+            (text.clone(), text)
+        });
+        now.as_deref()
+    }
+
+    fn put(&mut self, path: &str, after: Option<String>) {
+        if let Some((_, now)) = self.texts.get_mut(path) {
+            *now = after;
+        }
+    }
+
+    fn key(&mut self, change: &Change, key: &str) -> Result<(), String> {
+        let path = &change.path;
+        if !holds_keys(path) {
+            return Err(format!(
+                "{path} is neither YAML nor JSON, so {key} can't be set in it; write a patch"
+            ));
+        }
+        let Some(text) = self.text(path) else { return Err(format!("{path} is not there")) };
+        let in_file = |why: String| format!("{path}: {why}");
+        let real = get_value(text, path, key).map_err(in_file)?;
+        agrees(change, key, real.as_ref())?;
+        let after = match (change.operation, real) {
+            (Operation::Remove, _) => remove_value(text, path, key),
+            (Operation::Add, _) => add_value(text, path, key, wanted(change, key)?),
+            (Operation::Scale, Some(real)) => set_value(text, path, key, &scaled(change, key, &real)?),
+            (Operation::Set | Operation::Schedule, Some(_)) => {
+                set_value(text, path, key, wanted(change, key)?)
+            }
+            (Operation::EditCode, _) => return Err("code is changed by a patch".into()),
+            (_, None) => return Err(format!("{path} has no {key}")),
+        };
+        let after = after.map_err(in_file)?;
+        self.put(path, Some(after));
+        Ok(())
+    }
+
+    fn argument(&mut self, change: &Change, key: &str) -> Result<(), String> {
+        let path = &change.path;
+        if change.operation == Operation::EditCode {
+            return Err("code is changed by a patch".into());
+        }
+        let Some(text) = self.text(path) else { return Err(format!("{path} is not there")) };
+        let place = (path.clone(), key.to_owned());
+        // In code nobody can tell what a key is; what the candidate says of it stands.
+        let real = match holds_keys(path) {
+            true => get_value(text, path, key).map_err(|why| format!("{path}: {why}"))?,
+            false => change.from.clone(),
+        };
+        let real = self.given.get(&place).cloned().or(real);
+        agrees(change, key, real.as_ref())?;
+        let value = match (change.operation, &real) {
+            (Operation::Scale, Some(real)) => scaled(change, key, real)?,
+            (Operation::Scale, None) => return Err(format!("{path} has no {key}, so it can't be scaled")),
+            _ => wanted(change, key)?.clone(),
+        };
+        let syntax = self.override_syntax.unwrap_or_default();
+        if !syntax.contains("{key}") || !syntax.contains("{value}") {
+            return Err(format!("the override syntax {syntax:?} has no place for {{key}} and {{value}}"));
+        }
+        let shown = match &value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let slots = [("key", key), ("value", shown.as_str())];
+        self.arguments
+            .extend(syntax.split(' ').filter(|word| !word.is_empty()).map(|word| fill_word(word, &slots)));
+        self.given.insert(place, value);
+        Ok(())
+    }
+
+    fn finish(self) -> Applied {
+        let changed = self.texts.into_iter().filter(|(_, (before, after))| before != after);
+        let file = |(path, (before, after)): (String, (Option<String>, Option<String>))| {
+            (path, FileChange { before: before.map(|text| Digest::of(text.as_bytes())), after })
+        };
+        Applied { files: changed.map(file).collect(), arguments: self.arguments }
+    }
+}
+
+/// Whether a file is of a form that has keys.
+fn holds_keys(path: &str) -> bool {
+    let name = path.to_ascii_lowercase();
+    [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
+}
+
+/// What a candidate says of the value before must be so.
+fn agrees(change: &Change, key: &str, real: Option<&Value>) -> Result<(), String> {
+    match (&change.from, real) {
+        (None, _) => Ok(()),
+        (Some(from), Some(real)) if equal(from, real) => Ok(()),
+        (Some(from), Some(real)) => Err(format!("{key} is {real}, the candidate says {from}")),
+        (Some(Value::Null), None) => Ok(()),
+        (Some(from), None) => Err(format!("{} has no {key}, the candidate says {from}", change.path)),
+    }
+}
+
+fn wanted<'c>(change: &'c Change, key: &str) -> Result<&'c Value, String> {
+    change.to.as_ref().ok_or_else(|| format!("{key} is changed, but not to what"))
+}
+
+/// The value times the factor. A whole number stays one where the product is whole: `n_steps: 2048` read as `1024.0`
+/// would be another type to most programs.
+fn scaled(change: &Change, key: &str, real: &Value) -> Result<Value, String> {
+    const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+    let factor = wanted(change, key)?.as_f64();
+    let (Some(before), Some(factor)) = (real.as_f64(), factor) else {
+        return Err(format!("{key} is scaled: it needs a number before and a factor"));
+    };
+    let product = before * factor;
+    if !real.is_f64() && product.fract() == 0.0 && product.abs() < LARGEST_EXACT {
+        #[expect(clippy::cast_possible_truncation, reason = "it is whole and small enough")]
+        return Ok(Value::from(product as i64));
+    }
+    let number =
+        Number::from_f64(product).ok_or_else(|| format!("{key} times {factor} is no finite number"))?;
+    Ok(Value::Number(number))
+}
+
+/// Numbers are compared as numbers, everything else as it is.
+fn equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(first), Value::Number(second)) => {
+            first == second || one.as_f64() == other.as_f64() && (first.is_f64() || second.is_f64())
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, value)| other.get(key).is_some_and(|it| equal(value, it)))
+        }
+        _ => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests;
