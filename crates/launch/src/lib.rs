@@ -7,11 +7,13 @@
 //! - [`worker`]: starts the child, reads its lines, stops it, says how it ended;
 //! - [`signals`]: counts Ctrl-C and its relatives;
 //! - [`open_file`]: shows a file with the desktop's own viewer;
-//! - [`git`]: asks git, read-only and hardened, which code a run was made from.
+//! - [`git`]: asks git, read-only and hardened, which code a run was made from;
+//! - [`supervise`](mod@supervise): runs the steps of a governed run, keeps their limits and writes down their ends.
 //!
 //! What is absent: no shell is ever started, no program is chosen by a file of
 //! the project, and no process outlives the supervisor but a viewer that was
-//! asked for.
+//! asked for. (The supervisor of a governed run outlives the command that
+//! started it: [`start_shim`].)
 
 // The ban on std::process::Command exists to send every launch through this crate.
 #![expect(clippy::disallowed_types, reason = "this is the crate that starts processes")]

@@ -120,6 +120,14 @@ pub fn pulse(folder: &Path) -> Option<Usage> {
     serde_json::from_slice(&RealFs.read(&folder.join(PULSE_FILE), PULSE_BYTES).ok()?).ok()
 }
 
+/// Clears away what a supervisor that was killed could not: the control groups of its steps. For whoever has proof that
+/// it is gone; what is still in use stays.
+pub fn sweep(order: &RunOrder) {
+    for step in &order.steps {
+        cgroup::sweep(&order.key, &step.name);
+    }
+}
+
 fn report(how: How, reason: String, usage: Usage, steps: Vec<StepEnd>) -> RunReport {
     let level = steps.iter().map(|end| end.mechanisms.level()).min().unwrap_or(Level::None);
     RunReport { how, reason, usage, level, steps }

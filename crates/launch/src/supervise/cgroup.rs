@@ -58,9 +58,7 @@ impl Groups {
             let missing = vec![("memory cgroup", reason.clone()), ("process cgroup", reason)];
             return Self { memory: None, processes: None, processor: None, missing };
         }
-        let read = |path: &str| RealFs.read_text(Path::new(path), 1 << 20).unwrap_or_default();
-        let places = Place::all(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"));
-        Self::make_in(&places, &group_name(key, step), limits)
+        Self::make_in(&places(), &group_name(key, step), limits)
     }
 
     fn make_in(places: &[Place], name: &str, limits: &Limits) -> Self {
@@ -205,6 +203,19 @@ impl Group {
         let text = RealFs.read_text(&self.folder.join(file), SMALL).ok()?;
         text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
     }
+}
+
+/// Removes the groups of a step whose supervisor was killed. One that still holds a process stays.
+pub(super) fn sweep(key: &str, step: &str) {
+    for place in places().into_iter().filter(|place| place.ours.is_ok()) {
+        // Mostly there is none.
+        let _ = RealFs.remove_dir(&place.folder.join(group_name(key, step)));
+    }
+}
+
+fn places() -> Vec<Place> {
+    let read = |path: &str| RealFs.read_text(Path::new(path), 1 << 20).unwrap_or_default();
+    Place::all(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
 }
 
 fn group_name(key: &str, step: &str) -> String {

@@ -71,7 +71,7 @@ impl Walk {
         }
         if depth > 0 || is_folder {
             let seconds = (stat.st_mtime as u64).wrapping_mul(1_000_000_000);
-            let parts = [stat.st_ino, seconds.wrapping_add(stat.st_mtime_nsec as u64), stat.st_size as u64];
+            let parts = [stat.st_ino, seconds.wrapping_add(stat.st_mtime_nsec), stat.st_size as u64];
             let mixed = parts.iter().fold(0_u64, |mixed, part| {
                 (mixed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
             });

@@ -53,7 +53,7 @@ fn a_value_is_never_let_through_in_lines_without_an_end() {
         let secrets = secrets(&[canary]);
         let patterns_only = secrets_of_none();
         for place in
-            (LINE_BYTES - 40..LINE_BYTES + 8).chain([LINE_BYTES * 2 - 3, LINE_BYTES + PATTERN_BYTES - 4])
+            (LINE_BYTES - 24..LINE_BYTES + 3).chain([LINE_BYTES * 2 - 3, LINE_BYTES + PATTERN_BYTES - 4])
         {
             let text =
                 ["x".repeat(place - 1).as_str(), " ", canary, " ", &"y".repeat(LINE_BYTES * 2)].concat();

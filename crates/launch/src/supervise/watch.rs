@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rlxp_fs::{Fs, RealFs};
+
 use super::cgroup::Groups;
 use super::limits::Seen;
 use super::log::Log;
@@ -14,6 +16,8 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// A look is worth this many times what it cost. There are two kinds of looks, so together they stay below one part in
 /// 150.
 const WORTH: u32 = 300;
+/// The same for a walk through the folder when the disk loses more than the run has left.
+const WORTH_IN_NEED: u32 = 30;
 
 /// What was seen of a step, and when to look again.
 pub(super) struct Watch<'a> {
@@ -27,6 +31,10 @@ pub(super) struct Watch<'a> {
     children_before: f64,
     next_look: Instant,
     next_walk: Instant,
+    /// The earliest time for a walk in need.
+    next_walk_in_need: Instant,
+    /// Bytes that the disk had left at the last walk.
+    free: u64,
     mark: u64,
     changed: Instant,
     cpu_time: f64,
@@ -53,6 +61,8 @@ impl<'a> Watch<'a> {
             children_before: processes::children_cpu_time(),
             next_look: now,
             next_walk: now,
+            next_walk_in_need: now,
+            free: 0,
             mark: 0,
             changed: now,
             cpu_time: 0.0,
@@ -72,10 +82,11 @@ impl<'a> Watch<'a> {
         let now = rlxp_fs::clock::monotonic();
         let counted = processes::own_cpu_time();
         self.next_look = now + pace(counted.saturating_sub(before));
-        if now >= self.next_walk {
+        if now >= self.next_walk || (now >= self.next_walk_in_need && self.is_in_need()) {
             self.walk(now);
             let cost = processes::own_cpu_time().saturating_sub(counted);
             self.next_walk = now + pace(cost);
+            self.next_walk_in_need = now + cost.saturating_mul(WORTH_IN_NEED);
         }
         self.seen.output = log.came();
         self.seen.quiet = log.quiet().min(now.saturating_duration_since(self.changed));
@@ -127,7 +138,15 @@ impl<'a> Watch<'a> {
         self.cpu_time = self.cpu_time.max(kernel.cpu_time.unwrap_or(cpu_time));
     }
 
+    /// Whether the disk has lost more since the last walk than the run may still take: it may be the run or somebody
+    /// else, and asking costs nothing, whereas a walk through very many files comes seldom.
+    fn is_in_need(&self) -> bool {
+        let left = self.limits.disk.saturating_sub(self.seen.disk);
+        RealFs.available_space(self.folder).is_ok_and(|free| self.free.saturating_sub(free) > left)
+    }
+
     fn walk(&mut self, now: Instant) {
+        self.free = RealFs.available_space(self.folder).unwrap_or(0);
         let found = disk::look(self.folder);
         self.seen.disk = found.bytes;
         self.seen.is_too_deep = found.is_too_deep;
