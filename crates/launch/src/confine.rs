@@ -1,16 +1,45 @@
-//! Runs one step of a governed run apart from everything else.
+//! Runs one step of a governed run apart from everything else: code that somebody (or something) proposed gets to see
+//! and to touch what the step needs, and nothing survives the process that looks after it.
+//!
+//! A step is three processes below the supervisor, which has threads and so can't do any of this itself:
+//!
+//! | process | what | what it does |
+//! |---|---|---|
+//! | helper | `rlx __confine`, one thread | joins control groups, enters new namespaces, waits for the keeper |
+//! | keeper | first process of the new process namespace | mounts the step's tree, collects the dead, ends with the supervisor |
+//! | step | the program of the order | gives up every privilege, then is executed |
+//!
+//! Where no process namespace can be had, the helper is the keeper too and ends what is left by walking `/proc`.
+//!
+//! The supervisor holds one end of a pipe (the *lifeline*) for as long as it lives: its closing ends everything, however
+//! the supervisor ended. Reports come back through a second pipe, one line each.
+//!
+//! What the pieces do: [`namespaces`] enters them, [`tree`] makes the code visible, [`mounts`] hides what else there is,
+//! [`files`] limits reading and writing, [`privileges`] gives up the rest.
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::io;
+mod confined;
+mod files;
+mod helper;
+mod mounts;
+mod namespaces;
+mod privileges;
+mod probe;
+mod processes;
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::RawFd;
 use std::path::PathBuf;
-use std::process::{ChildStderr, ChildStdout};
 
-use crate::order::{Mechanisms, Reach, RunOrder, StepOrder};
-use crate::worker::LaunchError;
+use serde::{Deserialize, Serialize};
+
+pub use confined::Confined;
+pub use probe::{probe, probe_here};
+
+use crate::order::{Mechanisms, StepOrder, Wanted};
 
 /// How the program of a step ended. Exactly one of the two is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepExit {
     /// Its exit code, when it returned one.
     pub code: Option<i32>,
@@ -18,74 +47,65 @@ pub struct StepExit {
     pub signal: Option<i32>,
 }
 
-/// A step under way. Dropping it kills everything of it.
-pub struct Confined(std::convert::Infallible);
-
-impl Confined {
-    /// Starts the helper. `environment` is all that the step gets; `join` are `cgroup.procs` files that the helper
-    /// writes itself into first.
-    pub fn spawn(
-        _order: &RunOrder,
-        step: &StepOrder,
-        _environment: &[(OsString, OsString)],
-        _join: &[PathBuf],
-    ) -> Result<Self, LaunchError> {
-        let program = step.argv.first().map(PathBuf::from).unwrap_or_default();
-        Err(LaunchError::Start { program, source: io::Error::other("steps can't be kept apart yet") })
-    }
-
-    /// Standard output and standard error of the step, once.
-    pub fn take_output(&mut self) -> Option<(ChildStdout, ChildStderr)> {
-        match self.0 {}
-    }
-
-    /// Waits until the step's program is about to be executed. An error says why it isn't; nothing runs then.
-    pub fn started(&mut self) -> Result<Mechanisms, String> {
-        match self.0 {}
-    }
-
-    /// Files among those watched that were opened in the tree so far.
-    pub fn opened(&mut self) -> BTreeSet<String> {
-        match self.0 {}
-    }
-
-    /// All processes of the step, by the numbers that this process knows them by; none of rlx's own.
-    pub fn processes(&self) -> Vec<u32> {
-        match self.0 {}
-    }
-
-    /// Asks all of them to end (SIGTERM).
-    pub fn terminate(&self) {
-        match self.0 {}
-    }
-
-    /// Ends all of them, for certain; returns when none is left.
-    pub fn kill(&mut self) {
-        match self.0 {}
-    }
-
-    /// How the step's own program ended, once it has. No process of the step is left then.
-    pub fn try_wait(&mut self) -> Result<Option<StepExit>, LaunchError> {
-        match self.0 {}
-    }
-}
-
-/// What this machine can do, tried for real in a process of its own.
-pub fn probe(_network: Reach) -> Result<Mechanisms, LaunchError> {
-    Ok(probe_here())
-}
-
-/// What this machine can do, tried in this very process, which must have one thread only and is inside the namespaces
-/// afterwards: for a command that prints the answer and ends.
-pub fn probe_here() -> Mechanisms {
-    let mut mechanisms = Mechanisms::default();
-    for name in ["files", "processes", "network"] {
-        mechanisms.missing.insert(name.to_owned(), "not implemented".to_owned());
-    }
-    mechanisms
-}
-
 /// The body of `rlx __confine`; returns the exit code.
 pub fn helper() -> u8 {
-    1
+    helper::run()
+}
+
+/// The variable that switches mechanisms off, separated by commas.
+const WITHOUT: &str = "RLX_WITHOUT";
+
+/// What the helper is told through its standard input. Values of environment variables are not in it: the helper is
+/// started with exactly the step's environment and hands it on.
+#[derive(Serialize, Deserialize)]
+struct Setup {
+    /// The descriptor for reports.
+    report: RawFd,
+    /// The descriptor of the lifeline.
+    lifeline: RawFd,
+    /// The descriptor of the inotify instance.
+    opened: RawFd,
+    /// Mechanisms that are switched off.
+    without: BTreeSet<String>,
+    /// Files to write oneself into.
+    join: Vec<PathBuf>,
+    /// The one folder beside its tree that the step may write.
+    own: PathBuf,
+    /// Folders that stay readable even below something hidden.
+    readable: Vec<PathBuf>,
+    /// Bytes of memory that the step may use.
+    memory: u64,
+    /// How much it is to be kept apart.
+    wanted: Wanted,
+    /// What to run; nothing to find out what can be done.
+    step: Option<StepOrder>,
+}
+
+impl Setup {
+    /// Whether a mechanism was switched off, with the reason that is recorded then.
+    fn switched_off(&self, mechanism: &str) -> Option<String> {
+        self.without.contains(mechanism).then(|| format!("{mechanism} is switched off by {WITHOUT}"))
+    }
+}
+
+/// One line of the report.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Told {
+    /// The process that all of the step descend from, as the supervisor numbers it.
+    Keeper(u32),
+    /// Which files the numbers in the inotify events stand for.
+    Watching(BTreeMap<i32, Vec<String>>),
+    /// The program is about to be executed.
+    Started(Mechanisms),
+    /// It won't be.
+    Refused(String),
+    /// It has ended.
+    Ended(StepExit),
+}
+
+/// The mechanisms that [`WITHOUT`] names.
+fn without() -> BTreeSet<String> {
+    let named = rlxp_fs::environment::variable(WITHOUT).unwrap_or_default();
+    named.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }

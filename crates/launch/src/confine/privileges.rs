@@ -1,0 +1,72 @@
+//! The last things a step's process does before it becomes the step's program: it gives up whatever would let the
+//! program out, and whatever it inherited by accident.
+
+use std::path::Path;
+
+use rlxp_fs::{Fs, RealFs};
+use rustix::process::{Resource, Rlimit, Signal};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+/// A session of its own, default signals, no core files, and the first to go when the machine runs out of memory.
+pub(super) fn begin_afresh() -> Result<(), String> {
+    rustix::process::setsid().map_err(|error| format!("can't begin a new session: {error}"))?;
+    for signal in 1..=64 {
+        // SAFETY: setting the default touches no memory of ours. Signals that can't be set are refused, which is fine.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // SAFETY: the set is initialised by sigemptyset before it is used, and both calls only use it.
+    unsafe {
+        let mut none = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+    let no_core = Rlimit { current: Some(0), maximum: Some(0) };
+    rustix::process::setrlimit(Resource::Core, no_core)
+        .map_err(|error| format!("can't forbid core files: {error}"))?;
+    // Keys of the user's session are none of the step's business. Kernels without keys refuse, and have none.
+    // SAFETY: this asks for a new session keyring without a name; no pointer is followed.
+    unsafe { libc::syscall(libc::SYS_keyctl, 1, std::ptr::null::<libc::c_char>()) };
+    // Only a wish: a system that refuses it kills somebody else.
+    let _ =
+        RealFs.open_append(Path::new("/proc/self/oom_score_adj")).and_then(|mut file| file.write_all(b"500"));
+    Ok(())
+}
+
+/// No capability is left, none can be had again, and no program gives any.
+pub(super) fn give_up() -> Result<(), String> {
+    let failed = |error| format!("can't give up privileges: {error}");
+    rustix::thread::set_no_new_privs(true).map_err(failed)?;
+    for number in 0..64 {
+        let one = CapabilitySet::from_bits_retain(1 << number);
+        // Numbers beyond what the kernel knows, and processes that have nothing to give up, are refused.
+        if rustix::thread::capability_is_in_bounding_set(one).unwrap_or(false) {
+            let _ = rustix::thread::remove_capability_from_bounding_set(one);
+        }
+    }
+    let _ = rustix::thread::clear_ambient_capability_set();
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, sets).map_err(failed)?;
+    // The owner of the machine would get them all back with the next program.
+    let left = CapabilitySet::from_bits_retain(1);
+    if rustix::process::getuid().is_root()
+        && rustix::thread::capability_is_in_bounding_set(left).unwrap_or(false)
+    {
+        return Err("can't give up the privileges of root".to_owned());
+    }
+    // Last, because losing privileges resets it.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed)
+}
+
+/// Lets the next program inherit nothing but standard input, output and error.
+pub(super) fn close_the_rest() {
+    const CLOEXEC: libc::c_uint = 4;
+    // SAFETY: the call only marks descriptors; nobody here relies on them across the execution of a program.
+    let marked = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOEXEC) };
+    if marked != 0 {
+        for descriptor in 3..4096 {
+            // SAFETY: as above; a number that isn't open is refused.
+            unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+    }
+}
