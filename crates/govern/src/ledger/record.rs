@@ -234,4 +234,39 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_quick_way_understands_what_rlx_writes_and_nothing_that_the_other_does_not() {
+        let event = Event::Note(Note { text: "ü \" ,\"digest\":\"x\" \n".into() });
+        let line = Record::new(10, "now", Actor::Agent, event, Digest::of(b"before")).line();
+        assert!(Record::parse_usual(&line, &mut Vec::new()).is_some());
+        // With a digest that fits what was changed, so that only the form can be wrong.
+        let fitting = |line: &str| {
+            let cut = Cut::of(line).unwrap();
+            let digest = Digest::of_parts(&[cut.head.as_bytes(), cut.tail.as_bytes()]);
+            format!("{},\"digest\":\"{digest}\"{}", cut.head, cut.tail)
+        };
+        for (from, to) in [
+            ("\"seq\":10", "\"seq\":010"),
+            ("\"seq\":10", "\"seq\":"),
+            ("\"seq\":10", "\"seq\":99999999999999999999"),
+            ("\"now\"", "\"n\\u006fw\""),
+            ("\"now\"", "\"n\tw\""),
+            ("\"now\"", "\"now\",\"at\":\"now\""),
+            ("\"agent\"", "\"robot\""),
+            ("\"body\":{", "\"body\": {"),
+            ("},\"digest\"", "},\"more\":{},\"digest\""),
+            ("},\"digest\"", ",\"digest\""),
+            ("{\"actor\"", " {\"actor\""),
+            ("\"kind\":\"note\"", "\"kind\":\"\""),
+        ] {
+            let changed = line.replace(from, to);
+            assert_ne!(changed, line, "{from}");
+            let changed = fitting(&changed);
+            let quick = Record::parse_usual(&changed, &mut Vec::new());
+            let other = Record::parse_any(&changed);
+            assert!(quick.is_none() || quick == other.clone().ok(), "{changed}: {quick:?} but {other:?}");
+            assert_eq!(Record::parse(&changed), other);
+        }
+    }
 }

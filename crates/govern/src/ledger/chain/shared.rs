@@ -72,51 +72,68 @@ impl<'l> Pieces<'l> {
         Self { all, next: AtomicUsize::new(0), wrong: AtomicBool::new(false) }
     }
 
+    /// The number of the next piece that nobody took.
+    fn take(&self) -> Option<usize> {
+        let wanted = !self.wrong.load(Ordering::Relaxed);
+        let number = wanted.then(|| self.next.fetch_add(1, Ordering::Relaxed))?;
+        (number < self.all.len()).then_some(number)
+    }
+
     /// Reads until nothing is left to take.
     fn read_all(&self) {
         // The other thread must not wait for what never comes.
         let _guard = GiveUp(&self.wrong);
-        while self.read_one() {}
+        while let Some(number) = self.take() {
+            self.keep(number);
+        }
     }
 
-    /// Reads the next piece that nobody took, if there is one.
-    fn read_one(&self) -> bool {
-        if self.wrong.load(Ordering::Relaxed) {
-            return false;
-        }
-        let Some(piece) = self.all.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return false };
-        let mut room = Vec::new();
-        let lines = piece.text.split_terminator('\n');
-        match lines.map(|line| Record::parse_usual(line, &mut room)).collect() {
+    /// Reads a piece that was taken, for later.
+    fn keep(&self, number: usize) {
+        let piece = &self.all[number];
+        match piece.read().collect() {
             Some(records) => *lock(&piece.records) = Some(records),
             None => self.wrong.store(true, Ordering::Relaxed),
         }
-        true
     }
 
     /// Adds all records to `ledger`; nothing as soon as something is wrong.
     fn add_up(&self, mut ledger: Ledger) -> Option<Ledger> {
-        for piece in &self.all {
-            let records = loop {
-                if let Some(records) = lock(&piece.records).take() {
-                    break records;
+        let added =
+            self.all.iter().enumerate().try_for_each(|(number, piece)| self.add(number, piece, &mut ledger));
+        if added.is_none() {
+            self.wrong.store(true, Ordering::Relaxed);
+        }
+        added.map(|()| ledger)
+    }
+
+    fn add(&self, number: usize, piece: &Piece<'l>, ledger: &mut Ledger) -> Option<()> {
+        loop {
+            // Not in the condition of the branch, which would hold the lock.
+            let read = lock(&piece.records).take();
+            if let Some(records) = read {
+                return records.into_iter().try_for_each(|record| ledger.push(record).ok());
+            }
+            match self.take() {
+                // Record by record, so that the memory of one serves for the next.
+                Some(taken) if taken == number => {
+                    return piece.read().try_for_each(|record| ledger.push(record?).ok());
                 }
-                // The other thread has taken it, and everything else: it will be a moment.
-                if !self.read_one() {
-                    if self.wrong.load(Ordering::Relaxed) {
-                        return None;
-                    }
-                    thread::yield_now();
-                }
-            };
-            for record in records {
-                if ledger.push(record).is_err() {
-                    self.wrong.store(true, Ordering::Relaxed);
-                    return None;
-                }
+                // The other thread is at it.
+                Some(taken) => self.keep(taken),
+                None if self.wrong.load(Ordering::Relaxed) => return None,
+                // And has the last one: it will be a moment.
+                None => thread::yield_now(),
             }
         }
-        Some(ledger)
+    }
+}
+
+impl<'l> Piece<'l> {
+    /// Its records one by one; nothing for one that isn't as usual.
+    fn read(&self) -> impl Iterator<Item = Option<Record>> + use<'l> {
+        let mut room = Vec::new();
+        self.text.split_terminator('\n').map(move |line| Record::parse_usual(line, &mut room))
     }
 }
 
@@ -133,4 +150,82 @@ impl Drop for GiveUp<'_> {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{line_by_line, read_lean_beside, split};
+    use super::*;
+    use crate::documents::Assurance;
+    use crate::ledger::event::{Note, Opened};
+    use crate::ledger::{Actor, Event};
+
+    /// Lines of several pieces.
+    fn lines() -> Vec<String> {
+        let mut ledger = split(b"", true).0;
+        let (task, study) = ("walker".parse().unwrap(), "first".parse().unwrap());
+        let opened =
+            Opened { id: "s".into(), task, study, approvers: Vec::new(), assurance: Assurance::Signature };
+        let notes = (0..600).map(|number| Event::Note(Note { text: format!("remark {number} \u{fc} \n") }));
+        let events = std::iter::once(Event::Opened(opened)).chain(notes);
+        events
+            .map(|event| {
+                let record = Record::new(ledger.next_seq(), "now", Actor::Rlx, event, ledger.head());
+                let line = record.line() + "\n";
+                ledger.push(record).unwrap();
+                line
+            })
+            .collect()
+    }
+
+    /// Both ways see the same, and how many records that are.
+    fn read_both(bytes: &[u8]) -> usize {
+        let (empty, whole) = split(bytes, true);
+        let expected = line_by_line(whole, empty);
+        let (found, other) = read_lean_beside(bytes, || 7);
+        assert_eq!(other, 7);
+        assert_eq!((&found.records, &found.digests), (&expected.records, &expected.digests));
+        assert_eq!((&found.state, &found.problem), (&expected.state, &expected.problem));
+        assert_eq!(found.torn, expected.torn);
+        found.digests.len()
+    }
+
+    #[test]
+    fn two_threads_see_what_one_sees() {
+        let lines = lines();
+        let whole = lines.concat();
+        assert!(whole.len() > 4 * PIECE, "{} bytes are no test", whole.len());
+        assert_eq!(Pieces::of(&whole).all.iter().map(|piece| piece.text).collect::<String>(), whole);
+        let (quick, ()) = read(&whole, split(b"", true).0, || ());
+        assert_eq!(
+            quick.map(|ledger| ledger.digests.len()),
+            Some(lines.len()),
+            "the usual way is the quick one"
+        );
+        assert_eq!(read_both(whole.as_bytes()), lines.len());
+        assert_eq!(read_both(b""), 0);
+        assert_eq!(read_both(b"\n"), 0);
+        assert_eq!(read_both(&whole.as_bytes()[..whole.len() - 5]), lines.len() - 1);
+        for at in (0..lines.len() - 1).step_by(97) {
+            let changed = |change: &dyn Fn(&mut Vec<String>)| {
+                let mut lines = lines.clone();
+                change(&mut lines);
+                read_both(lines.concat().as_bytes())
+            };
+            assert_eq!(changed(&|lines| drop(lines.remove(at))), at);
+            assert_eq!(changed(&|lines| lines.swap(at, at + 1)), at);
+            assert_eq!(changed(&|lines| lines[at].insert(0, '\n')), at);
+            assert_eq!(changed(&|lines| lines[at] = lines[at].replace("now", "not")), at);
+            assert_eq!(changed(&|lines| lines[at] = lines[at].replace('}', "} ")), at);
+            let mut bytes = whole.clone().into_bytes();
+            bytes[lines[..at].concat().len() + 3] = 0xff;
+            assert_eq!(read_both(&bytes), at);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "the other work")]
+    fn a_panic_of_the_other_work_is_no_endless_wait() {
+        read::<()>(&lines().concat(), split(b"", true).0, || panic!("the other work"));
+    }
 }
