@@ -6,6 +6,7 @@
 
 mod agreement;
 mod change;
+mod code;
 mod detaching;
 mod launch;
 mod requirements;
@@ -116,7 +117,7 @@ impl Answers {
 }
 
 /// In the order in which they are answered.
-const GATES: [Gate; 25] = [
+const GATES: [Gate; 29] = [
     Gate { name: "files_agree", from: Purpose::Plan, check: agreement::files_agree },
     Gate { name: "identity", from: Purpose::Plan, check: agreement::identity },
     Gate { name: "contract_complete", from: Purpose::Plan, check: agreement::contract_complete },
@@ -130,6 +131,10 @@ const GATES: [Gate; 25] = [
     Gate { name: "ranges", from: Purpose::Validate, check: change::ranges },
     Gate { name: "candidate_complete", from: Purpose::Validate, check: change::candidate_complete },
     Gate { name: "one_change", from: Purpose::Validate, check: change::one_change },
+    Gate { name: "base", from: Purpose::Validate, check: code::base },
+    Gate { name: "change_applies", from: Purpose::Validate, check: code::change_applies },
+    Gate { name: "inputs", from: Purpose::Validate, check: code::inputs },
+    Gate { name: "programs", from: Purpose::Validate, check: code::programs },
     Gate { name: "budget", from: Purpose::Validate, check: launch::budget },
     Gate { name: "hardware", from: Purpose::Validate, check: launch::hardware },
     Gate { name: "baseline", from: Purpose::Validate, check: launch::baseline },

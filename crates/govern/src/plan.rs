@@ -39,6 +39,14 @@ impl Plan {
         parts.insert(PROTECTED.into(), canonical::digest_of(candidate.protected.as_ref()?));
         let protocol = json!({ "protocol": metric_spec.get("protocol"), "eval": runbook.get("eval") });
         parts.insert(PROTOCOL.into(), canonical::digest(&protocol));
+        parts.insert("code".into(), canonical::digest_of(candidate.base.as_ref()?));
+        parts.insert("changes".into(), candidate.applied().ok()?.digest());
+        parts.insert("programs".into(), canonical::digest_of(candidate.programs.as_ref()?));
+        parts.insert("inputs".into(), canonical::digest_of(candidate.inputs.as_ref()?));
+        let steps = study.files.runbook.typed()?.steps();
+        let environment: BTreeMap<&str, &[String]> =
+            steps.map(|(name, step)| (name, step.environment.as_slice())).collect();
+        parts.insert("environment".into(), canonical::digest_of(&environment));
         let incumbent = &study.state().incumbent;
         parts.insert("incumbent".into(), canonical::digest(&json!(incumbent)));
         Some(Self { parts })

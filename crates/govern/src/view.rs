@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use rlxp_types::Digest;
 
 use crate::approval::{Proofs, Standing, required, standing};
-use crate::documents::{Assurance, Candidate, Confinement, Contract, Device, Files, StudyName, Written};
+use crate::change::{self, Applied};
+use crate::documents::{
+    Assurance, Base, Candidate, Confinement, Contract, Device, Files, StudyName, Written,
+};
 use crate::ledger::{Ledger, StudyState};
 use crate::section::{Identity, Section, Target, candidate_digest, close_digest, digests};
 use crate::signature::Approvers;
@@ -59,6 +62,37 @@ pub struct CandidateView {
     pub machine: Option<MachineFacts>,
     /// The digest of the plan that the caller was told to follow.
     pub asked_plan: Option<Digest>,
+    /// The content of the files that its changes name: nothing for a file that isn't there. One that can't be read is
+    /// left out, and then nobody knows what its changes come to.
+    pub sources: BTreeMap<String, Option<String>>,
+    /// How the repository takes overrides, where it does.
+    pub override_syntax: Option<String>,
+    /// The code that its changes start from; nothing when that can't be told.
+    pub base: Option<Base>,
+    /// The program of every step that has one, by the digest of where it is and what it holds; nothing when nobody
+    /// looked.
+    pub programs: Option<BTreeMap<String, Digest>>,
+    /// The runbook's inputs as found on the disk; nothing when one can't be read.
+    pub inputs: Option<BTreeMap<String, Digest>>,
+}
+
+impl CandidateView {
+    /// What its changes come to, or every change that can't be made.
+    pub fn applied(&self) -> Result<Applied, Vec<(usize, String)>> {
+        let changes = &self.written.typed.changes;
+        let unread: Vec<(usize, String)> = changes
+            .iter()
+            .enumerate()
+            .filter(|(_, change)| !self.sources.contains_key(&change.path))
+            .map(|(index, change)| (index, format!("{} can't be read as text", change.path)))
+            .collect();
+        if !unread.is_empty() {
+            return Err(unread);
+        }
+        change::apply(changes, self.override_syntax.as_deref(), &|path| {
+            self.sources.get(path).cloned().flatten()
+        })
+    }
 }
 
 /// What a path of the repository is, found without following links.
@@ -96,6 +130,28 @@ impl Study {
     /// The contract, when it can be read.
     pub fn contract(&self) -> Option<&Contract> {
         self.files.contract.typed()
+    }
+
+    /// The commit that the contract starts from, as it is written.
+    pub fn named_commit(&self) -> Option<&str> {
+        self.contract()?.baseline.commit.as_deref()
+    }
+
+    /// The code that everything from now on has to start from: what the contract names, or else what the first
+    /// candidate that was launched started from. Nothing when nothing was agreed or launched yet, and when the
+    /// contract names something that is no commit.
+    pub fn pinned_base(&self) -> Option<Base> {
+        match self.named_commit() {
+            Some(text) => Base::of_commit(text),
+            None => self.launched_base(),
+        }
+    }
+
+    /// The code that the first candidate that was ever launched started from.
+    pub fn launched_base(&self) -> Option<Base> {
+        let launched = self.state().candidates.values().filter(|record| !record.runs.is_empty());
+        let based = launched.filter(|record| record.validated.base.is_some());
+        based.min_by_key(|record| record.order)?.validated.base.clone()
     }
 
     /// What all digests have in common; nothing before there is a first record.

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rlxp_govern::budget::Amounts;
-use rlxp_govern::documents::{CandidateKind, Phase};
+use rlxp_govern::documents::{Base, CandidateKind, Phase};
 use rlxp_govern::ledger::event::{
     Completed, Evidence, Judged, LaunchIntent, Launched, Note, PlannedPhase, Reported, RunEnded, Validated,
     Verdict,
@@ -212,6 +212,14 @@ fn validated(desk: &Desk, id: &str) -> Result<Validated, Box<dyn Error>> {
         protected: Some(BTreeMap::new()),
         machine: None,
         asked_plan: None,
+        sources: BTreeMap::from([(
+            "configs/ppo.yaml".into(),
+            Some("algo: {learning_rate: 0.0003}\n".into()),
+        )]),
+        override_syntax: None,
+        base: Some(Base::Snapshot(Digest::of(b"all files"))),
+        programs: Some(BTreeMap::new()),
+        inputs: Some(BTreeMap::new()),
     };
     let plan = Plan::of(&desk.study, &view).ok_or("everything is there")?;
     let phases = vec![PlannedPhase { phase: Phase::Smoke, seeds: 1 }];

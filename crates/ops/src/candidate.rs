@@ -1,5 +1,6 @@
 //! `candidate`: one bounded change at a time, from a draft to a plan that every gate has passed.
 
+mod code;
 mod draft;
 mod look;
 mod protected;
@@ -17,8 +18,11 @@ use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use code::{LONGEST_SOURCE, base, find_program, is_left_out, snapshot};
 pub use draft::{Draft, NewReport, new};
 pub use look::view;
+pub use look::view_for_launch;
+pub use protected::digests as protected_digests;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -52,7 +56,7 @@ pub fn validate(context: &Context, study: Option<&str>, name: &str) -> Outcome<V
     let view = look::view(&desk, &id)?;
     let refused = refusals(Purpose::Validate, &desk.study, Some(&view));
     if !refused.is_empty() {
-        return Err(refuse(&mut desk, &id, refused)?);
+        return Err(refuse(&mut desk, "validate", &id, refused)?);
     }
     let plan = Plan::of(&desk.study, &view).ok_or_else(|| {
         Failure::refused("plan_unknown", format!("the plan of {id} can't be made")).hint("rlx contract check")
@@ -67,7 +71,7 @@ pub fn validate(context: &Context, study: Option<&str>, name: &str) -> Outcome<V
         plan: plan.digest(),
         parts: plan.parts.clone(),
         phases: phases(&view),
-        base: None,
+        base: view.base.clone(),
     };
     let known = desk.study.state().candidates.get(&id);
     let already = known
@@ -98,8 +102,8 @@ pub fn validate(context: &Context, study: Option<&str>, name: &str) -> Outcome<V
     Ok(report)
 }
 
-/// The refusal as a failure, after it was put on record.
-fn refuse(desk: &mut Desk, id: &Slug, refused: Vec<Refusal>) -> Outcome<Failure> {
+/// The refusal of a verb as a failure, after it was put on record.
+pub(crate) fn refuse(desk: &mut Desk, verb: &str, id: &Slug, refused: Vec<Refusal>) -> Outcome<Failure> {
     let mut codes: Vec<String> = refused.iter().map(|refusal| refusal.code.to_owned()).collect();
     codes.dedup();
     let detail: Vec<&str> = refused.iter().map(|refusal| refusal.reason.as_str()).collect();
@@ -109,8 +113,12 @@ fn refuse(desk: &mut Desk, id: &Slug, refused: Vec<Refusal>) -> Outcome<Failure>
         detail.truncate(end);
         detail.push('…');
     }
-    desk.put_refusal_on_record(Refused { what: format!("validate {id}"), codes, detail })?;
-    Ok(Failure::gates(&format!("validating {id}"), refused))
+    desk.put_refusal_on_record(Refused { what: format!("{verb} {id}"), codes, detail })?;
+    let doing = match verb {
+        "validate" => format!("validating {id}"),
+        verb => format!("{verb}ing {id}"),
+    };
+    Ok(Failure::gates(&doing, refused))
 }
 
 /// Reasons on record are for people; a candidate can't make the ledger as long as it likes.
@@ -244,7 +252,7 @@ pub fn list(context: &Context, study: Option<&str>) -> Outcome<ListReport> {
 }
 
 /// The candidate that a word names, if there is a file or a record of it.
-fn known(desk: &Desk, name: &str) -> Outcome<Slug> {
+pub(crate) fn known(desk: &Desk, name: &str) -> Outcome<Slug> {
     let id: Slug = name
         .parse()
         .map_err(|error: rlxp_govern::documents::NotASlug| Failure::usage("bad_name", error.to_string()))?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rlxp_fs::testing::{Fault, FaultFs};
 use rlxp_fs::{RealFs, RealMachine};
 use rlxp_govern::approval::Standing;
-use rlxp_govern::documents::{Assurance, CandidateKind, Phase, Slug};
+use rlxp_govern::documents::{Assurance, Base, CandidateKind, Phase, Slug};
 use rlxp_govern::ledger::event::{Approved, Note, PlannedPhase, Validated};
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::CandidateState;
@@ -201,6 +201,14 @@ fn validate(world: &World) -> Slug {
         protected: Some(BTreeMap::new()),
         machine: None,
         asked_plan: None,
+        sources: BTreeMap::from([(
+            "configs/ppo.yaml".into(),
+            Some("algo: {learning_rate: 0.0003}\n".into()),
+        )]),
+        override_syntax: None,
+        base: Some(Base::Snapshot(Digest::of(b"all files"))),
+        programs: Some(BTreeMap::new()),
+        inputs: Some(BTreeMap::new()),
     };
     let plan = Plan::of(&desk.study, &view).unwrap();
     let validated = Validated {

@@ -71,12 +71,7 @@ pub(super) fn hardware(question: &Question<'_>, answers: &mut Answers) {
         return;
     }
     let Some(machine) = &view.machine else {
-        answers.refuse(
-            "machine_unknown",
-            "what this machine has is not known",
-            "hardware",
-            "rlx study status",
-        );
+        answers.refuse("machine_unknown", "what this machine has is not known", "hardware", "rlx doctor");
         return;
     };
     if contract.hardware.device == Device::Gpu && machine.gpus < contract.hardware.gpus.max(1) {
@@ -97,7 +92,7 @@ pub(super) fn hardware(question: &Question<'_>, answers: &mut Answers) {
             "network {} was agreed, and this machine can't keep a run from it",
             contract.hardware.network
         );
-        answers.refuse("network_open", reason, "contract.yaml: hardware.network", "rlx study status");
+        answers.refuse("network_open", reason, "contract.yaml: hardware.network", "rlx doctor");
     }
 }
 
@@ -218,6 +213,6 @@ pub(super) fn confinement(question: &Question<'_>, answers: &mut Answers) {
     if offered < contract.confinement {
         let reason =
             format!("confinement {} was agreed, this machine offers {offered}", contract.confinement);
-        answers.refuse("confinement_too_weak", reason, "contract.yaml: confinement", "rlx study status");
+        answers.refuse("confinement_too_weak", reason, "contract.yaml: confinement", "rlx doctor");
     }
 }

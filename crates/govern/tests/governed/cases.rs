@@ -1,6 +1,6 @@
 //! One fault for every code that a gate can refuse with. Tests of gates show each by itself; properties mix them.
 
-use rlxp_govern::documents::{Assurance, Confinement, Phase, Reading};
+use rlxp_govern::documents::{Assurance, Base, Confinement, Phase, Reading};
 use rlxp_govern::gate::Purpose;
 use rlxp_govern::ledger::event::{Closed, Reopened, Voided};
 use rlxp_govern::ledger::{Event, read};
@@ -98,7 +98,10 @@ pub(crate) fn variations() -> Vec<Variation> {
         ("two changes, as agreed", |texts| {
             set(&mut texts.contract, "/scope/one_change_at_a_time", json!(false));
             let one = texts.candidate["changes"][0].clone();
-            set(&mut texts.candidate, "/changes", json!([one.clone(), one]));
+            let mut then = one.clone();
+            set(&mut then, "/from", one["to"].clone());
+            set(&mut then, "/to", json!(0.0005));
+            set(&mut texts.candidate, "/changes", json!([one, then]));
         }),
         ("signatures in supervised mode", |texts| set(&mut texts.contract, "/assurance", json!("signature"))),
         ("whatever the agent's client says", |texts| set(&mut texts.contract, "/assurance", json!("host"))),
@@ -211,6 +214,17 @@ pub(crate) fn cases() -> Vec<Case> {
         let one = texts.candidate["changes"][0].clone();
         set(&mut texts.candidate, "/changes", json!([one.clone(), one]));
     });
+    texts(Validate, "change_does_not_apply", |texts| change(texts, "from", json!(0.5)));
+    texts(Validate, "change_does_not_apply", |texts| {
+        patched(texts, &PLAIN_PATCH.replace("@@ -1,2 +1,2 @@", "@@ -2,2 +2,2 @@"));
+    });
+    texts(Validate, "base_unknown", |texts| set(&mut texts.contract, "/baseline/commit", json!("main")));
+    texts(Validate, "input_changed", |texts| {
+        set(&mut texts.runbook, "/inputs/0/digest", json!("cd".repeat(32)));
+    });
+    texts(Validate, "input_missing", |texts| {
+        set(&mut texts.runbook, "/inputs/0/path", json!("data/sky.bin"))
+    });
     texts(Validate, "detaches", |texts| set(&mut texts.runbook, "/train/argv/0", json!("nohup")));
     texts(Validate, "shell_string", |texts| {
         set(&mut texts.runbook, "/eval/argv", json!(["bash", "-c", "x {seed}"]));
@@ -315,6 +329,14 @@ pub(crate) fn cases() -> Vec<Case> {
         if let Some(protected) = &mut world.view.protected {
             protected.insert("eval/more.py".into(), Digest::of(b"more"));
         }
+    });
+    after(Validate, "change_does_not_apply", |world| world.view.sources.clear());
+    after(Validate, "base_unknown", |world| world.view.base = None);
+    after(Validate, "base_changed", |world| world.view.base = Some(Base::Snapshot(Digest::of(b"files"))));
+    after(Validate, "input_missing", |world| world.view.inputs = None);
+    after(Validate, "program_missing", |world| world.view.programs = None);
+    after(Validate, "program_missing", |world| {
+        world.view.programs.iter_mut().for_each(|programs| programs.retain(|name, _| name != "eval"));
     });
     after(Launch, "machine_unknown", |world| world.view.machine = None);
     after(Launch, "gpu_missing", |world| {

@@ -9,8 +9,8 @@ use ed25519_dalek::{Signer as _, SigningKey};
 use rlxp_govern::approval::{Standing, statement};
 use rlxp_govern::budget::Amounts;
 use rlxp_govern::documents::{
-    Assurance, Candidate, Change, Confinement, Device, Files, Operation, Phase, Reading, Slug, StudyName,
-    Written,
+    Assurance, Base, Candidate, Change, Confinement, Device, Files, Operation, Phase, Reading, Slug,
+    StudyName, Written,
 };
 use rlxp_govern::gate::{Purpose, Refusal, refusals};
 use rlxp_govern::ledger::event::{
@@ -243,6 +243,7 @@ pub(crate) fn view(candidate: &Value) -> CandidateView {
     let facts = |there| PathFacts { exists: there, link: None, is_file: there, same_but_case: None };
     let changes = written.typed.changes.iter();
     let paths = changes.map(|change| (change.path.clone(), facts(there(change)))).collect();
+    let sources = written.typed.changes.iter().map(|change| (change.path.clone(), source(change))).collect();
     CandidateView {
         file: Digest::of(candidate.to_string().as_bytes()),
         file_name: written.typed.id.to_string(),
@@ -260,6 +261,27 @@ pub(crate) fn view(candidate: &Value) -> CandidateView {
             confinement: Confinement::Full,
         }),
         asked_plan: None,
+        sources,
+        override_syntax: None,
+        base: Base::of_commit("0123456789abcdef0123456789abcdef01234567"),
+        programs: Some(STEPS.map(|name| (name.to_owned(), Digest::of(b"python"))).into()),
+        inputs: Some(BTreeMap::from([("data/terrain.bin".into(), Digest::from_bytes([0xab; 32]))])),
+    }
+}
+
+const STEPS: [&str; 5] = ["preflight", "smoke", "train", "eval", "cancel"];
+const CONFIG: &str = "algo:\n  learning_rate: 3e-4 # tuned\n  shape: linear\n  gamma: 0.99\n";
+
+/// A file to which a change can be made, whatever that is.
+fn source(change: &Change) -> Option<String> {
+    match &change.patch {
+        None => Some(CONFIG.to_owned()),
+        Some(patch) => {
+            let lines = patch.lines().skip_while(|line| !line.starts_with("@@"));
+            let old = lines.filter(|line| line.starts_with([' ', '-']) && !line.starts_with("---"));
+            let old: String = old.map(|line| format!("{}\n", &line[1..])).collect();
+            Some(old).filter(|old| !old.is_empty())
+        }
     }
 }
 
@@ -275,7 +297,7 @@ pub(crate) fn validated(study: &Study, view: &CandidateView) -> Option<Validated
         plan: plan.digest(),
         parts: plan.parts,
         phases: phases(view),
-        base: None,
+        base: view.base.clone(),
     })
 }
 

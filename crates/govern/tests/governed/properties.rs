@@ -50,6 +50,22 @@ fn parts(from: &World, found: &mut Vec<Removal>) {
     with(found, from, "approvers empty", |world| world.study.approvers = Some(approvers(&[])));
     with(found, from, "protected files unknown", |world| world.view.protected = None);
     with(found, from, "no protected files", |world| world.view.protected = Some(Default::default()));
+    with(found, from, "code unknown", |world| world.view.base = None);
+    with(found, from, "programs unknown", |world| world.view.programs = None);
+    with(found, from, "inputs unknown", |world| world.view.inputs = None);
+    for path in from.view.sources.keys() {
+        with(found, from, format!("{path} unread"), |world| drop(world.view.sources.remove(path)));
+    }
+    for name in from.view.programs.iter().flat_map(|programs| programs.keys()) {
+        with(found, from, format!("no program for {name}"), |world| {
+            world.view.programs.iter_mut().for_each(|programs| programs.retain(|it, _| it != name));
+        });
+    }
+    for path in from.view.inputs.iter().flat_map(|inputs| inputs.keys()) {
+        with(found, from, format!("{path} gone"), |world| {
+            world.view.inputs.iter_mut().for_each(|inputs| inputs.retain(|it, _| it != path));
+        });
+    }
     with(found, from, "machine unknown", |world| world.view.machine = None);
     with(found, from, "no plan asked for", |world| world.view.asked_plan = None);
     for digest in from.study.signatures.keys() {

@@ -10,7 +10,7 @@ use rlxp_govern::scope::bad_path;
 use rlxp_govern::view::{CandidateView, MachineFacts, PathFacts};
 use rlxp_types::Digest;
 
-use super::protected;
+use super::{code, protected};
 use crate::failure::Outcome;
 use crate::study::Desk;
 
@@ -20,6 +20,15 @@ const LONGEST_EVIDENCE: u64 = 16 << 20;
 /// A candidate as gates look at it.
 pub fn view(desk: &Desk, id: &Slug) -> Outcome<CandidateView> {
     view_of(desk, id, super::written(desk, id)?)
+}
+
+/// The same for a launch on this machine, which can keep runs apart as much as `confinement` says.
+pub fn view_for_launch(desk: &Desk, id: &Slug, confinement: Confinement) -> Outcome<CandidateView> {
+    let mut view = view(desk, id)?;
+    if let Some(machine) = &mut view.machine {
+        machine.confinement = confinement;
+    }
+    Ok(view)
 }
 
 pub(super) fn view_of(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Outcome<CandidateView> {
@@ -44,9 +53,15 @@ pub(super) fn view_of(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Ou
         Some(globs) => protected::digests(fs, root, &globs)?,
         None => None,
     };
+    let runbook = desk.study.files.runbook.typed();
     Ok(CandidateView {
         file: desk.study.candidate_files.get(id.as_str()).copied().unwrap_or(Digest::ZERO),
         file_name: id.to_string(),
+        sources: code::sources(fs, root, &written.typed)?,
+        override_syntax: code::override_syntax(desk)?,
+        base: code::base(desk)?,
+        programs: code::programs(fs, root, runbook),
+        inputs: code::inputs(fs, root, runbook)?,
         written,
         paths,
         evidence_there,
@@ -57,7 +72,7 @@ pub(super) fn view_of(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Ou
 }
 
 /// What a path is, part by part.
-fn path_facts(fs: &dyn Fs, root: &Path, path: &str) -> Outcome<PathFacts> {
+pub(super) fn path_facts(fs: &dyn Fs, root: &Path, path: &str) -> Outcome<PathFacts> {
     let mut facts = PathFacts::default();
     let (mut at, mut walked) = (root.to_owned(), String::new());
     let parts: Vec<&str> = path.split('/').collect();
@@ -109,7 +124,7 @@ fn is_evidence(fs: &dyn Fs, folder: &Path, file: &str) -> bool {
         && (!file.ends_with(".json") || serde_json::from_slice::<serde_json::Value>(&bytes).is_ok())
 }
 
-/// What this machine has. How far it can confine a run isn't known before one is started, so nothing is claimed.
+/// What this machine has. How far it can confine a run is found out only for a launch, so nothing is claimed here.
 fn machine(fs: &dyn Fs, root: &Path) -> Outcome<MachineFacts> {
     let listed = fs.list(Path::new("/proc/driver/nvidia/gpus")).map(|entries| entries.len()).unwrap_or(0);
     let gpus = u32::try_from(listed).unwrap_or(u32::MAX);

@@ -16,11 +16,7 @@ const CHUNK: usize = 1 << 20;
 
 /// Every file that a pattern protects, by digest; a link counts by where it points, and isn't followed. Nothing when a
 /// pattern is none, or there is too much to look at.
-pub(super) fn digests(
-    fs: &dyn Fs,
-    root: &Path,
-    globs: &[String],
-) -> Outcome<Option<BTreeMap<String, Digest>>> {
+pub fn digests(fs: &dyn Fs, root: &Path, globs: &[String]) -> Outcome<Option<BTreeMap<String, Digest>>> {
     if globs.iter().any(|glob| bad_glob(glob).is_some()) {
         return Ok(None);
     }
@@ -71,7 +67,7 @@ fn may_reach(glob: &str, folder: &str) -> bool {
     }
 }
 
-fn file_digest(fs: &dyn Fs, path: &Path) -> Outcome<Digest> {
+pub(super) fn file_digest(fs: &dyn Fs, path: &Path) -> Outcome<Digest> {
     let mut hasher = blake3::Hasher::new();
     let mut offset = 0;
     loop {

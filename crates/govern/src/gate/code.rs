@@ -1,0 +1,73 @@
+//! Gates over the code that would run: what it starts from, what the changes come to, what it needs, which programs.
+
+use super::{Answers, Question};
+use crate::documents::Base;
+
+/// Changes start from code that can be had again, the same for everything that is compared.
+pub(super) fn base(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let place = "contract.yaml: baseline.commit";
+    let unknown_commit = question.study.named_commit().is_some_and(|text| Base::of_commit(text).is_none());
+    let Some(found) = view.base.as_ref().filter(|_| !unknown_commit) else {
+        let reason =
+            "the code that changes start from is not known: there is no such commit, and no snapshot either";
+        answers.refuse("base_unknown", reason, place, "rlx contract check");
+        return;
+    };
+    let pinned = [question.study.pinned_base(), question.study.launched_base()];
+    if let Some(other) = pinned.into_iter().flatten().find(|pinned| pinned != found) {
+        let reason = format!("the code is {found}, and this study started from {other}");
+        answers.refuse("base_changed", reason, place, "rlx study status");
+    }
+}
+
+/// Every change can be made to the file that it names, as that is.
+pub(super) fn change_applies(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let Err(problems) = view.applied() else { return };
+    for (index, reason) in problems {
+        let place = format!("candidates/{}.yaml: changes[{index}]", view.file_name);
+        let help = format!("rlx candidate show {}", view.file_name);
+        answers.refuse("change_does_not_apply", reason, place, help);
+    }
+}
+
+/// Files that a run needs are those that the runbook means.
+pub(super) fn inputs(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let Some(runbook) = question.study.files.runbook.typed() else { return };
+    let Some(found) = &view.inputs else {
+        let reason = "what runs need can't all be read";
+        answers.refuse("input_missing", reason, "runbook.yaml: inputs", "rlx contract check");
+        return;
+    };
+    for (index, input) in runbook.inputs.iter().enumerate() {
+        let place = format!("runbook.yaml: inputs[{index}]");
+        match found.get(&input.path) {
+            None => {
+                let reason = format!("{} is not there, and runs need it", input.path);
+                answers.refuse("input_missing", reason, place, "rlx contract check");
+            }
+            Some(digest) if *digest != input.digest => {
+                let (says, is) = (input.digest.short(), digest.short());
+                let reason = format!("{} is {is}, the runbook means {says}", input.path);
+                answers.refuse("input_changed", reason, place, "rlx contract check");
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// Every command has a program.
+pub(super) fn programs(question: &Question<'_>, answers: &mut Answers) {
+    let Some(view) = question.candidate else { return };
+    let Some(runbook) = question.study.files.runbook.typed() else { return };
+    for (name, step) in runbook.steps() {
+        if view.programs.as_ref().is_some_and(|programs| programs.contains_key(name)) {
+            continue;
+        }
+        let program = step.argv.first().map(String::as_str).unwrap_or_default();
+        let reason = format!("the program of {name}, {program}, can't be found");
+        answers.refuse("program_missing", reason, format!("runbook.yaml: {name}.argv"), "rlx contract check");
+    }
+}
