@@ -119,6 +119,10 @@ impl Confined {
                 self.started = Some(Err("the helper ended before the step's program began".to_owned()));
             }
         }
+        if is_refused(&self.started) {
+            // Its processes are about to end; they have when this returns.
+            self.kill();
+        }
         self.started.clone().expect("the loop ends only when it is there")
     }
 

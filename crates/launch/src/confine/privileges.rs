@@ -10,9 +10,15 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 /// A session of its own, default signals, no core files, and the first to go when the machine runs out of memory.
 pub(super) fn begin_afresh() -> Result<(), String> {
     rustix::process::setsid().map_err(|error| format!("can't begin a new session: {error}"))?;
+    // The kernel's own form of sigaction, all zero: the default, no flags. The C library's would leave out two signals
+    // that it keeps for itself, and a parent may have had even those ignored.
+    let default = [0u64; 4];
     for signal in 1..=64 {
-        // SAFETY: setting the default touches no memory of ours. Signals that can't be set are refused, which is fine.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        // SAFETY: the kernel reads the structure (at most 32 bytes) and writes nothing. Signals that can't be set are
+        // refused, which is fine.
+        unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, &default, std::ptr::null::<libc::c_void>(), 8usize)
+        };
     }
     // SAFETY: the set is initialised by sigemptyset before it is used, and both calls only use it.
     unsafe {
