@@ -25,7 +25,11 @@ impl Fixture {
         fs::create_dir(top.path().join("base")).expect("a folder");
         fs::write(top.path().join("base/code.txt"), "the code\n").expect("a file");
         let order = RunOrder {
-            key: format!("test-{}-{}", std::process::id(), top.path().file_name().unwrap().to_string_lossy()),
+            key: format!(
+                "test-{}-{}",
+                std::process::id(),
+                top.path().file_name().expect("a name").to_string_lossy()
+            ),
             folder,
             steps: Vec::new(),
             limits: Limits {
