@@ -23,6 +23,10 @@ use arguments::{Arguments, Parsed};
 use screen::Screen;
 
 fn main() -> ExitCode {
+    // The helper that keeps a run apart is started for every step and must have a single thread: no parser, no context.
+    if std::env::args_os().nth(1).is_some_and(|word| word == "__confine") {
+        return ExitCode::from(rlxp_ops::launch::confine());
+    }
     let (arguments, screen) = match Arguments::from_command_line() {
         Parsed::Command(arguments) => {
             let screen = Screen::new(&arguments.global);

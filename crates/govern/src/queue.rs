@@ -2,6 +2,7 @@
 //! to its next phase. Made anew from the ledger each time, so it goes on wherever it was left.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use rlxp_types::Digest;
 use serde::Serialize;
@@ -57,6 +58,19 @@ pub enum JobStand {
         /// For which.
         phase: Phase,
     },
+}
+
+impl fmt::Display for JobStand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JobStand::Ready => f.pad("ready"),
+            JobStand::Queued => f.pad("in line"),
+            JobStand::Running => f.pad("running"),
+            JobStand::Passed => f.pad("passed"),
+            JobStand::Stopped { reason } => f.pad(&format!("stopped: {reason}")),
+            JobStand::Waiting { phase } => f.pad(&format!("waits for {phase}")),
+        }
+    }
 }
 
 /// All jobs.

@@ -33,6 +33,7 @@ pub mod context;
 pub mod contract;
 pub mod curve;
 pub mod diagnose;
+pub mod doctor;
 pub mod envs;
 pub mod eval;
 pub mod evaluation;
@@ -41,6 +42,7 @@ pub mod explain;
 pub mod failure;
 pub mod init;
 pub mod inspect;
+pub mod launch;
 pub mod material;
 pub mod metric;
 mod origin;
@@ -79,10 +81,22 @@ pub mod below {
     pub use rlxp_govern::documents::{Assurance, CandidateKind, ClaimKind, Phase};
     pub use rlxp_govern::gate::Refusal;
     pub use rlxp_govern::ledger::Actor;
-    pub use rlxp_govern::queue::{Job, JobStand};
+    pub use rlxp_govern::machine::RunEnd;
+    pub use rlxp_govern::queue::Job;
+    pub use rlxp_launch::order::Mechanisms;
     pub use rlxp_spec::document::to_yaml as document_yaml;
     pub use rlxp_spec::{Config, Problem, Source, render, schema, to_yaml};
     pub use rlxp_store::{Lineage, LineageKind, Record, Run, RunFilter, RunRow};
+
+    /// An amount of time as files write it.
+    pub fn seconds_text(seconds: u64) -> String {
+        rlxp_govern::documents::Seconds(seconds).to_string()
+    }
+
+    /// An amount of bytes as files write it.
+    pub fn bytes_text(bytes: u64) -> String {
+        rlxp_govern::documents::Bytes(bytes).to_string()
+    }
 
     /// `higher` or `lower`.
     pub fn direction_word(direction: rlxp_govern::documents::Direction) -> &'static str {

@@ -8,12 +8,14 @@ mod completions;
 mod config;
 mod contract;
 mod diagnose;
+mod doctor;
 mod envs;
 mod eval;
 mod explain_metrics;
 mod info;
 mod init;
 mod inspect;
+mod launch;
 mod ledger;
 mod ls;
 mod metric;
@@ -24,6 +26,7 @@ mod report;
 mod reproduce;
 mod resume;
 mod rm;
+mod run_shim;
 mod stats;
 mod study;
 mod suggest;
@@ -75,8 +78,12 @@ pub(crate) enum Command {
     Metric(metric::Metric),
     Candidate(candidate::Candidate),
     Queue(queue::Queue),
+    Launch(launch::Launch),
+    Doctor(doctor::Doctor),
     Completions(completions::Completions),
     Worker(worker::Worker),
+    #[command(name = "__run", hide = true)]
+    RunShim(run_shim::RunShim),
 }
 
 impl Command {
@@ -114,8 +121,11 @@ impl Command {
             Command::Metric(command) => command.run(context, screen),
             Command::Candidate(command) => command.run(context, screen),
             Command::Queue(command) => command.run(context, screen),
+            Command::Launch(command) => command.run(context, screen),
+            Command::Doctor(command) => command.run(context, screen),
             Command::Completions(command) => command.run(screen),
             Command::Worker(command) => command.run(context),
+            Command::RunShim(command) => command.run(context),
         }
     }
 }

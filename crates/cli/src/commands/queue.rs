@@ -1,7 +1,6 @@
 //! `rlx queue`
 
 use clap::{Args, Subcommand};
-use rlxp_ops::below::JobStand;
 use rlxp_ops::queue::{QueueReport, plan, show};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
@@ -65,20 +64,9 @@ fn text(report: &QueueReport) -> String {
         let seeds =
             if seeds.is_empty() { format!("{} pool, drawn at launch", job.role) } else { seeds.join(" ") };
         let cells = [job.candidate.to_string(), job.phase.to_string(), job.runs.to_string(), seeds];
-        table.row(cells.into_iter().chain([stand(&job.stand), job.promotion.to_owned()]));
+        table.row(cells.into_iter().chain([job.stand.to_string(), job.promotion.to_owned()]));
     }
     let record = if report.on_record { "on record" } else { "not on record" };
     let summary = format!("{} at once; plan {}, {record}", report.queue.parallel, report.digest.short());
     format!("{}{summary}", table.render("", str::to_owned))
-}
-
-fn stand(stand: &JobStand) -> String {
-    match stand {
-        JobStand::Ready => "ready".into(),
-        JobStand::Queued => "in line".into(),
-        JobStand::Running => "running".into(),
-        JobStand::Passed => "passed".into(),
-        JobStand::Stopped { reason } => format!("stopped: {reason}"),
-        JobStand::Waiting { phase } => format!("waits for {phase}"),
-    }
 }

@@ -1,5 +1,6 @@
 //! `rlx study`
 
+mod receive;
 mod steps;
 
 use std::path::PathBuf;
@@ -82,6 +83,7 @@ enum What {
     Handoff(Handoff),
     Close(Close),
     Export(Export),
+    Receive(receive::Receive),
 }
 
 /// Which study a command means.
@@ -194,6 +196,7 @@ impl Study {
             What::Handoff(command) => command.run(context, screen),
             What::Close(command) => command.run(context, screen),
             What::Export(command) => command.run(context, screen),
+            What::Receive(command) => command.run(context, screen),
         }
     }
 }

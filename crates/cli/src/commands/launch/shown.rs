@@ -1,0 +1,188 @@
+//! How `rlx launch` looks: plans, runs and what became of them.
+
+use rlxp_ops::below::{RunEnd, bytes_text, seconds_text};
+use rlxp_ops::launch::execute::{ExecuteReport, LaunchEvent, RunOutcome};
+use rlxp_ops::launch::handoff::HandoffReport;
+use rlxp_ops::launch::plan::PlanReport;
+use rlxp_ops::launch::probe::ProbeReport;
+use rlxp_ops::launch::watch::StatusReport;
+use rlxp_types::Exit;
+
+use crate::paragraph::paragraph;
+use crate::screen::{Screen, Style};
+use crate::table::{Align, Table};
+
+/// The exit code that goes with an end.
+pub(super) fn exit_of(end: RunEnd) -> Exit {
+    if end == RunEnd::Ok { Exit::Yes } else { Exit::RunFailed }
+}
+
+pub(super) fn plan(screen: &Screen, report: &PlanReport) {
+    if screen.is_json() {
+        screen.json("rlx.launch_plan/1", report);
+        return;
+    }
+    let runs = if report.runs == 1 { "1 run".to_owned() } else { format!("{} runs", report.runs) };
+    let seed = report.seed.map_or_else(|| "drawn at launch".to_owned(), |seed| format!("from {seed} on"));
+    screen.answer(format!(
+        "{} {}: {runs} of the {} phase, {} at once",
+        report.study, report.candidate, report.phase, report.parallel
+    ));
+    screen.answer(format!("  code: {} ({} files)", report.base, report.files));
+    for change in &report.changes {
+        screen.answer(format!("    {} {}", change.what, change.path));
+    }
+    screen.answer(format!("  seeds: {} pool, {seed}", report.role));
+    for step in &report.steps {
+        let code = if step.changed_code { "" } else { "    (code without the changes)" };
+        screen.answer(format!("  {}: {}{code}", step.name, words(&step.argv)));
+        if !step.environment.is_empty() {
+            screen.answer(format!("    gets {}", step.environment.join(", ")));
+        }
+    }
+    let limits = &report.limits;
+    let silence = limits.silence.map(|silence| format!(", {} of silence", seconds_text(silence)));
+    screen.answer(format!(
+        "  ends after: {}, {} of processors, {} of memory, {} processes, {} of disk, {} of output{}",
+        seconds_text(limits.wall_clock),
+        seconds_text(limits.cpu_time),
+        bytes_text(limits.memory),
+        limits.processes,
+        bytes_text(limits.disk),
+        bytes_text(limits.output),
+        silence.unwrap_or_default()
+    ));
+    screen.answer(format!(
+        "  confinement: {} (agreed: {}){}",
+        report.confinement.offered,
+        report.confinement.agreed,
+        how(&report.confinement.mechanisms)
+    ));
+    let left: Vec<String> =
+        report.budget_after.named().into_iter().map(|(name, _, text)| format!("{text} {}", name.replace('_', " "))).collect();
+    screen.answer(format!("  budget left after all of them: {}", left.join(", ")));
+    screen.answer(format!("  passed all {} gates", report.gates.len()));
+    screen.answer(format!("  plan {}", report.plan));
+    for warning in &report.warnings {
+        screen.warning(warning);
+    }
+    screen.hint(&report.command);
+}
+
+fn how(mechanisms: &rlxp_ops::below::Mechanisms) -> String {
+    let parts = [
+        &mechanisms.files,
+        &mechanisms.processes,
+        &mechanisms.network,
+        &mechanisms.tree,
+        &mechanisms.memory,
+    ];
+    let there: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+    if there.is_empty() { String::new() } else { format!(": {}", there.join(", ")) }
+}
+
+/// An argument list as a person would type it.
+fn words(argv: &[String]) -> String {
+    let quoted = |word: &String| {
+        let plain = |letter: char| letter.is_alphanumeric() || "-_./=:{},@%+".contains(letter);
+        if !word.is_empty() && word.chars().all(plain) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    };
+    argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn event(screen: &Screen, event: &LaunchEvent) {
+    match event {
+        LaunchEvent::Started { key, seed, phase } => {
+            screen.note(&format!("{key} goes ({phase}, seed {seed}); rlx launch logs {key} shows its output"));
+        }
+        LaunchEvent::Ended { key, end, reason } => {
+            screen.note(&format!("{key} ended: {end}, {reason}"));
+        }
+    }
+}
+
+pub(super) fn executed(screen: &Screen, report: &ExecuteReport) {
+    if screen.is_json() {
+        screen.json("rlx.launch/1", report);
+        return;
+    }
+    report.runs.iter().for_each(|run| self::run(screen, run));
+    if report.left_running {
+        screen.hint("rlx launch adopt    # watches what goes on");
+    } else {
+        screen.hint("rlx study next");
+    }
+}
+
+pub(super) fn run(screen: &Screen, run: &RunOutcome) {
+    if screen.is_json() {
+        screen.json("rlx.run/1", run);
+        return;
+    }
+    screen.answer(format!("{}: {}", run.key, screen.styled(Style::Hint, &run.state)));
+    if let Some(reason) = run.reason.as_deref().filter(|reason| !reason.is_empty()) {
+        screen.answer(paragraph(reason, 2, "why: ").trim_end());
+    }
+    if let Some(code) = &run.not_evidence {
+        screen.answer(format!("  never evidence: {code}"));
+    }
+}
+
+pub(super) fn status(screen: &Screen, report: &StatusReport) {
+    if screen.is_json() {
+        screen.json("rlx.runs/1", report);
+        return;
+    }
+    if report.runs.is_empty() {
+        screen.answer(format!("{}: nothing has run yet", report.study));
+        return;
+    }
+    let columns = [("run", Align::Left), ("candidate", Align::Left), ("phase", Align::Left), ("seed", Align::Right)];
+    let more = [("state", Align::Left), ("took", Align::Right), ("memory", Align::Right), ("why", Align::Left)];
+    let mut table = Table::new(columns.into_iter().chain(more));
+    for line in &report.runs {
+        let state = line.found.map_or_else(|| line.run.state.clone(), str::to_owned);
+        let took = line.usage.map_or_else(String::new, |usage| seconds_text(usage.wall_clock.ceil() as u64));
+        let memory = line.usage.map_or_else(String::new, |usage| bytes_text(usage.memory));
+        let why = line.run.not_evidence.clone().or_else(|| line.run.reason.clone()).unwrap_or_default();
+        table.row([
+            line.run.key.clone(),
+            line.candidate.clone(),
+            line.phase.clone(),
+            line.run.seed.to_string(),
+            state,
+            took,
+            memory,
+            why,
+        ]);
+    }
+    screen.answer(table.render("", str::to_owned).trim_end());
+}
+
+pub(super) fn probe(screen: &Screen, report: &ProbeReport) {
+    if screen.is_json() {
+        screen.json("rlx.probe/1", report);
+        return;
+    }
+    if !report.output.is_empty() {
+        screen.answer(report.output.join("\n"));
+    }
+    screen.answer(format!(
+        "{} ended: {} ({}); confinement {}{}",
+        report.step,
+        report.end,
+        report.reason,
+        report.level,
+        how(&report.mechanisms)
+    ));
+}
+
+pub(super) fn handoff(screen: &Screen, report: &HandoffReport) {
+    if screen.is_json() {
+        screen.json("rlx.handoff_report/1", report);
+        return;
+    }
+    screen.answer(format!("{} is for somebody else to run: {}", report.key, report.file.display()));
+    screen.answer(format!("  seed {}, at most {}", report.seed, seconds_text(report.limits.wall_clock)));
+    screen.hint(&report.receive);
+}

@@ -1,0 +1,279 @@
+//! `rlx launch ID --execute`: the runs of a candidate's next phase, as many at once as were agreed, watched to their
+//! end. Each run passes every gate again before it goes.
+
+use std::time::Duration;
+
+use rlxp_govern::documents::{Phase, Slug, StudyName};
+use rlxp_govern::ledger::event::RunEnded;
+use rlxp_govern::ledger::state::RunRecord;
+use rlxp_govern::machine::{RunEnd, RunState};
+use rlxp_launch::Interrupts;
+use rlxp_launch::order::Mechanisms;
+use rlxp_types::{Digest, Exit};
+use serde::Serialize;
+
+use super::order::reach;
+use super::place::LaunchPlace;
+use super::settle::{Real, real, settle};
+use super::start::{Offered, Ready, Started, ready, start};
+use crate::candidate::known;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::study::Desk;
+
+/// What must be typed so that nothing is started by a slip.
+pub const CONFIRMATION: &str = "RUN_CANDIDATE";
+/// How often a run is looked after.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often a launch is tried again because the ledger moved.
+const TRIES: usize = 50;
+
+/// What to launch.
+#[derive(Clone, Debug)]
+pub struct ExecuteRequest {
+    /// Which candidate.
+    pub candidate: String,
+    /// The word that confirms it.
+    pub confirm: Option<String>,
+    /// The plan to follow.
+    pub plan: Option<Digest>,
+    /// At most so many runs; all of the phase when left out.
+    pub runs: Option<u64>,
+    /// Return as soon as runs go, without watching them.
+    pub detach: bool,
+}
+
+/// Something that happened meanwhile.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum LaunchEvent {
+    /// A run goes.
+    Started {
+        /// Its key.
+        key: String,
+        /// Its seed.
+        seed: u64,
+        /// Its phase.
+        phase: Phase,
+    },
+    /// A run is over.
+    Ended {
+        /// Its key.
+        key: String,
+        /// How.
+        end: RunEnd,
+        /// In words.
+        reason: String,
+    },
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExecuteReport {
+    /// The study.
+    pub study: StudyName,
+    /// Which candidate.
+    pub candidate: Slug,
+    /// Which phase.
+    pub phase: Phase,
+    /// The plan that was followed.
+    pub plan: Digest,
+    /// Runs that were started.
+    pub runs: Vec<RunOutcome>,
+    /// Whether runs go on that nobody watches here any more.
+    pub left_running: bool,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunOutcome {
+    /// Its key.
+    pub key: String,
+    /// Its seed.
+    pub seed: u64,
+    /// Where it is.
+    pub state: String,
+    /// Why, once it is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why it can never be evidence, where it can't.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_evidence: Option<String>,
+}
+
+impl ExecuteReport {
+    /// Whether every run ended well.
+    pub fn is_well(&self) -> bool {
+        self.left_running || self.runs.iter().all(|run| run.state == RunState::Ended(RunEnd::Ok).to_string())
+    }
+}
+
+/// Launches the next runs of a candidate.
+pub fn execute(
+    context: &Context,
+    study: Option<&str>,
+    request: &ExecuteRequest,
+    events: &dyn Fn(LaunchEvent),
+) -> Outcome<ExecuteReport> {
+    confirmed(request)?;
+    let interrupts = Interrupts::install()
+        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))?;
+    let mut desk = Desk::open(context, study)?;
+    let id = known(&desk, &request.candidate)?;
+    tell(&settle(context, &mut desk)?, events);
+    let mechanisms = probe(&desk)?;
+    let first = ready_again(context, study, &id, request.plan, &mechanisms)?;
+    let (phase, plan) = (first.next.phase, first.plan.digest());
+    let mut waiting = Some(first);
+    let mut started: Vec<Started> = Vec::new();
+    let most = request.runs.unwrap_or(u64::MAX);
+    loop {
+        // As long as there is a place and something of this phase to run, the next one goes.
+        if let Some(now) = waiting.take() {
+            match start(context, now) {
+                Ok(run) => {
+                    events(LaunchEvent::Started { key: run.key.clone(), seed: run.seed, phase: run.phase });
+                    started.push(run);
+                }
+                Err(failure) if failure.code == "ledger_moved" => {}
+                Err(failure) if started.is_empty() => return Err(failure),
+                // What goes already is watched to its end; the next command will hear of this again.
+                Err(_) => break,
+            }
+        }
+        let mut desk = Desk::open(context, study)?;
+        tell(&settle(context, &mut desk)?, events);
+        let live = live_of(&desk, &started);
+        let free = desk.study.contract().map_or(0, |contract| contract.budget.parallel);
+        let has_place = (desk.study.state().live().len() as u64) < free;
+        if interrupts.count() > 0 || (request.detach && !has_place) {
+            return Ok(report(&desk, id, phase, plan, &started, live > 0));
+        }
+        if (started.len() as u64) < most && has_place {
+            match next_of(context, study, &id, request.plan, &mechanisms, phase) {
+                Ok(Some(next)) => {
+                    waiting = Some(next);
+                    continue;
+                }
+                Ok(None) => {}
+                Err(failure) if live == 0 && started.is_empty() => return Err(failure),
+                // Something changed after the first runs went: they are watched, nothing new is started.
+                Err(_) => {}
+            }
+        }
+        if live == 0 || request.detach {
+            return Ok(report(&desk, id, phase, plan, &started, live > 0));
+        }
+        std::thread::sleep(LOOK_EVERY);
+        wait_for_change(context, &desk, &started, &interrupts)?;
+    }
+    let desk = Desk::open(context, study)?;
+    let left = live_of(&desk, &started) > 0;
+    Ok(report(&desk, id, phase, plan, &started, left))
+}
+
+fn confirmed(request: &ExecuteRequest) -> Outcome<()> {
+    let again = format!("rlx launch {}", request.candidate);
+    if request.confirm.as_deref() != Some(CONFIRMATION) {
+        let message = format!("a launch is confirmed with --confirm {CONFIRMATION}");
+        return Err(Failure::refused("not_confirmed", message).hint(again));
+    }
+    if request.plan.is_none() {
+        let message = "a launch names the plan that it follows, with --plan DIGEST";
+        return Err(Failure::refused("no_plan", message).hint(again));
+    }
+    Ok(())
+}
+
+/// What this machine can do to keep a run apart.
+pub(super) fn probe(desk: &Desk) -> Outcome<Mechanisms> {
+    let network = desk.study.contract().map(|contract| contract.hardware.network);
+    let network = network.unwrap_or(rlxp_govern::documents::Network::None);
+    Ok(rlxp_launch::confine::probe(reach(network))?)
+}
+
+fn tell(settled: &[RunEnded], events: &dyn Fn(LaunchEvent)) {
+    for run in settled {
+        events(LaunchEvent::Ended { key: run.key.clone(), end: run.end, reason: run.reason.clone() });
+    }
+}
+
+/// A candidate that is ready, also when others add to the ledger meanwhile.
+fn ready_again(
+    context: &Context,
+    study: Option<&str>,
+    id: &Slug,
+    plan: Option<Digest>,
+    mechanisms: &Mechanisms,
+) -> Outcome<Ready> {
+    let mut tries = 0;
+    loop {
+        match ready(context, study, id, plan, Offered::Here(mechanisms)) {
+            Err(failure) if failure.code == "ledger_moved" && tries < TRIES => tries += 1,
+            result => return result,
+        }
+    }
+}
+
+/// The next run of the same phase, if there is one.
+fn next_of(
+    context: &Context,
+    study: Option<&str>,
+    id: &Slug,
+    plan: Option<Digest>,
+    mechanisms: &Mechanisms,
+    phase: Phase,
+) -> Outcome<Option<Ready>> {
+    let desk = Desk::open(context, study)?;
+    let Some(written) = desk.candidate(id)?.get().map(|written| written.typed.clone()) else { return Ok(None) };
+    match rlxp_govern::launch::next_run(&desk.study, &written) {
+        Some(next) if next.phase == phase => {}
+        _ => return Ok(None),
+    }
+    let ready = ready_again(context, study, id, plan, mechanisms)?;
+    Ok(Some(ready).filter(|ready| ready.next.phase == phase))
+}
+
+fn runs_of<'d>(desk: &'d Desk, started: &[Started]) -> Vec<&'d RunRecord> {
+    started.iter().filter_map(|run| desk.study.state().runs.get(&run.key)).collect()
+}
+
+fn live_of(desk: &Desk, started: &[Started]) -> usize {
+    runs_of(desk, started).into_iter().filter(|run| !matches!(run.state, RunState::Ended(_))).count()
+}
+
+/// Waits until a run that was started here is over, or somebody wants to leave. Only its own small files are looked at.
+fn wait_for_change(context: &Context, desk: &Desk, started: &[Started], interrupts: &Interrupts) -> Outcome<()> {
+    let place = LaunchPlace::of(desk)?;
+    loop {
+        for run in runs_of(desk, started) {
+            if matches!(run.state, RunState::Ended(_)) {
+                continue;
+            }
+            match real(context, &desk.study, &place, run)? {
+                Real::Running | Real::Starting => {}
+                _ => return Ok(()),
+            }
+        }
+        if interrupts.count() > 0 {
+            return Ok(());
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn report(desk: &Desk, candidate: Slug, phase: Phase, plan: Digest, started: &[Started], left: bool) -> ExecuteReport {
+    let runs = runs_of(desk, started).into_iter().map(outcome).collect();
+    ExecuteReport { study: desk.study.name.clone(), candidate, phase, plan, runs, left_running: left }
+}
+
+/// A run as reports show it.
+pub(super) fn outcome(run: &RunRecord) -> RunOutcome {
+    RunOutcome {
+        key: run.intent.key.clone(),
+        seed: run.intent.seed,
+        state: run.state.to_string(),
+        reason: run.ended.as_ref().map(|ended| ended.reason.clone()),
+        not_evidence: run.ended.as_ref().and_then(|ended| ended.not_evidence.clone()),
+    }
+}

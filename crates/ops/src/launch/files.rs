@@ -1,0 +1,95 @@
+//! The small files of a run's folder as types: who launches, who supervises, how it ended.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rlxp_fs::{Fs, FsExt};
+use rlxp_govern::machine::RunEnd;
+use rlxp_launch::order::{How, Level, StepEnd, Usage};
+use rlxp_types::Digest;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Failure, Outcome};
+
+/// None of these files is anywhere near as long.
+const LONGEST: u64 = 64 << 20;
+
+/// `end.json`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EndFile {
+    /// The run.
+    pub(crate) key: String,
+    /// How it ended.
+    pub(crate) end: RunEnd,
+    /// In words.
+    pub(crate) reason: String,
+    /// What it took.
+    pub(crate) usage: Usage,
+    /// How much it was kept apart; nothing when it never started.
+    pub(crate) level: Option<Level>,
+    /// Why it can never be evidence, where it can't.
+    pub(crate) not_evidence: Option<String>,
+    /// The digest of `manifest.json`.
+    pub(crate) manifest: Option<Digest>,
+    /// Its steps.
+    pub(crate) steps: Vec<StepEnd>,
+}
+
+/// `manifest.json`: every file that the run left, by its path in the run's folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Manifest {
+    /// The run.
+    pub(crate) key: String,
+    /// Its files.
+    pub(crate) files: BTreeMap<String, ManifestFile>,
+    /// What could not be listed: too many files, or something that is no plain file.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// One file of a manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ManifestFile {
+    /// Its length.
+    pub(crate) length: u64,
+    /// Its digest.
+    pub(crate) digest: Digest,
+}
+
+/// How a run ended, as the ledger says it.
+pub(crate) fn run_end(how: How) -> RunEnd {
+    match how {
+        How::Ok => RunEnd::Ok,
+        How::Failed => RunEnd::Failed,
+        How::Limit => RunEnd::Limit,
+        How::Cancelled => RunEnd::Cancelled,
+        How::Blocked => RunEnd::Blocked,
+    }
+}
+
+/// A file as a type; nothing when it isn't there.
+pub(crate) fn read<T: DeserializeOwned>(fs: &dyn Fs, path: &Path) -> Outcome<Option<T>> {
+    let bytes = match fs.read(path, LONGEST) {
+        Ok(bytes) => bytes,
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+        Failure::new(
+            rlxp_types::Exit::Storage,
+            "run_file_broken",
+            format!("{} can't be read: {error}", path.display()),
+        )
+        .hint("rlx launch status")
+    })
+}
+
+/// The bytes of a small file.
+pub(crate) fn bytes(value: &impl Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(value).expect("it is plain data");
+    bytes.push(b'\n');
+    bytes
+}

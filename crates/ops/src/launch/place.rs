@@ -1,0 +1,123 @@
+//! Where runs and trees of a study are: in the user's state folder, by the study's id, so that nothing done to the
+//! repository reaches them.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_govern::documents::Base;
+
+use crate::failure::{Failure, Outcome};
+use crate::study::Desk;
+
+/// The folder of a study's runs and trees.
+#[derive(Clone, Debug)]
+pub(crate) struct LaunchPlace {
+    folder: PathBuf,
+}
+
+/// The folder of one run. What is in it, and who writes it, stands in [`rlxp_launch::order`]; beside that:
+///
+/// | name | what | who writes it |
+/// |---|---|---|
+/// | `claim.json` | who launches it | launch, with the folder |
+/// | `order.json` | what the supervisor is to do | launch |
+/// | `shim.json` | who supervises it | launch |
+/// | `cancel` | there when it was called off | `launch cancel` |
+/// | `manifest.json` | the digests of all its files | the supervisor |
+/// | `end.json` | how it ended; last of all | the supervisor |
+#[derive(Clone, Debug)]
+pub(crate) struct RunPlace {
+    /// The folder.
+    pub(crate) folder: PathBuf,
+}
+
+impl LaunchPlace {
+    /// The place of an opened study.
+    pub(crate) fn of(desk: &Desk) -> Outcome<Self> {
+        let id = desk.study.state().opened.as_ref().map(|opened| opened.id.as_str()).unwrap_or_default();
+        // The id becomes a name of a folder; the ledger it comes from may have been written by anybody.
+        if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Err(Failure::refused("bad_study_id", format!("{id:?} is no id of a study")));
+        }
+        match &desk.context().user.state {
+            Some(state) => Ok(Self { folder: state.join("studies").join(id) }),
+            None => {
+                let message = "runs are kept in your state folder, and there is none: HOME is not set";
+                Err(Failure::usage("no_state_folder", message).hint("set HOME or XDG_STATE_HOME"))
+            }
+        }
+    }
+
+    /// The folder that holds all runs.
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.folder.join("runs")
+    }
+
+    /// The folder of one run.
+    pub(crate) fn run(&self, key: &str) -> RunPlace {
+        RunPlace { folder: self.runs().join(key) }
+    }
+
+    /// The folder of the code that runs start from.
+    pub(crate) fn tree(&self, base: &Base) -> PathBuf {
+        self.folder.join("trees").join(match base {
+            Base::Commit(commit) => commit.clone(),
+            Base::Snapshot(digest) => format!("snapshot-{digest}"),
+        })
+    }
+
+    /// The folder of a step that was tried.
+    pub(crate) fn probe(&self, name: &str) -> RunPlace {
+        RunPlace { folder: self.folder.join("probes").join(name) }
+    }
+}
+
+impl RunPlace {
+    fn inside(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Who launches it.
+    pub(crate) fn claim(&self) -> PathBuf {
+        self.inside("claim.json")
+    }
+
+    /// What the supervisor is to do.
+    pub(crate) fn order(&self) -> PathBuf {
+        self.inside("order.json")
+    }
+
+    /// Who supervises it.
+    pub(crate) fn shim(&self) -> PathBuf {
+        self.inside("shim.json")
+    }
+
+    /// There when it was called off.
+    pub(crate) fn cancel(&self) -> PathBuf {
+        self.inside("cancel")
+    }
+
+    /// The digests of its files.
+    pub(crate) fn manifest(&self) -> PathBuf {
+        self.inside("manifest.json")
+    }
+
+    /// How it ended.
+    pub(crate) fn end(&self) -> PathBuf {
+        self.inside("end.json")
+    }
+
+    /// The output of a step.
+    pub(crate) fn log(&self, step: &str) -> PathBuf {
+        self.inside(&format!("{step}.log"))
+    }
+
+    /// The folder that a step may write.
+    pub(crate) fn step(&self, step: &str) -> PathBuf {
+        self.inside(step)
+    }
+
+    /// The path of this folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.folder
+    }
+}

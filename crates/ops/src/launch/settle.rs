@@ -1,0 +1,166 @@
+//! Runs that are over, put on record: from what their supervisor wrote, or from the proof that it is gone. Anybody may
+//! do this at any time, and as often as they like.
+
+use rlxp_govern::budget::Amounts;
+use rlxp_govern::documents::{Device, Phase, Slug};
+use rlxp_govern::ledger::event::{Completed, RunEnded};
+use rlxp_govern::ledger::state::RunRecord;
+use rlxp_govern::ledger::{Actor, Event};
+use rlxp_govern::machine::{CandidateState, RunEnd, RunState};
+use rlxp_govern::queue::Queue;
+use rlxp_govern::view::Study;
+use rlxp_launch::order::Usage;
+use rlxp_launch::supervise::pulse;
+use rlxp_store::{Liveness, Writer};
+
+use super::crash;
+use super::files::{self, EndFile};
+use super::order::confinement;
+use super::place::{LaunchPlace, RunPlace};
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::study::Desk;
+
+/// Where a run that is not over on record really is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Real {
+    /// Somebody is still starting it.
+    Starting,
+    /// It goes.
+    Running,
+    /// It is over.
+    Over(Box<RunEnded>),
+    /// Somebody else runs it, who will bring its results.
+    External,
+    /// Nothing here can tell: it was started on another machine.
+    Unknown,
+}
+
+/// Where a run really is, looked up by its key.
+pub(super) fn real(context: &Context, study: &Study, place: &LaunchPlace, run: &RunRecord) -> Outcome<Real> {
+    if run.intent.external.is_some() {
+        return Ok(Real::External);
+    }
+    let (fs, machine) = (context.fs.as_ref(), context.machine.as_ref());
+    let place = place.run(&run.intent.key);
+    let is_running = run.state == RunState::Running;
+    // Who answers for it is looked at before how it ended: a supervisor that ends writes first and goes then.
+    let owner = if is_running { place.shim() } else { place.claim() };
+    let owner = files::read::<Writer>(fs, &owner)?.map(|writer| writer.liveness(machine));
+    if let Some(end) = files::read::<EndFile>(fs, &place.end())? {
+        return Ok(Real::Over(Box::new(ended(study, run, end))));
+    }
+    let key = run.intent.key.clone();
+    Ok(match owner {
+        Some(Liveness::Alive) if is_running => Real::Running,
+        Some(Liveness::Alive) => Real::Starting,
+        Some(Liveness::Unknown) => Real::Unknown,
+        // A supervisor that was never told to go starts nothing; it ends as soon as it notices.
+        Some(Liveness::Gone) | None if !is_running => {
+            let reason = "launch ended before the run started";
+            Real::Over(Box::new(lost(study, key, reason, Usage::default())))
+        }
+        Some(Liveness::Gone) | None => {
+            let usage = pulse(place.path()).unwrap_or_default();
+            let reason = "its supervisor is gone, and everything it ran with it";
+            Real::Over(Box::new(lost(study, key, reason, usage)))
+        }
+    })
+}
+
+fn ended(study: &Study, run: &RunRecord, end: EndFile) -> RunEnded {
+    RunEnded {
+        key: run.intent.key.clone(),
+        end: end.end,
+        reason: end.reason,
+        spent: spent(study, end.end, &end.usage),
+        not_evidence: end.not_evidence,
+        manifest: end.manifest,
+        confinement: end.level.map(confinement),
+    }
+}
+
+/// A run that the host lost is counted: it goes once more, and no oftener.
+fn lost(study: &Study, key: String, reason: &str, usage: Usage) -> RunEnded {
+    RunEnded {
+        key,
+        end: RunEnd::Lost,
+        reason: reason.to_owned(),
+        spent: spent(study, RunEnd::Lost, &usage),
+        not_evidence: None,
+        manifest: None,
+        confinement: None,
+    }
+}
+
+/// What a run costs, in whole seconds that were begun.
+fn spent(study: &Study, end: RunEnd, usage: &Usage) -> Amounts {
+    if end == RunEnd::Blocked {
+        return Amounts::default();
+    }
+    let seconds = if usage.wall_clock.is_finite() { usage.wall_clock.max(0.0).ceil() as u64 } else { 0 };
+    let gpus = study.contract().map_or(0, |contract| match contract.hardware.device {
+        Device::Gpu => u64::from(contract.hardware.gpus),
+        Device::Cpu => 0,
+    });
+    Amounts { runs: 1, wall_clock: seconds, gpu_time: seconds.saturating_mul(gpus), disk: usage.disk }
+}
+
+/// Puts every run on record that is over and isn't yet, then every candidate whose plan is.
+pub(super) fn settle(context: &Context, desk: &mut Desk) -> Outcome<Vec<RunEnded>> {
+    let place = LaunchPlace::of(desk)?;
+    let mut settled = Vec::new();
+    let live: Vec<RunRecord> = desk.study.state().live().into_iter().cloned().collect();
+    for run in live {
+        if let Real::Over(ended) = real(context, &desk.study, &place, &run)? {
+            crash::point("launch:end_seen");
+            point(context, desk, &place.run(&run.intent.key), &run)?;
+            match desk.append(Actor::Rlx, Event::RunEnded((*ended).clone())) {
+                Ok(_) => settled.push(*ended),
+                // Somebody else saw it too, and was quicker.
+                Err(failure) if failure.code == "ledger_moved" => {
+                    *desk = Desk::at(context, desk.place.clone())?;
+                    continue;
+                }
+                Err(failure) => return Err(failure),
+            }
+            crash::point("launch:end_recorded");
+        }
+    }
+    for candidate in over(&desk.study) {
+        match desk.append(Actor::Rlx, Event::Completed(Completed { candidate })) {
+            Ok(_) => {}
+            Err(failure) if failure.code == "ledger_moved" => *desk = Desk::at(context, desk.place.clone())?,
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(settled)
+}
+
+/// A pointer from the study to the run's folder, for people.
+fn point(context: &Context, desk: &Desk, place: &RunPlace, run: &RunRecord) -> Outcome<()> {
+    use rlxp_fs::FsExt;
+    let pointer = serde_json::json!({ "key": run.intent.key, "folder": place.path() });
+    let path = desk.place.runs().join(format!("{}.json", run.intent.key));
+    Ok(context.fs.write_atomic(&path, &files::bytes(&pointer))?)
+}
+
+/// Launched candidates of which no run is left. What a short phase means for the next one is known only when its
+/// metrics were read, so they are waited for.
+fn over(study: &Study) -> Vec<Slug> {
+    let queue = Queue::of(study);
+    let over = queue.over();
+    let state = study.state();
+    let launched = state.candidates.iter().filter(|(id, record)| {
+        let waits = |run: &&RunRecord| {
+            run.intent.phase == Phase::Short
+                && run.evidence.is_none()
+                && run.state == RunState::Ended(RunEnd::Ok)
+                && run.ended.as_ref().is_some_and(|ended| ended.not_evidence.is_none())
+        };
+        record.state == CandidateState::Launched
+            && over.contains(id)
+            && !state.runs_of_plan(id).iter().any(waits)
+    });
+    launched.map(|(id, _)| id.clone()).collect()
+}

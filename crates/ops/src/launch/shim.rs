@@ -1,0 +1,138 @@
+//! `rlx __run`: the parent of a run. It waits to be told to go, supervises every step, takes down the digests of what
+//! was left, and writes the end last. It never touches the ledger: whoever watches does, so that a supervisor that is
+//! killed leaves nothing half said.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{Fs, FsExt, Kind};
+use rlxp_govern::machine::RunEnd;
+use rlxp_launch::order::{How, RunOrder, StepEnd, Usage};
+use rlxp_launch::supervise::{self, RunReport};
+use rlxp_types::{Digest, Exit};
+
+use super::crash;
+use super::files::{self, EndFile, Manifest, ManifestFile};
+use super::loaded;
+use super::place::RunPlace;
+use super::tree::file_digest;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+
+/// More files than this are not listed one by one.
+const MOST_FILES: usize = 100_000;
+/// Orders are small.
+const LONGEST_ORDER: u64 = 16 << 20;
+
+/// Supervises the run that `order` describes.
+pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
+    let fs = context.fs.as_ref();
+    crash::point("shim:started");
+    let bytes = fs.read(order, LONGEST_ORDER)?;
+    let order = RunOrder::from_bytes(&bytes, digest)
+        .map_err(|why| Failure::refused("other_order", format!("{}: {why}", order.display())))?;
+    let place = RunPlace { folder: order.folder.clone() };
+    crash::point("shim:order_read");
+    if !supervise::wait_for_go() {
+        let end = never_started(&order);
+        write_end(fs, &place, &end)?;
+        return Ok(Exit::RunFailed);
+    }
+    crash::point("shim:told_to_go");
+    let called_off = || fs.metadata(&place.cancel()).is_ok();
+    let report = supervise::supervise(&order, &called_off).map_err(|error| {
+        Failure::new(Exit::RunFailed, "supervision_failed", format!("the run can't be supervised: {error}"))
+    })?;
+    crash::point("shim:steps_over");
+    let (manifest, digest) = take_down(fs, &order.key, &place)?;
+    fs.write_atomic(&place.manifest(), &manifest)?;
+    crash::point("shim:manifest_written");
+    let end = end_of(&order, report, digest);
+    write_end(fs, &place, &end)?;
+    crash::point("shim:end_written");
+    Ok(if end.end == RunEnd::Ok { Exit::Yes } else { Exit::RunFailed })
+}
+
+fn never_started(order: &RunOrder) -> EndFile {
+    EndFile {
+        key: order.key.clone(),
+        end: RunEnd::Lost,
+        reason: "launch ended before it let the run go".to_owned(),
+        usage: Usage::default(),
+        level: None,
+        not_evidence: None,
+        manifest: None,
+        steps: Vec::new(),
+    }
+}
+
+fn end_of(order: &RunOrder, report: RunReport, manifest: Digest) -> EndFile {
+    let flaw = report.steps.iter().find_map(|step| flaw(order, step));
+    let reason = match &flaw {
+        Some(flaw) if report.how == How::Ok => flaw.clone(),
+        _ => report.reason,
+    };
+    EndFile {
+        key: order.key.clone(),
+        end: files::run_end(report.how),
+        reason,
+        usage: report.usage,
+        level: Some(report.level),
+        not_evidence: flaw.map(|_| loaded::CODE.to_owned()),
+        manifest: Some(manifest),
+        steps: report.steps,
+    }
+}
+
+/// Why a step that ended well didn't run what was changed.
+fn flaw(order: &RunOrder, ended: &StepEnd) -> Option<String> {
+    let step = order.steps.iter().find(|step| step.name == ended.name)?;
+    if ended.how != How::Ok {
+        return None;
+    }
+    loaded::problem(&step.watched, &step.tree.at, &ended.opened, &ended.loaded)
+}
+
+fn write_end(fs: &dyn Fs, place: &RunPlace, end: &EndFile) -> Outcome<()> {
+    Ok(fs.write_atomic(&place.end(), &files::bytes(end))?)
+}
+
+/// The digests of everything in a run's folder, as the bytes of a file and their digest.
+pub(super) fn take_down(fs: &dyn Fs, key: &str, place: &RunPlace) -> Outcome<(Vec<u8>, Digest)> {
+    let mut manifest = Manifest { key: key.to_owned(), files: BTreeMap::new(), left_out: Vec::new() };
+    let mut folders = vec![PathBuf::new()];
+    while let Some(inside) = folders.pop() {
+        // What a run made unreadable for its own user is named, and stops nothing.
+        let Ok(entries) = fs.list(&place.path().join(&inside)) else {
+            manifest.left_out.push(format!("{}: it can't be listed", inside.display()));
+            continue;
+        };
+        for entry in entries {
+            let path = inside.join(&entry.name);
+            let name = path.to_string_lossy().into_owned();
+            let is_top = inside.as_os_str().is_empty();
+            let is_scaffold = [".tree", ".work"].iter().any(|end| entry.name.ends_with(end));
+            if is_top && (is_scaffold || matches!(entry.name.as_str(), "shim.log" | "pulse.json" | "cancel")) {
+                continue;
+            }
+            match entry.kind {
+                Kind::Folder => folders.push(path),
+                Kind::File if manifest.files.len() < MOST_FILES => {
+                    let at = place.path().join(&path);
+                    match (fs.metadata(&at), file_digest(fs, &at)) {
+                        (Ok(meta), Ok(digest)) => {
+                            manifest.files.insert(name, ManifestFile { length: meta.length, digest });
+                        }
+                        _ => manifest.left_out.push(format!("{name}: it can't be read")),
+                    }
+                }
+                Kind::File => manifest.left_out.push(format!("{name}: there are more than {MOST_FILES} files")),
+                _ => manifest.left_out.push(format!("{name}: it is no plain file")),
+            }
+        }
+    }
+    manifest.left_out.truncate(1000);
+    let bytes = files::bytes(&manifest);
+    let digest = Digest::of(&bytes);
+    Ok((bytes, digest))
+}
