@@ -10,5 +10,6 @@ mod governed {
     mod moves;
     mod page;
     mod properties;
+    mod runs;
     mod texts;
 }
