@@ -353,6 +353,7 @@ fn become_step(
     }
     tell(report, &Told::Started(mechanisms));
     privileges::close_the_rest();
+    #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
     let error = Command::new(program).args(arguments).exec();
     Err(format!("{program} can't be executed: {error}"))
 }

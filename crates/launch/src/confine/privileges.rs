@@ -1,5 +1,6 @@
 //! The last things a step's process does before it becomes the step's program: it gives up whatever would let the
 //! program out, and whatever it inherited by accident.
+#![expect(clippy::disallowed_methods, reason = "the C library has no names for some system calls")]
 
 use std::path::Path;
 

@@ -1,5 +1,7 @@
 //! What holds here, what is said of it, and that less than was asked for starts nothing.
 
+use std::time::{Duration, Instant};
+
 use rlxp_launch::confine::probe;
 use rlxp_launch::order::{Level, Mechanisms, Reach};
 
@@ -27,6 +29,16 @@ fn everything_holds_here() {
     assert_eq!((probed.level(), probed.tree.as_deref()), (Level::Full, Some("overlay")), "{probed:?}");
     let agreed = probe(Reach::Everything).unwrap();
     assert_eq!(agreed.network.as_deref(), Some("everything was agreed"));
+}
+
+/// From the order until the program is executed, with something hidden.
+pub(crate) fn time_to_start() -> Duration {
+    let mut stage = Stage::shell("true");
+    stage.order.confinement.hidden = vec!["/root/.ssh".into(), stage.path().join("hidden")];
+    let begin = Instant::now();
+    let mut confined = stage.spawn();
+    confined.started().expect("it starts");
+    begin.elapsed()
 }
 
 fn each_mechanism_can_be_missing() {

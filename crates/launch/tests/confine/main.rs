@@ -4,6 +4,7 @@
 //! its own supervisor to be killed; the tests run one after another from its main thread, as in `rlx`.
 #![expect(clippy::disallowed_methods, reason = "the tests look at files and processes themselves")]
 #![expect(clippy::disallowed_types, reason = "the supervisor under test is a process too")]
+#![expect(clippy::unwrap_used, reason = "all of this is tests, which clippy can't tell without their harness")]
 #![expect(clippy::print_stdout, reason = "this is a test program with its own main")]
 
 #[path = "../common/mod.rs"]
@@ -22,6 +23,13 @@ fn main() -> std::process::ExitCode {
         Some("__confine") => return std::process::ExitCode::from(rlxp_launch::confine::helper()),
         Some("act-as-supervisor") => {
             ends::act_as_supervisor();
+            return std::process::ExitCode::SUCCESS;
+        }
+        // Not a test: how long it takes until a step's program begins.
+        Some("measure") => {
+            let mut taken: Vec<_> = (0..51).map(|_| levels::time_to_start()).collect();
+            taken.sort();
+            println!("median {:?}, slowest {:?}", taken[25], taken[50]);
             return std::process::ExitCode::SUCCESS;
         }
         Some("probe-here") => {
