@@ -20,6 +20,7 @@
 
 mod child;
 pub mod confine;
+pub mod crash;
 pub mod git;
 mod oom;
 mod open;

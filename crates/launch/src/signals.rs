@@ -66,11 +66,3 @@ fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
     }
     Ok(current.sa_sigaction == libc::SIG_IGN)
 }
-
-/// Ends this process as `kill -9` would: nothing is flushed, nobody is told.
-/// For tests of what is left behind.
-#[cfg(debug_assertions)]
-pub fn end_this_process() -> ! {
-    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-    std::process::abort()
-}

@@ -105,6 +105,7 @@ pub fn supervise(order: &RunOrder, called_off: &dyn Fn() -> bool) -> Result<RunR
         let mut bytes = serde_json::to_vec_pretty(&end).expect("the end of a step is plain data");
         bytes.push(b'\n');
         RealFs.write_atomic(&order.folder.join(format!("{}.json", step.name)), &bytes)?;
+        crate::crash::point(&format!("shim:{}:written", step.name));
         run.before = run.before.then(end.usage);
         steps.push(end);
         if steps.last().is_some_and(|end| end.how != How::Ok) {

@@ -15,7 +15,6 @@
 //!
 //! What may be launched is decided by `rlxp-govern`; how it is started, kept apart and ended is `rlxp-launch`.
 
-mod crash;
 pub mod execute;
 mod files;
 pub mod handoff;

@@ -28,7 +28,8 @@ impl Doctor {
             return Ok(Exit::Yes);
         }
         screen.answer(format!("confinement of runs: {}", report.level));
-        let mut table = Table::new([("what", Align::Left), ("is", Align::Left), ("why, or how to get it", Align::Left)]);
+        let mut table =
+            Table::new([("what", Align::Left), ("is", Align::Left), ("why, or how to get it", Align::Left)]);
         for Finding { what, is, why } in &report.findings {
             table.row([what.clone(), is.clone(), why.clone()]);
         }

@@ -142,8 +142,11 @@ impl Launch {
             return Ok(shown::exit_of(report.end));
         }
         let Some(candidate) = &self.candidate else {
-            return Err(Failure::usage("no_candidate", "name a candidate, or say what to do: status, cancel, logs, adopt")
-                .hint("rlx candidate list"));
+            return Err(Failure::usage(
+                "no_candidate",
+                "name a candidate, or say what to do: status, cancel, logs, adopt",
+            )
+            .hint("rlx candidate list"));
         };
         if self.handoff {
             let report = handoff(context, study, candidate, self.plan, self.to.as_deref())?;

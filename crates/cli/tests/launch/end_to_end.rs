@@ -7,7 +7,6 @@ use crate::repository::Repository;
 
 /// The plan says what would be run; following it runs that, and leaves the repository alone.
 #[test]
-#[ignore = "rlx launch is not there yet"]
 fn the_patched_reward_is_what_ran() {
     let repository = Repository::build().editable().approved();
     let before = repository.untouched();
@@ -20,7 +19,7 @@ fn the_patched_reward_is_what_ran() {
     repository.ready("reward", reward_scale(2.5));
     let plan = repository.rlx("launch reward --json").expect(0).json();
     assert_eq!((&plan["candidate"], &plan["phase"]), (&"reward".into(), &"smoke".into()), "{plan}");
-    assert_eq!(plan["runs"].as_array().map(Vec::len), Some(1), "{plan}");
+    assert_eq!(plan["runs"], 1, "{plan}");
     for part in ["plan", "limits", "confinement", "budget_after"] {
         assert!(!plan[part].is_null(), "no {part} in {plan}");
     }
@@ -52,7 +51,6 @@ fn the_patched_reward_is_what_ran() {
 /// The project is installed editable and nobody said where its modules are: Python loads the working copy's, not the
 /// patched ones, and such a run proves nothing.
 #[test]
-#[ignore = "rlx launch is not there yet"]
 fn code_that_was_not_patched_is_no_evidence() {
     let no_roots =
         |agreed: &mut crate::agreed::Agreed| agreed.runbook["import_roots"] = Vec::<Value>::new().into();
@@ -68,7 +66,6 @@ fn code_that_was_not_patched_is_no_evidence() {
 
 /// A machine that offers less than was agreed starts nothing.
 #[test]
-#[ignore = "rlx launch is not there yet"]
 fn with_less_confinement_than_agreed_nothing_starts() {
     let repository = Repository::new();
     repository.ready("baseline", baseline());

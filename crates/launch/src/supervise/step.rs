@@ -41,11 +41,14 @@ impl Run<'_> {
     /// Runs a step.
     pub(super) fn step(&mut self, step: &StepOrder) -> Result<StepEnd, SuperviseError> {
         let own = self.order.folder.join(&step.name);
+        let crash = |place: &str| crate::crash::point(&format!("shim:{}:{place}", step.name));
+        crash("preparing");
         environment::make_folders(&own)?;
         let (variables, secrets) = environment::of(step, &own);
         let secrets = Arc::new(secrets);
         // Declared before the step, so that the groups go after everything in them.
         let groups = Groups::make(&self.order.key, &step.name, &self.order.limits);
+        crash("limited");
         let order = self.order;
         let mut watch = Watch::begin(&groups, &order.folder, &order.limits, self.before, self.began);
         let blocked = |why: &str, usage: Usage, mechanisms: Mechanisms| StepEnd {
@@ -76,10 +79,12 @@ impl Run<'_> {
             }
         };
         groups.describe(&mut mechanisms);
+        crash("running");
 
         let (exit, ending) = self.attend(&mut confined, &mut watch, &log)?;
         let opened = confined.opened();
         drop(confined);
+        crash("ended");
         let seen = watch.last_look(&log);
         let usage = watch.usage();
         let last_words = log.finish()?;

@@ -225,7 +225,9 @@ fn next_of(
     phase: Phase,
 ) -> Outcome<Option<Ready>> {
     let desk = Desk::open(context, study)?;
-    let Some(written) = desk.candidate(id)?.get().map(|written| written.typed.clone()) else { return Ok(None) };
+    let Some(written) = desk.candidate(id)?.get().map(|written| written.typed.clone()) else {
+        return Ok(None);
+    };
     match rlxp_govern::launch::next_run(&desk.study, &written) {
         Some(next) if next.phase == phase => {}
         _ => return Ok(None),
@@ -243,7 +245,12 @@ fn live_of(desk: &Desk, started: &[Started]) -> usize {
 }
 
 /// Waits until a run that was started here is over, or somebody wants to leave. Only its own small files are looked at.
-fn wait_for_change(context: &Context, desk: &Desk, started: &[Started], interrupts: &Interrupts) -> Outcome<()> {
+fn wait_for_change(
+    context: &Context,
+    desk: &Desk,
+    started: &[Started],
+    interrupts: &Interrupts,
+) -> Outcome<()> {
     let place = LaunchPlace::of(desk)?;
     loop {
         for run in runs_of(desk, started) {
@@ -262,7 +269,14 @@ fn wait_for_change(context: &Context, desk: &Desk, started: &[Started], interrup
     }
 }
 
-fn report(desk: &Desk, candidate: Slug, phase: Phase, plan: Digest, started: &[Started], left: bool) -> ExecuteReport {
+fn report(
+    desk: &Desk,
+    candidate: Slug,
+    phase: Phase,
+    plan: Digest,
+    started: &[Started],
+    left: bool,
+) -> ExecuteReport {
     let runs = runs_of(desk, started).into_iter().map(outcome).collect();
     ExecuteReport { study: desk.study.name.clone(), candidate, phase, plan, runs, left_running: left }
 }

@@ -117,7 +117,8 @@ pub fn handoff(
         "slots": { "{run}": "a folder of the step's own", "{trained}": "the folder that training wrote" },
         "give_back": "a folder with train/ and eval/, as the steps left them",
     });
-    let file = to.map_or_else(|| context.folder.join(format!("{key}.handoff.json")), |to| context.folder.join(to));
+    let file =
+        to.map_or_else(|| context.folder.join(format!("{key}.handoff.json")), |to| context.folder.join(to));
     let intent = LaunchIntent {
         key: key.clone(),
         candidate: id.clone(),
@@ -170,8 +171,11 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
         return Err(Failure::refused("not_external", message).hint("rlx launch status"));
     }
     if let RunState::Ended(_) = run.state {
-        return Err(Failure::refused("run_over", format!("the results of {key} are here: it is {}", run.state))
-            .hint("rlx launch status"));
+        return Err(Failure::refused(
+            "run_over",
+            format!("the results of {key} are here: it is {}", run.state),
+        )
+        .hint("rlx launch status"));
     }
     let was_intended = run.state == RunState::Intended;
     let place = LaunchPlace::of(&desk)?.run(key);
@@ -197,7 +201,11 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
         key: key.clone(),
         end: request.end,
         reason: reason.clone(),
-        usage: rlxp_launch::order::Usage { wall_clock: request.wall_clock as f64, disk, ..Default::default() },
+        usage: rlxp_launch::order::Usage {
+            wall_clock: request.wall_clock as f64,
+            disk,
+            ..Default::default()
+        },
         level: None,
         not_evidence: None,
         manifest: Some(digest),
@@ -237,7 +245,10 @@ fn copy(fs: &dyn Fs, from: &Path, to: &Path, disk: &mut u64, count: &mut usize) 
         *count += 1;
         match entry.kind {
             _ if *count > MOST_FILES => {
-                return Err(Failure::usage("too_many_files", format!("more than {MOST_FILES} files came back")));
+                return Err(Failure::usage(
+                    "too_many_files",
+                    format!("more than {MOST_FILES} files came back"),
+                ));
             }
             Kind::Folder => copy(fs, &source, &target, disk, count)?,
             Kind::File => {

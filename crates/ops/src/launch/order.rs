@@ -82,7 +82,13 @@ pub(super) fn steps_of(runbook: &Runbook, phase: Phase) -> Vec<(&'static str, &S
 }
 
 /// The order for one run.
-pub(super) fn order(materials: &Materials<'_>, place: &RunPlace, key: &str, plan: &PhasePlan, seed: u64) -> RunOrder {
+pub(super) fn order(
+    materials: &Materials<'_>,
+    place: &RunPlace,
+    key: &str,
+    plan: &PhasePlan,
+    seed: u64,
+) -> RunOrder {
     let steps = steps_of(materials.runbook, plan.phase);
     let steps = steps.into_iter().map(|(name, step)| step_order(materials, place, name, step, key, seed));
     RunOrder {
@@ -208,7 +214,11 @@ pub(super) fn step_order(
         environment: step.environment.clone(),
         set,
         watched,
-        artifacts: if is_training && name == "train" { materials.runbook.artifacts.clone() } else { Vec::new() },
+        artifacts: if is_training && name == "train" {
+            materials.runbook.artifacts.clone()
+        } else {
+            Vec::new()
+        },
         is_check: name == "preflight",
     }
 }

@@ -146,14 +146,18 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
     });
     let queue = Queue::of(study);
     let job = queue.jobs.iter().find(|job| job.candidate == candidate.id && job.phase == ready.next.phase);
-    let done = study.state().runs_of_plan(&candidate.id).into_iter().filter(|run| {
-        run.intent.phase == ready.next.phase && !super::may_come_again(run)
-    });
+    let done = study
+        .state()
+        .runs_of_plan(&candidate.id)
+        .into_iter()
+        .filter(|run| run.intent.phase == ready.next.phase && !super::may_come_again(run));
     let runs = job.map_or(1, |job| job.runs).saturating_sub(done.count() as u64).max(1);
     let reserve = reservation(&ready.next.plan, &contract.budget);
     let left = study.state().tally.left(Amounts::from(&contract.budget));
     let mut warnings = ready.desk.warnings.clone();
-    warnings.extend(ready.tree.submodules.iter().map(|path| format!("{path} is a submodule; its files are not there")));
+    warnings.extend(
+        ready.tree.submodules.iter().map(|path| format!("{path} is a submodule; its files are not there")),
+    );
     let digest = ready.plan.digest();
     Ok(PlanReport {
         study: study.name.clone(),

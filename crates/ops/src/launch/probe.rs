@@ -55,7 +55,8 @@ pub struct ProbeReport {
 pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<ProbeReport> {
     let mut desk = Desk::open(context, study)?;
     let files = &desk.study.files;
-    let (Some(contract), Some(runbook)) = (files.contract.typed().cloned(), files.runbook.typed().cloned()) else {
+    let (Some(contract), Some(runbook)) = (files.contract.typed().cloned(), files.runbook.typed().cloned())
+    else {
         let message = "contract.yaml and runbook.yaml must be readable before a step can be tried";
         return Err(Failure::usage("file_broken", message).hint("rlx contract check"));
     };
@@ -71,7 +72,8 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
     }
     let offered = abilities(&desk)?.level();
     if offered < level(contract.confinement) {
-        let message = format!("confinement {} was agreed, this machine offers {offered}", contract.confinement);
+        let message =
+            format!("confinement {} was agreed, this machine offers {offered}", contract.confinement);
         return Err(Failure::refused("confinement_too_weak", message).hint("rlx doctor"));
     }
     let place = LaunchPlace::of(&desk)?;
@@ -108,7 +110,8 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
     })?;
     let text = context.fs.read_text(&run.log(name), 64 << 20).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
-    let output = lines[lines.len().saturating_sub(SHOWN_LINES)..].iter().map(|line| (*line).to_owned()).collect();
+    let output =
+        lines[lines.len().saturating_sub(SHOWN_LINES)..].iter().map(|line| (*line).to_owned()).collect();
     let (end, argv) = (run_end(report.how), order.steps[0].argv.clone());
     let mechanisms = report.steps.first().map(|step| step.mechanisms.clone()).unwrap_or_default();
     // Nothing of it is kept but what stands here and on record.

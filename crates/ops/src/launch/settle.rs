@@ -13,7 +13,6 @@ use rlxp_launch::order::Usage;
 use rlxp_launch::supervise::pulse;
 use rlxp_store::{Liveness, Writer};
 
-use super::crash;
 use super::files::{self, EndFile};
 use super::order::confinement;
 use super::place::{LaunchPlace, RunPlace};
@@ -113,7 +112,7 @@ pub(super) fn settle(context: &Context, desk: &mut Desk) -> Outcome<Vec<RunEnded
     let live: Vec<RunRecord> = desk.study.state().live().into_iter().cloned().collect();
     for run in live {
         if let Real::Over(ended) = real(context, &desk.study, &place, &run)? {
-            crash::point("launch:end_seen");
+            rlxp_launch::crash::point("launch:end_seen");
             point(context, desk, &place.run(&run.intent.key), &run)?;
             match desk.append(Actor::Rlx, Event::RunEnded((*ended).clone())) {
                 Ok(_) => settled.push(*ended),
@@ -124,10 +123,11 @@ pub(super) fn settle(context: &Context, desk: &mut Desk) -> Outcome<Vec<RunEnded
                 }
                 Err(failure) => return Err(failure),
             }
-            crash::point("launch:end_recorded");
+            rlxp_launch::crash::point("launch:end_recorded");
         }
     }
     for candidate in over(&desk.study) {
+        rlxp_launch::crash::point("launch:completing");
         match desk.append(Actor::Rlx, Event::Completed(Completed { candidate })) {
             Ok(_) => {}
             Err(failure) if failure.code == "ledger_moved" => *desk = Desk::at(context, desk.place.clone())?,

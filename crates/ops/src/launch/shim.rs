@@ -11,7 +11,6 @@ use rlxp_launch::order::{How, RunOrder, StepEnd, Usage};
 use rlxp_launch::supervise::{self, RunReport};
 use rlxp_types::{Digest, Exit};
 
-use super::crash;
 use super::files::{self, EndFile, Manifest, ManifestFile};
 use super::loaded;
 use super::place::RunPlace;
@@ -27,29 +26,29 @@ const LONGEST_ORDER: u64 = 16 << 20;
 /// Supervises the run that `order` describes.
 pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
     let fs = context.fs.as_ref();
-    crash::point("shim:started");
+    rlxp_launch::crash::point("shim:started");
     let bytes = fs.read(order, LONGEST_ORDER)?;
     let order = RunOrder::from_bytes(&bytes, digest)
         .map_err(|why| Failure::refused("other_order", format!("{}: {why}", order.display())))?;
     let place = RunPlace { folder: order.folder.clone() };
-    crash::point("shim:order_read");
+    rlxp_launch::crash::point("shim:order_read");
     if !supervise::wait_for_go() {
         let end = never_started(&order);
         write_end(fs, &place, &end)?;
         return Ok(Exit::RunFailed);
     }
-    crash::point("shim:told_to_go");
+    rlxp_launch::crash::point("shim:told_to_go");
     let called_off = || fs.metadata(&place.cancel()).is_ok();
     let report = supervise::supervise(&order, &called_off).map_err(|error| {
         Failure::new(Exit::RunFailed, "supervision_failed", format!("the run can't be supervised: {error}"))
     })?;
-    crash::point("shim:steps_over");
+    rlxp_launch::crash::point("shim:steps_over");
     let (manifest, digest) = take_down(fs, &order.key, &place)?;
     fs.write_atomic(&place.manifest(), &manifest)?;
-    crash::point("shim:manifest_written");
+    rlxp_launch::crash::point("shim:manifest_written");
     let end = end_of(&order, report, digest);
     write_end(fs, &place, &end)?;
-    crash::point("shim:end_written");
+    rlxp_launch::crash::point("shim:end_written");
     Ok(if end.end == RunEnd::Ok { Exit::Yes } else { Exit::RunFailed })
 }
 
@@ -112,7 +111,8 @@ pub(super) fn take_down(fs: &dyn Fs, key: &str, place: &RunPlace) -> Outcome<(Ve
             let name = path.to_string_lossy().into_owned();
             let is_top = inside.as_os_str().is_empty();
             let is_scaffold = [".tree", ".work"].iter().any(|end| entry.name.ends_with(end));
-            if is_top && (is_scaffold || matches!(entry.name.as_str(), "shim.log" | "pulse.json" | "cancel")) {
+            if is_top && (is_scaffold || matches!(entry.name.as_str(), "shim.log" | "pulse.json" | "cancel"))
+            {
                 continue;
             }
             match entry.kind {
@@ -126,7 +126,9 @@ pub(super) fn take_down(fs: &dyn Fs, key: &str, place: &RunPlace) -> Outcome<(Ve
                         _ => manifest.left_out.push(format!("{name}: it can't be read")),
                     }
                 }
-                Kind::File => manifest.left_out.push(format!("{name}: there are more than {MOST_FILES} files")),
+                Kind::File => {
+                    manifest.left_out.push(format!("{name}: there are more than {MOST_FILES} files"))
+                }
                 _ => manifest.left_out.push(format!("{name}: it is no plain file")),
             }
         }

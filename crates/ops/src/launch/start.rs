@@ -16,7 +16,6 @@ use rlxp_launch::supervise::start_shim;
 use rlxp_store::{Liveness, Writer};
 use rlxp_types::{Digest, Exit};
 
-use super::crash;
 use super::files;
 use super::order::{self, HOOK, HOOK_FOLDER, Materials};
 use super::place::{LaunchPlace, RunPlace};
@@ -64,7 +63,9 @@ pub(super) fn ready(
     }
     let unknown = || Failure::refused("plan_unknown", format!("the plan of {id} can't be made"));
     let (plan, base) = (plan.ok_or_else(unknown)?, view.base.clone().ok_or_else(unknown)?);
+    rlxp_launch::crash::point("launch:gates_passed");
     let tree = tree::ensure(&mut desk, &place, &base)?;
+    rlxp_launch::crash::point("launch:tree_ready");
     let applied = prove(&desk, &view, &tree)?;
     let next = next_run(&desk.study, &view.written.typed).ok_or_else(|| nothing_to_run(&desk, id))?;
     let mechanisms = match offered {
@@ -170,7 +171,7 @@ pub(super) fn start(context: &Context, mut ready: Ready) -> Outcome<Started> {
     let key = key(&id, revision, phase, seed, ready.next.attempt);
     let place = ready.place.run(&key);
     claim(context, &ready, &place)?;
-    crash::point("launch:claimed");
+    rlxp_launch::crash::point("launch:claimed");
     let contract = ready.desk.study.contract().expect("the gates saw a contract");
     let reserve = reservation(&ready.next.plan, &contract.budget);
     let plan = ready.plan.digest();
@@ -181,8 +182,10 @@ pub(super) fn start(context: &Context, mut ready: Ready) -> Outcome<Started> {
         context.fs.remove_dir_all(place.path())?;
         return Err(failure);
     }
-    crash::point("launch:intended");
-    match lay_out(context, &ready, &place, &key, seed).and_then(|order| go(context, &ready.desk.place, &place, order)) {
+    rlxp_launch::crash::point("launch:intended");
+    match lay_out(context, &ready, &place, &key, seed)
+        .and_then(|order| go(context, &ready.desk.place, &place, order))
+    {
         Ok(()) => Ok(Started { key, phase, seed }),
         Err(failure) => {
             let reason = format!("it could not be started: {failure}");
@@ -230,6 +233,7 @@ fn claim(context: &Context, ready: &Ready, place: &RunPlace) -> Outcome<()> {
         let building = fs.temporary_beside(place.path());
         fs.create_dir(&building)?;
         fs.write_new(&building.join("claim.json"), &files::bytes(&writer))?;
+        rlxp_launch::crash::point("launch:claiming");
         match fs.rename_new(&building, place.path()) {
             Ok(()) => return Ok(fs.sync_dir(&ready.place.runs())?),
             Err(error) if error.is_already_there() => fs.remove_dir_all(&building)?,
@@ -269,10 +273,10 @@ fn lay_out(context: &Context, ready: &Ready, place: &RunPlace, key: &str, seed: 
     };
     let order = order::order(&materials, place, key, &ready.next.plan, seed);
     lay_out_steps(context, &materials, place, &order)?;
-    crash::point("launch:laid_out");
+    rlxp_launch::crash::point("launch:laid_out");
     fs.write_new(&place.order(), &order.to_bytes())?;
     fs.sync_dir(place.path())?;
-    crash::point("launch:ordered");
+    rlxp_launch::crash::point("launch:ordered");
     Ok(order)
 }
 
@@ -311,10 +315,15 @@ pub(super) fn lay_out_steps(
 /// Starts the supervisor, puts that on record, and only then lets it go.
 fn go(context: &Context, study: &StudyPlace, place: &RunPlace, order: RunOrder) -> Outcome<()> {
     let digest = Digest::of(&order.to_bytes());
-    let arguments =
-        ["__run".into(), "--order".into(), place.order().into_os_string(), "--digest".into(), digest.to_string().into()];
+    let arguments = [
+        "__run".into(),
+        "--order".into(),
+        place.order().into_os_string(),
+        "--digest".into(),
+        digest.to_string().into(),
+    ];
     let shim = start_shim(&arguments, place.path())?;
-    crash::point("launch:shim_started");
+    rlxp_launch::crash::point("launch:shim_started");
     let machine = context.machine.as_ref();
     let started = machine.process_start(shim.process).ok_or_else(|| {
         Failure::new(Exit::RunFailed, "shim_ended", "the supervisor of the run ended at once")
@@ -323,19 +332,14 @@ fn go(context: &Context, study: &StudyPlace, place: &RunPlace, order: RunOrder) 
     let writer =
         Writer { pid: shim.process, process_start: started, ..Writer::here(machine, &clock::wall_text()) };
     context.fs.write_new(&place.shim(), &files::bytes(&writer))?;
-    crash::point("launch:shim_known");
-    let launched = Launched {
-        key: order.key,
-        boot: machine.boot_id(),
-        process: shim.process,
-        started,
-        external: None,
-    };
+    rlxp_launch::crash::point("launch:shim_known");
+    let launched =
+        Launched { key: order.key, boot: machine.boot_id(), process: shim.process, started, external: None };
     append(context, study, Event::Launched(launched))?;
-    crash::point("launch:launched");
+    rlxp_launch::crash::point("launch:launched");
     // A supervisor that is gone by now is found where runs are settled.
     let _ = shim.go();
-    crash::point("launch:gone");
+    rlxp_launch::crash::point("launch:gone");
     Ok(())
 }
 

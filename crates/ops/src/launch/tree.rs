@@ -46,9 +46,7 @@ pub(crate) fn ensure(desk: &mut Desk, place: &LaunchPlace, base: &Base) -> Outco
             Ok((digest, _)) if digest == record.digest => {
                 return Ok(BaseTree { folder, files: record.files, submodules: record.submodules });
             }
-            _ => desk
-                .warnings
-                .push(format!("{} was not as it was made, and is made anew", folder.display())),
+            _ => desk.warnings.push(format!("{} was not as it was made, and is made anew", folder.display())),
         }
         remove_if_there(fs.as_ref(), &record_path)?;
     }

@@ -102,7 +102,9 @@ pub fn cancel(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunO
     let desk = Desk::open(context, study)?;
     let run = find(&desk, key)?;
     if let RunState::Ended(_) = run.state {
-        return Err(Failure::refused("run_over", format!("run {key} is {}", run.state)).hint("rlx launch status"));
+        return Err(
+            Failure::refused("run_over", format!("run {key} is {}", run.state)).hint("rlx launch status")
+        );
     }
     if run.intent.external.is_some() {
         let message = format!("run {key} goes outside of rlx, which can't stop it");
@@ -131,7 +133,8 @@ pub fn adopt(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOu
                 Real::Running | Real::Starting => {}
                 Real::Over(_) => break,
                 Real::External => {
-                    let message = format!("run {key} goes outside of rlx; its results are brought back by hand");
+                    let message =
+                        format!("run {key} goes outside of rlx; its results are brought back by hand");
                     return Err(Failure::refused("run_external", message)
                         .hint(format!("rlx study receive {key} --from FOLDER")));
                 }
@@ -192,7 +195,8 @@ pub fn logs(
         let bytes = fs.read_at(&file, from, MOST_LOG as usize)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let all: Vec<&str> = text.lines().collect();
-        let clean = |line: &&str| line.chars().filter(|letter| !letter.is_control() || *letter == '\t').collect();
+        let clean =
+            |line: &&str| line.chars().filter(|letter| !letter.is_control() || *letter == '\t').collect();
         let lines = all[all.len().saturating_sub(tail)..].iter().map(clean).collect();
         return Ok(LogReport { key: key.to_owned(), step: name.to_owned(), file, lines });
     }
@@ -207,7 +211,8 @@ pub fn logs(
 fn find<'d>(desk: &'d Desk, key: &str) -> Outcome<&'d RunRecord> {
     let runs = &desk.study.state().runs;
     runs.get(key).ok_or_else(|| {
-        let failure = Failure::usage("run_not_found", format!("there is no run {key} in {}", desk.study.name));
+        let failure =
+            Failure::usage("run_not_found", format!("there is no run {key} in {}", desk.study.name));
         match rlxp_spec::nearest(key, runs.keys().map(String::as_str)) {
             Some(near) => failure.hint(format!("did you mean {near}?")),
             None => failure.hint("rlx launch status"),

@@ -58,8 +58,12 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
         report.confinement.agreed,
         how(&report.confinement.mechanisms)
     ));
-    let left: Vec<String> =
-        report.budget_after.named().into_iter().map(|(name, _, text)| format!("{text} {}", name.replace('_', " "))).collect();
+    let left: Vec<String> = report
+        .budget_after
+        .named()
+        .into_iter()
+        .map(|(name, _, text)| format!("{text} {}", name.replace('_', " ")))
+        .collect();
     screen.answer(format!("  budget left after all of them: {}", left.join(", ")));
     screen.answer(format!("  passed all {} gates", report.gates.len()));
     screen.answer(format!("  plan {}", report.plan));
@@ -70,13 +74,8 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
 }
 
 fn how(mechanisms: &rlxp_ops::below::Mechanisms) -> String {
-    let parts = [
-        &mechanisms.files,
-        &mechanisms.processes,
-        &mechanisms.network,
-        &mechanisms.tree,
-        &mechanisms.memory,
-    ];
+    let parts =
+        [&mechanisms.files, &mechanisms.processes, &mechanisms.network, &mechanisms.tree, &mechanisms.memory];
     let there: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
     if there.is_empty() { String::new() } else { format!(": {}", there.join(", ")) }
 }
@@ -85,7 +84,11 @@ fn how(mechanisms: &rlxp_ops::below::Mechanisms) -> String {
 fn words(argv: &[String]) -> String {
     let quoted = |word: &String| {
         let plain = |letter: char| letter.is_alphanumeric() || "-_./=:{},@%+".contains(letter);
-        if !word.is_empty() && word.chars().all(plain) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
     };
     argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
@@ -93,7 +96,8 @@ fn words(argv: &[String]) -> String {
 pub(super) fn event(screen: &Screen, event: &LaunchEvent) {
     match event {
         LaunchEvent::Started { key, seed, phase } => {
-            screen.note(&format!("{key} goes ({phase}, seed {seed}); rlx launch logs {key} shows its output"));
+            screen
+                .note(&format!("{key} goes ({phase}, seed {seed}); rlx launch logs {key} shows its output"));
         }
         LaunchEvent::Ended { key, end, reason } => {
             screen.note(&format!("{key} ended: {end}, {reason}"));
@@ -137,8 +141,10 @@ pub(super) fn status(screen: &Screen, report: &StatusReport) {
         screen.answer(format!("{}: nothing has run yet", report.study));
         return;
     }
-    let columns = [("run", Align::Left), ("candidate", Align::Left), ("phase", Align::Left), ("seed", Align::Right)];
-    let more = [("state", Align::Left), ("took", Align::Right), ("memory", Align::Right), ("why", Align::Left)];
+    let columns =
+        [("run", Align::Left), ("candidate", Align::Left), ("phase", Align::Left), ("seed", Align::Right)];
+    let more =
+        [("state", Align::Left), ("took", Align::Right), ("memory", Align::Right), ("why", Align::Left)];
     let mut table = Table::new(columns.into_iter().chain(more));
     for line in &report.runs {
         let state = line.found.map_or_else(|| line.run.state.clone(), str::to_owned);
