@@ -35,7 +35,7 @@ use signal_hook::low_level;
 
 pub use shim::{Shim, start_shim, wait_for_go};
 
-use crate::order::{How, Level, RunOrder, StepEnd, Usage};
+use crate::order::{How, Level, Limits, Mechanisms, RunOrder, StepEnd, Usage};
 use crate::worker::LaunchError;
 
 /// The file in a run's folder that says what it took so far.
@@ -127,6 +127,21 @@ pub fn sweep(order: &RunOrder) {
     for step in &order.steps {
         cgroup::sweep(&order.key, &step.name);
     }
+}
+
+/// Says how memory and processes of a run would be limited here. Groups are made for that, and removed again.
+pub fn describe_limits(mechanisms: &mut Mechanisms) {
+    let much = Limits {
+        wall_clock: 0,
+        cpu_time: 0,
+        memory: 1 << 40,
+        processes: 1 << 15,
+        disk: 0,
+        output: 0,
+        silence: None,
+    };
+    let name = format!("look-{}", std::process::id());
+    cgroup::Groups::make(&name, "none", &much).describe(mechanisms);
 }
 
 fn report(how: How, reason: String, usage: Usage, steps: Vec<StepEnd>) -> RunReport {

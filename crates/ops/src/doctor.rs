@@ -42,12 +42,18 @@ pub fn doctor(context: &Context) -> DoctorReport {
         what: "processors".into(),
         is: environment::processor_count().to_string(),
         why: match environment::available_memory() {
-            Some(bytes) => format!("{} of memory can be had", crate::below::bytes_text(bytes)),
+            Some(bytes) => format!("{} of memory can be had", crate::below::bytes_about(bytes)),
             None => "how much memory can be had is not known".into(),
         },
     });
     others.push(state_folder(context));
-    let mechanisms = rlxp_launch::confine::probe_here();
+    // Before the namespaces, in which groups can't be made any more.
+    let mut limits = Mechanisms::default();
+    rlxp_launch::supervise::describe_limits(&mut limits);
+    let mut mechanisms = rlxp_launch::confine::probe_here();
+    mechanisms.memory = limits.memory;
+    mechanisms.process_count = limits.process_count;
+    mechanisms.missing.extend(limits.missing);
     let mut findings = of_mechanisms(&mechanisms);
     findings.extend(others);
     DoctorReport { level: mechanisms.level(), mechanisms, findings }
@@ -67,19 +73,19 @@ fn state_folder(context: &Context) -> Finding {
     let there = state.ancestors().find_map(|folder| context.fs.available_space(folder).ok());
     let why = there.map_or_else(
         || "how much fits there is not known".to_owned(),
-        |bytes| format!("{} are free", crate::below::bytes_text(bytes)),
+        |bytes| format!("{} are free", crate::below::bytes_about(bytes)),
     );
     Finding { what, is: state.display().to_string(), why }
 }
 
-/// What each mechanism keeps apart.
+/// What each mechanism is for: where it stands, the name under which it is told to be missing, what it does.
 const MECHANISMS: [(&str, &str, &str); 6] = [
-    ("files", "landlock", "a run writes only into its own folders, and reads no keys"),
-    ("processes", "pid_namespace", "a run sees only itself, and nothing of it survives its supervisor"),
-    ("network", "network_namespace", "a run reaches only what was agreed"),
+    ("files", "files", "a run writes only into its own folders, and reads no keys"),
+    ("processes", "processes", "a run sees only itself, and nothing of it survives its supervisor"),
+    ("network", "network", "a run reaches only what was agreed"),
     ("tree", "overlay", "each run has a tree of its own at once; without it the tree is copied"),
-    ("memory", "cgroup", "a run that takes too much memory is ended; without a cgroup rlx looks and ends it"),
-    ("process_count", "cgroup", "a run that makes too many processes is ended, likewise"),
+    ("memory", "memory cgroup", "a run that takes too much memory is ended"),
+    ("process count", "process cgroup", "a run that makes too many processes is ended"),
 ];
 
 fn of_mechanisms(mechanisms: &Mechanisms) -> Vec<Finding> {
@@ -92,9 +98,9 @@ fn of_mechanisms(mechanisms: &Mechanisms) -> Vec<Finding> {
         &mechanisms.process_count,
     ];
     let line = |((what, mechanism, means), value): (&(&str, &str, &str), &Option<String>)| {
-        let missing = mechanisms.missing.get(*mechanism).or_else(|| mechanisms.missing.get(*what));
+        let missing = mechanisms.missing.get(*mechanism);
         Finding {
-            what: what.replace('_', " "),
+            what: (*what).to_owned(),
             is: value.clone().unwrap_or_else(|| "not kept apart".to_owned()),
             why: missing.cloned().unwrap_or_else(|| (*means).to_owned()),
         }

@@ -98,6 +98,15 @@ pub mod below {
         rlxp_govern::documents::Bytes(bytes).to_string()
     }
 
+    /// An amount of bytes as people say it.
+    pub fn bytes_about(bytes: u64) -> String {
+        const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        match UNITS.into_iter().find(|(_, size)| bytes >= *size) {
+            Some((unit, size)) => format!("{:.1} {unit}", bytes as f64 / size as f64),
+            None => format!("{bytes} bytes"),
+        }
+    }
+
     /// `higher` or `lower`.
     pub fn direction_word(direction: rlxp_govern::documents::Direction) -> &'static str {
         match direction {

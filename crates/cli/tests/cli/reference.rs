@@ -48,6 +48,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "study handoff",
     "study close",
     "study export",
+    "study receive",
     "ledger",
     "ledger show",
     "ledger note",
@@ -69,6 +70,12 @@ pub(crate) const COMMANDS: &[&str] = &[
     "queue",
     "queue plan",
     "queue show",
+    "launch",
+    "launch status",
+    "launch cancel",
+    "launch logs",
+    "launch adopt",
+    "doctor",
     "completions",
 ];
 

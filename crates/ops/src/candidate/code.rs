@@ -175,3 +175,105 @@ pub fn find_program(fs: &dyn Fs, root: &Path, word: &str) -> Option<PathBuf> {
         .map(|folder| Path::new(folder).join(word))
         .find(is_file)
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test makes the files that are looked at")]
+
+    use rlxp_fs::RealFs;
+    use serde_json::json;
+
+    use super::*;
+
+    fn repository() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [("train.py", "pass\n"), ("configs/ppo.yaml", "lr: 1\n"), ("bin/tool", "#!\n")] {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn a_snapshot_covers_code_and_nothing_else() {
+        let folder = repository();
+        let (root, of) = (folder.path(), || snapshot(&RealFs, folder.path()).unwrap().unwrap());
+        let first = of();
+        for name in LEFT_OUT {
+            std::fs::create_dir(root.join(name)).unwrap();
+            std::fs::write(root.join(name).join("file"), "x").unwrap();
+        }
+        assert_eq!(of(), first);
+        let mut seen = vec![first];
+        let edits: [&dyn Fn(); 4] = [
+            &|| std::fs::write(root.join("train.py"), "other\n").unwrap(),
+            &|| std::fs::rename(root.join("train.py"), root.join("other.py")).unwrap(),
+            &|| std::os::unix::fs::symlink("other.py", root.join("train.py")).unwrap(),
+            &|| std::fs::write(root.join("configs/new"), "").unwrap(),
+        ];
+        for edit in edits {
+            edit();
+            assert!(!seen.contains(&of()));
+            seen.push(of());
+        }
+        // A link and a file with the same words are not the same.
+        std::fs::remove_file(root.join("train.py")).unwrap();
+        std::fs::write(root.join("train.py"), "other.py").unwrap();
+        assert!(!seen.contains(&of()));
+    }
+
+    fn runbook(value: serde_json::Value) -> Runbook {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn programs_and_inputs_are_found_or_left_out() {
+        let folder = repository();
+        let root = folder.path();
+        let digest = Digest::of(b"lr: 1\n");
+        let book = runbook(json!({
+            "schema": "rlxp.runbook/1",
+            "preflight": { "argv": ["no-such-program-anywhere"] },
+            "smoke": { "argv": ["bin/nothing"] },
+            "train": { "argv": ["bin/tool", "{seed}"] },
+            "eval": { "argv": ["sh", "eval.sh", "{seed}"] },
+            "inputs": [
+                { "path": "configs/ppo.yaml", "digest": digest },
+                { "path": "configs/none.yaml", "digest": digest },
+                { "path": "../elsewhere", "digest": digest },
+                { "path": "configs", "digest": digest },
+            ],
+        }));
+        let found = || programs(&RealFs, root, Some(&book)).unwrap();
+        let before = found();
+        assert_eq!(before.keys().collect::<Vec<_>>(), ["eval", "train"]);
+        std::fs::write(root.join("bin/tool"), "#!other\n").unwrap();
+        let after = found();
+        assert_eq!(before["eval"], after["eval"]);
+        assert_ne!(before["train"], after["train"]);
+        let read = inputs(&RealFs, root, Some(&book)).unwrap().unwrap();
+        assert_eq!(read, BTreeMap::from([("configs/ppo.yaml".to_owned(), digest)]));
+        assert_eq!((inputs(&RealFs, root, None).unwrap(), programs(&RealFs, root, None)), (None, None));
+    }
+
+    #[test]
+    fn sources_are_read_absent_or_unknown() {
+        let folder = repository();
+        let root = folder.path();
+        std::fs::write(root.join("binary"), [0xff, 0xfe]).unwrap();
+        std::os::unix::fs::symlink("train.py", root.join("link.py")).unwrap();
+        let paths = ["train.py", "new.py", "deep/new.py", "binary", "link.py", "configs", "../x"];
+        let change =
+            |path: &str| json!({ "surface": "a", "operation": "set", "path": path, "key": "a", "to": 1 });
+        let changes: Vec<_> = paths.iter().map(|path| change(path)).collect();
+        let candidate: Candidate = serde_json::from_value(json!({
+            "schema": "rlxp.candidate/1", "id": "a", "task": "a", "study": "a", "kind": "policy",
+            "hypothesis": "it helps", "phases": [], "changes": changes,
+        }))
+        .unwrap();
+        let found = sources(&RealFs, root, &candidate).unwrap();
+        let expected = [("deep/new.py", None), ("new.py", None), ("train.py", Some("pass\n".to_owned()))];
+        assert_eq!(found, expected.map(|(path, text)| (path.to_owned(), text)).into());
+    }
+}

@@ -189,7 +189,9 @@ fn confirmed(request: &ExecuteRequest) -> Outcome<()> {
 pub(super) fn probe(desk: &Desk) -> Outcome<Mechanisms> {
     let network = desk.study.contract().map(|contract| contract.hardware.network);
     let network = network.unwrap_or(rlxp_govern::documents::Network::None);
-    Ok(rlxp_launch::confine::probe(reach(network))?)
+    let mut mechanisms = rlxp_launch::confine::probe(reach(network))?;
+    rlxp_launch::supervise::describe_limits(&mut mechanisms);
+    Ok(mechanisms)
 }
 
 fn tell(settled: &[RunEnded], events: &dyn Fn(LaunchEvent)) {

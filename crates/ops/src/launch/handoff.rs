@@ -109,7 +109,7 @@ pub fn handoff(
     let phase = ready.next.phase;
     let plan = ready.plan.digest();
     let written = json!({
-        "schema": "rlx.handoff/1", "study": study.name, "id": study.state().opened.as_ref().map(|opened| &opened.id),
+        "schema": "rlx.run_handoff_plan/1", "study": study.name, "id": study.state().opened.as_ref().map(|opened| &opened.id),
         "candidate": id, "revision": candidate.revision, "phase": phase, "key": key, "seed": seed, "plan": plan,
         "base": ready.view.base, "changes": changes, "steps": steps, "import_roots": runbook.import_roots,
         "inputs": runbook.inputs, "artifacts": runbook.artifacts, "limits": limits,

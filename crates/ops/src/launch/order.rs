@@ -125,6 +125,9 @@ pub(super) fn wanted(materials: &Materials<'_>) -> Wanted {
     if let Some(home) = &materials.user.home {
         hidden.extend(SECRETS.iter().map(|name| home.join(name)));
     }
+    // Whoever reaches an agent's socket can sign with keys that it can't read.
+    hidden
+        .extend(environment::variable("SSH_AUTH_SOCK").map(PathBuf::from).filter(|path| path.is_absolute()));
     Wanted {
         least: level(materials.contract.confinement),
         network: reach(materials.contract.hardware.network),

@@ -1,6 +1,6 @@
 //! How `rlx launch` looks: plans, runs and what became of them.
 
-use rlxp_ops::below::{RunEnd, bytes_text, seconds_text};
+use rlxp_ops::below::{RunEnd, bytes_about, bytes_text, seconds_text};
 use rlxp_ops::launch::execute::{ExecuteReport, LaunchEvent, RunOutcome};
 use rlxp_ops::launch::handoff::HandoffReport;
 use rlxp_ops::launch::plan::PlanReport;
@@ -120,7 +120,7 @@ pub(super) fn executed(screen: &Screen, report: &ExecuteReport) {
 
 pub(super) fn run(screen: &Screen, run: &RunOutcome) {
     if screen.is_json() {
-        screen.json("rlx.run/1", run);
+        screen.json("rlx.governed_run/1", run);
         return;
     }
     screen.answer(format!("{}: {}", run.key, screen.styled(Style::Hint, &run.state)));
@@ -134,7 +134,7 @@ pub(super) fn run(screen: &Screen, run: &RunOutcome) {
 
 pub(super) fn status(screen: &Screen, report: &StatusReport) {
     if screen.is_json() {
-        screen.json("rlx.runs/1", report);
+        screen.json("rlx.governed_runs/1", report);
         return;
     }
     if report.runs.is_empty() {
@@ -149,7 +149,7 @@ pub(super) fn status(screen: &Screen, report: &StatusReport) {
     for line in &report.runs {
         let state = line.found.map_or_else(|| line.run.state.clone(), str::to_owned);
         let took = line.usage.map_or_else(String::new, |usage| seconds_text(usage.wall_clock.ceil() as u64));
-        let memory = line.usage.map_or_else(String::new, |usage| bytes_text(usage.memory));
+        let memory = line.usage.map_or_else(String::new, |usage| bytes_about(usage.memory));
         let why = line.run.not_evidence.clone().or_else(|| line.run.reason.clone()).unwrap_or_default();
         table.row([
             line.run.key.clone(),
@@ -185,7 +185,7 @@ pub(super) fn probe(screen: &Screen, report: &ProbeReport) {
 
 pub(super) fn handoff(screen: &Screen, report: &HandoffReport) {
     if screen.is_json() {
-        screen.json("rlx.handoff_report/1", report);
+        screen.json("rlx.run_handoff/1", report);
         return;
     }
     screen.answer(format!("{} is for somebody else to run: {}", report.key, report.file.display()));

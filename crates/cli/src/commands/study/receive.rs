@@ -55,7 +55,7 @@ impl Receive {
         };
         let run = receive(context, self.which.selector(), &request)?;
         if screen.is_json() {
-            screen.json("rlx.run/1", &run);
+            screen.json("rlx.governed_run/1", &run);
         } else {
             screen.answer(format!("{}: {}", run.key, run.state));
         }
