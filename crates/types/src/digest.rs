@@ -14,20 +14,6 @@ pub struct Digest([u8; 32]);
 #[error("not a digest of 64 hexadecimal digits: {0:?}")]
 pub struct NotADigest(String);
 
-/// What no digit has.
-const NO_DIGIT: u8 = 0x80;
-
-/// The value of each byte as a lower-case hexadecimal digit.
-const DIGIT: [u8; 256] = {
-    let mut table = [NO_DIGIT; 256];
-    let mut digit = 0;
-    while digit < 16 {
-        table[b"0123456789abcdef"[digit] as usize] = digit as u8;
-        digit += 1;
-    }
-    table
-};
-
 impl Digest {
     /// What stands where there is nothing to take a digest of.
     pub const ZERO: Self = Self([0; 32]);
@@ -75,21 +61,32 @@ impl fmt::Debug for Digest {
     }
 }
 
+/// All bits for yes, none for no.
+fn mask(is: bool) -> u8 {
+    u8::from(is).wrapping_neg()
+}
+
 impl FromStr for Digest {
     type Err = NotADigest;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // Ledgers hold tens of thousands of digests, so nothing here branches on a single digit.
+        // Ledgers hold tens of thousands of digests, so nothing here branches on a single digit or looks into a table:
+        // both loops become a few instructions on 16 bytes at a time.
         let parse = || {
-            let pairs: &[u8; 64] = text.as_bytes().try_into().ok()?;
-            let mut bytes = [0; 32];
+            let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
+            let mut values = [0; 64];
             let mut wrong = 0;
-            for (byte, pair) in bytes.iter_mut().zip(pairs.chunks_exact(2)) {
-                let (high, low) = (DIGIT[usize::from(pair[0])], DIGIT[usize::from(pair[1])]);
-                wrong |= high | low;
-                *byte = high << 4 | low & 15;
+            for (value, byte) in values.iter_mut().zip(digits) {
+                let (figure, letter) = (byte.wrapping_sub(b'0'), byte.wrapping_sub(b'a'));
+                let (is_figure, is_letter) = (mask(figure < 10), mask(letter < 6));
+                *value = figure & is_figure | letter.wrapping_add(10) & is_letter;
+                wrong |= !(is_figure | is_letter);
             }
-            (wrong & NO_DIGIT == 0).then_some(Self(bytes))
+            let mut bytes = [0; 32];
+            for (byte, pair) in bytes.iter_mut().zip(values.chunks_exact(2)) {
+                *byte = pair[0] << 4 | pair[1];
+            }
+            (wrong == 0).then_some(Self(bytes))
         };
         parse().ok_or_else(|| NotADigest(text.to_owned()))
     }
@@ -131,5 +128,25 @@ mod tests {
         assert_eq!(digest.to_string().parse::<Digest>().unwrap(), digest);
         assert!(digest.to_string().to_uppercase().parse::<Digest>().is_err());
         assert!("abc".parse::<Digest>().is_err());
+    }
+
+    #[test]
+    fn sixty_four_digits_and_nothing_else() {
+        let text = Digest::of(b"rlx").to_string();
+        for at in 0..text.len() {
+            for byte in 0..=u8::MAX {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] = byte;
+                let Ok(changed) = String::from_utf8(bytes) else { continue };
+                let is_digit = matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+                let parsed = changed.parse::<Digest>();
+                assert_eq!(parsed.is_ok(), is_digit, "{changed:?}");
+                if let Ok(digest) = parsed {
+                    assert_eq!(digest.to_string(), changed);
+                }
+            }
+        }
+        assert!(text[1..].parse::<Digest>().is_err());
+        assert!(format!("{text}0").parse::<Digest>().is_err());
     }
 }

@@ -73,6 +73,16 @@ impl Ledger {
 
     /// Adds a record that was just written.
     pub fn push(&mut self, record: Record) -> Result<(), ChainProblem> {
+        self.take(record.clone())?;
+        if self.lean {
+            self.records.clear();
+        }
+        self.records.push(record);
+        Ok(())
+    }
+
+    /// Adds a record without keeping it: what it says goes into the state, and no part of it is copied.
+    fn take(&mut self, record: Record) -> Result<(), ChainProblem> {
         let line = self.next_seq() + 1;
         let wrong = |code, message| ChainProblem { code, line, message };
         if record.seq != self.next_seq() {
@@ -88,14 +98,11 @@ impl Ledger {
             );
             return Err(wrong("broken_link", message));
         }
+        let (seq, digest) = (record.seq, record.digest);
         self.state
-            .apply(&record)
-            .map_err(|message| wrong("impossible", format!("record {}: {message}", record.seq)))?;
-        self.digests.push(record.digest);
-        if self.lean {
-            self.records.clear();
-        }
-        self.records.push(record);
+            .apply(record)
+            .map_err(|message| wrong("impossible", format!("record {seq}: {message}")))?;
+        self.digests.push(digest);
         Ok(())
     }
 

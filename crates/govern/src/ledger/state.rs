@@ -164,8 +164,8 @@ impl StudyState {
         self.candidates.get(candidate).is_some_and(|record| record.validated.kind.is_empty_change())
     }
 
-    /// Takes a record in. The error says what can't be.
-    pub(super) fn apply(&mut self, record: &Record) -> Result<(), String> {
+    /// Takes a record in, whose parts are kept and not copied. The error says what can't be.
+    pub(super) fn apply(&mut self, record: Record) -> Result<(), String> {
         if self.opened.is_none() != matches!(record.event, Event::Opened(_)) {
             return Err("a ledger begins with one record that opens the study, and has no other".into());
         }
@@ -174,50 +174,46 @@ impl StudyState {
         {
             return Err(format!("the study is closed; nothing of kind {} can happen", record.event.kind()));
         }
-        match &record.event {
-            Event::Opened(opened) => self.opened = Some(opened.clone()),
+        let Record { seq, at, event, prev, .. } = record;
+        match event {
+            Event::Opened(opened) => self.opened = Some(opened),
             Event::Approved(approved) => {
                 self.handed_off = None;
-                self.approvals.push(Approval {
-                    seq: record.seq,
-                    head: record.prev,
-                    at: record.at.clone(),
-                    approved: approved.clone(),
-                });
+                self.approvals.push(Approval { seq, head: prev, at, approved });
             }
             Event::Voided(voided) => {
                 for target in self.with_dependents(&voided.targets) {
-                    self.voided.insert(target, (record.seq, voided.reason.clone()));
+                    self.voided.insert(target, (seq, voided.reason.clone()));
                 }
             }
-            Event::Refused(refused) => self.refusals.push(refused.clone()),
+            Event::Refused(refused) => self.refusals.push(refused),
             Event::Audited(audited) => self.audited = Some(audited.adapter),
-            Event::Validated(validated) => self.validate(record.seq, validated)?,
+            Event::Validated(validated) => self.validate(seq, validated)?,
             Event::Reopened(reopened) => self.move_to(&reopened.candidate, CandidateState::Draft)?,
             Event::Queued(queued) => self.queued = Some(queued.digest),
-            Event::LaunchIntent(intent) => self.intend(record.seq, intent)?,
+            Event::LaunchIntent(intent) => self.intend(seq, intent)?,
             Event::Launched(launched) => {
                 let run = self.run(&launched.key)?;
                 run.state = run.state.to(RunState::Running).map_err(|refused| refused.to_string())?;
-                run.launched = Some(launched.clone());
+                run.launched = Some(launched);
             }
             Event::RunEnded(ended) => self.end(ended)?,
             Event::Completed(completed) => self.complete(&completed.candidate)?,
             Event::Evidence(evidence) => self.take_evidence(evidence)?,
-            Event::Judged(judged) => self.judge(record.seq, judged)?,
+            Event::Judged(judged) => self.judge(seq, judged)?,
             Event::Reverted(reverted) => {
                 self.move_to(&reverted.candidate, CandidateState::Reverted)?;
                 self.accepted.retain(|(id, _)| *id != reverted.candidate);
                 self.put_incumbent();
             }
             Event::Decided(decided) => self.decided = Some(decided.decision),
-            Event::Reported(_) => self.last_reported = Some(record.seq),
-            Event::HandedOff(_) => self.handed_off = Some(record.seq),
+            Event::Reported(_) => self.last_reported = Some(seq),
+            Event::HandedOff(_) => self.handed_off = Some(seq),
             Event::Closed(closed) => {
                 if let Some(run) = self.live().first() {
                     return Err(format!("run {} hasn't ended, so the study can't be closed", run.intent.key));
                 }
-                self.closed = Some(closed.reason.clone());
+                self.closed = Some(closed.reason);
             }
             Event::Imported(_) | Event::Anchored(_) | Event::Note(_) | Event::Probed(_) => {}
         }
@@ -239,9 +235,9 @@ impl StudyState {
         all
     }
 
-    fn validate(&mut self, seq: u64, validated: &Validated) -> Result<(), String> {
-        let known = self.candidates.get(&validated.candidate);
-        if let Some(known) = known {
+    fn validate(&mut self, seq: u64, validated: Validated) -> Result<(), String> {
+        let known = self.candidates.get_mut(&validated.candidate);
+        if let Some(known) = &known {
             // What has run is over; only a new revision gets another chance.
             let again = validated.revision == known.validated.revision && known.phases.is_empty();
             if !again && Some(validated.revision) != known.validated.revision.checked_add(1) {
@@ -249,11 +245,20 @@ impl StudyState {
                 return Err(format!("revision {other} of candidate {} follows {one}", validated.candidate));
             }
         }
-        let state = known.map_or(CandidateState::Draft, |known| known.state);
+        let state = known.as_ref().map_or(CandidateState::Draft, |known| known.state);
         let state = state.to(CandidateState::Validated, None).map_err(|refused| refused.to_string())?;
-        let (order, runs) = known.map_or((seq, Vec::new()), |known| (known.order, known.runs.clone()));
-        let record = CandidateRecord { order, state, validated: validated.clone(), phases: Vec::new(), runs };
-        self.candidates.insert(validated.candidate.clone(), record);
+        match known {
+            Some(known) => {
+                known.state = state;
+                known.validated = validated;
+                known.phases.clear();
+            }
+            None => {
+                let id = validated.candidate.clone();
+                let (phases, runs) = (Vec::new(), Vec::new());
+                self.candidates.insert(id, CandidateRecord { order: seq, state, validated, phases, runs });
+            }
+        }
         Ok(())
     }
 
@@ -265,7 +270,7 @@ impl StudyState {
         Ok(())
     }
 
-    fn intend(&mut self, order: u64, intent: &LaunchIntent) -> Result<(), String> {
+    fn intend(&mut self, order: u64, intent: LaunchIntent) -> Result<(), String> {
         if self.runs.contains_key(&intent.key) {
             return Err(format!("key {} has a run already", intent.key));
         }
@@ -285,7 +290,7 @@ impl StudyState {
         if intent.role != SeedRole::of(intent.phase) {
             return Err(format!("runs of the {} phase don't use {} seeds", intent.phase, intent.role));
         }
-        self.check_seed(intent)?;
+        self.check_seed(&intent)?;
         let reserved = self.tally.reserved.plus(intent.reserve);
         if reserved.minus(intent.reserve) != self.tally.reserved {
             return Err(format!("run {} reserves more than can be counted", intent.key));
@@ -301,15 +306,9 @@ impl StudyState {
         }
         candidate.runs.push(intent.key.clone());
         self.tally.reserve(intent.reserve);
-        let run = RunRecord {
-            order,
-            intent: intent.clone(),
-            state: RunState::Intended,
-            launched: None,
-            ended: None,
-            evidence: None,
-        };
-        self.runs.insert(intent.key.clone(), run);
+        let key = intent.key.clone();
+        let (state, launched, ended, evidence) = (RunState::Intended, None, None, None);
+        self.runs.insert(key, RunRecord { order, intent, state, launched, ended, evidence });
         Ok(())
     }
 
@@ -339,14 +338,15 @@ impl StudyState {
         self.runs.get_mut(key).ok_or_else(|| format!("there is no run {key}"))
     }
 
-    fn end(&mut self, ended: &RunEnded) -> Result<(), String> {
+    fn end(&mut self, ended: RunEnded) -> Result<(), String> {
         let run = self.run(&ended.key)?;
         run.state = run.state.to(RunState::Ended(ended.end)).map_err(|refused| refused.to_string())?;
-        run.ended = Some(ended.clone());
-        let reserve = run.intent.reserve;
-        self.tally.settle(reserve, ended.end, ended.spent);
-        match ended.end {
-            RunEnd::Ok if ended.not_evidence.is_none() => self.failures_in_a_row = 0,
+        let (reserve, is_evidence) = (run.intent.reserve, ended.not_evidence.is_none());
+        let (end, spent) = (ended.end, ended.spent);
+        run.ended = Some(ended);
+        self.tally.settle(reserve, end, spent);
+        match end {
+            RunEnd::Ok if is_evidence => self.failures_in_a_row = 0,
             end if end.is_failure() => self.failures_in_a_row += 1,
             _ => {}
         }
@@ -360,7 +360,7 @@ impl StudyState {
         self.move_to(id, CandidateState::Completed)
     }
 
-    fn take_evidence(&mut self, evidence: &Evidence) -> Result<(), String> {
+    fn take_evidence(&mut self, evidence: Evidence) -> Result<(), String> {
         let run = self.run(&evidence.key)?;
         if !matches!(run.state, RunState::Ended(_)) {
             return Err(format!("run {} hasn't ended, so it proves nothing yet", evidence.key));
@@ -368,7 +368,7 @@ impl StudyState {
         if let Some(code) = run.ended.as_ref().and_then(|ended| ended.not_evidence.as_ref()) {
             return Err(format!("run {} never counts as evidence: {code}", evidence.key));
         }
-        run.evidence = Some(evidence.clone());
+        run.evidence = Some(evidence);
         Ok(())
     }
 
@@ -379,7 +379,7 @@ impl StudyState {
         self.incumbent_score = last.and_then(|(_, score)| score);
     }
 
-    fn judge(&mut self, seq: u64, judged: &Judged) -> Result<(), String> {
+    fn judge(&mut self, seq: u64, judged: Judged) -> Result<(), String> {
         let next = match judged.verdict {
             Verdict::Accepted => CandidateState::Accepted,
             Verdict::Rejected => CandidateState::Rejected,

@@ -35,7 +35,7 @@ pub(super) fn read<T: Send>(
             pieces.read_all();
             done
         });
-        let ledger = pieces.add_up(empty);
+        let ledger = pieces.add_up(empty).and_then(|ledger| with_last(text, ledger));
         let done = match second {
             Ok(second) => second.join().unwrap_or_else(|panic| resume_unwind(panic)),
             // A system that has no thread left is slower, and that is all.
@@ -43,6 +43,19 @@ pub(super) fn read<T: Send>(
         };
         (ledger, done.expect("it is done once, by whoever is there"))
     })
+}
+
+/// Adds a record. Of a lean ledger only the last one is wanted, and nobody knows here which that is.
+fn add(ledger: &mut Ledger, record: Record) -> Option<()> {
+    if ledger.lean { ledger.take(record).ok() } else { ledger.push(record).ok() }
+}
+
+/// The ledger with its last record: reading that one again costs less than keeping a copy of each until the next.
+fn with_last(text: &str, mut ledger: Ledger) -> Option<Ledger> {
+    if let (true, Some(last)) = (ledger.lean, text.lines().next_back()) {
+        ledger.records = vec![Record::parse_usual(last, &mut Vec::new())?];
+    }
+    Some(ledger)
 }
 
 /// A ledger in pieces of whole lines.
@@ -112,12 +125,12 @@ impl<'l> Pieces<'l> {
             // Not in the condition of the branch, which would hold the lock.
             let read = lock(&piece.records).take();
             if let Some(records) = read {
-                return records.into_iter().try_for_each(|record| ledger.push(record).ok());
+                return records.into_iter().try_for_each(|record| add(ledger, record));
             }
             match self.take() {
                 // Record by record, so that the memory of one serves for the next.
                 Some(taken) if taken == number => {
-                    return piece.read().try_for_each(|record| ledger.push(record?).ok());
+                    return piece.read().try_for_each(|record| add(ledger, record?));
                 }
                 // The other thread is at it.
                 Some(taken) => self.keep(taken),
