@@ -35,6 +35,19 @@ pub struct RunOrder {
     pub limits: Limits,
     /// How to keep it apart.
     pub confinement: Wanted,
+    /// Files outside of the run's folder that its trees link to. Somebody may change them meanwhile, so they are looked
+    /// at again when it has ended.
+    pub linked: Vec<LinkedFile>,
+}
+
+/// A file that is too large to be copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkedFile {
+    /// Where it is, absolute.
+    pub file: PathBuf,
+    /// What it must be.
+    pub digest: Digest,
 }
 
 /// One command.
@@ -67,6 +80,8 @@ pub struct StepOrder {
 pub struct TreeOrder {
     /// The folder that holds the code as it was recorded. Read-only.
     pub base: PathBuf,
+    /// A folder with files that the run needs and the base doesn't have, under their names in the tree. Read-only.
+    pub inputs: Option<PathBuf>,
     /// The folder that holds changed and added files under their names in the tree.
     pub changed: PathBuf,
     /// An empty folder on the same disk as `changed`, for the overlay's own use.

@@ -11,13 +11,14 @@
 //! | [`watch`] | `rlx launch status`, `cancel`, `logs`, `adopt` |
 //! | [`probe`] | `rlx launch --probe`: a step that is only tried |
 //! | [`handoff`] | runs that somebody else runs, and what comes back |
-//! | `tree`, `order`, `loaded`, `files`, `place` | code, orders, witnesses and files of a run |
+//! | `tree`, `inputs`, `order`, `loaded`, `files`, `place` | code, needed files, orders, witnesses and files of a run |
 //!
 //! What may be launched is decided by `rlxp-govern`; how it is started, kept apart and ended is `rlxp-launch`.
 
 pub mod execute;
 mod files;
 pub mod handoff;
+mod inputs;
 mod loaded;
 mod order;
 mod place;

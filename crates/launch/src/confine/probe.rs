@@ -80,7 +80,7 @@ fn overlay_in_memory() -> Result<(), String> {
     for folder in [&base, &changed, &work, &at] {
         tree::make_folder(folder)?;
     }
-    tree::overlay(&TreeOrder { base, changed, work, at, removed: Vec::new() }).map_err(failed)
+    tree::overlay(&TreeOrder { base, inputs: None, changed, work, at, removed: Vec::new() }).map_err(failed)
 }
 
 fn nothing(reason: String) -> Mechanisms {

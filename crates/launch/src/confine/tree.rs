@@ -17,21 +17,27 @@ pub(super) fn is_inside(name: &str) -> bool {
     Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// Lays `changed` over `base` at `at`; whatever is written there lands in `changed`.
+/// Lays `changed` over `inputs` over `base` at `at`; whatever is written there lands in `changed`.
 pub(super) fn overlay(tree: &TreeOrder) -> Result<(), Errno> {
     let open = |path: &Path| folder(path);
     let (base, changed, work) = (open(&tree.base)?, open(&tree.changed)?, open(&tree.work)?);
     // By descriptor, because commas, colons and backslashes in a path have a meaning in these options.
     let named = |opened: &OwnedFd| format!("/proc/self/fd/{}", opened.as_raw_fd());
-    let options =
-        format!("lowerdir={},upperdir={},workdir={},userxattr", named(&base), named(&changed), named(&work));
+    let inputs = tree.inputs.as_deref().map(open).transpose()?;
+    let lower: Vec<String> = inputs.iter().chain([&base]).map(named).collect();
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={},userxattr",
+        lower.join(":"),
+        named(&changed),
+        named(&work)
+    );
     let options = CString::new(options).expect("descriptors have no zero byte");
     mount("overlay", tree.at.as_path(), "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())
 }
 
-/// Copies `base` and then `changed` to `at`, where no overlay can be had.
+/// Copies `base`, then `inputs`, then `changed` to `at`, where no overlay can be had.
 pub(super) fn copy(tree: &TreeOrder) -> Result<(), String> {
-    for from in [&tree.base, &tree.changed] {
+    for from in [Some(&tree.base), tree.inputs.as_ref(), Some(&tree.changed)].into_iter().flatten() {
         let copied = folder(from).and_then(|from| copy_folder(&from, &folder(&tree.at)?));
         copied.map_err(|error| format!("can't copy {} to {}: {error}", from.display(), tree.at.display()))?;
     }

@@ -19,6 +19,7 @@ pub(super) fn order(folder: &Path, steps: Vec<StepOrder>) -> RunOrder {
             silence: None,
         },
         confinement: Wanted { least: Level::None, network: Reach::None, hidden: Vec::new() },
+        linked: Vec::new(),
     }
 }
 
@@ -28,6 +29,7 @@ pub(super) fn step(name: &str, argv: &[&str]) -> StepOrder {
         argv: argv.iter().map(|&one| one.to_owned()).collect(),
         tree: TreeOrder {
             base: "/absent".into(),
+            inputs: None,
             changed: "/absent".into(),
             work: "/absent".into(),
             at: "/absent".into(),

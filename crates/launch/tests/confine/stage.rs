@@ -57,6 +57,7 @@ impl Stage {
             argv: argv.iter().map(|argument| (*argument).to_owned()).collect(),
             tree: TreeOrder {
                 base,
+                inputs: None,
                 changed: run.join("train.changed"),
                 work: run.join("train.work"),
                 at: run.join("train.tree"),
@@ -79,7 +80,8 @@ impl Stage {
             silence: None,
         };
         let confinement = Wanted { least: Level::Full, network: Reach::None, hidden: Vec::new() };
-        let order = RunOrder { key: "key".to_owned(), folder: run, steps: vec![step], limits, confinement };
+        let (key, steps, linked) = ("key".to_owned(), vec![step], Vec::new());
+        let order = RunOrder { key, folder: run, steps, limits, confinement, linked };
         Self { folder, order }
     }
 

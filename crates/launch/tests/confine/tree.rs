@@ -6,6 +6,7 @@ use crate::stage::{Stage, without};
 pub(crate) const TESTS: &[Test] = &[
     ("an_overlay_leaves_the_base_as_it_is", an_overlay_leaves_the_base_as_it_is),
     ("a_copy_does_the_same", a_copy_does_the_same),
+    ("inputs_lie_between_the_base_and_the_changes", inputs_lie_between_the_base_and_the_changes),
     ("opened_files_are_told", opened_files_are_told),
     ("a_link_leads_no_removal_out", a_link_leads_no_removal_out),
 ];
@@ -37,6 +38,24 @@ fn an_overlay_leaves_the_base_as_it_is() {
 
 fn a_copy_does_the_same() {
     without("overlay", || check(&Stage::shell(LOOK), "copy"));
+}
+
+fn inputs_lie_between_the_base_and_the_changes() {
+    let check = |how: &str| {
+        let mut stage = Stage::shell("cat reward.py kept.txt deep/data; echo more >> deep/data; cat deep/data");
+        let inputs = stage.path().join("inputs");
+        std::fs::create_dir_all(inputs.join("deep")).unwrap();
+        for name in ["reward.py", "kept.txt", "deep/data"] {
+            std::fs::write(inputs.join(name), "input\n").unwrap();
+        }
+        stage.step().tree.inputs = Some(inputs.clone());
+        let outcome = stage.run();
+        assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("changed\ninput\ninput\ninput\nmore\n", ""));
+        assert_eq!(outcome.mechanisms.tree.as_deref(), Some(how));
+        assert_eq!(std::fs::read_to_string(inputs.join("deep/data")).unwrap(), "input\n");
+    };
+    check("overlay");
+    without("overlay", || check("copy"));
 }
 
 fn opened_files_are_told() {

@@ -42,6 +42,7 @@ impl Fixture {
                 silence: None,
             },
             confinement: Wanted { least: Level::None, network: Reach::None, hidden: Vec::new() },
+            linked: Vec::new(),
         };
         Self { top, order }
     }
@@ -56,6 +57,7 @@ impl Fixture {
         };
         let tree = TreeOrder {
             base,
+            inputs: None,
             changed: beside("changed"),
             work: beside("work"),
             at: beside("tree"),

@@ -83,6 +83,7 @@ pub fn handoff(
         arguments: &candidate.arguments,
         root: &ready.desk.place.root,
         base: &ready.tree.folder,
+        inputs: &ready.inputs,
         user: &context.user,
         fs: context.fs.as_ref(),
     };

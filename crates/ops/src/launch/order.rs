@@ -9,6 +9,7 @@ use rlxp_govern::documents::{Confinement, Contract, Network, Phase, PhasePlan, R
 use rlxp_govern::launch::fill;
 use rlxp_launch::order::{LOADED_FILE, Level, Limits, Reach, RunOrder, StepOrder, TreeOrder, Wanted};
 
+use super::inputs::Inputs;
 use super::place::RunPlace;
 use crate::context::UserFolders;
 
@@ -63,6 +64,8 @@ pub(super) struct Materials<'a> {
     pub(super) root: &'a Path,
     /// The code that runs start from.
     pub(super) base: &'a Path,
+    /// Files that runs need and the code doesn't have.
+    pub(super) inputs: &'a Inputs,
     /// The user's folders.
     pub(super) user: &'a UserFolders,
     /// Files.
@@ -97,6 +100,7 @@ pub(super) fn order(
         steps: steps.collect(),
         limits: limits(materials, plan.wall_clock.0),
         confinement: wanted(materials),
+        linked: materials.inputs.linked(materials.root),
     }
 }
 
@@ -208,6 +212,7 @@ pub(super) fn step_order(
         argv,
         tree: TreeOrder {
             base: materials.base.to_owned(),
+            inputs: materials.inputs.folder.clone(),
             changed: place.step(&format!("{name}.changed")),
             work: place.step(&format!("{name}.work")),
             at,

@@ -47,6 +47,12 @@ impl LaunchPlace {
         }
     }
 
+    /// A place for tests.
+    #[cfg(test)]
+    pub(crate) fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
     /// The folder that holds all runs.
     pub(crate) fn runs(&self) -> PathBuf {
         self.folder.join("runs")
@@ -63,6 +69,11 @@ impl LaunchPlace {
             Base::Commit(commit) => commit.clone(),
             Base::Snapshot(digest) => format!("snapshot-{digest}"),
         })
+    }
+
+    /// The folder that holds all copies of files that runs need.
+    pub(crate) fn inputs(&self) -> PathBuf {
+        self.folder.join("inputs")
     }
 
     /// The folder of a step that was tried.

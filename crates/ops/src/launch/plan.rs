@@ -127,6 +127,7 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
         arguments: &candidate.arguments,
         root: &ready.desk.place.root,
         base: &ready.tree.folder,
+        inputs: &ready.inputs,
         user: &context.user,
         fs: context.fs.as_ref(),
     };

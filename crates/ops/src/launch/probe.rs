@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::execute::probe as abilities;
 use super::files::run_end;
+use super::inputs::Inputs;
 use super::order::{Materials, level, limits, step_order, wanted};
 use super::place::LaunchPlace;
 use super::start::lay_out_steps;
@@ -81,6 +82,7 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         Failure::refused("base_unknown", "the code to try it on is not known").hint("rlx contract check")
     })?;
     let tree = tree::ensure(&mut desk, &place, &base)?;
+    let inputs = Inputs::ensure(context.fs.as_ref(), &place, &desk.place.root, &runbook)?;
     let applied = Applied::default();
     let materials = Materials {
         contract: &contract,
@@ -89,6 +91,7 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         arguments: &[],
         root: &desk.place.root,
         base: &tree.folder,
+        inputs: &inputs,
         user: &context.user,
         fs: context.fs.as_ref(),
     };
@@ -101,6 +104,7 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         steps: vec![step_order(&materials, &run, name, step, &key, 0)],
         limits: limits(&materials, Seconds(LONGEST).0.min(contract.budget.per_run.wall_clock.0)),
         confinement: wanted(&materials),
+        linked: Vec::new(),
     };
     lay_out_steps(context, &materials, &run, &order)?;
     let interrupts = rlxp_launch::Interrupts::install()

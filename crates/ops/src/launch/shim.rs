@@ -12,6 +12,7 @@ use rlxp_launch::supervise::{self, RunReport};
 use rlxp_types::{Digest, Exit};
 
 use super::files::{self, EndFile, Manifest, ManifestFile};
+use super::inputs;
 use super::loaded;
 use super::place::RunPlace;
 use super::tree::file_digest;
@@ -46,7 +47,7 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
     let (manifest, digest) = take_down(fs, &order.key, &place)?;
     fs.write_atomic(&place.manifest(), &manifest)?;
     rlxp_launch::crash::point("shim:manifest_written");
-    let end = end_of(&order, report, digest);
+    let end = end_of(&order, report, digest, inputs::changed(fs, &order.linked));
     write_end(fs, &place, &end)?;
     rlxp_launch::crash::point("shim:end_written");
     Ok(if end.end == RunEnd::Ok { Exit::Yes } else { Exit::RunFailed })
@@ -65,10 +66,13 @@ fn never_started(order: &RunOrder) -> EndFile {
     }
 }
 
-fn end_of(order: &RunOrder, report: RunReport, manifest: Digest) -> EndFile {
-    let flaw = report.steps.iter().find_map(|step| flaw(order, step));
+fn end_of(order: &RunOrder, report: RunReport, manifest: Digest, changed: Option<String>) -> EndFile {
+    let other_code = report.steps.iter().find_map(|step| flaw(order, step));
+    let flaw = other_code
+        .map(|reason| (loaded::CODE, reason))
+        .or_else(|| changed.map(|reason| (inputs::CODE, reason)));
     let reason = match &flaw {
-        Some(flaw) if report.how == How::Ok => flaw.clone(),
+        Some((_, reason)) if report.how == How::Ok => reason.clone(),
         _ => report.reason,
     };
     EndFile {
@@ -77,7 +81,7 @@ fn end_of(order: &RunOrder, report: RunReport, manifest: Digest) -> EndFile {
         reason,
         usage: report.usage,
         level: Some(report.level),
-        not_evidence: flaw.map(|_| loaded::CODE.to_owned()),
+        not_evidence: flaw.map(|(code, _)| code.to_owned()),
         manifest: Some(manifest),
         steps: report.steps,
     }

@@ -17,6 +17,7 @@ use rlxp_store::{Liveness, Writer};
 use rlxp_types::{Digest, Exit};
 
 use super::files;
+use super::inputs::Inputs;
 use super::order::{self, HOOK, HOOK_FOLDER, Materials};
 use super::place::{LaunchPlace, RunPlace};
 use super::tree::{self, BaseTree};
@@ -36,6 +37,7 @@ pub(super) struct Ready {
     pub(super) next: NextRun,
     pub(super) applied: Applied,
     pub(super) tree: BaseTree,
+    pub(super) inputs: Inputs,
     pub(super) place: LaunchPlace,
     pub(super) mechanisms: Mechanisms,
 }
@@ -66,13 +68,20 @@ pub(super) fn ready(
     rlxp_launch::crash::point("launch:gates_passed");
     let tree = tree::ensure(&mut desk, &place, &base)?;
     rlxp_launch::crash::point("launch:tree_ready");
+    let inputs = match (offered, desk.study.files.runbook.typed()) {
+        (Offered::Here(_), Some(runbook)) => {
+            Inputs::ensure(context.fs.as_ref(), &place, &desk.place.root, runbook)?
+        }
+        // Whoever runs it elsewhere brings them, by the digests that the handoff names.
+        _ => Inputs::default(),
+    };
     let applied = prove(&desk, &view, &tree)?;
     let next = next_run(&desk.study, &view.written.typed).ok_or_else(|| nothing_to_run(&desk, id))?;
     let mechanisms = match offered {
         Offered::Here(mechanisms) => mechanisms.clone(),
         Offered::Elsewhere => Mechanisms::default(),
     };
-    Ok(Ready { desk, view, plan, next, applied, tree, place, mechanisms })
+    Ok(Ready { desk, view, plan, next, applied, tree, inputs, place, mechanisms })
 }
 
 /// Where runs are to go.
@@ -268,6 +277,7 @@ fn lay_out(context: &Context, ready: &Ready, place: &RunPlace, key: &str, seed: 
         arguments: &ready.view.written.typed.arguments,
         root: &ready.desk.place.root,
         base: &ready.tree.folder,
+        inputs: &ready.inputs,
         user: &context.user,
         fs,
     };
@@ -298,10 +308,10 @@ pub(super) fn lay_out_steps(
             fs.create_dir_all(target.parent().expect("a file lies in a folder"))?;
             fs.write_new(&target, text.as_bytes())?;
         }
-        for input in &materials.runbook.inputs {
-            let link = step.tree.changed.join(&input.path);
+        for path in materials.inputs.large.keys() {
+            let link = step.tree.changed.join(path);
             fs.create_dir_all(link.parent().expect("a file lies in a folder"))?;
-            fs.symlink(&materials.root.join(&input.path), &link)?;
+            fs.symlink(&materials.root.join(path), &link)?;
         }
         if !step.watched.is_empty() {
             let hook = place.step(&step.name).join(HOOK_FOLDER);
