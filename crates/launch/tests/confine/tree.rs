@@ -42,7 +42,8 @@ fn a_copy_does_the_same() {
 
 fn inputs_lie_between_the_base_and_the_changes() {
     let check = |how: &str| {
-        let mut stage = Stage::shell("cat reward.py kept.txt deep/data; echo more >> deep/data; cat deep/data");
+        let mut stage =
+            Stage::shell("cat reward.py kept.txt deep/data; echo more >> deep/data; cat deep/data");
         let inputs = stage.path().join("inputs");
         std::fs::create_dir_all(inputs.join("deep")).unwrap();
         for name in ["reward.py", "kept.txt", "deep/data"] {
@@ -50,7 +51,10 @@ fn inputs_lie_between_the_base_and_the_changes() {
         }
         stage.step().tree.inputs = Some(inputs.clone());
         let outcome = stage.run();
-        assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("changed\ninput\ninput\ninput\nmore\n", ""));
+        assert_eq!(
+            (outcome.out.as_str(), outcome.err.as_str()),
+            ("changed\ninput\ninput\ninput\nmore\n", "")
+        );
         assert_eq!(outcome.mechanisms.tree.as_deref(), Some(how));
         assert_eq!(std::fs::read_to_string(inputs.join("deep/data")).unwrap(), "input\n");
     };

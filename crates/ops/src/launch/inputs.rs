@@ -68,7 +68,12 @@ impl Inputs {
 
 /// The folder with copies of these files. Its name is made of their names and contents, so that one that is there is
 /// the right one, once it was checked.
-fn copied(fs: &dyn Fs, place: &LaunchPlace, root: &Path, files: &BTreeMap<String, Digest>) -> Outcome<PathBuf> {
+fn copied(
+    fs: &dyn Fs,
+    place: &LaunchPlace,
+    root: &Path,
+    files: &BTreeMap<String, Digest>,
+) -> Outcome<PathBuf> {
     let folder = place.inputs().join(canonical::digest_of(files).to_string());
     if other(fs, &folder, files).is_none() {
         return Ok(folder);
