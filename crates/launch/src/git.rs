@@ -72,18 +72,15 @@ pub fn snapshot_without(folder: &Path, excluded: &[&Path]) -> Option<GitState> {
 /// The commit that is checked out in the repository that holds `folder`, in
 /// full; none outside a repository and before the first commit.
 pub fn head(folder: &Path) -> Option<String> {
-    Git::open(folder)?.line(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"])
+    Git::commit(folder, "HEAD^{commit}")
 }
 
 /// Whether the repository that holds `folder` has a commit, which is named in
 /// full.
 pub fn has_commit(folder: &Path, commit: &str) -> bool {
-    let named = format!("{commit}^{{commit}}");
     is_commit(commit)
-        && Git::open(folder).is_some_and(|git| {
-            let found = git.line(&["rev-parse", "--quiet", "--verify", &named]);
-            found.is_some_and(|found| found.eq_ignore_ascii_case(commit))
-        })
+        && Git::commit(folder, &format!("{commit}^{{commit}}"))
+            .is_some_and(|found| found.eq_ignore_ascii_case(commit))
 }
 
 /// A file that differs between two commits.

@@ -51,12 +51,18 @@ pub struct ValidateReport {
 
 /// Holds a candidate against every gate and, when all pass, puts that on record with its plan.
 pub fn validate(context: &Context, study: Option<&str>, name: &str) -> Outcome<ValidateReport> {
-    let mut desk = Desk::open(context, study)?;
-    let id = known(&desk, name)?;
-    let view = look::view(&desk, &id)?;
+    let mut desk = Desk::open_with_head(context, study)?;
+    let validated = validate_in(&mut desk, name);
+    desk.leave();
+    validated
+}
+
+fn validate_in(desk: &mut Desk, name: &str) -> Outcome<ValidateReport> {
+    let id = known(desk, name)?;
+    let view = look::view(desk, &id)?;
     let refused = refusals(Purpose::Validate, &desk.study, Some(&view));
     if !refused.is_empty() {
-        return Err(refuse(&mut desk, "validate", &id, refused)?);
+        return Err(refuse(desk, "validate", &id, refused)?);
     }
     let plan = Plan::of(&desk.study, &view).ok_or_else(|| {
         Failure::refused("plan_unknown", format!("the plan of {id} can't be made")).hint("rlx contract check")

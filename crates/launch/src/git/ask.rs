@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rlxp_fs::environment;
 use rustix::process::Signal;
 
+use super::is_commit;
 use crate::child::{isolate, signal_group};
 
 /// How long one question may take.
@@ -54,6 +55,14 @@ impl Git {
         git.filters =
             names.split(|byte| *byte == 0).filter(|name| name.starts_with(b"filter.")).map(os).collect();
         Some(git)
+    }
+
+    /// The commit that `name` stands for in the work tree around a folder; none without such a commit, work tree or
+    /// git. One question is enough where no content is looked at, so that no filter can be run.
+    pub(super) fn commit(folder: &Path, name: &str) -> Option<String> {
+        let git = Self { folder: folder.to_owned(), filters: Vec::new(), time_limit: TIME_LIMIT };
+        let answer = git.line(&["rev-parse", "--is-inside-work-tree", name])?;
+        answer.strip_prefix("true\n").filter(|commit| is_commit(commit)).map(str::to_owned)
     }
 
     /// The answer when it is one line.
@@ -149,13 +158,16 @@ fn run(command: &mut Command, limit: usize, time_limit: Duration) -> Asked {
 
 /// Whether the child ended with success; none when it hasn't ended in time.
 fn ended_well(child: &mut Child, deadline: Instant) -> Option<bool> {
+    // Whoever has said everything is about to end.
+    let mut pause = Duration::from_micros(50);
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status.success()),
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(pause),
             Ok(None) => return None,
             Err(_) => return Some(false),
         }
+        pause = (pause * 2).min(Duration::from_millis(1));
     }
 }
 

@@ -58,14 +58,17 @@ pub fn base(desk: &Desk) -> Outcome<Option<Base>> {
     let (fs, root, study) = (desk.context().fs.as_ref(), &desk.place.root, &desk.study);
     match (study.pinned_base(), study.named_commit()) {
         (Some(Base::Commit(commit)), _) => {
-            Ok(rlxp_launch::git::has_commit(root, &commit).then_some(Base::Commit(commit)))
+            // Usually it is the one that is checked out, about which git was asked already.
+            let is_there = desk.head().is_some_and(|head| head.eq_ignore_ascii_case(&commit))
+                || rlxp_launch::git::has_commit(root, &commit);
+            Ok(is_there.then_some(Base::Commit(commit)))
         }
         // The contract names something that is no commit.
         (None, Some(_)) => Ok(None),
         // Whether it is still the same is for a gate to say.
         (Some(Base::Snapshot(_)), _) => Ok(snapshot(fs, root)?.map(Base::Snapshot)),
-        (None, None) => match rlxp_launch::git::head(root) {
-            Some(commit) => Ok(Base::of_commit(&commit)),
+        (None, None) => match desk.head() {
+            Some(commit) => Ok(Base::of_commit(commit)),
             // A repository without a commit has no code that could be had again.
             None if fs.metadata_if_any(&root.join(".git"))?.is_some() => Ok(None),
             None => Ok(snapshot(fs, root)?.map(Base::Snapshot)),

@@ -1,7 +1,9 @@
 //! What a candidate touches, as found in the repository without following a link.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread::{self, Builder};
 
 use rlxp_fs::{Fs, FsExt, Kind};
 use rlxp_govern::documents::{Candidate, Confinement, Device, Slug, Written};
@@ -33,6 +35,23 @@ pub fn view_for_launch(desk: &Desk, id: &Slug, confinement: Confinement) -> Outc
 
 pub(super) fn view_of(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Outcome<CandidateView> {
     let fs = desk.context().fs.as_ref();
+    let (root, runbook) = (&desk.place.root, desk.study.files.runbook.typed());
+    // Interpreters are large; everything else is looked at while they are read.
+    thread::scope(|scope| {
+        let look = || code::programs(fs, root, runbook);
+        let beside = Builder::new().spawn_scoped(scope, look);
+        let view = view_without_programs(desk, id, written)?;
+        let programs = match beside {
+            Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // A system that has no thread left is slower, and that is all.
+            Err(_) => look(),
+        };
+        Ok(CandidateView { programs, ..view })
+    })
+}
+
+fn view_without_programs(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Outcome<CandidateView> {
+    let fs = desk.context().fs.as_ref();
     let root = &desk.place.root;
     let mut paths = BTreeMap::new();
     for change in &written.typed.changes {
@@ -60,7 +79,7 @@ pub(super) fn view_of(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Ou
         sources: code::sources(fs, root, &written.typed)?,
         override_syntax: code::override_syntax(desk)?,
         base: code::base(desk)?,
-        programs: code::programs(fs, root, runbook),
+        programs: None,
         inputs: code::inputs(fs, root, runbook)?,
         written,
         paths,

@@ -4,6 +4,9 @@
 //! so that an edit that is taken back later has happened all the same.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{Builder, JoinHandle};
 
 use rlxp_fs::clock;
 use rlxp_govern::approval::{Standing, newly_void, standing};
@@ -36,6 +39,7 @@ pub struct Desk {
     pub study: Study,
     /// What could not be done and changes no answer: a record that could not be written.
     pub warnings: Vec<String>,
+    head: Head,
     /// Where the ledger ended when it was read.
     end: End,
 }
@@ -43,10 +47,22 @@ pub struct Desk {
 impl Desk {
     /// The study that `selector` names, or the active one. A ledger that can't be understood to its end is refused.
     pub fn open(context: &Context, selector: Option<&str>) -> Outcome<Self> {
-        let desk = Self::look(context, selector)?;
-        match broken(&desk.study.ledger, &desk.place) {
+        Self::look(context, selector)?.if_whole()
+    }
+
+    /// The same for those who will ask for the commit that is checked out: git is asked while the ledger is read.
+    pub fn open_with_head(context: &Context, selector: Option<&str>) -> Outcome<Self> {
+        let place = Places::find(context)?.select(context.fs.as_ref(), selector)?;
+        // Before anything is read: the less memory a process has, the sooner another is started from it.
+        let head = Head::ask(&place.root);
+        let desk = Self::at(context, place)?.if_whole()?;
+        Ok(Self { head, ..desk })
+    }
+
+    fn if_whole(self) -> Outcome<Self> {
+        match broken(&self.study.ledger, &self.place) {
             Some(failure) => Err(failure),
-            None => Ok(desk),
+            None => Ok(self),
         }
     }
 
@@ -70,7 +86,8 @@ impl Desk {
                 ledger.problem.take().or_else(|| ledger::against(&ledger, &anchors).into_iter().next());
             let study = with_ledger(&place, ledger, parts);
             let (end, place) = (End::of(&bytes), place.clone());
-            let mut desk = Self { context: context.clone(), place, study, warnings: Vec::new(), end };
+            let (context, warnings, head) = (context.clone(), Vec::new(), Head::default());
+            let mut desk = Self { context, place, study, warnings, end, head };
             match desk.put_changes_on_record() {
                 Ok(()) => return Ok(desk),
                 Err(failure) if failure.code == "ledger_moved" => {}
@@ -121,6 +138,17 @@ impl Desk {
             return Ok(());
         }
         self.append(Actor::Rlx, event).map(drop)
+    /// Puts the study away for good. A verb that is done calls it last: giving back the memory of a thousand candidates
+    /// piece by piece takes longer than anything that is left to do, and a process that ends gives it back at once.
+    pub fn leave(self) {
+        std::mem::forget(self);
+    }
+
+    /// The commit that is checked out, as git says when it is first asked for; nothing without one.
+    pub fn head(&self) -> Option<&str> {
+        self.head.answer(&self.place.root)
+    }
+
     }
 
     /// The context that it was opened in.
@@ -243,6 +271,32 @@ fn broken(ledger: &Ledger, place: &StudyPlace) -> Option<Failure> {
         None => return None,
     };
     let message =
+/// The commit that is checked out.
+#[derive(Default)]
+struct Head {
+    asked: Mutex<Option<JoinHandle<Option<String>>>>,
+    answer: OnceLock<Option<String>>,
+}
+
+impl Head {
+    /// Asks for it on a thread of its own.
+    fn ask(root: &Path) -> Self {
+        let root = root.to_owned();
+        // A system that has no thread left is asked later.
+        let asked = Builder::new().spawn(move || rlxp_launch::git::head(&root)).ok();
+        Self { asked: Mutex::new(asked), answer: OnceLock::new() }
+    }
+
+    fn answer(&self, root: &Path) -> Option<&str> {
+        let answer = self.answer.get_or_init(|| {
+            let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let answered = asked.and_then(|asked| asked.join().ok());
+            answered.unwrap_or_else(|| rlxp_launch::git::head(root))
+        });
+        answer.as_deref()
+    }
+}
+
         format!("the ledger of {} is broken, so nothing may be done in this study: {why}", place.name);
     Some(
         Failure::refused("ledger_broken", message).hint(format!("rlx verify --chain --study {}", place.name)),

@@ -21,5 +21,7 @@ pub struct NextReport {
 /// The next step; for a broken ledger it is to stop.
 pub fn next(context: &Context, study: Option<&str>) -> Outcome<NextReport> {
     let desk = Desk::look(context, study)?;
-    Ok(NextReport { study: desk.study.name.clone(), next: next_step(&desk.study) })
+    let report = NextReport { study: desk.study.name.clone(), next: next_step(&desk.study) };
+    desk.leave();
+    Ok(report)
 }
