@@ -100,13 +100,18 @@ impl Queue {
             !record.validated.kind.is_empty_change() && record.phases.contains(&Phase::Confirm)
         };
         let confirms = state.candidates.values().filter(claims).count() as u64;
+        let shared = study.shared_parts();
         let mut jobs = Vec::new();
         for (id, record) in candidates {
+            // One that is only validated is a draft again as soon as somebody looks; one that has runs can only stop.
+            let stale = Some(record).filter(|record| record.state == CandidateState::Launched);
+            let stale = stale.and_then(|record| study.stale(record, &shared));
             let mut before: Option<(Phase, bool)> = None;
             let runs = state.runs_of_plan(id);
             for planned in &record.validated.phases {
                 let stand = match before {
                     Some((phase, false)) => JobStand::Waiting { phase },
+                    _ if stale.is_some() => going_on(stale.clone().unwrap_or_default(), planned, &runs),
                     _ => stand(study, record.validated.kind, planned, &runs, confirms),
                 };
                 before = Some((planned.phase, stand == JobStand::Passed));
@@ -228,6 +233,13 @@ fn stand(
         // What comes of these two is a verdict, and a candidate that has one has left the queue.
         Phase::Confirm | Phase::IncumbentValidation => JobStand::Passed,
     }
+}
+
+/// A phase of a plan that can't go on: what runs is waited for, nothing new starts.
+fn going_on(stale: String, planned: &PlannedPhase, runs: &[&RunRecord]) -> JobStand {
+    let is_live =
+        |run: &&RunRecord| run.intent.phase == planned.phase && !matches!(run.state, RunState::Ended(_));
+    if runs.iter().any(|run| is_live(run)) { JobStand::Running } else { stopped(stale) }
 }
 
 /// The run that counts for each seed that won't run again. A run that the host lost runs once more and then counts

@@ -4,12 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rlxp_types::Digest;
+use serde_json::json;
 
 use crate::approval::{Proofs, Standing, required, standing};
+use crate::canonical;
 use crate::change::{self, Applied};
 use crate::documents::{
     Assurance, Base, Candidate, Confinement, Contract, Device, Files, StudyName, Written,
 };
+use crate::ledger::state::CandidateRecord;
 use crate::ledger::{Ledger, StudyState};
 use crate::section::{Identity, Section, Target, candidate_digest, close_digest, digests};
 use crate::signature::Approvers;
@@ -130,6 +133,41 @@ impl Study {
     /// The contract, when it can be read.
     pub fn contract(&self) -> Option<&Contract> {
         self.files.contract.typed()
+    }
+
+    /// The parts of every candidate's plan that are the same for all of them, named as [`Plan`](crate::plan::Plan)
+    /// names them; nothing for a part that can't be had at this moment.
+    pub fn shared_parts(&self) -> BTreeMap<String, Option<Digest>> {
+        let digests = self.digests();
+        let mut parts: BTreeMap<String, Option<Digest>> = Section::CONTRACT
+            .into_iter()
+            .map(|section| (format!("section:{section}"), digests.get(&section).copied()))
+            .collect();
+        parts.insert("adapter".into(), self.adapter.as_ref().map(|adapter| adapter.digest));
+        parts.insert("incumbent".into(), Some(canonical::digest(&json!(self.state().incumbent))));
+        parts
+    }
+
+    /// Why a candidate isn't what was validated any more, as far as that can be known without reading the repository.
+    /// `shared` is what [`Study::shared_parts`] says.
+    pub fn stale(
+        &self,
+        record: &CandidateRecord,
+        shared: &BTreeMap<String, Option<Digest>>,
+    ) -> Option<String> {
+        let validated = &record.validated;
+        match self.candidate_files.get(validated.candidate.as_str()) {
+            None => Some("its file is gone".to_owned()),
+            Some(file) if *file != validated.file => Some("its file changed".to_owned()),
+            Some(_) => {
+                let differs = |(name, digest): &(&String, &Option<Digest>)| {
+                    validated.parts.get(*name) != digest.as_ref()
+                };
+                let names: Vec<&str> = shared.iter().filter(differs).map(|(name, _)| name.as_str()).collect();
+                let changed = format!("what it was validated with changed: {}", names.join(", "));
+                (!names.is_empty()).then_some(changed)
+            }
+        }
     }
 
     /// The commit that the contract starts from, as it is written.

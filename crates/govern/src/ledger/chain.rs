@@ -6,6 +6,8 @@
 
 mod shared;
 
+use std::sync::OnceLock;
+
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -132,22 +134,33 @@ pub fn read_lean(bytes: &[u8]) -> Ledger {
     read_as(bytes, true)
 }
 
-/// The same while a second thread does something else; when that is done, it helps.
-pub fn read_lean_beside<T: Send>(bytes: &[u8], other: impl FnOnce() -> T + Send) -> (Ledger, T) {
-    let (ledger, whole) = split(bytes, true);
-    match std::str::from_utf8(whole) {
-        Ok(text) => {
-            let (read, done) = shared::read(text, ledger.clone(), other);
-            (read.unwrap_or_else(|| line_by_line(whole, ledger)), done)
-        }
-        Err(_) => (line_by_line(whole, ledger), other()),
-    }
+/// The same for a ledger that `fetch` gets, while a second thread does something else; when that is done, it helps.
+/// Gives the bytes too.
+pub fn read_lean_beside<T: Send, E>(
+    fetch: impl FnOnce() -> Result<Vec<u8>, E>,
+    other: impl FnOnce() -> T + Send,
+) -> Result<(Vec<u8>, Ledger, T), E> {
+    let bytes = OnceLock::new();
+    let (ledger, other) = shared::beside(
+        || {
+            let fetched = fetch()?;
+            let (ledger, whole) = split(bytes.get_or_init(|| fetched), true);
+            Ok((std::str::from_utf8(whole).ok(), (ledger, whole)))
+        },
+        |pieces, (ledger, whole)| {
+            let read = pieces.and_then(|pieces| pieces.add_up(ledger.clone()));
+            read.unwrap_or_else(|| line_by_line(whole, ledger))
+        },
+        other,
+    );
+    let ledger = ledger?;
+    Ok((bytes.into_inner().expect("they were read"), ledger, other))
 }
 
 fn read_as(bytes: &[u8], lean: bool) -> Ledger {
     let (ledger, whole) = split(bytes, lean);
     let text = std::str::from_utf8(whole).ok().filter(|text| text.len() >= WORTH_A_THREAD);
-    let read = text.and_then(|text| shared::read(text, ledger.clone(), || ()).0);
+    let read = text.and_then(|text| shared::read(text, ledger.clone()));
     read.unwrap_or_else(|| line_by_line(whole, ledger))
 }
 

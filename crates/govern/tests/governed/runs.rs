@@ -28,7 +28,25 @@ fn ready() -> World {
     ]);
     set(&mut texts.candidate, "/phases", phases);
     set(&mut texts.contract, "/budget/parallel", json!(3));
-    World::ready(&texts)
+    let mut world = World::ready(&texts);
+    world.study.candidate_files.insert("lower-lr".into(), world.view.file);
+    world
+}
+
+#[test]
+fn a_plan_that_is_another_one_by_now_starts_nothing_more() {
+    let mut world = ready();
+    let first = intended(&mut world, 0);
+    world.study.candidate_files.insert("lower-lr".into(), Digest::of(b"edited"));
+    assert_eq!(Queue::of(&world.study).jobs[0].stand, JobStand::Running, "what runs is waited for");
+    finish(&mut world, &first, RunEnd::Ok);
+    assert_eq!(told(&world), None);
+    assert!(Queue::of(&world.study).over().contains(&slug("lower-lr")), "what has run can be judged");
+    let stand = Queue::of(&world.study).jobs[0].stand.to_string();
+    assert_eq!(stand, "stopped: its file changed");
+    // Put back, it goes on where it was.
+    world.study.candidate_files.insert("lower-lr".into(), world.view.file);
+    assert_eq!(told(&world), Some((Phase::Short, SeedChoice::Known(0), 1)));
 }
 
 fn following(world: &World) -> Option<NextRun> {

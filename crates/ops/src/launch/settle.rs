@@ -1,6 +1,7 @@
 //! Runs that are over, put on record: from what their supervisor wrote, or from the proof that it is gone. Anybody may
 //! do this at any time, and as often as they like.
 
+use rlxp_fs::{Fs, FsExt};
 use rlxp_govern::budget::Amounts;
 use rlxp_govern::documents::{Device, Phase, Slug};
 use rlxp_govern::ledger::event::{Completed, RunEnded};
@@ -9,16 +10,23 @@ use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::{CandidateState, RunEnd, RunState};
 use rlxp_govern::queue::Queue;
 use rlxp_govern::view::Study;
-use rlxp_launch::order::Usage;
+use rlxp_launch::order::{RunOrder, Usage};
 use rlxp_launch::supervise::pulse;
 use rlxp_store::{Liveness, Writer};
+use rlxp_types::Digest;
 
+use super::claim::claimant;
 use super::files::{self, EndFile};
 use super::order::confinement;
 use super::place::{LaunchPlace, RunPlace};
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::study::Desk;
+
+/// How often a ledger that others add to is read again.
+const TRIES: usize = 50;
+/// Orders are small.
+const LONGEST_ORDER: u64 = 16 << 20;
 
 /// Where a run that is not over on record really is.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +52,8 @@ pub(super) fn real(context: &Context, study: &Study, place: &LaunchPlace, run: &
     let place = place.run(&run.intent.key);
     let is_running = run.state == RunState::Running;
     // Who answers for it is looked at before how it ended: a supervisor that ends writes first and goes then.
-    let owner = if is_running { place.shim() } else { place.claim() };
-    let owner = files::read::<Writer>(fs, &owner)?.map(|writer| writer.liveness(machine));
+    let owner = if is_running { files::read::<Writer>(fs, &place.shim())? } else { claimant(fs, &place)? };
+    let owner = owner.map(|writer| writer.liveness(machine));
     if let Some(end) = files::read::<EndFile>(fs, &place.end())? {
         return Ok(Real::Over(Box::new(ended(study, run, end))));
     }
@@ -108,38 +116,61 @@ fn spent(study: &Study, end: RunEnd, usage: &Usage) -> Amounts {
 /// Puts every run on record that is over and isn't yet, then every candidate whose plan is.
 pub(super) fn settle(context: &Context, desk: &mut Desk) -> Outcome<Vec<RunEnded>> {
     let place = LaunchPlace::of(desk)?;
-    let mut settled = Vec::new();
-    let live: Vec<RunRecord> = desk.study.state().live().into_iter().cloned().collect();
-    for run in live {
-        if let Real::Over(ended) = real(context, &desk.study, &place, &run)? {
-            rlxp_launch::crash::point("launch:end_seen");
-            point(context, desk, &place.run(&run.intent.key), &run)?;
-            match desk.append(Actor::Rlx, Event::RunEnded((*ended).clone())) {
-                Ok(_) => settled.push(*ended),
-                // Somebody else saw it too, and was quicker.
-                Err(failure) if failure.code == "ledger_moved" => {
-                    *desk = Desk::at(context, desk.place.clone())?;
-                    continue;
-                }
-                Err(failure) => return Err(failure),
+    let (mut settled, mut tries) = (Vec::new(), 0);
+    loop {
+        match settle_next(context, desk, &place) {
+            Ok(None) => return Ok(settled),
+            Ok(Some(Settled::Run(ended))) => settled.push(*ended),
+            Ok(Some(Settled::Candidate)) => {}
+            // Somebody else adds to the ledger as well, perhaps the same: what is left to do is seen anew.
+            Err(failure) if tries < TRIES && matches!(failure.code, "ledger_moved" | "ledger_locked") => {
+                tries += 1;
+                *desk = Desk::at(context, desk.place.clone())?;
             }
-            rlxp_launch::crash::point("launch:end_recorded");
-        }
-    }
-    for candidate in over(&desk.study) {
-        rlxp_launch::crash::point("launch:completing");
-        match desk.append(Actor::Rlx, Event::Completed(Completed { candidate })) {
-            Ok(_) => {}
-            Err(failure) if failure.code == "ledger_moved" => *desk = Desk::at(context, desk.place.clone())?,
             Err(failure) => return Err(failure),
         }
     }
-    Ok(settled)
+}
+
+/// What was put on record.
+enum Settled {
+    Run(Box<RunEnded>),
+    Candidate,
+}
+
+/// Puts one thing on record, as far as the ledger was read; nothing when all is there.
+fn settle_next(context: &Context, desk: &mut Desk, place: &LaunchPlace) -> Outcome<Option<Settled>> {
+    let live: Vec<RunRecord> = desk.study.state().live().into_iter().cloned().collect();
+    for run in live {
+        if let Real::Over(ended) = real(context, &desk.study, place, &run)? {
+            rlxp_launch::crash::point("launch:end_seen");
+            let place = place.run(&run.intent.key);
+            point(context, desk, &place, &run)?;
+            desk.append(Actor::Rlx, Event::RunEnded((*ended).clone()))?;
+            rlxp_launch::crash::point("launch:end_recorded");
+            if ended.end == RunEnd::Lost {
+                clear_away(context.fs.as_ref(), &place);
+            }
+            return Ok(Some(Settled::Run(ended)));
+        }
+    }
+    let Some(candidate) = over(&desk.study).into_iter().next() else { return Ok(None) };
+    rlxp_launch::crash::point("launch:completing");
+    desk.append(Actor::Rlx, Event::Completed(Completed { candidate }))?;
+    Ok(Some(Settled::Candidate))
+}
+
+/// Clears away what a supervisor that was killed could not. It costs nobody anything but tidiness when it fails.
+fn clear_away(fs: &dyn Fs, place: &RunPlace) {
+    let order = fs.read(&place.order(), LONGEST_ORDER).ok();
+    let order = order.and_then(|bytes| RunOrder::from_bytes(&bytes, Digest::of(&bytes)).ok());
+    if let Some(order) = order {
+        rlxp_launch::supervise::sweep(&order);
+    }
 }
 
 /// A pointer from the study to the run's folder, for people.
 fn point(context: &Context, desk: &Desk, place: &RunPlace, run: &RunRecord) -> Outcome<()> {
-    use rlxp_fs::FsExt;
     let pointer = serde_json::json!({ "key": run.intent.key, "folder": place.path() });
     let path = desk.place.runs().join(format!("{}.json", run.intent.key));
     Ok(context.fs.write_atomic(&path, &files::bytes(&pointer))?)
@@ -150,7 +181,7 @@ fn point(context: &Context, desk: &Desk, place: &RunPlace, run: &RunRecord) -> O
 fn over(study: &Study) -> Vec<Slug> {
     let queue = Queue::of(study);
     let over = queue.over();
-    let state = study.state();
+    let (state, shared) = (study.state(), study.shared_parts());
     let launched = state.candidates.iter().filter(|(id, record)| {
         let waits = |run: &&RunRecord| {
             run.intent.phase == Phase::Short
@@ -160,6 +191,8 @@ fn over(study: &Study) -> Vec<Slug> {
         };
         record.state == CandidateState::Launched
             && over.contains(id)
+            // What was changed may be put back; whether it is over then is for a person or a verdict to say.
+            && study.stale(record, &shared).is_none()
             && !state.runs_of_plan(id).iter().any(waits)
     });
     launched.map(|(id, _)| id.clone()).collect()

@@ -10,7 +10,6 @@ use std::thread::{Builder, JoinHandle};
 
 use rlxp_fs::clock;
 use rlxp_govern::approval::{Standing, newly_void, standing};
-use rlxp_govern::canonical;
 use rlxp_govern::documents::{Candidate, Reading, Slug};
 use rlxp_govern::ledger::event::{Refused, Reopened, Voided};
 use rlxp_govern::ledger::{self, Actor, Event, Ledger, Record};
@@ -18,7 +17,6 @@ use rlxp_govern::machine::CandidateState;
 use rlxp_govern::section::{Section, Target};
 use rlxp_govern::view::Study;
 use rlxp_types::{Digest, Exit};
-use serde_json::json;
 
 use super::ledger::own_anchors;
 use super::place::{Places, StudyPlace};
@@ -39,9 +37,9 @@ pub struct Desk {
     pub study: Study,
     /// What could not be done and changes no answer: a record that could not be written.
     pub warnings: Vec<String>,
-    head: Head,
     /// Where the ledger ended when it was read.
     end: End,
+    head: Head,
 }
 
 impl Desk {
@@ -75,10 +73,11 @@ impl Desk {
     /// The study at a place that is known. Its ledger may be broken.
     pub fn at(context: &Context, place: StudyPlace) -> Outcome<Self> {
         for _ in 0..TRIES {
-            let bytes = ledger_bytes(context, &place)?;
             // A thousand files are read while ten thousand records are.
-            let (mut ledger, parts) =
-                ledger::read_lean_beside(&bytes, || read_parts(context.fs.as_ref(), &place));
+            let (bytes, mut ledger, parts) = ledger::read_lean_beside(
+                || ledger_bytes(context, &place),
+                || read_parts(context.fs.as_ref(), &place),
+            )?;
             let parts = parts?;
             // A ledger that an anchor of this user contradicts is as broken as one whose links don't hold.
             let anchors = own_anchors(context.fs.as_ref(), &place)?;
@@ -138,6 +137,8 @@ impl Desk {
             return Ok(());
         }
         self.append(Actor::Rlx, event).map(drop)
+    }
+
     /// Puts the study away for good. A verb that is done calls it last: giving back the memory of a thousand candidates
     /// piece by piece takes longer than anything that is left to do, and a process that ends gives it back at once.
     pub fn leave(self) {
@@ -147,8 +148,6 @@ impl Desk {
     /// The commit that is checked out, as git says when it is first asked for; nothing without one.
     pub fn head(&self) -> Option<&str> {
         self.head.answer(&self.place.root)
-    }
-
     }
 
     /// The context that it was opened in.
@@ -222,45 +221,10 @@ impl Desk {
 /// Validated candidates whose text, or whose plan as far as it can be known without reading the repository, isn't the
 /// validated one any more. Protected files are looked at where a candidate is launched.
 fn no_longer_validated(study: &Study) -> Vec<(Slug, String)> {
-    let now = plan_parts(study);
-    let mut found = Vec::new();
-    for (id, record) in &study.state().candidates {
-        let validated = &record.validated;
-        if record.state != CandidateState::Validated {
-            continue;
-        }
-        let reason = match study.candidate_files.get(id.as_str()) {
-            None => "its file is gone".to_owned(),
-            Some(file) if *file != validated.file => "its file changed".to_owned(),
-            Some(_) => {
-                let differs = |(name, digest): &(&String, &Option<Digest>)| {
-                    validated.parts.get(*name) != digest.as_ref()
-                };
-                let names: Vec<&str> = now.iter().filter(differs).map(|(name, _)| name.as_str()).collect();
-                if names.is_empty() {
-                    continue;
-                }
-                format!("what it was validated with changed: {}", names.join(", "))
-            }
-        };
-        found.push((id.clone(), reason));
-    }
-    found
-}
-
-/// The parts of every candidate's plan that are the same for all of them, named as [`Plan`] names them; nothing for
-/// a part that can't be had at this moment.
-///
-/// [`Plan`]: rlxp_govern::plan::Plan
-fn plan_parts(study: &Study) -> BTreeMap<String, Option<Digest>> {
-    let digests = study.digests();
-    let mut parts: BTreeMap<String, Option<Digest>> = Section::CONTRACT
-        .into_iter()
-        .map(|section| (format!("section:{section}"), digests.get(&section).copied()))
-        .collect();
-    parts.insert("adapter".into(), study.adapter.as_ref().map(|adapter| adapter.digest));
-    parts.insert("incumbent".into(), Some(canonical::digest(&json!(study.state().incumbent))));
-    parts
+    let shared = study.shared_parts();
+    let validated =
+        study.state().candidates.iter().filter(|(_, record)| record.state == CandidateState::Validated);
+    validated.filter_map(|(id, record)| Some((id.clone(), study.stale(record, &shared)?))).collect()
 }
 
 /// Why nothing may be done: the ledger can't be understood to its end.
@@ -271,32 +235,6 @@ fn broken(ledger: &Ledger, place: &StudyPlace) -> Option<Failure> {
         None => return None,
     };
     let message =
-/// The commit that is checked out.
-#[derive(Default)]
-struct Head {
-    asked: Mutex<Option<JoinHandle<Option<String>>>>,
-    answer: OnceLock<Option<String>>,
-}
-
-impl Head {
-    /// Asks for it on a thread of its own.
-    fn ask(root: &Path) -> Self {
-        let root = root.to_owned();
-        // A system that has no thread left is asked later.
-        let asked = Builder::new().spawn(move || rlxp_launch::git::head(&root)).ok();
-        Self { asked: Mutex::new(asked), answer: OnceLock::new() }
-    }
-
-    fn answer(&self, root: &Path) -> Option<&str> {
-        let answer = self.answer.get_or_init(|| {
-            let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let answered = asked.and_then(|asked| asked.join().ok());
-            answered.unwrap_or_else(|| rlxp_launch::git::head(root))
-        });
-        answer.as_deref()
-    }
-}
-
         format!("the ledger of {} is broken, so nothing may be done in this study: {why}", place.name);
     Some(
         Failure::refused("ledger_broken", message).hint(format!("rlx verify --chain --study {}", place.name)),
@@ -332,6 +270,32 @@ fn add(
     locked.append_all(&lines)?;
     ledger.torn = 0;
     Ok(End::of(locked.content()))
+}
+
+/// The commit that is checked out.
+#[derive(Default)]
+struct Head {
+    asked: Mutex<Option<JoinHandle<Option<String>>>>,
+    answer: OnceLock<Option<String>>,
+}
+
+impl Head {
+    /// Asks for it on a thread of its own.
+    fn ask(root: &Path) -> Self {
+        let root = root.to_owned();
+        // A system that has no thread left is asked later.
+        let asked = Builder::new().spawn(move || rlxp_launch::git::head(&root)).ok();
+        Self { asked: Mutex::new(asked), answer: OnceLock::new() }
+    }
+
+    fn answer(&self, root: &Path) -> Option<&str> {
+        let answer = self.answer.get_or_init(|| {
+            let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let answered = asked.and_then(|asked| asked.join().ok());
+            answered.unwrap_or_else(|| rlxp_launch::git::head(root))
+        });
+        answer.as_deref()
+    }
 }
 
 /// Where a ledger ends. Each record names the one before, so the last one stands for all.

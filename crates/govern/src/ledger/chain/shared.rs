@@ -2,9 +2,10 @@
 //! gives up, and the ledger is read line by line to say what is wrong and where. So nothing that can be seen depends on
 //! which thread was faster.
 
+use std::convert::Infallible;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{self, Builder};
 
 use super::super::record::Record;
@@ -13,35 +14,56 @@ use super::Ledger;
 /// How many bytes a thread takes at once: few enough that nobody waits long for the other.
 const PIECE: usize = 32 << 10;
 
-/// A ledger of whole lines, if nothing is wrong with it; and what `other` gives, which the second thread does before
-/// it helps with the ledger.
+/// A ledger of whole lines, if nothing is wrong with it.
 ///
-/// Both read lines and check their digests, for which each line is enough. This thread adds up what they read, in
+/// Both threads read lines and check their digests, for which each line is enough. This one adds up what they read, in
 /// order.
-pub(super) fn read<T: Send>(
-    text: &str,
-    empty: Ledger,
+pub(super) fn read(text: &str, empty: Ledger) -> Option<Ledger> {
+    let begin = || Ok::<_, Infallible>((Some(text), empty));
+    let (ledger, ()) = beside(begin, |pieces, empty| pieces?.add_up(empty), || ());
+    let Ok(ledger) = ledger;
+    ledger
+}
+
+/// Lets a second thread do `other` and then help with the text that `begin` gives, while this one finds that text and
+/// does `work` on its pieces. Without a text there is nothing to help with, and no pieces.
+pub(super) fn beside<'l, B, R, T: Send, E>(
+    begin: impl FnOnce() -> Result<(Option<&'l str>, B), E>,
+    work: impl FnOnce(Option<&Pieces<'l>>, B) -> R,
     other: impl FnOnce() -> T + Send,
-) -> (Option<Ledger>, T) {
-    let pieces = Pieces::of(text);
+) -> (Result<R, E>, T) {
+    let pieces = OnceLock::new();
     let other = Mutex::new(Some(other));
     let do_other = || {
-        let work = other.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let work = lock(&other).take();
         work.map(|work| work())
     };
     thread::scope(|scope| {
         let second = Builder::new().spawn_scoped(scope, || {
-            let done = do_other();
-            pieces.read_all();
+            let done = {
+                // The first thread must not wait for what never comes.
+                let _guard = OnPanic(|| pieces.get().into_iter().flatten().for_each(Pieces::give_up));
+                do_other()
+            };
+            if let Some(pieces) = pieces.wait() {
+                pieces.read_all();
+            }
             done
         });
-        let ledger = pieces.add_up(empty).and_then(|ledger| with_last(text, ledger));
+        let worked = {
+            // Nor the second.
+            let _guard = OnPanic(|| drop(pieces.set(None)));
+            let begun = begin();
+            let text = begun.as_ref().ok().and_then(|(text, _)| *text);
+            let pieces = pieces.get_or_init(|| text.map(Pieces::of));
+            begun.map(|(_, begun)| work(pieces.as_ref(), begun))
+        };
         let done = match second {
             Ok(second) => second.join().unwrap_or_else(|panic| resume_unwind(panic)),
             // A system that has no thread left is slower, and that is all.
             Err(_) => do_other(),
         };
-        (ledger, done.expect("it is done once, by whoever is there"))
+        (worked, done.expect("it is done once, by whoever is there"))
     })
 }
 
@@ -59,7 +81,8 @@ fn with_last(text: &str, mut ledger: Ledger) -> Option<Ledger> {
 }
 
 /// A ledger in pieces of whole lines.
-struct Pieces<'l> {
+pub(super) struct Pieces<'l> {
+    text: &'l str,
     all: Vec<Piece<'l>>,
     /// The next one that nobody took.
     next: AtomicUsize,
@@ -74,15 +97,16 @@ struct Piece<'l> {
 }
 
 impl<'l> Pieces<'l> {
-    fn of(mut text: &'l str) -> Self {
+    fn of(text: &'l str) -> Self {
         let mut all = Vec::with_capacity(text.len() / PIECE + 1);
-        while !text.is_empty() {
-            let line_end = text.as_bytes().iter().skip(PIECE).position(|byte| *byte == b'\n');
-            let (piece, rest) = text.split_at(line_end.map_or(text.len(), |end| PIECE + end + 1));
+        let mut left = text;
+        while !left.is_empty() {
+            let line_end = left.as_bytes().iter().skip(PIECE).position(|byte| *byte == b'\n');
+            let (piece, rest) = left.split_at(line_end.map_or(left.len(), |end| PIECE + end + 1));
             all.push(Piece { text: piece, records: Mutex::new(None) });
-            text = rest;
+            left = rest;
         }
-        Self { all, next: AtomicUsize::new(0), wrong: AtomicBool::new(false) }
+        Self { text, all, next: AtomicUsize::new(0), wrong: AtomicBool::new(false) }
     }
 
     /// The number of the next piece that nobody took.
@@ -95,7 +119,7 @@ impl<'l> Pieces<'l> {
     /// Reads until nothing is left to take.
     fn read_all(&self) {
         // The other thread must not wait for what never comes.
-        let _guard = GiveUp(&self.wrong);
+        let _guard = OnPanic(|| self.give_up());
         while let Some(number) = self.take() {
             self.keep(number);
         }
@@ -106,18 +130,23 @@ impl<'l> Pieces<'l> {
         let piece = &self.all[number];
         match piece.read().collect() {
             Some(records) => *lock(&piece.records) = Some(records),
-            None => self.wrong.store(true, Ordering::Relaxed),
+            None => self.give_up(),
         }
     }
 
+    /// Says that something is wrong.
+    fn give_up(&self) {
+        self.wrong.store(true, Ordering::Relaxed);
+    }
+
     /// Adds all records to `ledger`; nothing as soon as something is wrong.
-    fn add_up(&self, mut ledger: Ledger) -> Option<Ledger> {
+    pub(super) fn add_up(&self, mut ledger: Ledger) -> Option<Ledger> {
         let added =
             self.all.iter().enumerate().try_for_each(|(number, piece)| self.add(number, piece, &mut ledger));
         if added.is_none() {
-            self.wrong.store(true, Ordering::Relaxed);
+            self.give_up();
         }
-        added.map(|()| ledger)
+        added.and_then(|()| with_last(self.text, ledger))
     }
 
     fn add(&self, number: usize, piece: &Piece<'l>, ledger: &mut Ledger) -> Option<()> {
@@ -150,13 +179,13 @@ impl<'l> Piece<'l> {
     }
 }
 
-/// Says that something is wrong when the thread that has it panics.
-struct GiveUp<'w>(&'w AtomicBool);
+/// Does something when the thread that has it panics.
+struct OnPanic<F: Fn()>(F);
 
-impl Drop for GiveUp<'_> {
+impl<F: Fn()> Drop for OnPanic<F> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.store(true, Ordering::Relaxed);
+            (self.0)();
         }
     }
 }
@@ -195,8 +224,9 @@ mod tests {
     fn read_both(bytes: &[u8]) -> usize {
         let (empty, whole) = split(bytes, true);
         let expected = line_by_line(whole, empty);
-        let (found, other) = read_lean_beside(bytes, || 7);
-        assert_eq!(other, 7);
+        let fetch = || Ok::<_, Infallible>(bytes.to_vec());
+        let Ok((fetched, found, other)) = read_lean_beside(fetch, || 7);
+        assert_eq!((fetched.as_slice(), other), (bytes, 7));
         assert_eq!((&found.records, &found.digests), (&expected.records, &expected.digests));
         assert_eq!((&found.state, &found.problem), (&expected.state, &expected.problem));
         assert_eq!(found.torn, expected.torn);
@@ -209,7 +239,7 @@ mod tests {
         let whole = lines.concat();
         assert!(whole.len() > 4 * PIECE, "{} bytes are no test", whole.len());
         assert_eq!(Pieces::of(&whole).all.iter().map(|piece| piece.text).collect::<String>(), whole);
-        let (quick, ()) = read(&whole, split(b"", true).0, || ());
+        let quick = read(&whole, split(b"", true).0);
         assert_eq!(
             quick.map(|ledger| ledger.digests.len()),
             Some(lines.len()),
@@ -239,6 +269,18 @@ mod tests {
     #[test]
     #[should_panic(expected = "the other work")]
     fn a_panic_of_the_other_work_is_no_endless_wait() {
-        read::<()>(&lines().concat(), split(b"", true).0, || panic!("the other work"));
+        let fetch = || Ok::<_, Infallible>(lines().concat().into_bytes());
+        let _ = read_lean_beside::<(), _>(fetch, || panic!("the other work"));
+    }
+
+    #[test]
+    #[should_panic(expected = "the disk")]
+    fn a_panic_of_the_first_thread_is_no_endless_wait() {
+        let _ = read_lean_beside::<_, Infallible>(|| panic!("the disk"), || ());
+    }
+
+    #[test]
+    fn bytes_that_cannot_be_had_are_an_error() {
+        assert_eq!(read_lean_beside(|| Err("gone"), || ()).map(drop), Err("gone"));
     }
 }
