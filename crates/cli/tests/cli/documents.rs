@@ -1,5 +1,6 @@
 //! The commands in README and guides are run. A page is one session: its
-//! ```console blocks in order, lines that begin with `$ `.
+//! ```console blocks in order, lines that begin with `$ `, or with `> ` where
+//! one goes on.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,10 @@ fn the_commands_of_every_page_work() {
         let quick = TINY.replace("run_name: tiny", "run_name: ppo_cartpole");
         project.write("demo/configs/ppo_cartpole.yaml", &quick);
         let blocks = blocks(&text, "console").concat();
-        let lines: Vec<&str> = blocks.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+        let lines: Vec<&str> = blocks
+            .lines()
+            .filter_map(|line| line.strip_prefix("$ ").or_else(|| line.strip_prefix("> ")))
+            .collect();
         commands += lines.len();
         project.shell(&format!("set -e\n{}", lines.join("\n"))).expect(0);
     }

@@ -134,7 +134,8 @@ impl Draft<'_> {
     fn runbook(&self) -> String {
         let mut text = format!(
             "# How {} is run. Commands are lists of words: no shell ever sees them.\n\
-             # {{seed}} and {{run}} are filled in.\nschema: rlxp.runbook/1\n",
+             # Filled in: {{seed}}, {{run}} (the folder that a step may write) and, for eval, {{trained}} (what training wrote).\n\
+             schema: rlxp.runbook/1\n",
             self.name
         );
         for (name, ask) in [("train", Ask::Train), ("eval", Ask::Eval)] {
@@ -143,6 +144,10 @@ impl Draft<'_> {
                 argv.iter().map(|word| Value::from(word.as_str()).to_string()).collect();
             put(&mut text, format_args!("\n{name}:\n  argv: [{}]\n", quoted.join(", ")));
         }
+        text.push_str(
+            "\n# Where Python finds the project's modules; these come before whatever is installed.\n\
+             import_roots: [src, .]\n",
+        );
         text.push_str("\n# A run is ended when nothing happens for this long.\nstop: {silence: 15m}\n");
         text
     }
