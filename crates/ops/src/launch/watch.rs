@@ -14,7 +14,8 @@ use rlxp_types::Exit;
 use serde::Serialize;
 
 use super::execute::{RunOutcome, outcome};
-use super::place::LaunchPlace;
+use super::files::{self, EndFile};
+use super::place::{LaunchPlace, RunPlace};
 use super::settle::{Real, real, settle};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -88,13 +89,19 @@ pub fn status(context: &Context, study: Option<&str>) -> Outcome<StatusReport> {
             run: outcome(run),
             candidate: run.intent.candidate.to_string(),
             phase: run.intent.phase.to_string(),
-            usage: pulse(&folder),
+            usage: took(context, &place.run(&run.intent.key))?,
             found,
             folder,
         });
     }
     let settled = settled.into_iter().map(|run| run.key).collect();
     Ok(StatusReport { study: desk.study.name.clone(), runs: lines, settled })
+}
+
+/// What a run took: in all once it is over, so far as long as it goes.
+fn took(context: &Context, place: &RunPlace) -> Outcome<Option<Usage>> {
+    let end = files::read::<EndFile>(context.fs.as_ref(), &place.end())?;
+    Ok(end.map(|end| end.usage).or_else(|| pulse(place.path())))
 }
 
 /// Calls a run off, waits until everything of it is gone, and puts that on record.
