@@ -5,7 +5,9 @@
 //! |---|---|
 //! | [`plan`] | `rlx launch ID`: the whole plan, before anything is started |
 //! | [`execute`] | `rlx launch ID --execute`: the runs of a phase, watched to their end |
+//! | `begin` | all that gates look at, read side by side |
 //! | `start` | one run from the gates to the moment it goes |
+//! | `claim` | who launches a run, among many who want to |
 //! | [`shim`] | `rlx __run`: the parent of a run, which writes its end |
 //! | `settle` | runs that are over, put on record by whoever finds them |
 //! | [`watch`] | `rlx launch status`, `cancel`, `logs`, `adopt` |
@@ -15,6 +17,8 @@
 //!
 //! What may be launched is decided by `rlxp-govern`; how it is started, kept apart and ended is `rlxp-launch`.
 
+mod begin;
+mod claim;
 pub mod execute;
 mod files;
 pub mod handoff;

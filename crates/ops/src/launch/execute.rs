@@ -1,6 +1,8 @@
 //! `rlx launch ID --execute`: the runs of a candidate's next phase, as many at once as were agreed, watched to their
 //! end. Each run passes every gate again before it goes.
 
+use std::panic::resume_unwind;
+use std::thread::{self, Builder};
 use std::time::Duration;
 
 use rlxp_govern::documents::{Phase, Slug, StudyName};
@@ -12,10 +14,11 @@ use rlxp_launch::order::Mechanisms;
 use rlxp_types::{Digest, Exit};
 use serde::Serialize;
 
+use super::begin::begin;
 use super::order::reach;
 use super::place::LaunchPlace;
 use super::settle::{Real, real, settle};
-use super::start::{Offered, Ready, Started, ready, start};
+use super::start::{Offered, Ready, Started, ready, ready_from, start};
 use crate::candidate::known;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -121,12 +124,26 @@ pub fn execute(
     let mut desk = Desk::open(context, study)?;
     let id = known(&desk, &request.candidate)?;
     tell(&settle(context, &mut desk)?, events);
-    let mechanisms = probe(&desk)?;
-    let first = ready_again(context, study, &id, request.plan, &mechanisms)?;
+    // The machine is tried by processes of their own; all else is read meanwhile.
+    let (mechanisms, begun) = thread::scope(|scope| {
+        let begun = Builder::new().spawn_scoped(scope, || begin(context, study, &id));
+        let mechanisms = probe(&desk);
+        // A system that has no thread left is slower, and that is all.
+        let begun = begun.map(|begun| begun.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        (mechanisms, begun.unwrap_or_else(|_| begin(context, study, &id)))
+    });
+    let mechanisms = mechanisms?;
+    let offered = Offered::Here(&mechanisms);
+    let first = match begun.and_then(|begun| ready_from(context, begun, &id, request.plan, offered)) {
+        Err(failure) if failure.code == "ledger_moved" => {
+            ready_again(context, study, &id, request.plan, &mechanisms)?
+        }
+        first => first?,
+    };
     let (phase, plan) = (first.next.phase, first.plan.digest());
     let mut waiting = Some(first);
     let mut started: Vec<Started> = Vec::new();
-    let most = request.runs.unwrap_or(u64::MAX);
+    let (mut most, mut tries) = (request.runs.unwrap_or(u64::MAX), 0);
     loop {
         // As long as there is a place and something of this phase to run, the next one goes.
         if let Some(now) = waiting.take() {
@@ -136,29 +153,43 @@ pub fn execute(
                     started.push(run);
                 }
                 Err(failure) if failure.code == "ledger_moved" => {}
+                // It will be on record in a moment, or free again.
+                Err(failure) if failure.code == "run_claimed" && tries < TRIES => {
+                    tries += 1;
+                    std::thread::sleep(LOOK_EVERY);
+                }
                 Err(failure) if started.is_empty() => return Err(failure),
                 // What goes already is watched to its end; the next command will hear of this again.
-                Err(_) => break,
+                Err(_) => most = 0,
             }
         }
         let mut desk = Desk::open(context, study)?;
         tell(&settle(context, &mut desk)?, events);
         let live = live_of(&desk, &started);
+        if interrupts.count() > 0 && started.is_empty() {
+            let message = "interrupted before anything was started";
+            return Err(Failure::new(Exit::Interrupted, "interrupted", message));
+        }
         let free = desk.study.contract().map_or(0, |contract| contract.budget.parallel);
         let has_place = (desk.study.state().live().len() as u64) < free;
-        if interrupts.count() > 0 || (request.detach && !has_place) {
+        if interrupts.count() > 0 || (request.detach && !has_place && !started.is_empty()) {
             return Ok(report(&desk, id, phase, plan, &started, live > 0));
         }
+        if started.is_empty() {
+            // Others were quicker. Whether anything is left, and why not, is for the gates to say.
+            let again = ready_again(context, study, &id, request.plan, &mechanisms)?;
+            if again.next.phase != phase {
+                let message = format!("others ran what was left of the {phase} phase of {id}");
+                return Err(Failure::refused("nothing_to_run", message).hint(format!("rlx launch {id}")));
+            }
+            waiting = Some(again);
+            continue;
+        }
         if (started.len() as u64) < most && has_place {
-            match next_of(context, study, &id, request.plan, &mechanisms, phase) {
-                Ok(Some(next)) => {
-                    waiting = Some(next);
-                    continue;
-                }
-                Ok(None) => {}
-                Err(failure) if live == 0 && started.is_empty() => return Err(failure),
-                // Something changed after the first runs went: they are watched, nothing new is started.
-                Err(_) => {}
+            // Something may have changed after the first runs went: then they are watched, and nothing new is started.
+            if let Ok(Some(next)) = next_of(context, study, &id, request.plan, &mechanisms, phase) {
+                waiting = Some(next);
+                continue;
             }
         }
         if live == 0 || request.detach {
@@ -167,9 +198,6 @@ pub fn execute(
         std::thread::sleep(LOOK_EVERY);
         wait_for_change(context, &desk, &started, &interrupts)?;
     }
-    let desk = Desk::open(context, study)?;
-    let left = live_of(&desk, &started) > 0;
-    Ok(report(&desk, id, phase, plan, &started, left))
 }
 
 fn confirmed(request: &ExecuteRequest) -> Outcome<()> {

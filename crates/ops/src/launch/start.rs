@@ -11,11 +11,13 @@ use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::plan::Plan;
 use rlxp_govern::view::{CandidateView, MachineFacts};
-use rlxp_launch::order::{Level, Mechanisms, RunOrder};
+use rlxp_launch::order::{Mechanisms, RunOrder};
 use rlxp_launch::supervise::start_shim;
-use rlxp_store::{Liveness, Writer};
+use rlxp_store::Writer;
 use rlxp_types::{Digest, Exit};
 
+use super::begin::{Begun, begin};
+use super::claim::{self, Claim};
 use super::files;
 use super::inputs::Inputs;
 use super::order::{self, HOOK, HOOK_FOLDER, Materials};
@@ -51,11 +53,24 @@ pub(super) fn ready(
     asked: Option<Digest>,
     offered: Offered<'_>,
 ) -> Outcome<Ready> {
-    let mut desk = Desk::open(context, study)?;
-    let place = LaunchPlace::of(&desk)?;
-    let mut view = candidate::view_for_launch(&desk, id, order::confinement(offered.level()))?;
-    if let Offered::Elsewhere = offered {
-        view.machine = somewhere_else(&desk);
+    ready_from(context, begin(context, study, id)?, id, asked, offered)
+}
+
+/// The same with what was looked at just now.
+pub(super) fn ready_from(
+    context: &Context,
+    begun: Begun,
+    id: &Slug,
+    asked: Option<Digest>,
+    offered: Offered<'_>,
+) -> Outcome<Ready> {
+    let Begun { mut desk, place, mut view, tree } = begun;
+    match (offered, &mut view.machine) {
+        (Offered::Elsewhere, machine) => *machine = somewhere_else(&desk),
+        (Offered::Here(mechanisms), Some(machine)) => {
+            machine.confinement = order::confinement(mechanisms.level());
+        }
+        (Offered::Here(_), None) => {}
     }
     let plan = Plan::of(&desk.study, &view);
     view.asked_plan = asked.or_else(|| plan.as_ref().map(Plan::digest));
@@ -66,7 +81,7 @@ pub(super) fn ready(
     let unknown = || Failure::refused("plan_unknown", format!("the plan of {id} can't be made"));
     let (plan, base) = (plan.ok_or_else(unknown)?, view.base.clone().ok_or_else(unknown)?);
     rlxp_launch::crash::point("launch:gates_passed");
-    let tree = tree::ensure(&mut desk, &place, &base)?;
+    let tree = tree::ensure(&mut desk, &place, &base, tree)?;
     rlxp_launch::crash::point("launch:tree_ready");
     let inputs = match (offered, desk.study.files.runbook.typed()) {
         (Offered::Here(_), Some(runbook)) => {
@@ -91,15 +106,6 @@ pub(super) enum Offered<'a> {
     Here(&'a Mechanisms),
     /// Somewhere that rlx knows nothing of. Whoever runs them there answers for it, and the record says so.
     Elsewhere,
-}
-
-impl Offered<'_> {
-    fn level(self) -> Level {
-        match self {
-            Offered::Here(mechanisms) => mechanisms.level(),
-            Offered::Elsewhere => Level::Full,
-        }
-    }
 }
 
 /// What was agreed, taken for what is there.
@@ -179,7 +185,7 @@ pub(super) fn start(context: &Context, mut ready: Ready) -> Outcome<Started> {
     let seed = choose_seed(&ready)?;
     let key = key(&id, revision, phase, seed, ready.next.attempt);
     let place = ready.place.run(&key);
-    claim(context, &ready, &place)?;
+    claim(context, &ready, &place, &key)?;
     rlxp_launch::crash::point("launch:claimed");
     let contract = ready.desk.study.contract().expect("the gates saw a contract");
     let reserve = reservation(&ready.next.plan, &contract.budget);
@@ -188,12 +194,12 @@ pub(super) fn start(context: &Context, mut ready: Ready) -> Outcome<Started> {
         LaunchIntent { key: key.clone(), candidate: id, phase, seed, role, reserve, plan, external: None };
     if let Err(failure) = ready.desk.append(Actor::Rlx, Event::LaunchIntent(intent)) {
         // Nobody was told of this run: the claim goes, and whoever asked may ask again.
-        context.fs.remove_dir_all(place.path())?;
+        claim::give_up(context.fs.as_ref(), &place)?;
         return Err(failure);
     }
     rlxp_launch::crash::point("launch:intended");
     match lay_out(context, &ready, &place, &key, seed)
-        .and_then(|order| go(context, &ready.desk.place, &place, order))
+        .and_then(|order| go(context, &mut ready.desk, &place, order))
     {
         Ok(()) => Ok(Started { key, phase, seed }),
         Err(failure) => {
@@ -232,35 +238,23 @@ pub(super) fn choose_seed(ready: &Ready) -> Outcome<u64> {
     }
 }
 
-/// Takes the run's folder, which appears with the claim in it. Only one can have it; one that its maker left without a
-/// word on record is taken over.
-fn claim(context: &Context, ready: &Ready, place: &RunPlace) -> Outcome<()> {
-    let fs = context.fs.as_ref();
-    fs.create_dir_all(&ready.place.runs())?;
-    let writer = Writer::here(context.machine.as_ref(), &clock::wall_text());
-    for _ in 0..2 {
-        let building = fs.temporary_beside(place.path());
-        fs.create_dir(&building)?;
-        fs.write_new(&building.join("claim.json"), &files::bytes(&writer))?;
-        rlxp_launch::crash::point("launch:claiming");
-        match fs.rename_new(&building, place.path()) {
-            Ok(()) => return Ok(fs.sync_dir(&ready.place.runs())?),
-            Err(error) if error.is_already_there() => fs.remove_dir_all(&building)?,
-            Err(error) => {
-                fs.remove_dir_all(&building)?;
-                return Err(error.into());
-            }
+/// Takes the run's folder, unless somebody else has it or the run is on record by now.
+fn claim(context: &Context, ready: &Ready, place: &RunPlace, key: &str) -> Outcome<()> {
+    let study = &ready.desk.place;
+    let is_on_record = || Ok(Desk::at(context, study.clone())?.study.state().runs.contains_key(key));
+    let (fs, machine) = (context.fs.as_ref(), context.machine.as_ref());
+    match claim::claim(fs, machine, place, &is_on_record)? {
+        Claim::Ours => Ok(()),
+        Claim::Late => {
+            let message = format!("somebody else launched {key} meanwhile; nothing was done");
+            Err(Failure::refused("ledger_moved", message).hint("run the command again"))
         }
-        let owner = files::read::<Writer>(fs, &place.claim())?;
-        let gone = owner.is_none_or(|owner| owner.liveness(context.machine.as_ref()) == Liveness::Gone);
-        if !gone {
-            break;
+        Claim::Theirs => {
+            let message =
+                format!("somebody else is about to launch the same run ({})", place.path().display());
+            Err(Failure::refused("run_claimed", message).hint("rlx launch status"))
         }
-        // No intent names this key, or the next run would have another: nothing ever ran here.
-        fs.remove_dir_all(place.path())?;
     }
-    let message = format!("somebody else is about to launch the same run ({})", place.path().display());
-    Err(Failure::refused("run_claimed", message).hint("rlx launch status"))
 }
 
 /// Writes everything that the run needs into its folder.
@@ -323,7 +317,7 @@ pub(super) fn lay_out_steps(
 }
 
 /// Starts the supervisor, puts that on record, and only then lets it go.
-fn go(context: &Context, study: &StudyPlace, place: &RunPlace, order: RunOrder) -> Outcome<()> {
+fn go(context: &Context, desk: &mut Desk, place: &RunPlace, order: RunOrder) -> Outcome<()> {
     let digest = Digest::of(&order.to_bytes());
     let arguments = [
         "__run".into(),
@@ -345,12 +339,21 @@ fn go(context: &Context, study: &StudyPlace, place: &RunPlace, order: RunOrder) 
     rlxp_launch::crash::point("launch:shim_known");
     let launched =
         Launched { key: order.key, boot: machine.boot_id(), process: shim.process, started, external: None };
-    append(context, study, Event::Launched(launched))?;
+    let event = Event::Launched(launched);
+    match desk.append(Actor::Rlx, event.clone()) {
+        Err(failure) if is_passing(&failure) => drop(append(context, &desk.place, event)?),
+        appended => drop(appended?),
+    }
     rlxp_launch::crash::point("launch:launched");
     // A supervisor that is gone by now is found where runs are settled.
     let _ = shim.go();
     rlxp_launch::crash::point("launch:gone");
     Ok(())
+}
+
+/// Whether a record was only kept out by somebody who was adding another one.
+fn is_passing(failure: &Failure) -> bool {
+    matches!(failure.code, "ledger_moved" | "ledger_locked")
 }
 
 /// Adds to a ledger that others may be adding to: reads it anew and tries again.
@@ -360,9 +363,7 @@ pub(super) fn append(context: &Context, place: &StudyPlace, event: Event) -> Out
         let mut desk = Desk::at(context, place.clone())?;
         match desk.append(Actor::Rlx, event.clone()) {
             Ok(_) => return Ok(desk),
-            Err(failure) if tries < TRIES && matches!(failure.code, "ledger_moved" | "ledger_locked") => {
-                tries += 1;
-            }
+            Err(failure) if tries < TRIES && is_passing(&failure) => tries += 1,
             Err(failure) => return Err(failure),
         }
     }

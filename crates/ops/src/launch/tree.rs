@@ -8,6 +8,7 @@ use rlxp_govern::documents::Base;
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 
+use super::begin::TreeLook;
 use super::files;
 use super::place::LaunchPlace;
 use crate::failure::{Failure, Outcome};
@@ -37,35 +38,55 @@ struct Record {
 }
 
 /// The tree of `base`, as it was when it was made.
-pub(crate) fn ensure(desk: &mut Desk, place: &LaunchPlace, base: &Base) -> Outcome<BaseTree> {
+///
+/// `look` is one that was begun earlier, so that nobody waits for it now.
+pub(crate) fn ensure(
+    desk: &mut Desk,
+    place: &LaunchPlace,
+    base: &Base,
+    look: Option<TreeLook>,
+) -> Outcome<BaseTree> {
     let fs = desk.context().fs.clone();
     let folder = place.tree(base);
     let record_path = record_of(&folder);
     if let Some(record) = files::read::<Record>(fs.as_ref(), &record_path)? {
-        match digest(fs.as_ref(), &folder) {
-            Ok((digest, _)) if digest == record.digest => {
+        let seen = look.and_then(|look| look.digest_of(&folder));
+        match seen.map_or_else(|| digest(fs.as_ref(), &folder).map(|(digest, _)| digest), Ok) {
+            Ok(digest) if digest == record.digest => {
                 return Ok(BaseTree { folder, files: record.files, submodules: record.submodules });
             }
             _ => desk.warnings.push(format!("{} was not as it was made, and is made anew", folder.display())),
         }
-        remove_if_there(fs.as_ref(), &record_path)?;
     }
-    fs.remove_dir_all(&folder)?;
     fs.create_dir_all(folder.parent().expect("trees lie in a folder"))?;
     let building = fs.temporary_beside(&folder);
     let made = make(desk, base, &building).and_then(|submodules| {
         let (digest, files) = digest(fs.as_ref(), &building)?;
-        match fs.rename_new(&building, &folder) {
-            Ok(()) => {}
-            // Somebody else made the same one meanwhile.
-            Err(error) if error.is_already_there() => fs.remove_dir_all(&building)?,
-            Err(error) => return Err(error.into()),
-        }
+        put(fs.as_ref(), &building, &folder, digest)?;
         let record = Record { digest, files, submodules };
         fs.write_atomic(&record_path, &files::bytes(&record))?;
         Ok(BaseTree { folder: folder.clone(), files, submodules: record.submodules })
     });
     made.inspect_err(|_| drop(fs.remove_dir_all(&building)))
+}
+
+/// Puts a tree into its place. The same one may be there already, made by somebody who was killed or is about to say so:
+/// then it stays, as runs may stand on it.
+fn put(fs: &dyn Fs, building: &Path, folder: &Path, made: Digest) -> Outcome<()> {
+    loop {
+        match fs.rename_new(building, folder) {
+            Err(error) if error.is_already_there() => {}
+            result => return Ok(result?),
+        }
+        if digest(fs, folder).is_ok_and(|(there, _)| there == made) {
+            return Ok(fs.remove_dir_all(building)?);
+        }
+        let aside = fs.temporary_beside(folder);
+        match fs.rename(folder, &aside) {
+            Err(error) if !error.is_not_found() => return Err(error.into()),
+            _ => fs.remove_dir_all(&aside)?,
+        }
+    }
 }
 
 fn record_of(folder: &Path) -> PathBuf {
@@ -187,6 +208,10 @@ pub(crate) fn file_digest(fs: &dyn Fs, path: &Path) -> Outcome<Digest> {
     let mut offset = 0;
     loop {
         let piece = fs.read_at(path, offset, PIECE)?;
+        // Most files are short, and have their digest sooner at once than part by part.
+        if offset == 0 && piece.len() < PIECE {
+            return Ok(Digest::of(&piece));
+        }
         hasher.update(&piece);
         offset += piece.len() as u64;
         if piece.len() < PIECE {
