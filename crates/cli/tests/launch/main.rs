@@ -8,6 +8,7 @@
 
 mod agreed;
 mod candidates;
+mod crash;
 mod end_to_end;
 mod fixture;
 mod repository;

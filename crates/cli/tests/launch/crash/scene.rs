@@ -1,0 +1,263 @@
+//! A study whose runs take milliseconds, each of which tries to leave something running behind, and everything that
+//! must hold of it whatever is killed.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::candidates::{baseline, phase};
+use crate::repository::Repository;
+
+/// Notes that it was started, leaves a process of another session that ignores being asked to end, and does its work:
+/// at once, or when it is told to.
+const TRAIN: &str = r#"seed=$1 run=$2 word=$3
+echo "$RLX_RUN" >> "$run/starts"
+(trap '' TERM; setsid sh linger.sh "$word" < /dev/null > /dev/null 2>&1 &)
+if [ "$4" = hold ]; then
+    trap '' TERM
+    until [ -e "$run/end" ]; do sleep 0.02; done
+fi
+echo "$seed" > "$run/result"
+"#;
+const LINGER: &str = "while :; do sleep 1; done\n";
+const EVAL: &str = r#"run=$2 trained=$3
+echo "$RLX_RUN" >> "$run/starts"
+cp "$trained/result" "$run/result"
+echo '{"success": 0.75}' > "$run/scores.json"
+"#;
+
+/// How long something that was killed may take to be gone.
+const SOON: Duration = Duration::from_secs(5);
+/// How long something may take that has to be done first, on a machine with other things to do.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A study with a candidate that can be launched.
+pub(super) struct Scene {
+    pub(super) repository: Repository,
+    pub(super) candidate: String,
+    /// The digest of its plan.
+    pub(super) plan: String,
+    /// Stands in the command line of every process of its runs, and of no other.
+    word: String,
+}
+
+/// A run on record.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) key: String,
+    pub(super) seed: u64,
+    /// How it ended; empty when it hasn't.
+    pub(super) end: String,
+}
+
+impl Scene {
+    /// Runs end at once; one at a time.
+    pub(super) fn new(candidate: &str, phase: &str, seeds: u64) -> Self {
+        Self::with(candidate, phase, seeds, 1, "at once")
+    }
+
+    /// As many at once as `parallel`; runs end `when`: at once, or as soon as they are told to (`hold`).
+    pub(super) fn with(candidate: &str, phase: &str, seeds: u64, parallel: u64, when: &str) -> Self {
+        let word = format!("word-{}-{candidate}", std::process::id());
+        let build = Repository::build()
+            .file("train.sh", TRAIN)
+            .file("linger.sh", LINGER)
+            .file("eval.sh", EVAL)
+            .train_with(&["sh", "train.sh", "{seed}", "{run}", &word, when])
+            .eval_with(&["sh", "eval.sh", "{seed}", "{run}", "{trained}"])
+            .agree(|agreed| {
+                agreed.runbook["artifacts"] = json!(["result"]);
+                agreed.runbook["inputs"] = json!([]);
+                let budget = &mut agreed.contract["budget"];
+                budget["runs"] = 100.into();
+                budget["wall_clock"] = "2h".into();
+                budget["disk"] = "10GiB".into();
+                budget["parallel"] = parallel.into();
+            });
+        let candidate = candidate.to_owned();
+        let mut scene = Self { repository: build.approved(), candidate, plan: String::new(), word };
+        scene.next_candidate(&scene.candidate.clone(), phase, seeds);
+        scene
+    }
+
+    /// Another candidate that changes nothing, from here on.
+    pub(super) fn next_candidate(&mut self, id: &str, name: &str, seeds: u64) {
+        let mut value = baseline();
+        value["phases"] = json!([phase(name, seeds)]);
+        self.repository.ready(id, value);
+        self.candidate = id.to_owned();
+        // As it was validated: nothing that a launch makes is there yet.
+        self.plan = self.repository.validate(id).expect(0).json()["plan"].as_str().unwrap().to_owned();
+    }
+
+    /// The words that launch its next run.
+    pub(super) fn launch_one(&self) -> String {
+        self.repository.execute(&self.candidate, &self.plan) + " --runs 1"
+    }
+
+    /// Its runs, in the order in which they were intended.
+    pub(super) fn runs(&self) -> Vec<Run> {
+        let ends = self.repository.records("run_ended");
+        let intents = self.repository.records("launch_intent").into_iter();
+        let run = |intent: Value| {
+            let end = ends.iter().find(|end| end["key"] == intent["key"]);
+            Run {
+                key: intent["key"].as_str().unwrap().to_owned(),
+                seed: intent["seed"].as_u64().unwrap(),
+                end: end.map(|end| end["end"].as_str().unwrap().to_owned()).unwrap_or_default(),
+            }
+        };
+        intents.filter(|intent| intent["candidate"] == *self.candidate).map(run).collect()
+    }
+
+    /// Those of one seed.
+    pub(super) fn runs_of(&self, seed: u64) -> Vec<Run> {
+        self.runs().into_iter().filter(|run| run.seed == seed).collect()
+    }
+
+    /// How often a step of a run really started, by its own word.
+    pub(super) fn starts(&self, key: &str, step: &str) -> usize {
+        let file = self.repository.run_folder(key).join(step).join("starts");
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        assert!(text.lines().all(|line| line == key), "{key}: {text}");
+        text.lines().count()
+    }
+
+    /// Where its candidate is.
+    pub(super) fn candidate_state(&self) -> String {
+        self.state()["candidates"][&self.candidate]["state"].as_str().unwrap().to_owned()
+    }
+
+    fn state(&self) -> Value {
+        serde_json::from_str(&self.repository.read("state.json")).unwrap()
+    }
+
+    /// What holds when nothing runs, whatever was killed before.
+    #[track_caller]
+    pub(super) fn check(&self, place: &str) {
+        // One run per key and at most one result per seed, and each ran once at most.
+        let runs = self.runs();
+        let keys: BTreeSet<&str> = runs.iter().map(|run| run.key.as_str()).collect();
+        assert_eq!(keys.len(), runs.len(), "{place}: {runs:?}");
+        let good: Vec<u64> = runs.iter().filter(|run| run.end == "ok").map(|run| run.seed).collect();
+        assert_eq!(good.iter().collect::<BTreeSet<_>>().len(), good.len(), "{place}: {runs:?}");
+        for folder in entries(&self.repository.state().join("runs")) {
+            let key = folder.file_name().unwrap().to_str().unwrap().to_owned();
+            let starts = ["train", "smoke", "eval"].map(|step| self.starts(&key, step));
+            assert!(starts.iter().all(|count| *count <= 1), "{place}: {key} started {starts:?} times");
+            let known = self.repository.records("launch_intent").iter().any(|intent| intent["key"] == *key);
+            assert!(known || starts == [0; 3], "{place}: {key} ran and is not on record");
+        }
+        for run in runs.iter().filter(|run| run.end == "ok") {
+            assert_eq!(self.starts(&run.key, "train"), 1, "{place}: {run:?}");
+            let end = std::fs::read(self.repository.run_folder(&run.key).join("end.json")).unwrap();
+            let end: Value = serde_json::from_slice(&end).unwrap();
+            assert_eq!(end["manifest"], self.repository.end_of(&run.key)["manifest"], "{place}");
+        }
+        // Nothing is reserved any more, and what is spent is what the ends say.
+        let state = self.state();
+        let ends = self.repository.records("run_ended");
+        for what in ["runs", "wall_clock", "gpu_time", "disk"] {
+            assert_eq!(state["reserved"][what], 0, "{place}: {what}");
+            let sum: u64 = ends.iter().map(|end| end["spent"][what].as_u64().unwrap()).sum();
+            assert_eq!(state["spent"][what], sum, "{place}: {what}");
+        }
+        let counted = ends.iter().filter(|end| end["end"] != "blocked").count();
+        assert_eq!(state["spent"]["runs"], counted, "{place}");
+        // Nothing half-written stays in the study.
+        let mut folders = vec![self.repository.file("")];
+        while let Some(folder) = folders.pop() {
+            for path in entries(&folder) {
+                let name = path.file_name().unwrap().to_str().unwrap();
+                assert!(!name.starts_with(".tmp-") && !name.contains(".lock"), "{place}: {}", path.display());
+                folders.extend(path.is_dir().then_some(path));
+            }
+        }
+    }
+
+    /// Folders of runs that somebody began to claim and didn't.
+    pub(super) fn unfinished_claims(&self) -> Vec<PathBuf> {
+        let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let runs = entries(&self.repository.state().join("runs"));
+        runs.into_iter().filter(|path| name(path).starts_with(".tmp-")).collect()
+    }
+
+    /// Nothing of its phase is left to run, and whoever asks is told so.
+    #[track_caller]
+    pub(super) fn is_over(&self) {
+        let ran = self.repository.rlx(&self.launch_one()).expect(3);
+        match self.candidate_state().as_str() {
+            "launched" => assert_eq!(ran.json()["code"], "nothing_to_run", "{}", ran.stdout),
+            // All its runs failed: there is no metric to wait for.
+            state => assert_eq!((state, ran.codes()), ("completed", vec!["not_validated".to_owned()])),
+        }
+    }
+
+    /// Processes of its runs: those that name the word, and all that know the home of this study's user.
+    pub(super) fn processes(&self) -> Vec<String> {
+        let home = self.repository.home().to_str().unwrap();
+        let mut found = Vec::new();
+        for folder in entries(Path::new("/proc")) {
+            // One that ends meanwhile has no files any more, and one that has ended has them empty.
+            let read = |name: &str| std::fs::read(folder.join(name)).unwrap_or_default();
+            let command = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+            let variables = String::from_utf8_lossy(&read("environ")).into_owned();
+            if command.contains(&self.word) || command.contains(home) || variables.contains(home) {
+                found.push(format!("{} {command}", folder.file_name().unwrap().to_str().unwrap()));
+            }
+        }
+        found
+    }
+
+    /// No process of any run is there, or is gone in a moment.
+    #[track_caller]
+    pub(super) fn nothing_is_left(&self, place: &str) {
+        let began = Instant::now();
+        loop {
+            let left = self.processes();
+            if left.is_empty() {
+                return;
+            }
+            assert!(began.elapsed() < SOON, "{place}: left running: {left:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until the run that was launched last works, with what it wants to leave behind; its key.
+    #[track_caller]
+    pub(super) fn works(&self) -> String {
+        let began = Instant::now();
+        loop {
+            if let Some(run) = self.runs().pop()
+                && run.end.is_empty()
+                && self.starts(&run.key, "train") == 1
+                && self.processes().iter().any(|line| line.contains("sh linger.sh"))
+            {
+                return run.key;
+            }
+            assert!(began.elapsed() < PATIENCE, "no run works: {:?}", self.processes());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Lets a run that holds go on to its end.
+    pub(super) fn let_end(&self, key: &str) {
+        std::fs::write(self.repository.run_folder(key).join("train/end"), "").unwrap();
+    }
+
+    /// The process number of a run's supervisor.
+    pub(super) fn supervisor(&self, key: &str) -> u32 {
+        let text = std::fs::read(self.repository.run_folder(key).join("shim.json")).unwrap();
+        let value: Value = serde_json::from_slice(&text).unwrap();
+        value["pid"].as_u64().unwrap().try_into().unwrap()
+    }
+}
+
+/// What is in a folder; nothing when it isn't there.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder)
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default()
+}
