@@ -88,6 +88,7 @@ fn help(setup: &Setup, ends: &Ends) -> Result<u8, String> {
         joined.map_err(|error| format!("can't join the control group: {}", with_cause(&error)))?;
     }
     let mut mechanisms = Mechanisms::default();
+    let sockets = mounts::sockets();
     let namespaces = namespaces::enter(setup, true, &mut mechanisms)?;
     let signals = child_signals().map_err(|error| format!("can't listen for signals: {error}"))?;
     if !namespaces.processes {
@@ -96,7 +97,7 @@ fn help(setup: &Setup, ends: &Ends) -> Result<u8, String> {
             .and_then(|()| rustix::process::set_child_subreaper(Some(getpid())));
         alone.map_err(|error| format!("can't look after orphans: {error}"))?;
         tell(&ends.report, &Told::Keeper(getpid().as_raw_pid() as u32));
-        return keep(setup, ends, namespaces, mechanisms, &signals, None);
+        return keep(setup, ends, (namespaces, sockets), mechanisms, &signals, None);
     }
     // A new user namespace may have reset it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
@@ -106,7 +107,7 @@ fn help(setup: &Setup, ends: &Ends) -> Result<u8, String> {
     match fork().map_err(|error| format!("can't start the keeper: {error}"))? {
         Forked::Child => {
             drop(write);
-            let code = keep(setup, ends, namespaces, mechanisms, &signals, Some(&read));
+            let code = keep(setup, ends, (namespaces, sockets), mechanisms, &signals, Some(&read));
             leave(code.unwrap_or_else(|reason| {
                 tell(&ends.report, &Told::Refused(reason));
                 REFUSED
@@ -146,11 +147,12 @@ fn check(setup: &Setup, step: &StepOrder) -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }
 
-/// The keeper's body. `helper` tells by its closing that the helper has died.
+/// The keeper's body. It is told where it is and which sockets others have. `helper` tells by its closing that the
+/// helper has died.
 fn keep(
     setup: &Setup,
     ends: &Ends,
-    namespaces: Namespaces,
+    (namespaces, sockets): (Namespaces, Vec<PathBuf>),
     mut mechanisms: Mechanisms,
     signals: &OwnedFd,
     helper: Option<&OwnedFd>,
@@ -159,7 +161,7 @@ fn keep(
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
             .map_err(|error| format!("can't be tied to the helper: {error}"))?;
     }
-    let rights = prepare(setup, ends, namespaces, &mut mechanisms)?;
+    let rights = prepare(setup, ends, namespaces, sockets, &mut mechanisms)?;
     let (read, write) = pipe()?;
     let keeper = getpid();
     let step = match fork().map_err(|error| format!("can't start the step: {error}"))? {
@@ -206,6 +208,7 @@ fn prepare(
     setup: &Setup,
     ends: &Ends,
     namespaces: Namespaces,
+    sockets: Vec<PathBuf>,
     mechanisms: &mut Mechanisms,
 ) -> Result<Rights, String> {
     let mut mounted = namespaces.mounts;
@@ -241,11 +244,14 @@ fn prepare(
             }
         }
         let kept: Vec<PathBuf> = rights.readable.iter().chain(&rights.writable).cloned().collect();
-        match cover(setup, &rights.hidden, kept) {
+        match cover(setup, [rights.hidden.clone(), sockets].concat(), kept) {
             Ok(()) => rights.list_all = true,
             Err(reason) => {
                 mechanisms.missing.insert("covers".to_owned(), reason);
             }
+        }
+        if let Err(reason) = mounts::keep_unchanged(&rights.writable) {
+            mechanisms.missing.insert("read_only".to_owned(), reason);
         }
     }
     // Disks and terminals are files too. What a step needs of them is on a list.
@@ -288,9 +294,8 @@ fn show_tree(
     tree::remove(&step.tree)
 }
 
-/// Covers hidden paths, and `/run` with the sockets of the machine's services unless the step itself lives there.
-fn cover(setup: &Setup, hidden: &[PathBuf], mut kept: Vec<PathBuf>) -> Result<(), String> {
-    let mut covered = hidden.to_vec();
+/// Covers hidden paths, sockets, and all of `/run`, where services make new ones, unless the step itself lives there.
+fn cover(setup: &Setup, mut covered: Vec<PathBuf>, mut kept: Vec<PathBuf>) -> Result<(), String> {
     let run = Path::new("/run");
     let program = setup.step.as_ref().and_then(|step| step.argv.first()).map(PathBuf::from);
     let real = program.as_ref().and_then(|program| RealFs.canonicalize(program).ok());

@@ -1,14 +1,15 @@
 //! What a step's own mount namespace shows otherwise than the machine's: a fresh `/proc`, a `/dev/shm` of its own, no
-//! sockets of services under `/run`, and empty folders where something is hidden.
+//! sockets of services, empty folders where something is hidden, and all but the step's own folders read-only.
 //!
-//! Landlock alone would already refuse to read hidden files. But it lets a process connect to sockets in hidden folders
-//! (an agent that signs, say), and it can't allow to list a folder without allowing to list those in it.
+//! Landlock alone would already refuse to read hidden files. But it lets a process connect to any socket that has a name
+//! in the file system (an agent that signs, a terminal that types what it is told), it lets a file's owner change its
+//! mode and its times, and it can't allow to list a folder without allowing to list those in it.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rlxp_fs::{Fs, Kind, RealFs};
+use rlxp_fs::{Fs, FsExt, Kind, RealFs};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{
@@ -60,7 +61,11 @@ pub(super) fn cover(hidden: &[PathBuf], kept: &[PathBuf]) -> Result<(), String> 
     }
     for (path, is_folder) in &outermost {
         let covered = if *is_folder { in_memory(path, 1 << 20, "0755") } else { cover_file(path) };
-        covered.map_err(|error| format!("can't cover {}: {error}", path.display()))?;
+        match covered {
+            // Sockets come and go.
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(format!("can't cover {}: {error}", path.display())),
+        }
     }
     // Folders before what lies in them, which may be kept for its own sake too.
     back.sort_by_key(|(path, _)| path.components().count());
@@ -98,6 +103,72 @@ fn cover_file(path: &Path) -> Result<(), Errno> {
     move_mount(&copy, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }
 
+/// Makes everything read-only but `writable`, and `/proc`, where the kernel keeps order by itself.
+pub(super) fn keep_unchanged(writable: &[PathBuf]) -> Result<(), String> {
+    for path in writable {
+        let again = copy_of_mount(path)
+            .and_then(|copy| move_mount(&copy, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH));
+        again.map_err(|error| format!("{} can't be mounted by itself: {error}", path.display()))?;
+    }
+    let everything = Path::new("/");
+    set_read_only(everything, true)
+        .map_err(|error| format!("the kernel refuses to protect files: {error}"))?;
+    for path in writable {
+        set_read_only(path, false)
+            .map_err(|error| format!("{} can't be made writable: {error}", path.display()))?;
+    }
+    // One that was read-only all along stays so, and nothing is lost by it.
+    let _ = set_read_only(Path::new("/proc"), false);
+    Ok(())
+}
+
+/// Of everything below a mount, or takes it back of this one alone: others may have been read-only before.
+#[expect(clippy::disallowed_methods, reason = "the C library has no name for this system call")]
+fn set_read_only(path: &Path, is_set: bool) -> std::io::Result<()> {
+    const READ_ONLY: u64 = 1;
+    const RECURSIVE: libc::c_int = 0x8000;
+    let path = CString::new(path.as_os_str().as_encoded_bytes()).expect("paths have no zero byte");
+    // Flags to set, flags to clear, how it spreads, a user namespace.
+    let (attributes, flags) =
+        if is_set { ([READ_ONLY, 0, 0, 0], RECURSIVE) } else { ([0, READ_ONLY, 0, 0], 0) };
+    // SAFETY: the kernel reads a path that ends with a zero byte and the four numbers, whose size is given.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            flags,
+            attributes.as_ptr(),
+            size_of_val(&attributes),
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// Sockets that somebody has bound to a name in the file system, as far as they can be reached. This is asked before a
+/// new network namespace hides who has which.
+pub(super) fn sockets() -> Vec<PathBuf> {
+    const LONGEST: u64 = 16 << 20;
+    let table = RealFs.read(Path::new("/proc/self/net/unix"), LONGEST).unwrap_or_default();
+    let is_there = |path: &PathBuf| RealFs.metadata(path).is_ok_and(|meta| meta.kind == Kind::Other);
+    let mut found: Vec<PathBuf> = names_of(&String::from_utf8_lossy(&table)).map(PathBuf::from).collect();
+    found.sort();
+    found.dedup();
+    found.retain(is_there);
+    found.into_iter().filter_map(|path| RealFs.canonicalize(&path).ok()).collect()
+}
+
+/// The last of eight columns, which may have spaces in it, where it is a path.
+fn names_of(table: &str) -> impl Iterator<Item = &str> {
+    table.lines().filter_map(|line| {
+        let mut rest = line;
+        for _ in 0..7 {
+            rest = rest.trim_start().split_once(' ')?.1;
+        }
+        Some(rest.trim_start()).filter(|name| name.starts_with('/'))
+    })
+}
+
 fn make_folders(path: &Path) -> Result<(), Errno> {
     match rustix::fs::mkdir(path, Mode::from_raw_mode(0o755)) {
         Err(Errno::NOENT) => {
@@ -113,4 +184,19 @@ fn make_folders(path: &Path) -> Result<(), Errno> {
 pub(super) fn shared_memory() -> Option<&'static Path> {
     let path = Path::new("/dev/shm");
     is_folder(path).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_of;
+
+    #[test]
+    fn only_names_in_the_file_system_are_found() {
+        let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+                     0000000000000000: 00000002 00000000 00010000 0001 01 70871 /tmp/tmux-0/de fault\n\
+                     0000000000000000: 00000003 00000000 00000000 0001 03 70872\n\
+                     0000000000000000: 00000002 00000000 00010000 0001 01   873 @abstract\n\
+                     0000000000000000: 00000002 00000000 00000000 0002 01   874 /run/log\n";
+        assert_eq!(Vec::from_iter(names_of(table)), ["/tmp/tmux-0/de fault", "/run/log"]);
+    }
 }
