@@ -17,7 +17,7 @@ use super::files::run_end;
 use super::inputs::Inputs;
 use super::order::{Materials, level, limits, step_order, wanted};
 use super::place::LaunchPlace;
-use super::start::lay_out_steps;
+use super::start::{lay_out_steps, missing};
 use super::tree;
 use crate::candidate;
 use crate::context::Context;
@@ -71,17 +71,18 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         return Err(Failure::refused("side_effects", message)
             .hint(format!("set {name}.free_of_side_effects: true in runbook.yaml, if that is so")));
     }
-    let offered = abilities(&desk)?.level();
+    let mechanisms = abilities(&desk)?;
+    let offered = mechanisms.level();
     if offered < level(contract.confinement) {
-        let message =
-            format!("confinement {} was agreed, this machine offers {offered}", contract.confinement);
+        let (agreed, missing) = (contract.confinement, missing(&mechanisms));
+        let message = format!("confinement {agreed} was agreed, this machine offers {offered}: {missing}");
         return Err(Failure::refused("confinement_too_weak", message).hint("rlx doctor"));
     }
     let place = LaunchPlace::of(&desk)?;
     let base = candidate::base(&desk)?.ok_or_else(|| {
         Failure::refused("base_unknown", "the code to try it on is not known").hint("rlx contract check")
     })?;
-    let tree = tree::ensure(&mut desk, &place, &base)?;
+    let tree = tree::ensure(&mut desk, &place, &base, None)?;
     let inputs = Inputs::ensure(context.fs.as_ref(), &place, &desk.place.root, &runbook)?;
     let applied = Applied::default();
     let materials = Materials {

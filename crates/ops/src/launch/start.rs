@@ -4,7 +4,7 @@
 use rlxp_fs::{FsExt, clock, randomness};
 use rlxp_govern::change::Applied;
 use rlxp_govern::documents::{Base, Confinement, Phase, Slug};
-use rlxp_govern::gate::{Purpose, refusals, reservation};
+use rlxp_govern::gate::{Purpose, Refusal, refusals, reservation};
 use rlxp_govern::launch::{NextRun, SeedChoice, draw, key, next_run};
 use rlxp_govern::ledger::event::{LaunchIntent, Launched, RunEnded};
 use rlxp_govern::ledger::{Actor, Event};
@@ -74,7 +74,8 @@ pub(super) fn ready_from(
     }
     let plan = Plan::of(&desk.study, &view);
     view.asked_plan = asked.or_else(|| plan.as_ref().map(Plan::digest));
-    let refused = refusals(Purpose::Launch, &desk.study, Some(&view));
+    let mut refused = refusals(Purpose::Launch, &desk.study, Some(&view));
+    name_missing(&mut refused, offered);
     if !refused.is_empty() {
         return Err(candidate::refuse(&mut desk, "launch", id, refused)?);
     }
@@ -106,6 +107,20 @@ pub(super) enum Offered<'a> {
     Here(&'a Mechanisms),
     /// Somewhere that rlx knows nothing of. Whoever runs them there answers for it, and the record says so.
     Elsewhere,
+}
+
+/// Says what is missing where more was agreed: the gate knows only how much all of it amounts to.
+fn name_missing(refused: &mut [Refusal], offered: Offered<'_>) {
+    let Offered::Here(mechanisms) = offered else { return };
+    for refusal in refused.iter_mut().filter(|refusal| refusal.code == "confinement_too_weak") {
+        refusal.reason = format!("{}: {}", refusal.reason, missing(mechanisms));
+    }
+}
+
+/// Why a run can't be kept apart fully.
+pub(super) fn missing(mechanisms: &Mechanisms) -> String {
+    let counting = ["files", "processes", "network"].iter().filter_map(|name| mechanisms.missing.get(*name));
+    counting.map(String::as_str).collect::<Vec<_>>().join("; ")
 }
 
 /// What was agreed, taken for what is there.
@@ -278,8 +293,8 @@ fn lay_out(context: &Context, ready: &Ready, place: &RunPlace, key: &str, seed: 
     let order = order::order(&materials, place, key, &ready.next.plan, seed);
     lay_out_steps(context, &materials, place, &order)?;
     rlxp_launch::crash::point("launch:laid_out");
-    fs.write_new(&place.order(), &order.to_bytes())?;
-    fs.sync_dir(place.path())?;
+    // Only the supervisor reads it, which a power loss ends as well.
+    fs.write_new_unsynced(&place.order(), &order.to_bytes())?;
     rlxp_launch::crash::point("launch:ordered");
     Ok(order)
 }
@@ -300,7 +315,7 @@ pub(super) fn lay_out_steps(
             let text = materials.applied.files[path].after.as_deref().unwrap_or_default();
             let target = step.tree.changed.join(path);
             fs.create_dir_all(target.parent().expect("a file lies in a folder"))?;
-            fs.write_new(&target, text.as_bytes())?;
+            fs.write_new_unsynced(&target, text.as_bytes())?;
         }
         for path in materials.inputs.large.keys() {
             let link = step.tree.changed.join(path);
@@ -310,7 +325,7 @@ pub(super) fn lay_out_steps(
         if !step.watched.is_empty() {
             let hook = place.step(&step.name).join(HOOK_FOLDER);
             fs.create_dir(&hook)?;
-            fs.write_new(&hook.join("sitecustomize.py"), HOOK.as_bytes())?;
+            fs.write_new_unsynced(&hook.join("sitecustomize.py"), HOOK.as_bytes())?;
         }
     }
     Ok(())
