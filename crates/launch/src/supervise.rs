@@ -30,6 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rlxp_fs::{Fs, FsError, FsExt, RealFs};
+use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 use signal_hook::low_level;
 
@@ -125,8 +126,14 @@ pub fn pulse(folder: &Path) -> Option<Usage> {
 /// it is gone; what is still in use stays.
 pub fn sweep(order: &RunOrder) {
     for step in &order.steps {
-        cgroup::sweep(&order.key, &step.name);
+        cgroup::sweep(&group_of(order), &step.name);
     }
+}
+
+/// What the control groups of a run are named after: two studies of one user may have runs with the same key.
+fn group_of(order: &RunOrder) -> String {
+    let folder = Digest::of(order.folder.as_os_str().as_encoded_bytes());
+    format!("{}-{}", order.key, folder.short())
 }
 
 /// Says how memory and processes of a run would be limited here. Groups are made for that, and removed again.
@@ -268,6 +275,14 @@ mod tests {
         assert!(!error.contains("fine/"), "{error}");
         order.steps.clear();
         assert!(supervise(&order, &|| false).unwrap_err().to_string().contains("no steps"));
+    }
+
+    #[test]
+    fn runs_of_two_studies_share_no_groups() {
+        let order = |folder: &str| test_orders::order(Path::new(folder), Vec::new());
+        let (one, other) = (group_of(&order("/one/runs/a-1")), group_of(&order("/other/runs/a-1")));
+        assert_ne!(one, other);
+        assert!(one.starts_with(&order("/").key), "{one}");
     }
 
     #[test]

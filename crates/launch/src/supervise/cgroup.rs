@@ -208,8 +208,7 @@ impl Group {
 /// Removes the groups of a step whose supervisor was killed. One that still holds a process stays.
 pub(super) fn sweep(key: &str, step: &str) {
     for place in places().into_iter().filter(|place| place.ours.is_ok()) {
-        // Mostly there is none.
-        let _ = RealFs.remove_dir(&place.folder.join(group_name(key, step)));
+        remove(&place.folder.join(group_name(key, step)));
     }
 }
 

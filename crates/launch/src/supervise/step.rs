@@ -47,7 +47,7 @@ impl Run<'_> {
         let (variables, secrets) = environment::of(step, &own);
         let secrets = Arc::new(secrets);
         // Declared before the step, so that the groups go after everything in them.
-        let groups = Groups::make(&self.order.key, &step.name, &self.order.limits);
+        let groups = Groups::make(&super::group_of(self.order), &step.name, &self.order.limits);
         crash("limited");
         let order = self.order;
         let mut watch = Watch::begin(&groups, &order.folder, &order.limits, self.before, self.began);
