@@ -134,10 +134,26 @@ impl Scene {
         serde_json::from_str(&self.repository.read("state.json")).unwrap()
     }
 
-    /// What holds when nothing runs, whatever was killed before.
+    /// What holds when nothing runs, whatever was killed before at a place that the source names.
     #[track_caller]
     pub(super) fn check(&self, place: &str) {
-        // One run per key and at most one result per seed, and each ran once at most.
+        self.check_runs(place);
+        self.check_budget(place);
+        self.check_groups(place);
+        // Nothing half-written stays in the study.
+        let mut folders = vec![self.repository.file("")];
+        while let Some(folder) = folders.pop() {
+            for path in entries(&folder) {
+                let name = path.file_name().unwrap().to_str().unwrap();
+                assert!(!name.starts_with(".tmp-") && !name.contains(".lock"), "{place}: {}", path.display());
+                folders.extend(path.is_dir().then_some(path));
+            }
+        }
+    }
+
+    /// One run per key, each started once at most; one result per seed at most, and none is lost that was told of.
+    #[track_caller]
+    pub(super) fn check_runs(&self, place: &str) {
         let runs = self.runs();
         let keys: BTreeSet<&str> = runs.iter().map(|run| run.key.as_str()).collect();
         assert_eq!(keys.len(), runs.len(), "{place}: {runs:?}");
@@ -156,7 +172,11 @@ impl Scene {
             let end: Value = serde_json::from_slice(&end).unwrap();
             assert_eq!(end["manifest"], self.repository.end_of(&run.key)["manifest"], "{place}");
         }
-        // Nothing is reserved any more, and what is spent is what the ends say.
+    }
+
+    /// Nothing is reserved any more, and what is spent is what the ends say.
+    #[track_caller]
+    pub(super) fn check_budget(&self, place: &str) {
         let state = self.state();
         let ends = self.repository.records("run_ended");
         for what in ["runs", "wall_clock", "gpu_time", "disk"] {
@@ -166,13 +186,18 @@ impl Scene {
         }
         let counted = ends.iter().filter(|end| end["end"] != "blocked").count();
         assert_eq!(state["spent"]["runs"], counted, "{place}");
-        // Nothing half-written stays in the study.
-        let mut folders = vec![self.repository.file("")];
+    }
+
+    /// No control group of a run is left.
+    #[track_caller]
+    fn check_groups(&self, place: &str) {
+        let mine = format!("rlx-{}-r1-", self.candidate);
+        let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
         while let Some(folder) = folders.pop() {
-            for path in entries(&folder) {
+            for path in entries(&folder).into_iter().filter(|path| path.is_dir() && !path.is_symlink()) {
                 let name = path.file_name().unwrap().to_str().unwrap();
-                assert!(!name.starts_with(".tmp-") && !name.contains(".lock"), "{place}: {}", path.display());
-                folders.extend(path.is_dir().then_some(path));
+                assert!(!name.starts_with(&mine), "{place}: {}", path.display());
+                folders.push(path);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Signals from outside, to launch and to supervisors of runs that don't want to end.
 
 use std::process::Child;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -76,4 +77,46 @@ fn nothing_survives_its_supervisor() {
     assert!(child.wait_with_output().unwrap().status.success());
     scene.is_over();
     scene.check("after the second try");
+}
+
+/// Killed at whatever instant: launch and supervisors in turn, after waits that have nothing to do with what they do.
+#[test]
+fn killed_at_any_instant() {
+    const SEEDS: u64 = 12;
+    let scene = Scene::new("any-instant", "short", SEEDS);
+    for round in 0..16u64 {
+        let mut child = scene.repository.start(&scene.launch_one(), &[]);
+        std::thread::sleep(Duration::from_millis(round * 37 % 280));
+        if round % 2 == 0 {
+            child.kill().unwrap();
+        } else {
+            let supervisors = scene.processes().into_iter().filter(|line| line.contains(" __run "));
+            for line in supervisors {
+                let number = line.split(' ').next().unwrap().parse().unwrap();
+                // It may have ended since it was seen.
+                let _ = kill_process(Pid::from_raw(number).unwrap(), Signal::KILL);
+            }
+        }
+        child.wait().unwrap();
+        scene.repository.rlx("launch status --json").expect(0);
+        scene.repository.rlx("launch adopt --json").expect(0);
+        scene.nothing_is_left("killed at any instant");
+        scene.check_runs("killed at any instant");
+    }
+    // Whatever came of them, every seed gets its result, or was lost twice.
+    let left = |scene: &Scene| {
+        let done = |seed: &u64| {
+            let runs = scene.runs_of(*seed);
+            let lost = runs.iter().filter(|run| run.end == "lost").count();
+            runs.iter().any(|run| run.end == "ok") || lost == 2
+        };
+        !(1..=SEEDS).all(|seed| done(&seed))
+    };
+    while left(&scene) {
+        scene.repository.rlx(&scene.launch_one()).expect(0);
+    }
+    scene.is_over();
+    scene.check_runs("killed at any instant");
+    scene.check_budget("killed at any instant");
+    scene.repository.rlx("verify --chain").expect(0);
 }
