@@ -8,9 +8,11 @@
 
 mod agreed;
 mod candidates;
+mod confinement;
 mod crash;
 mod end_to_end;
 mod fixture;
+mod limits;
 mod repository;
 #[path = "../governed/study.rs"]
 #[expect(dead_code, reason = "some of what it offers is for the tests of approvals")]
