@@ -147,6 +147,12 @@ fn under_way(study: &Study) -> Option<Next> {
     let state = study.state();
     if let Some(run) = state.live().first() {
         let reason = format!("run {} of {} is {}", run.intent.key, run.intent.candidate, run.state);
+        if run.intent.external.is_some() {
+            let command = format!("rlx study receive {} --from FOLDER", run.intent.key);
+            let person = "bring the results of the run back once it is over";
+            let reason = format!("{reason}, outside of rlx");
+            return Some(Next::new(Action::Monitor, reason, command, RECORD).by_person(person));
+        }
         return Some(Next::new(Action::Monitor, reason, "rlx launch status", NOTHING));
     }
     let unread = |run: &&crate::ledger::state::RunRecord| {
