@@ -105,6 +105,21 @@ pub trait FsExt: Fs {
         file.sync()
     }
 
+    /// Creates a file with this content, of which after a power loss anything
+    /// may be left: for what only a process needs that is gone then as well.
+    fn write_new_unsynced(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        self.create_new(path)?.write_all(bytes)
+    }
+
+    /// Replaces a file so that every reader sees the old or the new content
+    /// whole, as long as the power stays: for what can be made anew.
+    fn replace_unsynced(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        let temporary = self.temporary_beside(path);
+        self.write_new_unsynced(&temporary, bytes)
+            .and_then(|()| self.rename(&temporary, path))
+            .inspect_err(|_| drop(self.remove_file(&temporary)))
+    }
+
     /// Replaces a file so that every reader, also after a power loss, sees the
     /// old or the new content whole: temporary file, sync, rename, folder sync.
     fn write_atomic(&self, path: &Path, bytes: &[u8]) -> Result<()> {
@@ -118,15 +133,21 @@ pub trait FsExt: Fs {
     /// Creates a file that appears whole or not at all, and only when the name
     /// is free: the winner among many that try. `Ok(false)` when it is taken.
     fn write_new_atomic(&self, path: &Path, bytes: &[u8]) -> Result<bool> {
+        let created = self.write_new_for_now(path, bytes)?;
+        if created {
+            self.sync_dir(parent(path))?;
+        }
+        Ok(created)
+    }
+
+    /// The same for a file that needn't be there any more after a power loss,
+    /// such as a lock. If it is, it is whole.
+    fn write_new_for_now(&self, path: &Path, bytes: &[u8]) -> Result<bool> {
         let temporary = self.temporary_beside(path);
         let linked = self.write_new(&temporary, bytes).and_then(|()| self.hard_link(&temporary, path));
         let removed = self.remove_file(&temporary);
         match linked {
-            Ok(()) => {
-                removed?;
-                self.sync_dir(parent(path))?;
-                Ok(true)
-            }
+            Ok(()) => removed.map(|()| true),
             Err(error) if error.is_already_there() => Ok(false),
             Err(error) => Err(error),
         }

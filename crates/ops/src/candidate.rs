@@ -21,7 +21,6 @@ use serde_json::Value;
 pub use code::{LONGEST_SOURCE, base, find_program, is_left_out, snapshot};
 pub use draft::{Draft, NewReport, new};
 pub use look::view;
-pub use look::view_for_launch;
 pub use protected::digests as protected_digests;
 
 use crate::context::Context;

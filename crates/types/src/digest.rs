@@ -61,32 +61,43 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// All bits for yes, none for no.
-fn mask(is: bool) -> u8 {
-    u8::from(is).wrapping_neg()
+/// One in each of eight bytes.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// The four bytes that eight hexadecimal digits stand for, and for each of the eight whether it is such a digit, as the
+/// highest bit of its byte.
+fn eight_digits(digits: [u8; 8]) -> ([u8; 4], u64) {
+    let all = u64::from_le_bytes(digits);
+    // Below 128 nothing is carried from one byte to the next, and a sum reaches 128 where a byte is as large as asked.
+    let low = all & EACH * 0x7f;
+    let at_least = |byte: u8| low + EACH * u64::from(0x80 - byte);
+    let is_letter = at_least(b'a') & !at_least(b'f' + 1);
+    let is_digit = at_least(b'0') & !at_least(b'9' + 1) | is_letter;
+    let letters = is_letter >> 7 & EACH;
+    let values = (low & EACH * 0x0f) + (letters << 3) + letters;
+    // Each first digit of two goes before the second, then what is between the bytes goes.
+    let pairs = (values << 4 | values >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
+    let bytes = (fours | fours >> 16) as u32;
+    (bytes.to_le_bytes(), is_digit & !all)
 }
 
 impl FromStr for Digest {
     type Err = NotADigest;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // Ledgers hold tens of thousands of digests, so nothing here branches on a single digit or looks into a table:
-        // both loops become a few instructions on 16 bytes at a time.
+        // Ledgers hold tens of thousands of digests, so eight digits are read at once and nothing branches on one.
         let parse = || {
             let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
-            let mut values = [0; 64];
-            let mut wrong = 0;
-            for (value, byte) in values.iter_mut().zip(digits) {
-                let (figure, letter) = (byte.wrapping_sub(b'0'), byte.wrapping_sub(b'a'));
-                let (is_figure, is_letter) = (mask(figure < 10), mask(letter < 6));
-                *value = figure & is_figure | letter.wrapping_add(10) & is_letter;
-                wrong |= !(is_figure | is_letter);
-            }
+            let (eights, _) = digits.as_chunks();
             let mut bytes = [0; 32];
-            for (byte, pair) in bytes.iter_mut().zip(values.chunks_exact(2)) {
-                *byte = pair[0] << 4 | pair[1];
+            let mut right = EACH << 7;
+            for (four, eight) in bytes.as_chunks_mut().0.iter_mut().zip(eights) {
+                let (value, is_right) = eight_digits(*eight);
+                *four = value;
+                right &= is_right;
             }
-            (wrong == 0).then_some(Self(bytes))
+            (right == EACH << 7).then_some(Self(bytes))
         };
         parse().ok_or_else(|| NotADigest(text.to_owned()))
     }

@@ -24,15 +24,6 @@ pub fn view(desk: &Desk, id: &Slug) -> Outcome<CandidateView> {
     view_of(desk, id, super::written(desk, id)?)
 }
 
-/// The same for a launch on this machine, which can keep runs apart as much as `confinement` says.
-pub fn view_for_launch(desk: &Desk, id: &Slug, confinement: Confinement) -> Outcome<CandidateView> {
-    let mut view = view(desk, id)?;
-    if let Some(machine) = &mut view.machine {
-        machine.confinement = confinement;
-    }
-    Ok(view)
-}
-
 pub(super) fn view_of(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Outcome<CandidateView> {
     let fs = desk.context().fs.as_ref();
     let (root, runbook) = (&desk.place.root, desk.study.files.runbook.typed());

@@ -136,7 +136,7 @@ fn attempt(fs: &Arc<dyn Fs>, machine: &dyn Machine, first: &Path, mine: &[u8]) -
 /// Creates a file of the lock. One that an error leaves behind would look like a live process's for as long as this
 /// process lives.
 fn create(fs: &dyn Fs, path: &Path, mine: &[u8]) -> Result<bool, StoreError> {
-    let created = fs.write_new_atomic(path, mine).inspect_err(|_| {
+    let created = fs.write_new_for_now(path, mine).inspect_err(|_| {
         if content(fs, path).is_ok_and(|found| found.as_deref() == Some(mine)) {
             drop(fs.remove_file(path));
         }
