@@ -13,7 +13,12 @@ mod crash;
 mod end_to_end;
 mod fixture;
 mod limits;
+mod mutations;
+mod processes;
+mod race;
 mod repository;
+mod stale;
 #[path = "../governed/study.rs"]
 #[expect(dead_code, reason = "some of what it offers is for the tests of approvals")]
 mod study;
+mod trace;

@@ -9,6 +9,7 @@ use rlxp_fs::{Fs, FsExt, Kind};
 use rlxp_govern::machine::RunEnd;
 use rlxp_launch::order::{How, RunOrder, StepEnd, Usage};
 use rlxp_launch::supervise::{self, RunReport};
+use rlxp_store::Writer;
 use rlxp_types::{Digest, Exit};
 
 use super::files::{self, EndFile, Manifest, ManifestFile};
@@ -33,7 +34,19 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
         .map_err(|why| Failure::refused("other_order", format!("{}: {why}", order.display())))?;
     let place = RunPlace { folder: order.folder.clone() };
     rlxp_launch::crash::point("shim:order_read");
-    if !supervise::wait_for_go() {
+    if fs.metadata(&place.end()).is_ok() {
+        let message = format!("run {} is over, and a run goes once", order.key);
+        return Err(Failure::refused("run_over", message).hint("rlx launch status"));
+    }
+    let goes = supervise::wait_for_go();
+    // Launch names its supervisor before it says the word, so whoever else says it gets nothing: a run goes once. And
+    // one that has a supervisor isn't ended by another.
+    let named = files::read::<Writer>(fs, &place.shim())?.map(|writer| writer.pid);
+    if named != Some(context.machine.process_id()) && (goes || named.is_some()) {
+        let message = format!("run {} was not launched with this supervisor", order.key);
+        return Err(Failure::refused("not_launched", message).hint("rlx launch status"));
+    }
+    if !goes {
         let end = never_started(&order);
         write_end(fs, &place, &end)?;
         return Ok(Exit::RunFailed);
