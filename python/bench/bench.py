@@ -18,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import launching
+
 ROOT = Path(__file__).resolve().parents[2]
 RELEASE = ROOT / "target" / "release"
 PAIRS = 5
@@ -205,7 +207,7 @@ def looking(rlx, rows):
 
 
 def governing(rlx, rows):
-    """Whole commands on a study with 1,000 candidates and a ledger of 10,000 records."""
+    """Whole commands on a study with 1,000 candidates and a ledger of 10,000 records; then what launching costs."""
     words = [str(RELEASE / "examples" / "study_speed"), rlx.folder, str(RELEASE / "rlx")]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     unit = {"ms": 1.0, "s": 1000.0, "µs": 0.001}
@@ -214,6 +216,7 @@ def governing(rlx, rows):
         shown = command.removesuffix(" c950")
         value = taken[f"rlx {command}"]
         rows.append((f"`rlx {shown}`, 1,000 candidates, 10,000 records", f"{value:.0f} ms", f"< {most} ms", value < most))
+    rows.extend(launching.rows(rlx.folder / "launching", RELEASE / "rlx"))
 
 
 def processor():
