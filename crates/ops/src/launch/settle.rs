@@ -122,8 +122,12 @@ pub(super) fn settle(context: &Context, desk: &mut Desk) -> Outcome<Vec<RunEnded
             Ok(None) => return Ok(settled),
             Ok(Some(Settled::Run(ended))) => settled.push(*ended),
             Ok(Some(Settled::Candidate)) => {}
-            // Somebody else adds to the ledger as well, perhaps the same: what is left to do is seen anew.
-            Err(failure) if tries < TRIES && matches!(failure.code, "ledger_moved" | "ledger_locked") => {
+            // Somebody else adds to the ledger as well, perhaps the same: what is left to do is seen anew. Impossible is
+            // the end of a run of which only the intent was read: it went, and ended, since then.
+            Err(failure)
+                if tries < TRIES
+                    && matches!(failure.code, "ledger_moved" | "ledger_locked" | "impossible") =>
+            {
                 tries += 1;
                 *desk = Desk::at(context, desk.place.clone())?;
             }

@@ -60,7 +60,7 @@ impl Scene {
 
     /// As many at once as `parallel`; runs end `when`: at once, or as soon as they are told to (`hold`).
     pub(super) fn with(candidate: &str, phase: &str, seeds: u64, parallel: u64, when: &str) -> Self {
-        let word = format!("word-{}-{candidate}", std::process::id());
+        let word = format!("word-{}", own(candidate));
         let build = Repository::build()
             .file("train.sh", TRAIN)
             .file("linger.sh", LINGER)
@@ -76,20 +76,21 @@ impl Scene {
                 budget["disk"] = "10GiB".into();
                 budget["parallel"] = parallel.into();
             });
-        let candidate = candidate.to_owned();
-        let mut scene = Self { repository: build.approved(), candidate, plan: String::new(), word };
-        scene.next_candidate(&scene.candidate.clone(), phase, seeds);
+        let (repository, nothing) = (build.approved(), String::new());
+        let mut scene = Self { repository, candidate: nothing.clone(), plan: nothing, word };
+        scene.next_candidate(candidate, phase, seeds);
         scene
     }
 
     /// Another candidate that changes nothing, from here on.
-    pub(super) fn next_candidate(&mut self, id: &str, name: &str, seeds: u64) {
+    pub(super) fn next_candidate(&mut self, name: &str, phase_name: &str, seeds: u64) {
         let mut value = baseline();
-        value["phases"] = json!([phase(name, seeds)]);
-        self.repository.ready(id, value);
-        self.candidate = id.to_owned();
+        value["phases"] = json!([phase(phase_name, seeds)]);
+        self.candidate = own(name);
+        self.repository.ready(&self.candidate, value);
         // As it was validated: nothing that a launch makes is there yet.
-        self.plan = self.repository.validate(id).expect(0).json()["plan"].as_str().unwrap().to_owned();
+        self.plan =
+            self.repository.validate(&self.candidate).expect(0).json()["plan"].as_str().unwrap().to_owned();
     }
 
     /// The words that launch its next run.
@@ -278,6 +279,11 @@ impl Scene {
         let value: Value = serde_json::from_slice(&text).unwrap();
         value["pid"].as_u64().unwrap().try_into().unwrap()
     }
+}
+
+/// A name that no other process that runs these tests at the same time has.
+fn own(name: &str) -> String {
+    format!("{name}-{}", std::process::id())
 }
 
 /// What is in a folder; nothing when it isn't there.
