@@ -1,15 +1,18 @@
 //! Files that are swapped while a launch looks at them and while its run reads them: what was validated runs, or
 //! nothing does.
 
+use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rlxp_types::Digest;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::Value;
 
 use crate::candidates::{REWARD, phase, reward_scale};
-use crate::repository::Repository;
+use crate::repository::{Build, Repository};
 
 const INPUT: &str = "data/start_states.json";
 /// Launches while files are swapped.
@@ -35,7 +38,9 @@ for _ in range(50):
     with open("data/start_states.json", "rb") as file:
         read.add(hashlib.sha256(file.read()).hexdigest())
 with open(os.path.join(words.out, "metrics.jsonl"), "w") as file:
-    line = {"reward_scale": paid.REWARD_SCALE, "hostile": hasattr(paid, "HOSTILE"), "read": sorted(read)}
+    with open("data/large.bin", "rb") if os.path.exists("data/large.bin") else open(os.devnull, "rb") as large:
+        first = large.read(1).hex()
+    line = {"first": first, "reward_scale": paid.REWARD_SCALE, "hostile": hasattr(paid, "HOSTILE"), "read": sorted(read)}
     file.write(json.dumps(line) + "\n")
 with open(os.path.join(words.out, "policy.json"), "w") as file:
     file.write("{}")
@@ -52,10 +57,15 @@ struct Stage {
 
 impl Stage {
     fn new(words: &[&str]) -> Self {
+        Self::with(words, Repository::build(), &|_| {})
+    }
+
+    fn with(words: &[&str], build: Build, prepare: &dyn Fn(&Repository)) -> Self {
         let argv =
             [&[".venv/bin/python", "-m", "balance.quick", "--seed", "{seed}", "--out", "{run}"], words];
-        let build = Repository::build().without_baseline().file("src/balance/quick.py", TRAINING);
+        let build = build.without_baseline().file("src/balance/quick.py", TRAINING);
         let repository = build.train_with(&argv.concat()).approved();
+        prepare(&repository);
         let mut value = reward_scale(2.5);
         value["phases"] = vec![phase("smoke", ROUNDS)].into();
         repository.ready("reward", value);
@@ -64,7 +74,7 @@ impl Stage {
             &format!("import hashlib; print(hashlib.sha256(open({INPUT:?}, 'rb').read()).hexdigest())"),
         ]);
         let expected = serde_json::json!({
-            "reward_scale": 2.5, "hostile": false, "read": [read.expect(0).stdout.trim()],
+            "first": "", "reward_scale": 2.5, "hostile": false, "read": [read.expect(0).stdout.trim()],
         });
         let pairs = hostile(&repository);
         Self { repository, pairs, expected }
@@ -108,6 +118,20 @@ fn swap(one: &Path, other: &Path) {
     renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap();
 }
 
+/// Waits until so many runs were ordered, which is when everything was looked at for the last time.
+fn wait_for_order(repository: &Repository, runs: usize) {
+    let folder = repository.state().join("runs");
+    let until = Instant::now() + Duration::from_secs(30);
+    let is_ordered = || {
+        let folders = std::fs::read_dir(&folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+        folders.filter(|folder| folder.join("order.json").exists()).count() >= runs
+    };
+    while !is_ordered() {
+        assert!(Instant::now() < until, "no run was ordered");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Whatever a launch has checked, it has: what is swapped afterwards doesn't reach the run.
 #[test]
 fn what_is_swapped_after_the_check_is_never_read() {
@@ -115,17 +139,7 @@ fn what_is_swapped_after_the_check_is_never_read() {
     let repository = &stage.repository;
     let line = repository.execute("reward", &repository.plan("reward")) + " --runs 1";
     let launch = repository.start(&line, &[]);
-    // The order is written when everything was looked at for the last time.
-    let runs = repository.state().join("runs");
-    let until = Instant::now() + Duration::from_secs(30);
-    let ordered = || {
-        let mut folders = std::fs::read_dir(&runs).into_iter().flatten().map(|entry| entry.unwrap().path());
-        folders.any(|folder| folder.join("order.json").exists())
-    };
-    while !ordered() {
-        assert!(Instant::now() < until, "no run was ordered");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_for_order(repository, 1);
     for (real, link) in &stage.pairs[..2] {
         swap(real, link);
     }
@@ -136,6 +150,42 @@ fn what_is_swapped_after_the_check_is_never_read() {
     stage.check(key);
     assert!(repository.end_of(key)["not_evidence"].is_null());
     assert_eq!(std::fs::read(repository.path(INPUT)).unwrap(), br#"{"states": [[0.0, 0.0]]}"#);
+}
+
+/// What is too large to be copied is looked at again when the run is over.
+#[test]
+fn a_large_input_that_changes_makes_no_evidence() {
+    let length = (256 << 20) + 1;
+    let digest = Digest::of(&vec![0; length]);
+    let build = Repository::build().agree(|agreed| {
+        let inputs = agreed.runbook["inputs"].as_array_mut().unwrap();
+        inputs.push(serde_json::json!({"path": "data/large.bin", "digest": digest}));
+    });
+    // It takes no room on the disk.
+    let file = |repository: &Repository| File::create(repository.path("data/large.bin")).unwrap();
+    let stage =
+        Stage::with(&["--wait"], build, &|repository| file(repository).set_len(length as u64).unwrap());
+    let repository = &stage.repository;
+    let line = repository.execute("reward", &repository.plan("reward")) + " --runs 1";
+    repository.write("swapped", "");
+    repository.rlx(&line).expect(0);
+    let first = &repository.runs_of("reward")[0];
+    assert!(repository.end_of(first)["not_evidence"].is_null());
+    assert_eq!(repository.run_lines(first, "train/metrics.jsonl")[0]["first"], "00");
+
+    std::fs::remove_file(repository.path("swapped")).unwrap();
+    let launch = repository.start(&line, &[]);
+    wait_for_order(repository, 2);
+    let mut large = OpenOptions::new().write(true).open(repository.path("data/large.bin")).unwrap();
+    large.write_all(&[7]).unwrap();
+    repository.write("swapped", "");
+    launch.wait_with_output().unwrap();
+    let second = &repository.runs_of("reward")[1];
+    let end = repository.end_of(second);
+    assert_eq!(end["not_evidence"], "input_changed", "{end}");
+    assert!(end["reason"].as_str().unwrap().contains("data/large.bin"), "{end}");
+    // It was a link: what lies in the repository is what the run read.
+    assert_eq!(repository.run_lines(second, "train/metrics.jsonl")[0]["first"], "07");
 }
 
 /// The changed file, its folder and the input are swapped for links as fast as can be, while one launch after another
@@ -168,7 +218,7 @@ fn hostile_content_never_runs() {
         }
         assert_eq!(keys.len(), ran, "round {round}: {}", outcome.stdout);
     }
-    println!("{ran} ran, {refused} were refused");
+    assert!(ran > 0 && refused > 0, "{ran} ran, {refused} were refused: nothing was raced for");
     // Nothing of it was put on record for good: with everything in its place, it goes.
     assert_eq!(repository.plan("reward"), plan);
     repository.rlx("verify --chain").expect(0);
