@@ -191,3 +191,54 @@ fn is_test_module(name: &str) -> bool {
         lines.windows(2).any(|pair| pair[0] == "#[cfg(test)]" && pair[1] == format!("mod {module};"))
     })
 }
+
+/// Every function by which a crate that this workspace uses, or is likely to come to use, could start a process or
+/// become another program.
+#[test]
+fn every_way_to_start_a_process_is_banned() {
+    let bans = text(&root().join("clippy.toml"));
+    let libc = [
+        "fork",
+        "vfork",
+        "clone",
+        "forkpty",
+        "daemon",
+        "execl",
+        "execle",
+        "execlp",
+        "execv",
+        "execve",
+        "execveat",
+        "execvp",
+        "execvpe",
+        "fexecve",
+        "posix_spawn",
+        "posix_spawnp",
+        "popen",
+        "system",
+        "syscall",
+    ];
+    let nix = [
+        "unistd::fork",
+        "unistd::daemon",
+        "unistd::execv",
+        "unistd::execve",
+        "unistd::execveat",
+        "unistd::execvp",
+        "unistd::execvpe",
+        "unistd::fexecve",
+        "pty::forkpty",
+        "sched::clone",
+        "spawn::posix_spawn",
+        "spawn::posix_spawnp",
+    ];
+    let rustix = ["runtime::kernel_fork", "runtime::fork", "runtime::execve", "runtime::execveat"];
+    let of = |of: &'static str, names: &[&str]| -> Vec<String> {
+        names.iter().map(|name| format!("{of}::{name}")).collect()
+    };
+    let mut all = [of("libc", &libc), of("nix", &nix), of("rustix", &rustix)].concat();
+    all.extend(["std::process::Command", "std::os::unix::process::CommandExt::exec"].map(str::to_owned));
+    for path in all {
+        assert!(bans.contains(&format!("path = \"{path}\"")), "clippy.toml does not ban {path}");
+    }
+}
