@@ -1,20 +1,19 @@
-//! How long a large study takes to read: 1,000 validated candidates and a ledger of 10,000 records, made in a new
-//! folder under the one given. With a program as second argument, `rlx study next` and `rlx verify --chain` are timed
-//! too, started anew each time.
+//! How long a large study takes to read: 1,000 validated candidates and a ledger of 10,000 records, in a git repository
+//! with a real interpreter, made in a new folder under the one given. With a program as second argument, `rlx study next`
+//! and others are timed too, started anew each time.
 //!
 //! `cargo run --release -p rlxp-ops --example study_speed -- /tmp [target/release/rlx]`
 #![expect(clippy::print_stdout, reason = "an example answers on stdout")]
 #![expect(clippy::disallowed_methods, reason = "it lays files out as people and agents do")]
 #![expect(clippy::disallowed_types, reason = "it starts the program that it times")]
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rlxp_govern::budget::Amounts;
-use rlxp_govern::documents::{Base, CandidateKind, Phase};
+use rlxp_govern::documents::{CandidateKind, Phase};
 use rlxp_govern::ledger::event::{
     Completed, Evidence, Judged, LaunchIntent, Launched, Note, PlannedPhase, Reported, RunEnded, Validated,
     Verdict,
@@ -25,6 +24,7 @@ use rlxp_govern::next::next;
 use rlxp_govern::plan::Plan;
 use rlxp_govern::seeds::SeedRole;
 use rlxp_govern::view::CandidateView;
+use rlxp_ops::candidate::view;
 use rlxp_ops::context::{Context, UserFolders};
 use rlxp_ops::study::Desk;
 use rlxp_ops::study::init::{InitRequest, init};
@@ -121,7 +121,35 @@ fn study(root: &Path) -> std::path::PathBuf {
     root.join(".rlxp/tasks/walker/studies/first")
 }
 
+/// A repository with a commit, and the interpreter that its runbook names.
+fn make_repository(root: &Path) -> Result<(), Box<dyn Error>> {
+    for (name, text) in [
+        ("train.py", "print('training')\n"),
+        ("eval/run.py", "print('evaluating')\n"),
+        ("configs/ppo.yaml", "algo: {learning_rate: 0.0003}\n"),
+        (".gitignore", ".rlxp\n.venv\nhome\n"),
+    ] {
+        let path = root.join(name);
+        std::fs::create_dir_all(path.parent().ok_or("a file lies in a folder")?)?;
+        std::fs::write(path, text)?;
+    }
+    let found = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output()?;
+    std::fs::create_dir_all(root.join(".venv/bin"))?;
+    let program = String::from_utf8(found.stdout)?;
+    std::os::unix::fs::symlink(std::fs::canonicalize(program.trim())?, root.join(".venv/bin/python"))?;
+    for line in [
+        "init --quiet",
+        "add --all",
+        "-c user.name=Alice -c user.email=alice@example.org commit --quiet --message first",
+    ] {
+        let status = Command::new("git").args(line.split(' ')).current_dir(root).status()?;
+        assert!(status.success(), "git {line}: {status}");
+    }
+    Ok(())
+}
+
 fn make(context: &Context) -> Result<(), Box<dyn Error>> {
+    make_repository(&context.folder)?;
     let request =
         InitRequest { task: Some("walker".into()), study: Some("first".into()), ..InitRequest::default() };
     init(context, &request)?;
@@ -132,7 +160,7 @@ fn make(context: &Context) -> Result<(), Box<dyn Error>> {
         ("surface_map.yaml", include_str!("../tests/study/surface_map.yaml")),
         ("runbook.yaml", include_str!("../tests/study/runbook.yaml")),
     ] {
-        std::fs::write(place.join(name), text)?;
+        std::fs::write(place.join(name), text.replace("[python,", "[.venv/bin/python,"))?;
     }
     let adapter = "schema: rlxp.adapter/1\nstack: generic\n";
     std::fs::write(context.folder.join(".rlxp/tasks/walker/adapter.yaml"), adapter)?;
@@ -143,8 +171,11 @@ fn make(context: &Context) -> Result<(), Box<dyn Error>> {
     let desk = Desk::open(context, None)?;
     let mut all = desk.study.ledger.clone();
     let mut text = std::fs::read_to_string(place.join("ledger.jsonl"))?;
-    let plans: Vec<Validated> =
-        (0..CANDIDATES).map(|number| validated(&desk, &format!("c{number}"))).collect::<Result<_, _>>()?;
+    // Everything but their own files is the same for all of them.
+    let first = view(&desk, &"c0".parse()?)?;
+    let plans: Vec<Validated> = (0..CANDIDATES)
+        .map(|number| validated(&desk, &first, &format!("c{number}")))
+        .collect::<Result<_, _>>()?;
     let mut events: Vec<Event> = plans.iter().cloned().map(Event::Validated).collect();
     events.extend(plans[..CANDIDATES - 100].iter().flat_map(a_life));
     let notes = (0..).map(|number| Event::Note(Note { text: format!("remark {number}") }));
@@ -197,30 +228,13 @@ fn a_life(plan: &Validated) -> Vec<Event> {
     ]
 }
 
-fn validated(desk: &Desk, id: &str) -> Result<Validated, Box<dyn Error>> {
+fn validated(desk: &Desk, first: &CandidateView, id: &str) -> Result<Validated, Box<dyn Error>> {
     let candidate = id.parse()?;
     let reading = desk.candidate(&candidate)?;
     let written = reading.get().ok_or("the candidate can be read")?.clone();
     let file: Digest = desk.study.candidate_files[id];
     let digest = desk.study.candidate_digest(&written).ok_or("everything is there")?;
-    let view = CandidateView {
-        written,
-        file,
-        file_name: id.to_owned(),
-        paths: BTreeMap::new(),
-        evidence_there: Default::default(),
-        protected: Some(BTreeMap::new()),
-        machine: None,
-        asked_plan: None,
-        sources: BTreeMap::from([(
-            "configs/ppo.yaml".into(),
-            Some("algo: {learning_rate: 0.0003}\n".into()),
-        )]),
-        override_syntax: None,
-        base: Some(Base::Snapshot(Digest::of(b"all files"))),
-        programs: Some(BTreeMap::new()),
-        inputs: Some(BTreeMap::new()),
-    };
+    let view = CandidateView { written, file, file_name: id.to_owned(), ..first.clone() };
     let plan = Plan::of(&desk.study, &view).ok_or("everything is there")?;
     let phases = vec![PlannedPhase { phase: Phase::Smoke, seeds: 1 }];
     let kind = CandidateKind::Hyperparameter;
@@ -233,6 +247,6 @@ fn validated(desk: &Desk, id: &str) -> Result<Validated, Box<dyn Error>> {
         plan: plan.digest(),
         parts: plan.parts,
         phases,
-        base: None,
+        base: view.base,
     })
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use rlxp_fs::environment::variable;
-use rlxp_fs::{Fs, FsError, RealFs};
+use rlxp_fs::{Fs, FsError, FsExt, RealFs};
 
 use super::redact::Secrets;
 use crate::order::StepOrder;
@@ -23,6 +23,7 @@ pub(super) fn of(step: &StepOrder, own: &Path) -> (Vec<(OsString, OsString)>, Se
 pub(super) fn make_folders(own: &Path) -> Result<(), FsError> {
     // Nobody needs them after a power loss, so they aren't synced.
     FOLDERS.iter().try_for_each(|(_, folder)| match RealFs.create_dir(&own.join(folder)) {
+        Err(error) if error.is_not_found() => RealFs.create_dir_all(&own.join(folder)),
         Err(error) if !error.is_already_there() => Err(error),
         _ => Ok(()),
     })
