@@ -83,7 +83,8 @@ impl Stage {
     /// Says what a run must say.
     #[track_caller]
     fn check(&self, key: &str) {
-        assert_eq!(self.repository.run_lines(key, "train/metrics.jsonl"), [self.expected.clone()], "{key}");
+        let lines = self.repository.run_lines(key, "train/metrics.jsonl");
+        assert_eq!(lines, std::slice::from_ref(&self.expected), "{key}");
     }
 }
 
