@@ -19,6 +19,7 @@ pub(crate) struct LaunchPlace {
 /// | name | what | who writes it |
 /// |---|---|---|
 /// | `claim.json` | who launches it | launch, with the folder |
+/// | `claim.<digest>.json` | who launches it after the maker of that claim was gone | launch |
 /// | `order.json` | what the supervisor is to do | launch |
 /// | `shim.json` | who supervises it | launch |
 /// | `cancel` | there when it was called off | `launch cancel` |
