@@ -169,12 +169,25 @@ pub struct Mechanisms {
     pub missing: BTreeMap<String, String>,
 }
 
+/// What only mounts can keep from a run: sockets of other programs, and the modes of files that it may read. Without one
+/// of these the rest is not all that is promised.
+const GAPS: [&str; 3] = ["mounts", "covers", "read_only"];
+
 impl Mechanisms {
+    /// Why they are less than [`Level::Full`], in words; empty when they aren't.
+    pub fn why_not_full(&self) -> String {
+        let parts = ["files", "processes", "network"].iter().chain(&GAPS);
+        let reasons: Vec<&str> =
+            parts.filter_map(|part| self.missing.get(*part)).map(String::as_str).collect();
+        reasons.join("; ")
+    }
+
     /// What they amount to.
     pub fn level(&self) -> Level {
         let parts = [&self.files, &self.processes, &self.network, &self.memory, &self.process_count];
+        let has_gap = GAPS.iter().any(|gap| self.missing.contains_key(*gap));
         match parts.iter().filter(|part| part.is_some()).count() {
-            5 => Level::Full,
+            5 if !has_gap => Level::Full,
             // Limits by polling are there always and keep nothing apart.
             _ if [&self.files, &self.processes].iter().any(|part| part.is_some()) => Level::Partial,
             _ => Level::None,
@@ -308,6 +321,15 @@ mod tests {
             Mechanisms { process_count: None, ..full.clone() },
         ];
         assert!(without.iter().all(|some| some.level() == Level::Partial));
+        let reachable = BTreeMap::from([("covers".to_owned(), "a socket can't be covered".to_owned())]);
+        let gap = Mechanisms { missing: reachable, ..full.clone() };
+        assert_eq!(
+            (gap.level(), gap.why_not_full()),
+            (Level::Partial, "a socket can't be covered".to_owned())
+        );
+        let slower = BTreeMap::from([("overlay".to_owned(), "no overlay".to_owned())]);
+        let copied = Mechanisms { missing: slower, ..full.clone() };
+        assert_eq!((copied.level(), copied.why_not_full()), (Level::Full, String::new()));
         let limits = Mechanisms { memory: there(), process_count: there(), ..Mechanisms::default() };
         assert_eq!((limits.level(), Mechanisms::default().level()), (Level::None, Level::None));
     }

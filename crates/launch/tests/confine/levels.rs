@@ -42,9 +42,12 @@ pub(crate) fn time_to_start() -> Duration {
 }
 
 fn each_mechanism_can_be_missing() {
-    for (mechanism, recorded) in
-        [("landlock", "files"), ("pid_namespace", "processes"), ("network_namespace", "network")]
-    {
+    for (mechanism, recorded) in [
+        ("landlock", "files"),
+        ("pid_namespace", "processes"),
+        ("network_namespace", "network"),
+        ("mount_namespace", "mounts"),
+    ] {
         without(mechanism, || {
             let mut stage = Stage::shell("echo runs; cat reward.py");
             let refused = stage.refusal();

@@ -17,7 +17,7 @@ use super::files::run_end;
 use super::inputs::Inputs;
 use super::order::{Materials, level, limits, step_order, wanted};
 use super::place::LaunchPlace;
-use super::start::{lay_out_steps, missing};
+use super::start::lay_out_steps;
 use super::tree;
 use crate::candidate;
 use crate::context::Context;
@@ -74,7 +74,7 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
     let mechanisms = abilities(&desk)?;
     let offered = mechanisms.level();
     if offered < level(contract.confinement) {
-        let (agreed, missing) = (contract.confinement, missing(&mechanisms));
+        let (agreed, missing) = (contract.confinement, mechanisms.why_not_full());
         let message = format!("confinement {agreed} was agreed, this machine offers {offered}: {missing}");
         return Err(Failure::refused("confinement_too_weak", message).hint("rlx doctor"));
     }

@@ -113,14 +113,8 @@ pub(super) enum Offered<'a> {
 fn name_missing(refused: &mut [Refusal], offered: Offered<'_>) {
     let Offered::Here(mechanisms) = offered else { return };
     for refusal in refused.iter_mut().filter(|refusal| refusal.code == "confinement_too_weak") {
-        refusal.reason = format!("{}: {}", refusal.reason, missing(mechanisms));
+        refusal.reason = format!("{}: {}", refusal.reason, mechanisms.why_not_full());
     }
-}
-
-/// Why a run can't be kept apart fully.
-pub(super) fn missing(mechanisms: &Mechanisms) -> String {
-    let counting = ["files", "processes", "network"].iter().filter_map(|name| mechanisms.missing.get(*name));
-    counting.map(String::as_str).collect::<Vec<_>>().join("; ")
 }
 
 /// What was agreed, taken for what is there.

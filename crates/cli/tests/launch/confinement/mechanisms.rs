@@ -20,9 +20,8 @@ fn where_full_was_agreed_nothing_less_will_do() {
     repository.ready("baseline", baseline());
     repository.ready("steps", learning_rate(1.0));
     let line = repository.execute("baseline", &repository.plan("baseline"));
-    for mechanism in
-        ["landlock", "pid_namespace", "network_namespace", "landlock,pid_namespace,network_namespace"]
-    {
+    let all = "landlock,pid_namespace,network_namespace,mount_namespace";
+    for mechanism in all.split(',').chain([all]) {
         let refused = repository.rlx_where(&[("RLX_WITHOUT", mechanism)], &line).expect(3);
         let answer = refused.json();
         let refusals = answer["refusals"].as_array().unwrap();
@@ -51,6 +50,7 @@ fn where_none_was_agreed_the_record_says_what_held() {
         ("files", "landlock", "partial"),
         ("processes", "pid_namespace", "partial"),
         ("network", "network_namespace", "partial"),
+        ("mounts", "mount_namespace", "partial"),
         ("nothing", "landlock,pid_namespace,network_namespace,overlay,cgroup", "none"),
     ] {
         repository.ready(id, learning_rate(1.0));
