@@ -239,7 +239,7 @@ fn stand(
 fn going_on(stale: String, planned: &PlannedPhase, runs: &[&RunRecord]) -> JobStand {
     let is_live =
         |run: &&RunRecord| run.intent.phase == planned.phase && !matches!(run.state, RunState::Ended(_));
-    if runs.iter().any(|run| is_live(run)) { JobStand::Running } else { stopped(stale) }
+    if runs.iter().any(is_live) { JobStand::Running } else { stopped(stale) }
 }
 
 /// The run that counts for each seed that won't run again. A run that the host lost runs once more and then counts

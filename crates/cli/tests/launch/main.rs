@@ -10,6 +10,7 @@ mod agreed;
 mod candidates;
 mod confinement;
 mod crash;
+mod elsewhere;
 mod end_to_end;
 mod fixture;
 mod limits;
