@@ -69,16 +69,16 @@ const EACH: u64 = 0x0101_0101_0101_0101;
 fn eight_digits(digits: [u8; 8]) -> ([u8; 4], u64) {
     let all = u64::from_le_bytes(digits);
     // Below 128 nothing is carried from one byte to the next, and a sum reaches 128 where a byte is as large as asked.
-    let low = all & EACH * 0x7f;
+    let low = all & (EACH * 0x7f);
     let at_least = |byte: u8| low + EACH * u64::from(0x80 - byte);
     let is_letter = at_least(b'a') & !at_least(b'f' + 1);
-    let is_digit = at_least(b'0') & !at_least(b'9' + 1) | is_letter;
-    let letters = is_letter >> 7 & EACH;
-    let values = (low & EACH * 0x0f) + (letters << 3) + letters;
+    let is_digit = (at_least(b'0') & !at_least(b'9' + 1)) | is_letter;
+    let letters = (is_letter >> 7) & EACH;
+    let values = (low & (EACH * 0x0f)) + (letters << 3) + letters;
     // Each first digit of two goes before the second, then what is between the bytes goes.
-    let pairs = (values << 4 | values >> 8) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
-    let bytes = (fours | fours >> 16) as u32;
+    let pairs = ((values << 4) | (values >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs | (pairs >> 8)) & 0x0000_ffff_0000_ffff;
+    let bytes = (fours | (fours >> 16)) as u32;
     (bytes.to_le_bytes(), is_digit & !all)
 }
 
