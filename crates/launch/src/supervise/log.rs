@@ -18,6 +18,8 @@ use super::redact::{Redactor, Secrets};
 
 /// Bytes of the end that are kept for the reason of a failure.
 const TAIL_BYTES: usize = 4096;
+/// Lines that come quicker than this are read together.
+const REST: Duration = Duration::from_millis(20);
 /// Between two reads of a step that has said too much, so that emptying its pipes takes no processor.
 const THROTTLE: Duration = Duration::from_millis(10);
 /// How long to wait for the ends of the pipes of a step that has ended.
@@ -132,6 +134,7 @@ fn reader(
     std::thread::spawn(move || {
         let mut buffer = vec![0; 32 * 1024];
         let mut out = Vec::new();
+        let mut read_before = began;
         loop {
             let count = match pipe.read(&mut buffer) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -149,6 +152,12 @@ fn reader(
                 }
                 std::thread::sleep(THROTTLE);
             }
+            // Whoever prints line by line wakes nobody for each of them.
+            let now = rlxp_fs::clock::monotonic();
+            if count < buffer.len() && now.duration_since(read_before) < REST {
+                std::thread::sleep(REST);
+            }
+            read_before = now;
         }
         redactor.finish(&mut out);
         lock(&shared.sink).write(stream, &out);

@@ -4,7 +4,10 @@
 //! its own supervisor to be killed; the tests run one after another from its main thread, as in `rlx`.
 #![expect(clippy::disallowed_methods, reason = "the tests look at files and processes themselves")]
 #![expect(clippy::disallowed_types, reason = "the supervisor under test is a process too")]
-#![expect(clippy::unwrap_used, reason = "all of this is tests, which clippy can't tell without their harness")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "all of this is tests, which clippy can't tell without their harness"
+)]
 #![expect(clippy::print_stdout, reason = "this is a test program with its own main")]
 
 #[path = "../common/mod.rs"]

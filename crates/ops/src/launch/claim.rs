@@ -45,10 +45,8 @@ pub(super) fn claim(
     fs.write_new(&building.join("claim.json"), &mine)?;
     rlxp_launch::crash::point("launch:claiming");
     match fs.rename_new(&building, place.path()) {
-        Ok(()) => {
-            fs.sync_dir(runs)?;
-            return Ok(Claim::Ours);
-        }
+        // Not waited for: what the disk forgets of a claim is forgotten before the intent that follows it is on record.
+        Ok(()) => return Ok(Claim::Ours),
         Err(error) if error.is_already_there() => fs.remove_dir_all(&building)?,
         Err(error) => {
             fs.remove_dir_all(&building)?;

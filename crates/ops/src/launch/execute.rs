@@ -27,7 +27,7 @@ use crate::study::Desk;
 /// What must be typed so that nothing is started by a slip.
 pub const CONFIRMATION: &str = "RUN_CANDIDATE";
 /// How often a run is looked after.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often a launch is tried again because the ledger moved.
 const TRIES: usize = 50;
 
