@@ -14,8 +14,8 @@ use crate::order::{Limits, Usage};
 /// Between two looks at least.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// A look is worth this many times what it cost. There are two kinds of looks, so together they stay below one part in
-/// 150.
-const WORTH: u32 = 300;
+/// 250; reading what a step prints comes on top of that.
+const WORTH: u32 = 500;
 /// The same for a walk through the folder when the disk loses more than the run has left.
 const WORTH_IN_NEED: u32 = 30;
 

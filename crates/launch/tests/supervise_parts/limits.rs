@@ -1,8 +1,5 @@
 //! Each limit ends a run, for its reason.
 
-use std::cell::RefCell;
-use std::time::{Duration, Instant};
-
 use rlxp_launch::order::{How, Limits};
 use rlxp_launch::supervise::{RunReport, pulse};
 
@@ -78,36 +75,6 @@ pub(crate) fn files_are_as_good_as_words() {
     let mut fixture = fixture(|limits| (limits.silence, limits.wall_clock) = (Some(1), 2));
     fixture.script("train", "while :; do echo x >> $TMPDIR/notes; sleep 0.2; done");
     ended_by(&fixture, "wall clock");
-}
-
-pub(crate) fn looking_takes_less_than_one_per_cent_of_a_processor() {
-    let mut fixture = fixture(|limits| limits.wall_clock = 2);
-    // Twenty processes and a thousand files to look at.
-    let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 20 & done; \
-                  i=0; while [ $i -lt 1000 ]; do : > $TMPDIR/$i; i=$((i+1)); done; echo done > $HOME/ready; wait";
-    fixture.script("train", script);
-    let ready = fixture.order.folder.join("train/home/ready");
-    let looks: RefCell<Vec<(Instant, Duration)>> = RefCell::default();
-    let note = || {
-        if ready.exists() {
-            looks.borrow_mut().push((Instant::now(), own_cpu_time()));
-        }
-        false
-    };
-    let report = fixture.run_until(&note);
-    assert!(report.reason.starts_with("wall clock: "), "{report:?}");
-    let looks = looks.into_inner();
-    let (Some(first), Some(last)) = (looks.first(), looks.last()) else { panic!("nobody looked") };
-    let share = (last.1 - first.1).as_secs_f64() / (last.0 - first.0).as_secs_f64();
-    assert!(share < 0.01 && looks.len() >= 3, "{share} of a processor in {} looks", looks.len());
-}
-
-/// Processor time of this process and all its threads.
-fn own_cpu_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place for the answer.
-    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) }, 0);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 pub(crate) fn a_burner_of_processors_is_ended() {
