@@ -47,15 +47,21 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
         return Err(Failure::refused("not_launched", message).hint("rlx launch status"));
     }
     if !goes {
-        let end = never_started(&order);
-        write_end(fs, &place, &end)?;
+        let reason = "launch ended before it let the run go".to_owned();
+        write_end(fs, &place, &lost(&order, reason, Usage::default()))?;
         return Ok(Exit::RunFailed);
     }
     rlxp_launch::crash::point("shim:told_to_go");
     let called_off = || fs.metadata(&place.cancel()).is_ok();
-    let report = supervise::supervise(&order, &called_off).map_err(|error| {
-        Failure::new(Exit::RunFailed, "supervision_failed", format!("the run can't be supervised: {error}"))
-    })?;
+    let report = match supervise::supervise(&order, &called_off) {
+        Ok(report) => report,
+        Err(error) => {
+            let message = format!("the run can't be supervised: {error}");
+            let usage = supervise::pulse(place.path()).unwrap_or_default();
+            write_end(fs, &place, &lost(&order, message.clone(), usage))?;
+            return Err(Failure::new(Exit::RunFailed, "supervision_failed", message));
+        }
+    };
     rlxp_launch::crash::point("shim:steps_over");
     let (manifest, digest) = take_down(fs, &order.key, &place)?;
     fs.write_atomic(&place.manifest(), &manifest)?;
@@ -66,12 +72,13 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
     Ok(if end.end == RunEnd::Ok { Exit::Yes } else { Exit::RunFailed })
 }
 
-fn never_started(order: &RunOrder) -> EndFile {
+/// A run that the host lost, for a reason that its supervisor could still give.
+fn lost(order: &RunOrder, reason: String, usage: Usage) -> EndFile {
     EndFile {
         key: order.key.clone(),
         end: RunEnd::Lost,
-        reason: "launch ended before it let the run go".to_owned(),
-        usage: Usage::default(),
+        reason,
+        usage,
         level: None,
         not_evidence: None,
         manifest: None,
