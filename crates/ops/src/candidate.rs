@@ -22,6 +22,7 @@ pub use code::{LONGEST_SOURCE, base, find_program, is_left_out, snapshot};
 pub use draft::{Draft, NewReport, new};
 pub use look::view;
 pub use protected::digests as protected_digests;
+pub(crate) use protected::file_digest;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};

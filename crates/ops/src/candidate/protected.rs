@@ -67,7 +67,7 @@ fn may_reach(glob: &str, folder: &str) -> bool {
     }
 }
 
-pub(super) fn file_digest(fs: &dyn Fs, path: &Path) -> Outcome<Digest> {
+pub(crate) fn file_digest(fs: &dyn Fs, path: &Path) -> Outcome<Digest> {
     let mut hasher = blake3::Hasher::new();
     let mut offset = 0;
     loop {

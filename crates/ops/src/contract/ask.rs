@@ -258,17 +258,18 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
         }
         Ask::Train => found(&survey.train),
         Ask::Eval => found(&survey.eval),
-        Ask::Runs => proposed("40"),
+        Ask::Runs => proposed(&USUAL_RUNS.to_string()),
         Ask::WallClock => proposed("8h"),
         Ask::Disk => {
-            let free = survey.disk.unwrap_or(u64::MAX);
-            let gibibytes = ((free / 4) >> 30).clamp(1, 10);
-            Some(Assumed { answer: vec![format!("{gibibytes}GiB")], from: "free disk".to_owned() })
+            let answer = vec![format!("{}GiB", gibibytes_of_disk(survey))];
+            Some(Assumed { answer, from: "free disk".to_owned() })
         }
         Ask::PerRun => {
             let memory = ((survey.memory.unwrap_or(8 << 30) / 2) >> 30).clamp(1, 64);
             let from = "a start, with half of the free memory".to_owned();
-            Some(Assumed { answer: vec![format!("30m,256MiB,{memory}GiB")], from })
+            // As many runs as are proposed fit onto the disk that is.
+            let disk = (gibibytes_of_disk(survey) << 10) / USUAL_RUNS;
+            Some(Assumed { answer: vec![format!("30m,{disk}MiB,{memory}GiB")], from })
         }
         Ask::Device => Some(match &survey.gpu {
             Some(path) => Assumed { answer: vec!["gpu".to_owned()], from: path.clone() },
@@ -302,6 +303,13 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
 }
 
 const PROPOSED: &str = "a cautious start";
+/// Runs that are proposed.
+const USUAL_RUNS: u64 = 40;
+
+/// A quarter of the free disk, and not more than a small study needs.
+fn gibibytes_of_disk(survey: &Survey) -> u64 {
+    ((survey.disk.unwrap_or(u64::MAX) / 4) >> 30).clamp(1, 10)
+}
 
 const BETTER_HIGHER: [&str; 7] = ["success", "return", "reward", "score", "accuracy", "win", "progress"];
 const BETTER_LOWER: [&str; 8] = ["error", "loss", "cost", "collision", "fall", "failure", "time", "distance"];

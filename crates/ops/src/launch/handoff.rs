@@ -19,7 +19,7 @@ use serde_json::json;
 
 use super::execute::{RunOutcome, outcome};
 use super::files::{self, EndFile};
-use super::order::{Materials, limits, steps_of};
+use super::order::{limits, steps_of};
 use super::place::LaunchPlace;
 use super::start::{Offered, choose_seed, ready};
 use crate::candidate::known;
@@ -69,24 +69,12 @@ pub fn handoff(
     let id = known(&desk, name)?;
     let mut ready = ready(context, study, &id, plan, Offered::Elsewhere)?;
     let study = &ready.desk.study;
-    let (Some(contract), Some(runbook)) = (study.contract(), study.files.runbook.typed()) else {
-        return Err(Failure::refused("plan_unknown", "the contract can't be read any more"));
-    };
+    let materials = ready.materials(context)?;
+    let (contract, runbook) = (materials.contract, materials.runbook);
     let candidate = &ready.view.written.typed;
     let seed = choose_seed(&ready)?;
     let key = key(&id, candidate.revision, ready.next.phase, seed, ready.next.attempt);
     let reserve = reservation(&ready.next.plan, &contract.budget);
-    let materials = Materials {
-        contract,
-        runbook,
-        applied: &ready.applied,
-        arguments: &candidate.arguments,
-        root: &ready.desk.place.root,
-        base: &ready.tree.folder,
-        inputs: &ready.inputs,
-        user: &context.user,
-        fs: context.fs.as_ref(),
-    };
     let limits = limits(&materials, ready.next.plan.wall_clock.0);
     let seed_text = seed.to_string();
     let steps: Vec<_> = steps_of(runbook, ready.next.phase)

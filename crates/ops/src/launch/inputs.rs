@@ -12,7 +12,7 @@ use rlxp_launch::order::LinkedFile;
 use rlxp_types::Digest;
 
 use super::place::LaunchPlace;
-use super::tree::file_digest;
+use crate::candidate::file_digest;
 use crate::failure::{Failure, Outcome};
 
 /// What a run is called on record that may have read something else than was agreed.

@@ -13,11 +13,11 @@ use rlxp_types::Digest;
 use serde::Serialize;
 
 use super::execute::{CONFIRMATION, probe};
-use super::order::{Materials, confinement, limits, step_order, steps_of};
+use super::order::{confinement, limits, step_order, steps_of};
 use super::start::{Offered, Ready, ready};
 use crate::candidate::known;
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::study::Desk;
 
 /// The plan of the next runs.
@@ -116,21 +116,9 @@ pub fn plan(context: &Context, study: Option<&str>, name: &str) -> Outcome<PlanR
 
 pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
     let study = &ready.desk.study;
-    let (Some(contract), Some(runbook)) = (study.contract(), study.files.runbook.typed()) else {
-        return Err(Failure::refused("plan_unknown", "the contract can't be read any more"));
-    };
     let candidate = &ready.view.written.typed;
-    let materials = Materials {
-        contract,
-        runbook,
-        applied: &ready.applied,
-        arguments: &candidate.arguments,
-        root: &ready.desk.place.root,
-        base: &ready.tree.folder,
-        inputs: &ready.inputs,
-        user: &context.user,
-        fs: context.fs.as_ref(),
-    };
+    let materials = ready.materials(context)?;
+    let (contract, runbook) = (materials.contract, materials.runbook);
     let place = ready.place.run("RUN");
     let steps = steps_of(runbook, ready.next.phase).into_iter().map(|(name, step)| {
         let order = step_order(&materials, &place, name, step, "RUN", 0);

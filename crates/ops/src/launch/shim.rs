@@ -16,7 +16,7 @@ use super::files::{self, EndFile, Manifest, ManifestFile};
 use super::inputs;
 use super::loaded;
 use super::place::RunPlace;
-use super::tree::file_digest;
+use crate::candidate::file_digest;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 

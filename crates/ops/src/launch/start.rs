@@ -44,6 +44,27 @@ pub(super) struct Ready {
     pub(super) mechanisms: Mechanisms,
 }
 
+impl Ready {
+    /// What the steps of its runs are made from.
+    pub(super) fn materials<'a>(&'a self, context: &'a Context) -> Outcome<Materials<'a>> {
+        let study = &self.desk.study;
+        let (Some(contract), Some(runbook)) = (study.contract(), study.files.runbook.typed()) else {
+            return Err(Failure::refused("plan_unknown", "the contract can't be read any more"));
+        };
+        Ok(Materials {
+            contract,
+            runbook,
+            applied: &self.applied,
+            arguments: &self.view.written.typed.arguments,
+            root: &self.desk.place.root,
+            base: &self.tree.folder,
+            inputs: &self.inputs,
+            user: &context.user,
+            fs: context.fs.as_ref(),
+        })
+    }
+}
+
 /// Holds a candidate against every gate of a launch. `asked` is the plan that the caller was told to follow; without
 /// one the plan is only looked at.
 pub(super) fn ready(
@@ -269,21 +290,7 @@ fn claim(context: &Context, ready: &Ready, place: &RunPlace, key: &str) -> Outco
 /// Writes everything that the run needs into its folder.
 fn lay_out(context: &Context, ready: &Ready, place: &RunPlace, key: &str, seed: u64) -> Outcome<RunOrder> {
     let fs = context.fs.as_ref();
-    let study = &ready.desk.study;
-    let (Some(contract), Some(runbook)) = (study.contract(), study.files.runbook.typed()) else {
-        return Err(Failure::refused("plan_unknown", "the contract can't be read any more"));
-    };
-    let materials = Materials {
-        contract,
-        runbook,
-        applied: &ready.applied,
-        arguments: &ready.view.written.typed.arguments,
-        root: &ready.desk.place.root,
-        base: &ready.tree.folder,
-        inputs: &ready.inputs,
-        user: &context.user,
-        fs,
-    };
+    let materials = ready.materials(context)?;
     let order = order::order(&materials, place, key, &ready.next.plan, seed);
     lay_out_steps(context, &materials, place, &order)?;
     rlxp_launch::crash::point("launch:laid_out");

@@ -11,12 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::begin::TreeLook;
 use super::files;
 use super::place::LaunchPlace;
+use crate::candidate::file_digest;
 use crate::failure::{Failure, Outcome};
 use crate::study::Desk;
 use crate::study::place::FOLDER;
-
-/// How much of a file is read at once.
-const PIECE: usize = 1 << 20;
 
 /// Code that runs start from.
 #[derive(Clone, Debug)]
@@ -200,22 +198,4 @@ fn lines(fs: &dyn Fs, folder: &Path, entries: &[(String, Kind)]) -> Outcome<Vec<
         all.extend_from_slice(format!("{word} {digest} {}\0", path).as_bytes());
     }
     Ok(all)
-}
-
-/// The digest of a file's content.
-pub(crate) fn file_digest(fs: &dyn Fs, path: &Path) -> Outcome<Digest> {
-    let mut hasher = blake3::Hasher::new();
-    let mut offset = 0;
-    loop {
-        let piece = fs.read_at(path, offset, PIECE)?;
-        // Most files are short, and have their digest sooner at once than part by part.
-        if offset == 0 && piece.len() < PIECE {
-            return Ok(Digest::of(&piece));
-        }
-        hasher.update(&piece);
-        offset += piece.len() as u64;
-        if piece.len() < PIECE {
-            return Ok(Digest::from_bytes(*hasher.finalize().as_bytes()));
-        }
-    }
 }
