@@ -1,3 +1,5 @@
+//! Changes that apply, changes that don't, and what each of them comes to.
+
 use serde_json::json;
 
 use super::*;

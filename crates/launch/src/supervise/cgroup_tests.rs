@@ -1,3 +1,5 @@
+//! Control groups over imitated files: what each version is told, and what it tells.
+
 use super::*;
 
 const LIMITS: Limits =

@@ -1,3 +1,5 @@
+//! A secret anywhere in a stream, torn anywhere, reaches no file; what only looks like one stays.
+
 use super::*;
 
 fn secrets(values: &[&str]) -> Arc<Secrets> {
