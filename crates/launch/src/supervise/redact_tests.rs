@@ -1,4 +1,4 @@
-//! A secret anywhere in a stream, torn anywhere, reaches no file; what only looks like one stays.
+//! A secret anywhere in a stream, torn anywhere, is never let through; what looks like one goes, everything else stays.
 
 use super::*;
 
