@@ -21,6 +21,7 @@
 //! | [`gate`] | every reason why not |
 //! | [`queue`] | which phase of which candidate can run |
 //! | [`launch`] | the next run of a candidate: its seed, its key, its words |
+//! | [`score`] | what one run counts for |
 //! | [`next`] | the one next step |
 //! | [`schema`] | the JSON Schema of every file |
 
@@ -40,6 +41,7 @@ pub mod plan;
 pub mod queue;
 pub mod schema;
 pub mod scope;
+pub mod score;
 pub mod section;
 pub mod seeds;
 pub mod signature;

@@ -12,6 +12,7 @@ use crate::documents::{CandidateKind, Direction, Phase, Slug};
 use crate::ledger::event::PlannedPhase;
 use crate::ledger::state::{CandidateRecord, RunRecord};
 use crate::machine::{CandidateState, RunEnd, RunState};
+use crate::score;
 use crate::seeds::SeedRole;
 use crate::view::Study;
 
@@ -287,16 +288,13 @@ fn short(study: &Study, kind: CandidateKind, runs: &[&RunRecord]) -> JobStand {
     };
     let mut values = Vec::new();
     for run in runs {
-        let read = run
-            .evidence
-            .as_ref()
-            .and_then(|evidence| evidence.values.get(&spec.primary.name).copied().flatten());
-        match (run.state, read) {
-            (RunState::Ended(RunEnd::Ok), Some(value)) if value.is_finite() => values.push(value),
-            (RunState::Ended(RunEnd::Ok), _) => {
+        match (run.state, score::of(run, spec)) {
+            (_, Some(score)) => values.push(score.value),
+            (RunState::Ended(RunEnd::Ok), None) => {
                 return stopped(format!("run {} has no {}", run.intent.key, spec.primary.name));
             }
-            _ => values.push(spec.failure_score),
+            // Lost twice: there is no result, and none may not be better than a bad one.
+            (_, None) => values.push(spec.failure_score),
         }
     }
     let Some(median) = median(&mut values) else { return stopped("there is no value".into()) };

@@ -83,6 +83,7 @@ pub mod below {
     pub use rlxp_govern::ledger::Actor;
     pub use rlxp_govern::machine::RunEnd;
     pub use rlxp_govern::queue::Job;
+    pub use rlxp_govern::score::{Score, ScoreSource};
     pub use rlxp_launch::order::Mechanisms;
     pub use rlxp_spec::document::to_yaml as document_yaml;
     pub use rlxp_spec::{Config, Problem, Source, render, schema, to_yaml};

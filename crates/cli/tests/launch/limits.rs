@@ -1,10 +1,13 @@
 //! Training that takes more than was agreed: each is ended for its reason, nothing of it is left, and its seed counts.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::agreed::Agreed;
 use crate::candidates::{phase, reward_with};
 use crate::repository::Repository;
+
+/// What was agreed that a run counts for which doesn't end well.
+const FAILURE_SCORE: f64 = -7.5;
 
 /// A word that no other process on this machine has among its arguments.
 fn marker(what: &str) -> String {
@@ -64,6 +67,8 @@ fn is_settled(repository: &Repository, id: &str, key: &str) {
     let shown = runs.iter().find(|run| run["key"] == key).unwrap_or_else(|| panic!("no {key}: {status}"));
     assert_eq!((&shown["reason"], &shown["found"]), (&end["reason"], &Value::Null), "{shown}");
     assert!(shown["state"].as_str().unwrap().contains("limit"), "{shown}");
+    let score = json!({ "value": FAILURE_SCORE, "from": "failure_score" });
+    assert_eq!(shown["score"], score, "{shown}");
     let next = repository.rlx("study next --json").expect(0).json();
     assert!(!["stop", "monitor", "launch"].contains(&next["action"].as_str().unwrap()), "{next}");
     // A smoke run that failed carries nothing on: there is no other seed to be had for it, and no second try.
@@ -78,6 +83,7 @@ fn agreed(change: impl FnOnce(&mut Agreed)) -> Repository {
         agreed.contract["budget"]["per_run"]["processes"] = 24.into();
         agreed.contract["budget"]["per_run"]["disk"] = "4MiB".into();
         agreed.runbook["stop"]["output"] = "1MiB".into();
+        agreed.metric_spec["failure_score"] = FAILURE_SCORE.into();
     });
     build.agree(change).approved()
 }

@@ -12,6 +12,7 @@ use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::{Action, next};
 use rlxp_govern::plan::Plan;
 use rlxp_govern::queue::{JobStand, Queue};
+use rlxp_govern::score::{self, Score, ScoreSource};
 use rlxp_govern::seeds::SeedRole;
 use rlxp_types::Digest;
 use serde_json::json;
@@ -134,6 +135,48 @@ fn a_candidate_goes_through_its_phases_seed_by_seed() {
     finish(&mut world, &two, RunEnd::Failed);
     assert_eq!(told(&world), None);
     assert!(Queue::of(&world.study).over().contains(&slug("lower-lr")));
+}
+
+/// Whatever a run did itself counts, with the failure score where it didn't go well; what the host did counts for
+/// nothing, and a run that goes on or wasn't read yet has no score to be told.
+#[test]
+fn a_run_that_fails_gets_the_failure_score() {
+    let counts = |end: Option<RunEnd>, read: Option<f64>, not_evidence: bool| {
+        let mut world = ready();
+        let run = intended(&mut world, 0);
+        world.push(launched(&run.key));
+        if let Some(end) = end {
+            let mut event = ended(&run.key, end);
+            if let Event::RunEnded(ended) = &mut event {
+                ended.not_evidence = not_evidence.then(|| "not_the_patched_code".into());
+            }
+            world.push(event);
+        }
+        if let Some(value) = read {
+            let values = BTreeMap::from([(slug("mean-return"), Some(value))]);
+            world.push(Event::Evidence(Evidence { key: run.key.clone(), values, files: BTreeMap::new() }));
+        }
+        let spec = world.study.files.metric_spec.typed().unwrap();
+        score::of(&world.study.state().runs[&run.key], spec)
+    };
+    let failed = Some(Score { value: failure_score(), from: ScoreSource::FailureScore });
+    for end in [RunEnd::Failed, RunEnd::Limit, RunEnd::Cancelled] {
+        assert_eq!(counts(Some(end), None, false), failed, "{end:?}");
+        assert_eq!(counts(Some(end), Some(255.5), false), failed, "{end:?}");
+        assert_eq!(counts(Some(end), None, true), failed, "{end:?}");
+    }
+    for end in [RunEnd::Lost, RunEnd::Blocked] {
+        assert_eq!(counts(Some(end), None, false), None, "{end:?}");
+    }
+    let read = Some(Score { value: 255.5, from: ScoreSource::Primary });
+    assert_eq!(counts(Some(RunEnd::Ok), Some(255.5), false), read);
+    assert_eq!(counts(Some(RunEnd::Ok), None, false), None);
+    assert_eq!(counts(Some(RunEnd::Ok), None, true), None);
+    assert_eq!(counts(None, None, false), None);
+}
+
+fn failure_score() -> f64 {
+    ready().study.files.metric_spec.typed().unwrap().failure_score
 }
 
 #[test]

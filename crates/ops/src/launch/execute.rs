@@ -9,6 +9,7 @@ use rlxp_govern::documents::{Phase, Slug, StudyName};
 use rlxp_govern::ledger::event::RunEnded;
 use rlxp_govern::ledger::state::RunRecord;
 use rlxp_govern::machine::{RunEnd, RunState};
+use rlxp_govern::score::{self, Score};
 use rlxp_launch::Interrupts;
 use rlxp_launch::order::Mechanisms;
 use rlxp_types::{Digest, Exit};
@@ -102,6 +103,9 @@ pub struct RunOutcome {
     /// Why it can never be evidence, where it can't.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_evidence: Option<String>,
+    /// What it counts for, once that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<Score>,
 }
 
 impl ExecuteReport {
@@ -307,17 +311,19 @@ fn report(
     started: &[Started],
     left: bool,
 ) -> ExecuteReport {
-    let runs = runs_of(desk, started).into_iter().map(outcome).collect();
+    let runs = runs_of(desk, started).into_iter().map(|run| outcome(desk, run)).collect();
     ExecuteReport { study: desk.study.name.clone(), candidate, phase, plan, runs, left_running: left }
 }
 
 /// A run as reports show it.
-pub(super) fn outcome(run: &RunRecord) -> RunOutcome {
+pub(super) fn outcome(desk: &Desk, run: &RunRecord) -> RunOutcome {
+    let spec = desk.study.files.metric_spec.typed();
     RunOutcome {
         key: run.intent.key.clone(),
         seed: run.intent.seed,
         state: run.state.to_string(),
         reason: run.ended.as_ref().map(|ended| ended.reason.clone()),
         not_evidence: run.ended.as_ref().and_then(|ended| ended.not_evidence.clone()),
+        score: spec.and_then(|spec| score::of(run, spec)),
     }
 }

@@ -12,7 +12,7 @@ use rlxp_govern::launch::key;
 use rlxp_govern::ledger::event::{LaunchIntent, Launched, RunEnded};
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::{RunEnd, RunState};
-use rlxp_launch::order::Limits;
+use rlxp_launch::order::{Limits, Usage};
 use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::json;
@@ -143,14 +143,19 @@ pub struct ReceiveRequest {
     pub end: RunEnd,
     /// Where and how it ran, in words.
     pub runtime: String,
-    /// Seconds that it took.
-    pub wall_clock: u64,
+    /// Seconds that it took, where somebody says so; otherwise it costs all that was reserved for it.
+    pub wall_clock: Option<u64>,
 }
 
 /// Takes the results of an external run back.
 pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest) -> Outcome<RunOutcome> {
-    let mut desk = Desk::open(context, study)?;
     let key = &request.key;
+    // It would cost nothing and could be had again, as often as somebody likes.
+    if request.end == RunEnd::Blocked {
+        let message = "a run that was blocked has no results; use lost";
+        return Err(Failure::usage("bad_end", message).hint(format!("rlx study receive {key} --end lost")));
+    }
+    let mut desk = Desk::open(context, study)?;
     let Some(run) = desk.study.state().runs.get(key) else {
         return Err(Failure::usage("run_not_found", format!("there is no run {key} in {}", desk.study.name))
             .hint("rlx launch status"));
@@ -167,6 +172,7 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
         .hint("rlx launch status"));
     }
     let was_intended = run.state == RunState::Intended;
+    let wall_clock = request.wall_clock.unwrap_or(run.intent.reserve.wall_clock);
     let place = LaunchPlace::of(&desk)?.run(key);
     let fs = context.fs.as_ref();
     let from = context.folder.join(&request.from);
@@ -184,17 +190,14 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
     }
     let (manifest, digest) = super::shim::take_down(fs, key, &place)?;
     fs.write_atomic(&place.manifest(), &manifest)?;
-    let spent = Amounts { runs: 1, wall_clock: request.wall_clock, gpu_time: 0, disk };
+    let usage = Usage { wall_clock: wall_clock as f64, disk, ..Default::default() };
+    let spent = super::settle::spent(&desk.study, request.end, &usage);
     let reason = format!("external: {}", request.runtime);
     let end = EndFile {
         key: key.clone(),
         end: request.end,
         reason: reason.clone(),
-        usage: rlxp_launch::order::Usage {
-            wall_clock: request.wall_clock as f64,
-            disk,
-            ..Default::default()
-        },
+        usage,
         level: None,
         not_evidence: None,
         manifest: Some(digest),
@@ -223,7 +226,7 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
     }
     desk.append_all(events)?;
     super::settle::settle(context, &mut desk)?;
-    Ok(outcome(&desk.study.state().runs[key]))
+    Ok(outcome(&desk, &desk.study.state().runs[key]))
 }
 
 /// Copies plain files and folders; anything else is refused, so that nothing points out of the folder.

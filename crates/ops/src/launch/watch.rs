@@ -86,7 +86,7 @@ pub fn status(context: &Context, study: Option<&str>) -> Outcome<StatusReport> {
             }),
         };
         lines.push(RunStatus {
-            run: outcome(run),
+            run: outcome(&desk, run),
             candidate: run.intent.candidate.to_string(),
             phase: run.intent.phase.to_string(),
             usage: took(context, &place.run(&run.intent.key))?,
@@ -133,7 +133,7 @@ pub fn adopt(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOu
         let place = LaunchPlace::of(&desk)?;
         let run = find(&desk, key)?;
         if matches!(run.state, RunState::Ended(_)) {
-            return Ok(outcome(run));
+            return Ok(outcome(&desk, run));
         }
         loop {
             match real(context, &desk.study, &place, run)? {

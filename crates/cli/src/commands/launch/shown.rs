@@ -1,6 +1,6 @@
 //! How `rlx launch` looks: plans, runs and what became of them.
 
-use rlxp_ops::below::{RunEnd, bytes_about, bytes_text, seconds_text};
+use rlxp_ops::below::{RunEnd, Score, ScoreSource, bytes_about, bytes_text, seconds_text};
 use rlxp_ops::launch::execute::{ExecuteReport, LaunchEvent, RunOutcome};
 use rlxp_ops::launch::handoff::HandoffReport;
 use rlxp_ops::launch::plan::PlanReport;
@@ -130,6 +130,16 @@ pub(super) fn run(screen: &Screen, run: &RunOutcome) {
     if let Some(code) = &run.not_evidence {
         screen.answer(format!("  never evidence: {code}"));
     }
+    if let Some(score) = &run.score {
+        screen.answer(format!("  score: {}", self::score(score)));
+    }
+}
+
+fn score(score: &Score) -> String {
+    match score.from {
+        ScoreSource::Primary => score.value.to_string(),
+        ScoreSource::FailureScore => format!("{} (the failure score)", score.value),
+    }
 }
 
 pub(super) fn status(screen: &Screen, report: &StatusReport) {
@@ -144,8 +154,8 @@ pub(super) fn status(screen: &Screen, report: &StatusReport) {
     let columns =
         [("run", Align::Left), ("candidate", Align::Left), ("phase", Align::Left), ("seed", Align::Right)];
     let more =
-        [("state", Align::Left), ("took", Align::Right), ("memory", Align::Right), ("why", Align::Left)];
-    let mut table = Table::new(columns.into_iter().chain(more));
+        [("state", Align::Left), ("score", Align::Right), ("took", Align::Right), ("memory", Align::Right)];
+    let mut table = Table::new(columns.into_iter().chain(more).chain([("why", Align::Left)]));
     for line in &report.runs {
         let state = line.found.map_or_else(|| line.run.state.clone(), str::to_owned);
         let took = line.usage.map_or_else(String::new, |usage| seconds_text(usage.wall_clock.ceil() as u64));
@@ -157,6 +167,7 @@ pub(super) fn status(screen: &Screen, report: &StatusReport) {
             line.phase.clone(),
             line.run.seed.to_string(),
             state,
+            line.run.score.map_or_else(String::new, |score| score.value.to_string()),
             took,
             memory,
             why,
