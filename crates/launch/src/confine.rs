@@ -15,7 +15,7 @@
 //! the supervisor ended. Reports come back through a second pipe, one line each.
 //!
 //! What the pieces do: [`namespaces`] enters them, [`tree`] makes the code visible, [`mounts`] hides what else there is,
-//! [`files`] limits reading and writing, [`privileges`] gives up the rest.
+//! [`files`] limits reading and writing, [`privileges`] gives up the rest, [`program`] has a last look at what is executed.
 
 mod confined;
 mod files;
@@ -25,6 +25,7 @@ mod namespaces;
 mod privileges;
 mod probe;
 mod processes;
+mod program;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};

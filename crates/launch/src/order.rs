@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,10 @@ pub struct StepOrder {
     pub name: String,
     /// The program, absolute, and its arguments.
     pub argv: Vec<String>,
+    /// What the program must be at the moment it is executed, as [`program_digest`] tells it; nothing where nobody
+    /// looked before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Digest>,
     /// The code it runs on.
     pub tree: TreeOrder,
     /// Where it starts, relative to the tree; empty for its top.
@@ -231,7 +235,8 @@ pub enum How {
     Limit,
     /// Somebody called it off.
     Cancelled,
-    /// It could not be started as agreed, or a check said that something is missing.
+    /// It could not be started as agreed, or a check said that something is missing; and nothing of the run but checks
+    /// had run by then.
     Blocked,
 }
 
@@ -284,6 +289,12 @@ impl RunOrder {
         }
         serde_json::from_slice(bytes).map_err(|error| format!("the order can't be read: {error}"))
     }
+}
+
+/// What a program is: where it is named, where that leads through all links, and what the file there holds.
+pub fn program_digest(path: &Path, real: &Path, content: Digest) -> Digest {
+    let named = [path, real].map(|path| path.to_string_lossy());
+    Digest::of(&serde_json::to_vec(&(named, content)).expect("texts are plain data"))
 }
 
 impl fmt::Display for Level {

@@ -102,7 +102,14 @@ pub fn supervise(order: &RunOrder, called_off: &dyn Fn() -> bool) -> Result<RunR
             let reason = step::CALLED_OFF.to_owned();
             return Ok(report(How::Cancelled, reason, run.before, steps));
         }
-        let end = run.step(step)?;
+        let mut end = run.step(step)?;
+        let ran = order.steps[..steps.len()].iter().rfind(|earlier| !earlier.is_check);
+        if let (How::Blocked, Some(ran)) = (end.how, ran) {
+            // What was blocked may be run again as if nothing had happened. Here something has: whoever saw how it went
+            // could take the next step's program away and have the same seed rolled anew.
+            end.how = How::Failed;
+            end.reason = format!("{} can't begin, and {} has run: {}", step.name, ran.name, end.reason);
+        }
         let mut bytes = serde_json::to_vec_pretty(&end).expect("the end of a step is plain data");
         bytes.push(b'\n');
         RealFs.write_atomic(&order.folder.join(format!("{}.json", step.name)), &bytes)?;

@@ -17,12 +17,14 @@ mod ends;
 mod limits;
 #[path = "supervise_parts/orders.rs"]
 mod orders;
+#[path = "supervise_parts/programs.rs"]
+mod programs;
 
 use std::process::{Command, ExitCode, Stdio};
 
 type Test = (&'static str, fn());
 
-const TESTS: [Test; 18] = [
+const TESTS: [Test; 19] = [
     ("a_memory_hog_is_ended", limits::a_memory_hog_is_ended),
     ("a_fork_bomb_is_ended", limits::a_fork_bomb_is_ended),
     (
@@ -44,6 +46,7 @@ const TESTS: [Test; 18] = [
     ("a_check_that_fails_blocks", ends::a_check_that_fails_blocks),
     ("what_can_not_be_started_is_blocked", ends::what_can_not_be_started_is_blocked),
     ("no_secret_reaches_a_file_of_the_supervisor", ends::no_secret_reaches_a_file_of_the_supervisor),
+    ("a_program_that_was_swapped_is_never_executed", programs::a_program_that_was_swapped_is_never_executed),
 ];
 
 /// Where the kernel counts nothing for us.

@@ -16,6 +16,7 @@ mod fixture;
 mod limits;
 mod mutations;
 mod processes;
+mod programs;
 mod race;
 mod repository;
 mod stale;

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kil
 use super::files::{self, Rights};
 use super::mounts;
 use super::namespaces::{self, Namespaces, with_cause};
-use super::{Setup, StepExit, Told, privileges, probe, processes, tree};
+use super::{Setup, StepExit, Told, privileges, probe, processes, program, tree};
 use crate::order::{Mechanisms, Reach, StepOrder};
 
 /// The helper's own code when it can't even read what it is to do.
@@ -327,7 +327,7 @@ fn become_step(
             let folder = step.tree.at.join(&step.folder);
             rustix::process::chdir(&folder)
                 .map_err(|error| format!("the working folder {} can't be used: {error}", folder.display()))?;
-            Some(&step.argv)
+            Some((&step.argv, step.program))
         }
         None => None,
     };
@@ -346,7 +346,7 @@ fn become_step(
         return Err("the keeper is gone".to_owned());
     }
     enough(setup, &mechanisms)?;
-    let Some(argv) = program else {
+    let Some((argv, gated)) = program else {
         tell(report, &Told::Started(mechanisms));
         return Ok(());
     };
@@ -356,8 +356,11 @@ fn become_step(
     {
         return Err(format!("{program} can't be executed: {error}"));
     }
-    tell(report, &Told::Started(mechanisms));
     privileges::close_the_rest();
+    if let Some(gated) = gated {
+        program::check(Path::new(program), gated)?;
+    }
+    tell(report, &Told::Started(mechanisms));
     #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
     let error = Command::new(program).args(arguments).exec();
     Err(format!("{program} can't be executed: {error}"))

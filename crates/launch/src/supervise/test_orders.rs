@@ -27,6 +27,7 @@ pub(super) fn step(name: &str, argv: &[&str]) -> StepOrder {
     StepOrder {
         name: name.to_owned(),
         argv: argv.iter().map(|&one| one.to_owned()).collect(),
+        program: None,
         tree: TreeOrder {
             base: "/absent".into(),
             inputs: None,

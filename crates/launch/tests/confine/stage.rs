@@ -55,6 +55,7 @@ impl Stage {
         let step = StepOrder {
             name: "train".to_owned(),
             argv: argv.iter().map(|argument| (*argument).to_owned()).collect(),
+            program: None,
             tree: TreeOrder {
                 base,
                 inputs: None,

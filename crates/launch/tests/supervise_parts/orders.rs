@@ -66,6 +66,7 @@ impl Fixture {
         self.order.steps.push(StepOrder {
             name: name.to_owned(),
             argv: argv.iter().map(|&one| one.to_owned()).collect(),
+            program: None,
             tree,
             folder: String::new(),
             environment: Vec::new(),

@@ -157,8 +157,7 @@ fn program(fs: &dyn Fs, root: &Path, word: &str) -> Option<Digest> {
     let path = find_program(fs, root, word)?;
     let real = fs.canonicalize(&path).ok()?;
     let content = file_digest(fs, &real).ok()?;
-    let named = [path, real].map(|path| path.to_string_lossy().into_owned());
-    Some(rlxp_govern::canonical::digest_of(&(named, content)))
+    Some(rlxp_launch::order::program_digest(&path, &real, content))
 }
 
 /// The file that a command's first word means: with a slash it starts at the repository's root, without one it is

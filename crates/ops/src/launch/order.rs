@@ -8,6 +8,7 @@ use rlxp_govern::change::Applied;
 use rlxp_govern::documents::{Confinement, Contract, Network, Phase, PhasePlan, Runbook, Step};
 use rlxp_govern::launch::fill;
 use rlxp_launch::order::{LOADED_FILE, Level, Limits, Reach, RunOrder, StepOrder, TreeOrder, Wanted};
+use rlxp_types::Digest;
 
 use super::inputs::Inputs;
 use super::place::RunPlace;
@@ -66,6 +67,8 @@ pub(super) struct Materials<'a> {
     pub(super) base: &'a Path,
     /// Files that runs need and the code doesn't have.
     pub(super) inputs: &'a Inputs,
+    /// The programs of steps as the gates saw them; nothing where no gate looked.
+    pub(super) programs: Option<&'a BTreeMap<String, Digest>>,
     /// The user's folders.
     pub(super) user: &'a UserFolders,
     /// Files.
@@ -182,7 +185,12 @@ pub(super) fn step_order(
         argv.extend(materials.applied.arguments.iter().cloned());
         argv.extend(materials.arguments.iter().cloned());
     }
+    let mut gated = None;
     if let Some(program) = argv.first_mut() {
+        // What the tree holds is looked at with all of the tree, and isn't what the gates found in the repository.
+        if !is_of_the_tree(materials, program) {
+            gated = materials.programs.and_then(|programs| programs.get(name).copied());
+        }
         *program = text(&self::program(materials, &at, program));
     }
     let changed = |path: &&String| materials.applied.files[*path].after.is_some();
@@ -210,6 +218,7 @@ pub(super) fn step_order(
     StepOrder {
         name: name.to_owned(),
         argv,
+        program: gated,
         tree: TreeOrder {
             base: materials.base.to_owned(),
             inputs: materials.inputs.folder.clone(),
@@ -238,8 +247,12 @@ fn join(at: &Path, inside: &str) -> PathBuf {
 /// Where a program is. One that the tree holds is taken from there; another word with a slash is a file of the
 /// repository that git doesn't keep, such as a virtual environment's Python; a plain name is looked up as a shell would.
 fn program(materials: &Materials<'_>, at: &Path, word: &str) -> PathBuf {
-    if word.contains('/') && materials.fs.is_file(&materials.base.join(word)).unwrap_or(false) {
+    if is_of_the_tree(materials, word) {
         return at.join(word);
     }
     crate::candidate::find_program(materials.fs, materials.root, word).unwrap_or_else(|| PathBuf::from(word))
+}
+
+fn is_of_the_tree(materials: &Materials<'_>, word: &str) -> bool {
+    word.contains('/') && materials.fs.is_file(&materials.base.join(word)).unwrap_or(false)
 }

@@ -93,6 +93,7 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         root: &desk.place.root,
         base: &tree.folder,
         inputs: &inputs,
+        programs: None,
         user: &context.user,
         fs: context.fs.as_ref(),
     };

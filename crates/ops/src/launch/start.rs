@@ -59,6 +59,7 @@ impl Ready {
             root: &self.desk.place.root,
             base: &self.tree.folder,
             inputs: &self.inputs,
+            programs: self.view.programs.as_ref(),
             user: &context.user,
             fs: context.fs.as_ref(),
         })
