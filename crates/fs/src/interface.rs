@@ -31,8 +31,13 @@ pub struct Meta {
     /// When its content last changed, in nanoseconds since 1970.
     pub modified: i64,
     /// The number of the file behind the name: two names with the same number
-    /// are the same file.
+    /// on the same device are the same file.
     pub inode: u64,
+    /// The number of the device that holds it.
+    pub device: u64,
+    /// When anything about it last changed, in nanoseconds since 1970. Unlike
+    /// `modified`, nobody can set it but by setting the clock.
+    pub changed: i64,
 }
 
 /// One entry of a folder.

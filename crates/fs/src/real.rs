@@ -78,11 +78,14 @@ impl Fs for RealFs {
 
     fn metadata(&self, path: &Path) -> Result<Meta> {
         let metadata = fs::symlink_metadata(path).map_err(|e| FsError::new("look at", path, e))?;
+        let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
         Ok(Meta {
             kind: kind_of(metadata.file_type()),
             length: metadata.len(),
-            modified: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
+            modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
             inode: metadata.ino(),
+            device: metadata.dev(),
+            changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
         })
     }
 

@@ -48,6 +48,26 @@ pub struct LinkedFile {
     pub file: PathBuf,
     /// What it must be.
     pub digest: Digest,
+    /// How it was found before the run began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<FileState>,
+}
+
+/// Which file a name led to, and when anything about it last changed. As long as this stays the same, so does what the
+/// file holds: one of the two times can't be set back but with the machine's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileState {
+    /// The number of its device.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
+    /// Its length.
+    pub length: u64,
+    /// When its content was last said to have changed, in nanoseconds since 1970.
+    pub modified: i64,
+    /// When anything about it really did.
+    pub changed: i64,
 }
 
 /// One command.

@@ -19,7 +19,7 @@ const INPUT: &str = "data/start_states.json";
 const ROUNDS: u64 = 20;
 
 /// Training that takes no time and says what it was made of. With `--wait` it reads only after `swapped` lies in the
-/// repository.
+/// repository, with `--stay` it goes on only when that is gone again.
 const TRAINING: &str = r#"
 import argparse, hashlib, json, os, sys, time
 from balance import reward as paid
@@ -28,11 +28,15 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--seed")
 parser.add_argument("--out", required=True)
 parser.add_argument("--wait", action="store_true")
+parser.add_argument("--stay", action="store_true")
 words = parser.parse_args()
 until = time.monotonic() + 30
-while words.wait and not os.path.exists(os.path.join(os.path.dirname(sys.prefix), "swapped")):
-    assert time.monotonic() < until, "nobody swapped anything"
-    time.sleep(0.002)
+def wait(is_there):
+    while is_there != os.path.exists(os.path.join(os.path.dirname(sys.prefix), "swapped")):
+        assert time.monotonic() < until, "nobody swapped anything"
+        time.sleep(0.002)
+if words.wait:
+    wait(True)
 read = set()
 for _ in range(50):
     with open("data/start_states.json", "rb") as file:
@@ -42,6 +46,8 @@ with open(os.path.join(words.out, "metrics.jsonl"), "w") as file:
         first = large.read(1).hex()
     line = {"first": first, "reward_scale": paid.REWARD_SCALE, "hostile": hasattr(paid, "HOSTILE"), "read": sorted(read)}
     file.write(json.dumps(line) + "\n")
+if words.stay:
+    wait(False)
 with open(os.path.join(words.out, "policy.json"), "w") as file:
     file.write("{}")
 "#;
@@ -122,13 +128,16 @@ fn swap(one: &Path, other: &Path) {
 /// Waits until so many runs were ordered, which is when everything was looked at for the last time.
 fn wait_for_order(repository: &Repository, runs: usize) {
     let folder = repository.state().join("runs");
-    let until = Instant::now() + Duration::from_secs(30);
-    let is_ordered = || {
+    wait_until("a run is ordered", || {
         let folders = std::fs::read_dir(&folder).into_iter().flatten().map(|entry| entry.unwrap().path());
         folders.filter(|folder| folder.join("order.json").exists()).count() >= runs
-    };
-    while !is_ordered() {
-        assert!(Instant::now() < until, "no run was ordered");
+    });
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < until, "never: {what}");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -153,7 +162,8 @@ fn what_is_swapped_after_the_check_is_never_read() {
     assert_eq!(std::fs::read(repository.path(INPUT)).unwrap(), br#"{"states": [[0.0, 0.0]]}"#);
 }
 
-/// What is too large to be copied is looked at again when the run is over.
+/// What is too large to be copied is looked at again when the run is over. It must not only be what it was, but have been
+/// so all the time.
 #[test]
 fn a_large_input_that_changes_makes_no_evidence() {
     let length = (256 << 20) + 1;
@@ -164,29 +174,42 @@ fn a_large_input_that_changes_makes_no_evidence() {
     });
     // It takes no room on the disk.
     let file = |repository: &Repository| File::create(repository.path("data/large.bin")).unwrap();
-    let stage =
-        Stage::with(&["--wait"], build, &|repository| file(repository).set_len(length as u64).unwrap());
+    let stage = Stage::with(&["--wait", "--stay"], build, &|repository| {
+        file(repository).set_len(length as u64).unwrap();
+    });
     let repository = &stage.repository;
     let line = repository.execute("reward", &repository.plan("reward")) + " --runs 1";
-    repository.write("swapped", "");
-    repository.rlx(&line).expect(0);
-    let first = &repository.runs_of("reward")[0];
-    assert!(repository.end_of(first)["not_evidence"].is_null());
-    assert_eq!(repository.run_lines(first, "train/metrics.jsonl")[0]["first"], "00");
+    let run = |number: usize, while_it_reads: &dyn Fn(&[u8])| {
+        let launch = repository.start(&line, &[]);
+        wait_for_order(repository, number);
+        while_it_reads(&[7]);
+        repository.write("swapped", "");
+        let key = repository.runs_of("reward").pop().unwrap();
+        let metrics = repository.run_folder(&key).join("train/metrics.jsonl");
+        wait_until("the run has read", || {
+            std::fs::read_to_string(&metrics).is_ok_and(|text| text.ends_with('\n'))
+        });
+        while_it_reads(&[0]);
+        std::fs::remove_file(repository.path("swapped")).unwrap();
+        let ran = launch.wait_with_output().unwrap();
+        let first = repository.run_lines(&key, "train/metrics.jsonl")[0]["first"].clone();
+        (ran.status.code(), repository.end_of(&key), first)
+    };
+    let (code, end, first) = run(1, &|_| ());
+    assert_eq!((code, &end["not_evidence"], first), (Some(0), &Value::Null, "00".into()), "{end}");
 
-    std::fs::remove_file(repository.path("swapped")).unwrap();
-    let launch = repository.start(&line, &[]);
-    wait_for_order(repository, 2);
-    let mut large = OpenOptions::new().write(true).open(repository.path("data/large.bin")).unwrap();
-    large.write_all(&[7]).unwrap();
-    repository.write("swapped", "");
-    launch.wait_with_output().unwrap();
-    let second = &repository.runs_of("reward")[1];
-    let end = repository.end_of(second);
+    let modified = std::fs::metadata(repository.path("data/large.bin")).unwrap().modified().unwrap();
+    let change = |byte: &[u8]| {
+        let mut large = OpenOptions::new().write(true).open(repository.path("data/large.bin")).unwrap();
+        large.write_all(byte).unwrap();
+        large.set_modified(modified).unwrap();
+    };
+    let (_, end, first) = run(2, &change);
     assert_eq!(end["not_evidence"], "input_changed", "{end}");
     assert!(end["reason"].as_str().unwrap().contains("data/large.bin"), "{end}");
-    // It was a link: what lies in the repository is what the run read.
-    assert_eq!(repository.run_lines(second, "train/metrics.jsonl")[0]["first"], "07");
+    // It was a link: what lay in the repository is what the run read. By its end it was what it should be.
+    assert_eq!(first, "07");
+    assert_eq!(Digest::of(&std::fs::read(repository.path("data/large.bin")).unwrap()), digest);
 }
 
 /// The changed file, its folder and the input are swapped for links as fast as can be, while one launch after another

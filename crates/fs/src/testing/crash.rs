@@ -124,7 +124,8 @@ impl Fs for CrashFs {
         self.with("look at", path, |tree| {
             let inode = tree.find(path)?;
             let length = tree.file(inode).map_or(0, |file| file.now.len() as u64);
-            Ok(Meta { kind: tree.kind(inode), length, modified: tree.node(inode).modified, inode })
+            let modified = tree.node(inode).modified;
+            Ok(Meta { kind: tree.kind(inode), length, modified, inode, device: 0, changed: modified })
         })
     }
 

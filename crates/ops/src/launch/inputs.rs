@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rlxp_fs::{Fs, FsExt, Kind};
+use rlxp_fs::{Fs, FsExt, Kind, Meta};
 use rlxp_govern::canonical;
 use rlxp_govern::documents::Runbook;
-use rlxp_launch::order::LinkedFile;
+use rlxp_launch::order::{FileState, LinkedFile};
 use rlxp_types::Digest;
 
 use super::place::LaunchPlace;
@@ -26,7 +26,16 @@ pub(super) struct Inputs {
     /// Copies under their names in the tree; nothing when there are none.
     pub(super) folder: Option<PathBuf>,
     /// Those that are linked, by their names in the tree.
-    pub(super) large: BTreeMap<String, Digest>,
+    pub(super) large: BTreeMap<String, Large>,
+}
+
+/// A file that is linked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Large {
+    /// What it must be.
+    digest: Digest,
+    /// How it was found after the gates had taken its digest.
+    found: FileState,
 }
 
 impl Inputs {
@@ -49,8 +58,11 @@ impl Inputs {
             if meta.kind != Kind::File {
                 return Err(swapped(&input.path));
             }
-            let list = if meta.length > largest { &mut large } else { &mut small };
-            list.insert(input.path.clone(), input.digest);
+            if meta.length > largest {
+                large.insert(input.path.clone(), Large { digest: input.digest, found: state(&meta) });
+            } else {
+                small.insert(input.path.clone(), input.digest);
+            }
         }
         let folder = match small.is_empty() {
             true => None,
@@ -61,7 +73,11 @@ impl Inputs {
 
     /// What has to be looked at again when a run has ended.
     pub(super) fn linked(&self, root: &Path) -> Vec<LinkedFile> {
-        let file = |(path, digest): (&String, &Digest)| LinkedFile { file: root.join(path), digest: *digest };
+        let file = |(path, large): (&String, &Large)| LinkedFile {
+            file: root.join(path),
+            digest: large.digest,
+            found: Some(large.found),
+        };
         self.large.iter().map(file).collect()
     }
 }
@@ -117,9 +133,22 @@ fn swapped(path: &str) -> Failure {
     Failure::refused(CODE, message).hint("rlx contract check")
 }
 
+fn state(meta: &Meta) -> FileState {
+    let Meta { device, inode, length, modified, changed, kind: _ } = *meta;
+    FileState { device, inode, length, modified, changed }
+}
+
 /// Why a run may have read something else than was agreed; nothing when all is as it was.
+///
+/// The digest tells whether a file is what it must be by now, and its state whether it was so all the time: one that was
+/// changed and changed back has another. The digest is needed all the same, as the state was taken after the gates had
+/// looked.
 pub(super) fn changed(fs: &dyn Fs, linked: &[LinkedFile]) -> Option<String> {
-    let other = linked.iter().find(|linked| !is_file_of(fs, &linked.file, linked.digest))?;
+    let is_other = |linked: &&LinkedFile| {
+        let is_touched = |found| !fs.metadata(&linked.file).is_ok_and(|meta| state(&meta) == found);
+        linked.found.is_some_and(is_touched) || !is_file_of(fs, &linked.file, linked.digest)
+    };
+    let other = linked.iter().find(is_other)?;
     Some(format!("{} changed while the run read it", other.file.display()))
 }
 
@@ -192,11 +221,39 @@ mod tests {
         let stage = stage();
         let file = stage.folder.path().join("data/large");
         let linked = stage.ensure().unwrap().linked(stage.folder.path());
-        assert_eq!(linked, [LinkedFile { file: file.clone(), digest: Digest::of(b"larger than that") }]);
+        assert_eq!(linked.len(), 1);
+        assert_eq!((&linked[0].file, linked[0].digest), (&file, Digest::of(b"larger than that")));
         assert_eq!(changed(&RealFs, &linked), None);
         std::fs::write(&file, "something else").unwrap();
         assert!(changed(&RealFs, &linked).unwrap().contains("data/large"));
         std::fs::remove_file(&file).unwrap();
         assert!(changed(&RealFs, &linked).is_some());
+    }
+
+    #[test]
+    fn a_large_file_that_was_changed_back_is_not_as_it_was() {
+        let stage = stage();
+        let file = stage.folder.path().join("data/large");
+        let linked = stage.ensure().unwrap().linked(stage.folder.path());
+        let modified = std::fs::metadata(&file).unwrap().modified().unwrap();
+        let write = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            let opened = std::fs::File::options().write(true).open(&file).unwrap();
+            opened.set_modified(modified).unwrap();
+        };
+        // The clock of a file system is coarse: what changes twice within one tick of it can't be told apart.
+        let before = RealFs.metadata(&file).unwrap().changed;
+        while RealFs.metadata(&file).unwrap().changed == before {
+            write("SOMETHING OTHERS");
+        }
+        write("larger than that");
+        let now = RealFs.metadata(&file).unwrap();
+        let found = linked[0].found.unwrap();
+        assert_eq!((now.modified, now.length, now.inode), (found.modified, found.length, found.inode));
+        assert!(changed(&RealFs, &linked).unwrap().contains("data/large"));
+        // An order without it was written by an earlier rlx.
+        let earlier: Vec<LinkedFile> =
+            linked.iter().map(|linked| LinkedFile { found: None, ..linked.clone() }).collect();
+        assert_eq!(changed(&RealFs, &earlier), None);
     }
 }
