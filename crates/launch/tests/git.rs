@@ -14,13 +14,21 @@ use rlxp_launch::GitState;
 use rlxp_launch::git::{ChangedFile, CheckoutError, changed_files, checkout, snapshot, snapshot_without};
 use tempfile::TempDir;
 
+/// Git that knows no settings but those of the repository.
+fn plain_git(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    // Those of a git hook that runs the tests would lead into another repository.
+    for (variable, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
+        command.env_remove(variable);
+    }
+    command.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command
+}
+
 fn git(folder: &Path, words: &[&str]) {
-    let output = Command::new("git")
+    let output = plain_git(folder)
         .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
         .args(words)
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
         .output()
         .expect("git is needed here: please install git");
     assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -146,7 +154,7 @@ fn check_trap(setting: &str, attributes: &str) {
     let state = state(&folder);
     assert!(state.dirty_digest.is_some() && state.not_covered.is_none(), "{setting}: {state:?}");
     assert!(!trap.exists(), "{setting}: git was talked into starting something");
-    Command::new("git").args(["diff", "HEAD"]).current_dir(folder.path()).output().unwrap();
+    plain_git(folder.path()).args(["diff", "HEAD"]).output().unwrap();
     assert!(trap.exists(), "{setting}: the trap doesn't work");
 }
 
@@ -224,7 +232,10 @@ fn a_commit_is_written_elsewhere_and_nothing_of_the_repository_changes() {
         git(path, &["config", name, &touch]);
     }
     git(path, &["config", "filter.trap.required", "true"]);
-    fs::write(path.join(".git/hooks/post-checkout"), format!("#!/bin/sh\n{touch}\n")).unwrap();
+    let hook = path.join(".git/hooks/post-checkout");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, format!("#!/bin/sh\n{touch}\n")).unwrap();
+    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     fs::write(path.join("code.rs"), "changed and not committed\n").unwrap();
     let before: Vec<(String, Vec<u8>)> = ["HEAD", "index", "config", "logs/HEAD"]
         .iter()

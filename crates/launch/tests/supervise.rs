@@ -1,7 +1,7 @@
 //! Whole runs under the supervisor: each limit ends a run for its reason, and the files say what happened.
 //!
 //! Has its own main: it runs itself as the helper that keeps steps apart (`__confine`), as the programs that misbehave
-//! (`act`), and once more where the kernel's groups are switched off (`polling`).
+//! (`act`), and for each test. Some tests run once more where the kernel's groups are switched off.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -11,6 +11,8 @@
 
 #[path = "supervise_parts/acts.rs"]
 mod acts;
+#[path = "common/each.rs"]
+mod each;
 #[path = "supervise_parts/ends.rs"]
 mod ends;
 #[path = "supervise_parts/limits.rs"]
@@ -20,11 +22,11 @@ mod orders;
 #[path = "supervise_parts/programs.rs"]
 mod programs;
 
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
-type Test = (&'static str, fn());
+use each::{Group, Test};
 
-const TESTS: [Test; 19] = [
+const TESTS: &[Test] = &[
     ("a_memory_hog_is_ended", limits::a_memory_hog_is_ended),
     ("a_fork_bomb_is_ended", limits::a_fork_bomb_is_ended),
     (
@@ -50,45 +52,29 @@ const TESTS: [Test; 19] = [
 ];
 
 /// Where the kernel counts nothing for us.
-const POLLING: [Test; 3] = [
+const POLLING: &[Test] = &[
     ("a_memory_hog_is_ended", limits::a_memory_hog_is_ended),
     ("a_fork_bomb_is_ended", limits::a_fork_bomb_is_ended),
     ("a_burner_of_processors_is_ended", limits::a_burner_of_processors_is_ended),
 ];
 
+/// What a secret is to the supervisor: a variable of its own.
+const SECRET: (&str, &str) = (orders::SECRET_NAME, orders::SECRET);
+
+const GROUPS: [Group; 2] = [
+    Group { prefix: "", tests: TESTS, variables: &[SECRET] },
+    Group { prefix: "polling: ", tests: POLLING, variables: &[SECRET, ("RLX_WITHOUT", "cgroup")] },
+];
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["__confine", ..] => return ExitCode::from(rlxp_launch::confine::helper()),
-        ["act", what] => acts::act(what),
-        ["polling"] => POLLING.iter().for_each(|(name, test)| run("polling: ", name, *test)),
-        ref filters => return run_all(filters),
+        ["__confine", ..] => ExitCode::from(rlxp_launch::confine::helper()),
+        ["act", what] => {
+            acts::act(what);
+            ExitCode::SUCCESS
+        }
+        [each::ONE, name] => each::run_one(&GROUPS, name),
+        _ => each::run_all(&GROUPS),
     }
-    ExitCode::SUCCESS
-}
-
-fn run_all(filters: &[&str]) -> ExitCode {
-    // SAFETY: no other thread exists yet.
-    unsafe { std::env::set_var(orders::SECRET_NAME, orders::SECRET) };
-    let filters: Vec<_> = filters.iter().filter(|filter| !filter.starts_with('-')).collect();
-    let chosen = |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(**filter));
-    let mut polling = chosen("polling").then(|| {
-        let mut command = Command::new(std::env::current_exe().expect("a path"));
-        command.arg("polling").env("RLX_WITHOUT", "cgroup").stdin(Stdio::null());
-        command.spawn().expect("it starts")
-    });
-    for (name, test) in TESTS.iter().filter(|(name, _)| chosen(name)) {
-        run("", name, *test);
-    }
-    if let Some(polling) = &mut polling {
-        assert!(polling.wait().expect("it ends").success(), "a test without groups failed");
-    }
-    println!("\ntest result: ok");
-    ExitCode::SUCCESS
-}
-
-fn run(prefix: &str, name: &str, test: fn()) {
-    let began = std::time::Instant::now();
-    test();
-    println!("test {prefix}{name} ... ok ({:.1} s)", began.elapsed().as_secs_f64());
 }

@@ -141,12 +141,21 @@ impl Groups {
     pub(super) fn look(&self) -> Counted {
         let mut counted = Counted::default();
         if let Some(group) = &self.memory {
-            let (most, now, events) = match group.version {
-                Version::Two => ("memory.peak", "memory.current", "memory.events"),
-                Version::One => ("memory.max_usage_in_bytes", "memory.usage_in_bytes", "memory.oom_control"),
+            let [most, now, limit, events] = match group.version {
+                Version::Two => ["memory.peak", "memory.current", "memory.max", "memory.events"],
+                Version::One => [
+                    "memory.max_usage_in_bytes",
+                    "memory.usage_in_bytes",
+                    "memory.limit_in_bytes",
+                    "memory.oom_control",
+                ],
             };
             counted.memory = group.number(most).or_else(|| group.number(now));
             counted.was_out_of_memory = group.field(events, "oom_kill").is_some_and(|count| count > 0);
+            if counted.was_out_of_memory {
+                // All of it was in use, also where the kernel doesn't tell the most that there was.
+                counted.memory = counted.memory.max(group.number(limit));
+            }
         }
         if let Some(group) = &self.processes {
             let now = group.number("pids.current").unwrap_or(0);

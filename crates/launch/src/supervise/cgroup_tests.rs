@@ -45,7 +45,7 @@ fn limits_are_written_and_counts_are_read_in_both_versions() {
     let look =
         |group| Groups { memory: Some(group), processes: None, processor: None, missing: Vec::new() }.look();
     let counted = look(first);
-    assert_eq!((counted.memory, counted.was_out_of_memory), (Some(4000), true));
+    assert_eq!((counted.memory, counted.was_out_of_memory), (Some(4096), true), "all that there was");
     let counted = look(second);
     assert_eq!((counted.memory, counted.was_out_of_memory), (Some(3000), false));
 }

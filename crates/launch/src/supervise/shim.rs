@@ -99,13 +99,20 @@ mod tests {
         start(Path::new("/bin/sh"), &["-c".into(), script.into()], folder).unwrap()
     }
 
-    fn end(shim: &mut Shim) -> i32 {
+    /// Asks again and again, as long as a machine with other things to do may need.
+    fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+        let deadline = rlxp_fs::clock::monotonic() + std::time::Duration::from_secs(30);
         loop {
-            if let Some(code) = shim.ended() {
-                return code;
+            if let Some(answer) = ask() {
+                return answer;
             }
+            assert!(rlxp_fs::clock::monotonic() < deadline, "no {what}");
             std::thread::yield_now();
         }
+    }
+
+    fn end(shim: &mut Shim) -> i32 {
+        wait_for("end", || shim.ended())
     }
 
     #[test]
@@ -116,13 +123,10 @@ mod tests {
         let shim = shell(script, folder.path());
         let process = shim.process;
         shim.go().unwrap();
-        let said = loop {
+        let said = wait_for("word", || {
             let text = RealFs.read_text(&folder.path().join("shim.log"), 4096).unwrap();
-            if text.ends_with('\n') {
-                break text;
-            }
-            std::thread::yield_now();
-        };
+            text.ends_with('\n').then_some(text)
+        });
         assert_eq!(said, format!("go {process} {process}\n"));
     }
 

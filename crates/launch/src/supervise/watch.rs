@@ -16,7 +16,8 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// A look is worth this many times what it cost. There are two kinds of looks, so together they stay below one part in
 /// 250; reading what a step prints comes on top of that.
 const WORTH: u32 = 500;
-/// The same for a walk through the folder when the disk loses more than the run has left.
+/// The same for a walk through the folder when the disk loses more than the run has left, or nothing else would show
+/// that the run isn't silent.
 const WORTH_IN_NEED: u32 = 30;
 
 /// What was seen of a step, and when to look again.
@@ -36,6 +37,8 @@ pub(super) struct Watch<'a> {
     /// Bytes that the disk had left at the last walk.
     free: u64,
     mark: u64,
+    /// The last walk, and the last that found something changed.
+    walked: Instant,
     changed: Instant,
     cpu_time: f64,
     seen: Seen,
@@ -64,6 +67,7 @@ impl<'a> Watch<'a> {
             next_walk_in_need: now,
             free: 0,
             mark: 0,
+            walked: now,
             changed: now,
             cpu_time: 0.0,
             seen: Seen { memory_is_kept: groups.keep_memory(), ..Seen::default() },
@@ -82,14 +86,16 @@ impl<'a> Watch<'a> {
         let now = rlxp_fs::clock::monotonic();
         let counted = processes::own_cpu_time();
         self.next_look = now + pace(counted.saturating_sub(before));
-        if now >= self.next_walk || (now >= self.next_walk_in_need && self.is_in_need()) {
+        let is_needed = || self.is_in_need() || self.seems_silent(log, now);
+        if now >= self.next_walk || (now >= self.next_walk_in_need && is_needed()) {
             self.walk(now);
             let cost = processes::own_cpu_time().saturating_sub(counted);
             self.next_walk = now + pace(cost);
             self.next_walk_in_need = now + cost.saturating_mul(WORTH_IN_NEED);
         }
         self.seen.output = log.came();
-        self.seen.quiet = log.quiet().min(now.saturating_duration_since(self.changed));
+        // Files may have changed since the last walk.
+        self.seen.quiet = log.quiet().min(self.walked.saturating_duration_since(self.changed));
         self.seen.wall_clock = now.saturating_duration_since(self.run_began);
         self.seen.cpu_time = self.before.cpu_time + self.cpu_time;
         self.seen
@@ -145,7 +151,14 @@ impl<'a> Watch<'a> {
         RealFs.available_space(self.folder).is_ok_and(|free| self.free.saturating_sub(free) > left)
     }
 
+    /// Whether it was silent for too long, unless a file has changed since the last walk.
+    fn seems_silent(&self, log: &Log, now: Instant) -> bool {
+        let quiet = log.quiet().min(now.saturating_duration_since(self.changed));
+        self.limits.silence.is_some_and(|limit| quiet > Duration::from_secs(limit))
+    }
+
     fn walk(&mut self, now: Instant) {
+        self.walked = now;
         self.free = RealFs.available_space(self.folder).unwrap_or(0);
         let found = disk::look(self.folder);
         self.seen.disk = found.bytes;
@@ -162,7 +175,35 @@ fn pace(cost: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use rlxp_fs::FsExt;
+
     use super::*;
+
+    #[test]
+    fn what_nobody_looked_at_is_not_silent() {
+        let (folder, beside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        RealFs.create_dir_all(&folder.path().join("train")).unwrap();
+        let write = |name: &str| RealFs.write_new(&folder.path().join("train").join(name), b"x").unwrap();
+        write("first");
+        let limits =
+            Limits { silence: Some(0), ..super::super::test_orders::order(folder.path(), Vec::new()).limits };
+        let nothing = std::io::empty;
+        let log =
+            Log::start(&beside.path().join("log"), 1, &Default::default(), nothing(), nothing()).unwrap();
+        let (groups, now) = (Groups::default(), rlxp_fs::clock::monotonic());
+        let mut watch = Watch::begin(&groups, folder.path(), &limits, Usage::default(), now);
+        watch.look(&log, Vec::new);
+        let mut quiet = |next_walk_in_need: Instant| {
+            // Walks have become dear.
+            watch.next_walk = now + Duration::from_secs(3600);
+            watch.next_walk_in_need = next_walk_in_need;
+            watch.look(&log, Vec::new).quiet
+        };
+        assert_eq!(quiet(now + Duration::from_secs(3600)), Duration::ZERO, "nobody looked");
+        write("second");
+        assert_eq!(quiet(now), Duration::ZERO, "a file has changed");
+        assert!(quiet(now) > Duration::ZERO, "nothing has changed");
+    }
 
     #[test]
     fn dear_looks_come_seldom() {

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-/// Far more than any test here needs; reached only when something is broken.
-pub(crate) const LONG: Duration = Duration::from_secs(10);
+/// Far more than any test here needs; reached only when something is broken. What must be ended waits for longer than
+/// that, so that it can't end by itself meanwhile.
+pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 /// Waits until process `pid` has ended. One that merely waits to be reaped by
 /// init has.

@@ -28,7 +28,7 @@ fn writes_stay_inside() {
         try write "@run@/eval/result"
         try write "@run@/order.json"
         try write "@run@/train.changed/direct"
-        try write /tmp/rlx-escape
+        try write "/tmp/@name@"
         try write "$HOME/x"
         try mkdir "@run@/eval/folder"
         try rm "@top@/victim"
@@ -53,7 +53,7 @@ fn writes_stay_inside() {
     assert_eq!((outcome.out.as_str(), outcome.exit.code), ("done\n", Some(0)), "{outcome:?}");
     assert_eq!(std::fs::read_to_string(stage.path().join("victim")).unwrap(), "whole");
     assert_eq!(std::fs::read_dir(stage.order.folder.join("eval")).unwrap().count(), 0);
-    assert!(!std::path::Path::new("/tmp/rlx-escape").exists());
+    assert!(!std::path::Path::new("/tmp").join(stage.name()).exists());
     assert!(stage.own().join("fine").exists());
 }
 

@@ -1,7 +1,7 @@
 //! Steps that try to get out, steps that won't end, and what they are shown.
 //!
 //! A step is confined by the program that asks for it, started a second time. So this program is its own helper, and
-//! its own supervisor to be killed; the tests run one after another from its main thread, as in `rlx`.
+//! its own supervisor to be killed; each test runs from the main thread of a process, as in `rlx`.
 #![expect(clippy::disallowed_methods, reason = "the tests look at files and processes themselves")]
 #![expect(clippy::disallowed_types, reason = "the supervisor under test is a process too")]
 #![expect(
@@ -12,42 +12,39 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/each.rs"]
+mod each;
 mod ends;
 mod escapes;
 mod levels;
 mod stage;
 mod tree;
 
-/// A test by name.
-type Test = (&'static str, fn());
+use std::process::ExitCode;
 
-fn main() -> std::process::ExitCode {
-    match std::env::args().nth(1).as_deref() {
-        Some("__confine") => return std::process::ExitCode::from(rlxp_launch::confine::helper()),
-        Some("act-as-supervisor") => {
-            ends::act_as_supervisor();
-            return std::process::ExitCode::SUCCESS;
-        }
+use each::{Group, Test};
+
+const GROUPS: [Group; 4] = [
+    Group { prefix: "", tests: ends::TESTS, variables: &[] },
+    Group { prefix: "", tests: escapes::TESTS, variables: &[] },
+    Group { prefix: "", tests: levels::TESTS, variables: &[] },
+    Group { prefix: "", tests: tree::TESTS, variables: &[] },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["__confine", ..] => return ExitCode::from(rlxp_launch::confine::helper()),
+        [each::ONE, name] => return each::run_one(&GROUPS, name),
+        ["act-as-supervisor"] => ends::act_as_supervisor(),
         // Not a test: how long it takes until a step's program begins.
-        Some("measure") => {
+        ["measure"] => {
             let mut taken: Vec<_> = (0..51).map(|_| levels::time_to_start()).collect();
             taken.sort();
             println!("median {:?}, slowest {:?}", taken[25], taken[50]);
-            return std::process::ExitCode::SUCCESS;
         }
-        Some("probe-here") => {
-            println!("{:?}", rlxp_launch::confine::probe_here());
-            return std::process::ExitCode::SUCCESS;
-        }
-        _ => {}
+        ["probe-here"] => println!("{:?}", rlxp_launch::confine::probe_here()),
+        _ => return each::run_all(&GROUPS),
     }
-    let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
-    let tests = [ends::TESTS, escapes::TESTS, levels::TESTS, tree::TESTS].concat();
-    let wanted: Vec<&Test> = tests.iter().filter(|(name, _)| name.contains(&filter)).collect();
-    for (name, test) in &wanted {
-        println!("test {name} ...");
-        test();
-    }
-    println!("\ntest result: ok. {} passed", wanted.len());
-    std::process::ExitCode::SUCCESS
+    ExitCode::SUCCESS
 }

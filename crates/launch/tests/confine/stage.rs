@@ -5,10 +5,13 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use rlxp_launch::order::{Level, Limits, Mechanisms, Reach, RunOrder, StepOrder, TreeOrder, Wanted};
 use rlxp_launch::{Confined, StepExit};
 use tempfile::TempDir;
+
+use crate::common::LONG;
 
 pub(crate) struct Stage {
     pub(crate) folder: TempDir,
@@ -90,6 +93,11 @@ impl Stage {
         self.folder.path()
     }
 
+    /// A name that no other stage has.
+    pub(crate) fn name(&self) -> String {
+        format!("rlx-escape{}", self.path().file_name().unwrap().to_str().unwrap())
+    }
+
     /// The folder that the step may write.
     pub(crate) fn own(&self) -> PathBuf {
         self.order.folder.join("train")
@@ -99,11 +107,12 @@ impl Stage {
         &mut self.order.steps[0]
     }
 
-    /// Sees to it that `@name@` in the script is the path of this name beside the run's folder.
+    /// Fills in what the script calls `@top@` (this folder), `@run@` (the run's folder) and `@name@`.
     pub(crate) fn fill_in(mut self) -> Self {
         let script = self.order.steps[0].argv.pop().unwrap();
         let script = script
             .replace("@top@", self.path().to_str().unwrap())
+            .replace("@name@", &self.name())
             .replace("@run@", self.order.folder.to_str().unwrap());
         self.order.steps[0].argv.push(script);
         self
@@ -138,10 +147,12 @@ impl Stage {
 }
 
 pub(crate) fn wait(confined: &mut Confined) -> StepExit {
+    let deadline = Instant::now() + LONG;
     loop {
         if let Some(exit) = confined.try_wait().unwrap() {
             return exit;
         }
+        assert!(Instant::now() < deadline, "the step doesn't end");
         std::thread::yield_now();
     }
 }

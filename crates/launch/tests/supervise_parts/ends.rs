@@ -9,7 +9,7 @@ use crate::orders::{Fixture, SECRET, SECRET_NAME};
 
 pub(crate) fn a_run_can_be_called_off() {
     let mut fixture = Fixture::new();
-    fixture.script("train", "echo begun > $TMPDIR/begun; sleep 20");
+    fixture.script("train", "echo begun > $TMPDIR/begun; sleep 60");
     fixture.script("eval", "echo never");
     let begun = fixture.order.folder.join("train/tmp/begun");
     let report = fixture.run_until(&|| begun.exists());
@@ -22,7 +22,7 @@ pub(crate) fn a_run_can_be_called_off() {
 
 pub(crate) fn a_signal_to_the_supervisor_calls_the_run_off() {
     let mut fixture = Fixture::new();
-    fixture.script("train", "echo begun > $TMPDIR/begun; sleep 20");
+    fixture.script("train", "echo begun > $TMPDIR/begun; sleep 60");
     let begun = fixture.order.folder.join("train/tmp/begun");
     let sent = std::cell::Cell::new(false);
     let send = || {

@@ -3,14 +3,15 @@
 use rlxp_launch::order::{How, Limits};
 use rlxp_launch::supervise::{RunReport, pulse};
 
+use crate::acts::PATIENCE;
 use crate::orders::Fixture;
 
-/// Runs what `fixture` holds and checks that this limit ended it, within a time that says that it was this limit.
+/// Runs what `fixture` holds and checks that this limit ended it, long before it would have ended by itself.
 fn ended_by(fixture: &Fixture, limit: &str) -> RunReport {
     let report = fixture.run();
     assert_eq!(report.how, How::Limit, "{report:?}");
     assert!(report.reason.starts_with(&format!("{limit}: ")), "{report:?}");
-    assert!(report.usage.wall_clock < 8.0, "{report:?}");
+    assert!(report.usage.wall_clock < PATIENCE.as_secs_f64(), "{report:?}");
     report
 }
 
@@ -30,7 +31,7 @@ pub(crate) fn a_memory_hog_is_ended() {
 
 pub(crate) fn a_fork_bomb_is_ended() {
     let mut fixture = fixture(|limits| limits.processes = 20);
-    fixture.script("train", "i=0; while [ $i -lt 200 ]; do sleep 20 & i=$((i+1)); done; wait");
+    fixture.script("train", "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); done; wait");
     let report = ended_by(&fixture, "processes");
     assert!(report.reason.contains(" of 20"), "{report:?}");
     let is_kept = report.steps[0].mechanisms.process_count.as_deref() != Some("polling");
@@ -40,7 +41,7 @@ pub(crate) fn a_fork_bomb_is_ended() {
 pub(crate) fn a_disk_filler_that_ignores_being_asked_is_ended() {
     let mut fixture = fixture(|limits| limits.disk = 4 << 20);
     let script = "trap '' TERM; i=0; while [ $i -lt 40 ]; do head -c 1048576 /dev/zero > $TMPDIR/$i; i=$((i+1)); done; \
-                  sleep 20; sleep 20";
+                  sleep 60; sleep 60";
     fixture.script("train", script);
     let report = ended_by(&fixture, "disk");
     assert!(report.usage.disk > 4 << 20 && report.reason.contains(" of 4 MiB"), "{report:?}");
@@ -58,21 +59,22 @@ pub(crate) fn an_endless_log_is_ended_and_capped() {
 
 pub(crate) fn a_sleeper_is_ended_by_the_wall_clock() {
     let mut fixture = fixture(|limits| limits.wall_clock = 1);
-    fixture.script("train", "echo begun; sleep 20");
+    fixture.script("train", "echo begun; sleep 60");
     let report = ended_by(&fixture, "wall clock");
-    assert!((1.0..4.0).contains(&report.usage.wall_clock), "{report:?}");
+    assert!(report.usage.wall_clock >= 1.0, "{report:?}");
     let beat = pulse(&fixture.order.folder).expect("a pulse");
     assert!(beat.wall_clock > 0.0 && beat.wall_clock <= report.usage.wall_clock, "{beat:?}");
 }
 
 pub(crate) fn a_silent_process_is_ended() {
     let mut fixture = fixture(|limits| limits.silence = Some(1));
-    fixture.script("train", "echo begun; sleep 20");
+    fixture.script("train", "echo begun; sleep 60");
     ended_by(&fixture, "silence");
 }
 
 pub(crate) fn files_are_as_good_as_words() {
-    let mut fixture = fixture(|limits| (limits.silence, limits.wall_clock) = (Some(1), 2));
+    // Far apart, since a busy machine lets nobody write for a while.
+    let mut fixture = fixture(|limits| (limits.silence, limits.wall_clock) = (Some(4), 6));
     fixture.script("train", "while :; do echo x >> $TMPDIR/notes; sleep 0.2; done");
     ended_by(&fixture, "wall clock");
 }

@@ -33,8 +33,8 @@ impl Fixture {
             folder,
             steps: Vec::new(),
             limits: Limits {
-                wall_clock: 20,
-                cpu_time: 20,
+                wall_clock: 120,
+                cpu_time: 120,
                 memory: 1 << 30,
                 processes: 100,
                 disk: 1 << 30,
