@@ -22,7 +22,7 @@ use crate::plan::Plan;
 use crate::section::Section;
 use crate::view::{CandidateView, Study};
 
-pub use launch::reservation;
+pub use crate::budget::reservation;
 
 /// Why something isn't allowed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rlxp_types::Digest;
 use serde_json::json;
 
+use crate::budget::reservation;
 use crate::canonical;
+use crate::documents::PhasePlan;
 use crate::ledger::event::PlannedPhase;
 use crate::section::{Section, candidate_digest};
 use crate::view::{CandidateView, Study};
@@ -65,7 +67,12 @@ impl Plan {
 }
 
 /// The phases of a candidate as they go on record.
-pub fn phases(candidate: &CandidateView) -> Vec<PlannedPhase> {
-    let phases = &candidate.written.typed.phases;
-    phases.iter().map(|plan| PlannedPhase { phase: plan.phase, seeds: plan.seeds }).collect()
+pub fn phases(study: &Study, candidate: &CandidateView) -> Vec<PlannedPhase> {
+    let budget = study.contract().map(|contract| &contract.budget);
+    let planned = |plan: &PhasePlan| PlannedPhase {
+        phase: plan.phase,
+        seeds: plan.seeds,
+        reserve: budget.map(|budget| reservation(plan, budget)),
+    };
+    candidate.written.typed.phases.iter().map(planned).collect()
 }

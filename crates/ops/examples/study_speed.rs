@@ -236,7 +236,7 @@ fn validated(desk: &Desk, first: &CandidateView, id: &str) -> Result<Validated, 
     let digest = desk.study.candidate_digest(&written).ok_or("everything is there")?;
     let view = CandidateView { written, file, file_name: id.to_owned(), ..first.clone() };
     let plan = Plan::of(&desk.study, &view).ok_or("everything is there")?;
-    let phases = vec![PlannedPhase { phase: Phase::Smoke, seeds: 1 }];
+    let phases = vec![PlannedPhase { phase: Phase::Smoke, seeds: 1, reserve: None }];
     let kind = CandidateKind::Hyperparameter;
     Ok(Validated {
         candidate,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use rlxp_govern::approval::Standing;
 use rlxp_govern::documents::{CandidateKind, Reading, Slug, StudyName, Written};
 use rlxp_govern::gate::{Purpose, Refusal, refusals};
-use rlxp_govern::ledger::event::{PlannedPhase, Refused, Validated};
+use rlxp_govern::ledger::event::{PlannedPhase, Refused, Reopened, Validated};
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::CandidateState;
 use rlxp_govern::plan::{Plan, phases};
@@ -76,12 +76,15 @@ fn validate_in(desk: &mut Desk, name: &str) -> Outcome<ValidateReport> {
         digest: desk.study.candidate_digest(&view.written).expect("its plan has it"),
         plan: plan.digest(),
         parts: plan.parts.clone(),
-        phases: phases(&view),
+        phases: phases(&desk.study, &view),
         base: view.base.clone(),
     };
     let known = desk.study.state().candidates.get(&id);
-    let already = known
-        .is_some_and(|record| record.state == CandidateState::Validated && record.validated == validated);
+    // The plan stands for all that counts; a record of an earlier version may say less beside it.
+    let already = known.is_some_and(|record| {
+        record.state == CandidateState::Validated
+            && (record.validated.plan, record.validated.file) == (validated.plan, validated.file)
+    });
     let report = ValidateReport {
         study: desk.study.name.clone(),
         candidate: id,
@@ -93,13 +96,18 @@ fn validate_in(desk: &mut Desk, name: &str) -> Outcome<ValidateReport> {
         already,
     };
     if !already {
-        let again = known.filter(|record| record.state == CandidateState::Debug).map(|_| "it was debugged");
+        let again = known.and_then(|record| match record.state {
+            CandidateState::Debug => Some("it was debugged".to_owned()),
+            // Something of the repository, which nobody looks at before a launch.
+            CandidateState::Validated => {
+                let changed = Plan::differences(&record.validated.parts, &validated.parts);
+                Some(format!("what it was validated with changed: {}", changed.join(", ")))
+            }
+            _ => None,
+        });
         let mut events = Vec::new();
         if let Some(reason) = again {
-            let reopened = rlxp_govern::ledger::event::Reopened {
-                candidate: report.candidate.clone(),
-                reason: reason.into(),
-            };
+            let reopened = Reopened { candidate: report.candidate.clone(), reason };
             events.push((Actor::Rlx, Event::Reopened(reopened)));
         }
         events.push((Actor::Rlx, Event::Validated(validated)));

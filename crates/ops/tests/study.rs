@@ -219,7 +219,7 @@ fn validate(world: &World) -> Slug {
         digest: desk.study.candidate_digest(&view.written).unwrap(),
         plan: plan.digest(),
         parts: plan.parts,
-        phases: vec![PlannedPhase { phase: Phase::Smoke, seeds: 1 }],
+        phases: vec![PlannedPhase { phase: Phase::Smoke, seeds: 1, reserve: None }],
         base: None,
     };
     desk.append(Actor::Rlx, Event::Validated(validated)).unwrap();

@@ -1,19 +1,13 @@
 //! Gates over what runs would take: budget, hardware, baseline, seeds, and what must hold at the moment of a launch.
 
 use super::{Answers, Purpose, Question};
-use crate::budget::Amounts;
+use crate::budget::shortfalls;
 use crate::completeness::SEED_SLOT;
-use crate::documents::{BudgetSection, CandidateKind, Device, Network, PhasePlan};
-use crate::ledger::state::RunRecord;
-use crate::machine::{CandidateState, RunState};
-use crate::plan::Plan;
+use crate::documents::{CandidateKind, Device, Network};
+use crate::machine::CandidateState;
+use crate::plan::{Plan, phases};
 use crate::section::Section;
 use crate::seeds::SeedRole;
-
-/// What one run of a phase may take.
-pub fn reservation(plan: &PhasePlan, budget: &BudgetSection) -> Amounts {
-    Amounts { runs: 1, wall_clock: plan.wall_clock.0, gpu_time: plan.gpu_time.0, disk: budget.per_run.disk.0 }
-}
 
 /// All runs of the candidate's plan fit into what is left, and each into what one may take.
 pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
@@ -39,21 +33,8 @@ pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
         let reason = format!("one {} run wants {}, the contract gives {limit}", plan.phase, plan.wall_clock);
         answers.refuse("run_too_long", reason, place.clone(), "rlx study status");
     }
-    // What this plan has intended already is in the tally. Runs of earlier revisions belong to other plans, and a
-    // run that the host lost is intended once more.
-    let state = question.study.state();
-    let under_way =
-        state.candidates.get(&candidate.id).is_some_and(|record| record.state == CandidateState::Launched);
-    let runs = if under_way { state.runs_of_plan(&candidate.id) } else { Vec::new() };
-    let over = |run: &RunRecord| matches!(run.state, RunState::Ended(end) if end.may_run_again());
-    let intended = |plan: &PhasePlan| {
-        runs.iter().filter(|run| run.intent.phase == plan.phase && !over(run)).count() as u64
-    };
-    let wanted = candidate.phases.iter().fold(Amounts::default(), |sum, plan| {
-        sum.plus(reservation(plan, &contract.budget).times(plan.seeds.saturating_sub(intended(plan))))
-    });
-    for (what, wanted, left) in state.tally.overruns(Amounts::from(&contract.budget), wanted) {
-        let reason = format!("its runs want {wanted} of {what}, {left} is left");
+    let (state, planned) = (question.study.state(), phases(question.study, view));
+    for reason in shortfalls(state, &candidate.id, &planned, &contract.budget) {
         answers.refuse("over_budget", reason, place.clone(), "rlx study status");
     }
 }

@@ -192,6 +192,9 @@ bodies! {
         phase: Phase,
         /// On how many seeds
         seeds: u64,
+        /// What one run of it may take
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reserve: Option<Amounts>,
     }
     /// A candidate is a draft again: its text or something it depends on changed, or it was debugged.
     Reopened {

@@ -2,10 +2,11 @@
 
 use super::{Action, NOTHING, Next, RECORD};
 use crate::approval::{Standing, approvers_changed, standing};
+use crate::budget::shortfalls;
 use crate::documents::{Automation, CandidateKind, Phase, Slug};
 use crate::ledger::state::CandidateRecord;
 use crate::machine::CandidateState;
-use crate::queue::Queue;
+use crate::queue::{Job, Queue};
 use crate::section::{Section, Target};
 use crate::view::Study;
 
@@ -78,11 +79,43 @@ pub(super) fn first_runs(study: &Study) -> Option<Next> {
     let changes_nothing =
         |id: &Slug| state.candidates.get(id).is_some_and(|record| record.validated.kind.is_empty_change());
     let queue = Queue::of(study);
-    let smoke = queue.can_run().find(|job| job.phase == Phase::Smoke && changes_nothing(&job.candidate));
-    Some(match smoke {
-        Some(job) => launch(study, &job.candidate, Action::Smoke, reason),
-        None => first_run(study, CandidateKind::Smoke, Action::Smoke, reason),
+    let smokes: Vec<&Job> =
+        queue.can_run().filter(|job| job.phase == Phase::Smoke && changes_nothing(&job.candidate)).collect();
+    Some(match affordable(study, &smokes) {
+        Affordable::Nothing => first_run(study, CandidateKind::Smoke, Action::Smoke, reason),
+        Affordable::TooLarge(next) => next,
+        Affordable::Some(jobs) => launch(study, &jobs[0].candidate, Action::Smoke, reason),
     })
+}
+
+/// What of that which can run fits into what is left of the budget.
+enum Affordable<'q> {
+    /// There is nothing that can run.
+    Nothing,
+    /// None of it fits.
+    TooLarge(Next),
+    /// This, at least one.
+    Some(Vec<&'q Job>),
+}
+
+fn affordable<'q>(study: &Study, jobs: &[&'q Job]) -> Affordable<'q> {
+    let short = |job: &Job| {
+        let (contract, record) = (study.contract()?, study.state().candidates.get(&job.candidate)?);
+        let phases = &record.validated.phases;
+        let short = shortfalls(study.state(), &job.candidate, phases, &contract.budget);
+        (!short.is_empty()).then(|| short.join("; "))
+    };
+    let Some(first) = jobs.first() else { return Affordable::Nothing };
+    let fitting: Vec<&Job> = jobs.iter().copied().filter(|job| short(job).is_none()).collect();
+    if !fitting.is_empty() {
+        return Affordable::Some(fitting);
+    }
+    let (id, why) = (&first.candidate, short(first).unwrap_or_default());
+    let reason = format!("nothing that could run fits into what is left of the budget; {id}: {why}");
+    let person = format!(
+        "raise the budget in contract.yaml and approve it, have the phases of {id} made smaller, or close the study"
+    );
+    Affordable::TooLarge(Next::new(Action::HandOff, reason, "rlx study handoff", RECORD).by_person(person))
 }
 
 /// Whether the contract says, approved, that nothing needs to be compared with.
@@ -117,9 +150,15 @@ fn first_run(study: &Study, kind: CandidateKind, action: Action, reason: &str) -
 pub(super) fn validated(study: &Study) -> Option<Next> {
     let queue = Queue::of(study);
     // Each phase that can run belongs to another candidate, as the phases after it wait.
+    let jobs: Vec<&Job> = queue.can_run().collect();
+    let jobs = match affordable(study, &jobs) {
+        Affordable::Nothing => return None,
+        Affordable::TooLarge(next) => return Some(next),
+        Affordable::Some(jobs) => jobs,
+    };
     let launched = launched_changes(study);
     let mut outside: Option<(&Slug, String)> = None;
-    for job in queue.can_run() {
+    for job in jobs {
         match outside_envelope(study, &job.candidate, launched) {
             None => {
                 let reason = format!("{} is validated, and its {} phase can run", job.candidate, job.phase);

@@ -29,7 +29,9 @@ fn whole_study() -> Ledger {
             digest,
             plan,
             parts: BTreeMap::from([("protocol".into(), digest)]),
-            phases: [Phase::Smoke, Phase::Short].map(|phase| PlannedPhase { phase, seeds: 1 }).to_vec(),
+            phases: [Phase::Smoke, Phase::Short]
+                .map(|phase| PlannedPhase { phase, seeds: 1, reserve: None })
+                .to_vec(),
             base: (kind == CandidateKind::Baseline).then_some(Base::Snapshot(digest)),
         })
     };

@@ -249,7 +249,7 @@ pub(crate) fn view(candidate: &Value) -> CandidateView {
         file_name: written.typed.id.to_string(),
         written,
         paths,
-        evidence_there: BTreeSet::from(["reflection.json".into(), "probe.json".into()]),
+        evidence_there: ["reflection.json", "probe.json", "loops/1/packet.json"].map(str::to_owned).into(),
         protected: Some(BTreeMap::from([
             ("eval/run.py".into(), Digest::of(b"run")),
             ("metrics.py".into(), Digest::of(b"metrics")),
@@ -296,7 +296,7 @@ pub(crate) fn validated(study: &Study, view: &CandidateView) -> Option<Validated
         digest: study.candidate_digest(&view.written)?,
         plan: plan.digest(),
         parts: plan.parts,
-        phases: phases(view),
+        phases: phases(study, view),
         base: view.base.clone(),
     })
 }

@@ -34,7 +34,10 @@ fn validated(candidate: &str, revision: u64) -> Event {
         digest,
         plan: plan(revision),
         parts: BTreeMap::new(),
-        phases: PHASES[..3].iter().map(|phase| PlannedPhase { phase: *phase, seeds: 2 }).collect(),
+        phases: PHASES[..3]
+            .iter()
+            .map(|phase| PlannedPhase { phase: *phase, seeds: 2, reserve: None })
+            .collect(),
         base: None,
     })
 }

@@ -163,6 +163,46 @@ pub(crate) const STATES: &[State] = &[
         study.validate(&text);
         study
     }),
+    ("validated_before_another_spent_it", Action::HandOff, || {
+        // Each of the two fits alone, so each was validated; then one of them ran.
+        let mut study = Builder::with_baseline(|texts| {
+            set(&mut texts.contract, "/budget/wall_clock", json!("6h12m"));
+        });
+        study.candidate("higher-lr");
+        study.rejected("lower-lr");
+        study.report();
+        study
+    }),
+    ("budget_holds_none", Action::HandOff, || {
+        let mut study = Builder::with_candidate(|texts| set(&mut texts.contract, "/budget/runs", json!(5)));
+        study.candidate("higher-lr");
+        study
+    }),
+    ("budget_holds_one_of_two", Action::Launch, || {
+        let mut study =
+            Builder::with_candidate(|texts| set(&mut texts.contract, "/budget/wall_clock", json!("2h")));
+        let mut text = study.named("quick-look");
+        set(&mut text, "/phases", json!([{ "phase": "short", "seeds": 1, "wall_clock": "1h" }]));
+        study.validate(&text);
+        study.approve_candidate(&text);
+        study
+    }),
+    ("budget_does_not_hold_what_is_left_of_a_plan", Action::HandOff, || {
+        let mut study =
+            Builder::with_candidate(|texts| set(&mut texts.contract, "/budget/wall_clock", json!("4h")));
+        study.screened("lower-lr", 255.5);
+        study
+    }),
+    ("budget_does_not_hold_the_smoke_run", Action::HandOff, || {
+        let mut study = Builder::approved(|texts| {
+            set(&mut texts.contract, "/budget/wall_clock", json!("5m"));
+            set(&mut texts.contract, "/budget/per_run/wall_clock", json!("5m"));
+        });
+        let text = study.texts.baseline();
+        study.validate(&text);
+        study.approve_candidate(&text);
+        study
+    }),
     ("confirms_used_up", Action::Judge, || {
         let mut study = Builder::with_candidate(|texts| {
             set(&mut texts.contract, "/statistics/maximum_confirms", json!(1));
