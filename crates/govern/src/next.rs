@@ -8,13 +8,14 @@
 //! | a run ended, its metrics weren't read | extract |
 //! | all runs of a candidate ended, no verdict | judge |
 //! | something was judged since the last report | report |
-//! | budget spent or a stop rule met | hand off |
+//! | budget spent or a stop rule met | hand off, then wait |
+//! | handed off, and nothing approved since | wait |
 //! | nobody looked at the repository | audit |
 //! | the contract is incomplete | ask |
 //! | approvals for planning are missing or void | request them |
 //! | no baseline is planned | plan it |
 //! | no smoke run has passed | smoke |
-//! | a candidate is validated | launch it, or ask |
+//! | a candidate is validated | launch it, or ask; hand off when what is left holds none of them |
 //! | a candidate is a draft | validate it |
 //! | otherwise | propose within scope |
 
@@ -24,7 +25,7 @@ use serde::Serialize;
 
 use crate::budget::Amounts;
 use crate::completeness::open_questions;
-use crate::documents::{Contract, Direction, Reading, Slug, StopRule};
+use crate::documents::{Assurance, Contract, Direction, Reading, Slug, StopRule};
 use crate::gate::{self, Purpose};
 use crate::ledger::state::CandidateRecord;
 use crate::machine::{CandidateState, RunState};
@@ -188,19 +189,51 @@ fn judged(study: &Study) -> Option<Next> {
     Some(Next::new(Action::Report, reason, "rlx study report", "writes report.md and appends to the ledger"))
 }
 
+/// The budget or a stop rule ends the study, or somebody handed it over. A hand-off takes no permission away, and so
+/// isn't asked for by any gate: it says who is to act, and only what that person approves says that they did.
 fn over(study: &Study) -> Option<Next> {
-    let contract = study.contract()?;
-    let reason = spent(study, contract).or_else(|| stop_rule(study, contract))?;
+    let handed_off = study.state().handed_off.as_ref();
+    let rule =
+        study.contract().and_then(|contract| spent(study, contract).or_else(|| stop_rule(study, contract)));
+    let Some(rule) = rule else {
+        return handed_off.map(|(_, reason)| handed_over(study, reason));
+    };
     let person = "decide whether to go on under a new contract or to close the study";
     // Closing lifts the guard over the folder, which takes a person once the loop was entered.
     let approved = study.close_standing().is_given();
-    if study.state().handed_off.is_some() || approved {
+    if handed_off.is_some() || approved {
         let done = if approved { "closing it is approved" } else { "the study was handed off" };
         let may_close = approved || !study.was_entered();
         let command = if may_close { "rlx study close" } else { "rlx approve close" };
-        return Some(Next::new(Action::Wait, format!("{reason}; {done}"), command, RECORD).by_person(person));
+        return Some(Next::new(Action::Wait, format!("{rule}; {done}"), command, RECORD).by_person(person));
     }
-    Some(Next::new(Action::HandOff, reason, "rlx study handoff", RECORD).by_person(person))
+    Some(Next::new(Action::HandOff, rule, "rlx study handoff", RECORD).by_person(person))
+}
+
+/// Nothing ends the study, but somebody handed it over.
+fn handed_over(study: &Study, reason: &str) -> Next {
+    let reason = format!("the study was handed off: {reason}");
+    if study.close_standing().is_given() {
+        let reason = format!("{reason}; closing it is approved");
+        return Next::new(Action::Wait, reason, "rlx study close", RECORD).by_person("close the study");
+    }
+    let who = match (study.required(), &study.approvers) {
+        (Assurance::Signature, Some(approvers)) if !approvers.is_empty() => {
+            approvers.iter().map(|approver| approver.name.as_str()).collect::<Vec<_>>().join(" or ")
+        }
+        _ => "whoever may approve".to_owned(),
+    };
+    let open = incomplete(study).and_then(|next| next.command);
+    let (command, how) = match open {
+        Some(command) => (command, "complete the contract and approve it"),
+        None if study.was_entered() => {
+            ("rlx approve loop_entry".to_owned(), "approve what changed, or loop_entry again if nothing did")
+        }
+        None => ("rlx contract request".to_owned(), "approve what is asked for"),
+    };
+    let end = if study.was_entered() { "approve close, which ends it" } else { "close the study" };
+    let person = format!("decide how it goes on ({who}): {how}; or {end}");
+    Next::new(Action::Wait, reason, command, RECORD).by_person(person)
 }
 
 fn spent(study: &Study, contract: &Contract) -> Option<String> {

@@ -8,6 +8,7 @@ mod governed {
     mod edits;
     mod gates;
     mod moves;
+    mod next;
     mod page;
     mod properties;
     mod runs;

@@ -152,6 +152,11 @@ struct Status {
 }
 
 /// Give a study to a person, on record
+///
+/// From then on `rlx study next` says to wait, once nothing is left to be watched,
+/// read or judged. A person gives the study back by approving anything but `close`
+/// (`loop_entry` once more, if nothing is to change), or ends it by approving that.
+/// A hand-off takes no permission away.
 #[derive(Args)]
 #[command(after_long_help = HANDOFF_EXAMPLES)]
 struct Handoff {

@@ -8,4 +8,5 @@
 
 mod hostile;
 mod signatures;
+mod steps;
 mod study;

@@ -57,8 +57,8 @@ pub struct StudyState {
     /// Judged candidates that weren't accepted, one after another, up to now; those that change nothing aside, as
     /// nobody expects them to be better.
     pub misses_in_a_row: u64,
-    /// The number of the last hand-off, unless something was approved or judged since.
-    pub handed_off: Option<u64>,
+    /// The number of the last hand-off and why it was made, unless a person approved anything but closing since.
+    pub handed_off: Option<(u64, String)>,
     /// Why the study is over.
     pub closed: Option<String>,
 }
@@ -178,7 +178,10 @@ impl StudyState {
         match event {
             Event::Opened(opened) => self.opened = Some(opened),
             Event::Approved(approved) => {
-                self.handed_off = None;
+                // To approve closing is not to give the study back.
+                if approved.targets.keys().any(|target| *target != Target::Close) {
+                    self.handed_off = None;
+                }
                 self.approvals.push(Approval { seq, head: prev, at, approved });
             }
             Event::Voided(voided) => {
@@ -208,7 +211,7 @@ impl StudyState {
             }
             Event::Decided(decided) => self.decided = Some(decided.decision),
             Event::Reported(_) => self.last_reported = Some(seq),
-            Event::HandedOff(_) => self.handed_off = Some(seq),
+            Event::HandedOff(handed_off) => self.handed_off = Some((seq, handed_off.reason)),
             Event::Closed(closed) => {
                 if let Some(run) = self.live().first() {
                     return Err(format!("run {} hasn't ended, so the study can't be closed", run.intent.key));
@@ -389,7 +392,6 @@ impl StudyState {
         self.move_to(&judged.candidate, next)?;
         self.judged.push((judged.candidate.clone(), judged.verdict));
         self.last_judged = Some(seq);
-        self.handed_off = None;
         if judged.verdict == Verdict::Accepted {
             self.misses_in_a_row = 0;
             self.accepted.push((judged.candidate.clone(), judged.score));

@@ -7,9 +7,10 @@ use std::path::Path;
 use rlxp_govern::documents::{CandidateKind, Phase};
 use rlxp_govern::gate::{Purpose, names, refusals};
 use rlxp_govern::ledger::Event;
+use rlxp_govern::ledger::event::HandedOff;
 use rlxp_govern::machine::{CandidateState, RunState};
 use rlxp_govern::queue::promotion;
-use rlxp_govern::section::{COVERAGE, File, Section};
+use rlxp_govern::section::{COVERAGE, File, Section, Target};
 
 use super::cases::cases;
 use super::common::World;
@@ -161,6 +162,22 @@ fn the_page_has_every_move_and_no_other() {
         expected.extend(next.map(|to| (from.to_string(), to.to_string())));
     }
     assert_eq!(moves(runs), expected);
+}
+
+#[test]
+fn the_page_says_what_ends_a_hand_off() {
+    let text = under("The next step");
+    let sentence = text.split_once("it ends with the next approval of anything but ").unwrap().1;
+    let but = words(sentence.split(". ").next().unwrap());
+    let mut handed = World::ready(&Texts::supervised());
+    handed.push(Event::HandedOff(HandedOff { reason: "a person is wanted".into() }));
+    let candidate = Target::Candidate(handed.view.written.typed.id.clone());
+    for target in Section::ALL.into_iter().map(Target::Section).chain([candidate, Target::Close]) {
+        let mut world = handed.clone();
+        world.approve(&[target.clone()], world.study.required());
+        let ended = world.study.state().handed_off.is_none();
+        assert_eq!(ended, !but.contains(&target.to_string()), "{target}");
+    }
 }
 
 #[test]

@@ -151,7 +151,7 @@ pub(crate) fn said_of(study: &Study) -> Value {
         "misses_in_a_row": state.misses_in_a_row,
         "last_judged": state.last_judged,
         "last_reported": state.last_reported,
-        "handed_off": state.handed_off,
+        "handed_off": state.handed_off.as_ref().map(|(seq, _)| seq),
         "closed": state.closed,
     });
     // Through text, so that it is what a file would hold.

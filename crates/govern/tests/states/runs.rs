@@ -174,6 +174,55 @@ pub(crate) const STATES: &[State] = &[
         study.world.approve(&[Target::Close], Assurance::Terminal);
         study
     }),
+    ("handed_off_before_the_contract", Action::Wait, || {
+        let mut study = Builder::opened(|_| {});
+        study.files = [None, None, None, None];
+        study.world.push(Event::HandedOff(HandedOff { reason: "what is the task?".into() }));
+        study
+    }),
+    ("handed_off_before_the_loop", Action::Wait, || {
+        let mut study = Builder::opened(|_| {});
+        study.world.push(Event::HandedOff(HandedOff { reason: "please read it".into() }));
+        study
+    }),
+    ("handed_off_without_a_rule", Action::Wait, || {
+        let mut study = Builder::with_candidate(|_| {});
+        study.world.push(Event::HandedOff(HandedOff { reason: "the simulator was updated".into() }));
+        study
+    }),
+    ("handed_off_to_those_who_sign", Action::Wait, || {
+        let mut study = Builder::approved(|texts| set(&mut texts.contract, "/assurance", json!("signature")));
+        study.world.push(Event::HandedOff(HandedOff { reason: "the simulator was updated".into() }));
+        study
+    }),
+    ("handed_off_while_a_run_goes_on", Action::Monitor, || {
+        let mut study = Builder::with_candidate(|_| {});
+        study.start("lower-lr", Phase::Smoke, 0);
+        study.world.push(Event::HandedOff(HandedOff { reason: "the simulator was updated".into() }));
+        study
+    }),
+    ("handed_off_and_judged", Action::Wait, || {
+        // What was begun is finished; that a verdict is there doesn't mean that anybody looked.
+        let mut study = Builder::with_candidate(|_| {});
+        study.screened("lower-lr", 200.5);
+        study.world.push(Event::HandedOff(HandedOff { reason: "the simulator was updated".into() }));
+        study.complete("lower-lr");
+        study.judge("lower-lr", Phase::Short, Verdict::Rejected, None);
+        study.report();
+        study
+    }),
+    ("handed_off_to_be_closed", Action::Wait, || {
+        let mut study = Builder::with_candidate(|_| {});
+        study.world.push(Event::HandedOff(HandedOff { reason: "the simulator was updated".into() }));
+        study.world.approve(&[Target::Close], Assurance::Terminal);
+        study
+    }),
+    ("handed_off_and_taken_up_again", Action::Launch, || {
+        let mut study = Builder::with_candidate(|_| {});
+        study.world.push(Event::HandedOff(HandedOff { reason: "the simulator was updated".into() }));
+        study.approve(&[Section::LoopEntry], Assurance::Terminal);
+        study
+    }),
     ("handed_off_and_given_back", Action::HandOff, || {
         // Handed off, then approved: whoever took it over gave it back, and the rule still holds.
         let mut study = Builder::with_baseline(|texts| set(&mut texts.contract, "/budget/runs", json!(1)));

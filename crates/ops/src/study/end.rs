@@ -3,7 +3,7 @@
 use rlxp_govern::documents::StudyName;
 use rlxp_govern::ledger::event::{Closed, HandedOff, Refused};
 use rlxp_govern::ledger::{Actor, Event};
-use rlxp_govern::next::{Next, next};
+use rlxp_govern::next::{Action, Next, next};
 use serde::Serialize;
 
 use super::desk::Desk;
@@ -39,15 +39,24 @@ pub struct ClosedStudy {
 /// Puts a hand-off on record and says what a person finds.
 pub fn hand_off(context: &Context, selector: Option<&str>, reason: Option<&str>) -> Outcome<HandOff> {
     let mut desk = Desk::open(context, selector)?;
-    let reason = match reason {
-        Some(reason) => said(reason)?,
-        // Asked before the record is made: afterwards the answer is to wait.
-        None => next(&desk.study).reason,
+    // Asked before the record is made: afterwards the answer is to wait.
+    let before = next(&desk.study);
+    let reason = match (reason, &desk.study.state().handed_off) {
+        (Some(reason), _) => said(reason)?,
+        (None, Some((_, reason))) => reason.clone(),
+        (None, None) => before.reason.clone(),
     };
-    let next = next(&desk.study);
     desk.append(Actor::Rlx, Event::HandedOff(HandedOff { reason: reason.clone() }))?;
     let status = of(&desk)?;
-    Ok(HandOff { reason, person: tasks(&status, &next), status, next })
+    let mut person = tasks(&status, &before);
+    // How it goes on after that; nothing while something is to be watched or read first.
+    let after = next(&desk.study);
+    if let Some(gives_back) = after.person.filter(|_| after.action == Action::Wait)
+        && !person.contains(&gives_back)
+    {
+        person.push(gives_back);
+    }
+    Ok(HandOff { reason, person, status, next: before })
 }
 
 /// What a person must do.

@@ -1,0 +1,51 @@
+//! What a person and an agent are told to do next, and that they can.
+
+use serde_json::Value;
+
+use crate::study::Governed;
+
+fn next(governed: &Governed) -> Value {
+    governed.rlx("study next --json").expect(0).json()
+}
+
+#[test]
+fn after_a_hand_off_it_is_a_persons_turn() {
+    let governed = Governed::approved();
+    let before = next(&governed);
+    assert_eq!(before["action"], "plan_baseline");
+    let words = ["study", "handoff", "--reason", "the simulator was updated", "--json"];
+    let handed = governed.rlx_with(&words).expect(0).json();
+    let told = handed["person"].to_string();
+    assert!(told.contains("alice@example.org") && told.contains("loop_entry"), "{handed}");
+    let waiting = next(&governed);
+    assert_eq!((&waiting["action"], &waiting["command"]), (&"wait".into(), &"rlx approve loop_entry".into()));
+    assert_eq!(waiting["reason"], "the study was handed off: the simulator was updated");
+    // Asked again, it says why it was handed off, not that it was.
+    let again = governed.rlx("study handoff --json").expect(0).json();
+    assert_eq!(again["reason"], "the simulator was updated");
+    // A remark is nobody's decision, whoever claims to have made it.
+    governed.rlx("ledger note continue --as person").expect(0);
+    assert_eq!(next(&governed)["action"], "wait");
+    governed.sign("loop_entry", "alice").expect(0);
+    assert_eq!(next(&governed), before);
+    governed.rlx("verify --chain").expect(0);
+}
+
+#[test]
+fn what_changed_in_the_repository_is_validated_anew() {
+    let governed = Governed::approved();
+    governed.rlx("candidate new baseline --kind baseline").expect(0);
+    let first = governed.rlx("candidate validate baseline --json").expect(0).json();
+    let same = governed.rlx("candidate validate baseline --json").expect(0).json();
+    assert_eq!((&same["plan"], &same["already"]), (&first["plan"], &true.into()));
+    // Nobody reads protected files before a launch, so it is still called validated.
+    governed.write("eval/evaluate.py", "print('evaluating with care')\n");
+    let anew = governed.rlx("candidate validate baseline --json").expect(0).json();
+    assert_eq!(anew["already"], false);
+    assert_ne!(anew["plan"], first["plan"]);
+    let reopened = governed.rlx("ledger show --kind reopened --json").expect(0).json();
+    assert_eq!(
+        reopened["records"][0]["body"]["reason"],
+        "what it was validated with changed: protected_files"
+    );
+}
