@@ -335,6 +335,24 @@ fn a_request_asks_for_what_comes_next() {
     assert_eq!(request(&world.context, None, &["magic".into()], None).unwrap_err().code, "section_unknown");
 }
 
+#[test]
+fn a_request_and_an_approval_say_the_same_of_every_section() {
+    let world = World::new();
+    study(&world);
+    draft(&world.context, &COMPLETE);
+    let targets: Vec<String> = Section::ALL.iter().map(ToString::to_string).collect();
+    let asked = request(&world.context, None, &targets, None).unwrap().sections;
+    let shown =
+        prepare(&world.context, &ApproveRequest { targets, ..ApproveRequest::default() }).unwrap().targets;
+    assert_eq!(shown.len(), Section::ALL.len());
+    for (one, other) in asked.iter().zip(&shown) {
+        assert_eq!(one.section.to_string(), other.target.to_string());
+        assert_eq!((one.allows, one.digest), (other.allows, other.digest), "{}", one.section);
+    }
+    let words: std::collections::BTreeSet<&str> = asked.iter().map(|one| one.allows).collect();
+    assert_eq!(words.len(), Section::ALL.len(), "no two sections allow the same");
+}
+
 const AUTORL: [(&str, &str); 9] = [
     ("task-profile.md", "# Walk\n\n## Mission\n\nWalk up\nstairs.\n"),
     ("surface-map.md", "# Surfaces\n"),

@@ -13,6 +13,7 @@ use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::approve::allows;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::study::Desk;
@@ -93,7 +94,7 @@ pub fn request(
             content,
             depends_on: section.depends_on(),
             carries,
-            allows: allows(section),
+            allows: allows(&Target::Section(section)),
         });
     }
     let names: Vec<String> = asked.iter().map(|one| one.section.to_string()).collect();
@@ -154,24 +155,6 @@ fn study_flag(context: &Context, desk: &Desk) -> Outcome<String> {
     let active = registry.typed().and_then(|registry| registry.active.as_ref());
     let is_active = active == Some(&desk.place.name);
     Ok(if is_active { String::new() } else { format!(" --study {}", desk.place.name) })
-}
-
-fn allows(section: Section) -> &'static str {
-    match section {
-        Section::Task => "says what the study is for; every other approval builds on it",
-        Section::Metrics => "decides by these metrics and guardrails, and no others",
-        Section::Scope => "lets candidates change these files and keys within their ranges, and nothing else",
-        Section::Budget => "lets runs spend up to these amounts, and stops at these rules",
-        Section::Hardware => "lets runs use this device and this network, confined at least this much",
-        Section::Baseline => "compares everything with this, and trains by these commands",
-        Section::Evaluation => "evaluates and judges in this way, and in no other",
-        Section::Experiment => {
-            "agrees what is tried and who starts it; in autonomous mode everything within the envelope"
-        }
-        Section::Plan => "lets candidates be proposed and validated; starts nothing",
-        Section::Execute => "lets validated candidates be run within the budget",
-        Section::LoopEntry => "from here on rlx alone starts runs in this folder, until the study is closed",
-    }
 }
 
 fn text(request: &Request) -> String {
