@@ -156,6 +156,55 @@ fn an_autonomous_study_asks_for_signatures_and_has_an_envelope() {
 }
 
 #[test]
+fn how_claims_are_judged_and_runs_kept_apart_is_asked_last_with_a_default() {
+    let last = &Ask::ALL[Ask::ALL.len() - 6..];
+    let expected = [
+        ("confinement", "full"),
+        ("alpha", "0.05"),
+        ("screen-seeds", "3"),
+        ("confirm-seeds", "10"),
+        ("looks", "1"),
+        ("maximum-confirms", "3"),
+    ];
+    let world = World::new();
+    let report = study(&world);
+    let drafted = draft(&world.context, &COMPLETE);
+    for (ask, (flag, default)) in last.iter().zip(expected) {
+        let taken = drafted.assumed.iter().find(|taken| taken.ask == *ask).unwrap();
+        assert_eq!((taken.flag, taken.assumed.answer.join(";").as_str()), (flag, default));
+    }
+    let (contract, ..) = typed(&report.path);
+    let statistics = contract.statistics;
+    assert_eq!((contract.confinement.to_string().as_str(), statistics.alpha), ("full", 0.05));
+    let counts =
+        [statistics.screen_seeds, statistics.confirm_seeds, statistics.looks, statistics.maximum_confirms];
+    assert_eq!(counts, [3, 10, 1, 3]);
+
+    let world = World::new();
+    let report = study(&world);
+    let mut given = answers(&COMPLETE);
+    for (ask, wrong, right) in [
+        (Ask::Confinement, "complete", "Partial"),
+        (Ask::Alpha, "0.5", "0.01"),
+        (Ask::ScreenSeeds, "0", "4"),
+        (Ask::ConfirmSeeds, "4", "12"),
+        (Ask::Looks, "11", "2"),
+        (Ask::MaximumConfirms, "-1", "5"),
+    ] {
+        assert!(given.give(ask, [wrong.to_owned()]).is_err(), "{ask:?} {wrong}");
+        given.give(ask, [right.to_owned()]).unwrap();
+    }
+    Intake::begin(&world.context, None).unwrap().finish(&given).unwrap();
+    assert_eq!(check(&world.context, None).unwrap().exit(), Exit::Yes);
+    let (contract, ..) = typed(&report.path);
+    let statistics = contract.statistics;
+    assert_eq!((contract.confinement.to_string().as_str(), statistics.alpha), ("partial", 0.01));
+    let counts =
+        [statistics.screen_seeds, statistics.confirm_seeds, statistics.looks, statistics.maximum_confirms];
+    assert_eq!(counts, [4, 12, 2, 5]);
+}
+
+#[test]
 fn texts_are_what_was_typed() {
     let texts = [
         "a: b # c",

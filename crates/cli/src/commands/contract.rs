@@ -27,7 +27,7 @@ Examples:
 
 const NEW_EXAMPLES: &str = "\
 Examples:
-  rlx contract new --yes --mission 'Balance for longer' --metric success_rate --runs 60";
+  rlx contract new --yes --mission 'Balance for longer' --metric success_rate --confirm-seeds 12";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -164,6 +164,24 @@ struct New {
     /// Candidates that an autonomous study may try without asking again
     #[arg(long, value_name = "N", help_heading = "Rules", hide_short_help = true)]
     candidates: Option<String>,
+    /// How much a run must be kept apart: none, partial, full
+    #[arg(long, value_name = "LEVEL", help_heading = "Rules", hide_short_help = true)]
+    confinement: Option<String>,
+    /// Chance of a false claim over the whole study, 0.0001 to 0.2
+    #[arg(long, value_name = "NUMBER", help_heading = "Statistics", hide_short_help = true)]
+    alpha: Option<String>,
+    /// Seeds on which a candidate is tried first
+    #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
+    screen_seeds: Option<String>,
+    /// Fresh seeds on which it is confirmed, 5 or more
+    #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
+    confirm_seeds: Option<String>,
+    /// Planned looks at those, 1 to 10
+    #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
+    looks: Option<String>,
+    /// Candidates that may be confirmed in this study
+    #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
+    maximum_confirms: Option<String>,
 }
 
 /// Report every problem, open question and disagreement of the four files
@@ -266,6 +284,12 @@ impl New {
             Ask::Automation => one(&self.automation),
             Ask::Assurance => one(&self.assurance),
             Ask::Candidates => one(&self.candidates),
+            Ask::Confinement => one(&self.confinement),
+            Ask::Alpha => one(&self.alpha),
+            Ask::ScreenSeeds => one(&self.screen_seeds),
+            Ask::ConfirmSeeds => one(&self.confirm_seeds),
+            Ask::Looks => one(&self.looks),
+            Ask::MaximumConfirms => one(&self.maximum_confirms),
         }
     }
 }

@@ -108,7 +108,7 @@ fn a_person_is_asked_with_what_was_found_as_the_default() {
     // Mission, two constraints, no non-goals, metric, source; a wrong direction, then the default; the rest is Enter.
     let typed = format!(
         "Walk further\nno falls; no noise\n\nsuccess_rate\neval.json#/success_rate\nup\n\n0.05\n{}",
-        "\n".repeat(24)
+        "\n".repeat(30)
     );
     let (screen, code) = seen(&project, "rlx contract new", &typed);
     assert_eq!(code, Some(0), "{screen}");

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rlxp_govern::documents::{
-    Assurance, Automation, Bytes, CheckpointRule, Device, Direction, Network, Seconds,
+    Assurance, Automation, Bytes, CheckpointRule, Confinement, Device, Direction, Network, Seconds,
 };
 use serde::Serialize;
 
@@ -98,6 +98,18 @@ asks! {
     Assurance "assurance" "Which approvals count? (host, terminal, signature)" false,
     /// How many candidates an autonomous study may try
     Candidates "candidates" "How many candidates may be tried without asking again?" false,
+    /// How much runs are kept apart
+    Confinement "confinement" "How much must a run be kept apart? (none, partial, full)" false,
+    /// Chance of a false claim
+    Alpha "alpha" "Which chance of a false claim may the whole study have? (0.0001 to 0.2)" false,
+    /// Seeds of the short phase
+    ScreenSeeds "screen-seeds" "On how many seeds is a candidate tried first?" false,
+    /// Seeds of the confirm phase
+    ConfirmSeeds "confirm-seeds" "On how many fresh seeds is it confirmed? (5 or more)" false,
+    /// Looks at the confirm phase
+    Looks "looks" "How often may be looked at those while they run? (1 to 10)" false,
+    /// Candidates that may be confirmed
+    MaximumConfirms "maximum-confirms" "How many candidates may be confirmed in all?" false,
 }
 
 /// A default and where it comes from.
@@ -212,7 +224,13 @@ fn valid(ask: Ask, text: &str) -> Parsed<()> {
             None => Ok(()),
         },
         Ask::Train | Ask::Eval => parse::command(text).map(drop),
-        Ask::Runs | Ask::Episodes | Ask::Candidates => parse::count(text).map(drop),
+        Ask::Runs | Ask::Episodes | Ask::Candidates | Ask::ScreenSeeds | Ask::MaximumConfirms => {
+            parse::count(text).map(drop)
+        }
+        Ask::ConfirmSeeds => parse::count_within(text, 5, u64::MAX).map(drop),
+        Ask::Looks => parse::count_within(text, 1, 10).map(drop),
+        Ask::Alpha => parse::alpha(text).map(drop),
+        Ask::Confinement => parse::word::<Confinement>(text, "none, partial, full").map(drop),
         Ask::WallClock => parse::amount::<Seconds>(text).map(drop),
         Ask::Disk => parse::amount::<Bytes>(text).map(drop),
         Ask::PerRun => parse::per_run(text).map(drop),
@@ -299,6 +317,12 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
                 from: "what the study was opened with".to_owned(),
             }),
         },
+        Ask::Confinement => proposed("full"),
+        Ask::Alpha => proposed("0.05"),
+        Ask::ScreenSeeds => proposed("3"),
+        Ask::ConfirmSeeds => proposed("10"),
+        Ask::Looks => proposed("1"),
+        Ask::MaximumConfirms => proposed("3"),
     }
 }
 

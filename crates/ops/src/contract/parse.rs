@@ -33,6 +33,23 @@ pub fn count(text: &str) -> Parsed<u64> {
         .and_then(|count| if count > 0 { Ok(count) } else { Err("at least 1".to_owned()) })
 }
 
+/// A whole number within these bounds.
+pub fn count_within(text: &str, least: u64, most: u64) -> Parsed<u64> {
+    let count = count(text)?;
+    if (least..=most).contains(&count) {
+        return Ok(count);
+    }
+    Err(if most == u64::MAX { format!("at least {least}") } else { format!("from {least} to {most}") })
+}
+
+/// The chance of a false claim, as far as a contract may choose it.
+pub fn alpha(text: &str) -> Parsed<f64> {
+    match number(text)? {
+        alpha if (0.0001..=0.2).contains(&alpha) => Ok(alpha),
+        _ => Err(format!("{text:?} is not from 0.0001 to 0.2")),
+    }
+}
+
 /// `yes` or `no`.
 pub fn yes(text: &str) -> Parsed<bool> {
     match text.trim().to_lowercase().as_str() {

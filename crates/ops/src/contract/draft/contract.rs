@@ -1,8 +1,8 @@
 //! The draft of `contract.yaml`.
 
 use rlxp_govern::documents::{
-    Assurance, Automation, Bytes, CandidateKind, CheckpointRule, Device, Network, PerRun, Seconds, StopRule,
-    StudyName, SurfaceKind,
+    Assurance, Automation, Bytes, CandidateKind, CheckpointRule, Confinement, Device, Network, PerRun,
+    Seconds, StopRule, StudyName, SurfaceKind,
 };
 
 use super::yaml::{flow, list, number, put, scalar};
@@ -57,10 +57,7 @@ impl Draft<'_> {
         );
         put(&mut text, format_args!("evaluation:\n  description: {}\n\n", scalar(&self.evaluation())));
         self.experiment(&mut text);
-        text.push_str(
-            "# How a claim is judged: docs/statistics.md says what each number does.\n\
-             statistics:\n  alpha: 0.05\n  screen_seeds: 3\n  confirm_seeds: 10\n  looks: 1\n  maximum_confirms: 3\n\n",
-        );
+        self.statistics(&mut text);
         text.push_str("# The study stops and is handed to a person when one of these holds.\n");
         let rules = self.answers.all(Ask::StopRules, self.survey, parse::stop_rule);
         if rules.is_empty() {
@@ -106,12 +103,30 @@ impl Draft<'_> {
         );
     }
 
+    fn statistics(&self, text: &mut String) {
+        let count = |ask| self.one(ask, parse::count).expect("it has a default that can be read");
+        let alpha = self.one(Ask::Alpha, parse::alpha).expect("it has a default that can be read");
+        text.push_str("# How a claim is judged: docs/statistics.md says what each number does.\n");
+        put(text, format_args!("statistics:\n  alpha: {}\n", number(alpha)));
+        put(text, format_args!("  screen_seeds: {}\n", count(Ask::ScreenSeeds)));
+        put(text, format_args!("  confirm_seeds: {}\n", count(Ask::ConfirmSeeds)));
+        put(text, format_args!("  looks: {}\n", count(Ask::Looks)));
+        put(text, format_args!("  maximum_confirms: {}\n\n", count(Ask::MaximumConfirms)));
+    }
+
     fn hardware(&self, text: &mut String) {
         let device = self.device();
         let network: Network = self.one(Ask::Network, |text| parse::word(text, "")).unwrap_or(Network::None);
         let gpus = u8::from(device == Device::Gpu);
         put(text, format_args!("hardware: {{device: {device}, gpus: {gpus}, network: {network}}}\n"));
-        text.push_str("# How much a run is kept apart from everything else: none, partial, full.\nconfinement: full\n\n");
+        let confinement: Confinement =
+            self.one(Ask::Confinement, |text| parse::word(text, "")).unwrap_or(Confinement::Full);
+        put(
+            text,
+            format_args!(
+                "# How much a run is kept apart from everything else: none, partial, full.\nconfinement: {confinement}\n\n"
+            ),
+        );
     }
 
     /// The protocol in words. It stays open as long as anything of the metric is: a name and a number can't say of
