@@ -49,3 +49,24 @@ fn what_changed_in_the_repository_is_validated_anew() {
         "what it was validated with changed: protected_files"
     );
 }
+
+#[test]
+fn evidence_that_is_not_there_is_refused() {
+    let governed = Governed::approved();
+    governed.rlx("candidate new baseline --kind baseline").expect(0);
+    let file = governed.file("candidates/baseline.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{text}evidence: [notes/may.json, 'record:0', baseline-r1-smoke-1-1]\n"))
+        .unwrap();
+    let refused = governed.rlx("candidate validate baseline --json").expect(3);
+    assert_eq!(refused.codes(), ["evidence_unknown"; 2], "{}", refused.stdout);
+    assert!(
+        refused.stdout.contains("evidence[0]") && refused.stdout.contains("evidence[2]"),
+        "{}",
+        refused.stdout
+    );
+    std::fs::create_dir_all(governed.file("notes")).unwrap();
+    std::fs::write(governed.file("notes/may.json"), "{\"success\": 0.71}\n").unwrap();
+    std::fs::write(&file, format!("{text}evidence: [notes/may.json, 'record:0']\n")).unwrap();
+    governed.rlx("candidate validate baseline").expect(0);
+}

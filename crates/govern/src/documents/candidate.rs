@@ -34,7 +34,7 @@ pub struct Candidate {
     /// What should come of it
     #[serde(default)]
     pub expected_effect: Option<ExpectedEffect>,
-    /// Files and records that speak for it
+    /// What speaks for it: keys of runs, records as `record:12`, files relative to the study's folder
     #[serde(default)]
     pub evidence: Vec<String>,
     /// Knowledge rules that speak for it, by id

@@ -85,7 +85,8 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
-/// A candidate says why it should help, and one that changes something how that is undone.
+/// A candidate says why it should help, and one that changes something how that is undone. What it says speaks for it
+/// is there: a run or a record of this study, or a file of its folder.
 pub(super) fn candidate_complete(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let candidate = &view.written.typed;
@@ -106,7 +107,25 @@ pub(super) fn candidate_complete(question: &Question<'_>, answers: &mut Answers)
             );
         }
     }
+    let ledger = &question.study.ledger;
+    for (index, named) in candidate.evidence.iter().enumerate() {
+        let is_there = match named.strip_prefix(RECORD) {
+            Some(number) => number.parse().is_ok_and(|number: u64| number < ledger.next_seq()),
+            None => ledger.state.runs.contains_key(named) || view.evidence_there.contains(named),
+        };
+        if !is_there {
+            let reason = format!(
+                "{named:?} is neither a run nor a record ({RECORD}N) of this study, nor a file of its folder \
+                 that can be read"
+            );
+            let place = format!("candidates/{}.yaml: evidence[{index}]", view.file_name);
+            answers.refuse("evidence_unknown", reason, place, "rlx ledger show");
+        }
+    }
 }
+
+/// What stands before the number of a record that a candidate names.
+const RECORD: &str = "record:";
 
 /// A candidate changes one thing, unless the contract agrees otherwise.
 pub(super) fn one_change(question: &Question<'_>, answers: &mut Answers) {

@@ -155,6 +155,9 @@ pub(crate) fn cases() -> Vec<Case> {
     texts(Validate, "candidate_incomplete", |texts| {
         set(&mut texts.candidate, "/hypothesis", json!("TODO: why should this help?"));
     });
+    texts(Validate, "evidence_unknown", |texts| {
+        set(&mut texts.candidate, "/evidence", json!(["lower-lr-r1-short-7-1"]));
+    });
     texts(Validate, "no_change", |texts| set(&mut texts.candidate, "/changes", json!([])));
     texts(Validate, "unexpected_arguments", |texts| {
         probe(texts);

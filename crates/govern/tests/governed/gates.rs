@@ -181,6 +181,35 @@ fn what_nobody_can_except_stays_refused() {
 }
 
 #[test]
+fn evidence_is_a_run_a_record_or_a_file_that_is_there() {
+    let refused = |named: &[&str]| {
+        let mut texts = Texts::supervised();
+        set(&mut texts.candidate, "/evidence", json!(named));
+        let world = World::ready(&texts);
+        let refusals = world.refusals(Purpose::Validate);
+        assert!(refusals.iter().all(|refusal| refusal.code == "evidence_unknown"), "{refusals:?}");
+        refusals.into_iter().map(|refusal| refusal.evidence).collect::<Vec<_>>()
+    };
+    assert_eq!(refused(&[]), [""; 0]);
+    assert_eq!(refused(&["baseline-smoke-0", "record:0", "record:7", "loops/1/packet.json"]), [""; 0]);
+    let records = World::ready(&Texts::supervised()).study.ledger.records.len();
+    let next = format!("record:{records}");
+    let unknown = [
+        "baseline-smoke-1",
+        &next,
+        "record:",
+        "record:-1",
+        "record: 1",
+        "loops/2/packet.json",
+        "a hunch",
+        "",
+    ];
+    let places: Vec<String> =
+        (0..unknown.len()).map(|index| format!("candidates/lower-lr.yaml: evidence[{index}]")).collect();
+    assert_eq!(refused(&unknown), places);
+}
+
+#[test]
 fn runs_of_another_plan_and_lost_runs_are_paid_for_again() {
     let mut texts = Texts::supervised();
     // The baseline's run and the fourteen of the candidate.

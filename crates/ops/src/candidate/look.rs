@@ -55,7 +55,7 @@ fn view_without_programs(desk: &Desk, id: &Slug, written: Written<Candidate>) ->
         }
     }
     let needed = &written.typed.requirements;
-    let named = [&needed.reflection, &needed.probe].into_iter().flatten();
+    let named = [&needed.reflection, &needed.probe].into_iter().flatten().chain(&written.typed.evidence);
     let evidence_there: BTreeSet<String> =
         named.filter(|file| is_evidence(fs, &desk.place.folder, file)).cloned().collect();
     let globs = desk.study.files.surface_map.typed().map(|map| map.protected.clone());
