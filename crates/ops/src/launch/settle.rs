@@ -101,7 +101,7 @@ fn lost(study: &Study, key: String, reason: &str, usage: Usage) -> RunEnded {
 }
 
 /// What a run costs, in whole seconds that were begun.
-fn spent(study: &Study, end: RunEnd, usage: &Usage) -> Amounts {
+pub(super) fn spent(study: &Study, end: RunEnd, usage: &Usage) -> Amounts {
     if end == RunEnd::Blocked {
         return Amounts::default();
     }

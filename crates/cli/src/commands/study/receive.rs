@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rlxp_ops::below::{RunEnd, parse_word};
 use rlxp_ops::launch::handoff::{ReceiveRequest, receive};
-use rlxp_ops::{Context, Failure, Outcome};
+use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
 use super::Which;
@@ -34,18 +34,15 @@ pub(super) struct Receive {
     /// Where and how it ran, such as "slurm job 4711 on node17"
     #[arg(long, default_value = "not said")]
     runtime: String,
-    /// Seconds that it took
-    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
-    wall_clock: u64,
+    /// Seconds that it took; it costs all that was reserved for it when left out
+    #[arg(long, value_name = "SECONDS")]
+    wall_clock: Option<u64>,
     #[command(flatten)]
     which: Which,
 }
 
 impl Receive {
     pub(super) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        if self.end == RunEnd::Blocked {
-            return Err(Failure::usage("bad_end", "a run that was blocked has no results; use lost"));
-        }
         let request = ReceiveRequest {
             key: self.key.clone(),
             from: self.from.clone(),
