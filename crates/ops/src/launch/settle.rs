@@ -1,7 +1,7 @@
 //! Runs that are over, put on record: from what their supervisor wrote, or from the proof that it is gone. Anybody may
 //! do this at any time, and as often as they like.
 
-use rlxp_fs::{Fs, FsExt};
+use rlxp_fs::{Fs, FsExt, Machine};
 use rlxp_govern::budget::Amounts;
 use rlxp_govern::documents::{Device, Phase, Slug};
 use rlxp_govern::ledger::event::{Completed, RunEnded};
@@ -39,7 +39,7 @@ pub(super) enum Real {
     Over(Box<RunEnded>),
     /// Somebody else runs it, who will bring its results.
     External,
-    /// Nothing here can tell: it was started on another machine.
+    /// Nothing here can tell: it was started on another machine, or what is known of it lies elsewhere.
     Unknown,
 }
 
@@ -67,12 +67,37 @@ pub(super) fn real(context: &Context, study: &Study, place: &LaunchPlace, run: &
             let reason = "launch ended before the run started";
             Real::Over(Box::new(lost(study, key, reason, Usage::default())))
         }
-        Some(Liveness::Gone) | None => {
+        None => without_supervisor(run, machine, fs.metadata_if_any(&place.cancel())?.is_some()),
+        Some(Liveness::Gone) => {
             let usage = pulse(place.path()).unwrap_or_default();
             let reason = "its supervisor is gone, and everything it ran with it";
             Real::Over(Box::new(lost(study, key, reason, usage)))
         }
     })
+}
+
+/// A run that goes on record, and of whose supervisor nothing is here, though that was written first: somebody keeps
+/// their state elsewhere, is on another machine, or took it away. Whether it went well or badly is then unknown, and what
+/// is unknown is no loss, which would go once more. Once it was called off, it counts like everything that was.
+fn without_supervisor(run: &RunRecord, machine: &dyn Machine, is_called_off: bool) -> Real {
+    let goes = run.launched.as_ref().is_some_and(|launched| {
+        launched.boot == machine.boot_id()
+            && machine.process_start(launched.process) == Some(launched.started)
+    });
+    match (goes, is_called_off) {
+        (true, _) => Real::Running,
+        (false, false) => Real::Unknown,
+        (false, true) => Real::Over(Box::new(RunEnded {
+            key: run.intent.key.clone(),
+            end: RunEnd::Cancelled,
+            reason: "it was called off, and nothing is left of it".to_owned(),
+            // Nobody knows what it took.
+            spent: run.intent.reserve,
+            not_evidence: None,
+            manifest: None,
+            confinement: None,
+        })),
+    }
 }
 
 fn ended(study: &Study, run: &RunRecord, end: EndFile) -> RunEnded {
@@ -171,6 +196,7 @@ fn clear_away(fs: &dyn Fs, place: &RunPlace) {
     if let Some(order) = order {
         rlxp_launch::supervise::sweep(&order);
     }
+    place.reserves().iter().for_each(|reserve| drop(fs.remove_file(reserve)));
 }
 
 /// A pointer from the study to the run's folder, for people.
