@@ -74,4 +74,7 @@ pub struct Files {
     pub surface_map: Reading<SurfaceMap>,
     /// `runbook.yaml`
     pub runbook: Reading<Runbook>,
+    /// How overrides reach a run, as `adapter.yaml` says. It becomes part of a command, so it is agreed to like the
+    /// command itself; nothing else of that file is.
+    pub override_syntax: Option<String>,
 }

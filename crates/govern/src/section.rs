@@ -76,6 +76,10 @@ impl File {
 use File::{Contract, MetricSpec, Runbook, SurfaceMap};
 use Section::*;
 
+/// The one key of `adapter.yaml` that is agreed to, with the scope: words that keys and values are put into stand in
+/// front of a program like those of a runbook.
+const OVERRIDE_SYNTAX: &str = "adapter.yaml:override_syntax";
+
 /// Which section each top-level key of each file belongs to. `assurance` and the files' `schema` belong to all, and
 /// each entry of `exceptions` to the section it names.
 pub const COVERAGE: [(File, &str, Section); 38] = [
@@ -307,6 +311,11 @@ pub fn content(section: Section, files: &Files) -> Option<Value> {
         {
             parts.insert(format!("{}:{key}", file.name()), value.clone());
         }
+    }
+    if section == Scope
+        && let Some(syntax) = &files.override_syntax
+    {
+        parts.insert(OVERRIDE_SYNTAX.into(), Value::from(syntax.as_str()));
     }
     let exceptions = explicit(files, Contract)?.get("exceptions").and_then(Value::as_array);
     let named = Value::from(section.to_string());

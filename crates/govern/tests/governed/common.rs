@@ -55,6 +55,7 @@ impl World {
                 metric_spec: read_value(&texts.metric_spec),
                 surface_map: read_value(&texts.surface_map),
                 runbook: read_value(&texts.runbook),
+                override_syntax: None,
             },
             ledger: read(b""),
             approvers: Some(approvers.clone()),

@@ -58,6 +58,7 @@ impl Recorded {
                 metric_spec: reading("metric_spec.yaml", self.metric_spec.as_deref()),
                 surface_map: reading("surface_map.yaml", self.surface_map.as_deref()),
                 runbook: reading("runbook.yaml", self.runbook.as_deref()),
+                override_syntax: None,
             },
             ledger: read((lines + &self.torn).as_bytes()),
             approvers: self.approvers.as_ref().map(|text| Approvers::parse(text).unwrap()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, Kind, environment};
-use rlxp_govern::documents::{Adapter, Base, Candidate, Reading, Runbook};
+use rlxp_govern::documents::{Base, Candidate, Runbook};
 use rlxp_govern::scope::bad_path;
 use rlxp_types::Digest;
 
@@ -13,7 +13,6 @@ use super::look::path_facts;
 use super::protected::file_digest;
 use crate::failure::Outcome;
 use crate::study::Desk;
-use crate::study::read::document;
 
 /// A file that a candidate changes; a larger one isn't read, and so can't be changed.
 pub const LONGEST_SOURCE: u64 = 4 << 20;
@@ -44,13 +43,6 @@ pub(super) fn sources(
         }
     }
     Ok(found)
-}
-
-/// How the repository takes overrides, as its adapter says.
-pub(super) fn override_syntax(desk: &Desk) -> Outcome<Option<String>> {
-    let reading: Reading<Adapter> =
-        document(desk.context().fs.as_ref(), &desk.place.root, &desk.place.adapter())?;
-    Ok(reading.typed().and_then(|adapter| adapter.override_syntax.clone()))
 }
 
 /// The code that changes start from: what the study is bound to, where that can be had, or else what is there now.

@@ -68,7 +68,8 @@ fn view_without_programs(desk: &Desk, id: &Slug, written: Written<Candidate>) ->
         file: desk.study.candidate_files.get(id.as_str()).copied().unwrap_or(Digest::ZERO),
         file_name: id.to_string(),
         sources: code::sources(fs, root, &written.typed)?,
-        override_syntax: code::override_syntax(desk)?,
+        // What approvals were held against, not what stands in the file by now.
+        override_syntax: desk.study.files.override_syntax.clone(),
         base: code::base(desk)?,
         programs: None,
         inputs: code::inputs(fs, root, runbook)?,

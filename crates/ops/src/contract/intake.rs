@@ -177,5 +177,6 @@ pub(super) fn as_read(files: &[(File, String); 4]) -> Files {
         metric_spec: parse(name(File::MetricSpec), bytes(File::MetricSpec)),
         surface_map: parse(name(File::SurfaceMap), bytes(File::SurfaceMap)),
         runbook: parse(name(File::Runbook), bytes(File::Runbook)),
+        override_syntax: None,
     }
 }

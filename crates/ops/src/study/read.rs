@@ -57,6 +57,7 @@ pub(super) fn without_files(place: &StudyPlace, ledger: Ledger) -> Study {
         metric_spec: Reading::Missing,
         surface_map: Reading::Missing,
         runbook: Reading::Missing,
+        override_syntax: None,
     };
     let (signatures, candidate_files) = (BTreeMap::new(), BTreeMap::new());
     with_ledger(place, ledger, Parts { files, approvers: None, signatures, adapter: None, candidate_files })
@@ -64,16 +65,18 @@ pub(super) fn without_files(place: &StudyPlace, ledger: Ledger) -> Study {
 
 pub(super) fn read_parts(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Parts> {
     let root = &place.root;
+    let (adapter, override_syntax) = adapter(fs, place)?;
     Ok(Parts {
         files: Files {
             contract: document(fs, root, &place.file(section::File::Contract))?,
             metric_spec: document(fs, root, &place.file(section::File::MetricSpec))?,
             surface_map: document(fs, root, &place.file(section::File::SurfaceMap))?,
             runbook: document(fs, root, &place.file(section::File::Runbook))?,
+            override_syntax,
         },
         approvers: approvers(fs, place)?.ok(),
         signatures: signatures(fs, place)?,
-        adapter: adapter(fs, place)?,
+        adapter,
         candidate_files: candidate_files(fs, place)?,
     })
 }
@@ -228,14 +231,15 @@ fn candidate_files(fs: &dyn Fs, place: &StudyPlace) -> Outcome<BTreeMap<String, 
     Ok(found)
 }
 
-/// What is known of the adapter. One that can't be read is none.
-fn adapter(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Option<AdapterFacts>> {
+/// What is known of the adapter, and how it says that overrides reach a run. One that can't be read is none.
+fn adapter(fs: &dyn Fs, place: &StudyPlace) -> Outcome<(Option<AdapterFacts>, Option<String>)> {
     let reading: Reading<Adapter> = document(fs, &place.root, &place.adapter())?;
-    let Some(written) = reading.get() else { return Ok(None) };
-    Ok(Some(AdapterFacts {
+    let Some(written) = reading.get() else { return Ok((None, None)) };
+    let facts = AdapterFacts {
         digest: canonical::digest(&written.explicit),
         stale: stale_claims(fs, &place.root, &written.typed.claims)?,
-    }))
+    };
+    Ok((Some(facts), written.typed.override_syntax.clone()))
 }
 
 /// Claims whose line is no longer what it was, as `file:line`.
