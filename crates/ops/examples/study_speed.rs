@@ -248,5 +248,6 @@ fn validated(desk: &Desk, first: &CandidateView, id: &str) -> Result<Validated, 
         parts: plan.parts,
         phases,
         base: view.base,
+        programs: None,
     })
 }

@@ -78,6 +78,7 @@ fn validate_in(desk: &mut Desk, name: &str) -> Outcome<ValidateReport> {
         parts: plan.parts.clone(),
         phases: phases(&desk.study, &view),
         base: view.base.clone(),
+        programs: view.programs.clone(),
     };
     let known = desk.study.state().candidates.get(&id);
     // The plan stands for all that counts; a record of an earlier version may say less beside it.

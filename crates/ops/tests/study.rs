@@ -221,6 +221,7 @@ fn validate(world: &World) -> Slug {
         parts: plan.parts,
         phases: vec![PlannedPhase { phase: Phase::Smoke, seeds: 1, reserve: None }],
         base: None,
+        programs: None,
     };
     desk.append(Actor::Rlx, Event::Validated(validated)).unwrap();
     id

@@ -301,4 +301,17 @@ pub(super) fn protocol(question: &Question<'_>, answers: &mut Answers) {
             "rlx contract check",
         ),
     }
+    // Whoever chooses the interpreter chooses what the agreed words do. A step that wasn't there has none to keep.
+    let (Some(then), Some(now)) = (&record.validated.programs, &view.programs) else { return };
+    let others = now.iter().filter(|(step, digest)| then.get(*step).is_some_and(|before| before != *digest));
+    let others: Vec<&str> = others.map(|(step, _)| step.as_str()).collect();
+    if !others.is_empty() {
+        answers.refuse_unless_excepted(
+            "other_programs",
+            Section::Evaluation,
+            format!("{} would start another program than for {name}", others.join(", ")),
+            "runbook.yaml",
+            "rlx contract check",
+        );
+    }
 }

@@ -185,6 +185,9 @@ bodies! {
         /// The code that its changes start from
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base: Option<Base>,
+        /// The program of every step, by digest
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        programs: Option<BTreeMap<String, Digest>>,
     }
     /// A phase of a validated plan.
     PlannedPhase {

@@ -320,6 +320,10 @@ pub(crate) fn cases() -> Vec<Case> {
         }
     });
     after(Validate, "protocol_unknown", |world| world.view.protected = None);
+    after(Validate, "other_programs", |world| {
+        let other = ("eval".to_owned(), Digest::of(b"other"));
+        world.view.programs.iter_mut().for_each(|all| all.extend([other.clone()]));
+    });
     after(Validate, "path_unknown", |world| world.view.paths.clear());
     after(Validate, "symlink", |world| facts(world, |facts| facts.link = Some("configs".into())));
     after(Validate, "case_twin", |world| {

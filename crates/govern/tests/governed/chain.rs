@@ -33,6 +33,7 @@ fn whole_study() -> Ledger {
                 .map(|phase| PlannedPhase { phase, seeds: 1, reserve: None })
                 .to_vec(),
             base: (kind == CandidateKind::Baseline).then_some(Base::Snapshot(digest)),
+            programs: None,
         })
     };
     let run = |candidate: &str, phase, seed| {

@@ -299,6 +299,7 @@ pub(crate) fn validated(study: &Study, view: &CandidateView) -> Option<Validated
         parts: plan.parts,
         phases: phases(study, view),
         base: view.base.clone(),
+        programs: view.programs.clone(),
     })
 }
 

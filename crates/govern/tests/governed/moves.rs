@@ -39,6 +39,7 @@ fn validated(candidate: &str, revision: u64) -> Event {
             .map(|phase| PlannedPhase { phase: *phase, seeds: 2, reserve: None })
             .collect(),
         base: None,
+        programs: None,
     })
 }
 
