@@ -249,7 +249,8 @@ fn spent(study: &Study, contract: &Contract) -> Option<String> {
     (!out.is_empty()).then(|| format!("the budget of {} is spent", out.join(" and ")))
 }
 
-fn stop_rule(study: &Study, contract: &Contract) -> Option<String> {
+/// The stop rule that holds, in words.
+pub(crate) fn stop_rule(study: &Study, contract: &Contract) -> Option<String> {
     let state = study.state();
     contract.stop_rules.iter().find_map(|rule| match rule {
         StopRule::TargetReached { value } => {

@@ -5,6 +5,7 @@ use crate::budget::shortfalls;
 use crate::completeness::SEED_SLOT;
 use crate::documents::{CandidateKind, Device, Network};
 use crate::machine::CandidateState;
+use crate::next::stop_rule;
 use crate::plan::{Plan, phases};
 use crate::section::Section;
 use crate::seeds::SeedRole;
@@ -36,6 +37,19 @@ pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
     let (state, planned) = (question.study.state(), phases(question.study, view));
     for reason in shortfalls(state, &candidate.id, &planned, &contract.budget) {
         answers.refuse("over_budget", reason, place.clone(), "rlx study status");
+    }
+    // A run that says it wants no GPU time has the GPUs all the same, and is charged for them when it is over.
+    let (spent, agreed) = (state.tally.spent.gpu_time, contract.budget.gpu_time.0);
+    if contract.hardware.device == Device::Gpu && agreed > 0 && spent >= agreed {
+        let reason = "all GPU time is spent, whatever its runs say they want";
+        answers.refuse("over_budget", reason, place, "rlx study status");
+    }
+    // When to stop is agreed with the budget; somebody who doesn't ask for the next step is held to it all the same.
+    if question.purpose == Purpose::Launch
+        && let Some(rule) = stop_rule(question.study, contract)
+    {
+        let reason = format!("it was agreed to stop here: {rule}");
+        answers.refuse("stop_rule", reason, "contract.yaml: stop_rules", "rlx study next");
     }
 }
 

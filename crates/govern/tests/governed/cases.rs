@@ -4,11 +4,12 @@ use rlxp_govern::documents::{Assurance, Base, Confinement, Phase, Reading};
 use rlxp_govern::gate::Purpose;
 use rlxp_govern::ledger::event::{Closed, Reopened, Voided};
 use rlxp_govern::ledger::{Event, read};
+use rlxp_govern::machine::RunEnd;
 use rlxp_govern::section::{Section, Target};
 use rlxp_types::Digest;
 use serde_json::{Value, json};
 
-use super::common::{World, bytes, intent, slug, validated};
+use super::common::{World, bytes, ended, intent, launched, slug, validated};
 use super::texts::{Texts, remove, set};
 
 /// What is done to a study that could be launched, and the code that it must show.
@@ -317,6 +318,16 @@ pub(crate) fn cases() -> Vec<Case> {
     after(Validate, "other_protocol", |world| {
         if let Reading::Read(written) = &mut world.study.files.metric_spec {
             written.explicit["protocol"]["episodes"] = json!(21);
+        }
+    });
+    after(Launch, "stop_rule", |world| {
+        let plan = world.view.asked_plan.unwrap_or(Digest::ZERO);
+        for seed in 1..=4 {
+            let intent = intent("lower-lr", Phase::Smoke, seed, plan);
+            let (key, events) = (intent.key.clone(), Event::LaunchIntent(intent));
+            for event in [events, launched(&key), ended(&key, RunEnd::Failed)] {
+                let _ = world.try_push(event);
+            }
         }
     });
     after(Validate, "protocol_unknown", |world| world.view.protected = None);
