@@ -2,25 +2,33 @@
 
 use super::{Answers, Question};
 use crate::completeness::is_answered;
-use crate::documents::CandidateKind;
+use crate::documents::{CandidateKind, Slug, SurfaceKind};
 use crate::section::Section;
 use crate::view::CandidateView;
 
 /// A change of the reward builds on a reflection of what the reward does now.
 pub(super) fn reflection(question: &Question<'_>, answers: &mut Answers) {
     let kinds = [CandidateKind::RewardTuning, CandidateKind::RewardEngineering];
-    let Some(view) = of_kind(question, &kinds) else { return };
+    let Some(view) = of_kind(question, &kinds).or_else(|| touching(question, SurfaceKind::Reward)) else {
+        return;
+    };
     let named = view.written.typed.requirements.reflection.as_deref();
     named_file(view, "reflection", named, "a reward reflection of an earlier run", answers);
 }
 
 /// A change of randomisation builds on a probe.
 pub(super) fn probe(question: &Question<'_>, answers: &mut Answers) {
-    if let Some(view) = of_kind(question, &[CandidateKind::Randomisation]) {
+    let of_kind = |kind| self::of_kind(question, &[kind]);
+    let randomised =
+        of_kind(CandidateKind::Randomisation).or_else(|| touching(question, SurfaceKind::Randomisation));
+    // Environments that are made bring more than a probe.
+    if let Some(view) =
+        randomised.filter(|view| view.written.typed.kind != CandidateKind::EnvironmentGeneration)
+    {
         let named = view.written.typed.requirements.probe.as_deref();
         named_file(view, "probe", named, "a probe summary, one parameter at a time", answers);
     }
-    if let Some(view) = of_kind(question, &[CandidateKind::Probe]) {
+    if let Some(view) = of_kind(CandidateKind::Probe) {
         let parameter = view.written.typed.requirements.parameter.as_ref();
         if parameter.is_none_or(|parameter| parameter.values.len() < 2 || !is_answered(&parameter.key)) {
             let reason = "a probe varies one parameter over at least two values";
@@ -68,6 +76,15 @@ pub(super) fn environment_generation(question: &Question<'_>, answers: &mut Answ
 
 fn of_kind<'a>(question: &Question<'a>, kinds: &[CandidateKind]) -> Option<&'a CandidateView> {
     question.candidate.filter(|view| kinds.contains(&view.written.typed.kind))
+}
+
+/// The candidate, if it changes a surface of this kind, whatever it calls itself: what a change must bring is not for
+/// its author to choose.
+fn touching<'a>(question: &Question<'a>, kind: SurfaceKind) -> Option<&'a CandidateView> {
+    let surfaces =
+        question.study.files.surface_map.typed().map(|map| map.surfaces.as_slice()).unwrap_or_default();
+    let of_kind = |id: &Slug| surfaces.iter().any(|surface| surface.id == *id && surface.kind == kind);
+    question.candidate.filter(|view| view.written.typed.changes.iter().any(|change| of_kind(&change.surface)))
 }
 
 fn named_file(
