@@ -46,6 +46,10 @@ fn problems(key: &str, change: &Change, allowed: Option<&SurfaceKey>) -> Vec<(&'
             if numbers.is_empty() {
                 found.push(("not_a_number", format!("the schedule of {key} has no number")));
             }
+            if let Some(text) = hidden_number(to) {
+                let reason = format!("the schedule of {key} has {text:?}: write numbers as numbers");
+                found.push(("not_a_number", reason));
+            }
             found.extend(numbers.into_iter().filter_map(|value| outside(key, &Value::from(value), allowed)));
         }
         _ => found.extend(outside(key, to, allowed)),
@@ -82,6 +86,20 @@ fn numbers(value: &Value) -> Vec<f64> {
         Value::Array(items) => items.iter().flat_map(numbers).collect(),
         Value::Object(fields) => fields.values().flat_map(numbers).collect(),
         _ => Vec::new(),
+    }
+}
+
+/// A text in which somebody's program may find a number that no range was held against, such as `lin_0.5` or `inf`.
+fn hidden_number(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) => {
+            let is_one =
+                text.chars().any(char::is_numeric) || text.trim().trim_matches('.').parse::<f64>().is_ok();
+            is_one.then_some(text)
+        }
+        Value::Array(items) => items.iter().find_map(hidden_number),
+        Value::Object(fields) => fields.values().find_map(hidden_number),
+        _ => None,
     }
 }
 
