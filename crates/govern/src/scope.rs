@@ -57,12 +57,14 @@ pub fn matches_any_case(glob: &str, path: &str) -> bool {
     matches(&glob.to_lowercase(), &path.to_lowercase())
 }
 
+/// Whether `glob` protects `path`: itself, or by a folder that it lies in. Whoever protects `eval` means what is in it.
+pub fn protects(glob: &str, path: &str) -> bool {
+    matches_any_case(glob, path) || matches_any_case(&format!("{glob}/**"), path)
+}
+
 /// The first pattern of those given, and of those that always hold, that protects `path`.
 pub fn protected_by<'g>(globs: &'g [String], path: &str) -> Option<&'g str> {
-    ALWAYS_PROTECTED
-        .into_iter()
-        .chain(globs.iter().map(String::as_str))
-        .find(|glob| matches_any_case(glob, path))
+    ALWAYS_PROTECTED.into_iter().chain(globs.iter().map(String::as_str)).find(|glob| protects(glob, path))
 }
 
 /// Patterns over whole names, by dynamic programming: no pattern takes more than the product of the lengths.
@@ -122,6 +124,9 @@ mod tests {
         assert_eq!(protected_by(&[], ".RLXP/registry.yaml"), Some(".rlxp/**"));
         assert_eq!(protected_by(&["eval/**".into()], "EVAL/run.py"), Some("eval/**"));
         assert_eq!(protected_by(&["eval/**".into()], "evaluate.py"), None);
+        assert_eq!(protected_by(&["eval".into()], "Eval/deep/run.py"), Some("eval"));
+        assert_eq!(protected_by(&["eval".into()], "evaluate.py"), None);
+        assert_eq!(protected_by(&["*/metrics".into()], "src/metrics/a.py"), Some("*/metrics"));
     }
 
     #[test]

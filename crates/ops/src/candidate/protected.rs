@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rlxp_fs::{Fs, Kind};
-use rlxp_govern::scope::{ALWAYS_PROTECTED, bad_glob, matches_any_case};
+use rlxp_govern::scope::{ALWAYS_PROTECTED, bad_glob, matches_any_case, protects};
 use rlxp_types::Digest;
 
 use crate::failure::Outcome;
@@ -35,7 +35,7 @@ pub fn digests(fs: &dyn Fs, root: &Path, globs: &[String]) -> Outcome<Option<BTr
             if ALWAYS_PROTECTED.iter().any(|glob| matches_any_case(glob, &path)) {
                 continue;
             }
-            let hit = globs.iter().any(|glob| matches_any_case(glob, &path));
+            let hit = globs.iter().any(|glob| protects(glob, &path));
             match entry.kind {
                 Kind::Folder if globs.iter().any(|glob| may_reach(glob, &path)) => folders.push(path),
                 Kind::File if hit => {
@@ -54,6 +54,10 @@ pub fn digests(fs: &dyn Fs, root: &Path, globs: &[String]) -> Outcome<Option<BTr
 
 /// Whether something below `folder` could match `glob`.
 fn may_reach(glob: &str, folder: &str) -> bool {
+    // A pattern that names the folder, or one above it, protects all that is in it.
+    if protects(glob, folder) {
+        return true;
+    }
     let glob: Vec<&str> = glob.split('/').collect();
     let depth = folder.split('/').count();
     let head: Vec<&str> = glob.iter().take(depth).copied().collect();
@@ -101,7 +105,10 @@ mod tests {
         check("**/metrics.py", "any/where", true);
         check("a/**/c.py", "a/b", true);
         check("a/**/c.py", "b", false);
-        check("seeds.txt", "seeds.txt", false);
+        check("seeds.txt", "seeds", false);
+        check("eval", "eval", true);
+        check("eval", "eval/deep", true);
+        check("eval", "evaluate", false);
         check("E*/x", "eval", true);
     }
 }
