@@ -8,6 +8,7 @@
 
 mod ask;
 mod checkout;
+mod named;
 mod untracked;
 
 use std::path::{Path, PathBuf};

@@ -115,6 +115,8 @@ impl Git {
             .env("GIT_TERMINAL_PROMPT", "0")
             // An incomplete clone would fetch what is missing, through any transport.
             .env("GIT_NO_LAZY_FETCH", "1")
+            // One object that is shown in place of another makes a commit mean something else.
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_ALLOW_PROTOCOL", "");
         // Given as variables, because a name may contain the '=' that ends it in `-c`.
         command.env("GIT_CONFIG_COUNT", self.filters.len().to_string());
@@ -123,6 +125,8 @@ impl Git {
             command.env(format!("GIT_CONFIG_VALUE_{number}"), "");
         }
         command.args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]);
+        // A file beside the objects that says what they hold.
+        command.args(["-c", "core.commitGraph=false"]);
         command.args(words);
         command
     }

@@ -5,11 +5,20 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
+use rlxp_fs::FsError;
+
 use super::ask::{Asked, Git};
+use super::named::{Listed, first_other};
 
 /// A large repository takes its time; one that hangs doesn't get more than this.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
-/// Room for the names of submodules.
+/// A tree with nothing in it, which every repository has: attributes are taken from there, so that files are written as
+/// they are in the commit.
+const NO_ATTRIBUTES: [&str; 2] = [
+    "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+];
+/// Room for the names of all files.
 const LIST_BYTES: usize = 64 * 1024 * 1024;
 
 /// Why there are no files.
@@ -24,11 +33,20 @@ pub enum CheckoutError {
     /// Git said no.
     #[error("git could not {0}")]
     Failed(&'static str),
+    /// What git gave is something else than the commit's name stands for.
+    #[error("the repository gives something else for that commit: {0}; `git fsck` may say why")]
+    Other(String),
+    /// What was written can't be read.
+    #[error("what was written can't be read: {0}")]
+    Unreadable(String),
 }
 
 /// Writes the files of `commit` that belong to `folder` (all of them, when that is the top of the repository) below
 /// `target`, which exists and is empty. `index` is a file that doesn't exist, for git's own use; the caller removes it.
 /// Gives the paths of submodules, whose files are not written.
+///
+/// The files are what the commit's name stands for, byte for byte: no conversion that a repository asks for is made, and
+/// whatever else git may have been talked into is found out.
 pub fn checkout(
     folder: &Path,
     commit: &str,
@@ -50,7 +68,9 @@ pub fn checkout(
     let mut git = Git::open(Path::new(&top)).ok_or_else(no_repository)?;
     git.set_time_limit(TIME_LIMIT);
     let tree = format!("{commit}:{}", prefix.trim_end_matches('/'));
-    let variables: [(&str, &OsStr); 1] = [("GIT_INDEX_FILE", index.as_os_str())];
+    let no_attributes = NO_ATTRIBUTES[usize::from(commit.len() == 64)];
+    let variables: [(&str, &OsStr); 2] =
+        [("GIT_INDEX_FILE", index.as_os_str()), ("GIT_ATTR_SOURCE", no_attributes.as_ref())];
     let done = |words: &[&OsStr], what| match git.ask_with(words, &variables, LIST_BYTES) {
         Asked::Answer(bytes) => Ok(bytes),
         _ => Err(CheckoutError::Failed(what)),
@@ -60,7 +80,13 @@ pub fn checkout(
     let mut inside = std::ffi::OsString::from("--prefix=");
     inside.push(target);
     inside.push("/");
-    let words: [&OsStr; 8] = [
+    let words: [&OsStr; 14] = [
+        "-c".as_ref(),
+        "core.attributesFile=/dev/null".as_ref(),
+        "-c".as_ref(),
+        "core.autocrlf=false".as_ref(),
+        "-c".as_ref(),
+        "core.symlinks=true".as_ref(),
         "-c".as_ref(),
         "checkout.workers=2".as_ref(),
         "-c".as_ref(),
@@ -71,15 +97,10 @@ pub fn checkout(
         &inside,
     ];
     done(&words, "write the files of the commit")?;
-    Ok(submodules(&listed))
-}
-
-/// Entries of mode 160000 among `MODE DIGEST STAGE\tPATH\0…`.
-fn submodules(listed: &[u8]) -> Vec<String> {
-    let entries = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
-    let path = |entry: &[u8]| {
-        let at = entry.iter().position(|byte| *byte == b'\t')?;
-        Some(String::from_utf8_lossy(&entry[at + 1..]).into_owned())
-    };
-    entries.filter_map(path).collect()
+    let listed = Listed::all(&listed).ok_or(CheckoutError::Failed("list the files"))?;
+    let unreadable = |error: FsError| CheckoutError::Unreadable(error.to_string());
+    match first_other(&git, commit, &prefix, &listed, target).map_err(unreadable)? {
+        Some(path) => Err(CheckoutError::Other(path)),
+        None => Ok(listed.iter().filter_map(Listed::submodule).collect()),
+    }
 }
