@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use rlxp_fs::{FsExt, Kind};
+use rlxp_govern::documents::Assurance;
 use rlxp_govern::ledger;
+use rlxp_govern::view::Study;
 
 use super::place::{FOLDER, Places};
 use super::read::{ledger_bytes, read_study, without_files};
@@ -29,13 +31,50 @@ pub fn guard_at(context: &Context, folder: &Path) -> Outcome<()> {
 }
 
 fn guard_root(context: &Context, root: &Path) -> Outcome<()> {
+    match open_studies(context, root)?.first() {
+        None => Ok(()),
+        Some(study) => {
+            let message = format!(
+                "{} is governed by the open study {}; only its own launch path may run things here",
+                root.display(),
+                study.name
+            );
+            let hint = format!("rlx study next --root {}", root.display());
+            Err(Failure::refused("governed_folder", message).hint(hint))
+        }
+    }
+}
+
+/// Refuses a new study at `root` that could be approved more easily than one that is open there or above: whoever can't
+/// approve the one would run things under the other.
+pub(super) fn guard_beside(context: &Context, root: &Path, assurance: Assurance) -> Outcome<()> {
+    let real = context.fs.canonicalize(root)?;
+    for above in real.ancestors() {
+        for study in open_studies(context, above)? {
+            let floor = study.state().opened.as_ref().map_or(Assurance::Signature, |opened| opened.assurance);
+            if assurance < floor {
+                let message = format!(
+                    "the open study {} counts no approval weaker than {floor}, and this one would count {assurance}",
+                    study.name
+                );
+                return Err(Failure::refused("weaker_than_beside", message)
+                    .hint(format!("rlx study init --assurance {floor}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The studies of a root that are open, as far as their ledgers tell.
+fn open_studies(context: &Context, root: &Path) -> Outcome<Vec<Study>> {
     let fs = context.fs.as_ref();
     match fs.metadata_if_any(&root.join(FOLDER))?.map(|meta| meta.kind) {
         Some(Kind::Folder) => {}
         Some(Kind::Link) => return Err(super::read::linked(&root.join(FOLDER))),
-        _ => return Ok(()),
+        _ => return Ok(Vec::new()),
     }
     let places = Places::at(context, root);
+    let mut open = Vec::new();
     for name in places.studies(fs)? {
         let place = places.study(&name);
         let mut study = without_files(&place, ledger::read_lean(&ledger_bytes(context, &place)?));
@@ -44,13 +83,8 @@ fn guard_root(context: &Context, root: &Path) -> Outcome<()> {
             study = read_study(context, &place)?;
         }
         if study.is_open() {
-            let message = format!(
-                "{} is governed by the open study {name}; only its own launch path may run things here",
-                root.display()
-            );
-            return Err(Failure::refused("governed_folder", message)
-                .hint(format!("rlx study next --root {}", root.display())));
+            open.push(study);
         }
     }
-    Ok(())
+    Ok(open)
 }

@@ -14,6 +14,7 @@ use rlxp_govern::signature::{Approvers, Fingerprint};
 use serde::Serialize;
 
 use super::desk::Desk;
+use super::guard::guard_beside;
 use super::place::{FOLDER, Places, StudyPlace};
 use super::read::approvers;
 use super::{registry, state_file};
@@ -115,6 +116,7 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
         return Err(Failure::refused("no_approver", message)
             .hint("list a public key, as `NAME KEYTYPE KEY`, then run the command again"));
     }
+    guard_beside(context, &root, assurance)?;
     let mission = request.mission.clone().or_else(|| old.as_ref()?.mission());
     let kept = lay_out(context, &places, &place, mission.as_deref())?;
     let id = make_study(context, &place, &approvers, assurance)?;
