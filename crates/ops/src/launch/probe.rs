@@ -7,6 +7,7 @@ use rlxp_govern::documents::{Seconds, StudyName};
 use rlxp_govern::ledger::event::Probed;
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::RunEnd;
+use rlxp_govern::section::Section;
 use rlxp_launch::order::{Level, Mechanisms, RunOrder, Usage};
 use rlxp_launch::supervise::supervise;
 use rlxp_types::Exit;
@@ -52,6 +53,24 @@ pub struct ProbeReport {
     pub output: Vec<String>,
 }
 
+/// Before the loop is entered, trying is how commands are found. From then on nothing is run in this folder that
+/// wasn't agreed to, or whoever edits the runbook could run what they like, for nothing and as often as they like.
+fn agreed(desk: &Desk) -> Outcome<()> {
+    if !desk.study.was_entered() {
+        return Ok(());
+    }
+    let standings = desk.study.standings();
+    let covers = [Section::Hardware, Section::Baseline, Section::Evaluation];
+    let open = covers.into_iter().find_map(|section| Some((section, standings.get(&section)?.code()?)));
+    match open {
+        None => Ok(()),
+        Some((section, code)) => {
+            let message = format!("the loop was entered, and {section} is not approved as it stands");
+            Err(Failure::refused(code, message).hint(format!("rlx approve {section}")))
+        }
+    }
+}
+
 /// Tries a step.
 pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<ProbeReport> {
     let mut desk = Desk::open(context, study)?;
@@ -71,6 +90,7 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         return Err(Failure::refused("side_effects", message)
             .hint(format!("set {name}.free_of_side_effects: true in runbook.yaml, if that is so")));
     }
+    agreed(&desk)?;
     let mechanisms = abilities(&desk)?;
     let offered = mechanisms.level();
     if offered < level(contract.confinement) {
