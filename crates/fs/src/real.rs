@@ -78,7 +78,8 @@ impl Fs for RealFs {
 
     fn metadata(&self, path: &Path) -> Result<Meta> {
         let metadata = fs::symlink_metadata(path).map_err(|e| FsError::new("look at", path, e))?;
-        let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+        let nanoseconds =
+            |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
         Ok(Meta {
             kind: kind_of(metadata.file_type()),
             length: metadata.len(),

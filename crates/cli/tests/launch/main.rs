@@ -13,6 +13,7 @@ mod crash;
 mod elsewhere;
 mod end_to_end;
 mod fixture;
+mod full_disk;
 mod limits;
 mod mutations;
 mod processes;

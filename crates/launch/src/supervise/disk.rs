@@ -26,6 +26,18 @@ pub(super) struct Found {
     pub(super) is_too_deep: bool,
 }
 
+/// Less room than this is none: not even a supervisor gets on with it.
+const NO_ROOM: u64 = 64 * 1024;
+
+/// Whether the disk that holds `folder` has no room left, for bytes or for files.
+pub(super) fn is_full(folder: &Path) -> bool {
+    rustix::fs::statvfs(folder).is_ok_and(|disk| {
+        let has_no_bytes = disk.f_bavail.saturating_mul(disk.f_frsize) < NO_ROOM;
+        // A disk that doesn't count files says that it could have none.
+        has_no_bytes || (disk.f_files > 0 && disk.f_favail == 0)
+    })
+}
+
 /// Looks at everything below `folder`. What can't be looked at isn't counted: an overlay keeps a folder of its own that
 /// nobody may read.
 pub(super) fn look(folder: &Path) -> Found {

@@ -47,6 +47,12 @@ const SHORT_GRACE: Duration = Duration::from_secs(1);
 /// How long a step that is called off may take to end by itself.
 pub(super) const CANCEL_GRACE: Duration = GRACE;
 
+/// The disk itself is a limit, whoever filled it: if a full one made a run the host's loss, whoever didn't like how a
+/// run went could fill it and have another.
+pub(super) fn full(why: &dyn std::fmt::Display) -> Reached {
+    Reached { reason: format!("disk: it is full: {why}"), grace: SHORT_GRACE }
+}
+
 /// The limit that harms the machine most among those that were reached.
 pub(super) fn reached(limits: &Limits, seen: &Seen) -> Option<Reached> {
     harmful(limits, seen).or_else(|| {

@@ -6,13 +6,12 @@
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rlxp_fs::{FileHandle, Fs, FsError, RealFs};
+use rlxp_fs::{FileHandle, FsError};
 
 use super::redact::{Redactor, Secrets};
 
@@ -54,20 +53,28 @@ struct Sink {
 
 impl Log {
     /// Creates the file and begins to read.
+    #[cfg(test)]
     pub(super) fn start(
-        path: &Path,
+        path: &std::path::Path,
         cap: u64,
         secrets: &Arc<Secrets>,
         stdout: impl Read + Send + 'static,
         stderr: impl Read + Send + 'static,
     ) -> Result<Self, FsError> {
-        let sink = Sink {
-            file: Some(RealFs.create_new(path)?),
-            room: cap,
-            open_line: None,
-            tail: VecDeque::new(),
-            failed: None,
-        };
+        use rlxp_fs::Fs;
+        Ok(Self::start_in(rlxp_fs::RealFs.create_new(path)?, cap, secrets, stdout, stderr))
+    }
+
+    /// Begins to read. The file was made before the step began, so that what keeps it from being made is noticed while
+    /// nothing has run.
+    pub(super) fn start_in(
+        file: Box<dyn FileHandle>,
+        cap: u64,
+        secrets: &Arc<Secrets>,
+        stdout: impl Read + Send + 'static,
+        stderr: impl Read + Send + 'static,
+    ) -> Self {
+        let sink = Sink { file: Some(file), room: cap, open_line: None, tail: VecDeque::new(), failed: None };
         let shared = Arc::new(Shared {
             sink: Mutex::new(sink),
             came: AtomicU64::new(0),
@@ -78,7 +85,7 @@ impl Log {
         let (sender, news) = sync_channel(1);
         reader(0, stdout, &shared, secrets, began, sender.clone());
         reader(1, stderr, &shared, secrets, began, sender);
-        Ok(Self { shared, news, began })
+        Self { shared, news, began }
     }
 
     /// Bytes that came so far.
@@ -202,7 +209,7 @@ fn lock(sink: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
 mod tests {
     use std::io::Cursor;
 
-    use rlxp_fs::FsExt;
+    use rlxp_fs::{FsExt, RealFs};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
-use rlxp_fs::{FsError, FsExt, Kind, RealFs};
+use rlxp_fs::{Fs, FsExt, Kind, RealFs};
 
 use super::words::clean;
 use crate::confine::StepExit;
@@ -31,14 +31,14 @@ pub(super) fn judge(
     artifacts: &[String],
     is_check: bool,
     last_words: &str,
-) -> Result<(How, String), FsError> {
+) -> (How, String) {
     let not_well = if is_check { How::Blocked } else { How::Failed };
     let said = match last_lines(last_words) {
         said if said.is_empty() => String::new(),
         said => format!(": {said}"),
     };
-    Ok(match exit {
-        StepExit { code: Some(0), .. } => match first_missing(own, artifacts)? {
+    match exit {
+        StepExit { code: Some(0), .. } => match first_missing(own, artifacts) {
             Some(name) => (not_well, format!("it left no {}", clean(name))),
             None => (How::Ok, "it ended well".to_owned()),
         },
@@ -47,27 +47,28 @@ pub(super) fn judge(
             (not_well, format!("it was ended by signal {signal} ({}){said}", signal_name(signal)))
         }
         StepExit { .. } => (not_well, format!("it ended, and nobody knows how{said}")),
-    })
+    }
 }
 
-/// The first artifact that isn't there as a plain file. A link would let a step hand in what isn't its own.
-fn first_missing<'a>(own: &Path, artifacts: &'a [String]) -> Result<Option<&'a str>, FsError> {
+/// The first artifact that isn't there as a plain file. A link would let a step hand in what isn't its own. What can't
+/// be looked at isn't there: a step that closes its folder has left nothing, and the host is not to blame.
+fn first_missing<'a>(own: &Path, artifacts: &'a [String]) -> Option<&'a str> {
     for name in artifacts {
         let mut at = own.to_owned();
         let mut kind = Some(Kind::Folder);
         for component in Path::new(name).components() {
             at.push(component);
             if kind == Some(Kind::Folder) {
-                kind = RealFs.metadata_if_any(&at)?.map(|meta| meta.kind);
+                kind = RealFs.metadata(&at).ok().map(|meta| meta.kind);
             } else {
                 kind = None;
             }
         }
         if kind != Some(Kind::File) || !is_plain(name) {
-            return Ok(Some(name));
+            return Some(name);
         }
     }
-    Ok(None)
+    None
 }
 
 /// Where code was loaded from, as the step says.
@@ -76,7 +77,7 @@ pub(super) fn loaded(own: &Path) -> BTreeSet<String> {
     if !RealFs.is_file(&path).unwrap_or(false) {
         return BTreeSet::new();
     }
-    let bytes = rlxp_fs::Fs::read_at(&RealFs, &path, 0, LOADED_BYTES).unwrap_or_default();
+    let bytes = RealFs.read_at(&path, 0, LOADED_BYTES).unwrap_or_default();
     bytes
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty() && line.len() <= PATH_BYTES)
@@ -112,8 +113,6 @@ fn signal_name(signal: i32) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use rlxp_fs::Fs;
-
     use super::*;
 
     fn exit(code: i32) -> StepExit {
@@ -128,10 +127,13 @@ mod tests {
         RealFs.write_new(&own.join("deep/metrics.json"), b"{}").unwrap();
         RealFs.symlink(Path::new("deep/metrics.json"), &own.join("link")).unwrap();
         RealFs.symlink(Path::new("deep"), &own.join("through")).unwrap();
-        let check = |name: &str| judge(exit(0), &own, &[name.to_owned()], false, "").unwrap();
+        let check = |name: &str| judge(exit(0), &own, &[name.to_owned()], false, "");
         assert_eq!(check("deep/metrics.json").0, How::Ok);
+        // No name of a file is that long, so nobody can say whether it is there.
+        let long = "x".repeat(300);
         for name in [
             "absent",
+            long.as_str(),
             "deep",
             "link",
             "through/metrics.json",
@@ -146,12 +148,12 @@ mod tests {
     fn an_end_is_told_with_the_last_words_and_nothing_that_moves_the_cursor() {
         let own = Path::new("/absent");
         let log = "1\n2\n3\n4\n5\n\x1b[31mboom\r\n\n";
-        let (how, reason) = judge(exit(3), own, &[], false, log).unwrap();
+        let (how, reason) = judge(exit(3), own, &[], false, log);
         assert_eq!((how, reason.as_str()), (How::Failed, "it returned 3: 2 / 3 / 4 / 5 / [31mboom"));
-        let (how, reason) = judge(exit(1), own, &[], true, "").unwrap();
+        let (how, reason) = judge(exit(1), own, &[], true, "");
         assert_eq!((how, reason.as_str()), (How::Blocked, "it returned 1"));
         let killed = StepExit { code: None, signal: Some(libc::SIGSEGV) };
-        let (_, reason) = judge(killed, own, &[], false, "").unwrap();
+        let (_, reason) = judge(killed, own, &[], false, "");
         assert_eq!(reason, "it was ended by signal 11 (SIGSEGV)");
     }
 

@@ -5,12 +5,14 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rlxp_fs::{Fs, RealFs};
+
 use super::cgroup::Groups;
-use super::limits::{CANCEL_GRACE, Seen, harmful, reached};
+use super::limits::{CANCEL_GRACE, Reached, Seen, full, harmful, reached};
 use super::log::Log;
 use super::watch::Watch;
 use super::words::clean;
-use super::{Run, SuperviseError, environment, outcome};
+use super::{Run, SuperviseError, disk, environment, outcome};
 use crate::confine::{Confined, StepExit};
 use crate::order::{How, Mechanisms, StepEnd, StepOrder, Usage};
 
@@ -35,6 +37,10 @@ impl Ending {
     fn new(how: How, reason: String, grace: Duration) -> Self {
         Self { how, reason, deadline: rlxp_fs::clock::monotonic() + grace, is_killed: false }
     }
+
+    fn by_limit(reached: Reached) -> Self {
+        Self::new(How::Limit, reached.reason, reached.grace)
+    }
 }
 
 impl Run<'_> {
@@ -43,7 +49,8 @@ impl Run<'_> {
         let own = self.order.folder.join(&step.name);
         let crash = |place: &str| crate::crash::point(&format!("shim:{}:{place}", step.name));
         crash("preparing");
-        environment::make_folders(&own)?;
+        let path = self.order.folder.join(format!("{}.log", step.name));
+        let prepared = environment::make_folders(&own).and_then(|()| RealFs.create_new(&path));
         let (variables, secrets) = environment::of(step, &own);
         let secrets = Arc::new(secrets);
         // Declared before the step, so that the groups go after everything in them.
@@ -62,18 +69,23 @@ impl Run<'_> {
             opened: BTreeSet::new(),
             loaded: BTreeSet::new(),
         };
+        let file = match prepared {
+            Err(error) if error.is_full() => {
+                return Ok(blocked(&full(&error).reason, watch.usage(), Mechanisms::default()));
+            }
+            prepared => prepared?,
+        };
         let mut confined = match Confined::spawn(order, step, &variables, &groups.join()) {
             Ok(confined) => confined,
             Err(error) => return Ok(blocked(&chain(&error), watch.usage(), Mechanisms::default())),
         };
         let (stdout, stderr) = confined.take_output().expect("nobody else took the output");
-        let path = order.folder.join(format!("{}.log", step.name));
-        let log = Log::start(&path, order.limits.output, &secrets, stdout, stderr)?;
+        let log = Log::start_in(file, order.limits.output, &secrets, stdout, stderr);
         let mut mechanisms = match confined.started() {
             Ok(mechanisms) => mechanisms,
             Err(why) => {
                 drop(confined);
-                let said = log.finish()?;
+                let said = log.finish().unwrap_or_default();
                 let why = [why.as_str(), said.trim()].join(" ");
                 return Ok(blocked(&why, watch.usage(), Mechanisms::default()));
             }
@@ -81,27 +93,30 @@ impl Run<'_> {
         groups.describe(&mut mechanisms);
         crash("running");
 
-        let (exit, ending) = self.attend(&mut confined, &mut watch, &log)?;
+        let (exit, mut ending) = self.attend(&mut confined, &mut watch, &log)?;
         let opened = confined.opened();
         drop(confined);
         crash("ended");
         let seen = watch.last_look(&log);
         let usage = watch.usage();
-        let last_words = log.finish()?;
-        let (how, reason) = match ending.or_else(|| self.too_late(&seen)) {
+        let last_words = match log.finish() {
+            Err(error) if error.is_full() => {
+                ending.get_or_insert_with(|| Ending::by_limit(full(&error)));
+                String::new()
+            }
+            finished => finished?,
+        };
+        let (how, reason) = match ending.or_else(|| reached(&order.limits, &seen).map(Ending::by_limit)) {
             Some(ending) => (ending.how, ending.reason),
-            None => outcome::judge(exit, &own, &step.artifacts, step.is_check, &last_words)?,
+            None => match outcome::judge(exit, &own, &step.artifacts, step.is_check, &last_words) {
+                (How::Failed, why) if disk::is_full(&order.folder) => (How::Limit, full(&why).reason),
+                judged => judged,
+            },
         };
         let StepExit { code, signal } = exit;
         let (name, loaded) = (step.name.clone(), outcome::loaded(&own));
         let reason = clean(&reason);
         Ok(StepEnd { name, how, reason, code, signal, usage, mechanisms, opened, loaded })
-    }
-
-    /// A limit that was reached, but seen only when the step had ended already.
-    fn too_late(&self, seen: &Seen) -> Option<Ending> {
-        let reached = reached(&self.order.limits, seen)?;
-        Some(Ending::new(How::Limit, reached.reason, Duration::ZERO))
     }
 
     /// Stays with a step until no process of it is left.
@@ -123,12 +138,15 @@ impl Run<'_> {
             if watch.rest().is_zero() || has_said_too_much {
                 let seen = watch.look(log, || confined.processes());
                 self.pulse.beat(self.before.then(watch.usage()));
-                if let Some(error) = log.failure() {
-                    confined.kill();
-                    return Err(error.into());
-                }
+                let full = match log.failure() {
+                    Some(error) if !error.is_full() => {
+                        confined.kill();
+                        return Err(error.into());
+                    }
+                    failure => failure.map(|error| full(&error)),
+                };
                 match &mut ending {
-                    None => ending = self.begin_to_end(confined, &seen),
+                    None => ending = self.begin_to_end(confined, &seen, full),
                     Some(ending) if harmful(&limits, &seen).is_some() => {
                         let soon = rlxp_fs::clock::monotonic() + Duration::from_secs(1);
                         ending.deadline = ending.deadline.min(soon);
@@ -151,12 +169,11 @@ impl Run<'_> {
         }
     }
 
-    fn begin_to_end(&self, confined: &Confined, seen: &Seen) -> Option<Ending> {
+    fn begin_to_end(&self, confined: &Confined, seen: &Seen, full: Option<Reached>) -> Option<Ending> {
         let ending = if (self.called_off)() {
             Ending::new(How::Cancelled, CALLED_OFF.to_owned(), CANCEL_GRACE)
         } else {
-            let reached = reached(&self.order.limits, seen)?;
-            Ending::new(How::Limit, reached.reason, reached.grace)
+            Ending::by_limit(reached(&self.order.limits, seen).or(full)?)
         };
         confined.terminate();
         Some(ending)

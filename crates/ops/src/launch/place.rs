@@ -8,6 +8,9 @@ use rlxp_govern::documents::Base;
 use crate::failure::{Failure, Outcome};
 use crate::study::Desk;
 
+/// How the name of a file ends that keeps room for another one.
+pub(crate) const RESERVE: &str = ".reserve";
+
 /// The folder of a study's runs and trees.
 #[derive(Clone, Debug)]
 pub(crate) struct LaunchPlace {
@@ -25,6 +28,7 @@ pub(crate) struct LaunchPlace {
 /// | `cancel` | there when it was called off | `launch cancel` |
 /// | `manifest.json` | the digests of all its files | the supervisor |
 /// | `end.json` | how it ended; last of all | the supervisor |
+/// | `manifest.json.reserve`, `end.json.reserve` | room for the two on a full disk; gone with the end | launch |
 #[derive(Clone, Debug)]
 pub(crate) struct RunPlace {
     /// The folder.
@@ -116,6 +120,19 @@ impl RunPlace {
     /// How it ended.
     pub(crate) fn end(&self) -> PathBuf {
         self.inside("end.json")
+    }
+
+    /// Files whose only use is that their room can be had when the disk is full. Each of the last two files has one of
+    /// its own: a disk can be out of files as well as out of bytes.
+    pub(crate) fn reserves(&self) -> [PathBuf; 2] {
+        [self.manifest(), self.end()].map(|path| Self::reserve_for(&path))
+    }
+
+    /// The one that keeps room for this file.
+    pub(crate) fn reserve_for(path: &Path) -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push(RESERVE);
+        PathBuf::from(name)
     }
 
     /// The output of a step.

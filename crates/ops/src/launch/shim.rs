@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rlxp_fs::{Fs, FsExt, Kind};
+use rlxp_fs::{Fs, FsError, FsExt, Kind};
 use rlxp_govern::machine::RunEnd;
 use rlxp_launch::order::{How, RunOrder, StepEnd, Usage};
 use rlxp_launch::supervise::{self, RunReport};
@@ -15,7 +15,7 @@ use rlxp_types::{Digest, Exit};
 use super::files::{self, EndFile, Manifest, ManifestFile};
 use super::inputs;
 use super::loaded;
-use super::place::RunPlace;
+use super::place::{RESERVE, RunPlace};
 use crate::candidate::file_digest;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -64,9 +64,13 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
     };
     rlxp_launch::crash::point("shim:steps_over");
     let (manifest, digest) = take_down(fs, &order.key, &place)?;
-    fs.write_atomic(&place.manifest(), &manifest)?;
+    let listed = write_reserved(fs, &place.manifest(), &manifest);
     rlxp_launch::crash::point("shim:manifest_written");
-    let end = end_of(&order, report, digest, inputs::changed(fs, &order.linked));
+    let mut end = end_of(&order, report, digest, inputs::changed(fs, &order.linked));
+    match listed {
+        Err(error) if error.is_full() => unlisted(&mut end, &error),
+        listed => listed?,
+    }
     write_end(fs, &place, &end)?;
     rlxp_launch::crash::point("shim:end_written");
     Ok(if end.end == RunEnd::Ok { Exit::Yes } else { Exit::RunFailed })
@@ -116,8 +120,37 @@ fn flaw(order: &RunOrder, ended: &StepEnd) -> Option<String> {
     loaded::problem(&step.watched, &step.tree.at, &ended.opened, &ended.loaded)
 }
 
+/// What a run left can't be shown to be what it left, so it has not ended well.
+fn unlisted(end: &mut EndFile, error: &FsError) {
+    end.manifest = None;
+    if end.end == RunEnd::Ok {
+        end.end = RunEnd::Limit;
+        end.reason = format!("disk: it is full: {error}");
+    }
+}
+
 fn write_end(fs: &dyn Fs, place: &RunPlace, end: &EndFile) -> Outcome<()> {
-    Ok(fs.write_atomic(&place.end(), &files::bytes(end))?)
+    let written = match write_reserved(fs, &place.end(), &files::bytes(end)) {
+        Err(error) if error.is_full() => {
+            // What steps said of themselves can be longer than what was kept free; how the run ended can't.
+            let short = EndFile { steps: Vec::new(), ..end.clone() };
+            fs.write_atomic(&place.end(), &files::bytes(&short))
+        }
+        written => written,
+    };
+    place.reserves().iter().for_each(|reserve| drop(fs.remove_file(reserve)));
+    Ok(written?)
+}
+
+/// Writes a file, on a full disk too: then into the room that was kept for it.
+fn write_reserved(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    match fs.write_atomic(path, bytes) {
+        Err(error) if error.is_full() => {
+            drop(fs.remove_file(&RunPlace::reserve_for(path)));
+            fs.write_atomic(path, bytes)
+        }
+        written => written,
+    }
 }
 
 /// The digests of everything in a run's folder, as the bytes of a file and their digest.
@@ -134,7 +167,7 @@ pub(super) fn take_down(fs: &dyn Fs, key: &str, place: &RunPlace) -> Outcome<(Ve
             let path = inside.join(&entry.name);
             let name = path.to_string_lossy().into_owned();
             let is_top = inside.as_os_str().is_empty();
-            let is_scaffold = [".tree", ".work"].iter().any(|end| entry.name.ends_with(end));
+            let is_scaffold = [".tree", ".work", RESERVE].iter().any(|end| entry.name.ends_with(end));
             if is_top && (is_scaffold || matches!(entry.name.as_str(), "shim.log" | "pulse.json" | "cancel"))
             {
                 continue;

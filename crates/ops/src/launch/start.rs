@@ -31,6 +31,10 @@ use crate::study::{Desk, StudyPlace};
 /// How often something is tried again because somebody else added to the ledger meanwhile.
 const TRIES: usize = 50;
 
+/// Room that is kept for each of the last files of a run. More than the end of a run ever takes, as long as nothing that
+/// the run said of itself is in it.
+const RESERVE_BYTES: usize = 32 * 1024;
+
 /// A candidate that passed every gate of a launch, with all that its next run needs.
 pub(super) struct Ready {
     pub(super) desk: Desk,
@@ -294,6 +298,9 @@ fn lay_out(context: &Context, ready: &Ready, place: &RunPlace, key: &str, seed: 
     let materials = ready.materials(context)?;
     let order = order::order(&materials, place, key, &ready.next.plan, seed);
     lay_out_steps(context, &materials, place, &order)?;
+    for reserve in place.reserves() {
+        fs.write_new_unsynced(&reserve, &[b'.'; RESERVE_BYTES])?;
+    }
     rlxp_launch::crash::point("launch:laid_out");
     // Only the supervisor reads it, which a power loss ends as well.
     fs.write_new_unsynced(&place.order(), &order.to_bytes())?;

@@ -1,0 +1,145 @@
+//! A disk that is full while a run is under way: a real one, made of memory, that holds nothing but what rlx keeps of the
+//! study. The run ends for that reason, its end goes on record, and nobody gets another try by filling a disk.
+
+use serde_json::Value;
+
+use crate::candidates::{phase, reward_with};
+use crate::limits::processes_with;
+use crate::repository::Repository;
+use crate::study::{RLX, ran};
+
+/// Mounts the disk, launches, looks, and takes what is left to where it can be seen from outside.
+const SCRIPT: &str = r#"
+mount -t tmpfs -o "$OPTIONS" none "$STATE" || exit 99
+"$RLX" $LINE > /dev/null
+echo "launch: $?"
+"$RLX" launch status --json || exit 98
+cp -r "$STATE/runs" "$SEEN" || exit 97
+"#;
+
+/// Code that leaves a result, and a function that then fills the disk.
+const FILLS: &str = r#"import os
+import sys
+import time
+
+out = sys.argv[sys.argv.index('--out') + 1]
+with open(out + '/kept', 'w') as file:
+    file.write('a result')
+
+def fill():
+    try:
+        with open(out + '/filler', 'wb', buffering=0) as file:
+            while True:
+                file.write(b'x' * 4096)
+    except OSError as error:
+        assert error.errno == 28, error
+"#;
+
+struct Stage {
+    repository: Repository,
+    /// How namespaces for mounts can be had here.
+    how: &'static str,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let repository = Repository::build().without_baseline().approved();
+        std::fs::create_dir_all(repository.state()).unwrap();
+        let state = repository.state();
+        let works = |how: &&str| {
+            let words = [*how, "mount", "-t", "tmpfs", "none", state.to_str().unwrap()];
+            repository.run("unshare", &words).code == Some(0)
+        };
+        let how = ["-Urm", "-m"].into_iter().find(works).expect(
+            "this test mounts small disks of its own: allow user namespaces (unshare -Urm) or run it as root",
+        );
+        Self { repository, how }
+    }
+
+    /// Runs `code` inside of training, the first run of this phase, on a small disk. Gives how it ended on record.
+    fn run(&self, id: &str, code: &str, plan: (&str, &str), options: &str) -> Value {
+        let repository = &self.repository;
+        let mut candidate = reward_with(&format!("{FILLS}{code}"));
+        candidate["phases"] = vec![phase(plan.0, 1)].into();
+        candidate["phases"][0]["wall_clock"] = plan.1.into();
+        repository.ready(id, candidate);
+        let line = repository.execute(id, &repository.plan(id));
+        let seen = repository.home().join(id);
+        let mut command = repository.command("unshare");
+        command.args([self.how, "sh", "-c", SCRIPT]).env("RLX", RLX).env("LINE", line);
+        command.env("STATE", repository.state()).env("SEEN", &seen).env("OPTIONS", options);
+        let ran = ran(id.to_owned(), &command.output().unwrap()).expect(0);
+        let told = format!("{id}: {}\n{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.starts_with("launch: 4\n"), "{told}");
+
+        let keys = repository.runs_of(id);
+        assert_eq!(keys.len(), 1, "{told}");
+        let end = repository.end_of(&keys[0]);
+        assert!(["failed", "limit"].contains(&end["end"].as_str().unwrap()), "{end}\n{told}");
+        assert_eq!(end["spent"]["runs"], 1, "{end}");
+        let own = repository.run_folder(&keys[0]);
+        assert_eq!(processes_with(own.to_str().unwrap()), Vec::<String>::new(), "left by {id}");
+        // What was saved is there, and what was kept free is not.
+        let folder = seen.join(&keys[0]);
+        assert_eq!(std::fs::read_to_string(folder.join("train/kept")).unwrap(), "a result", "{told}");
+        let names = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        assert!(
+            !names.iter().any(|name| name.ends_with(".reserve") || name.starts_with(".tmp")),
+            "{names:?}"
+        );
+        // Nobody rolls that seed again.
+        repository.rlx(&format!("launch {id} --json")).expect(3);
+        assert_eq!(repository.runs_of(id).len(), 1, "{told}");
+        end
+    }
+}
+
+#[track_caller]
+fn is_for_the_disk(end: &Value) {
+    let reason = end["reason"].as_str().unwrap();
+    assert!(reason.contains("disk: it is full"), "{end}");
+}
+
+#[test]
+fn a_run_that_fills_the_disk_ends_for_it() {
+    let stage = Stage::new();
+    let smoke = |id: &str, code: &str| stage.run(id, code, ("smoke", "60s"), "size=3m");
+    // It gives up by itself, …
+    let end = smoke("gives-up", "fill()\nraise SystemExit(3)");
+    is_for_the_disk(&end);
+    assert!(end["reason"].as_str().unwrap().contains("it returned 3"), "{end}");
+    assert!(end["manifest"].is_string(), "{end}");
+    // … it goes on and what it prints can't be kept, …
+    let talks = "fill()\nwhile True:\n    print('x' * 5000, flush=True)\n    time.sleep(0.01)";
+    let end = smoke("talks", talks);
+    is_for_the_disk(&end);
+    assert_eq!(end["end"], "limit", "{end}");
+    // … or nothing happens any more until its time is up.
+    let end = stage.run("sleeps", "fill()\ntime.sleep(600)", ("smoke", "2s"), "size=3m");
+    assert!(end["reason"].as_str().unwrap().starts_with("wall clock: "), "{end}");
+    stage.repository.rlx("verify --chain").expect(0);
+}
+
+/// The room that was kept is enough for the end, whatever a run does to need more.
+#[test]
+fn an_end_fits_onto_a_full_disk() {
+    let stage = Stage::new();
+    // What a run says about itself stands in its end.
+    let boasts = "with open(out + '/.rlx-loaded', 'a') as file:\n    for number in range(200):\n\
+                  \x20       file.write('/' + str(number) * 1000 + '\\n')\nfill()\nraise SystemExit(3)";
+    is_for_the_disk(&stage.run("boasts", boasts, ("smoke", "60s"), "size=3m"));
+    // Its files are all listed.
+    let litters = "for number in range(2000):\n    open(out + '/' + str(number), 'w').close()\nfill()\nraise SystemExit(3)";
+    let end = stage.run("litters", litters, ("smoke", "60s"), "size=3m");
+    is_for_the_disk(&end);
+    assert!(end["manifest"].is_null(), "{end}");
+    // A disk can also be out of files.
+    let hoards = "try:\n    for number in range(100000):\n        open(out + '/' + str(number), 'w').close()\n\
+                  except OSError as error:\n    assert error.errno == 28, error\nraise SystemExit(3)";
+    is_for_the_disk(&stage.run("hoards", hoards, ("smoke", "60s"), "size=30m,nr_inodes=300"));
+    // Training ends well and leaves no room for the evaluation.
+    let end = stage.run("selfish", "import atexit\n\natexit.register(fill)", ("short", "60s"), "size=3m");
+    is_for_the_disk(&end);
+    stage.repository.rlx("verify --chain").expect(0);
+}
