@@ -14,18 +14,24 @@
 //! The supervisor holds one end of a pipe (the *lifeline*) for as long as it lives: its closing ends everything, however
 //! the supervisor ended. Reports come back through a second pipe, one line each.
 //!
-//! What the pieces do: [`namespaces`] enters them, [`tree`] makes the code visible, [`mounts`] hides what else there is,
-//! [`files`] limits reading and writing, [`privileges`] gives up the rest, [`program`] has a last look at what is executed.
+//! Each of the processes has a module: [`mod@helper`], [`keeper`], [`step`]; the supervisor's side is [`Confined`].
+//! What the pieces do: [`namespaces`] enters them, [`surroundings`] has [`tree`] make the code visible and [`mounts`] hide
+//! what else there is, [`files`] limits reading and writing, [`privileges`] gives up the rest, and [`program`] has a last
+//! look at what is executed.
 
 mod confined;
 mod files;
 mod helper;
+mod keeper;
 mod mounts;
 mod namespaces;
 mod privileges;
 mod probe;
 mod processes;
 mod program;
+mod report;
+mod step;
+mod surroundings;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};

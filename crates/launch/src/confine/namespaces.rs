@@ -8,7 +8,7 @@ use rustix::process::{WaitOptions, getgid, getuid, waitpid};
 use rustix::thread::UnshareFlags;
 
 use super::Setup;
-use super::helper::{Forked, fork, leave};
+use super::processes::{Forked, fork, leave};
 use crate::order::{Mechanisms, Reach};
 
 /// Which namespaces this process has of its own. Children are born into the one for processes.

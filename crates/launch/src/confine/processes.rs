@@ -1,8 +1,11 @@
-//! Who descends from a process, read from `/proc`.
+//! Processes with one thread: how they split, how they hear of each other's end, and who descends from whom.
 
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
 
 use rlxp_fs::{Fs, FsExt, RealFs};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
 const LIMIT: u64 = 4 * 1024 * 1024;
 
@@ -32,4 +35,77 @@ fn children(process: u32) -> Vec<u32> {
         children.extend(text.split_ascii_whitespace().filter_map(|number| number.parse::<u32>().ok()));
     }
     children
+}
+
+/// Who one is after a fork.
+pub(super) enum Forked {
+    Child,
+    Parent(Pid),
+}
+
+/// Splits this process, which has one thread only.
+pub(super) fn fork() -> std::io::Result<Forked> {
+    #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
+    // SAFETY: the helper has one thread, so no lock is held by anybody else at the time of the fork.
+    match unsafe { libc::fork() } {
+        ..0 => Err(std::io::Error::last_os_error()),
+        0 => Ok(Forked::Child),
+        child => Ok(Forked::Parent(Pid::from_raw(child).expect("a child's number is positive"))),
+    }
+}
+
+/// Ends a forked process without running what its parent has yet to run.
+pub(super) fn leave(code: u8) -> ! {
+    // SAFETY: ends the process at once.
+    unsafe { libc::_exit(i32::from(code)) }
+}
+
+/// A descriptor that can be read when a child has ended.
+pub(super) fn child_signals() -> std::io::Result<OwnedFd> {
+    // SAFETY: the set is initialised by sigemptyset before it is used; the calls only use it; the new descriptor is
+    // owned by nobody else.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGCHLD);
+        if libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        let descriptor = libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        if descriptor < 0 {
+            Err(std::io::Error::last_os_error())
+        } else {
+            Ok(OwnedFd::from_raw_fd(descriptor))
+        }
+    }
+}
+
+/// As first process of a namespace, "everybody" is everybody in it but oneself.
+pub(super) fn ask_all_to_end() {
+    if getpid() == Pid::INIT {
+        // SAFETY: sends a signal; no memory is involved.
+        unsafe { libc::kill(-1, libc::SIGTERM) };
+        return;
+    }
+    signal_descendants(Signal::TERM);
+}
+
+fn signal_descendants(signal: Signal) {
+    for process in below(getpid().as_raw_pid() as u32) {
+        if let Some(pid) = Pid::from_raw(process as i32) {
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+/// Without a process namespace: whoever loses its parent becomes a child of this process, so it is the last one left
+/// exactly when it has no children.
+pub(super) fn end_descendants() {
+    loop {
+        signal_descendants(Signal::KILL);
+        match wait(WaitOptions::empty()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
 }
