@@ -239,6 +239,12 @@ impl Governed {
         for variable in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "SSH_AUTH_SOCK"] {
             command.env_remove(variable);
         }
+        // Those of a git hook that runs the tests would lead into another repository.
+        for (variable, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_"))
+        {
+            command.env_remove(variable);
+        }
         command
     }
 }

@@ -203,9 +203,11 @@ impl Repository {
         self.rlx(&self.execute(id, &self.plan(id)))
     }
 
-    /// A command of rlx that is left running, with variables of its own.
+    /// A command of rlx that is left running, with variables of its own. It listens to Ctrl-C, also where a shell without
+    /// job control has started these tests so that they don't.
     pub(crate) fn start(&self, line: &str, variables: &[(&str, &str)]) -> Child {
-        let mut command = self.command(RLX);
+        let mut command = self.command("env");
+        command.args(["--default-signal=INT", RLX]);
         command.args(line.split_whitespace()).envs(variables.iter().copied());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }

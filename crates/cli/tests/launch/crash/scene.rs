@@ -28,9 +28,8 @@ cp "$trained/result" "$run/result"
 echo '{"success": 0.75}' > "$run/scores.json"
 "#;
 
-/// How long something that was killed may take to be gone.
-const SOON: Duration = Duration::from_secs(5);
-/// How long something may take that has to be done first, on a machine with other things to do.
+/// How long something may take on a machine with other things to do. Nothing that is waited for comes by itself meanwhile:
+/// what lingers does so for ever, and a run that holds is ended by its limit much later.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A study with a candidate that can be launched.
@@ -237,7 +236,7 @@ impl Scene {
         found
     }
 
-    /// No process of any run is there, or is gone in a moment.
+    /// No process of any run is there, or what was killed is about to be gone.
     #[track_caller]
     pub(super) fn nothing_is_left(&self, place: &str) {
         let began = Instant::now();
@@ -246,7 +245,7 @@ impl Scene {
             if left.is_empty() {
                 return;
             }
-            assert!(began.elapsed() < SOON, "{place}: left running: {left:?}");
+            assert!(began.elapsed() < PATIENCE, "{place}: left running: {left:?}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
