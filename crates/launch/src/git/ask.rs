@@ -14,8 +14,9 @@ use rustix::process::Signal;
 use super::is_commit;
 use crate::child::{isolate, signal_group};
 
-/// How long one question may take.
-const TIME_LIMIT: Duration = Duration::from_secs(2);
+/// How long one question may take. Git needs milliseconds, on a machine whose disk and processors are busy seconds; and
+/// who gets no answer takes a repository for none.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Room for the settings of a repository and for single lines.
 const SHORT_BYTES: usize = 1024 * 1024;
 
