@@ -2,7 +2,8 @@
 //!
 //! It lies where others may change it at any time, and a step may begin hours after the gates had their look. So its
 //! file is read again right before it is executed, by the process that becomes it. What is left is the moment between
-//! this and the execution itself, which no system call joins: a script can't be executed by a handle that is closed.
+//! the two. To execute the handle that was read wouldn't close it: a file can be written to as well as replaced, and
+//! an interpreter must be able to open its script by a name.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
