@@ -119,6 +119,8 @@ pub fn cancel(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunO
             .hint(format!("rlx study receive {key} --from FOLDER    # once it is over")));
     }
     let place = LaunchPlace::of(&desk)?.run(key);
+    // What is known of it may be gone; that it was called off is known then.
+    context.fs.create_dir_all(place.path())?;
     context.fs.write_new_atomic(&place.cancel(), b"")?;
     adopt(context, study, key)
 }
@@ -146,8 +148,12 @@ pub fn adopt(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOu
                         .hint(format!("rlx study receive {key} --from FOLDER")));
                 }
                 Real::Unknown => {
-                    let message = format!("run {key} was started on another machine; ask there");
-                    return Err(Failure::refused("run_elsewhere", message));
+                    let message = format!(
+                        "run {key} was started on another machine, or its folder lies elsewhere; ask there"
+                    );
+                    return Err(Failure::refused("run_elsewhere", message).hint(format!(
+                        "rlx launch cancel {key}    # if nobody can know any more: it counts as failed"
+                    )));
                 }
             }
             if interrupts.count() > 0 {
