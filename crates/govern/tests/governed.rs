@@ -7,6 +7,7 @@ mod governed {
     mod common;
     mod edits;
     mod gates;
+    mod hostile;
     mod moves;
     mod next;
     mod page;

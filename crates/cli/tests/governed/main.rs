@@ -7,6 +7,7 @@
 )]
 
 mod hostile;
+mod hostile_words;
 mod signatures;
 mod steps;
 mod study;

@@ -13,6 +13,8 @@ mod crash;
 mod elsewhere;
 mod end_to_end;
 mod fixture;
+mod hostile_code;
+mod hostile_runs;
 mod full_disk;
 mod limits;
 mod mutations;
