@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 
-use rlxp_ops::below::{Problem, Source, environment, render};
+use rlxp_ops::below::{Problem, Refusal, Source, environment, render};
 use rlxp_ops::{Event, Failure};
 use rlxp_types::Exit;
 use serde::Serialize;
@@ -167,14 +167,9 @@ impl Screen {
         }
         self.complain(&format!("{} {}", self.on_stderr(Style::Error, "error:"), failure.message));
         for refusal in &failure.refusals {
-            self.complain(&format!("  {} ({}): {}", refusal.code, refusal.gate, refusal.reason));
+            self.complain(&refused(refusal));
         }
-        // Many reasons often have one cure.
-        let mut helps: Vec<&String> =
-            failure.hints.iter().chain(failure.refusals.iter().map(|one| &one.help)).collect();
-        let mut seen = std::collections::BTreeSet::new();
-        helps.retain(|help| seen.insert(*help));
-        for hint in helps {
+        for hint in helps(failure) {
             self.complain(&format!("{} {hint}", self.on_stderr(Style::Hint, "hint:")));
         }
     }
@@ -241,6 +236,49 @@ pub(crate) fn print_parser_message(error: &clap::Error, exit: Exit) -> Exit {
 pub(crate) fn print_bare_json(value: &Value) {
     // The exit code says the same, so a reader that is gone loses nothing.
     let _ = writeln!(io::stdout().lock(), "{value}");
+}
+
+/// What helps, each once. Many reasons often have one cure, and approvals are given together.
+fn helps(failure: &Failure) -> Vec<String> {
+    const APPROVE: &str = "rlx approve ";
+    let all = failure.hints.iter().chain(failure.refusals.iter().map(|one| &one.help));
+    let mut helps: Vec<String> = Vec::new();
+    for help in all {
+        let together = help.strip_prefix(APPROVE).filter(|target| !target.contains(' '));
+        let known = helps.iter_mut().find(|known| match together {
+            Some(_) => known.starts_with(APPROVE),
+            None => *known == help,
+        });
+        match (known, together) {
+            (Some(known), Some(target)) if known.split(' ').all(|word| word != target) => {
+                known.push(' ');
+                known.push_str(target);
+            }
+            (Some(_), _) => {}
+            (None, _) => helps.push(help.clone()),
+        }
+    }
+    helps
+}
+
+/// One reason of a refusal, with the place in a file that it is about.
+pub(crate) fn refused(refusal: &Refusal) -> String {
+    let Refusal { code, gate, reason, evidence, .. } = refusal;
+    // The record can't be edited, and a place that the reason names needs no second word.
+    let is_told =
+        evidence.is_empty() || evidence.starts_with("ledger.jsonl") || reason.contains(evidence.as_str());
+    let place = if is_told { String::new() } else { format!(" [{evidence}]") };
+    format!("  {code} ({gate}): {reason}{place}")
+}
+
+/// A failure before there is a screen, without colour.
+pub(crate) fn print_bare_failure(failure: &Failure) {
+    let mut err = io::stderr().lock();
+    // Nobody can be told that stderr is gone.
+    let _ = writeln!(err, "error: {}", failure.message);
+    for hint in &failure.hints {
+        let _ = writeln!(err, "hint: {hint}");
+    }
 }
 
 /// `value` with its schema in front.

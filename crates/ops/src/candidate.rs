@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use code::{LONGEST_SOURCE, base, find_program, is_left_out, snapshot};
-pub use draft::{Draft, NewReport, new};
+pub use draft::{Draft, NewReport, UnknownKey, new};
 pub use look::view;
 pub use protected::digests as protected_digests;
 pub(crate) use protected::file_digest;
@@ -59,6 +59,7 @@ pub fn validate(context: &Context, study: Option<&str>, name: &str) -> Outcome<V
 
 fn validate_in(desk: &mut Desk, name: &str) -> Outcome<ValidateReport> {
     let id = known(desk, name)?;
+    is_not_settled(desk, &id)?;
     let view = look::view(desk, &id)?;
     let refused = refusals(Purpose::Validate, &desk.study, Some(&view));
     if !refused.is_empty() {
@@ -115,6 +116,22 @@ fn validate_in(desk: &mut Desk, name: &str) -> Outcome<ValidateReport> {
         desk.append_all(events)?;
     }
     Ok(report)
+}
+
+/// What has begun to run is not validated a second time: another try is another candidate, or after debugging another
+/// revision.
+fn is_not_settled(desk: &Desk, id: &Slug) -> Outcome<()> {
+    let Some(record) = desk.study.state().candidates.get(id) else { return Ok(()) };
+    match record.state {
+        CandidateState::Draft | CandidateState::Validated | CandidateState::Debug => Ok(()),
+        state => {
+            let message =
+                format!("{id} is {state}: what has run is not validated again, whatever its file says");
+            Err(Failure::refused("candidate_settled", message)
+                .hint(format!("rlx candidate show {id}"))
+                .hint(format!("rlx candidate new {id}-again --kind {}", record.validated.kind)))
+        }
+    }
 }
 
 /// The refusal of a verb as a failure, after it was put on record.
@@ -293,7 +310,8 @@ fn written(desk: &Desk, id: &Slug) -> Outcome<Written<rlxp_govern::documents::Ca
         }
         Reading::Broken(problems) => {
             let message = format!("candidates/{id}.yaml can't be used: {}", problems.join("; "));
-            Err(Failure::usage("candidate_broken", message))
+            let hint = format!("edit {}, where TODO stands too", desk.place.candidate(id).display());
+            Err(Failure::usage("candidate_broken", message).hint(hint))
         }
     }
 }

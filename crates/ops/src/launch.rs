@@ -34,6 +34,8 @@ mod start;
 mod tree;
 pub mod watch;
 
+pub(crate) use place::LaunchPlace;
+
 use rlxp_govern::ledger::state::RunRecord;
 use rlxp_govern::machine::RunState;
 use rlxp_launch::order::Mechanisms;

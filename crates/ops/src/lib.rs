@@ -108,6 +108,26 @@ pub mod below {
         }
     }
 
+    /// An amount of time as people say it: its two largest units.
+    pub fn seconds_about(seconds: u64) -> String {
+        let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+        let first = parts.iter().position(|(amount, _)| *amount > 0).unwrap_or(2);
+        let said = parts[first..].iter().take(2).filter(|(amount, _)| *amount > 0);
+        let said: Vec<String> = said.map(|(amount, unit)| format!("{amount}{unit}")).collect();
+        if said.is_empty() { "0s".to_owned() } else { said.join(" ") }
+    }
+
+    /// The amounts of a budget that there are, as people say them.
+    pub fn amounts_about(amounts: rlxp_govern::budget::Amounts) -> Vec<String> {
+        let said = |(name, amount, text): (&str, u64, String)| match name {
+            "runs" if amount == 1 => "1 run".to_owned(),
+            "runs" => format!("{text} runs"),
+            "disk" => format!("{} of disk", bytes_about(amount)),
+            _ => format!("{} of {}", seconds_about(amount), name.replace('_', " ")),
+        };
+        amounts.named().into_iter().filter(|(_, amount, _)| *amount > 0).map(said).collect()
+    }
+
     /// `higher` or `lower`.
     pub fn direction_word(direction: rlxp_govern::documents::Direction) -> &'static str {
         match direction {
@@ -126,6 +146,17 @@ pub mod below {
 
     /// One of the words that a file may have in a place, from an argument.
     pub fn parse_word<T: serde::de::DeserializeOwned>(word: &str) -> Result<T, String> {
-        serde_json::from_value(word.into()).map_err(|error| error.to_string())
+        serde_json::from_value(word.into()).map_err(|error: serde_json::Error| {
+            let text = error.to_string();
+            // Every second piece stands between backticks: what was written, then the words that are known.
+            let words: Vec<&str> = text.split('`').skip(1).step_by(2).skip(1).collect();
+            if words.is_empty() {
+                return text;
+            }
+            match rlxp_spec::nearest(word, words.iter().copied()) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("it is none of {}", words.join(", ")),
+            }
+        })
     }
 }

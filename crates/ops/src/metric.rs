@@ -3,6 +3,8 @@
 
 mod sample;
 
+use std::path::PathBuf;
+
 use rlxp_fs::FsExt;
 use rlxp_govern::documents::{Direction, Metric, MetricSpec, Reading, StudyName};
 use rlxp_govern::gate::{Purpose, refusals};
@@ -10,6 +12,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::launch::LaunchPlace;
 use crate::study::Desk;
 
 pub use sample::Sample;
@@ -54,12 +57,7 @@ pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outco
             return Err(Failure::usage("file_broken", message).hint("rlx contract check"));
         }
     };
-    let folder = run.map(|run| context.folder.join(run));
-    if let Some(folder) = &folder
-        && !context.fs.is_folder(folder)?
-    {
-        return Err(Failure::usage("no_such_folder", format!("{} is not a folder", folder.display())));
-    }
+    let folder = run.map(|run| folder_of(context, &desk, run)).transpose()?;
     let mut problems = of_spec(spec);
     let agree = refusals(Purpose::Plan, &desk.study, None).into_iter();
     problems.extend(
@@ -78,6 +76,24 @@ pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outco
     });
     problems.extend(unread);
     Ok(MetricReport { study: desk.study.name.clone(), fine: problems.is_empty(), metrics, problems })
+}
+
+/// The folder of a run of this study, named by its key, or any other.
+fn folder_of(context: &Context, desk: &Desk, run: &str) -> Outcome<PathBuf> {
+    let runs = &desk.study.state().runs;
+    if runs.contains_key(run) {
+        return Ok(LaunchPlace::of(desk)?.run(run).folder);
+    }
+    let folder = context.folder.join(run);
+    if context.fs.is_folder(&folder)? {
+        return Ok(folder);
+    }
+    let message = format!("{run} is neither a run of {} nor a folder", desk.study.name);
+    let failure = Failure::usage("no_such_folder", message);
+    Err(match rlxp_spec::nearest(run, runs.keys().map(String::as_str)) {
+        Some(near) => failure.hint(format!("did you mean {near}?")),
+        None => failure.hint("rlx launch status"),
+    })
 }
 
 fn of_spec(spec: &MetricSpec) -> Vec<String> {

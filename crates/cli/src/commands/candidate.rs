@@ -7,7 +7,7 @@ use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
 use super::study::Which;
-use crate::screen::Screen;
+use crate::screen::{Screen, refused};
 use crate::table::{Align, Table};
 
 const EXAMPLES: &str = "\
@@ -19,7 +19,7 @@ Examples:
 const NEW_EXAMPLES: &str = "\
 Examples:
   rlx candidate new baseline --kind baseline
-  rlx candidate new smaller-steps --key algo.learning_rate --from 3e-4 --to 1e-4";
+  rlx candidate new smaller-steps --key algo.learning_rate --from 3e-4 --to 1e-4 --risk 'It learns later'";
 
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
@@ -71,10 +71,16 @@ struct New {
     /// Why it should help
     #[arg(long)]
     hypothesis: Option<String>,
-    /// The surface that it changes; found by its key when left out
+    /// How it is undone
+    #[arg(long, value_name = "TEXT")]
+    rollback: Option<String>,
+    /// What could go wrong
+    #[arg(long, value_name = "TEXT")]
+    risk: Option<String>,
+    /// The surface that it changes; found by its key or its file when left out
     #[arg(long)]
     surface: Option<String>,
-    /// The file that it changes
+    /// The file that it changes; the one that the patch names, or the surface's only one, when left out
     #[arg(long)]
     path: Option<String>,
     /// The dotted key that it changes
@@ -151,6 +157,8 @@ impl New {
             name: self.name.clone(),
             kind: self.kind,
             hypothesis: self.hypothesis.clone(),
+            rollback: self.rollback.clone(),
+            risk: self.risk.clone(),
             surface: self.surface.clone(),
             path: self.path.clone(),
             key: self.key.clone(),
@@ -166,6 +174,10 @@ impl New {
             screen.answer(format!("wrote {}", report.file.display()));
             if !report.open.is_empty() {
                 screen.note(&format!("still to fill in: {}", report.open.join(", ")));
+            }
+            if let Some(key) = &report.unknown_key {
+                let near = key.nearest.as_ref().map(|near| format!("; did you mean {near}?"));
+                screen.warning(&format!("no surface has a key {}{}", key.key, near.unwrap_or_default()));
             }
             screen.hint(&format!("rlx candidate validate {}", report.candidate));
         }
@@ -199,9 +211,7 @@ fn shown(report: &ShowReport) -> String {
         lines.push("every gate of validation passes".to_owned());
     } else {
         lines.push("in the way of validation:".to_owned());
-        lines.extend(
-            report.refusals.iter().map(|one| format!("  {} ({}): {}", one.code, one.gate, one.reason)),
-        );
+        lines.extend(report.refusals.iter().map(refused));
     }
     lines.join("\n")
 }

@@ -12,7 +12,7 @@ use crate::table::{Align, Table};
 const EXAMPLES: &str = "\
 Examples:
   rlx metric check
-  rlx metric check --run runs/first    # also reads each metric from that folder's files";
+  rlx metric check --run runs/first    # also reads each metric from that run's files";
 
 /// Check that what a study measures can be measured
 #[derive(Args)]
@@ -31,8 +31,8 @@ enum Verb {
 
 #[derive(Args)]
 struct Check {
-    /// A folder with the files of a run that is over
-    #[arg(long, value_name = "FOLDER")]
+    /// A run of the study by its key, or a folder with the files of one that is over
+    #[arg(long, value_name = "RUN")]
     run: Option<String>,
     #[command(flatten)]
     which: Which,

@@ -44,6 +44,8 @@ use rlxp_types::Exit;
 
 use crate::screen::Screen;
 
+pub(crate) use study::MEANWHILE;
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Quickstart(quickstart::Quickstart),

@@ -10,6 +10,7 @@ use rlxp_ops::below::{Assurance, parse_word};
 use rlxp_ops::study::end::{HandOff, close, hand_off};
 use rlxp_ops::study::export::export;
 use rlxp_ops::study::init::{InitReport, InitRequest, init};
+use rlxp_ops::study::next::not_yet;
 use rlxp_ops::study::registry::{StudyList, list, make_active};
 use rlxp_ops::study::status::{StudyStatus, status, words};
 use rlxp_ops::{Context, Outcome};
@@ -19,6 +20,8 @@ use crate::format::moment;
 use crate::paragraph::paragraph;
 use crate::screen::{Screen, Style};
 use crate::table::{Align, Table};
+
+pub(crate) use steps::MEANWHILE;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -374,8 +377,10 @@ impl Handoff {
         }
         screen.answer(paragraph(&format!("Then: {}", next.reason), 2, ""));
         warn(screen, &status.warnings);
-        if let Some(command) = &next.command {
-            screen.hint(command);
+        match (not_yet(next), &next.command) {
+            (Some(reason), _) => screen.answer(paragraph(&format!("Not yet: {reason}."), 2, "")),
+            (None, Some(command)) => screen.hint(command),
+            (None, None) => {}
         }
         Ok(Exit::Yes)
     }

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use rlxp_fs::FsExt;
-use rlxp_govern::documents::{CandidateKind, Contract, Operation, Phase, PhasePlan, Slug, StudyName};
+use rlxp_govern::documents::{
+    CandidateKind, Contract, Operation, Phase, PhasePlan, Slug, StudyName, Surface,
+};
+use rlxp_govern::scope::matches;
 use rlxp_spec::Source;
 use rlxp_spec::document::{Document, to_yaml};
 use serde::Serialize;
@@ -22,6 +25,10 @@ pub struct Draft {
     pub kind: CandidateKind,
     /// Why it should help.
     pub hypothesis: Option<String>,
+    /// How it is undone.
+    pub rollback: Option<String>,
+    /// What could go wrong.
+    pub risk: Option<String>,
     /// The surface that is changed.
     pub surface: Option<String>,
     /// The file that is changed.
@@ -49,6 +56,18 @@ pub struct NewReport {
     pub file: PathBuf,
     /// Places that a person or an agent must fill in before it can be validated.
     pub open: Vec<String>,
+    /// The key that was asked for, when no surface has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown_key: Option<UnknownKey>,
+}
+
+/// A key that no surface has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnknownKey {
+    /// As it was written.
+    pub key: String,
+    /// The nearest that there is.
+    pub nearest: Option<String>,
 }
 
 /// A patch that is longer isn't one bounded change.
@@ -63,13 +82,33 @@ pub fn new(context: &Context, study: Option<&str>, draft: &Draft) -> Outcome<New
         .map_err(|error: rlxp_govern::documents::NotASlug| Failure::usage("bad_name", error.to_string()))?;
     let file = desk.place.candidate(&id);
     crate::study::read::look(context.fs.as_ref(), &desk.place.root, &file)?;
+    if let Some(reason) = &desk.study.state().closed {
+        let message = format!("the study is closed: {reason}");
+        return Err(Failure::refused("study_closed", message).hint("rlx study init --study another-name"));
+    }
     let (value, open) = candidate(&desk, &id, draft)?;
     context.fs.create_dir_all(&desk.place.candidates())?;
     if !context.fs.write_new_atomic(&file, to_yaml(&value).as_bytes())? {
         let message = format!("candidates/{id}.yaml is there already");
-        return Err(Failure::usage("candidate_exists", message).hint(format!("rlx candidate show {id}")));
+        return Err(Failure::usage("candidate_exists", message)
+            .hint(format!("rlx candidate show {id}"))
+            .hint(format!("edit {}, or choose another name", file.display())));
     }
-    Ok(NewReport { study: desk.study.name.clone(), candidate: id, file, open })
+    let unknown_key = unknown_key(&desk, draft);
+    Ok(NewReport { study: desk.study.name.clone(), candidate: id, file, open, unknown_key })
+}
+
+fn surfaces(desk: &Desk) -> &[Surface] {
+    desk.study.files.surface_map.typed().map(|map| map.surfaces.as_slice()).unwrap_or_default()
+}
+
+/// The key that was asked for, when no surface has it.
+fn unknown_key(desk: &Desk, draft: &Draft) -> Option<UnknownKey> {
+    let key = draft.key.as_ref()?;
+    let known: Vec<&str> =
+        surfaces(desk).iter().flat_map(|surface| &surface.keys).map(|allowed| allowed.key.as_str()).collect();
+    let nearest = rlxp_spec::nearest(key, known.iter().copied()).map(str::to_owned);
+    (!known.contains(&key.as_str())).then(|| UnknownKey { key: key.clone(), nearest })
 }
 
 fn candidate(desk: &Desk, id: &Slug, draft: &Draft) -> Outcome<(Value, Vec<String>)> {
@@ -93,8 +132,11 @@ fn candidate(desk: &Desk, id: &Slug, draft: &Draft) -> Outcome<(Value, Vec<Strin
     ]);
     if !draft.kind.is_empty_change() {
         value.insert("changes".into(), json!([change(desk, draft, &mut ask)?]));
-        value.insert("rollback".into(), ask("rollback", "how is it undone?"));
-        value.insert("risk".into(), ask("risk", "what could go wrong?"));
+        let mut said = |text: &Option<String>, place: &str, question: &str| {
+            text.as_ref().map_or_else(|| ask(place, question), |text| json!(text))
+        };
+        value.insert("rollback".into(), said(&draft.rollback, "rollback", "how is it undone?"));
+        value.insert("risk".into(), said(&draft.risk, "risk", "what could go wrong?"));
     }
     if let Some(requirements) = requirements(draft.kind, &mut ask) {
         value.insert("requirements".into(), requirements);
@@ -107,12 +149,19 @@ fn candidate(desk: &Desk, id: &Slug, draft: &Draft) -> Outcome<(Value, Vec<Strin
 }
 
 fn change(desk: &Desk, draft: &Draft, ask: &mut impl FnMut(&str, &str) -> Value) -> Outcome<Value> {
-    let surfaces =
-        desk.study.files.surface_map.typed().map(|map| map.surfaces.as_slice()).unwrap_or_default();
-    let fits = |surface: &&rlxp_govern::documents::Surface| match (&draft.surface, &draft.key) {
-        (Some(name), _) => surface.id.as_str() == name,
-        (None, Some(key)) => surface.keys.iter().any(|allowed| allowed.key == *key),
-        (None, None) => surfaces.len() == 1,
+    let surfaces = surfaces(desk);
+    let patch = draft.patch.as_ref().map(|patch| read_patch(desk, patch)).transpose()?;
+    let patched = patch.as_ref().map(|patch| rlxp_govern::patch::facts(patch).paths).unwrap_or_default();
+    // A patch of several files is refused later, with the reason.
+    let named = draft
+        .path
+        .clone()
+        .or_else(|| if let [path] = patched.as_slice() { Some(path.clone()) } else { None });
+    let fits = |surface: &&Surface| match (&draft.surface, &draft.key, &named) {
+        (Some(name), ..) => surface.id.as_str() == name,
+        (None, Some(key), _) => surface.keys.iter().any(|allowed| allowed.key == *key),
+        (None, None, Some(path)) => surface.paths.iter().any(|pattern| matches(pattern, path)),
+        (None, None, None) => surfaces.len() == 1,
     };
     let surface = surfaces.iter().find(fits);
     let text =
@@ -124,20 +173,16 @@ fn change(desk: &Desk, draft: &Draft, ask: &mut impl FnMut(&str, &str) -> Value)
         _ => None,
     });
     let mut change = Map::new();
-    let named = surface.map(|surface| surface.id.to_string());
+    let id = surface.map(|surface| surface.id.to_string());
     change.insert(
         "surface".into(),
-        text(named.as_ref().or(draft.surface.as_ref()), "changes[0].surface", "which surface?", ask),
+        text(id.as_ref().or(draft.surface.as_ref()), "changes[0].surface", "which surface?", ask),
     );
     let operation = if draft.patch.is_some() { Operation::EditCode } else { Operation::Set };
     change.insert("operation".into(), json!(operation));
-    change.insert(
-        "path".into(),
-        text(draft.path.as_ref().or(only_path), "changes[0].path", "which file?", ask),
-    );
-    if let Some(patch) = &draft.patch {
-        let path = desk.context().folder.join(patch);
-        change.insert("patch".into(), json!(desk.context().fs.read_text(&path, LONGEST_PATCH)?));
+    change.insert("path".into(), text(named.as_ref().or(only_path), "changes[0].path", "which file?", ask));
+    if let Some(patch) = patch {
+        change.insert("patch".into(), json!(patch));
     } else {
         change.insert("key".into(), text(draft.key.as_ref(), "changes[0].key", "which key?", ask));
         if let Some(from) = &draft.from {
@@ -150,6 +195,15 @@ fn change(desk: &Desk, draft: &Draft, ask: &mut impl FnMut(&str, &str) -> Value)
         change.insert("to".into(), to);
     }
     Ok(Value::Object(change))
+}
+
+/// The text of a patch, which the caller named.
+fn read_patch(desk: &Desk, patch: &str) -> Outcome<String> {
+    let path = desk.context().folder.join(patch);
+    if desk.context().fs.metadata_if_any(&path)?.is_none() {
+        return Err(Failure::usage("no_such_file", format!("--patch: there is no {}", path.display())));
+    }
+    Ok(desk.context().fs.read_text(&path, LONGEST_PATCH)?)
 }
 
 /// A value as YAML reads it.

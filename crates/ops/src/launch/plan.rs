@@ -1,12 +1,15 @@
 //! `rlx launch ID`: the whole plan of the next runs, before anything is started.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use rlxp_fs::FsExt;
 use rlxp_govern::budget::Amounts;
 use rlxp_govern::documents::{Base, Confinement, Phase, Slug, StudyName};
 use rlxp_govern::gate::{Purpose, names, reservation};
 use rlxp_govern::launch::SeedChoice;
 use rlxp_govern::queue::Queue;
+use rlxp_govern::scope::bad_path;
 use rlxp_govern::seeds::SeedRole;
 use rlxp_launch::order::{Limits, Mechanisms};
 use rlxp_types::Digest;
@@ -147,6 +150,11 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
     warnings.extend(
         ready.tree.submodules.iter().map(|path| format!("{path} is a submodule; its files are not there")),
     );
+    let steps: Vec<PlannedStep> = steps.collect();
+    let inputs: Vec<&str> = runbook.inputs.iter().map(|input| input.path.as_str()).collect();
+    for step in &steps {
+        warnings.extend(not_in_tree(context, ready, step, &inputs)?);
+    }
     let digest = ready.plan.digest();
     Ok(PlanReport {
         study: study.name.clone(),
@@ -165,7 +173,7 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
         base: ready.view.base.clone().expect("what is ready has a base"),
         files: ready.tree.files,
         changes: changes(ready),
-        steps: steps.collect(),
+        steps,
         limits: limits(&materials, ready.next.plan.wall_clock.0),
         confinement: PlannedConfinement {
             agreed: contract.confinement,
@@ -178,6 +186,40 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
         warnings,
         command: format!("rlx launch {} --execute --confirm {CONFIRMATION} --plan {digest}", candidate.id),
     })
+}
+
+/// Scripts that a command names and that a run won't find: most often they were never committed.
+fn not_in_tree(
+    context: &Context,
+    ready: &Ready,
+    step: &PlannedStep,
+    inputs: &[&str],
+) -> Outcome<Vec<String>> {
+    let mut warnings = Vec::new();
+    for word in step.argv.iter().skip(1) {
+        let name = word.rsplit('=').next().unwrap_or_default();
+        let path = if matches!(step.folder.as_str(), "" | ".") {
+            name.to_owned()
+        } else {
+            format!("{}/{name}", step.folder)
+        };
+        let is_there = |root: &Path| context.fs.metadata_if_any(&root.join(&path)).map(|meta| meta.is_some());
+        if bad_path(&path).is_some()
+            || name.contains('{')
+            || inputs.contains(&path.as_str())
+            || ready.applied.files.contains_key(&path)
+            || is_there(&ready.tree.folder)?
+        {
+            continue;
+        }
+        if is_there(&ready.desk.place.root)? {
+            warnings
+                .push(format!("{path}, which {} names, is in the working copy only: commit it", step.name));
+        } else if [".py", ".sh"].iter().any(|ending| path.ends_with(ending)) {
+            warnings.push(format!("{path}, which {} names, is not there", step.name));
+        }
+    }
+    Ok(warnings)
 }
 
 fn changes(ready: &Ready) -> Vec<PlannedChange> {

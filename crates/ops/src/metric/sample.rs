@@ -92,12 +92,27 @@ pub(super) fn read(fs: &dyn Fs, folder: &Path, metric: &Metric) -> Sample {
     }
 }
 
-/// The values of the only file that fits.
+/// The values of the only file that fits, or why there are none, with the file that was probably meant.
 fn from_files(
     fs: &dyn Fs,
     folder: &Path,
     pattern: &str,
     values: impl Fn(&str) -> Result<Vec<f64>, String>,
+) -> Result<(String, Vec<f64>), String> {
+    only_file(fs, folder, pattern, &values).map_err(|why| {
+        let below = format!("eval/{pattern}");
+        match only_file(fs, folder, &below, &values) {
+            Ok((name, _)) => format!("{why}; {name} has it: what the eval step writes lies below eval/"),
+            Err(_) => why,
+        }
+    })
+}
+
+fn only_file(
+    fs: &dyn Fs,
+    folder: &Path,
+    pattern: &str,
+    values: &impl Fn(&str) -> Result<Vec<f64>, String>,
 ) -> Result<(String, Vec<f64>), String> {
     let mut fitting = Vec::new();
     walk(fs, folder, String::new(), pattern, &mut fitting).map_err(|error| error.to_string())?;

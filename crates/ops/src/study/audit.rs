@@ -14,7 +14,9 @@ use serde::Serialize;
 
 use super::desk::Desk;
 use super::read::document;
+use crate::below::word_of;
 use crate::context::Context;
+use crate::contract::survey::survey;
 use crate::failure::{Failure, Outcome};
 
 /// A source file that is longer isn't read.
@@ -59,9 +61,12 @@ pub fn audit(
     let mut adapter = match document::<Adapter>(fs, &root, &desk.place.adapter())? {
         Reading::Read(written) => written.typed,
         Reading::Missing if new.is_empty() => {
-            let message = "there is no adapter.yaml: nothing is known of this repository yet";
-            return Err(Failure::refused("adapter_missing", message)
-                .hint("rlx study audit --claim train_command:train.py:1"));
+            let message = "nothing is known of this repository yet: name a line that shows how it trains";
+            let hint = match suggestion(context, &root)? {
+                Some(command) => command,
+                None => "rlx study audit --claim train_command:FILE:LINE".to_owned(),
+            };
+            return Err(Failure::refused("adapter_missing", message).hint(hint));
         }
         Reading::Missing => Adapter {
             schema: AdapterSchema::V1,
@@ -77,6 +82,10 @@ pub fn audit(
     let before = adapter.clone();
     for claim in new {
         let line = cited(fs, &root, &claim.file, claim.line)?;
+        if line.trim().is_empty() {
+            let message = format!("{}:{}: the line is empty, so it shows nothing", claim.file, claim.line);
+            return Err(Failure::usage("empty_line", message));
+        }
         adapter
             .claims
             .retain(|known| (known.about, &known.file, known.line) != (claim.about, &claim.file, claim.line));
@@ -118,6 +127,30 @@ pub fn audit(
     Ok(AuditReport { study: desk.study.name.clone(), claims: adapter.claims, stale, recorded })
 }
 
+/// The command that cites the scripts which seem to train and to evaluate, to be looked at by whoever pastes it.
+pub(super) fn suggestion(context: &Context, root: &Path) -> Outcome<Option<String>> {
+    let found = survey(context, root)?;
+    let guesses = [(ClaimKind::TrainCommand, found.train), (ClaimKind::Evaluator, found.eval)];
+    let mut claims = String::new();
+    for (about, guess) in guesses {
+        let Some(file) = guess.map(|guess| guess.from) else { continue };
+        let Ok(text) = context.fs.read_text(&root.join(&file), LONGEST_SOURCE) else { continue };
+        // A script's entry says more than its first line, which is a comment or an import.
+        let entry = text.lines().position(|line| line.contains("__main__"));
+        let first = || text.lines().position(|line| !line.trim().is_empty());
+        // Where a path has the letter that separates the parts, nothing can be pasted.
+        let Some(line) = entry.or_else(first).filter(|_| !file.contains(':')) else { continue };
+        claims.push_str(&format!(" --claim {}", pasted(&format!("{}:{file}:{}", word_of(&about), line + 1))));
+    }
+    Ok((!claims.is_empty()).then(|| format!("rlx study audit{claims}")))
+}
+
+/// A word as a shell takes it.
+fn pasted(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_./:".contains(letter);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
 /// A line of a file of the repository, without its end and without following a link.
 fn cited(fs: &dyn Fs, root: &Path, file: &str, line: u64) -> Outcome<String> {
     let wrong = |why: &str| Failure::usage("no_such_line", format!("{file}:{line}: {why}"));
@@ -132,10 +165,19 @@ fn cited(fs: &dyn Fs, root: &Path, file: &str, line: u64) -> Outcome<String> {
         }
     }
     if !fs.is_file(&at)? {
-        return Err(wrong("there is no such file"));
+        return Err(near(fs, root, file).into_iter().fold(wrong("there is no such file"), Failure::hint));
     }
     let text = fs.read_text(&at, LONGEST_SOURCE)?;
     let index = usize::try_from(line).ok().and_then(|line| line.checked_sub(1));
     let found = index.and_then(|index| text.lines().nth(index));
     found.map(str::to_owned).ok_or_else(|| wrong(&format!("the file has {} lines", text.lines().count())))
+}
+
+/// A file of the same folder whose name is nearly this one.
+fn near(fs: &dyn Fs, root: &Path, file: &str) -> Option<String> {
+    let (folder, name) = file.rsplit_once('/').map_or(("", file), |(folder, name)| (folder, name));
+    let entries = fs.list(&root.join(folder)).ok()?;
+    let near = rlxp_spec::nearest(name, entries.iter().map(|entry| entry.name.as_str()))?;
+    let path = if folder.is_empty() { near.to_owned() } else { format!("{folder}/{near}") };
+    Some(format!("did you mean {path}?"))
 }

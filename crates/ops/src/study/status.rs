@@ -14,6 +14,7 @@ use rlxp_types::Digest;
 use serde::Serialize;
 
 use super::desk::Desk;
+use crate::below::amounts_about;
 use crate::context::Context;
 use crate::failure::Outcome;
 
@@ -268,12 +269,7 @@ impl StudyStatus {
 impl BudgetStatus {
     fn sentence(&self) -> String {
         let Some(left) = self.left else { return "There is no budget yet.".to_owned() };
-        let shown = |amounts: Amounts| {
-            let named = amounts.named().into_iter().filter(|(_, amount, _)| *amount > 0);
-            let all: Vec<String> =
-                named.map(|(name, _, text)| format!("{} {text}", name.replace('_', " "))).collect();
-            listed(&all)
-        };
+        let shown = |amounts: Amounts| listed(&amounts_about(amounts));
         format!(
             "Budget left: {}. Spent: {}. Reserved: {}.",
             shown(left),

@@ -1,6 +1,6 @@
 //! How `rlx launch` looks: plans, runs and what became of them.
 
-use rlxp_ops::below::{RunEnd, Score, ScoreSource, bytes_about, bytes_text, seconds_text};
+use rlxp_ops::below::{RunEnd, Score, ScoreSource, amounts_about, bytes_about, bytes_text, seconds_text};
 use rlxp_ops::launch::execute::{ExecuteReport, LaunchEvent, RunOutcome};
 use rlxp_ops::launch::handoff::HandoffReport;
 use rlxp_ops::launch::plan::PlanReport;
@@ -58,13 +58,9 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
         report.confinement.agreed,
         how(&report.confinement.mechanisms)
     ));
-    let left: Vec<String> = report
-        .budget_after
-        .named()
-        .into_iter()
-        .map(|(name, _, text)| format!("{text} {}", name.replace('_', " ")))
-        .collect();
-    screen.answer(format!("  budget left after all of them: {}", left.join(", ")));
+    let left = amounts_about(report.budget_after);
+    let left = if left.is_empty() { "nothing".to_owned() } else { left.join(", ") };
+    screen.answer(format!("  budget left after all of them: {left}"));
     screen.answer(format!("  passed all {} gates", report.gates.len()));
     screen.answer(format!("  plan {}", report.plan));
     for warning in &report.warnings {
@@ -114,6 +110,10 @@ pub(super) fn executed(screen: &Screen, report: &ExecuteReport) {
     if report.left_running {
         screen.hint("rlx launch adopt    # watches what goes on");
     } else {
+        let well = format!("ended ({})", RunEnd::Ok);
+        if let Some(bad) = report.runs.iter().find(|run| run.state != well) {
+            screen.hint(&format!("rlx launch logs {}    # what it printed", bad.key));
+        }
         screen.hint("rlx study next");
     }
 }

@@ -21,6 +21,10 @@ Examples:
   rlx study audit --claim train_command:configs/ppo_cartpole.yaml:1
   rlx study audit";
 
+/// What can be done where the next step is one that this version doesn't have.
+pub(crate) const MEANWHILE: [&str; 2] =
+    ["rlx queue show    # what can be launched meanwhile", "rlx launch status    # how runs ended"];
+
 /// Show the one next step, from files alone
 ///
 /// Prints the action, why it comes now, the exact command, what that would
@@ -79,9 +83,15 @@ impl Next {
         if let Some(command) = &step.command {
             screen.answer(format!("  command: {command}"));
         }
+        if let Some(reason) = report.not_yet {
+            screen.answer(paragraph(reason, 2, "not yet: ").trim_end());
+        }
         screen.answer(format!("  changes: {}", step.changes));
         if let Some(person) = &step.person {
             screen.answer(format!("  a person must: {person}"));
+        }
+        if report.not_yet.is_some() {
+            MEANWHILE.iter().for_each(|hint| screen.hint(hint));
         }
         Ok(Exit::Yes)
     }
@@ -100,10 +110,13 @@ impl Audit {
                 screen.answer(format!("{about}: {} ({place}){stale}", claim.value));
             }
             if report.recorded {
-                screen.answer(format!("{} claims hold, on record", report.claims.len()));
+                let all = report.claims.len();
+                let hold = if all == 1 { "1 claim holds".to_owned() } else { format!("{all} claims hold") };
+                screen.answer(format!("{hold}, on record"));
+                screen.hint("rlx study next");
             } else {
                 screen.answer(format!("{} of {} claims are stale", report.stale.len(), report.claims.len()));
-                screen.hint("look at the lines again, then: rlx study audit --refresh");
+                screen.hint("rlx study audit --refresh    # once you have looked at the lines again");
             }
         }
         Ok(if report.recorded { Exit::Yes } else { Exit::No })
