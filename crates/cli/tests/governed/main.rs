@@ -6,6 +6,7 @@
     reason = "these tests start the program and look at its files from outside"
 )]
 
+mod first_time;
 mod hostile;
 mod hostile_words;
 mod signatures;
