@@ -10,10 +10,19 @@ use crate::repository::Repository;
 use crate::trace::{Program, traced};
 
 /// What the arguments of every git begin with.
-const HARDENED: [&str; 6] =
-    ["git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+const HARDENED: [&str; 8] = [
+    "git",
+    "--no-pager",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.commitGraph=false",
+];
 /// What its environment holds.
-const QUIET: [&str; 5] = [
+const QUIET: [&str; 6] = [
+    "GIT_NO_REPLACE_OBJECTS=1",
     "GIT_CONFIG_NOSYSTEM=1",
     "GIT_OPTIONAL_LOCKS=0",
     "GIT_TERMINAL_PROMPT=0",
@@ -29,7 +38,10 @@ const QUESTIONS: [&[&str]; 5] = [
     &["ls-files"],
 ];
 /// What a launch asks in addition: these write an index and files of their own, outside of the repository.
-const CHECKOUT: [&str; 3] = ["read-tree", "ls-files", "checkout-index"];
+const CHECKOUT: [&str; 4] = ["read-tree", "ls-files", "checkout-index", "cat-file"];
+
+/// How settings begin that a checkout is made with.
+const SETTINGS: [&str; 4] = ["checkout.", "core.attributesFile=", "core.autocrlf=", "core.symlinks="];
 
 /// What a command may start.
 #[derive(Clone, Copy, PartialEq)]
@@ -137,7 +149,8 @@ fn trained(repository: &Repository) {
 fn asks_git(program: &Program, may_check_out: bool) -> bool {
     let Some(words) = program.argv.strip_prefix(&HARDENED.map(str::to_owned)) else { return false };
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-    while may_check_out && words.first() == Some(&"-c") && words[1].starts_with("checkout.") {
+    let is_of_checkout = |setting: &str| SETTINGS.iter().any(|beginning| setting.starts_with(beginning));
+    while may_check_out && words.first() == Some(&"-c") && is_of_checkout(words[1]) {
         words.drain(..2);
     }
     QUIET.iter().all(|setting| program.environment.iter().any(|variable| variable == setting))
@@ -225,7 +238,7 @@ fn invocations(stage: &Stage) -> Vec<(&'static str, String, i32, May)> {
         line("launch status", "", 0, AskGit),
         line("launch adopt", "", 0, AskGit),
         line("study handoff", "--reason enough", 0, AskGit),
-        line("study init", "--task balance --study other --assurance terminal", 0, AskGit),
+        line("study init", "--task balance --study other --assurance signature", 0, AskGit),
         line("contract new", "--yes", 0, AskGit),
         line("study use", "tuning", 0, AskGit),
         line("study close", "--study other --reason enough", 0, AskGit),
