@@ -19,7 +19,7 @@ Examples:
 const NEW_EXAMPLES: &str = "\
 Examples:
   rlx candidate new baseline --kind baseline
-  rlx candidate new smaller-steps --key algo.learning_rate --from 3e-4 --to 1e-4 --risk 'It learns later'";
+  rlx candidate new slower --key algo.learning_rate --from 3e-4 --to 1e-4 --risk 'It learns later'";
 
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
