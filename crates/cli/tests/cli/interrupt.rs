@@ -28,7 +28,7 @@ struct Training {
 
 impl Training {
     fn start(project: &Project, arguments: &str) -> Self {
-        let mut command = project.command(RLX);
+        let mut command = project.interruptible();
         command.args(arguments.split_whitespace()).arg("--json").stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();

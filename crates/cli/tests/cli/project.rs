@@ -31,6 +31,9 @@ checkpoint: {save_every: 1024, keep: 5}
 eval: {every: 1024, episodes: 5, deterministic: true}
 ";
 
+/// The argument with which `env` starts a program that listens to Ctrl-C.
+pub(crate) const LISTENING: &str = "--default-signal=INT";
+
 /// The program under test.
 pub(crate) const RLX: &str = env!("CARGO_BIN_EXE_rlx");
 
@@ -109,6 +112,14 @@ impl Project {
     pub(crate) fn shell(&self, line: &str) -> Ran {
         let output = self.command("sh").args(["-c", line]).output().unwrap();
         self.ran(line.to_owned(), &output)
+    }
+
+    /// `rlx` as somebody starts it who can interrupt it. A shell without job control starts its jobs, and with them these
+    /// tests, so that they ignore Ctrl-C; and rlx respects that.
+    pub(crate) fn interruptible(&self) -> Command {
+        let mut command = self.command("env");
+        command.args([LISTENING, RLX]);
+        command
     }
 
     /// A program in the project's folder, without a terminal.

@@ -72,6 +72,8 @@ fn chromium_shows_the_report() {
             "--headless",
             "--no-sandbox",
             "--disable-gpu",
+            // Its own place for what it shares is too small in many containers.
+            "--disable-dev-shm-usage",
             "--disable-quic",
             "--no-first-run",
             "--hide-scrollbars",

@@ -4,7 +4,7 @@
 use std::io::{BufReader, Read, Write};
 use std::process::Stdio;
 
-use crate::project::Project;
+use crate::project::{LISTENING, Project};
 
 /// A line typed into a terminal of its own; stdin and stdout are its screen.
 fn on_a_terminal(project: &Project, line: &str) -> std::process::Command {
@@ -61,8 +61,10 @@ fn removal_asks_and_takes_no_for_an_answer() {
 #[test]
 fn ctrl_c_saves_and_says_how_to_go_on() {
     let project = Project::new();
-    let line = "rlx train tiny.yaml --set algo.total_timesteps=100000000 --set eval.every=0";
-    let mut child = on_a_terminal(&project, line).spawn().unwrap();
+    let line = format!(
+        "env {LISTENING} rlx train tiny.yaml --set algo.total_timesteps=100000000 --set eval.every=0"
+    );
+    let mut child = on_a_terminal(&project, &line).spawn().unwrap();
     let mut screen = Vec::new();
     let mut output = BufReader::new(child.stdout.take().unwrap()).bytes();
     // Progress is there once a percentage is.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::project::{Project, RLX};
+use crate::project::Project;
 
 /// The names in a folder, sorted.
 fn names(project: &Project, folder: &str) -> Vec<String> {
@@ -204,7 +204,7 @@ fn a_run_without_checkpoints_cannot_be_filmed() {
 #[test]
 fn an_interrupted_video_leaves_no_file() {
     let project = Project::trained();
-    let mut command = project.command(RLX);
+    let mut command = project.interruptible();
     // Frames so large and so many that the signal arrives between two of them.
     command.args("video tiny_001 --grid 64 --size 3840x2160 --fps 30".split_whitespace());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
