@@ -95,7 +95,7 @@ fn only_an_approval_of_anything_but_closing_ends_a_hand_off() {
     let sections = Section::ALL.into_iter().map(Target::Section);
     for target in sections.chain([Target::Candidate(slug("lower-lr")), Target::Close]) {
         let mut world = handed.clone();
-        world.approve(&[target.clone()], Assurance::Terminal);
+        world.approve(std::slice::from_ref(&target), Assurance::Terminal);
         let action = next(&world.study).action;
         let expected = if target == Target::Close { Action::Wait } else { Action::Launch };
         assert_eq!(action, expected, "{target}");

@@ -174,7 +174,7 @@ fn the_page_says_what_ends_a_hand_off() {
     let candidate = Target::Candidate(handed.view.written.typed.id.clone());
     for target in Section::ALL.into_iter().map(Target::Section).chain([candidate, Target::Close]) {
         let mut world = handed.clone();
-        world.approve(&[target.clone()], world.study.required());
+        world.approve(std::slice::from_ref(&target), world.study.required());
         let ended = world.study.state().handed_off.is_none();
         assert_eq!(ended, !but.contains(&target.to_string()), "{target}");
     }
