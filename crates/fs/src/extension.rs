@@ -34,6 +34,18 @@ pub trait FsExt: Fs {
         Ok(bytes)
     }
 
+    /// What is free where `path` is, or would be made: on the disk of the nearest folder above it that is there.
+    fn available_around(&self, path: &Path) -> Result<u64> {
+        let mut told = self.available_space(path);
+        for above in path.ancestors().skip(1) {
+            match told {
+                Err(error) if error.is_not_found() => told = self.available_space(above),
+                _ => break,
+            }
+        }
+        told
+    }
+
     /// A whole text file of at most `cap` bytes.
     fn read_text(&self, path: &Path, cap: u64) -> Result<String> {
         String::from_utf8(self.read(path, cap)?).map_err(|error| {

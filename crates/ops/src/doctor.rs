@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rlxp_fs::environment;
+use rlxp_fs::{FsExt, environment};
 use rlxp_launch::order::{Level, Mechanisms};
 use serde::Serialize;
 
@@ -70,9 +70,8 @@ fn state_folder(context: &Context) -> Finding {
     let Some(state) = &context.user.state else {
         return Finding { what, is: "none".into(), why: "HOME is not set, so runs have no place".into() };
     };
-    let there = state.ancestors().find_map(|folder| context.fs.available_space(folder).ok());
-    let why = there.map_or_else(
-        || "how much fits there is not known".to_owned(),
+    let why = context.fs.available_around(state).map_or_else(
+        |_| "how much fits there is not known".to_owned(),
         |bytes| format!("{} are free", crate::below::bytes_about(bytes)),
     );
     Finding { what, is: state.display().to_string(), why }

@@ -25,7 +25,7 @@ pub mod handoff;
 mod inputs;
 mod loaded;
 mod order;
-mod place;
+pub(crate) mod place;
 pub mod plan;
 pub mod probe;
 mod settle;

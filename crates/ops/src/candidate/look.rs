@@ -14,6 +14,7 @@ use rlxp_types::Digest;
 
 use super::{code, protected};
 use crate::failure::Outcome;
+use crate::launch::place::LaunchPlace;
 use crate::study::Desk;
 
 /// Evidence files are summaries; a larger one isn't read.
@@ -77,7 +78,7 @@ fn view_without_programs(desk: &Desk, id: &Slug, written: Written<Candidate>) ->
         paths,
         evidence_there,
         protected,
-        machine: Some(machine(fs, root)?),
+        machine: Some(machine(desk)?),
         asked_plan: None,
     })
 }
@@ -136,9 +137,15 @@ fn is_evidence(fs: &dyn Fs, folder: &Path, file: &str) -> bool {
 }
 
 /// What this machine has. How far it can confine a run is found out only for a launch, so nothing is claimed here.
-fn machine(fs: &dyn Fs, root: &Path) -> Outcome<MachineFacts> {
+fn machine(desk: &Desk) -> Outcome<MachineFacts> {
+    let fs = desk.context().fs.as_ref();
     let listed = fs.list(Path::new("/proc/driver/nvidia/gpus")).map(|entries| entries.len()).unwrap_or(0);
     let gpus = u32::try_from(listed).unwrap_or(u32::MAX);
     let device = if gpus > 0 { Device::Gpu } else { Device::Cpu };
-    Ok(MachineFacts { device, gpus, disk: fs.available_space(root)?, confinement: Confinement::None })
+    // Runs are written elsewhere than the repository is; who has no place for them is told when something is launched.
+    let disk = match LaunchPlace::of(desk) {
+        Ok(place) => fs.available_around(&place.runs())?,
+        Err(_) => fs.available_space(&desk.place.root)?,
+    };
+    Ok(MachineFacts { device, gpus, disk, confinement: Confinement::None })
 }

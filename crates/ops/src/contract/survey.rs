@@ -140,7 +140,7 @@ pub fn survey(context: &Context, root: &Path) -> Outcome<Survey> {
         }
     }
     found.memory = environment::available_memory();
-    found.disk = fs.available_space(root).ok();
+    found.disk = context.user.state.as_ref().and_then(|state| fs.available_around(state).ok());
     Ok(found)
 }
 
