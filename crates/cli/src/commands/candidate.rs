@@ -48,7 +48,7 @@ pub(crate) struct Candidate {
 enum Verb {
     /// Write the file of a new candidate
     #[command(after_long_help = NEW_EXAMPLES)]
-    New(New),
+    New(Box<New>),
     /// Hold a candidate against every gate; when all pass, put its plan on record
     #[command(after_long_help = VALIDATE_EXAMPLES)]
     Validate(Named),
