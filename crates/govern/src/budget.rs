@@ -9,7 +9,8 @@ use crate::documents::{BudgetSection, Bytes, PhasePlan, Seconds, Slug};
 use crate::ledger::StudyState;
 use crate::ledger::event::PlannedPhase;
 use crate::ledger::state::RunRecord;
-use crate::machine::{CandidateState, RunEnd, RunState};
+use crate::machine::{CandidateState, RunEnd};
+use crate::queue::by_seed;
 
 /// An amount of everything that is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,17 +96,18 @@ pub fn shortfalls(
 }
 
 /// What the runs of a plan that aren't intended yet may take together. Those that are stand in the tally; runs of
-/// earlier revisions belong to other plans, and a run that the host lost is intended once more.
+/// earlier revisions belong to other plans, and a run that the host lost is intended once more, but not twice.
 fn to_come(state: &StudyState, candidate: &Slug, phases: &[PlannedPhase], budget: &BudgetSection) -> Amounts {
     let record = state.candidates.get(candidate);
     let under_way = record.is_some_and(|record| record.state == CandidateState::Launched);
     let runs = if under_way { state.runs_of_plan(candidate) } else { Vec::new() };
-    let comes_again = |run: &RunRecord| matches!(run.state, RunState::Ended(end) if end.may_run_again());
     phases.iter().fold(Amounts::default(), |sum, planned| {
-        let of_phase = runs.iter().filter(|run| run.intent.phase == planned.phase && !comes_again(run));
+        let of_phase: Vec<&RunRecord> =
+            runs.iter().copied().filter(|run| run.intent.phase == planned.phase).collect();
+        let intended = by_seed(&of_phase).into_values().filter(|seed| seed.is_live() || seed.is_done());
         // A record of an earlier version doesn't say how long a run may take; that it is a run is sure.
         let least = Amounts { runs: 1, disk: budget.per_run.disk.0, ..Amounts::default() };
-        let left = planned.seeds.saturating_sub(of_phase.count() as u64);
+        let left = planned.seeds.saturating_sub(intended.count() as u64);
         sum.plus(planned.reserve.unwrap_or(least).times(left))
     })
 }

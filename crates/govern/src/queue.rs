@@ -260,6 +260,11 @@ pub(crate) struct SeedRuns<'r> {
 }
 
 impl SeedRuns<'_> {
+    /// Whether a run of it is intended or under way.
+    pub(crate) fn is_live(&self) -> bool {
+        !matches!(self.last.state, RunState::Ended(_))
+    }
+
     /// Whether it won't run again.
     pub(crate) fn is_done(&self) -> bool {
         matches!(self.last.state, RunState::Ended(end) if !end.may_run_again() || self.lost > 1)

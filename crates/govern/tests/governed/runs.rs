@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
+use rlxp_govern::budget::shortfalls;
 use rlxp_govern::documents::{Base, Phase};
 use rlxp_govern::gate::Purpose;
 use rlxp_govern::launch::{NextRun, SeedChoice, draw, key, next_run};
@@ -10,7 +11,7 @@ use rlxp_govern::ledger::Event;
 use rlxp_govern::ledger::event::{Evidence, LaunchIntent};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::{Action, next};
-use rlxp_govern::plan::Plan;
+use rlxp_govern::plan::{Plan, phases};
 use rlxp_govern::queue::{JobStand, Queue};
 use rlxp_govern::score::{self, Score, ScoreSource};
 use rlxp_govern::seeds::SeedRole;
@@ -135,6 +136,33 @@ fn a_candidate_goes_through_its_phases_seed_by_seed() {
     finish(&mut world, &two, RunEnd::Failed);
     assert_eq!(told(&world), None);
     assert!(Queue::of(&world.study).over().contains(&slug("lower-lr")));
+}
+
+/// What is still to come has to fit into the budget, and nothing else: a seed that was lost twice doesn't come again.
+#[test]
+fn what_is_lost_twice_wants_no_budget_any_more() {
+    let mut world = ready();
+    let smoke = intended(&mut world, 0);
+    finish(&mut world, &smoke, RunEnd::Ok);
+    let lacks = |world: &World, left: u64| {
+        let mut budget = world.study.contract().unwrap().budget.clone();
+        budget.runs = world.study.state().tally.spent.runs + left;
+        let planned = phases(&world.study, &world.view);
+        shortfalls(world.study.state(), &slug("lower-lr"), &planned, &budget)
+    };
+    let wants = |world: &World, runs: u64| {
+        assert_eq!((lacks(world, runs), lacks(world, runs - 1).len()), (vec![], 1));
+    };
+    // Two and two come.
+    wants(&world, 4);
+    let lost = intended(&mut world, 0);
+    finish(&mut world, &lost, RunEnd::Lost);
+    wants(&world, 4);
+    let again = intended(&mut world, 0);
+    assert_eq!((&again.key, lost.seed), (&"lower-lr-r1-short-0-2".to_owned(), again.seed));
+    finish(&mut world, &again, RunEnd::Lost);
+    // One and two come.
+    wants(&world, 3);
 }
 
 /// Whatever a run did itself counts, with the failure score where it didn't go well; what the host did counts for
