@@ -5,7 +5,7 @@ mod shown;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use rlxp_ops::launch::execute::{ExecuteRequest, execute};
+use rlxp_ops::launch::execute::{ExecuteRequest, RunOutcome, execute};
 use rlxp_ops::launch::handoff::handoff;
 use rlxp_ops::launch::plan::plan;
 use rlxp_ops::launch::probe::probe;
@@ -219,6 +219,6 @@ impl Adopt {
         } else {
             runs.iter().for_each(|run| shown::run(screen, run));
         }
-        Ok(Exit::Yes)
+        Ok(if runs.iter().all(RunOutcome::is_well) { Exit::Yes } else { Exit::RunFailed })
     }
 }

@@ -18,7 +18,8 @@ OWN="$STATE/runs/$KEY"
 until [ -e "$OWN/train/kept" ] || [ -e "$OWN/end.json" ]; do :; done
 mount -o "remount,$OPTIONS" none "$STATE" || exit 95
 touch "$OWN/train/go"
-"$RLX" launch adopt "$KEY" > /dev/null || exit 94
+"$RLX" launch adopt "$KEY" > /dev/null
+[ $? = 4 ] || exit 94
 "$RLX" launch status --json || exit 98
 cp -r "$STATE/runs" "$SEEN" || exit 97
 "#;

@@ -111,7 +111,14 @@ pub struct RunOutcome {
 impl ExecuteReport {
     /// Whether every run ended well.
     pub fn is_well(&self) -> bool {
-        self.left_running || self.runs.iter().all(|run| run.state == RunState::Ended(RunEnd::Ok).to_string())
+        self.left_running || self.runs.iter().all(RunOutcome::is_well)
+    }
+}
+
+impl RunOutcome {
+    /// Whether it ended well.
+    pub fn is_well(&self) -> bool {
+        self.state == RunState::Ended(RunEnd::Ok).to_string()
     }
 }
 
