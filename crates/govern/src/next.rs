@@ -33,6 +33,7 @@ use crate::queue::Queue;
 use crate::view::Study;
 
 pub use candidates::drafts_of;
+pub(crate) use candidates::first_command;
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -121,4 +121,36 @@ fn a_closed_study_gets_no_more_candidates() {
     let refused = governed.rlx("candidate new baseline --kind baseline --json").expect(3).json();
     assert_eq!(refused["code"], "study_closed", "{refused}");
     assert!(!governed.file("candidates/baseline.yaml").exists());
+    let hint = refused["hints"][0].as_str().unwrap();
+    assert_eq!(hint, "rlx study init --task balance --study another-name");
+    assert_eq!(paste(&governed, hint), 0);
+}
+
+#[test]
+fn what_is_still_to_be_filled_in_is_no_bad_name() {
+    let governed = plain();
+    governed.rlx("study init --task balance --study tuning").expect(0);
+    governed.rlx("candidate new other --kind policy").expect(0);
+    let refused = governed.rlx("candidate validate other").expect(2);
+    assert!(refused.stderr.contains("`changes[0].surface` is still to be filled in"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("lower-case"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_request_names_no_command_without_a_target_and_no_folder_that_is_not_there() {
+    let governed = Governed::new();
+    let refused = governed.rlx("contract request --to nowhere/request.txt").expect(2);
+    let folder = governed.path("nowhere");
+    let lines = format!("error: --to: there is no folder {0}\nhint: mkdir -p {0}\n", folder.display());
+    assert_eq!(refused.stderr, lines);
+    let asked = governed.rlx("contract request --json").expect(0).json();
+    assert!(asked["terminal"].as_str().unwrap().starts_with("rlx approve task "), "{asked}");
+
+    let approved = Governed::approved();
+    let nothing = approved.rlx("contract request --json").expect(0).json();
+    assert_eq!(nothing["sections"].as_array().unwrap().len(), 0, "{nothing}");
+    assert_eq!(
+        (nothing["terminal"].as_str(), nothing["signature"].as_array().map(Vec::len)),
+        (Some(""), Some(0))
+    );
 }

@@ -126,7 +126,8 @@ pub(super) fn identity(question: &Question<'_>, answers: &mut Answers) {
         );
     }
     if study.state().closed.is_some() {
-        answers.refuse("study_closed", "the study is closed", "ledger.jsonl", "rlx study init");
+        let help = format!("rlx study init --task {} --study another-name", study.name.task);
+        answers.refuse("study_closed", "the study is closed", "ledger.jsonl", help);
     }
 }
 

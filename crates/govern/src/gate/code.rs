@@ -67,7 +67,16 @@ pub(super) fn programs(question: &Question<'_>, answers: &mut Answers) {
             continue;
         }
         let program = step.argv.first().map(String::as_str).unwrap_or_default();
+        let place = format!("{name}.argv[0]");
         let reason = format!("the program of {name}, {program}, can't be found");
-        answers.refuse("program_missing", reason, format!("runbook.yaml: {name}.argv"), "rlx contract check");
+        // With a slash it is looked for in the repository, without one where PATH says.
+        let help = if program.contains('/') {
+            format!("edit runbook.yaml: {place} is a file of the repository")
+        } else {
+            format!(
+                "edit runbook.yaml: {place} is a program that PATH finds, or with a slash a file of the repository"
+            )
+        };
+        answers.refuse("program_missing", reason, format!("runbook.yaml: {place}"), help);
     }
 }

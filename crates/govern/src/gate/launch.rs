@@ -1,14 +1,20 @@
 //! Gates over what runs would take: budget, hardware, baseline, seeds, and what must hold at the moment of a launch.
 
+use std::collections::BTreeSet;
+
 use super::{Answers, Purpose, Question};
 use crate::budget::shortfalls;
 use crate::completeness::SEED_SLOT;
 use crate::documents::{CandidateKind, Device, Network};
 use crate::machine::CandidateState;
-use crate::next::stop_rule;
+use crate::next::{first_command, stop_rule};
 use crate::plan::{Plan, phases};
 use crate::section::Section;
 use crate::seeds::SeedRole;
+
+/// What a person can do where the budget is too small.
+const RAISE_BUDGET: &str =
+    "rlx contract request    # after raising the budget in contract.yaml: what to approve again";
 
 /// All runs of the candidate's plan fit into what is left, and each into what one may take.
 pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
@@ -36,13 +42,13 @@ pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
     }
     let (state, planned) = (question.study.state(), phases(question.study, view));
     for reason in shortfalls(state, &candidate.id, &planned, &contract.budget) {
-        answers.refuse("over_budget", reason, place.clone(), "rlx study status");
+        answers.refuse("over_budget", reason, place.clone(), RAISE_BUDGET);
     }
     // A run that says it wants no GPU time has the GPUs all the same, and is charged for them when it is over.
     let (spent, agreed) = (state.tally.spent.gpu_time, contract.budget.gpu_time.0);
     if contract.hardware.device == Device::Gpu && agreed > 0 && spent >= agreed {
         let reason = "all GPU time is spent, whatever its runs say they want";
-        answers.refuse("over_budget", reason, place, "rlx study status");
+        answers.refuse("over_budget", reason, place, RAISE_BUDGET);
     }
     // When to stop is agreed with the budget; somebody who doesn't ask for the next step is held to it all the same.
     if question.purpose == Purpose::Launch
@@ -103,8 +109,23 @@ pub(super) fn baseline(question: &Question<'_>, answers: &mut Answers) {
         Section::Baseline,
         "there is no baseline to compare with",
         "ledger.jsonl",
-        "rlx candidate new baseline --kind baseline",
+        baseline_help(question),
     );
+}
+
+/// What brings a baseline about: the one that is on its way goes on, and only without one another is written.
+fn baseline_help(question: &Question<'_>) -> String {
+    let study = question.study;
+    let mut records = study.state().candidates.iter();
+    let on_its_way = records.find(|(_, record)| {
+        record.validated.kind == CandidateKind::Baseline
+            && matches!(record.state, CandidateState::Validated | CandidateState::Launched)
+    });
+    match on_its_way {
+        Some((id, record)) if record.state == CandidateState::Validated => format!("rlx launch {id}"),
+        Some(_) => "rlx study next    # the baseline is not over yet".to_owned(),
+        None => first_command(study, CandidateKind::Baseline),
+    }
 }
 
 /// Commands have a slot for the seed, pools are disjoint, and enough seeds are fresh.
@@ -156,6 +177,11 @@ pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
         answers.refuse("not_validated", format!("{id} was never validated"), "ledger.jsonl", help);
         return;
     };
+    // What has run is not validated again.
+    let help = match record.state {
+        CandidateState::Draft | CandidateState::Validated | CandidateState::Debug => help,
+        _ => format!("rlx candidate new {id}-again --kind {}", record.validated.kind),
+    };
     if !matches!(record.state, CandidateState::Validated | CandidateState::Launched) {
         let reason = format!("{id} is {}; only a validated candidate can be launched", record.state);
         answers.refuse("not_validated", reason, "ledger.jsonl", help.clone());
@@ -171,7 +197,9 @@ pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
     let changed = Plan::differences(&record.validated.parts, &plan.parts);
     if !changed.is_empty() {
         let reason = format!("changed since {id} was validated: {}", changed.join(", "));
-        answers.refuse("stale_plan", reason, "ledger.jsonl", help);
+        let is_program = changed.iter().any(|part| part == "programs");
+        let place = if is_program { program_names(question) } else { "ledger.jsonl".to_owned() };
+        answers.refuse("stale_plan", reason, place, help);
     }
     match view.asked_plan {
         Some(asked) if asked == plan.digest() => {}
@@ -186,6 +214,14 @@ pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
             format!("rlx launch {id}"),
         ),
     }
+}
+
+/// The programs that runs start. The record holds one digest over all of them, so which of several changed isn't known.
+fn program_names(question: &Question<'_>) -> String {
+    let Some(runbook) = question.study.files.runbook.typed() else { return "runbook.yaml".to_owned() };
+    let words = runbook.steps().filter_map(|(_, step)| step.argv.first()).map(String::as_str);
+    let words: Vec<&str> = words.collect::<BTreeSet<&str>>().into_iter().collect();
+    format!("runbook.yaml: {}", words.join(", "))
 }
 
 /// No more runs at once than agreed.

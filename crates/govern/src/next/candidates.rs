@@ -130,6 +130,11 @@ fn does_without_baseline(study: &Study) -> bool {
     })
 }
 
+/// The command that comes first for a run that changes nothing.
+pub(crate) fn first_command(study: &Study, kind: CandidateKind) -> String {
+    first_run(study, kind, Action::PlanBaseline, "").command.unwrap_or_default()
+}
+
 /// Validates the draft of a first run, or has one written under a name that is free.
 fn first_run(study: &Study, kind: CandidateKind, action: Action, reason: &str) -> Next {
     let is_named = |name: &str| {

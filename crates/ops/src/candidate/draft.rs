@@ -84,7 +84,8 @@ pub fn new(context: &Context, study: Option<&str>, draft: &Draft) -> Outcome<New
     crate::study::read::look(context.fs.as_ref(), &desk.place.root, &file)?;
     if let Some(reason) = &desk.study.state().closed {
         let message = format!("the study is closed: {reason}");
-        return Err(Failure::refused("study_closed", message).hint("rlx study init --study another-name"));
+        let hint = format!("rlx study init --task {} --study another-name", desk.study.name.task);
+        return Err(Failure::refused("study_closed", message).hint(hint));
     }
     let (value, open) = candidate(&desk, &id, draft)?;
     context.fs.create_dir_all(&desk.place.candidates())?;

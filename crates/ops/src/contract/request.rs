@@ -17,6 +17,7 @@ use crate::approve::allows;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::study::Desk;
+use crate::study::place::needs_folder;
 use crate::study::status::words;
 
 /// What a person is asked to approve.
@@ -32,7 +33,7 @@ pub struct Request {
     pub sections: Vec<Asked>,
     /// What the contract still lacks; nothing should be approved before.
     pub open: Vec<Open>,
-    /// To approve at the terminal.
+    /// To approve at the terminal; empty when nothing is asked for.
     pub terminal: String,
     /// To approve by a signature, one command after another.
     pub signature: Vec<String>,
@@ -70,6 +71,9 @@ pub fn request(
 ) -> Outcome<Request> {
     let sections = sections.iter().map(|name| named(name)).collect::<Outcome<Vec<Section>>>()?;
     let desk = Desk::open(context, selector)?;
+    if let Some(to) = to {
+        needs_folder(context.fs.as_ref(), &context.folder.join(to))?;
+    }
     let (digests, standings) = (desk.study.digests(), desk.study.standings());
     let lacking = |section: &Section| standings.get(section).is_none_or(|standing| !standing.is_given());
     let wanted: Vec<Section> = if sections.is_empty() {
@@ -99,18 +103,22 @@ pub fn request(
     }
     let names: Vec<String> = asked.iter().map(|one| one.section.to_string()).collect();
     let approve = format!("rlx approve {}{}", names.join(" "), study_flag(context, &desk)?);
+    let commands = [
+        format!("{approve} --print > statement"),
+        "ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement".to_owned(),
+        format!("{approve} --signature statement.sig"),
+    ];
+    // Where nothing is asked for, there is nothing to type either.
+    let (terminal, signature) =
+        if names.is_empty() { Default::default() } else { (approve, commands.to_vec()) };
     let mut request = Request {
         study: desk.place.name.clone(),
         head: desk.study.ledger.head(),
         required: desk.study.required(),
         sections: asked,
         open: open_questions(&desk.study.files),
-        terminal: approve.clone(),
-        signature: vec![
-            format!("{approve} --print > statement"),
-            "ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement".to_owned(),
-            format!("{approve} --signature statement.sig"),
-        ],
+        terminal,
+        signature,
         written: None,
         text: String::new(),
     };

@@ -26,6 +26,7 @@ use crate::candidate::known;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::study::Desk;
+use crate::study::place::needs_folder;
 
 /// What external means, in words that go on record.
 const EXTERNAL: &str = "handed to an external runtime";
@@ -67,6 +68,9 @@ pub fn handoff(
 ) -> Outcome<HandoffReport> {
     let desk = Desk::open(context, study)?;
     let id = known(&desk, name)?;
+    if let Some(to) = to {
+        needs_folder(context.fs.as_ref(), &context.folder.join(to))?;
+    }
     let mut ready = ready(context, study, &id, plan, Offered::Elsewhere)?;
     let study = &ready.desk.study;
     let materials = ready.materials(context)?;

@@ -294,6 +294,16 @@ fn named(text: &str, known: &[StudyName]) -> Outcome<StudyName> {
     }
 }
 
+/// Refuses to write a file into a folder that isn't there: most often it is misspelt.
+pub(crate) fn needs_folder(fs: &dyn Fs, file: &Path) -> Outcome<()> {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    if fs.canonicalize(folder).is_ok_and(|real| fs.list(&real).is_ok()) {
+        return Ok(());
+    }
+    let message = format!("--to: there is no folder {}", folder.display());
+    Err(Failure::usage("no_such_folder", message).hint(format!("mkdir -p {}", folder.display())))
+}
+
 fn choosing(failure: Failure, known: &[StudyName]) -> Failure {
     match known.first() {
         Some(name) => failure.hint(format!("rlx study use {name}")),

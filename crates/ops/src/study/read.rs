@@ -17,7 +17,7 @@ use rlxp_govern::signature::{Approvers, LONGEST_SIGNATURE};
 use rlxp_govern::view::{AdapterFacts, Study};
 use rlxp_govern::{canonical, section};
 use rlxp_spec::document::Document;
-use rlxp_spec::{Problems, Source};
+use rlxp_spec::{Problem, Problems, Source};
 use rlxp_store::LedgerFile;
 use rlxp_types::Digest;
 
@@ -161,8 +161,17 @@ pub fn parse<T: StudyDocument>(name: &str, bytes: Vec<u8>) -> Reading<T> {
     });
     match read {
         Ok(written) => Reading::Read(Box::new(written)),
-        Err(problems) => Reading::Broken(problems.problems.iter().map(ToString::to_string).collect()),
+        Err(problems) => Reading::Broken(problems.problems.iter().map(told).collect()),
     }
+}
+
+/// A problem as a line. Where nobody has answered yet, what form an answer has comes later.
+fn told(problem: &Problem) -> String {
+    if !problem.message.contains("\"TODO") || problem.path.is_empty() {
+        return problem.to_string();
+    }
+    let message = format!("`{}` is still to be filled in: TODO stands there", problem.path);
+    Problem { message, ..problem.clone() }.to_string()
 }
 
 /// The approvers of the user's configuration, or what is wrong with the list. No list is an empty one.
