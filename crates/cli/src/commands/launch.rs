@@ -25,7 +25,7 @@ Examples:
 const STATUS_EXAMPLES: &str = "\
 Examples:
   rlx launch status
-  rlx launch status --json";
+  rlx launch status --all --json";
 
 const CANCEL_EXAMPLES: &str = "\
 Examples:
@@ -85,7 +85,7 @@ pub(crate) struct Launch {
 enum Verb {
     /// Show how runs stand, and put on record what is over
     #[command(after_long_help = STATUS_EXAMPLES)]
-    Status(Which),
+    Status(Status),
     /// Call a run off, and wait until everything of it is gone
     #[command(after_long_help = CANCEL_EXAMPLES)]
     Cancel(OneRun),
@@ -95,6 +95,15 @@ enum Verb {
     /// Watch runs to their end, whoever launched them
     #[command(after_long_help = ADOPT_EXAMPLES)]
     Adopt(Adopt),
+}
+
+#[derive(Args)]
+struct Status {
+    /// Show every run; otherwise only the last 10 of those that are over
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    which: Which,
 }
 
 #[derive(Args)]
@@ -178,8 +187,8 @@ impl Launch {
 impl Verb {
     fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         match self {
-            Verb::Status(which) => {
-                shown::status(screen, &watch::status(context, which.selector())?);
+            Verb::Status(status) => {
+                shown::status(screen, &watch::status(context, status.which.selector(), status.all)?);
                 Ok(Exit::Yes)
             }
             Verb::Cancel(one) => {

@@ -1,8 +1,20 @@
 //! What somebody meets whose first run goes wrong: what it printed is one command away, and nothing that is named leads
 //! nowhere.
 
-use crate::candidates::baseline;
+use serde_json::{Value, json};
+
+use crate::candidates::{baseline, phase, reward_scale};
 use crate::repository::Repository;
+use crate::study::Ran;
+
+/// What helps against a refusal of this code.
+#[track_caller]
+fn help(ran: &Ran, code: &str) -> (String, String) {
+    let refused = ran.json();
+    let one = refused["refusals"].as_array().unwrap().iter().find(|one| one["code"] == code);
+    let one = one.unwrap_or_else(|| panic!("no {code} in {refused}"));
+    (one["help"].as_str().unwrap().to_owned(), one["reason"].as_str().unwrap().to_owned())
+}
 
 #[test]
 fn a_first_run_that_fails_says_how_to_go_on() {
@@ -53,4 +65,103 @@ fn a_script_that_was_never_committed_is_seen_in_the_plan() {
             "warning: no.sh, which train names, is not there"
         ]
     );
+}
+
+#[test]
+fn files_that_were_edited_are_told_with_the_commit() {
+    let repository = Repository::new();
+    repository.ready("baseline", baseline());
+    let told = || {
+        let plan = repository.rlx("launch baseline").expect(0);
+        let lines = plan.stderr.lines().filter(|line| line.starts_with("warning:"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    // What git doesn't know is no edit.
+    repository.write("notes.txt", "later\n");
+    assert_eq!(told(), [""; 0]);
+    let commit = &repository.git(&["rev-parse", "HEAD"])[..12];
+    let start = format!("warning: runs start from commit {commit}; ");
+    repository.write("src/balance/env.py", "print('other')\n");
+    let one = "1 file of the working copy differs and is not part of them: src/balance/env.py";
+    assert_eq!(told(), [format!("{start}{one}")]);
+    std::fs::remove_file(repository.path("src/balance/policy.py")).unwrap();
+    let two = "2 files of the working copy differ and are not part of them: \
+               src/balance/env.py, src/balance/policy.py";
+    assert_eq!(told(), [format!("{start}{two}")]);
+}
+
+#[test]
+fn runs_and_steps_that_are_not_shown_are_told() {
+    let repository = Repository::build().train_with(&["false", "{seed}"]).approved();
+    let mut candidate = baseline();
+    candidate["phases"] = json!([phase("short", 11)]);
+    repository.ready("baseline", candidate);
+    repository.launch("baseline").expect(4);
+    let status = |words: &str| repository.rlx(&format!("launch status{words}")).expect(0);
+    let shown = |json: &Value| json["runs"].as_array().unwrap().len();
+    let some = status(" --json").json();
+    assert_eq!((shown(&some), &some["not_shown"]), (10, &json!(1)));
+    let text = status("").stderr;
+    assert!(text.contains("1 more ended before these\nhint: rlx launch status --all"), "{text}");
+    let all = status(" --all --json").json();
+    assert_eq!((shown(&all), all.get("not_shown")), (11, None));
+    assert_eq!(status(" --all").stderr, "");
+
+    let key = &repository.runs_of("baseline")[0];
+    let none = repository.rlx(&format!("launch logs {key} --step eval")).expect(2);
+    assert!(none.stderr.contains("has no output of a step \"eval\", only of: train\n"), "{}", none.stderr);
+    assert!(none.stderr.contains(&format!("hint: rlx launch logs {key} --step train")), "{}", none.stderr);
+}
+
+#[test]
+fn what_helps_goes_on_from_what_is_there() {
+    let repository = Repository::new();
+    repository.candidate("reward", reward_scale(2.5));
+    let wanted = |command: &str| {
+        assert_eq!(help(&repository.validate("reward").expect(3), "no_baseline").0, command);
+    };
+    wanted("rlx candidate new baseline --kind baseline");
+    repository.candidate("baseline", baseline());
+    wanted("rlx candidate validate baseline");
+    repository.validate("baseline").expect(0);
+    wanted("rlx launch baseline");
+    repository.approve("baseline").expect(0);
+
+    let program = repository.path(".venv/bin/python");
+    let other = repository.path(".venv/bin/other");
+    std::fs::rename(&program, &other).unwrap();
+    let missing = repository.rlx("launch baseline --json").expect(3);
+    let (command, reason) = help(&missing, "program_missing");
+    assert!(reason.contains(".venv/bin/python"), "{reason}");
+    assert_eq!(command, "edit runbook.yaml: train.argv[0] is a file of the repository");
+    std::os::unix::fs::symlink("/bin/true", &program).unwrap();
+    let stale = repository.rlx("launch baseline --json").expect(3);
+    assert_eq!(help(&stale, "stale_plan").0, "rlx candidate validate baseline");
+    let shown = repository.rlx("launch baseline").expect(3).stderr;
+    assert!(shown.contains("was validated: programs [runbook.yaml: .venv/bin/python]"), "{shown}");
+    std::fs::remove_file(&program).unwrap();
+    std::fs::rename(&other, &program).unwrap();
+
+    repository.launch("baseline").expect(0);
+    let again = repository.rlx("launch baseline --json").expect(3);
+    assert_eq!(help(&again, "not_validated").0, "rlx candidate new baseline-again --kind baseline");
+
+    let mut large = reward_scale(2.5);
+    large["phases"] = json!([phase("short", 41)]);
+    repository.candidate("large", large);
+    let (command, _) = help(&repository.validate("large").expect(3), "over_budget");
+    assert!(command.starts_with("rlx contract request ") && command.contains("contract.yaml"), "{command}");
+    repository.rlx("contract request").expect(0);
+}
+
+#[test]
+fn a_hand_off_goes_into_a_folder_that_is_there() {
+    let repository = Repository::new();
+    repository.ready("baseline", baseline());
+    let plan = repository.plan("baseline");
+    let line = format!("launch baseline --handoff --plan {plan} --to nowhere/run.json --json");
+    let refused = repository.rlx(&line).expect(2).json();
+    let folder = repository.path("nowhere");
+    assert_eq!(refused["message"], format!("--to: there is no folder {}", folder.display()));
+    assert_eq!(repository.runs_of("baseline"), [""; 0]);
 }

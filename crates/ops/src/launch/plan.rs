@@ -23,6 +23,9 @@ use crate::context::Context;
 use crate::failure::Outcome;
 use crate::study::Desk;
 
+/// Edited files that are named one by one.
+const NAMED: usize = 3;
+
 /// The plan of the next runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanReport {
@@ -155,6 +158,7 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
     for step in &steps {
         warnings.extend(not_in_tree(context, ready, step, &inputs)?);
     }
+    warnings.extend(uncommitted(context, ready, &inputs)?);
     let digest = ready.plan.digest();
     Ok(PlanReport {
         study: study.name.clone(),
@@ -186,6 +190,32 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
         warnings,
         command: format!("rlx launch {} --execute --confirm {CONFIRMATION} --plan {digest}", candidate.id),
     })
+}
+
+/// What was edited since the commit that runs start from, and so is not part of them.
+fn uncommitted(context: &Context, ready: &Ready, inputs: &[&str]) -> Outcome<Option<String>> {
+    let Some(Base::Commit(commit)) = &ready.view.base else { return Ok(None) };
+    let mut files = super::tree::differing(context.fs.as_ref(), &ready.tree.folder, &ready.desk.place.root)?;
+    // Those are taken from the working copy.
+    files.retain(|path| !inputs.contains(&path.as_str()));
+    let short = commit.get(..12).unwrap_or(commit);
+    let count = match files.as_slice() {
+        [] => return Ok(None),
+        [one] => format!("1 file of the working copy differs and is not part of them: {one}"),
+        [some @ ..] if some.len() <= NAMED => {
+            format!(
+                "{} files of the working copy differ and are not part of them: {}",
+                some.len(),
+                some.join(", ")
+            )
+        }
+        many => format!(
+            "{} files of the working copy differ and are not part of them: {}, …",
+            many.len(),
+            many[..NAMED].join(", ")
+        ),
+    };
+    Ok(Some(format!("runs start from commit {short}; {count}")))
 }
 
 /// Scripts that a command names and that a run won't find: most often they were never committed.

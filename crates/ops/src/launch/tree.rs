@@ -168,6 +168,30 @@ pub(crate) fn digest(fs: &dyn Fs, folder: &Path) -> Outcome<(Digest, u64)> {
     Ok((Digest::of_parts(&[&first?, &second?]), count))
 }
 
+/// Files of a tree that are another one in the working copy at `root`, or are gone there, by path.
+pub(super) fn differing(fs: &dyn Fs, tree: &Path, root: &Path) -> Outcome<Vec<String>> {
+    let mut differing = Vec::new();
+    for (path, kind) in walk(fs, tree)? {
+        let (kept, here) = (tree.join(&path), root.join(&path));
+        // What can't be looked at is no reason to keep a plan back.
+        let same = match (kind, fs.metadata_if_any(&here).ok().flatten()) {
+            (Kind::File, Some(meta)) if meta.kind == Kind::File => {
+                meta.length == fs.metadata(&kept)?.length
+                    && file_digest(fs, &here).ok() == Some(file_digest(fs, &kept)?)
+            }
+            (Kind::Link, Some(meta)) if meta.kind == Kind::Link => {
+                fs.read_link(&here).ok() == Some(fs.read_link(&kept)?)
+            }
+            (Kind::File | Kind::Link, _) => false,
+            _ => true,
+        };
+        if !same {
+            differing.push(path);
+        }
+    }
+    Ok(differing)
+}
+
 /// Every file and link below a folder, by path.
 fn walk(fs: &dyn Fs, folder: &Path) -> Outcome<Vec<(String, Kind)>> {
     let mut found = Vec::new();

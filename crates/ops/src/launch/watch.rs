@@ -37,6 +37,9 @@ pub struct StatusReport {
     pub study: StudyName,
     /// Runs that are not over, in the order in which they were intended, then the last that are.
     pub runs: Vec<RunStatus>,
+    /// How many more are over, and are not among these; nothing when all are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_shown: Option<usize>,
     /// Runs that were found to be over just now, and are on record since.
     pub settled: Vec<String>,
 }
@@ -61,8 +64,9 @@ pub struct RunStatus {
     pub folder: PathBuf,
 }
 
-/// How the runs of a study stand. What is over goes on record.
-pub fn status(context: &Context, study: Option<&str>) -> Outcome<StatusReport> {
+/// How the runs of a study stand: of those that are over only the last, unless `all` are asked for. What is over goes on
+/// record.
+pub fn status(context: &Context, study: Option<&str>, all: bool) -> Outcome<StatusReport> {
     let mut desk = Desk::open(context, study)?;
     let settled = settle(context, &mut desk)?;
     let place = LaunchPlace::of(&desk)?;
@@ -71,7 +75,8 @@ pub fn status(context: &Context, study: Option<&str>) -> Outcome<StatusReport> {
     let is_over = |run: &&RunRecord| matches!(run.state, RunState::Ended(_));
     let mut shown: Vec<&RunRecord> = runs.iter().copied().filter(|run| !is_over(run)).collect();
     let over: Vec<&RunRecord> = runs.iter().copied().filter(is_over).collect();
-    shown.extend(over.iter().skip(over.len().saturating_sub(SHOWN)));
+    let not_shown = if all { 0 } else { over.len().saturating_sub(SHOWN) };
+    shown.extend(over.iter().skip(not_shown));
     let mut lines = Vec::new();
     for run in shown {
         let folder = place.run(&run.intent.key).folder;
@@ -95,7 +100,8 @@ pub fn status(context: &Context, study: Option<&str>) -> Outcome<StatusReport> {
         });
     }
     let settled = settled.into_iter().map(|run| run.key).collect();
-    Ok(StatusReport { study: desk.study.name.clone(), runs: lines, settled })
+    let not_shown = (not_shown > 0).then_some(not_shown);
+    Ok(StatusReport { study: desk.study.name.clone(), runs: lines, not_shown, settled })
 }
 
 /// What a run took: in all once it is over, so far as long as it goes.
@@ -197,13 +203,14 @@ pub fn logs(
     find(&desk, key)?;
     let place = LaunchPlace::of(&desk)?.run(key);
     let fs = context.fs.as_ref();
-    let known: Vec<&str> = match step {
-        Some(step) => STEPS.into_iter().filter(|name| *name == step).collect(),
-        None => STEPS.to_vec(),
-    };
-    for name in known {
+    let mut printed = Vec::new();
+    for name in STEPS {
         let file = place.log(name);
         let Some(meta) = fs.metadata_if_any(&file)? else { continue };
+        if step.is_some_and(|step| step != name) {
+            printed.push(name);
+            continue;
+        }
         let from = meta.length.saturating_sub(MOST_LOG);
         let bytes = fs.read_at(&file, from, MOST_LOG as usize)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -213,11 +220,14 @@ pub fn logs(
         let lines = all[all.len().saturating_sub(tail)..].iter().map(clean).collect();
         return Ok(LogReport { key: key.to_owned(), step: name.to_owned(), file, lines });
     }
-    let message = match step {
-        Some(step) => format!("run {key} has no output of a step {step:?}; steps: {}", STEPS.join(", ")),
-        None => format!("run {key} has no output yet"),
-    };
-    Err(Failure::usage("no_log", message).hint("rlx launch status"))
+    Err(match (step, printed.first()) {
+        (Some(step), Some(last)) => {
+            let message =
+                format!("run {key} has no output of a step {step:?}, only of: {}", printed.join(", "));
+            Failure::usage("no_log", message).hint(format!("rlx launch logs {key} --step {last}"))
+        }
+        _ => Failure::usage("no_log", format!("run {key} has no output yet")).hint("rlx launch status"),
+    })
 }
 
 /// A run of the study.

@@ -174,6 +174,10 @@ pub(super) fn status(screen: &Screen, report: &StatusReport) {
         ]);
     }
     screen.answer(table.render("", str::to_owned).trim_end());
+    if let Some(more) = report.not_shown {
+        screen.note(&format!("{more} more ended before these"));
+        screen.hint("rlx launch status --all");
+    }
 }
 
 pub(super) fn probe(screen: &Screen, report: &ProbeReport) {
