@@ -122,7 +122,8 @@ fn of_metrics(spec: &MetricSpec, ask: &mut impl FnMut(&str, &str)) {
         };
         if !is_answered(metric.name.as_str()) || texts.into_iter().any(|text| !is_answered(text)) {
             let place = if role == "primary" { "primary" } else { "guardrails" };
-            ask(place, &format!("where does the {role} {} stand?", metric.name));
+            let name = if is_answered(metric.name.as_str()) { metric.name.as_str() } else { "metric" };
+            ask(place, &format!("where does the {role} {name} stand?"));
         }
     }
     if spec.smallest_effect <= 0.0 {

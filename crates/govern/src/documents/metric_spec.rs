@@ -208,7 +208,35 @@ pub struct SeedRange {
     pub to: u64,
 }
 
+impl Extractor {
+    /// The file or folder that it reads; the log has no name.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Extractor::Json { file, .. }
+            | Extractor::Jsonl { file, .. }
+            | Extractor::Csv { file, .. }
+            | Extractor::Tensorboard { file, .. }
+            | Extractor::Wandb { file, .. } => Some(file),
+            Extractor::Stdout { .. } => None,
+        }
+    }
+}
+
 impl MetricSpec {
+    /// Why the primary metric wouldn't come from the evaluation, which alone writes below `eval/`.
+    pub fn primary_outside_evaluation(&self) -> Option<String> {
+        const OWN: [&str; 4] = ["eval.json", "train.json", "order.json", "end.json"];
+        let file = self.primary.source.file().filter(|file| crate::completeness::is_answered(file))?;
+        if file.starts_with("eval/") || file == "eval" {
+            return None;
+        }
+        let why =
+            if OWN.contains(&file) { "is rlx's own record" } else { "is not written by the evaluation" };
+        Some(format!(
+            "{file} {why}: the metric that decides stands in a file below eval/, such as eval/scores.json"
+        ))
+    }
+
     /// Every metric with what it is for.
     pub fn metrics(&self) -> impl Iterator<Item = (&'static str, &Metric)> {
         [("primary", &self.primary)]

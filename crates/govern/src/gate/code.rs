@@ -49,9 +49,11 @@ pub(super) fn inputs(question: &Question<'_>, answers: &mut Answers) {
                 answers.refuse("input_missing", reason, place, "rlx contract check");
             }
             Some(digest) if *digest != input.digest => {
-                let (says, is) = (input.digest.short(), digest.short());
-                let reason = format!("{} is {is}, the runbook means {says}", input.path);
-                answers.refuse("input_changed", reason, place, "rlx contract check");
+                // In full: it is copied into the runbook.
+                let says = input.digest.short();
+                let reason = format!("{} is {digest}, the runbook means {says}", input.path);
+                let help = "edit `inputs` in runbook.yaml, then: rlx approve baseline";
+                answers.refuse("input_changed", reason, place, help);
             }
             Some(_) => {}
         }

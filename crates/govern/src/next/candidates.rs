@@ -215,7 +215,8 @@ fn launch(study: &Study, id: &Slug, action: Action, reason: &str) -> Next {
     if let Some(request) = request(study, needed.into_iter(), candidate) {
         return Next { reason: format!("{reason}, and {}", request.reason), ..request };
     }
-    let changes = "starts a run, reserves its budget and appends to the ledger";
+    let changes =
+        "prints the plan; with --execute it starts a run, reserves its budget and appends to the ledger";
     let next = Next::new(action, reason, format!("rlx launch {id}"), changes);
     if automation == Automation::Manual { next.by_person("start the run yourself") } else { next }
 }

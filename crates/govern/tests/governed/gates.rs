@@ -56,6 +56,15 @@ fn every_fault_is_refused_with_its_code() {
 }
 
 #[test]
+fn an_input_that_changed_is_told_in_full() {
+    let change = |texts: &mut Texts| set(&mut texts.runbook, "/inputs/0/digest", json!("cd".repeat(32)));
+    let found = faulty(change, |_| {}).refusals(Purpose::Validate);
+    let one = found.iter().find(|refusal| refusal.code == "input_changed").unwrap();
+    assert!(one.reason.contains(&"ab".repeat(32)), "{}", one.reason);
+    assert!(one.help.contains("`inputs` in runbook.yaml") && one.help.ends_with("rlx approve baseline"));
+}
+
+#[test]
 fn every_code_has_a_case() {
     let shown: BTreeSet<String> =
         cases().iter().map(|case| case.code.to_owned()).chain(["candidate_missing".to_owned()]).collect();
