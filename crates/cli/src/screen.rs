@@ -187,9 +187,14 @@ impl Screen {
         Some(matches!(answer.trim(), "y" | "Y" | "yes"))
     }
 
+    /// Whether somebody can be asked.
+    pub(crate) fn can_type(&self) -> bool {
+        !self.json && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
     /// What is typed after a text; nothing when there is no terminal to type at.
     pub(crate) fn type_in(&self, text: &str) -> Option<String> {
-        if self.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        if !self.can_type() {
             return None;
         }
         let mut err = io::stderr().lock();

@@ -147,6 +147,21 @@ pub fn by_terminal(
     unsigned(context, request, seen, who, Assurance::Terminal)
 }
 
+/// Refuses, on record, where what is typed at a terminal wouldn't count, before anybody is asked to type.
+pub fn terminal_counts(context: &Context, request: &ApproveRequest) -> Outcome<()> {
+    let mut desk = Desk::open(context, request.study.as_deref())?;
+    let prepared = prepared(&desk, request)?;
+    sure_enough(&mut desk, &prepared, Assurance::Terminal)
+}
+
+fn sure_enough(desk: &mut Desk, prepared: &Prepared, assurance: Assurance) -> Outcome<()> {
+    if assurance >= prepared.required {
+        return Ok(());
+    }
+    let detail = format!("this study asks for approval by {}, not by {assurance}", prepared.required);
+    refused(desk, prepared, "approval_too_weak", detail)
+}
+
 fn unsigned(
     context: &Context,
     request: &ApproveRequest,
@@ -162,10 +177,7 @@ fn unsigned(
             Failure::refused("changed_meanwhile", message).hint("run the command again and read it anew")
         );
     }
-    if assurance < prepared.required {
-        let detail = format!("this study asks for approval by {}, not by {assurance}", prepared.required);
-        return refused(&mut desk, &prepared, "approval_too_weak", detail);
-    }
+    sure_enough(&mut desk, &prepared, assurance)?;
     refuse_other_approvers(&mut desk, &prepared)?;
     let approved =
         Approved { targets: prepared.digests(), assurance, who: who.to_owned(), key: None, signature: None };
@@ -203,8 +215,11 @@ fn record(desk: &mut Desk, prepared: &Prepared, approved: Approved) -> Outcome<A
 fn refused<T>(desk: &mut Desk, prepared: &Prepared, code: &'static str, detail: String) -> Outcome<T> {
     let what = format!("approve {}", names(prepared));
     desk.put_refusal_on_record(Refused { what, codes: vec![code.into()], detail: detail.clone() })?;
-    let hint = format!("rlx approve {} --print > statement", names(prepared));
-    Err(Failure::refused(code, format!("not approved: {detail}")).hint(hint))
+    let names = names(prepared);
+    Err(Failure::refused(code, format!("not approved: {detail}"))
+        .hint(format!("rlx approve {names} --print > statement"))
+        .hint("ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement")
+        .hint(format!("rlx approve {names} --signature statement.sig")))
 }
 
 fn names(prepared: &Prepared) -> String {
@@ -281,7 +296,7 @@ fn wanted(desk: &Desk, request: &ApproveRequest) -> Outcome<BTreeSet<Target>> {
 
 /// A section with an open question isn't ready to be agreed to.
 fn complete(desk: &Desk, section: Section) -> Outcome<()> {
-    let open: Vec<String> = open_questions(&desk.study.files)
+    let mut open: Vec<String> = open_questions(&desk.study.files)
         .into_iter()
         .filter(|open| {
             let key = open.path.split(['.', '[']).next().unwrap_or_default();
@@ -291,6 +306,9 @@ fn complete(desk: &Desk, section: Section) -> Outcome<()> {
         })
         .map(|open| format!("{} {}: {}", open.file, open.path, open.question))
         .collect();
+    let spec = desk.study.files.metric_spec.typed().filter(|_| section == Section::Metrics);
+    let outside = spec.and_then(rlxp_govern::documents::MetricSpec::primary_outside_evaluation);
+    open.extend(outside.map(|why| format!("metric_spec.yaml primary.source: {why}")));
     if open.is_empty() {
         return Ok(());
     }

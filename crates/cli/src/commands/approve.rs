@@ -3,6 +3,7 @@
 use clap::Args;
 use rlxp_ops::approve::{
     ApproveReport, ApproveRequest, Prepared, by_signature, by_terminal, prepare, read_signature,
+    terminal_counts,
 };
 use rlxp_ops::below::environment;
 use rlxp_ops::{Context, Failure, Outcome};
@@ -75,6 +76,9 @@ impl Approve {
         }
         if self.show {
             return Ok(show(screen, &prepared));
+        }
+        if screen.can_type() {
+            terminal_counts(context, &request)?;
         }
         screen.note(&text(&prepared));
         let code = prepared.statement().digest.short();

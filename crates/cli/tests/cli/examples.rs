@@ -36,7 +36,7 @@ fn every_example_works() {
         project.rlx("study init --task cartpole --study first").expect(0);
         if GOVERNED.iter().any(|word| command.starts_with(word)) {
             project.draft_contract();
-            project.write("runs/first/eval.json", "{\"success\": 0.5}");
+            project.write("runs/first/eval/scores.json", "{\"success\": 0.5}");
         }
         let help = project.rlx(&format!("{command} --help")).expect(0).stdout;
         let examples = examples(&help);

@@ -83,7 +83,7 @@ impl Project {
         let words = [
             ["--mission", "Balance for longer"],
             ["--metric", "success"],
-            ["--metric-source", "eval.json#/success"],
+            ["--metric-source", "eval/scores.json#/success"],
             ["--direction", "higher"],
             ["--smallest-effect", "0.05"],
             ["--failure-score", "0"],

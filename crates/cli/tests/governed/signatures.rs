@@ -33,7 +33,7 @@ fn an_ecdsa_key_approves() {
     governed.approvers(&["eve"]);
     governed.rlx("study init --task balance --study tuning").expect(0);
     let words =
-        "contract new --yes --metric success --metric-source eval.json#/success --assurance signature";
+        "contract new --yes --metric success --metric-source eval/scores.json#/success --assurance signature";
     governed.rlx(words).expect(0);
     // What is complete can be approved before the rest is.
     governed.sign("hardware", "eve").expect(0);

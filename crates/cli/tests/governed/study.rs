@@ -72,8 +72,15 @@ impl Governed {
         governed.rlx(&format!("study init --task balance --study tuning --assurance {assurance}")).expect(0);
         governed.rlx("study audit --claim train_command:train.py:2").expect(0);
         let surfaces = ["ppo=hyperparameter:configs/ppo.yaml:lr=1e-5..1e-2", "reward=reward:envs/**"];
-        let mut words =
-            vec!["contract", "new", "--yes", "--metric", "success", "--metric-source", "eval.json#/success"];
+        let mut words = vec![
+            "contract",
+            "new",
+            "--yes",
+            "--metric",
+            "success",
+            "--metric-source",
+            "eval/scores.json#/success",
+        ];
         words.extend(["--direction", "higher", "--smallest-effect", "0.05", "--failure-score", "0"]);
         words.extend(surfaces.iter().flat_map(|surface| ["--surface", surface]));
         words.extend(["--protected", "eval/**", "--mission", "Balance for longer", "--baseline", "as it is"]);
