@@ -11,6 +11,7 @@
 //! | [`kept`] | what was approved, kept for people to compare with |
 //! | [`diff`] | `contract diff`: what changed since each approval |
 //! | [`request`] | `contract request`: what a person reads before approving |
+//! | `warn` | what is likely a mistake though it is complete |
 //! | [`import`] | caches of older tools, taken over word for word |
 
 pub mod ask;
@@ -24,6 +25,7 @@ pub mod parse;
 pub mod request;
 pub mod survey;
 mod survey_text;
+pub(crate) mod warn;
 
 pub use ask::{Answers, Ask, Question};
 pub use intake::Intake;

@@ -104,6 +104,7 @@ fn of_spec(spec: &MetricSpec) -> Vec<String> {
     for problem in spec.protocol.seeds.problems() {
         problems.push(format!("protocol.seeds: {problem}"));
     }
+    problems.extend(spec.primary_outside_evaluation().map(|why| format!("{}: {why}", spec.primary.name)));
     for (_, metric) in spec.metrics() {
         if let Some(why) = sample::bad_source(&metric.source) {
             problems.push(format!("{}: {why}", metric.name));

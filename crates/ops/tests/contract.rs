@@ -34,7 +34,7 @@ use rlxp_types::{Digest, Exit};
 const COMPLETE: [(Ask, &str); 9] = [
     (Ask::Mission, "Walk further without falling"),
     (Ask::Metric, "success_rate"),
-    (Ask::MetricSource, "eval.json#/success_rate"),
+    (Ask::MetricSource, "eval/scores.json#/success_rate"),
     (Ask::SmallestEffect, "0.05"),
     (Ask::Surfaces, "reward=reward:src/reward.py"),
     (Ask::Protected, "eval.py"),
@@ -102,6 +102,8 @@ fn nothing_answered_is_a_valid_draft_that_says_what_is_open() {
         "scope.surfaces",
         "protocol.environments",
         "smallest_effect",
+        "primary.direction",
+        "failure_score",
         "protected",
         "train.argv",
         "eval.argv",
@@ -113,6 +115,54 @@ fn nothing_answered_is_a_valid_draft_that_says_what_is_open() {
     let mission = checked.open.iter().find(|open| open.path == "task.mission").unwrap();
     assert_eq!((mission.line, mission.column), (8, 12), "the place is the mission's own");
     assert!(mission.file.ends_with("studies/first/contract.yaml"));
+}
+
+/// The paths of what is open, after `metric_spec.yaml` was edited.
+fn open_after(world: &World, folder: &std::path::Path, from: &str, to: &str) -> Vec<String> {
+    let file = folder.join("metric_spec.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{text}");
+    fs::write(&file, text.replacen(from, to, 1)).unwrap();
+    let open = check(&world.context, None).unwrap().open;
+    open.into_iter().map(|open| format!("{}: {}", open.path, open.message)).collect()
+}
+
+#[test]
+fn the_metric_that_decides_comes_from_the_evaluation() {
+    let world = World::new();
+    let report = study(&world);
+    draft(&world.context, &COMPLETE);
+    let own = open_after(&world, &report.path, "eval/scores.json", "eval.json");
+    assert!(own[0].starts_with("primary.source: eval.json is rlx's own record"), "{own:?}");
+    let request = ApproveRequest { targets: vec!["metrics".into()], ..ApproveRequest::default() };
+    let refused = prepare(&world.context, &request).unwrap_err();
+    assert!(refused.message.contains("below eval/"), "{}", refused.message);
+    let problems = rlxp_ops::metric::check(&world.context, None, None).unwrap().problems;
+    assert!(problems[0].contains("eval.json is rlx's own record"), "{problems:?}");
+    let training = open_after(&world, &report.path, "eval.json", "train/log.json");
+    assert!(training[0].contains("train/log.json is not written by the evaluation"), "{training:?}");
+    assert!(open_after(&world, &report.path, "train/log.json", "eval/*.json").is_empty());
+}
+
+#[test]
+fn what_is_likely_a_mistake_is_told_before_a_run_is_spent_on_it() {
+    let world = World::new();
+    study(&world);
+    put(&world, "eval.py", "");
+    let mut given = COMPLETE.to_vec();
+    given.extend([(Ask::Runs, "3"), (Ask::Train, "python trian.py --seed {seed}")]);
+    draft(&world.context, &given);
+    let checked = check(&world.context, None).unwrap();
+    assert_eq!(checked.exit(), Exit::Yes, "{checked:?}");
+    assert_eq!(
+        checked.warnings,
+        [
+            "runbook.yaml: train.argv has no {run}, which is the folder that it writes",
+            "runbook.yaml: eval.argv has no {trained}, which is the folder that training wrote",
+            "trian.py, which train names, is not there",
+            "contract.yaml: budget.runs is 3, and the baseline alone takes 11: 1 smoke run and 10 confirm_seeds",
+        ]
+    );
 }
 
 #[test]
@@ -263,7 +313,7 @@ fn the_folder_answers_what_it_can() {
         taken(Ask::Surfaces).0,
         "reward=reward:pkg/rewards.py; hyperparameters=hyperparameter:configs/a.yaml:lr"
     );
-    assert_eq!(taken(Ask::MetricSource), pair("m.jsonl#/eval/success_rate", "logs/m.jsonl"));
+    assert_eq!(taken(Ask::MetricSource), pair("eval/m.jsonl#/eval/success_rate", "logs/m.jsonl"));
 }
 
 #[test]

@@ -91,7 +91,7 @@ struct New {
     /// The metric that decides
     #[arg(long, value_name = "NAME", help_heading = "Metrics")]
     metric: Option<String>,
-    /// Where it stands: eval.json#/success_rate, progress.csv#return, events#tag
+    /// Where it stands in a run's folder: eval/scores.json#/success_rate, eval/progress.csv#return
     #[arg(long, value_name = "FILE#KEY", help_heading = "Metrics")]
     metric_source: Option<String>,
     /// Which way is better: higher, lower
@@ -113,10 +113,10 @@ struct New {
     /// Files that evaluate, which nobody may change; can be repeated
     #[arg(long, value_name = "GLOB", help_heading = "Scope", hide_short_help = true)]
     protected: Vec<String>,
-    /// The command that trains, {seed} where the seed goes
+    /// The command that trains: {seed} is the seed, {run} the folder that it writes
     #[arg(long, value_name = "COMMAND", help_heading = "Runs")]
     train: Option<String>,
-    /// The command that evaluates, {seed} where the seed goes
+    /// The command that evaluates: {seed}, {run}, and {trained}, the folder that training wrote
     #[arg(long, value_name = "COMMAND", help_heading = "Runs")]
     eval: Option<String>,
     /// What everything is compared with
@@ -382,6 +382,7 @@ fn checked(screen: &Screen, report: &Checked) -> Exit {
         _ => format!("the contract of {} is complete", report.study),
     };
     screen.answer(verdict);
+    report.warnings.iter().for_each(|warning| screen.warning(warning));
     if report.complete {
         screen.hint("rlx contract request");
     }

@@ -26,7 +26,7 @@ const ANSWERS: [&str; 14] = [
     "--metric",
     "success_rate",
     "--metric-source",
-    "eval.json#/success_rate",
+    "eval/scores.json#/success_rate",
     "--smallest-effect",
     "0.05",
     "--disk",
@@ -107,7 +107,7 @@ fn a_person_is_asked_with_what_was_found_as_the_default() {
     let project = repository();
     // Mission, two constraints, no non-goals, metric, source; a wrong direction, then the default; the rest is Enter.
     let typed = format!(
-        "Walk further\nno falls; no noise\n\nsuccess_rate\neval.json#/success_rate\nup\n\n0.05\n{}",
+        "Walk further\nno falls; no noise\n\nsuccess_rate\neval/scores.json#/success_rate\nup\n\n0.05\n{}",
         "\n".repeat(30)
     );
     let (screen, code) = seen(&project, "rlx contract new", &typed);

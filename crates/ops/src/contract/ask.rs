@@ -51,7 +51,7 @@ asks! {
     /// The metric that decides
     Metric "metric" "Which metric decides?" false,
     /// Where it stands
-    MetricSource "metric-source" "Which file of an evaluation holds it? (FILE#KEY)" false,
+    MetricSource "metric-source" "Which file of an evaluation holds it? (eval/FILE#KEY)" false,
     /// Which way is better
     Direction "direction" "Which way is better? (higher, lower)" false,
     /// The smallest difference that matters
@@ -65,9 +65,9 @@ asks! {
     /// What may never be changed
     Protected "protected" "Which files evaluate, so that nobody may change them?" true,
     /// The command that trains
-    Train "train" "Which command trains? ({seed} where the seed goes)" false,
+    Train "train" "Which command trains? ({seed}: the seed, {run}: the folder that it writes)" false,
     /// The command that evaluates
-    Eval "eval" "Which command evaluates? ({seed} where the seed goes)" false,
+    Eval "eval" "Which command evaluates? ({seed}, {run}, and {trained}: the folder that training wrote)" false,
     /// Runs
     Runs "runs" "How many runs, every seed counted?" false,
     /// Time of all runs

@@ -14,6 +14,7 @@ use rlxp_types::Exit;
 use serde::Serialize;
 
 use super::intake::shown;
+use super::warn::{marked, warnings};
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::study::Desk;
@@ -37,6 +38,9 @@ pub struct Checked {
     pub disagreements: Vec<Refusal>,
     /// How the approval of each section stands.
     pub approvals: BTreeMap<Section, Standing>,
+    /// What a person should look at again; nothing of it is in the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The texts that the problems point into.
     #[serde(skip)]
     pub sources: Vec<Source>,
@@ -80,10 +84,17 @@ pub fn check(context: &Context, selector: Option<&str>) -> Outcome<Checked> {
             }
         }
     }
-    let open: Vec<Problem> = open_questions(&study.files)
+    let mut open: Vec<Problem> = open_questions(&study.files)
         .into_iter()
         .filter_map(|open| Some(placed(documents.get(open.file)?, &open)))
         .collect();
+    if let (Some(spec), Some(document)) =
+        (study.files.metric_spec.typed(), documents.get(File::MetricSpec.name()))
+    {
+        open.extend(marked(&document.source().text).iter().map(|open| placed(document, open)));
+        let outside = spec.primary_outside_evaluation();
+        open.extend(outside.map(|why| document.problem("primary.source", why.as_str())));
+    }
     let disagreements: Vec<Refusal> = gate::refusals(Purpose::Plan, study, None)
         .into_iter()
         .filter(|refusal| matches!(refusal.gate, "files_agree" | "identity" | "contract_complete"))
@@ -98,6 +109,7 @@ pub fn check(context: &Context, selector: Option<&str>) -> Outcome<Checked> {
         open,
         disagreements,
         approvals: study.standings(),
+        warnings: warnings(&desk)?,
         sources,
     })
 }

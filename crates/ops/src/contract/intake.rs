@@ -86,11 +86,15 @@ impl Intake {
                 Some(Taken { ask: question.ask, flag: question.flag, assumed: question.default? })
             })
             .collect();
+        let mut open = open_questions(&as_read(&files));
+        for (_, text) in files.iter().filter(|(file, _)| *file == File::MetricSpec) {
+            open.extend(super::warn::marked(text));
+        }
         Ok(Drafted {
             study: self.place.name.clone(),
             written: files.iter().map(|(file, _)| shown(&self.place, *file)).collect(),
             assumed,
-            open: open_questions(&as_read(&files)),
+            open,
             looked_at_everything: self.survey.is_whole,
         })
     }

@@ -67,10 +67,15 @@ pub fn name(text: &str) -> Parsed<Slug> {
 
 /// `FILE#KEY`: the file's ending says how it is read.
 pub fn source(text: &str) -> Parsed<Extractor> {
-    let (file, key) =
-        text.trim().split_once('#').filter(|(file, key)| !file.is_empty() && !key.is_empty()).ok_or_else(
-            || format!("{text:?} is not FILE#KEY, such as eval.json#/success_rate or progress.csv#return"),
-        )?;
+    let (file, key) = text
+        .trim()
+        .split_once('#')
+        .filter(|(file, key)| !file.is_empty() && !key.is_empty())
+        .ok_or_else(|| {
+        format!(
+            "{text:?} is not FILE#KEY, such as eval/scores.json#/success_rate or eval/progress.csv#return"
+        )
+    })?;
     let file_name = file.to_owned();
     let pointer = if key.starts_with('/') { key.to_owned() } else { format!("/{key}") };
     let last = file.rsplit('/').next().unwrap_or(file);

@@ -131,7 +131,8 @@ pub fn survey(context: &Context, root: &Path) -> Outcome<Survey> {
         let name = file.rsplit('/').next().unwrap_or(file);
         let (metric, key) = table_metric(name, &read(file))?;
         let from = file.clone();
-        let source = Guess { text: format!("{name}#{key}"), from: from.clone() };
+        // In a run, what an evaluation writes lies below `eval/`.
+        let source = Guess { text: format!("eval/{name}#{key}"), from: from.clone() };
         Some((Guess { text: metric, from }, source))
     });
     for path in ["/proc/driver/nvidia", "/dev/nvidia0"] {

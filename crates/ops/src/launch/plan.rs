@@ -9,7 +9,6 @@ use rlxp_govern::documents::{Base, Confinement, Phase, Slug, StudyName};
 use rlxp_govern::gate::{Purpose, names, reservation};
 use rlxp_govern::launch::SeedChoice;
 use rlxp_govern::queue::Queue;
-use rlxp_govern::scope::bad_path;
 use rlxp_govern::seeds::SeedRole;
 use rlxp_launch::order::{Limits, Mechanisms};
 use rlxp_types::Digest;
@@ -20,6 +19,7 @@ use super::order::{confinement, limits, step_order, steps_of};
 use super::start::{Offered, Ready, ready};
 use crate::candidate::known;
 use crate::context::Context;
+use crate::contract::warn::{named_files, script_missing};
 use crate::failure::Outcome;
 use crate::study::Desk;
 
@@ -199,21 +199,14 @@ fn uncommitted(context: &Context, ready: &Ready, inputs: &[&str]) -> Outcome<Opt
     // Those are taken from the working copy.
     files.retain(|path| !inputs.contains(&path.as_str()));
     let short = commit.get(..12).unwrap_or(commit);
-    let count = match files.as_slice() {
-        [] => return Ok(None),
-        [one] => format!("1 file of the working copy differs and is not part of them: {one}"),
-        [some @ ..] if some.len() <= NAMED => {
-            format!(
-                "{} files of the working copy differ and are not part of them: {}",
-                some.len(),
-                some.join(", ")
-            )
+    let named = files.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if files.len() > NAMED { ", …" } else { "" };
+    let count = match files.len() {
+        0 => return Ok(None),
+        1 => format!("1 file of the working copy differs and is not part of them: {named}"),
+        many => {
+            format!("{many} files of the working copy differ and are not part of them: {named}{more}")
         }
-        many => format!(
-            "{} files of the working copy differ and are not part of them: {}, …",
-            many.len(),
-            many[..NAMED].join(", ")
-        ),
     };
     Ok(Some(format!("runs start from commit {short}; {count}")))
 }
@@ -226,17 +219,9 @@ fn not_in_tree(
     inputs: &[&str],
 ) -> Outcome<Vec<String>> {
     let mut warnings = Vec::new();
-    for word in step.argv.iter().skip(1) {
-        let name = word.rsplit('=').next().unwrap_or_default();
-        let path = if matches!(step.folder.as_str(), "" | ".") {
-            name.to_owned()
-        } else {
-            format!("{}/{name}", step.folder)
-        };
+    for path in named_files(&step.argv, &step.folder) {
         let is_there = |root: &Path| context.fs.metadata_if_any(&root.join(&path)).map(|meta| meta.is_some());
-        if bad_path(&path).is_some()
-            || name.contains('{')
-            || inputs.contains(&path.as_str())
+        if inputs.contains(&path.as_str())
             || ready.applied.files.contains_key(&path)
             || is_there(&ready.tree.folder)?
         {
@@ -245,8 +230,8 @@ fn not_in_tree(
         if is_there(&ready.desk.place.root)? {
             warnings
                 .push(format!("{path}, which {} names, is in the working copy only: commit it", step.name));
-        } else if [".py", ".sh"].iter().any(|ending| path.ends_with(ending)) {
-            warnings.push(format!("{path}, which {} names, is not there", step.name));
+        } else {
+            warnings.extend(script_missing(&path, &step.name));
         }
     }
     Ok(warnings)
