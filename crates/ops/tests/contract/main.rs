@@ -1,12 +1,13 @@
-//! Drafts, checks, what changed since an approval, requests, and caches of older tools: over real files, in folders of
-//! their own.
+//! Drafts, checks, what changed since an approval, and requests: over real files, in folders of their own.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
     reason = "these tests write the files that a person would, and fail by panicking"
 )]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod imports;
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,18 +18,16 @@ use rlxp_fs::RealFs;
 use rlxp_fs::testing::{Fault, FaultFs};
 use rlxp_govern::approval::Standing;
 use rlxp_govern::documents::{Contract, MetricSpec, Runbook, SurfaceMap};
-use rlxp_govern::ledger::Event;
 use rlxp_govern::section::Section;
+use rlxp_ops::Context;
 use rlxp_ops::approve::{ApproveRequest, by_terminal, prepare};
 use rlxp_ops::contract::check::check;
 use rlxp_ops::contract::diff::{SectionChange, diff};
 use rlxp_ops::contract::request::request;
 use rlxp_ops::contract::{Answers, Ask, Intake};
 use rlxp_ops::study::init::{InitReport, InitRequest, init};
-use rlxp_ops::study::{Desk, registry};
-use rlxp_ops::{Context, Failure};
 use rlxp_spec::document::Document;
-use rlxp_types::{Digest, Exit};
+use rlxp_types::Exit;
 
 /// Everything that nobody can guess.
 const COMPLETE: [(Ask, &str); 9] = [
@@ -450,129 +449,6 @@ fn a_request_and_an_approval_say_the_same_of_every_section() {
     }
     let words: std::collections::BTreeSet<&str> = asked.iter().map(|one| one.allows).collect();
     assert_eq!(words.len(), Section::ALL.len(), "no two sections allow the same");
-}
-
-const AUTORL: [(&str, &str); 9] = [
-    ("task-profile.md", "# Walk\n\n## Mission\n\nWalk up\nstairs.\n"),
-    ("surface-map.md", "# Surfaces\n"),
-    ("runbook.md", "python train.py\n"),
-    ("metric-spec.md", "success\n"),
-    ("task-contract.md", "Execute: approved\n"),
-    ("state.json", "{\"approved\": true}"),
-    ("artifact-manifest.md", "none\n"),
-    ("loops/1/decision.md", "accepted\n"),
-    ("surprise.bin", "x"),
-];
-
-fn import(world: &World, folder: &str) -> Result<InitReport, Failure> {
-    init(&world.context, &InitRequest { import: Some(folder.into()), ..InitRequest::default() })
-}
-
-#[test]
-fn a_task_of_autorl_is_taken_over_as_text() {
-    let world = World::new();
-    for (name, text) in AUTORL {
-        put(&world, &format!(".autorl/tasks/stairs/{name}"), text);
-    }
-    let report = import(&world, ".autorl").unwrap();
-    let imported = report.imported.unwrap();
-    assert_eq!((report.task.as_str(), imported.files.len()), ("stairs", 8));
-    assert_eq!(imported.unknown, ["surprise.bin"]);
-    for (name, text) in AUTORL.into_iter().filter(|(name, _)| *name != "surprise.bin") {
-        assert_eq!(fs::read_to_string(report.path.join("imported").join(name)).unwrap(), text, "{name}");
-    }
-    let (contract, _, map, runbook) = typed(&report.path);
-    assert_eq!(contract.task.mission, "Walk up stairs.");
-    assert!(
-        runbook.train.argv[0].starts_with("TODO") && runbook.train.argv[0].ends_with("imported/runbook.md")
-    );
-    assert!(map.surfaces.is_empty());
-    let desk = Desk::open(&world.context, None).unwrap();
-    let Event::Imported(event) = &desk.study.ledger.records.last().unwrap().event else {
-        panic!("{:?}", desk.study.ledger)
-    };
-    assert_eq!(event.files["task-profile.md"], Digest::of(AUTORL[0].1.as_bytes()));
-    assert!(desk.study.standings().values().all(|standing| *standing == Standing::Missing));
-    assert!(
-        fs::read_to_string(world.path().join(".autorl/tasks/stairs/state.json")).is_ok(),
-        "the old one stays"
-    );
-}
-
-#[test]
-fn an_old_ledger_approves_nothing() {
-    // A real ledger with real approvals, as it was in another study.
-    let other = World::new();
-    let from = study(&other);
-    draft(&other.context, &COMPLETE);
-    let names: Vec<String> = Section::ALL.iter().map(ToString::to_string).collect();
-    approve(&other.context, &names.iter().map(String::as_str).collect::<Vec<_>>());
-    let world = World::new();
-    for name in [
-        "ledger.jsonl",
-        "contract.yaml",
-        "metric_spec.yaml",
-        "surface_map.yaml",
-        "runbook.yaml",
-        "state.json",
-    ] {
-        put(&world, &format!(".rlxp/{name}"), fs::read(from.path.join(name)).unwrap());
-    }
-    put(&world, ".rlxp/contract.yaml", "task: {id: a, owner: me}\nbudgets: 1\n");
-    put(&world, ".rlxp/candidates/one.yaml", "id: one\nstatus: accepted\n");
-    put(&world, ".rlxp/runs/1/metrics.jsonl", "{}");
-    let listed = registry::list(&world.context).unwrap();
-    let flat = listed.flat.unwrap();
-    assert!(listed.studies.is_empty() && flat.files.contains(&"ledger.jsonl".to_owned()));
-    assert_eq!(flat.import, "rlx study init --import .rlxp");
-    let report = import(&world, ".rlxp").unwrap();
-    let imported = report.imported.unwrap();
-    assert_eq!(imported.unknown, ["runs/", "contract.yaml: task.owner", "contract.yaml: budgets"]);
-    let desk = Desk::open(&world.context, None).unwrap();
-    assert!(desk.study.standings().values().all(|standing| *standing == Standing::Missing));
-    assert!(desk.study.state().candidates.is_empty() && desk.study.candidate_files.is_empty());
-    assert_eq!(desk.study.ledger.next_seq(), 2);
-    assert!(registry::list(&world.context).unwrap().flat.is_none());
-}
-
-#[test]
-fn what_cannot_be_imported_leaves_nothing_behind() {
-    let refused = |prepare: &dyn Fn(&World), folder: &str| {
-        let world = World::new();
-        prepare(&world);
-        let failure = import(&world, folder).unwrap_err();
-        assert!(!world.path().join(".rlxp/tasks").exists(), "{failure}");
-        format!("{} {}", failure.code, failure.message)
-    };
-    let cache = |world: &World| put(world, "old/task-profile.md", "x");
-    assert!(refused(&|_| {}, "old").starts_with("import_not_found"));
-    assert!(refused(&|world| put(world, "old", "file"), "old").starts_with("import_not_found"));
-    assert!(refused(&|world| put(world, "old/readme.md", "x"), "old").starts_with("import_unknown"));
-    let several = |world: &World| {
-        put(world, ".autorl/tasks/a/runbook.md", "x");
-        put(world, ".autorl/tasks/b/runbook.md", "x");
-    };
-    assert!(refused(&several, ".autorl").starts_with("import_ambiguous"));
-    let said = refused(
-        &|world| {
-            cache(world);
-            std::os::unix::fs::symlink("/etc/passwd", world.path().join("old/runbook.md")).unwrap();
-            put(world, "old/loops/1/a.md", "x");
-            std::os::unix::fs::symlink("/etc", world.path().join("old/loops/1/etc")).unwrap();
-            put(world, "old/metric-spec.md", [0x61, 0xff]);
-            put(world, "old/surface-map.md", vec![b'a'; (8 << 20) + 1]);
-        },
-        "old",
-    );
-    for part in [
-        "import_refused",
-        "runbook.md is a link",
-        "loops/1/etc is a link",
-        "metric-spec.md is not UTF-8 at byte 1",
-        "surface-map.md has 8388609 bytes",
-    ] {
-        assert!(said.contains(part), "{part} in {said}");
-    }
 }
 
 #[test]
