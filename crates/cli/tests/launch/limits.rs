@@ -101,13 +101,13 @@ fn more_than_was_agreed_ends_a_run() {
                      \x20   except OSError:\n        break\n    if child:\n        break\ntime.sleep(600)";
     runs_into(&repository, "processes", processes, "60s", "processes");
     let disk = "out = sys.argv[sys.argv.index('--out') + 1]\nwith open(out + '/filler', 'wb') as file:\n\
-                \x20   for _ in range(512):\n        file.write(b'x' * (1 << 20))\n        file.flush()\n\
-                \x20       time.sleep(0.02)\ntime.sleep(600)";
+                \x20   for _ in range(64):\n        file.write(b'x' * (1 << 20))\n        file.flush()\n\
+                \x20       time.sleep(0.2)\ntime.sleep(600)";
     let end = runs_into(&repository, "disk", disk, "60s", "disk");
     assert!(end["spent"]["disk"].as_u64().unwrap() > 4 << 20, "{end}");
     let key = &repository.runs_of("disk")[0];
     let filled = std::fs::metadata(repository.run_folder(key).join("train/filler")).unwrap().len();
-    assert!(filled < 512 << 20, "{filled} bytes were written before anybody noticed");
+    assert!(filled < 64 << 20, "{filled} bytes were written before anybody noticed");
     // Into its tree instead of its own folder, which comes to the same.
     let tree = disk.replace("out + '/filler'", "'src/filler'");
     runs_into(&repository, "tree", &tree, "60s", "disk");

@@ -110,8 +110,7 @@ pub(super) fn executed(screen: &Screen, report: &ExecuteReport) {
     if report.left_running {
         screen.hint("rlx launch adopt    # watches what goes on");
     } else {
-        let well = format!("ended ({})", RunEnd::Ok);
-        if let Some(bad) = report.runs.iter().find(|run| run.state != well) {
+        if let Some(bad) = report.runs.iter().find(|run| !run.is_well()) {
             screen.hint(&format!("rlx launch logs {}    # what it printed", bad.key));
         }
         screen.hint("rlx study next");
