@@ -100,7 +100,7 @@ pub fn supervise(order: &RunOrder, called_off: &dyn Fn() -> bool) -> Result<RunR
     for step in &order.steps {
         if is_called_off() {
             let reason = step::CALLED_OFF.to_owned();
-            return Ok(report(How::Cancelled, reason, run.before, steps));
+            return Ok(report(How::Cancelled, reason, run.took(), steps));
         }
         let mut end = run.step(step)?;
         let ran = order.steps[..steps.len()].iter().rfind(|earlier| !earlier.is_check);
@@ -125,7 +125,7 @@ pub fn supervise(order: &RunOrder, called_off: &dyn Fn() -> bool) -> Result<RunR
         }
     }
     let last = steps.last().expect("an order has steps");
-    Ok(report(last.how, last.reason.clone(), run.before, steps))
+    Ok(report(last.how, last.reason.clone(), run.took(), steps))
 }
 
 /// What a run took as last written to the [`PULSE_FILE`] of its folder.
@@ -202,6 +202,13 @@ struct Run<'a> {
     /// What the steps that have ended took.
     before: Usage,
     pulse: Pulse,
+}
+
+impl Run<'_> {
+    /// What all of it took. Its time is that which the limit is held against: also what went by around the steps.
+    fn took(&self) -> Usage {
+        Usage { wall_clock: self.began.elapsed().as_secs_f64(), ..self.before }
+    }
 }
 
 /// Tells whoever watches what the run took so far.

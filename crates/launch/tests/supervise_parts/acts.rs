@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// Does it, and then waits to be ended for at most this long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn act(what: &str) {
     match what {

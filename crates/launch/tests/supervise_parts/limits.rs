@@ -3,15 +3,14 @@
 use rlxp_launch::order::{How, Limits};
 use rlxp_launch::supervise::{RunReport, pulse};
 
-use crate::acts::PATIENCE;
 use crate::orders::Fixture;
 
-/// Runs what `fixture` holds and checks that this limit ended it, long before it would have ended by itself.
+/// Runs what `fixture` holds and checks that this limit ended it, within a time that says that it was this limit.
 fn ended_by(fixture: &Fixture, limit: &str) -> RunReport {
     let report = fixture.run();
     assert_eq!(report.how, How::Limit, "{report:?}");
     assert!(report.reason.starts_with(&format!("{limit}: ")), "{report:?}");
-    assert!(report.usage.wall_clock < PATIENCE.as_secs_f64(), "{report:?}");
+    assert!(report.usage.wall_clock < 8.0, "{report:?}");
     report
 }
 
@@ -61,7 +60,7 @@ pub(crate) fn a_sleeper_is_ended_by_the_wall_clock() {
     let mut fixture = fixture(|limits| limits.wall_clock = 1);
     fixture.script("train", "echo begun; sleep 60");
     let report = ended_by(&fixture, "wall clock");
-    assert!(report.usage.wall_clock >= 1.0, "{report:?}");
+    assert!((1.0..4.0).contains(&report.usage.wall_clock), "{report:?}");
     let beat = pulse(&fixture.order.folder).expect("a pulse");
     assert!(beat.wall_clock > 0.0 && beat.wall_clock <= report.usage.wall_clock, "{beat:?}");
 }
@@ -74,7 +73,7 @@ pub(crate) fn a_silent_process_is_ended() {
 
 pub(crate) fn files_are_as_good_as_words() {
     // Far apart, since a busy machine lets nobody write for a while.
-    let mut fixture = fixture(|limits| (limits.silence, limits.wall_clock) = (Some(4), 6));
+    let mut fixture = fixture(|limits| (limits.silence, limits.wall_clock) = (Some(3), 5));
     fixture.script("train", "while :; do echo x >> $TMPDIR/notes; sleep 0.2; done");
     ended_by(&fixture, "wall clock");
 }
