@@ -25,6 +25,7 @@ mod project;
 mod reference;
 mod report;
 mod stats;
+mod stores;
 mod story;
 mod study;
 mod suggest;
