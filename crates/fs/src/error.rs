@@ -15,10 +15,24 @@ pub struct FsError {
     pub source: io::Error,
 }
 
+/// A symlink where rlx follows none.
+#[derive(Debug, thiserror::Error)]
+#[error("{link} is a symbolic link, which rlx doesn't follow here", link = link.display())]
+pub struct LinkInTheWay {
+    /// The link.
+    pub link: PathBuf,
+}
+
 impl FsError {
     /// An error of `operation` on `path`.
     pub fn new(operation: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         Self { operation, path: path.to_owned(), source: source.into() }
+    }
+
+    /// The symlink that was in the way, when one was.
+    pub fn link(&self) -> Option<&Path> {
+        let cause = self.source.get_ref()?.downcast_ref::<LinkInTheWay>()?;
+        Some(&cause.link)
     }
 
     /// Nothing is there.

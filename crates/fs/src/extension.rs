@@ -26,12 +26,7 @@ pub trait FsExt: Fs {
     /// A whole file of at most `cap` bytes; a longer one is an error.
     fn read(&self, path: &Path, cap: u64) -> Result<Vec<u8>> {
         let limit = usize::try_from(cap.saturating_add(1)).unwrap_or(usize::MAX);
-        let bytes = self.read_at(path, 0, limit)?;
-        if bytes.len() as u64 > cap {
-            let source = io::Error::other(format!("it is longer than {cap} bytes"));
-            return Err(FsError::new("read", path, source));
-        }
-        Ok(bytes)
+        within(path, self.read_at(path, 0, limit)?, cap)
     }
 
     /// What is free where `path` is, or would be made: on the disk of the nearest folder above it that is there.
@@ -48,13 +43,13 @@ pub trait FsExt: Fs {
 
     /// A whole text file of at most `cap` bytes.
     fn read_text(&self, path: &Path, cap: u64) -> Result<String> {
-        String::from_utf8(self.read(path, cap)?).map_err(|error| {
-            let source = io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("it is not UTF-8 at byte {}", error.utf8_error().valid_up_to()),
-            );
-            FsError::new("read", path, source)
-        })
+        as_text(path, self.read(path, cap)?)
+    }
+
+    /// A whole text of at most `cap` bytes that the user named: a file or a pipe.
+    fn read_given_text(&self, path: &Path, cap: u64) -> Result<String> {
+        let limit = usize::try_from(cap.saturating_add(1)).unwrap_or(usize::MAX);
+        as_text(path, within(path, self.read_given(path, limit)?, cap)?)
     }
 
     /// Facts about a path, or nothing when nothing is there.
@@ -177,7 +172,7 @@ pub trait FsExt: Fs {
     /// Removes a folder with everything in it, without following symlinks.
     /// What is already gone is no error.
     fn remove_dir_all(&self, path: &Path) -> Result<()> {
-        let entries = match self.list(path) {
+        let entries = match self.list_raw(path) {
             Ok(entries) => entries,
             Err(error) if error.is_not_found() => return Ok(()),
             Err(error) => return Err(error),
@@ -213,6 +208,22 @@ pub trait FsExt: Fs {
 }
 
 impl<T: Fs + ?Sized> FsExt for T {}
+
+/// `bytes`, unless there are more than `cap`.
+fn within(path: &Path, bytes: Vec<u8>, cap: u64) -> Result<Vec<u8>> {
+    if bytes.len() as u64 > cap {
+        let source = io::Error::other(format!("it is longer than {cap} bytes"));
+        return Err(FsError::new("read", path, source));
+    }
+    Ok(bytes)
+}
+
+fn as_text(path: &Path, bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let why = format!("it is not UTF-8 at byte {}", error.utf8_error().valid_up_to());
+        FsError::new("read", path, io::Error::new(io::ErrorKind::InvalidData, why))
+    })
+}
 
 /// The folder that holds `path`; the working folder for a bare name.
 fn parent(path: &Path) -> &Path {

@@ -4,7 +4,9 @@
 //! Only single steps stand here. What takes several steps is in
 //! [`crate::FsExt`]: a fault can then hit between any two of them.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::Result;
 
@@ -40,7 +42,16 @@ pub struct Meta {
     pub changed: i64,
 }
 
-/// One entry of a folder.
+/// One entry of a folder, whatever its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawEntry {
+    /// Its name inside the folder.
+    pub name: OsString,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// One entry of a folder whose name is text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its name inside the folder.
@@ -68,13 +79,49 @@ pub trait FileHandle: Send {
 
 /// File operations, each a single step.
 pub trait Fs: Send + Sync {
-    /// Up to `limit` bytes from `offset` on; fewer only at the end of the file.
+    /// Up to `limit` bytes of a plain file from `offset` on; fewer only at the
+    /// end of the file. Anything else, such as a pipe, which might never
+    /// answer, is an error.
     fn read_at(&self, path: &Path, offset: u64, limit: usize) -> Result<Vec<u8>>;
     /// Facts about a path, without following a symlink.
     fn metadata(&self, path: &Path) -> Result<Meta>;
+    /// Up to `limit` bytes from the start of something that the user named,
+    /// which may be a pipe (`<(…)`, `/dev/stdin`).
+    fn read_given(&self, path: &Path, limit: usize) -> Result<Vec<u8>> {
+        self.read_at(path, 0, limit)
+    }
+    /// Facts about many paths below `folder`, one after the other, until
+    /// `each` says false; true when it never did. A symlink at the end of a
+    /// path is not followed. This is for noticing changes of thousands of
+    /// files: a folder on the way that is swapped for a symlink at that very
+    /// moment is not noticed, so nothing may be read because of the answer.
+    fn look_at_all(
+        &self,
+        folder: &Path,
+        paths: &mut dyn Iterator<Item = &str>,
+        each: &mut dyn FnMut(Option<&Meta>) -> bool,
+    ) -> Result<bool> {
+        for path in paths {
+            let meta = match self.metadata(&folder.join(path)) {
+                Ok(meta) => Some(meta),
+                Err(error) if error.is_not_found() => None,
+                Err(error) => return Err(error),
+            };
+            if !each(meta.as_ref()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+    /// Every entry of a folder, sorted by name.
+    fn list_raw(&self, path: &Path) -> Result<Vec<RawEntry>>;
     /// The entries of a folder, sorted by name. Names that are not UTF-8 are
     /// left out: rlx makes none.
-    fn list(&self, path: &Path) -> Result<Vec<Entry>>;
+    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+        let entries = self.list_raw(path)?.into_iter();
+        let text = |entry: RawEntry| Some(Entry { name: entry.name.into_string().ok()?, kind: entry.kind });
+        Ok(entries.filter_map(text).collect())
+    }
     /// Creates one folder; an error when something is there.
     fn create_dir(&self, path: &Path) -> Result<()>;
     /// Creates a file; an error when something is there (`O_EXCL`).
@@ -116,4 +163,9 @@ pub trait Fs: Send + Sync {
     }
     /// The absolute path with every symlink resolved.
     fn canonicalize(&self, path: &Path) -> Result<PathBuf>;
+    /// The same files, but only those below `root`, and never through a
+    /// symlink below it: a path that leads over one is an error that names the
+    /// link ([`crate::FsError::link`]). Paths stay as they are, with `root` in
+    /// front. The root needn't exist yet and may itself be reached through links.
+    fn rooted(&self, root: &Path) -> Arc<dyn Fs>;
 }

@@ -5,7 +5,8 @@
 //! one way, every error names its operation and path, and every call can be
 //! made to fail on purpose ([`testing`]).
 //!
-//! - [`Fs`]: the file operations as a trait; [`RealFs`] does them.
+//! - [`Fs`]: the file operations as a trait; [`RealFs`] does them, and
+//!   [`Fs::rooted`] does them below one folder without following a symlink.
 //! - [`FsExt`]: what is built from them (atomic write, replaced symlink, …), so
 //!   that a fault test reaches each single step of it.
 //! - [`clock`]: wall time as a label, monotonic time for durations.
@@ -23,11 +24,12 @@ mod interface;
 pub mod machine;
 pub mod randomness;
 mod real;
+mod rooted;
 pub mod testing;
 
-pub use error::FsError;
+pub use error::{FsError, LinkInTheWay};
 pub use extension::{FsExt, TEMPORARY_PREFIX, is_temporary, temporary_owner};
-pub use interface::{Entry, FileHandle, Fs, Kind, Meta};
+pub use interface::{Entry, FileHandle, Fs, Kind, Meta, RawEntry};
 pub use machine::{Machine, RealMachine};
 pub use real::RealFs;
 

@@ -4,15 +4,17 @@
 use std::io;
 use std::path::Path;
 
-use crate::{Fs, FsError, RealFs, Result};
+use rustix::rand::{GetRandomFlags, getrandom};
 
-const DEVICE: &str = "/dev/urandom";
+use crate::{FsError, Result};
 
 /// Bytes from the operating system.
 pub fn bytes<const N: usize>() -> Result<[u8; N]> {
-    let found = RealFs.read_at(Path::new(DEVICE), 0, N)?;
-    let short = |_| FsError::new("read", Path::new(DEVICE), io::Error::from(io::ErrorKind::UnexpectedEof));
-    found.try_into().map_err(short)
+    let mut bytes = [0; N];
+    let failed = |error: io::Error| FsError::new("read", Path::new("the system's randomness"), error);
+    let read = getrandom(&mut bytes[..], GetRandomFlags::empty()).map_err(|error| failed(error.into()))?;
+    // Up to 256 bytes come whole; rlx asks for fewer.
+    if read < N { Err(failed(io::Error::from(io::ErrorKind::UnexpectedEof))) } else { Ok(bytes) }
 }
 
 /// A name of 128 random bits, as 32 hexadecimal digits.

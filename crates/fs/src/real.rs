@@ -3,22 +3,24 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use rustix::fs::{CWD, RenameFlags};
+use rustix::fs::{CWD, FileType, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
-use crate::{Entry, FileHandle, Fs, FsError, Kind, Meta, Result};
+use crate::rooted::RootedFs;
+use crate::{FileHandle, Fs, FsError, Kind, Meta, RawEntry, Result};
 
 /// The file system of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealFs;
 
 /// A file opened for appending, with its path for messages.
-struct RealFile {
-    file: File,
-    path: PathBuf,
+pub(crate) struct RealFile {
+    pub(crate) file: File,
+    pub(crate) path: PathBuf,
 }
 
 impl FileHandle for RealFile {
@@ -57,47 +59,108 @@ fn kind_of(file_type: fs::FileType) -> Kind {
     }
 }
 
+/// The same for what a folder says of its entries.
+pub(crate) fn entry_kind(file_type: FileType) -> Kind {
+    match file_type {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Folder,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Other,
+    }
+}
+
+fn nanoseconds(seconds: i64, rest: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+pub(crate) fn meta_of_stat(facts: &Stat) -> Meta {
+    let rest = |nanoseconds: u64| i64::try_from(nanoseconds).unwrap_or_default();
+    Meta {
+        kind: entry_kind(FileType::from_raw_mode(facts.st_mode)),
+        length: u64::try_from(facts.st_size).unwrap_or_default(),
+        modified: nanoseconds(facts.st_mtime, rest(facts.st_mtime_nsec)),
+        inode: facts.st_ino,
+        device: facts.st_dev,
+        changed: nanoseconds(facts.st_ctime, rest(facts.st_ctime_nsec)),
+    }
+}
+
+pub(crate) fn meta_of(metadata: &fs::Metadata) -> Meta {
+    Meta {
+        kind: kind_of(metadata.file_type()),
+        length: metadata.len(),
+        modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        inode: metadata.ino(),
+        device: metadata.dev(),
+        changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+    }
+}
+
+/// The open file itself, unless it is something else than a plain file.
+pub(crate) fn only_plain(file: File) -> io::Result<File> {
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() {
+        return Ok(file);
+    }
+    let what = match kind_of(kind) {
+        Kind::Folder => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        _ => "it is a pipe, a device or a socket, not a plain file",
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
+/// Opening a pipe waits for its other end unless told not to.
+fn waiting_for_nothing() -> i32 {
+    (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed()
+}
+
+/// Up to `limit` bytes of an open file that is at `offset`.
+pub(crate) fn read_open(file: File, offset: u64, limit: usize) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len().saturating_sub(offset);
+    let length = usize::try_from(length).unwrap_or(limit).min(limit);
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    // A file is read as long as it said it is: asking whether it really ends there costs as much as reading a
+    // short one. What says it is empty may be made by the system while it is read.
+    let most = if length > 0 { length } else { limit };
+    file.take(most as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 impl Fs for RealFs {
     fn read_at(&self, path: &Path, offset: u64, limit: usize) -> Result<Vec<u8>> {
         let read = || {
-            let mut file = File::open(path)?;
+            let mut options = OpenOptions::new();
+            let mut file = only_plain(options.read(true).custom_flags(waiting_for_nothing()).open(path)?)?;
             if offset > 0 {
                 file.seek(SeekFrom::Start(offset))?;
             }
-            let length = file.metadata()?.len().saturating_sub(offset);
-            let length = usize::try_from(length).unwrap_or(limit).min(limit);
-            let mut bytes = Vec::with_capacity(length);
-            // A file is read as long as it said it is: asking whether it really ends there costs as much as reading a
-            // short one. What says it is empty may be made by the system while it is read.
-            let most = if length > 0 { length } else { limit };
-            file.take(most as u64).read_to_end(&mut bytes)?;
+            read_open(file, offset, limit)
+        };
+        read().map_err(|e| FsError::new("read", path, e))
+    }
+
+    fn read_given(&self, path: &Path, limit: usize) -> Result<Vec<u8>> {
+        let read = || {
+            let mut bytes = Vec::new();
+            File::open(path)?.take(limit as u64).read_to_end(&mut bytes)?;
             io::Result::Ok(bytes)
         };
         read().map_err(|e| FsError::new("read", path, e))
     }
 
     fn metadata(&self, path: &Path) -> Result<Meta> {
-        let metadata = fs::symlink_metadata(path).map_err(|e| FsError::new("look at", path, e))?;
-        let nanoseconds =
-            |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        Ok(Meta {
-            kind: kind_of(metadata.file_type()),
-            length: metadata.len(),
-            modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-            inode: metadata.ino(),
-            device: metadata.dev(),
-            changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
-        })
+        fs::symlink_metadata(path)
+            .map(|metadata| meta_of(&metadata))
+            .map_err(|e| FsError::new("look at", path, e))
     }
 
-    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+    fn list_raw(&self, path: &Path) -> Result<Vec<RawEntry>> {
         let list = || {
             let mut entries = Vec::new();
             for entry in fs::read_dir(path)? {
                 let entry = entry?;
-                if let Ok(name) = entry.file_name().into_string() {
-                    entries.push(Entry { name, kind: kind_of(entry.file_type()?) });
-                }
+                entries.push(RawEntry { name: entry.file_name(), kind: kind_of(entry.file_type()?) });
             }
             entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
             io::Result::Ok(entries)
@@ -121,7 +184,9 @@ impl Fs for RealFs {
     fn open_append(&self, path: &Path) -> Result<Box<dyn FileHandle>> {
         let file = OpenOptions::new()
             .append(true)
+            .custom_flags(waiting_for_nothing())
             .open(path)
+            .and_then(only_plain)
             .map_err(|e| FsError::new("open for writing", path, e))?;
         Ok(Box::new(RealFile { file, path: path.to_owned() }))
     }
@@ -186,5 +251,9 @@ impl Fs for RealFs {
 
     fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
         fs::canonicalize(path).map_err(|e| FsError::new("find", path, e))
+    }
+
+    fn rooted(&self, root: &Path) -> Arc<dyn Fs> {
+        Arc::new(RootedFs::new(root))
     }
 }

@@ -23,6 +23,13 @@ pub fn set_modified(path: &Path, since_1970: Duration) {
     drop(std::fs::File::open(path).and_then(|file| file.set_modified(time)));
 }
 
+/// Makes a named pipe; an error is ignored, and the test that needed it will
+/// say so.
+pub fn make_pipe(path: &Path) {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let _ = mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0);
+}
+
 /// A machine whose facts a test sets.
 #[derive(Debug)]
 pub struct FakeMachine {

@@ -245,8 +245,11 @@ impl Fs for Meddling {
     fn metadata(&self, path: &Path) -> rlxp_fs::Result<rlxp_fs::Meta> {
         self.disk.metadata(path)
     }
-    fn list(&self, path: &Path) -> rlxp_fs::Result<Vec<rlxp_fs::Entry>> {
-        self.disk.list(path)
+    fn list_raw(&self, path: &Path) -> rlxp_fs::Result<Vec<rlxp_fs::RawEntry>> {
+        self.disk.list_raw(path)
+    }
+    fn rooted(&self, root: &Path) -> Arc<dyn Fs> {
+        self.disk.rooted(root)
     }
     fn create_dir(&self, path: &Path) -> rlxp_fs::Result<()> {
         self.disk.create_dir(path)

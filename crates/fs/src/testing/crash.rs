@@ -3,24 +3,26 @@
 //! lose its entries, and a renamed file may be empty unless it was synced.
 
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rlxp_types::Stream;
 
 use super::tree::{Body, FileBody, Tree};
-use crate::{Entry, FileHandle, Fs, FsError, Kind, Meta, Result};
+use crate::{FileHandle, Fs, FsError, Kind, LinkInTheWay, Meta, RawEntry, Result};
 
 /// An in-memory file system that can lose power. It is empty but for `/`, and
 /// paths are absolute. Symlinks inside a path are not followed.
 #[derive(Clone)]
 pub struct CrashFs {
     tree: Arc<Mutex<Tree>>,
+    /// What a rooted one is limited to.
+    root: Option<PathBuf>,
 }
 
 impl Default for CrashFs {
     fn default() -> Self {
-        Self { tree: Arc::new(Mutex::new(Tree::new())) }
+        Self::of(Tree::new())
     }
 }
 
@@ -30,16 +32,20 @@ impl CrashFs {
         Self::default()
     }
 
+    fn of(tree: Tree) -> Self {
+        Self { tree: Arc::new(Mutex::new(tree)), root: None }
+    }
+
     /// What stands on the disk after a power loss now; `seed` chooses which of
     /// the unsynced effects survive. This one stays as it is.
     pub fn after_power_loss(&self, seed: u64) -> Self {
         let mut chance = Stream::new(seed, "power-loss", 0);
-        Self { tree: Arc::new(Mutex::new(self.lock().after_power_loss(&mut chance))) }
+        Self::of(self.lock().after_power_loss(&mut chance))
     }
 
     /// A copy that shares nothing with this one: what `kill -9` leaves.
     pub fn copy(&self) -> Self {
-        Self { tree: Arc::new(Mutex::new(self.lock().clone())) }
+        Self::of(self.lock().clone())
     }
 
     /// Makes everything durable, as a machine left alone for a minute would.
@@ -67,7 +73,26 @@ impl CrashFs {
         path: &Path,
         run: impl FnOnce(&mut Tree) -> io::Result<T>,
     ) -> Result<T> {
-        run(&mut self.lock()).map_err(|e| FsError::new(operation, path, e))
+        self.inside(path).and_then(|()| run(&mut self.lock())).map_err(|error| {
+            let link = self.root.as_ref().and_then(|_| self.lock().link_on(path));
+            let in_the_way = error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::AlreadyExists;
+            let cause = match link.filter(|_| in_the_way) {
+                Some(link) => io::Error::other(LinkInTheWay { link }),
+                None => error,
+            };
+            FsError::new(operation, path, cause)
+        })
+    }
+
+    /// An error when `path` is not below the root.
+    fn inside(&self, path: &Path) -> io::Result<()> {
+        let Some(root) = &self.root else { return Ok(()) };
+        let plain = |below: &Path| below.components().all(|part| matches!(part, Component::Normal(_)));
+        if path.strip_prefix(root).is_ok_and(plain) {
+            return Ok(());
+        }
+        let why = format!("it is not below {}", root.display());
+        Err(io::Error::new(ErrorKind::InvalidInput, why))
     }
 
     fn handle(&self, path: &Path, number: u64) -> Box<dyn FileHandle> {
@@ -129,12 +154,12 @@ impl Fs for CrashFs {
         })
     }
 
-    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+    fn list_raw(&self, path: &Path) -> Result<Vec<RawEntry>> {
         self.with("list", path, |tree| {
             let names = tree.folder(tree.find(path)?)?;
             Ok(names
                 .iter()
-                .map(|(name, node)| Entry { name: name.clone(), kind: tree.kind(*node) })
+                .map(|(name, node)| RawEntry { name: name.into(), kind: tree.kind(*node) })
                 .collect())
         })
     }
@@ -165,6 +190,7 @@ impl Fs for CrashFs {
 
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
         self.with("create", to, |tree| {
+            self.inside(from)?;
             let node = tree.find(from)?;
             let (folder, name) = tree.place(to)?;
             if tree.folder(folder)?.contains_key(&name) {
@@ -177,6 +203,7 @@ impl Fs for CrashFs {
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         self.with("rename a file to", to, |tree| {
+            self.inside(from)?;
             let node = tree.find(from)?;
             let (old_folder, old_name) = tree.place(from)?;
             let (folder, name) = tree.place(to)?;
@@ -195,6 +222,7 @@ impl Fs for CrashFs {
 
     fn rename_new(&self, from: &Path, to: &Path) -> Result<()> {
         self.with("rename a folder to", to, |tree| {
+            self.inside(from)?;
             let node = tree.find(from)?;
             let (old_folder, old_name) = tree.place(from)?;
             let (folder, name) = tree.place(to)?;
@@ -254,5 +282,12 @@ impl Fs for CrashFs {
 
     fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
         self.with("find", path, |tree| tree.find(path).map(|_| path.to_owned()))
+    }
+
+    /// Links inside a path are never followed here; a rooted one also refuses
+    /// paths that are not below its root, and names the link in the way.
+    fn rooted(&self, root: &Path) -> Arc<dyn Fs> {
+        let root = self.root.clone().unwrap_or_else(|| root.to_owned());
+        Arc::new(Self { tree: Arc::clone(&self.tree), root: Some(root) })
     }
 }

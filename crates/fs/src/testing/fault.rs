@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Entry, FileHandle, Fs, FsError, Meta, Result};
+use crate::{FileHandle, Fs, FsError, Meta, RawEntry, Result};
 
 /// How the chosen call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,9 +144,9 @@ impl Fs for FaultFs {
         self.inner.metadata(path)
     }
 
-    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+    fn list_raw(&self, path: &Path) -> Result<Vec<RawEntry>> {
         self.pass("list", path, false)?;
-        self.inner.list(path)
+        self.inner.list_raw(path)
     }
 
     fn create_dir(&self, path: &Path) -> Result<()> {
@@ -212,5 +212,10 @@ impl Fs for FaultFs {
     fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
         self.pass("find", path, false)?;
         self.inner.canonicalize(path)
+    }
+
+    /// Calls below the root are counted together with all others.
+    fn rooted(&self, root: &Path) -> Arc<dyn Fs> {
+        Arc::new(Self { inner: self.inner.rooted(root), plan: Arc::clone(&self.plan) })
     }
 }

@@ -117,6 +117,19 @@ impl Tree {
         Ok(at)
     }
 
+    /// The first symlink on the way to `path`, its end included.
+    pub(super) fn link_on(&self, path: &Path) -> Option<PathBuf> {
+        let mut so_far = PathBuf::new();
+        for part in path.components() {
+            so_far.push(part);
+            let node = self.find(&so_far).ok()?;
+            if self.kind(node) == Kind::Link {
+                return Some(so_far);
+            }
+        }
+        None
+    }
+
     /// The folder that holds `path`, and the name in it.
     pub(super) fn place(&self, path: &Path) -> io::Result<(u64, String)> {
         let name = path.file_name().and_then(|name| name.to_str());
