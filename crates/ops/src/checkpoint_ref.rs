@@ -1,7 +1,7 @@
 //! Naming a checkpoint: a checkpoint's folder, or a run (by any of its names)
 //! with `:best`, `:latest` or `:step_N` behind it.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path};
 
 use rlxp_fs::FsExt;
 use rlxp_store::{BEST, LATEST, MANIFEST_FILE, Manifest, Project, Run, SeedFolder, resolve};
@@ -46,28 +46,36 @@ impl CheckpointRef {
         )))
     }
 
-    /// The checkpoint in the folder `path`.
+    /// The checkpoint in the folder `path`, or that a run's `best` or `latest`
+    /// names. The way to the run may lead through links; inside it none is
+    /// followed.
     fn at(context: &Context, path: &Path) -> Outcome<Self> {
-        let real = context.fs.canonicalize(path)?;
+        let has_dots = path.components().any(|part| part == Component::ParentDir);
+        let path = &if has_dots { context.fs.canonicalize(path)? } else { path.to_owned() };
         let not = || {
             Failure::usage(
                 "not_a_checkpoint",
                 format!("{} does not lie in a run's checkpoints", path.display()),
             )
         };
-        let name = real.file_name().and_then(|name| name.to_str()).ok_or_else(not)?;
-        let step = name.strip_prefix("step_").and_then(|digits| digits.parse().ok()).ok_or_else(not)?;
-        let seed_path = real.parent().and_then(Path::parent).ok_or_else(not)?;
-        let run_path: PathBuf = match seed_path.parent() {
+        let which = path.file_name().and_then(|name| name.to_str()).ok_or_else(not)?;
+        let seed_path = path.parent().and_then(Path::parent).ok_or_else(not)?;
+        let run_path = match seed_path.parent() {
             Some(parent) if parent.file_name().is_some_and(|name| name == "seeds") => {
-                parent.parent().ok_or_else(not)?.to_owned()
+                parent.parent().ok_or_else(not)?
             }
-            _ => seed_path.to_owned(),
+            _ => seed_path,
         };
-        let run = Run::at(context.fs.clone(), context.machine.clone(), &run_path);
+        let holder = context.fs.canonicalize(run_path.parent().ok_or_else(not)?)?;
+        let real_path = holder.join(run_path.file_name().ok_or_else(not)?);
+        let seed_path = real_path.join(seed_path.strip_prefix(run_path).map_err(|_| not())?);
+        let run = Run::at(context.fs.clone(), context.machine.clone(), &real_path);
         let folder =
             run.seed_folders()?.into_iter().find(|folder| folder.path() == seed_path).ok_or_else(not)?;
-        Ok(Self { run, folder, step })
+        if !(which == BEST || which == LATEST || which.starts_with("step_")) {
+            return Err(not());
+        }
+        Ok(Self { step: step_of(&folder, which)?, run, folder })
     }
 
     pub(crate) fn load_model(&self) -> Outcome<(Manifest, Vec<u8>)> {

@@ -77,7 +77,7 @@ fn judged(problem: Problem, purpose: Purpose) -> Problem {
 fn read(context: &Context, path: &Path) -> Outcome<Source> {
     let full = context.folder.join(path);
     let name = path.display().to_string();
-    match context.fs.read_text(&full, CONFIG_CAP) {
+    match context.fs.read_given_text(&full, CONFIG_CAP) {
         Ok(text) => Ok(Source { name, text }),
         Err(error) if error.is_not_found() => {
             Err(Failure::usage("config_not_found", format!("there is no config {name}"))

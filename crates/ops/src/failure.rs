@@ -120,6 +120,10 @@ impl std::error::Error for Failure {}
 
 impl From<FsError> for Failure {
     fn from(error: FsError) -> Self {
+        if let Some(link) = error.link() {
+            let hint = format!("replace {} by a copy of what it points to", link.display());
+            return Self::refused("symlink", describe(&error)).hint(hint);
+        }
         let hint = if error.is_full() {
             Some("free some space, then run the command again; what was saved before is still there")
         } else if error.is_read_only() {
@@ -160,6 +164,10 @@ impl From<StoreError> for Failure {
             StoreError::NoSuchRun { .. } | StoreError::NotARun { .. } => {
                 Self::usage("run_not_found", message).hint("rlx ls")
             }
+            StoreError::NewerFormat { .. } => {
+                Self::usage("newer_format", message).hint("update rlx, or use the version that wrote it")
+            }
+            StoreError::NotOfThisProject { .. } => Self::usage("not_of_this_project", message).hint("rlx ls"),
             StoreError::Ambiguous { .. } => {
                 Self::usage("run_ambiguous", message).hint("name the run with more letters, or by its folder")
             }

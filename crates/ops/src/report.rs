@@ -194,7 +194,7 @@ fn film(context: &Context, group: &Group) -> Outcome<Film> {
             .map_or(f64::NEG_INFINITY, |(_, value)| value)
     };
     let finished = || group.seeds().filter(|(_, seed)| seed.state == SeedState::Finished);
-    let (_, seed) = finished()
+    let (run, seed) = finished()
         .max_by(|(_, a), (_, b)| score(a).total_cmp(&score(b)))
         .or_else(|| group.seeds().next())
         .ok_or_else(|| Failure::usage("no_seed", "it has no seed"))?;
@@ -215,7 +215,7 @@ fn film(context: &Context, group: &Group) -> Outcome<Film> {
         },
         &mut |_| {},
     )?;
-    let mp4 = context.fs.read(Path::new(&made.file), made.bytes.saturating_add(1))?;
+    let mp4 = run.run.fs().read(Path::new(&made.file), made.bytes.saturating_add(1))?;
     let episodes: Vec<String> = made
         .episodes
         .iter()

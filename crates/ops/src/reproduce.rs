@@ -16,7 +16,7 @@ use crate::origin::Origin;
 use crate::same_bytes::{Difference, differences};
 use crate::study;
 use crate::supervise::supervise;
-use crate::train::{STOP_AT, create, describe, plan};
+use crate::train::{STOP_AT, create, describe, plan, sweep};
 use crate::worker::snapshot;
 
 /// What came of it.
@@ -77,8 +77,10 @@ pub fn reproduce(
     for folder in original.seed_folders()? {
         origins.push(Origin::read(&folder, &original)?);
     }
-    // Out of the way of `ls` and `@last`, unless it is to stay.
-    let place = context.fs.temporary_beside(&home.runs_dir().join("reproduce"));
+    sweep(&home, events);
+    // Out of the way of `ls` and `@last`, unless it is to stay; and under a name
+    // that is swept if this process is killed.
+    let place = home.temporary("reproduce");
     let project =
         if keep { home.clone() } else { Project::at(context.fs.clone(), context.machine.clone(), &place) };
     let compared = plan(&config)
@@ -88,7 +90,7 @@ pub fn reproduce(
         (Ok((run, _)), true) => Some(run.path().to_owned()),
         (_, true) => None,
         (_, false) => {
-            let removed = context.fs.remove_dir_all(&place);
+            let removed = home.fs().remove_dir_all(&place);
             if compared.is_ok() {
                 removed?;
             }

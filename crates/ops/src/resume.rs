@@ -13,7 +13,7 @@ use crate::event::Sink;
 use crate::failure::{Failure, Outcome};
 use crate::origin::Origin;
 use crate::study;
-use crate::train::{create, describe, plan, start};
+use crate::train::{create, describe, plan, start, sweep};
 use crate::worker::snapshot;
 
 /// What came of it.
@@ -95,6 +95,7 @@ pub fn resume(
         checkpoint,
     });
     let plan = plan(&config)?;
+    sweep(&project, events);
     let extended = create(&project, &config, metadata, &plan, &origins)?;
     let status = start(&extended, events)?;
     Ok(report(&extended, status, false, Some(run.name())))

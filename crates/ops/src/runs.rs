@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rlxp_store::{Best, Index, Lineage, Metadata, Run, RunFilter, RunRow, SeedFolder, resolve};
+use rlxp_store::{Best, Index, Lineage, Metadata, RunFilter, RunRow, SeedFolder, StoreError, resolve};
 use rlxp_types::RunStatus;
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub fn list(context: &Context, filter: &RunFilter, sort: SortKey, reverse: bool)
     let mut rows = Index::open(&project(context)?).list(filter)?;
     let number = |value: Option<f64>| value.unwrap_or(f64::NEG_INFINITY);
     match sort {
-        SortKey::Created => rows.sort_by(|a, b| b.created.cmp(&a.created).then_with(|| b.name.cmp(&a.name))),
+        SortKey::Created => rows.sort_by(|a, b| b.age().cmp(&a.age())),
         SortKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
         SortKey::Best => rows.sort_by(|a, b| number(b.best_eval_mean).total_cmp(&number(a.best_eval_mean))),
         SortKey::Last => {
@@ -144,26 +144,39 @@ pub fn tag(
     Ok((run.name(), tags))
 }
 
-/// The runs that `texts` name, before they are removed.
-pub fn to_remove(context: &Context, texts: &[String]) -> Outcome<Vec<Run>> {
+/// A run that is to be removed, or was.
+#[derive(Clone, Debug, Serialize)]
+pub struct Removal {
+    /// The run's name.
+    pub run: String,
+    /// The bytes of all its files; nothing when they can't be counted.
+    pub bytes: Option<u64>,
+}
+
+/// The runs that `texts` name, each once, before they are removed. Only runs of
+/// this project are: what a path or a link leads to elsewhere is refused.
+pub fn to_remove(context: &Context, texts: &[String]) -> Outcome<Vec<Removal>> {
     let project = project(context)?;
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<Removal> = Vec::new();
     for text in texts {
         let run = resolve(&project, text)?;
-        if runs.iter().all(|known| known.name() != run.name()) {
-            runs.push(run);
+        if !project.owns(&run) {
+            let (path, runs) = (run.path().to_owned(), project.runs_dir());
+            return Err(StoreError::NotOfThisProject { path, runs }.into());
+        }
+        if runs.iter().all(|known| known.run != run.name()) {
+            runs.push(Removal { run: run.name(), bytes: run.bytes().ok() });
         }
     }
     Ok(runs)
 }
 
-/// Removes runs for good.
-pub fn remove(context: &Context, runs: &[Run]) -> Outcome<Vec<String>> {
+/// Removes runs for good, one after the other; `done` hears of each.
+pub fn remove(context: &Context, runs: &[Removal], done: &mut dyn FnMut(&Removal)) -> Outcome<()> {
     let project = project(context)?;
-    let mut removed = Vec::new();
-    for run in runs {
-        project.remove_run(run)?;
-        removed.push(run.name());
+    for removal in runs {
+        project.remove_run(&project.run(&removal.run))?;
+        done(removal);
     }
-    Ok(removed)
+    Ok(())
 }

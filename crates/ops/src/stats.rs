@@ -117,7 +117,7 @@ pub fn power(request: &PowerRequest) -> Outcome<PowerReport> {
 /// numbers or of objects, or JSON Lines. A failed run is NaN, null or empty.
 fn scores(context: &Context, name: &str, column: Option<&str>) -> Outcome<Vec<f64>> {
     let path = context.folder.join(Path::new(name));
-    let text = context.fs.read_text(&path, CAP).map_err(|error| {
+    let text = context.fs.read_given_text(&path, CAP).map_err(|error| {
         let code = if error.is_not_found() { "file_not_found" } else { "file_unreadable" };
         Failure::usage(code, crate::failure::describe(&error))
     })?;

@@ -114,6 +114,7 @@ pub fn train(
         origin
     });
     let origins = vec![origin; checked.config.seeds.len()];
+    sweep(&project, events);
     let run = create(&project, &checked.config, metadata, &plan, &origins)?;
     let status = start(&run, events)?;
     Ok(TrainReport { plan, run: Some(run.name()), path: Some(run.path().to_owned()), status: Some(status) })
@@ -221,6 +222,19 @@ pub(crate) fn describe(context: &Context, project: &Project, config: &Config) ->
 pub(crate) fn versions(context: &Context) -> Outcome<Versions> {
     let program = context.fs.read(&environment::current_program()?, 1 << 30)?;
     Ok(Versions { rlx: env!("CARGO_PKG_VERSION").into(), binary: Some(Digest::of(&program)) })
+}
+
+/// Removes what killed processes have left in `runs/`; what can't be removed
+/// is reported and stepped around.
+pub(crate) fn sweep(project: &Project, events: Sink<'_>) {
+    for leftover in project.sweep() {
+        let why = crate::failure::describe(&leftover.error);
+        let message = format!(
+            "{} is left over from a process that is gone, and can't be removed: {why}",
+            leftover.name
+        );
+        events(Event::Warning { message });
+    }
 }
 
 /// Makes the run's folder, with what each seed starts from.

@@ -197,12 +197,14 @@ pub fn video(
         threads: context.cores,
     };
     let bytes = film::shoot(&setting, encoder, &|| interrupts.requested(), tell)?;
+    // Into the run no link leads elsewhere; where else it goes is the user's choice.
+    let fs = if request.output.is_none() { found.run.fs() } else { &context.fs };
     if request.output.is_none()
         && let Some(folder) = path.parent()
     {
-        context.fs.create_dir_all(folder)?;
+        fs.create_dir_all(folder)?;
     }
-    context.fs.write_atomic(&path, &bytes)?;
+    fs.write_atomic(&path, &bytes)?;
 
     let frames = plan.frames();
     let size = layout.size();

@@ -29,8 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for number in 2..=count {
             copy_folder(first.path(), &project.runs_dir().join(format!("speed_{number:03}")))?;
         }
-        // Stamps of the last two seconds are not trusted by the index.
-        age(&project.runs_dir())?;
+        // Changes of the last two seconds are not trusted by the index.
+        std::thread::sleep(Duration::from_secs(3));
     }
     for round in 1..=3 {
         drop(RealFs.remove_file(&Index::path(&project)));
@@ -95,17 +95,6 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
             rlxp_fs::Kind::Folder => copy_folder(&from, &to)?,
             rlxp_fs::Kind::Link => RealFs.symlink(&RealFs.read_link(&from)?, &to)?,
             _ => RealFs.create_new(&to)?.write_all(&RealFs.read(&from, 1 << 20)?)?,
-        }
-    }
-    Ok(())
-}
-
-/// Sets what the index looks at to an hour ago.
-fn age(runs: &Path) -> Result<(), Box<dyn Error>> {
-    let hour_ago = clock::wall() - Duration::from_secs(3600);
-    for entry in RealFs.list(runs)? {
-        for name in ["metadata.json", "attempts"] {
-            rlxp_fs::testing::set_modified(&runs.join(&entry.name).join(name), hour_ago);
         }
     }
     Ok(())

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::leftovers::remove_leftovers;
 use crate::metadata::pretty;
-use crate::writer::{Liveness, Writer};
+use crate::plain::list_plain;
+use crate::writer::{Liveness, Purpose, Writer};
 use crate::{Run, StoreError};
 
 /// Size of the file that is freed when the disk is full, so that the end can
@@ -22,6 +23,8 @@ use crate::{Run, StoreError};
 const RESERVE_BYTES: usize = 64 * 1024;
 const RESERVE_FILE: &str = "reserve";
 const SMALL: u64 = 1 << 20;
+/// Higher numbers were not given by rlx, and the next one must fit.
+const HIGHEST_ATTEMPT: u64 = 999_999_999;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,18 +116,15 @@ impl Run {
         self.attempts_dir().join(number.to_string())
     }
 
-    /// The numbers of all attempts that were claimed, ascending.
+    /// The numbers of all claims, those for removal included, ascending.
     fn attempt_numbers(&self) -> Result<Vec<u64>, StoreError> {
-        let entries = match self.fs.list(&self.attempts_dir()) {
-            Ok(entries) => entries,
-            Err(error) if error.is_not_found() => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
+        let number = |name: &str| {
+            let number: u64 = name.parse().ok()?;
+            (number <= HIGHEST_ATTEMPT && name == number.to_string()).then_some(number)
         };
-        let mut numbers: Vec<u64> = entries
-            .iter()
-            .filter(|entry| entry.kind == Kind::Folder)
-            .filter_map(|entry| entry.name.parse().ok())
-            .collect();
+        let entries = list_plain(self.fs.as_ref(), &self.attempts_dir())?;
+        let folders = entries.iter().filter(|entry| entry.kind == Kind::Folder);
+        let mut numbers: Vec<u64> = folders.filter_map(|entry| number(&entry.name)).collect();
         numbers.sort_unstable();
         // A folder without a claim is a claim that was never finished.
         while let Some(last) = numbers.last() {
@@ -136,13 +136,27 @@ impl Run {
         Ok(numbers)
     }
 
-    /// Every attempt, oldest first.
+    /// Every attempt at training, oldest first.
     pub fn attempts(&self) -> Result<Vec<Attempt>, StoreError> {
-        self.attempt_numbers()?.into_iter().map(|number| self.attempt(number)).collect()
+        let attempts = self.attempt_numbers()?.into_iter().map(|number| self.attempt(number));
+        let mut attempts = attempts.collect::<Result<Vec<_>, _>>()?;
+        attempts.retain(|attempt| !attempt.removes());
+        Ok(attempts)
     }
 
-    /// The newest attempt.
+    /// The newest attempt at training.
     pub fn newest_attempt(&self) -> Result<Option<Attempt>, StoreError> {
+        for number in self.attempt_numbers()?.into_iter().rev() {
+            let attempt = self.attempt(number)?;
+            if !attempt.removes() {
+                return Ok(Some(attempt));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The newest claim, whatever it is for.
+    fn newest_claim(&self) -> Result<Option<Attempt>, StoreError> {
         self.attempt_numbers()?.last().map(|number| self.attempt(*number)).transpose()
     }
 
@@ -159,10 +173,13 @@ impl Run {
 
     /// How the run stands.
     pub fn status(&self) -> Result<StatusReport, StoreError> {
-        let Some(attempt) = self.newest_attempt()? else {
-            return Ok(StatusReport { status: RunStatus::Created, attempt: None });
-        };
-        let status = match (&attempt.end, &attempt.writer) {
+        let attempt = self.newest_attempt()?;
+        let status = attempt.as_ref().map_or(RunStatus::Created, |attempt| self.status_of(attempt));
+        Ok(StatusReport { status, attempt })
+    }
+
+    fn status_of(&self, attempt: &Attempt) -> RunStatus {
+        match (&attempt.end, &attempt.writer) {
             (Some(end), _) => end.outcome.status(),
             (None, Some(writer)) => match writer.liveness(self.machine.as_ref()) {
                 Liveness::Alive => RunStatus::Running,
@@ -170,38 +187,70 @@ impl Run {
                 Liveness::Unknown => RunStatus::Unknown,
             },
             (None, None) => RunStatus::Unknown,
-        };
-        Ok(StatusReport { status, attempt: Some(attempt) })
+        }
     }
 
     /// Takes the right to write the run as a new attempt of this process.
     /// Among many that try at once exactly one gets it.
     pub fn claim(&self, now: &str, take_over: TakeOver) -> Result<Claim, StoreError> {
-        let status = self.status()?;
-        let number = match (&status.attempt, status.status) {
-            (None, _) => 1,
-            (Some(attempt), RunStatus::Running) => return Err(self.written_by(attempt, true)),
-            (Some(attempt), RunStatus::Unknown) if take_over == TakeOver::WhenProvenGone => {
-                return Err(self.written_by(attempt, false));
-            }
-            (Some(attempt), _) => attempt.number + 1,
-        };
-        let fs = self.fs.as_ref();
-        let folder = self.attempt_dir(number);
-        fs.create_dir_all(&folder)?;
-        let writer = Writer::here(self.machine.as_ref(), now);
-        if !fs.write_new_atomic(&folder.join("claim.json"), &pretty(&writer))? {
-            let winner = self.attempt(number)?;
-            return Err(self.written_by(&winner, true));
-        }
-        let claim = Claim { run: self.clone(), attempt: number, writer };
-        claim.begin(now, status.attempt.map(|earlier| earlier.number)).inspect_err(|error| {
+        // What can't be read, or is of a newer version, must stay as it is.
+        self.recorded()?;
+        let (claim, earlier) = self.take(now, take_over, Purpose::Train)?;
+        claim.begin(now, earlier).inspect_err(|error| {
             // Otherwise the run would look alive for as long as this process.
             let reason = Some(format!("storage: {error}"));
             let ended = now.to_owned();
             drop(claim.end(&End { outcome: Outcome::Failed, reason, exit_code: None, ended, steps: None }));
         })?;
         Ok(claim)
+    }
+
+    /// Takes the right to remove the run, so that nobody can begin to write it.
+    pub(crate) fn claim_to_remove(&self, now: &str) -> Result<(), StoreError> {
+        // A folder without attempts is no run that anybody could be writing.
+        self.take(now, TakeOver::WhenProvenGone, Purpose::Remove).map(drop)
+    }
+
+    /// Creates the next claim; returns it and the number of the one before.
+    fn take(
+        &self,
+        now: &str,
+        take_over: TakeOver,
+        purpose: Purpose,
+    ) -> Result<(Claim, Option<u64>), StoreError> {
+        let newest = self.newest_claim()?;
+        if let Some(attempt) = &newest {
+            match self.status_of(attempt) {
+                RunStatus::Running => return Err(self.written_by(attempt, true)),
+                RunStatus::Unknown if take_over == TakeOver::WhenProvenGone => {
+                    return Err(self.written_by(attempt, false));
+                }
+                _ => {}
+            }
+        }
+        let earlier = newest.map(|attempt| attempt.number);
+        let number = earlier.map_or(1, |earlier| earlier + 1);
+        if number > HIGHEST_ATTEMPT {
+            let why = format!("its numbers are used up: {HIGHEST_ATTEMPT} is the highest");
+            return Err(StoreError::damaged(&self.attempts_dir(), why));
+        }
+        let fs = self.fs.as_ref();
+        // Not with missing parents: a run that was removed meanwhile must not
+        // come back as an empty folder.
+        for folder in [self.attempts_dir(), self.attempt_dir(number)] {
+            match fs.create_dir(&folder) {
+                Ok(()) => fs.sync_dir(folder.parent().unwrap_or(self.path()))?,
+                Err(error) if error.is_already_there() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let writer = Writer { purpose, ..Writer::here(self.machine.as_ref(), now) };
+        let path = self.attempt_dir(number).join("claim.json");
+        if !fs.write_new_atomic(&path, &pretty(&writer))? {
+            let winner = self.attempt(number)?;
+            return Err(self.written_by(&winner, true));
+        }
+        Ok((Claim { run: self.clone(), attempt: number, writer }, earlier))
     }
 
     /// The claim of attempt `number`, for a process that works on behalf of the
@@ -223,13 +272,10 @@ impl Run {
     }
 }
 
-/// An error when the run's writer is alive or may be.
-pub(crate) fn refuse_if_written(run: &Run) -> Result<(), StoreError> {
-    let report = run.status()?;
-    match (&report.attempt, report.status) {
-        (Some(attempt), RunStatus::Running) => Err(run.written_by(attempt, true)),
-        (Some(attempt), RunStatus::Unknown) => Err(run.written_by(attempt, false)),
-        _ => Ok(()),
+impl Attempt {
+    /// Whether the run was claimed for removal and not for training.
+    fn removes(&self) -> bool {
+        self.writer.as_ref().is_some_and(|writer| writer.purpose == Purpose::Remove)
     }
 }
 

@@ -8,16 +8,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rlxp_fs::{Fs, FsExt, Kind, is_temporary};
+use rlxp_fs::{Entry, Fs, FsExt, Kind, is_temporary};
 
 use crate::StoreError;
 use crate::error::if_whole;
 use crate::manifest::{
     CheckpointFacts, FileFacts, MANIFEST_FILE, MODEL_FILE, Manifest, STATE_FILE, SaveReason,
 };
+use crate::plain::list_but_for;
 
 /// How a folder that was replaced is called until its successor stands.
 const REPLACED_PREFIX: &str = ".replaced-";
+
+/// The largest file of a checkpoint that is read.
+const FILE_CAP: u64 = 1 << 30;
 
 /// The link to the newest checkpoint.
 pub const LATEST: &str = "latest";
@@ -78,13 +82,14 @@ impl CheckpointStore {
         self.path.join(format!("step_{step}"))
     }
 
+    /// What is in the folder; the only symlinks are `latest` and `best`.
+    fn entries(&self) -> Result<Vec<Entry>, StoreError> {
+        list_but_for(self.fs.as_ref(), &self.path, |name| name == LATEST || name == BEST)
+    }
+
     /// The steps that have a folder, ascending, valid or not.
     pub fn steps(&self) -> Result<Vec<u64>, StoreError> {
-        let entries = match self.fs.list(&self.path) {
-            Ok(entries) => entries,
-            Err(error) if error.is_not_found() => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        };
+        let entries = self.entries()?;
         let mut steps: Vec<u64> = entries
             .iter()
             .filter(|entry| entry.kind == Kind::Folder)
@@ -159,12 +164,7 @@ impl CheckpointStore {
     /// Removes what interrupted saves have left, and puts back a checkpoint
     /// whose replacement did not arrive. Only the run's writer may call it.
     pub fn tidy(&self) -> Result<(), StoreError> {
-        let entries = match self.fs.list(&self.path) {
-            Ok(entries) => entries,
-            Err(error) if error.is_not_found() => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
-        for entry in entries {
+        for entry in self.entries()? {
             let path = self.path.join(&entry.name);
             if let Some(original) = entry.name.strip_prefix(REPLACED_PREFIX) {
                 let original = self.path.join(original);
@@ -222,6 +222,10 @@ impl CheckpointStore {
             None => return Err(StoreError::damaged(&path, "it is missing")),
             Some(meta) if meta.length != facts.size => {
                 let why = format!("it has {} bytes, the manifest says {}", meta.length, facts.size);
+                return Err(StoreError::damaged(&path, why));
+            }
+            Some(meta) if meta.length > FILE_CAP => {
+                let why = format!("it has {} bytes, more than the {FILE_CAP} that rlx reads", meta.length);
                 return Err(StoreError::damaged(&path, why));
             }
             Some(_) => self.fs.read(&path, facts.size)?,

@@ -18,6 +18,27 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// A file in a format that only a newer version knows.
+    #[error(
+        "{path} was written by a newer version of rlx: it is {schema}, and this version reads up to {known}",
+        path = path.display()
+    )]
+    NewerFormat {
+        /// Which file.
+        path: PathBuf,
+        /// Its format.
+        schema: String,
+        /// The newest format that is known here.
+        known: String,
+    },
+    /// A run that is not one of the project's own.
+    #[error("{path} is not a run of this project, whose runs are in {runs}", path = path.display(), runs = runs.display())]
+    NotOfThisProject {
+        /// The run's folder.
+        path: PathBuf,
+        /// The project's folder of runs.
+        runs: PathBuf,
+    },
     /// No folder with `runs/` in it was found.
     #[error("no project found: neither {from} nor a folder above it has `runs/`", from = from.display())]
     NoProject {

@@ -1,26 +1,30 @@
 //! The derived index: a cache of one row per run, so that listing ten
-//! thousand runs reads no more than a folder and two stamps per run.
+//! thousand runs opens none of their files.
 //!
-//! Run folders are the truth. The index may be deleted, damaged, or
-//! unwritable at any time: it is then rebuilt, or kept in memory only, and the
-//! answers are the same. Each row carries a digest, so that a flipped bit in
+//! Run folders are the truth. A row counts only while every file and folder
+//! that it was read from is as it was ([`stamp`]). The index may be deleted,
+//! damaged, or unwritable at any time: it is then rebuilt, or kept in memory
+//! only, and the answers are the same. Each row carries a digest, so that a flipped bit in
 //! the file can't become an answer.
 
 mod database;
 mod row;
+mod stamp;
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use rlxp_fs::{FsExt, clock};
+use rlxp_fs::clock;
 use rlxp_types::RunStatus;
 
-use crate::{Project, Run, StoreError};
-use database::Database;
+use crate::{Project, StoreError};
+use database::{Cached, Database};
 pub use row::RunRow;
+use stamp::Stamped;
 
-/// Changes younger than this may share a time stamp with a later change, so a
-/// row made that soon after one is not trusted the next time.
-const STAMP_DOUBT_NANOSECONDS: i64 = 2_000_000_000;
+/// From so many runs on, a second thread is worth starting.
+const WORTH_A_THREAD: usize = 500;
 
 /// Which runs to list; an empty filter lists all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,14 +59,26 @@ impl RunFilter {
 pub struct Index {
     project: Project,
     database: Database,
+    /// How old the last change of a run must be for its row to be stored.
+    doubt: Duration,
 }
+
+/// Changes younger than this may share a time with a later change: some file
+/// systems keep times to the second, or to two.
+const DOUBT: Duration = Duration::from_secs(2);
 
 impl Index {
     /// Opens `runs/.index.sqlite`. What can't be opened is made anew; where
     /// that fails too, as in a read-only folder, the index lives in memory.
     pub fn open(project: &Project) -> Self {
         let database = Database::open(&Self::path(project));
-        Self { project: project.clone(), database }
+        Self { project: project.clone(), database, doubt: DOUBT }
+    }
+
+    /// Stores rows of runs that last changed `age` ago, instead of two seconds:
+    /// for file systems whose times are finer than that.
+    pub fn trust_after(self, age: Duration) -> Self {
+        Self { doubt: age, ..self }
     }
 
     /// Where the index of a project is.
@@ -81,72 +97,72 @@ impl Index {
     /// Brings the cache up to date and returns all rows.
     fn refresh(&self) -> Result<Vec<RunRow>, StoreError> {
         let names = self.project.run_names()?;
-        let project = &self.project;
-        // Looking at the folders and reading the cache take about as long.
-        let (stamps, mut cached) = std::thread::scope(|scope| {
-            let look = || names.iter().map(|name| Stamp::of(&project.run(name))).collect::<Vec<_>>();
-            let looking = scope.spawn(look);
-            let cached = self.database.load();
-            (looking.join().unwrap_or_else(|_| look()), cached)
-        });
-        let mut rows = Vec::with_capacity(names.len());
-        let mut fresh = Vec::new();
-        for (name, stamp) in names.iter().zip(stamps) {
-            match cached.remove(name) {
-                Some((present, row)) if present == stamp.text && stamp.is_there => rows.push(row),
-                _ => {
-                    let row = RunRow::read(&self.project.run(name));
-                    if stamp.is_sure() && is_settled(&row) {
-                        fresh.push((stamp.text, row.clone()));
-                    }
-                    rows.push(row);
-                }
-            }
-        }
+        let mut cached = self.database.load();
+        let entries: Vec<(String, Option<Cached>)> = names
+            .into_iter()
+            .map(|name| {
+                let present = cached.remove(&name);
+                (name, present)
+            })
+            .collect();
         // What is left in `cached` has no folder any more.
-        self.database.store(&fresh, cached.into_keys());
-        Ok(rows)
+        let gone = cached.into_keys();
+        let found = rows(&self.project, entries, self.doubt);
+        let stored = |(row, stamped): &(RunRow, Option<Stamped>)| Some((stamped.clone()?, row.clone()));
+        let fresh: Vec<Cached> = found.iter().filter_map(stored).collect();
+        self.database.store(&fresh, gone);
+        Ok(found.into_iter().map(|(row, _)| row).collect())
     }
 }
 
-/// Whether nothing can change about a run without its stamp changing.
+/// The rows of these runs, from the cache where it still holds; with a
+/// stamp where a row is worth storing. Asking for thousands of stamps takes
+/// long enough to share the work with a second thread, where there is one.
+fn rows(
+    project: &Project,
+    mut entries: Vec<(String, Option<Cached>)>,
+    doubt: Duration,
+) -> Vec<(RunRow, Option<Stamped>)> {
+    let work = |entries: Vec<(String, Option<Cached>)>| -> Vec<(RunRow, Option<Stamped>)> {
+        entries.into_iter().map(|(name, cached)| row(project, &name, cached, doubt)).collect()
+    };
+    if entries.len() < WORTH_A_THREAD {
+        return work(entries);
+    }
+    let second = Mutex::new(entries.split_off(entries.len() / 2));
+    let take = || work(std::mem::take(&mut *second.lock().unwrap_or_else(PoisonError::into_inner)));
+    std::thread::scope(|scope| {
+        let helper = std::thread::Builder::new().spawn_scoped(scope, take);
+        let mut rows = work(entries);
+        match helper.map(|helper| helper.join()) {
+            Ok(Ok(others)) => rows.extend(others),
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            // No thread could be started: the work is still there.
+            Err(_) => rows.extend(take()),
+        }
+        rows
+    })
+}
+
+fn row(project: &Project, name: &str, cached: Option<Cached>, doubt: Duration) -> (RunRow, Option<Stamped>) {
+    let run = project.run(name);
+    if let Some((stamped, row)) = cached
+        && stamped.holds(&run)
+    {
+        return (row, None);
+    }
+    let began = clock::wall();
+    let (row, sources) = RunRow::read_with_sources(&run);
+    let stamped =
+        if is_settled(&row) { Stamped::since(began.saturating_sub(doubt), &run, sources) } else { None };
+    (row, stamped)
+}
+
+/// Whether nothing can change about a run without a source of its row changing.
 fn is_settled(row: &RunRow) -> bool {
     row.problem.is_none()
         && matches!(
             row.status,
             RunStatus::Completed | RunStatus::Failed | RunStatus::Interrupted | RunStatus::Created
         )
-}
-
-/// What changes when a run's description or attempts change: time, length and
-/// number of the one, time of the other.
-struct Stamp {
-    text: StampText,
-    is_there: bool,
-    taken: i64,
-}
-
-/// A stamp as it is compared and stored.
-type StampText = [i64; 4];
-
-impl Stamp {
-    /// Taken before the run is read: a change in between makes it differ.
-    fn of(run: &Run) -> Self {
-        let taken = i64::try_from(clock::wall().as_nanos()).unwrap_or(i64::MAX);
-        let look = |path: PathBuf| run.fs().metadata_if_any(&path).ok().flatten();
-        let metadata = look(run.metadata_path());
-        let attempts = look(run.path().join("attempts"));
-        let (Some(metadata), Some(attempts)) = (metadata, attempts) else {
-            return Self { text: StampText::default(), is_there: false, taken };
-        };
-        let (length, inode) = (metadata.length.cast_signed(), metadata.inode.cast_signed());
-        let text = [metadata.modified, attempts.modified, length, inode];
-        Self { text, is_there: true, taken }
-    }
-
-    /// Whether a later change would give another stamp.
-    fn is_sure(&self) -> bool {
-        let newest = self.text[0].max(self.text[1]);
-        self.is_there && self.taken.saturating_sub(newest) > STAMP_DOUBT_NANOSECONDS
-    }
 }

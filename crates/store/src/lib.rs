@@ -5,6 +5,7 @@
 //! runs/<run_name>_<nnn>/        Project, Run
 //!   config_snapshot.yaml
 //!   metadata.json               Metadata
+//!   labels/<n>.json             Run::set_tags
 //!   attempts/<k>/               Claim: claim.json, end.json, reserve
 //!   metrics.jsonl               MetricsWriter, read_metrics, MetricsFollower
 //!   checkpoints/step_<n>/       CheckpointStore, Manifest
@@ -30,13 +31,16 @@ mod attempt;
 mod checkpoint;
 mod error;
 mod index;
+mod labels;
 mod ledger_file;
 mod leftovers;
 mod manifest;
 mod metadata;
 mod metrics;
+mod plain;
 mod project;
 mod recover;
+mod remove;
 mod resolve;
 mod run;
 mod seed_folder;
@@ -59,8 +63,9 @@ pub use metrics::{
 };
 pub use project::{NewRun, Project};
 pub use recover::{Recovery, recover};
+pub use remove::Leftover;
 pub use resolve::resolve;
 pub use run::{CONFIG_FILE, METADATA_FILE, Run};
 pub use seed_folder::{Evaluation, SeedFolder};
 pub use space::{estimate_bytes, preflight};
-pub use writer::{Liveness, Writer};
+pub use writer::{Liveness, Purpose, Writer};

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::StoreError;
-use crate::metadata::pretty;
+use crate::metadata::{Format, pretty};
 use crate::metrics::MetricsPosition;
 
 /// The format number that this version writes.
 pub const MANIFEST_SCHEMA: &str = "rlx.checkpoint/1";
+const FORMAT: Format = Format { kind: "rlx.checkpoint", newest: 1 };
 /// Name of the manifest in a checkpoint's folder.
 pub const MANIFEST_FILE: &str = "manifest.json";
 /// Name of the model in a checkpoint's folder.
@@ -131,14 +132,12 @@ impl Manifest {
         let damaged = |why: &str| StoreError::damaged(path, why);
         let mut bytes = fs.read(path, CAP)?;
         let manifest: Self = serde_json::from_slice(&bytes).map_err(|e| damaged(&e.to_string()))?;
+        FORMAT.check(path, &manifest.schema)?;
         let place = own_digest_place(&bytes).ok_or_else(|| damaged("it has no digest"))?;
         let written = bytes[place..place + 64].to_vec();
         bytes[place..place + 64].fill(b'0');
         if Digest::of(&bytes).to_string().as_bytes() != written {
             return Err(damaged("its content does not fit its digest"));
-        }
-        if manifest.schema != MANIFEST_SCHEMA {
-            return Err(damaged(&format!("its schema is {:?}, not {MANIFEST_SCHEMA}", manifest.schema)));
         }
         if manifest.step != step {
             return Err(damaged(&format!("it belongs to step {}", manifest.step)));

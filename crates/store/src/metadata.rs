@@ -16,6 +16,40 @@ use crate::StoreError;
 /// The format number that this version writes.
 pub const METADATA_SCHEMA: &str = "rlx.metadata/1";
 
+/// A file format: its name, and the newest number of it that this version knows.
+pub(crate) struct Format {
+    pub(crate) kind: &'static str,
+    pub(crate) newest: u64,
+}
+
+const METADATA: Format = Format { kind: "rlx.metadata", newest: 1 };
+
+impl Format {
+    /// The schema that this version writes.
+    pub(crate) fn text(&self) -> String {
+        format!("{}/{}", self.kind, self.newest)
+    }
+
+    /// An error unless `schema` is this format in a number that is known: what
+    /// a newer version has written must be neither misread nor rewritten.
+    pub(crate) fn check(&self, path: &Path, schema: &str) -> Result<(), StoreError> {
+        let number = schema.strip_prefix(self.kind).and_then(|rest| rest.strip_prefix('/'));
+        match number.and_then(|number| number.parse::<u64>().ok()) {
+            Some(number) if (1..=self.newest).contains(&number) => Ok(()),
+            Some(number) if number > self.newest => {
+                let (schema, known) = (schema.to_owned(), self.text());
+                Err(StoreError::NewerFormat { path: path.to_owned(), schema, known })
+            }
+            _ => Err(StoreError::damaged(path, format!("its schema is {schema:?}, not {}", self.text()))),
+        }
+    }
+}
+
+/// The most seeds that a run may list; a config allows fewer.
+const MOST_SEEDS: usize = 10_000;
+/// Higher creation numbers were not given by rlx, and the next one must fit.
+const HIGHEST_CREATION: u64 = 1 << 53;
+
 /// The longest `metadata.json` that is read.
 const CAP: u64 = 4 << 20;
 
@@ -87,8 +121,12 @@ pub struct Metadata {
     pub name: String,
     /// The state as it was last written down.
     pub status: RunStatus,
-    /// When the folder was made.
+    /// When the folder was made: a label, which decides no order where there is a `creation`.
     pub created: String,
+    /// The run's number among those of its project, in the order in which they
+    /// were created; set by `create_run`. Version 0.1 didn't write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub creation: Option<u64>,
     /// When training first began.
     #[serde(default)]
     pub started: Option<String>,
@@ -121,7 +159,7 @@ pub struct Metadata {
     /// Where it comes from.
     #[serde(default)]
     pub lineage: Option<Lineage>,
-    /// The user's tags, sorted.
+    /// The tags that the run was created with; `labels/` has later changes.
     #[serde(default)]
     pub tags: Vec<String>,
     /// Overrides given on the command line, `a.b=c`.
@@ -130,6 +168,11 @@ pub struct Metadata {
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    schema: String,
 }
 
 impl Metadata {
@@ -141,6 +184,7 @@ impl Metadata {
             name: String::new(),
             status: RunStatus::Created,
             created: created.to_owned(),
+            creation: None,
             started: None,
             ended: None,
             seeds: seeds.to_vec(),
@@ -162,12 +206,16 @@ impl Metadata {
     /// Reads a `metadata.json`.
     pub fn read(fs: &dyn Fs, path: &Path) -> Result<Self, StoreError> {
         let bytes = fs.read(path, CAP)?;
-        let metadata: Self =
-            serde_json::from_slice(&bytes).map_err(|e| StoreError::damaged(path, e.to_string()))?;
-        let same_kind = METADATA_SCHEMA.rsplit_once('/').map(|(kind, _)| kind);
-        if metadata.schema.rsplit_once('/').map(|(kind, _)| kind) != same_kind {
-            return Err(StoreError::damaged(path, format!("its schema is {:?}", metadata.schema)));
+        let damaged = |error: serde_json::Error| StoreError::damaged(path, error.to_string());
+        // The format first: a newer one may lack what this version expects.
+        let Header { schema } = serde_json::from_slice(&bytes).map_err(damaged)?;
+        METADATA.check(path, &schema)?;
+        let mut metadata: Self = serde_json::from_slice(&bytes).map_err(damaged)?;
+        if metadata.seeds.len() > MOST_SEEDS {
+            let why = format!("it lists {} seeds; {MOST_SEEDS} are the most", metadata.seeds.len());
+            return Err(StoreError::damaged(path, why));
         }
+        metadata.creation = metadata.creation.filter(|number| *number < HIGHEST_CREATION);
         Ok(metadata)
     }
 

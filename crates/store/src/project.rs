@@ -4,19 +4,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rlxp_fs::{
-    Fs, FsExt, Kind, Machine, RealFs, RealMachine, TEMPORARY_PREFIX, clock, is_temporary, temporary_owner,
-};
+use rlxp_fs::{Fs, FsExt, Kind, Machine, RealFs, RealMachine, TEMPORARY_PREFIX, clock};
 use rlxp_types::{Digest, RunName};
 
+use crate::labels::LABELS_FOLDER;
 use crate::metadata::METADATA_SCHEMA;
 use crate::run::{CONFIG_FILE, METADATA_FILE, Run};
 use crate::seed_folder::SeedFolder;
-use crate::{Metadata, StoreError};
+use crate::{Index, Metadata, RunFilter, StoreError};
+
+/// The most digits that the number in a run's folder name may have. A longer
+/// one was not given by rlx, and counting on from it might never end.
+const MOST_DIGITS: usize = 9;
 
 /// A folder with `runs/` in it.
 #[derive(Clone)]
 pub struct Project {
+    /// The file system as it is, for what the user names.
+    plain: Arc<dyn Fs>,
+    /// The files below `runs/`, where no symlink is followed.
     fs: Arc<dyn Fs>,
     machine: Arc<dyn Machine>,
     root: PathBuf,
@@ -36,7 +42,8 @@ pub struct NewRun {
 impl Project {
     /// The project at `root`, whether or not `runs/` is there yet.
     pub fn at(fs: Arc<dyn Fs>, machine: Arc<dyn Machine>, root: &Path) -> Self {
-        Self { fs, machine, root: root.to_owned() }
+        let below = fs.rooted(&root.join("runs"));
+        Self { plain: fs, fs: below, machine, root: root.to_owned() }
     }
 
     /// The project at `root` on the real machine.
@@ -67,9 +74,15 @@ impl Project {
         self.root.join("runs")
     }
 
-    /// The file system that the project is on.
+    /// The file system below `runs/`: it follows no symlink there and reaches
+    /// nothing else.
     pub fn fs(&self) -> &Arc<dyn Fs> {
         &self.fs
+    }
+
+    /// The file system as it is, for paths that the user names.
+    pub(crate) fn plain_fs(&self) -> &Arc<dyn Fs> {
+        &self.plain
     }
 
     /// The machine that looks at the project.
@@ -79,15 +92,17 @@ impl Project {
 
     /// Creates `runs/` if need be.
     pub fn prepare(&self) -> Result<(), StoreError> {
-        Ok(self.fs.create_dir_all(&self.runs_dir())?)
+        Ok(self.plain.create_dir_all(&self.runs_dir())?)
     }
 
-    /// The names of all run folders, sorted. A project without `runs/` has none.
+    /// The names of all run folders, sorted. A project without `runs/` has
+    /// none. A symlink is among them: it can't be read, and is listed so.
     pub fn run_names(&self) -> Result<Vec<String>, StoreError> {
         match self.fs.list(&self.runs_dir()) {
             Ok(entries) => Ok(entries
                 .into_iter()
-                .filter(|entry| entry.kind == Kind::Folder && !entry.name.starts_with('.'))
+                .filter(|entry| matches!(entry.kind, Kind::Folder | Kind::Link))
+                .filter(|entry| !entry.name.starts_with('.'))
                 .map(|entry| entry.name)
                 .collect()),
             Err(error) if error.is_not_found() => Ok(Vec::new()),
@@ -104,7 +119,6 @@ impl Project {
     /// free `<name>_<nnn>`. After it returns, the run survives a power loss.
     pub fn create_run(&self, new: NewRun) -> Result<Run, StoreError> {
         self.prepare()?;
-        self.remove_leftovers()?;
         let temporary = self.temporary(&format!("new-{}", new.name));
         let created = self.fill_and_place(&temporary, new);
         if created.is_err() {
@@ -123,7 +137,9 @@ impl Project {
         }
         fs.create_dir(temporary)?;
         fs.write_new(&temporary.join(CONFIG_FILE), new.config_snapshot.as_bytes())?;
+        metadata.creation = Some(self.next_creation()?);
         fs.create_dir(&temporary.join("attempts"))?;
+        fs.create_dir(&temporary.join(LABELS_FOLDER))?;
         let folders: Vec<PathBuf> = match metadata.seeds.as_slice() {
             [] | [_] => vec![temporary.to_owned()],
             several => {
@@ -159,10 +175,19 @@ impl Project {
         let entries = self.fs.list(&self.runs_dir())?;
         let numbers = entries.iter().filter_map(|entry| {
             let digits = entry.name.strip_prefix(name)?.strip_prefix('_')?;
-            let plain = digits.len() >= 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
+            let plain =
+                (3..=MOST_DIGITS).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
             if plain { digits.parse::<u64>().ok() } else { None }
         });
-        Ok(numbers.max().map_or(1, |highest| highest.saturating_add(1)))
+        Ok(numbers.max().map_or(1, |highest| highest + 1))
+    }
+
+    /// One more than the highest creation number in `runs/`, so that the order
+    /// of runs doesn't depend on the clock. Two runs that are created at the
+    /// same moment may get the same one; then `created` decides.
+    fn next_creation(&self) -> Result<u64, StoreError> {
+        let rows = Index::open(self).list(&RunFilter::default())?;
+        Ok(rows.iter().filter_map(|row| row.creation).max().map_or(1, |highest| highest + 1))
     }
 
     /// An id that no other run has: it is made from everything that makes this
@@ -182,8 +207,9 @@ impl Project {
     }
 
     /// A temporary name in `runs/` that tells this machine's processes from
-    /// those of another machine on the same disk.
-    fn temporary(&self, what: &str) -> PathBuf {
+    /// those of another machine on the same disk. What has one is removed by
+    /// [`Project::sweep`] once the process is gone.
+    pub fn temporary(&self, what: &str) -> PathBuf {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         self.runs_dir().join(format!(
@@ -193,7 +219,8 @@ impl Project {
         ))
     }
 
-    fn machine_mark(&self) -> String {
+    /// What tells this machine from others in temporary names.
+    pub(crate) fn machine_mark(&self) -> String {
         let facts = format!(
             "{}\0{}\0{}",
             self.machine.host(),
@@ -201,35 +228,5 @@ impl Project {
             self.machine.process_namespace()
         );
         Digest::of(facts.as_bytes()).short()
-    }
-
-    /// Removes temporary folders whose maker was a process of this machine
-    /// that is gone. Others may still be at work.
-    fn remove_leftovers(&self) -> Result<(), StoreError> {
-        let mark = self.machine_mark();
-        for entry in self.fs.list(&self.runs_dir())? {
-            if !is_temporary(&entry.name) || entry.name.split('-').nth(3) != Some(&mark) {
-                continue;
-            }
-            let gone =
-                temporary_owner(&entry.name).is_some_and(|owner| self.machine.process_start(owner).is_none());
-            if gone {
-                self.fs.remove_dir_all(&self.runs_dir().join(&entry.name))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes a run: it first gets a temporary name, so that it is there whole
-    /// or not at all, and then loses its files. A run that is being written is
-    /// not removed.
-    pub fn remove_run(&self, run: &Run) -> Result<(), StoreError> {
-        run.refuse_if_written()?;
-        let name = run.name();
-        let temporary = self.temporary(&format!("remove-{name}"));
-        self.fs.rename_new(run.path(), &temporary)?;
-        self.fs.sync_dir(&self.runs_dir())?;
-        self.fs.remove_dir_all(&temporary)?;
-        Ok(())
     }
 }

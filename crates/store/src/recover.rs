@@ -14,7 +14,14 @@ use crate::checkpoint::{BEST, Checkpoint, LATEST};
 use crate::error::if_whole;
 use crate::leftovers::remove_leftovers;
 use crate::metrics::{MetricsPosition, digest_of_prefix};
+use crate::plain::list_plain;
 use crate::{SeedFolder, StoreError};
+
+/// Higher numbers in the logs were not given by rlx, and the next one must fit.
+const HIGHEST: u64 = 999_999_999;
+
+/// The longest end of the metrics that is copied to the logs.
+const MOST_COPIED: u64 = 256 << 20;
 
 /// What a recovery found and did.
 #[derive(Debug)]
@@ -122,7 +129,9 @@ impl Work<'_> {
         let fs = self.folder.fs.as_ref();
         let path = self.folder.metrics_path();
         let length = fs.metadata_if_any(&path)?.map_or(0, |meta| meta.length);
-        if length > position.length {
+        if length - position.length.min(length) > MOST_COPIED {
+            self.keep_whole()?;
+        } else if length > position.length {
             self.keep_tail(position.length, length)?;
         }
         let temporary = fs.temporary_beside(&path);
@@ -131,6 +140,19 @@ impl Work<'_> {
         file.sync()?;
         fs.rename(&temporary, &path)?;
         Ok(fs.sync_dir(self.folder.path())?)
+    }
+
+    /// Keeps a file whose end is too long to be copied under a second name: it
+    /// may be a hole that no disk has room for.
+    fn keep_whole(&mut self) -> Result<(), StoreError> {
+        let fs = self.folder.fs.as_ref();
+        let number = self.number()?;
+        let kept = self.log_path(number, ".whole.jsonl");
+        fs.hard_link(&self.folder.metrics_path(), &kept)?;
+        fs.sync_dir(&self.folder.logs_dir())?;
+        self.notes.push(format!("the metrics were far too long; all of them are kept in {}", kept.display()));
+        self.superseded.push(kept);
+        Ok(())
     }
 
     fn keep_tail(&mut self, from: u64, to: u64) -> Result<(), StoreError> {
@@ -246,12 +268,13 @@ impl Work<'_> {
         if let Some(number) = self.number {
             return Ok(number);
         }
-        let entries = self.folder.fs.list(&self.folder.logs_dir())?;
+        let entries = list_plain(self.folder.fs.as_ref(), &self.folder.logs_dir())?;
         let highest = entries
             .iter()
             .filter_map(|entry| {
                 entry.name.strip_prefix("superseded_")?.split('.').next()?.parse::<u64>().ok()
             })
+            .filter(|number| *number < HIGHEST)
             .max();
         let number = highest.map_or(1, |highest| highest + 1);
         self.number = Some(number);

@@ -54,14 +54,19 @@ fn run_at(project: &Project, path: &Path) -> Result<Option<Run>, StoreError> {
     if path.as_os_str().is_empty() {
         return Ok(None);
     }
-    let folder = match project.fs().canonicalize(path) {
-        Ok(folder) => folder,
-        Err(_) => return Ok(None),
-    };
-    if !project.fs().is_file(&folder.join(METADATA_FILE))? {
-        return Ok(None);
+    let fs = project.plain_fs();
+    // A link to a run below `runs/` is refused like one named without its path.
+    let parent =
+        path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+    let real = |path: &Path| fs.canonicalize(path).ok();
+    let is_own = parent.and_then(real).is_some_and(|parent| real(&project.runs_dir()) == Some(parent));
+    if let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|_| is_own) {
+        let run = project.run(name);
+        return Ok(run.fs().is_file(&run.metadata_path())?.then_some(run));
     }
-    Ok(Some(Run::at(Arc::clone(project.fs()), Arc::clone(project.machine()), &folder)))
+    let Ok(folder) = fs.canonicalize(path) else { return Ok(None) };
+    let run = Run::at(Arc::clone(fs), Arc::clone(project.machine()), &folder);
+    Ok(run.fs().is_file(&run.metadata_path())?.then_some(run))
 }
 
 fn resolve_special(project: &Project, text: &str, special: &str) -> Result<Run, StoreError> {
@@ -69,25 +74,20 @@ fn resolve_special(project: &Project, text: &str, special: &str) -> Result<Run, 
     let index = Index::open(project);
     let row = if special == "last" {
         let rows = index.list(&RunFilter::default())?;
-        rows.into_iter().filter(|row| row.id.is_some()).max_by(|a, b| age(a).cmp(&age(b)))
+        rows.into_iter().filter(|row| row.id.is_some()).max_by(|a, b| a.age().cmp(&b.age()))
     } else if let Some(env) = special.strip_prefix("best:") {
         let filter = RunFilter { env: Some(env.to_owned()), ..RunFilter::default() };
         let rows = index.list(&filter)?;
         let scored = rows.into_iter().filter_map(|row| Some((row.best_eval_mean?, row)));
         // Of equal scores the older run wins, as within a run.
         scored
-            .max_by(|(a, first), (b, second)| a.total_cmp(b).then_with(|| age(second).cmp(&age(first))))
+            .max_by(|(a, first), (b, second)| a.total_cmp(b).then_with(|| second.age().cmp(&first.age())))
             .map(|(_, row)| row)
     } else {
         let nearest = vec!["@last".to_owned(), "@best:ENV".to_owned()];
         return Err(StoreError::NoSuchRun { text: text.to_owned(), nearest });
     };
     row.map(|row| project.run(&row.name)).ok_or_else(none)
-}
-
-/// Later runs compare greater; runs made in the same moment go by number.
-fn age(row: &RunRow) -> (&str, usize, &str) {
-    (&row.created, row.name.len(), &row.name)
 }
 
 fn nearest(rows: &[RunRow], text: &str) -> Vec<String> {

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rlxp_fs::{Fs, FsExt, Machine};
+use rlxp_fs::{Fs, FsExt, Kind, Machine};
 
-use crate::attempt;
 use crate::seed_folder::SeedFolder;
 use crate::{Metadata, StoreError};
 
@@ -26,8 +25,11 @@ pub struct Run {
 }
 
 impl Run {
-    /// The run in the folder `path`, without reading it.
+    /// The run in the folder `path`, without reading it. From the folder that
+    /// holds it no symlink is followed: neither the run nor anything in it may
+    /// be one.
     pub fn at(fs: Arc<dyn Fs>, machine: Arc<dyn Machine>, path: &Path) -> Self {
+        let fs = fs.rooted(path.parent().unwrap_or(path));
         Self { fs, machine, path: path.to_owned() }
     }
 
@@ -41,7 +43,7 @@ impl Run {
         self.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
-    /// The file system that the run is on.
+    /// The run's files: nothing outside is reached through it.
     pub fn fs(&self) -> &Arc<dyn Fs> {
         &self.fs
     }
@@ -61,8 +63,15 @@ impl Run {
         self.path.join(METADATA_FILE)
     }
 
-    /// The description.
+    /// The description, with the tags that the run has now.
     pub fn metadata(&self) -> Result<Metadata, StoreError> {
+        let mut metadata = self.recorded()?;
+        metadata.tags = self.labels(&metadata.tags).tags;
+        Ok(metadata)
+    }
+
+    /// `metadata.json` as it is.
+    pub(crate) fn recorded(&self) -> Result<Metadata, StoreError> {
         match Metadata::read(self.fs.as_ref(), &self.metadata_path()) {
             Err(StoreError::Fs(error)) if error.is_not_found() => {
                 Err(StoreError::NotARun { path: self.path.clone() })
@@ -71,26 +80,37 @@ impl Run {
         }
     }
 
-    /// Rewrites the description; fields that `change` leaves alone stay.
-    pub fn update_metadata(&self, change: impl FnOnce(&mut Metadata)) -> Result<Metadata, StoreError> {
-        let mut metadata = self.metadata()?;
+    /// Rewrites the description; fields that `change` leaves alone stay. Only
+    /// the holder of the run's claim calls it: two that rewrote it at once
+    /// would lose one change.
+    pub(crate) fn update_metadata(&self, change: impl FnOnce(&mut Metadata)) -> Result<(), StoreError> {
+        let mut metadata = self.recorded()?;
         let before = metadata.clone();
         change(&mut metadata);
         if metadata != before {
             self.fs.write_atomic(&self.metadata_path(), &metadata.to_bytes())?;
         }
-        Ok(metadata)
+        Ok(())
     }
 
-    /// Adds and removes tags; returns the tags that the run has then.
-    pub fn set_tags(&self, add: &[String], remove: &[String]) -> Result<Vec<String>, StoreError> {
-        let metadata = self.update_metadata(|metadata| {
-            metadata.tags.extend(add.iter().cloned());
-            metadata.tags.retain(|tag| !remove.contains(tag));
-            metadata.tags.sort();
-            metadata.tags.dedup();
-        })?;
-        Ok(metadata.tags)
+    /// The bytes of all its files.
+    pub fn bytes(&self) -> Result<u64, StoreError> {
+        let mut total: u64 = 0;
+        let mut open = vec![self.path.clone()];
+        while let Some(folder) = open.pop() {
+            for entry in self.fs.list_raw(&folder)? {
+                let path = folder.join(&entry.name);
+                match entry.kind {
+                    Kind::Folder => open.push(path),
+                    Kind::File => {
+                        let meta = self.fs.metadata_if_any(&path)?;
+                        total = total.saturating_add(meta.map_or(0, |meta| meta.length));
+                    }
+                    Kind::Link | Kind::Other => {}
+                }
+            }
+        }
+        Ok(total)
     }
 
     /// Where each seed's record is: the run's own folder for a single seed,
@@ -112,10 +132,5 @@ impl Run {
                 .map(|seed| folder(&self.path.join("seeds").join(seed.to_string()), *seed))
                 .collect(),
         }
-    }
-
-    /// An error when a living or possibly living process writes the run.
-    pub(crate) fn refuse_if_written(&self) -> Result<(), StoreError> {
-        attempt::refuse_if_written(self)
     }
 }

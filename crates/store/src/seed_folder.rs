@@ -13,6 +13,7 @@ use crate::metrics::{
     MetricColumns, MetricsContent, MetricsFollower, MetricsPosition, MetricsWriter, read_columns,
     read_metrics,
 };
+use crate::plain::list_plain;
 use crate::{CheckpointStore, StoreError};
 
 /// The longest evaluation file that is read.
@@ -136,11 +137,7 @@ impl SeedFolder {
     /// Every evaluation, sorted by step and name. A damaged one is listed with
     /// its problem.
     pub fn evaluations(&self) -> Result<Vec<Evaluation>, StoreError> {
-        let entries = match self.fs.list(&self.eval_dir()) {
-            Ok(entries) => entries,
-            Err(error) if error.is_not_found() => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        };
+        let entries = list_plain(self.fs.as_ref(), &self.eval_dir())?;
         let mut evaluations = Vec::new();
         for entry in entries {
             let Some(name) = entry.name.strip_suffix(".json") else { continue };

@@ -23,6 +23,26 @@ pub struct Writer {
     /// When it claimed the run, RFC 3339.
     #[serde(default)]
     pub claimed: String,
+    /// What it claimed the run for.
+    #[serde(default, skip_serializing_if = "Purpose::is_training")]
+    pub purpose: Purpose,
+}
+
+/// What a run is claimed for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// To train it.
+    #[default]
+    Train,
+    /// To remove it. If the process dies before it has, the run is as it was.
+    Remove,
+}
+
+impl Purpose {
+    fn is_training(&self) -> bool {
+        *self == Purpose::Train
+    }
 }
 
 /// Whether a writer still runs, as far as it can be known from here.
@@ -48,6 +68,7 @@ impl Writer {
             pid,
             process_start: machine.process_start(pid).unwrap_or_default(),
             claimed: claimed.to_owned(),
+            purpose: Purpose::Train,
         }
     }
 

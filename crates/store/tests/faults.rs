@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::{NOW, claim, end, facts, fingerprint, in_memory, log, model, new_run, on, save, state, train};
-use rlxp_fs::testing::{CrashFs, Fault, FaultFs};
+use rlxp_fs::testing::{CrashFs, FakeMachine, Fault, FaultFs};
 use rlxp_fs::{Fs, FsExt};
 use rlxp_store::{MetricsPosition, Outcome, Project, SaveReason, SeedFolder, StoreError, TakeOver, recover};
 use rlxp_types::RunStatus;
@@ -360,4 +360,66 @@ fn an_interrupt_leaves_no_trace_in_the_end() {
     assert_eq!(manifest.reason, SaveReason::Scheduled);
     train(&stopped, 400).unwrap();
     assert_eq!(fingerprint(&stopped), fingerprint(&straight));
+}
+
+/// A tag that was acknowledged is there, and those before it are.
+#[test]
+fn a_tag_through_any_fault_is_kept_once_it_is_acknowledged() {
+    let (disk, project) = in_memory();
+    let run = project.create_run(new_run("a", &[0])).unwrap();
+    claim(&run).end(&end(Outcome::Completed)).unwrap();
+    run.set_tags(&["old".into()], &[]).unwrap();
+    disk.settle();
+    every_fault(
+        &disk,
+        |project| project.run("a_001").set_tags(&["new".into()], &[]).is_ok(),
+        |left, acknowledged, case| {
+            let run = on(Arc::new(left.clone())).run("a_001");
+            let metadata = run.metadata().unwrap();
+            assert!(metadata.tags.contains(&"old".to_owned()), "{case}");
+            assert!(!acknowledged || metadata.tags.contains(&"new".to_owned()), "{case}: the tag is lost");
+            assert_eq!(run.status().unwrap().status, RunStatus::Completed, "{case}");
+            assert_eq!(run.set_tags(&["new".into()], &[]).unwrap(), ["new", "old"], "{case}");
+        },
+    );
+}
+
+/// A run is there as it was, or gone; what is left of it is swept later.
+#[test]
+fn a_removed_run_through_any_fault_is_whole_or_gone() {
+    let (disk, project) = in_memory();
+    for name in ["keep", "gone"] {
+        let run = project.create_run(new_run(name, &[0])).unwrap();
+        let claim = claim(&run);
+        train(&run.seed_folders().unwrap()[0], 200).unwrap();
+        claim.end(&end(Outcome::Completed)).unwrap();
+    }
+    disk.settle();
+    let whole = fingerprint(&folder_of(&project, "gone_001"));
+    every_fault(
+        &disk,
+        |project| project.remove_run(&project.run("gone_001")).is_ok(),
+        |left, removed, case| {
+            // Another process, which sees that the one that removed is gone.
+            let later = Arc::new(FakeMachine::new("here", "boot-1", 200));
+            let project = Project::at(Arc::new(left.clone()), later, Path::new("/p"));
+            let names = project.run_names().unwrap();
+            assert!(names.contains(&"keep_001".to_owned()), "{case}");
+            if names.contains(&"gone_001".to_owned()) {
+                assert!(!removed, "{case}: a removed run is back");
+                let run = project.run("gone_001");
+                assert_eq!(run.status().unwrap().status, RunStatus::Completed, "{case}");
+                assert_eq!(run.attempts().unwrap().len(), 1, "{case}");
+                assert_eq!(fingerprint(&folder_of(&project, "gone_001")), whole, "{case}");
+                project.remove_run(&run).unwrap();
+            }
+            assert!(project.sweep().is_empty(), "{case}");
+            let left = left.list(&project.runs_dir()).unwrap();
+            assert_eq!(
+                left.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(),
+                ["keep_001"],
+                "{case}"
+            );
+        },
+    );
 }

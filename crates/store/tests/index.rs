@@ -4,8 +4,9 @@
 
 mod common;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use common::{claim, end, new_run, real, train};
 use rlxp_fs::testing::FakeMachine;
@@ -37,24 +38,14 @@ fn filled() -> (tempfile::TempDir, Project) {
 }
 
 fn list(project: &Project) -> Vec<RunRow> {
-    Index::open(project).list(&RunFilter::default()).unwrap()
+    // The runs here were written a moment ago, by a file system with fine times.
+    Index::open(project).trust_after(Duration::ZERO).list(&RunFilter::default()).unwrap()
 }
 
-/// The stamps of the files made just now are in doubt; older ones are not.
-fn make_older(path: &Path) {
-    for entry in RealFs.list(path).unwrap() {
-        let inside = path.join(&entry.name);
-        if entry.kind == rlxp_fs::Kind::Folder {
-            make_older(&inside);
-        }
-    }
-    let hour_ago = rlxp_fs::clock::wall() - std::time::Duration::from_secs(3600);
-    rlxp_fs::testing::set_modified(path, hour_ago);
-    for entry in RealFs.list(path).unwrap() {
-        if entry.kind == rlxp_fs::Kind::File {
-            rlxp_fs::testing::set_modified(&path.join(&entry.name), hour_ago);
-        }
-    }
+/// What a new index says.
+fn list_anew(project: &Project) -> Vec<RunRow> {
+    RealFs.remove_file(&Index::path(project)).unwrap();
+    list(project)
 }
 
 #[test]
@@ -100,7 +91,6 @@ fn filters_choose() {
 #[test]
 fn deleted_damaged_or_foreign_the_index_gives_the_same_answers() {
     let (_folder, project) = filled();
-    make_older(&project.runs_dir());
     let expected = list(&project);
     let path = Index::path(&project);
     assert_eq!(list(&project), expected);
@@ -134,7 +124,6 @@ fn deleted_damaged_or_foreign_the_index_gives_the_same_answers() {
 #[test]
 fn a_warm_index_notices_every_change() {
     let (_folder, project) = filled();
-    make_older(&project.runs_dir());
     let before = list(&project);
     assert_eq!(list(&project), before);
     let row = |name: &str| list(&project).into_iter().find(|row| row.name == name);
@@ -154,8 +143,102 @@ fn a_warm_index_notices_every_change() {
     assert_eq!(row("damaged_001").unwrap().problem, None);
     // What the warm index says is what a new one says.
     let warm = list(&project);
-    RealFs.remove_file(&Index::path(&project)).unwrap();
-    assert_eq!(list(&project), warm);
+    assert_eq!(list_anew(&project), warm);
+}
+
+fn files_below(path: &Path, found: &mut Vec<PathBuf>) {
+    for entry in RealFs.list(path).unwrap() {
+        let inside = path.join(&entry.name);
+        match entry.kind {
+            rlxp_fs::Kind::Folder => files_below(&inside, found),
+            _ => found.push(inside),
+        }
+    }
+}
+
+/// Whatever is changed by hand, the warm index says what a new one says.
+#[test]
+fn whatever_file_changes_the_index_changes_no_answer() {
+    let (folder, project) = filled();
+    project.run("done_001").set_tags(&["good".into()], &[]).unwrap();
+    let mut files = Vec::new();
+    for name in ["done_001", "failed_001", "fresh_001"] {
+        files_below(&project.runs_dir().join(name), &mut files);
+    }
+    assert!(files.len() > 20);
+    let outside = folder.path().join("outside");
+    let mut told_apart = 0;
+    for file in files {
+        let before = list_anew(&project);
+        assert_eq!(list(&project), before, "warm");
+        let aside = folder.path().join("aside");
+        RealFs.rename(&file, &aside).unwrap();
+        let mut changes: Vec<Box<dyn Fn()>> = vec![Box::new(|| {})];
+        if RealFs.is_file(&aside).unwrap() {
+            let bytes = RealFs.read(&aside, 1 << 20).unwrap();
+            let longer = [&bytes[..], b" "].concat();
+            let other: Vec<u8> = bytes.iter().map(|byte| if *byte == b'1' { b'2' } else { *byte }).collect();
+            for content in [longer, other] {
+                let file = file.clone();
+                changes.push(Box::new(move || RealFs.write_atomic(&file, &content).unwrap()));
+            }
+            RealFs.write_atomic(&outside, &bytes).unwrap();
+            changes.push(Box::new(|| RealFs.symlink(&outside, &file).unwrap()));
+        }
+        for change in changes {
+            change();
+            let warm = list(&project);
+            assert_eq!(warm, list_anew(&project), "{}", file.display());
+            told_apart += usize::from(warm != before);
+            drop(RealFs.remove_file(&file));
+        }
+        RealFs.rename(&aside, &file).unwrap();
+    }
+    assert!(told_apart > 20, "only {told_apart} changes made a difference");
+}
+
+/// A file that only looks like an index may ask for endless work.
+#[test]
+fn a_hostile_index_is_replaced() {
+    let (_folder, project) = filled();
+    let expected = list(&project);
+    let path = Index::path(&project);
+    let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)";
+    let create = {
+        let index = rusqlite::Connection::open(&path).unwrap();
+        index.query_row("SELECT sql FROM sqlite_schema", [], |row| row.get::<_, String>(0)).unwrap()
+    };
+    let columns = "x AS name, '' AS sources, x'' AS stamps, '' AS row, x'' AS digest";
+    for script in [
+        format!("CREATE VIEW runs AS {endless} SELECT {columns} FROM n"),
+        format!("{create}; CREATE VIEW more AS {endless} SELECT x FROM n"),
+        format!("{create}; CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END"),
+    ] {
+        RealFs.remove_file(&path).unwrap();
+        let hostile = rusqlite::Connection::open(&path).unwrap();
+        hostile.execute_batch(&format!("{script}; PRAGMA user_version = 2;")).unwrap();
+        drop(hostile);
+        assert_eq!(list(&project), expected, "{script}");
+        assert_eq!(list(&project), expected, "{script}");
+        let index = rusqlite::Connection::open(&path).unwrap();
+        let rows: i64 = index.query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).unwrap();
+        assert!(rows > 0, "the index works again");
+    }
+}
+
+/// Pipes beside the index, where SQLite would wait for ever.
+#[test]
+fn pipes_in_place_of_the_index_are_left_alone() {
+    let (_folder, project) = filled();
+    let expected = list(&project);
+    for end in ["", "-journal", "-wal"] {
+        let path = PathBuf::from(format!("{}{end}", Index::path(&project).display()));
+        drop(RealFs.remove_file(&path));
+        rlxp_fs::testing::make_pipe(&path);
+        assert_eq!(list(&project), expected, "{end}");
+        assert_eq!(RealFs.metadata(&path).unwrap().kind, rlxp_fs::Kind::Other);
+        RealFs.remove_file(&path).unwrap();
+    }
 }
 
 #[test]

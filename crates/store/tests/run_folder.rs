@@ -85,6 +85,7 @@ fn leftovers_of_dead_processes_go_and_others_stay() {
     let dead = leftover.name.replacen(".tmp-100-", ".tmp-4444-", 1);
     disk.rename_new(&runs.join(&leftover.name), &runs.join(&dead)).unwrap();
     disk.create_dir(&runs.join(".tmp-4444-0-othermachine-new-c")).unwrap();
+    assert!(project.sweep().is_empty());
     project.create_run(new_run("d", &[0])).unwrap();
     let names: Vec<String> = disk.list(&runs).unwrap().into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, [".tmp-4444-0-othermachine-new-c", "a_001", "d_001"]);
@@ -253,8 +254,86 @@ fn a_removed_run_is_gone_whole() {
 
 #[test]
 fn preflight_names_what_is_needed() {
-    let (folder, project) = real();
-    preflight(project.fs(), folder.path(), 1).unwrap();
-    let error = preflight(project.fs(), folder.path(), u64::MAX).unwrap_err();
+    let (_folder, project) = real();
+    project.prepare().unwrap();
+    preflight(project.fs(), &project.runs_dir(), 1).unwrap();
+    let error = preflight(project.fs(), &project.runs_dir(), u64::MAX).unwrap_err();
     assert!(error.is_full() && matches!(error, StoreError::NotEnoughSpace { needed: u64::MAX, .. }));
+}
+
+/// Tags that many give at once, while a writer rewrites the description.
+#[test]
+fn of_30_that_tag_at_once_none_is_lost() {
+    let (folder, project) = real();
+    let run = project.create_run(new_run("a", &[0])).unwrap();
+    std::thread::scope(|scope| {
+        for number in 0..30 {
+            let run = run.clone();
+            scope.spawn(move || run.set_tags(&[format!("tag{number:02}")], &[]).unwrap());
+        }
+        // Five attempts, one after the other, each by a process that is then gone.
+        for process in 200..205 {
+            let machine = Arc::new(FakeMachine::new("here", "boot-1", process));
+            let run = Project::at(Arc::new(RealFs), machine, folder.path()).run("a_001");
+            claim(&run).end(&end(Outcome::Interrupted)).unwrap();
+        }
+    });
+    let metadata = run.metadata().unwrap();
+    assert_eq!(metadata.tags, (0..30).map(|number| format!("tag{number:02}")).collect::<Vec<_>>());
+    assert_eq!(metadata.status, RunStatus::Interrupted);
+    assert_eq!(run.set_tags(&[], &["tag07".into()]).unwrap().len(), 29);
+}
+
+/// Of a removal and a resume at the same moment, one wins and the other does nothing.
+#[test]
+fn a_run_is_removed_or_resumed_and_never_both() {
+    let (mut removals, mut resumes) = (0, 0);
+    for round in 0..60 {
+        let (folder, project) = real();
+        let run = project.create_run(new_run("a", &[0])).unwrap();
+        claim(&run).end(&end(Outcome::Interrupted)).unwrap();
+        let by = |process: u32| {
+            let machine = Arc::new(FakeMachine::new("here", "boot-1", process));
+            (100..400).for_each(|other| machine.start(other, 1000));
+            Project::at(Arc::new(RealFs), machine, folder.path())
+        };
+        let (removed, resumed) = std::thread::scope(|scope| {
+            let remove = scope.spawn(|| by(200).remove_run(&by(200).run("a_001")).is_ok());
+            let resume = scope.spawn(|| by(300).run("a_001").claim(NOW, TakeOver::WhenProvenGone).map(drop));
+            (remove.join().unwrap(), resume.join().unwrap().is_ok())
+        });
+        assert!(removed != resumed, "round {round}: removed {removed}, resumed {resumed}");
+        assert_eq!(project.run_names().unwrap().len(), usize::from(resumed), "round {round}");
+        removals += usize::from(removed);
+        resumes += usize::from(resumed);
+    }
+    assert_eq!(removals + resumes, 60);
+}
+
+/// The order of runs doesn't follow a clock that was set back.
+#[test]
+fn the_last_run_is_the_one_that_was_created_last() {
+    let (disk, project) = in_memory();
+    let at = |name: &str, created: &str| {
+        let mut new = new_run(name, &[0]);
+        new.metadata.created = created.to_owned();
+        project.create_run(new).unwrap()
+    };
+    // As version 0.1 wrote them: by time, then name.
+    for (name, created) in [("old", "2026-03-01T00:00:00.000Z"), ("older", "2026-02-01T00:00:00.000Z")] {
+        let run = at(name, created);
+        let text = disk.read_text(&run.metadata_path(), 1 << 20).unwrap();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.contains("\"creation\"")).collect();
+        disk.write_atomic(&run.metadata_path(), lines.join("\n").as_bytes()).unwrap();
+    }
+    assert_eq!(resolve(&project, "@last").unwrap().name(), "old_001");
+    at("z", "2026-01-02T12:00:00.000Z");
+    at("a", "2026-01-02T11:00:00.000Z");
+    assert_eq!(resolve(&project, "@last").unwrap().name(), "a_001");
+    let mut rows = Index::open(&project).list(&RunFilter::default()).unwrap();
+    rows.sort_by(|a, b| a.age().cmp(&b.age()));
+    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["older_001", "old_001", "z_001", "a_001"]);
+    project.remove_run(&project.run("a_001")).unwrap();
+    assert_eq!(at("b", "2026-01-02T10:00:00.000Z").metadata().unwrap().creation, Some(2));
 }

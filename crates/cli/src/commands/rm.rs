@@ -1,12 +1,14 @@
 //! `rlx rm`
 
 use clap::Args;
-use rlxp_ops::runs::{remove, to_remove};
+use rlxp_ops::runs::{Removal, remove, to_remove};
 use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::Exit;
 use serde_json::json;
 
+use crate::format;
 use crate::screen::Screen;
+use crate::table::{Align, Table};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,8 +17,9 @@ Examples:
 
 /// Remove runs for good
 ///
-/// Asks before it does. Without a terminal to ask on, --yes is needed. A run
-/// that is being trained is not removed.
+/// Lists the runs with their size and asks before it removes them. Without a
+/// terminal to ask on, --yes is needed. Only runs of this project are removed,
+/// and none that is being trained.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Rm {
@@ -31,27 +34,47 @@ pub(crate) struct Rm {
 impl Rm {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         let runs = to_remove(context, &self.runs)?;
-        let names: Vec<String> = runs.iter().map(|run| run.name()).collect();
+        let names: Vec<String> = runs.iter().map(|removal| removal.run.clone()).collect();
+        if screen.is_talkative() {
+            screen.note(listed(&runs).trim_end());
+        }
         if !self.yes {
-            let question = format!("remove {} for good?", names.join(", "));
+            let question = if let [only] = &names[..] {
+                format!("remove {only} for good?")
+            } else {
+                format!("remove these {} runs for good?", names.len())
+            };
             match screen.ask(&question) {
                 Some(true) => {}
                 Some(false) => return Err(Failure::refused("not_confirmed", "nothing was removed")),
                 None => {
                     return Err(Failure::refused(
                         "confirmation_needed",
-                        format!("there is no terminal to ask whether {} may go", names.join(", ")),
+                        format!("refusing to remove {} without confirmation", names.join(", ")),
                     )
                     .hint(format!("rlx rm {} --yes", names.join(" "))));
                 }
             }
         }
-        let removed = remove(context, &runs)?;
-        if screen.is_json() {
-            screen.json("rlx.removed/1", &json!({ "removed": removed }));
-        } else {
+        let mut removed: Vec<String> = Vec::new();
+        let outcome = remove(context, &runs, &mut |removal| removed.push(removal.run.clone()));
+        if screen.is_json() && outcome.is_ok() {
+            let bytes: u64 = runs.iter().filter_map(|removal| removal.bytes).sum();
+            screen.json("rlx.removed/1", &json!({ "removed": removed, "bytes": bytes }));
+        } else if !screen.is_json() && !removed.is_empty() {
+            // Also when the next one failed: these are gone.
             screen.answer(format!("removed {}", removed.join(", ")));
         }
-        Ok(Exit::Yes)
+        outcome.map(|()| Exit::Yes)
     }
+}
+
+/// The runs with their size.
+fn listed(runs: &[Removal]) -> String {
+    let mut table = Table::new([("run", Align::Left), ("size", Align::Right)]);
+    for removal in runs {
+        let size = removal.bytes.map_or_else(|| "unknown".to_owned(), format::bytes);
+        table.row([removal.run.clone(), size]);
+    }
+    table.render("", str::to_owned)
 }

@@ -5,9 +5,10 @@
 //! part of it, so they are replaced without asking.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rlxp_draw::chart::LineChart;
-use rlxp_fs::FsExt;
+use rlxp_fs::{Fs, FsExt};
 use rlxp_types::Digest;
 
 use super::{PlotOptions, PlotReport, PlotRequest, Target, XAxis};
@@ -77,10 +78,13 @@ pub(super) fn write(
     chart: &LineChart,
     report: &mut PlotReport,
 ) -> Outcome<()> {
-    let (path, format) = match &request.target {
+    let (fs, path, format) = match &request.target {
         Target::Nowhere => return Ok(()),
-        Target::File(path) => (context.folder.join(path), format_of(path)?),
-        Target::Usual => (usual(context, groups, report)?, Format::Svg),
+        Target::File(path) => (Arc::clone(&context.fs), context.folder.join(path), format_of(path)?),
+        Target::Usual => {
+            let (fs, path) = usual(context, groups, report)?;
+            (fs, path, Format::Svg)
+        }
     };
     let scene = chart.to_scene();
     let bytes = match format {
@@ -88,7 +92,7 @@ pub(super) fn write(
         Format::Png => scene.to_png(scale(request)),
     };
     let folder = path.parent().unwrap_or(Path::new("."));
-    let written = context.fs.create_dir_all(folder).and_then(|()| context.fs.write_atomic(&path, &bytes));
+    let written = fs.create_dir_all(folder).and_then(|()| fs.write_atomic(&path, &bytes));
     match written {
         Ok(()) => report.written = Some(path),
         // Nobody asked for this very file: the chart can still be shown.
@@ -98,7 +102,9 @@ pub(super) fn write(
     Ok(())
 }
 
-fn usual(context: &Context, groups: &[Group], report: &PlotReport) -> Outcome<PathBuf> {
+/// Where the picture goes when nothing was asked for, and through which file
+/// system: into a run no link leads elsewhere.
+fn usual(context: &Context, groups: &[Group], report: &PlotReport) -> Outcome<(Arc<dyn Fs>, PathBuf)> {
     let mut runs: Vec<_> = groups.iter().flat_map(|group| &group.runs).collect();
     runs.dedup_by(|a, b| a.run.path() == b.run.path());
     let by = match report.x {
@@ -109,7 +115,7 @@ fn usual(context: &Context, groups: &[Group], report: &PlotReport) -> Outcome<Pa
     };
     let name = safe(&format!("{}_{}{by}", report.metric.kind, report.metric.name));
     if let [only] = runs.as_slice() {
-        return Ok(only.run.path().join("plots").join(format!("{name}.svg")));
+        return Ok((Arc::clone(only.run.fs()), only.run.path().join("plots").join(format!("{name}.svg"))));
     }
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
     let which = match names.as_slice() {
@@ -118,7 +124,7 @@ fn usual(context: &Context, groups: &[Group], report: &PlotReport) -> Outcome<Pa
         all => format!("{}_runs_{}", all.len(), &Digest::of(all.join("\n").as_bytes()).to_string()[..8]),
     };
     let folder = project(context)?.root().join("analysis");
-    Ok(folder.join(format!("{name}_{}.svg", safe(&which))))
+    Ok((Arc::clone(&context.fs), folder.join(format!("{name}_{}.svg", safe(&which)))))
 }
 
 /// A name that every file system takes.

@@ -9,13 +9,25 @@ use std::time::Duration;
 use rlxp_fs::{Fs, FsExt, Kind, RealFs};
 use rusqlite::{Connection, params};
 
-use super::{RunRow, StampText};
+use super::RunRow;
+use super::stamp::{Sources, Stamped};
 
 /// Counts up when the table or the meaning of a row changes; another number in
 /// the file means that it is made anew.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 
-const SELECT: &str = "SELECT name, stamp, row, digest FROM runs";
+const CREATE: &str = "CREATE TABLE runs (name TEXT PRIMARY KEY, sources TEXT NOT NULL, stamps BLOB NOT NULL, \
+                      row TEXT NOT NULL, digest BLOB NOT NULL) WITHOUT ROWID";
+const SELECT: &str = "SELECT name, sources, stamps, row, digest FROM runs";
+
+/// Work of SQLite between two looks at whether it has done too much.
+const STEPS_PER_LOOK: i32 = 1_000_000;
+/// Looks after which a statement is ended: a file that isn't ours may ask for
+/// endless work. Half a million rows take fewer.
+const MOST_LOOKS: u32 = 50;
+
+/// A row with what it was read from.
+pub(super) type Cached = (Stamped, RunRow);
 
 pub(super) struct Database {
     path: PathBuf,
@@ -39,12 +51,12 @@ impl Database {
     }
 
     /// Every row that is what it was when it was stored.
-    pub(super) fn load(&self) -> HashMap<String, (StampText, RunRow)> {
+    pub(super) fn load(&self) -> HashMap<String, Cached> {
         self.connection.as_ref().and_then(|connection| read_all(connection).ok()).unwrap_or_default()
     }
 
     /// Stores new rows and forgets removed ones, all or none.
-    pub(super) fn store(&self, fresh: &[(StampText, RunRow)], gone: impl ExactSizeIterator<Item = String>) {
+    pub(super) fn store(&self, fresh: &[Cached], gone: impl ExactSizeIterator<Item = String>) {
         let Some(connection) = &self.connection else { return };
         if fresh.is_empty() && gone.len() == 0 {
             return;
@@ -58,47 +70,78 @@ impl Database {
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    // SQLite would follow a symlink and write wherever it points.
-    if matches!(RealFs.metadata_if_any(path), Ok(Some(meta)) if meta.kind != Kind::File) {
-        return Err(rusqlite::Error::InvalidPath(path.to_owned()));
+    // SQLite would follow a symlink and write wherever it points, and wait for
+    // a pipe for ever.
+    for file in files(path) {
+        if matches!(RealFs.metadata_if_any(&file), Ok(Some(meta)) if meta.kind != Kind::File) {
+            return Err(rusqlite::Error::InvalidPath(file));
+        }
     }
     prepare(Connection::open(path)?)
 }
 
-fn prepare(connection: Connection) -> rusqlite::Result<Connection> {
+/// The database and what SQLite keeps beside it.
+fn files(path: &Path) -> [PathBuf; 4] {
+    ["", "-journal", "-wal", "-shm"].map(|end| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    })
+}
+
+fn prepare(mut connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_timeout(Duration::from_millis(500))?;
+    let mut looks = 0;
+    connection.progress_handler(
+        STEPS_PER_LOOK,
+        Some(move || {
+            looks += 1;
+            looks > MOST_LOOKS
+        }),
+    )?;
+    connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     let format: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if format != FORMAT {
-        connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE;
-             DROP TABLE IF EXISTS runs;
-             CREATE TABLE runs (
-                 name TEXT PRIMARY KEY, stamp BLOB NOT NULL, row TEXT NOT NULL, digest BLOB NOT NULL
-             ) WITHOUT ROWID;
-             PRAGMA user_version = {FORMAT};
-             COMMIT;"
-        ))?;
+        // Whatever else is in the file is not ours, and an older table is of no use.
+        if !schema(&connection)?.is_empty() {
+            return Err(not_ours());
+        }
+        connection
+            .execute_batch(&format!("BEGIN IMMEDIATE; {CREATE}; PRAGMA user_version = {FORMAT}; COMMIT;"))?;
     }
-    // A table that is not ours fails here, before it is relied on.
-    connection.prepare_cached(SELECT)?;
+    // A view or a trigger of the same name would do what it likes.
+    if schema(&connection)? != [CREATE] {
+        return Err(not_ours());
+    }
     Ok(connection)
 }
 
-fn read_all(connection: &Connection) -> rusqlite::Result<HashMap<String, (StampText, RunRow)>> {
+/// How everything in the file was made.
+fn schema(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare("SELECT coalesce(sql, '') FROM sqlite_schema LIMIT 10")?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    rows.collect()
+}
+
+fn not_ours() -> rusqlite::Error {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
+    rusqlite::Error::SqliteFailure(code, None)
+}
+
+fn read_all(connection: &Connection) -> rusqlite::Result<HashMap<String, Cached>> {
     let mut statement = connection.prepare_cached(SELECT)?;
     let mut rows = statement.query([])?;
     let mut found = HashMap::new();
     while let Some(row) = rows.next()? {
-        let (Ok(name), Ok(text)) = (row.get_ref(0)?.as_str(), row.get_ref(2)?.as_str()) else { continue };
-        let (Ok(stamp), Ok(digest)) = (row.get_ref(1)?.as_blob(), row.get_ref(3)?.as_blob()) else {
-            continue;
-        };
-        if digest != digest_of(name, stamp, text) {
+        let (Ok(name), Ok(sources)) = (row.get_ref(0)?.as_str(), row.get_ref(1)?.as_str()) else { continue };
+        let (Ok(stamps), Ok(text)) = (row.get_ref(2)?.as_blob(), row.get_ref(3)?.as_str()) else { continue };
+        if row.get_ref(4)?.as_blob().ok() != Some(&digest_of(name, sources, stamps, text)) {
             continue;
         }
-        if let (Some(stamp), Ok(row)) = (stamp_from(stamp), serde_json::from_str(text)) {
-            found.insert(name.to_owned(), (stamp, row));
+        if let Ok(row) = serde_json::from_str(text) {
+            let stamped = Stamped { sources: Sources::from_text(sources), stamps: stamps.to_vec() };
+            found.insert(name.to_owned(), (stamped, row));
         }
     }
     Ok(found)
@@ -106,19 +149,20 @@ fn read_all(connection: &Connection) -> rusqlite::Result<HashMap<String, (StampT
 
 fn write_all(
     connection: &Connection,
-    fresh: &[(StampText, RunRow)],
+    fresh: &[Cached],
     gone: impl Iterator<Item = String>,
 ) -> rusqlite::Result<()> {
     let transaction = connection.unchecked_transaction()?;
     {
         let mut insert = transaction.prepare_cached(
-            "INSERT OR REPLACE INTO runs (name, stamp, row, digest) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT OR REPLACE INTO runs (name, sources, stamps, row, digest) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?;
         let mut delete = transaction.prepare_cached("DELETE FROM runs WHERE name = ?1")?;
-        for (stamp, row) in fresh {
-            let stamp: Vec<u8> = stamp.iter().flat_map(|part| part.to_le_bytes()).collect();
-            let text = serde_json::to_string(row).expect("a row always serialises");
-            insert.execute(params![row.name, stamp, text, digest_of(&row.name, &stamp, &text)])?;
+        for (Stamped { sources, stamps }, row) in fresh {
+            let (sources, text) =
+                (sources.as_text(), serde_json::to_string(row).expect("a row always serialises"));
+            let digest = digest_of(&row.name, sources, stamps, &text);
+            insert.execute(params![row.name, sources, stamps, text, digest])?;
         }
         for name in gone {
             delete.execute([name])?;
@@ -127,22 +171,12 @@ fn write_all(
     transaction.commit()
 }
 
-fn stamp_from(bytes: &[u8]) -> Option<StampText> {
-    let mut stamp = StampText::default();
-    if bytes.len() != size_of_val(&stamp) {
-        return None;
-    }
-    for (part, bytes) in stamp.iter_mut().zip(bytes.chunks_exact(8)) {
-        *part = i64::from_le_bytes(bytes.try_into().ok()?);
-    }
-    Some(stamp)
-}
-
-/// The stamp has a fixed length and a name holds no zero byte, so the parts
-/// can't be mistaken for one another.
-fn digest_of(name: &str, stamp: &[u8], text: &str) -> [u8; 16] {
+/// Each part is preceded by its length, so that none can be mistaken for another.
+fn digest_of(name: &str, sources: &str, stamps: &[u8], text: &str) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(name.as_bytes()).update(&[0]).update(stamp).update(text.as_bytes());
+    for part in [name.as_bytes(), sources.as_bytes(), stamps, text.as_bytes()] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+    }
     let mut digest = [0; 16];
     hasher.finalize_xof().fill(&mut digest);
     digest
@@ -155,9 +189,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 fn remove_files(path: &Path) {
-    for end in ["", "-journal", "-wal", "-shm"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        drop(RealFs.remove_file(Path::new(&name)));
+    for file in files(path) {
+        drop(RealFs.remove_file(&file));
     }
 }

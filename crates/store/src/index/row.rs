@@ -6,7 +6,10 @@ use rlxp_fs::{Fs, FsExt};
 use rlxp_types::{Digest, RunStatus};
 use serde::{Deserialize, Serialize};
 
+use super::stamp::Sources;
+use crate::labels::LABELS_FOLDER;
 use crate::metrics::{MEAN_RETURN, Record};
+use crate::run::METADATA_FILE;
 use crate::{Run, SeedFolder, StoreError};
 
 /// How much of the end of the metrics is read.
@@ -37,6 +40,9 @@ pub struct RunRow {
     pub best_eval_mean: Option<f64>,
     /// When it was made.
     pub created: String,
+    /// Its number in the order of creation; nothing for a run of version 0.1.
+    #[serde(default)]
+    pub creation: Option<u64>,
     /// When it ended.
     pub ended: Option<String>,
     /// Its tags.
@@ -48,11 +54,25 @@ pub struct RunRow {
 impl RunRow {
     /// Reads a run. A run that can't be read becomes a row with a problem.
     pub fn read(run: &Run) -> Self {
+        Self::read_with_sources(run).0
+    }
+
+    /// A run's row, and every file and folder that it was read from, relative
+    /// to the run's folder and each after the folder that holds it.
+    pub(super) fn read_with_sources(run: &Run) -> (Self, Sources) {
         let mut row = Self::empty(run.name());
-        if let Err(error) = row.fill(run) {
+        let mut sources = Sources::default();
+        if let Err(error) = row.fill(run, &mut sources) {
             row.problem.get_or_insert(error.to_string());
         }
-        row
+        (row, sources)
+    }
+
+    /// Compares runs by age: later ones are greater. Wall time decides only
+    /// between runs that have no creation number, which come first, and
+    /// between runs that were created at the same moment.
+    pub fn age(&self) -> (Option<u64>, &str, usize, &str) {
+        (self.creation, &self.created, self.name.len(), &self.name)
     }
 
     fn empty(name: String) -> Self {
@@ -68,14 +88,19 @@ impl RunRow {
             last_mean_return: None,
             best_eval_mean: None,
             created: String::new(),
+            creation: None,
             ended: None,
             tags: Vec::new(),
             problem: None,
         }
     }
 
-    fn fill(&mut self, run: &Run) -> Result<(), StoreError> {
-        let metadata = run.metadata()?;
+    fn fill(&mut self, run: &Run, sources: &mut Sources) -> Result<(), StoreError> {
+        sources.add(METADATA_FILE);
+        let metadata = run.recorded()?;
+        let labels = run.labels(&metadata.tags);
+        sources.add(LABELS_FOLDER);
+        labels.numbers.iter().for_each(|number| sources.add(format!("{LABELS_FOLDER}/{number}.json")));
         let folders = run.seed_folders_of(&metadata);
         self.id = Some(metadata.id);
         self.seeds = folders.len();
@@ -83,20 +108,38 @@ impl RunRow {
         self.env = metadata.env;
         self.algo = metadata.algo;
         self.created = metadata.created;
+        self.creation = metadata.creation;
         self.ended = metadata.ended;
-        self.tags = metadata.tags;
+        self.tags = labels.tags;
+        self.problem = labels.problem;
         let status = run.status()?;
         self.status = status.status;
+        sources.add("attempts");
         if let Some(attempt) = status.attempt {
-            self.problem = attempt.problem;
+            let folder = format!("attempts/{}", attempt.number);
+            ["", "/claim.json", "/end.json"].iter().for_each(|file| sources.add(format!("{folder}{file}")));
+            self.problem = attempt.problem.or(self.problem.take());
             self.ended = attempt.end.map(|end| end.ended);
         }
         let mut returns = Vec::new();
         let mut scores = Vec::new();
         for folder in &folders {
+            let place = folder.path().strip_prefix(run.path()).unwrap_or(Path::new(""));
+            let place = place.to_str().filter(|place| !place.is_empty());
+            if let Some(place) = place {
+                sources.add("seeds");
+                sources.add(place);
+            }
+            let within = place.map_or(String::new(), |place| format!("{place}/"));
+            sources.add(format!("{within}metrics.jsonl"));
+            sources.add(format!("{within}checkpoints"));
             let (step, mean_return) = last_of_metrics(folder.fs.as_ref(), &folder.metrics_path())?;
-            let (saved, score) = last_of_checkpoints(folder)?;
-            self.steps += step.max(saved);
+            let mut looked_at = |step: u64| {
+                let checkpoint = format!("{within}checkpoints/step_{step}");
+                sources.add(format!("{checkpoint}/manifest.json"));
+            };
+            let (saved, score) = last_of_checkpoints(folder, &mut looked_at)?;
+            self.steps = self.steps.saturating_add(step.max(saved));
             returns.extend(mean_return);
             scores.extend(score);
         }
@@ -128,9 +171,13 @@ fn last_of_metrics(fs: &dyn Fs, path: &Path) -> Result<(u64, Option<f64>), Store
 }
 
 /// The newest checkpoint's step and the best score that it knows of.
-fn last_of_checkpoints(folder: &SeedFolder) -> Result<(u64, Option<f64>), StoreError> {
+fn last_of_checkpoints(
+    folder: &SeedFolder,
+    looked_at: &mut dyn FnMut(u64),
+) -> Result<(u64, Option<f64>), StoreError> {
     let store = folder.checkpoints();
     for step in store.steps()?.into_iter().rev() {
+        looked_at(step);
         if let Ok(manifest) = store.manifest(step) {
             return Ok((step, manifest.best.map(|best| best.score)));
         }

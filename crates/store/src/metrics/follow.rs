@@ -23,13 +23,16 @@ pub struct MetricsFollower {
     inode: u64,
     next_seq: u64,
     damage: Vec<Damage>,
+    /// Whether the file turned out to be none that can be followed.
+    is_given_up: bool,
 }
 
 impl MetricsFollower {
     /// Follows from the beginning of the file, which need not exist yet.
     pub fn new(fs: Arc<dyn Fs>, path: &Path) -> Self {
         let path = path.to_owned();
-        Self { fs, path, scanner: Scanner::default(), at: 0, inode: 0, next_seq: 0, damage: Vec::new() }
+        let scanner = Scanner::default();
+        Self { fs, path, scanner, at: 0, inode: 0, next_seq: 0, damage: Vec::new(), is_given_up: false }
     }
 
     /// The records that have become whole since the last call.
@@ -39,16 +42,22 @@ impl MetricsFollower {
             self.scanner = Scanner::default();
             self.at = 0;
             self.inode = meta.inode;
+            self.is_given_up = false;
             self.damage.clear();
         }
         let mut content = MetricsContent::default();
-        loop {
+        while !self.is_given_up {
             let bytes = self.fs.read_at(&self.path, self.at, PIECE)?;
             if bytes.is_empty() {
                 break;
             }
             self.at += bytes.len() as u64;
-            self.scanner.feed(&bytes, &mut content);
+            if !self.scanner.feed(&bytes, &mut content) {
+                let why = "what follows is not metrics, and is not read".to_owned();
+                content.damage.push(Damage { offset: self.at, length: 0, why });
+                self.is_given_up = true;
+                break;
+            }
         }
         self.damage.append(&mut content.damage);
         content.records.retain(|record| record.seq >= self.next_seq);

@@ -1,6 +1,7 @@
 //! Reading the metrics, damaged ones too: a torn tail is reported and never
 //! hides what stands before it, a bad line is set aside and reading goes on.
 
+use std::ops::Range;
 use std::path::Path;
 
 use rlxp_fs::Fs;
@@ -12,6 +13,14 @@ use crate::StoreError;
 const PIECE: usize = 1 << 19;
 /// How every record begins; used to find records inside a bad line.
 const RECORD_START: &[u8] = b"{\"seq\":";
+/// How much of a line is kept while it has no end; what is longer is searched
+/// for records and given up piece by piece, so that memory stays bounded.
+const LINE_KEPT: usize = 4 * RECORD_LIMIT;
+/// After so many bytes without a record or the end of a line, reading stops:
+/// this is not a metrics file, and it may be a hole of any size.
+const GIVE_UP_AFTER: u64 = 64 << 20;
+/// Beginnings in one piece of a bad line that may turn out to be no records.
+const MOST_TRIES: usize = 10_000;
 
 /// A place in the file that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +92,9 @@ pub(super) fn read_into<C: Collect>(fs: &dyn Fs, path: &Path, mut content: C) ->
             break;
         }
         at += bytes.len() as u64;
-        scanner.feed(&bytes, &mut content);
+        if !scanner.feed(&bytes, &mut content) {
+            break;
+        }
     }
     scanner.finish(&mut content);
     Ok(content)
@@ -92,7 +103,7 @@ pub(super) fn read_into<C: Collect>(fs: &dyn Fs, path: &Path, mut content: C) ->
 /// The state of a hasher after the first `length` bytes of a file.
 pub(crate) fn digest_of_prefix(fs: &dyn Fs, path: &Path, length: u64) -> Result<blake3::Hasher, StoreError> {
     let mut hasher = blake3::Hasher::new();
-    let mut at = 0;
+    let (mut at, mut line_end) = (0, 0);
     while at < length {
         let bytes = fs.read_at(path, at, (length - at).min(PIECE as u64) as usize)?;
         if bytes.is_empty() {
@@ -100,6 +111,12 @@ pub(crate) fn digest_of_prefix(fs: &dyn Fs, path: &Path, length: u64) -> Result<
         }
         hasher.update(&bytes);
         at += bytes.len() as u64;
+        if memchr::memchr(b'\n', &bytes).is_some() {
+            line_end = at;
+        } else if at - line_end > GIVE_UP_AFTER {
+            let why = format!("it has no line end between bytes {line_end} and {at}");
+            return Err(StoreError::damaged(path, why));
+        }
     }
     Ok(hasher)
 }
@@ -107,17 +124,23 @@ pub(crate) fn digest_of_prefix(fs: &dyn Fs, path: &Path, length: u64) -> Result<
 /// Cuts bytes into lines and lines into records.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scanner {
-    /// The line that has no end yet.
+    /// The line that has no end yet, or what is kept of it.
     line: Vec<u8>,
     /// Where that line begins.
     offset: u64,
+    /// Bytes of the line that were searched and given up.
+    dropped: u64,
+    /// Of these, bytes since the last record that was found in it.
+    fruitless: u64,
     expected_seq: u64,
 }
 
 impl Scanner {
-    pub(super) fn feed(&mut self, mut bytes: &[u8], content: &mut impl Collect) {
+    /// Takes the next bytes of the file. False when what came is so far from a
+    /// metrics file that nothing more should be read.
+    pub(super) fn feed(&mut self, mut bytes: &[u8], content: &mut impl Collect) -> bool {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
-            if self.line.is_empty() {
+            if self.line.is_empty() && self.dropped == 0 {
                 self.finish_line(&bytes[..end], true, content);
             } else {
                 let mut line = std::mem::take(&mut self.line);
@@ -130,33 +153,57 @@ impl Scanner {
             bytes = &bytes[end + 1..];
         }
         self.line.extend_from_slice(bytes);
+        if self.line.len() > LINE_KEPT {
+            self.drop_part(content);
+        }
+        self.fruitless <= GIVE_UP_AFTER
+    }
+
+    /// Searches a line that is too long for the records in it, and keeps only
+    /// its end, in which another one may begin.
+    fn drop_part(&mut self, content: &mut impl Collect) {
+        let begin = self.offset + self.dropped;
+        let found = records_inside(&self.line);
+        let searched = found.last().map_or(0, |(_, place)| place.end);
+        for (record, place) in found {
+            self.note_sequence(record.seq, begin + place.start as u64, content);
+            content.record(record);
+            self.fruitless = 0;
+        }
+        let cut = searched.max(self.line.len() - RECORD_LIMIT);
+        self.line.drain(..cut);
+        self.dropped += cut as u64;
+        self.fruitless += (cut - searched) as u64;
     }
 
     /// What stands after the last newline: a whole record that only lacks its
     /// newline is read, anything else is a torn tail.
     pub(super) fn finish(mut self, content: &mut impl Collect) {
         let line = std::mem::take(&mut self.line);
-        if !line.is_empty() {
+        if !line.is_empty() || self.dropped > 0 {
             self.finish_line(&line, false, content);
         }
     }
 
     fn finish_line(&mut self, line: &[u8], ended: bool, content: &mut impl Collect) {
-        let offset = self.offset;
-        self.offset += line.len() as u64;
-        let taken = if line.len() > RECORD_LIMIT {
-            Err(format!("a line of {} bytes is longer than a record can be", line.len()))
+        let dropped = std::mem::take(&mut self.dropped);
+        self.fruitless = 0;
+        let (offset, begin) = (self.offset, self.offset + dropped);
+        let length = dropped + line.len() as u64;
+        self.offset += length;
+        let taken = if length > RECORD_LIMIT as u64 {
+            Err(format!("a line of {length} bytes is longer than a record can be"))
         } else {
             content.line(line)
         };
         match taken {
             Ok(seq) => self.note_sequence(seq, offset, content),
             Err(why) => {
-                for (record, at) in records_inside(line) {
-                    self.note_sequence(record.seq, offset + at as u64, content);
+                for (record, place) in records_inside(line) {
+                    self.note_sequence(record.seq, begin + place.start as u64, content);
                     content.record(record);
                 }
-                let damage = Damage { offset, length: line.len() as u64, why };
+                let damage = Damage { offset, length, why };
                 if ended { content.damage(damage) } else { content.torn_tail(damage) }
             }
         }
@@ -173,24 +220,27 @@ impl Scanner {
 }
 
 /// Whole records inside a line that as a whole is none, as when the newline
-/// between two of them was overwritten.
-fn records_inside(line: &[u8]) -> Vec<(Record, usize)> {
+/// between two of them was overwritten, and where each is.
+fn records_inside(line: &[u8]) -> Vec<(Record, Range<usize>)> {
     let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(start) = find(&line[at..], RECORD_START).map(|start| at + start) {
+    let (mut at, mut tries) = (0, 0);
+    let beginning = memchr::memmem::Finder::new(RECORD_START);
+    while let Some(start) = beginning.find(&line[at..]).map(|start| at + start) {
         let rest = &line[start..line.len().min(start + RECORD_LIMIT)];
         let mut stream = serde_json::Deserializer::from_slice(rest).into_iter::<Record>();
         match stream.next() {
             Some(Ok(record)) => {
                 at = start + stream.byte_offset();
-                found.push((record, start));
+                found.push((record, start..at));
             }
-            _ => at = start + 1,
+            _ => {
+                at = start + 1;
+                tries += 1;
+            }
+        }
+        if tries >= MOST_TRIES {
+            break;
         }
     }
     found
-}
-
-fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
-    bytes.windows(pattern.len()).position(|window| window == pattern)
 }

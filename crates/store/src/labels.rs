@@ -1,0 +1,133 @@
+//! Labels: what people say about a run, as opposed to what happened in it.
+//!
+//! ```text
+//! labels/1.json   {"schema":"rlx.label/1","at":"…","add_tags":["paper"],"remove_tags":[]}
+//! ```
+//!
+//! Every change is a file of its own that appears whole and only once, so any
+//! number of processes can label a run at once, while it is trained too, and
+//! nothing that was acknowledged is lost. Reading folds the changes in the
+//! order of their numbers into the tags that the run was created with.
+
+use std::path::PathBuf;
+
+use rlxp_fs::{FsExt, Kind, clock};
+use serde::{Deserialize, Serialize};
+
+use crate::leftovers::remove_leftovers;
+use crate::metadata::{Format, pretty};
+use crate::plain::list_plain;
+use crate::{Run, StoreError};
+
+/// The folder of labels in a run.
+pub(crate) const LABELS_FOLDER: &str = "labels";
+const LABEL_SCHEMA: Format = Format { kind: "rlx.label", newest: 1 };
+/// The longest file of a change that is read.
+const CAP: u64 = 1 << 20;
+/// Higher numbers are not given out: counting on from them might never end.
+const HIGHEST: u64 = 999_999_999;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Change {
+    schema: String,
+    /// When, RFC 3339.
+    #[serde(default)]
+    at: String,
+    #[serde(default)]
+    add_tags: Vec<String>,
+    #[serde(default)]
+    remove_tags: Vec<String>,
+}
+
+/// The tags of a run, and what is wrong with its labels.
+pub(crate) struct Labels {
+    /// The changes that were read.
+    pub(crate) numbers: Vec<u64>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) problem: Option<String>,
+}
+
+impl Run {
+    fn labels_dir(&self) -> PathBuf {
+        self.path().join(LABELS_FOLDER)
+    }
+
+    /// The numbers of all changes, ascending.
+    fn label_numbers(&self) -> Result<Vec<u64>, StoreError> {
+        let number = |name: &str| {
+            let number: u64 = name.strip_suffix(".json")?.parse().ok()?;
+            (number <= HIGHEST && name == format!("{number}.json")).then_some(number)
+        };
+        let entries = list_plain(self.fs.as_ref(), &self.labels_dir())?;
+        let files = entries.iter().filter(|entry| entry.kind == Kind::File);
+        let mut numbers: Vec<u64> = files.filter_map(|entry| number(&entry.name)).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// The tags after every change. A change that can't be read is reported
+    /// and hides no other.
+    pub(crate) fn labels(&self, created_with: &[String]) -> Labels {
+        let mut labels = Labels { numbers: Vec::new(), tags: created_with.to_vec(), problem: None };
+        match self.label_numbers() {
+            Ok(numbers) => labels.numbers = numbers,
+            Err(error) => labels.problem = Some(error.to_string()),
+        }
+        for number in &labels.numbers {
+            match self.label(*number) {
+                Ok(change) => change.apply(&mut labels.tags),
+                Err(error) => labels.problem = Some(error.to_string()),
+            }
+        }
+        labels.tags.sort();
+        labels.tags.dedup();
+        labels
+    }
+
+    fn label(&self, number: u64) -> Result<Change, StoreError> {
+        let path = self.labels_dir().join(format!("{number}.json"));
+        let bytes = self.fs.read(&path, CAP)?;
+        let change: Change =
+            serde_json::from_slice(&bytes).map_err(|error| StoreError::damaged(&path, error.to_string()))?;
+        LABEL_SCHEMA.check(&path, &change.schema)?;
+        Ok(change)
+    }
+
+    /// Adds and removes tags; returns the tags that the run has then. After it
+    /// returns, the change survives a power loss.
+    pub fn set_tags(&self, add: &[String], remove: &[String]) -> Result<Vec<String>, StoreError> {
+        let recorded = self.recorded()?;
+        if !add.is_empty() || !remove.is_empty() {
+            let schema = LABEL_SCHEMA.text();
+            let (at, add_tags, remove_tags) = (clock::wall_text(), add.to_vec(), remove.to_vec());
+            self.write_label(&Change { schema, at, add_tags, remove_tags })?;
+        }
+        Ok(self.labels(&recorded.tags).tags)
+    }
+
+    fn write_label(&self, change: &Change) -> Result<(), StoreError> {
+        let (fs, folder) = (self.fs.as_ref(), self.labels_dir());
+        match fs.create_dir(&folder) {
+            Ok(()) => fs.sync_dir(self.path())?,
+            Err(error) if error.is_already_there() => {}
+            Err(error) => return Err(error.into()),
+        }
+        // What a killed process has left here is in nobody's way.
+        drop(remove_leftovers(fs, self.machine.as_ref(), &folder, |_| false));
+        let mut number = self.label_numbers()?.last().map_or(1, |last| last + 1);
+        while number <= HIGHEST {
+            if fs.write_new_atomic(&folder.join(format!("{number}.json")), &pretty(change))? {
+                return Ok(());
+            }
+            number += 1;
+        }
+        Err(StoreError::damaged(&folder, format!("its numbers are used up: {HIGHEST} is the highest")))
+    }
+}
+
+impl Change {
+    fn apply(&self, tags: &mut Vec<String>) {
+        tags.retain(|tag| !self.remove_tags.contains(tag));
+        tags.extend(self.add_tags.iter().filter(|tag| !self.remove_tags.contains(*tag)).cloned());
+    }
+}
