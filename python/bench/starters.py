@@ -59,13 +59,14 @@ def play(project, run, seed, which, episodes):
 HEAD = """\
 # Starter scores
 
-Made by `cargo xtask starters`: each starter trained over seeds 0–4 and again over 100–104 with the same file. The score is
-the mean return of the `latest` checkpoints over 100 deterministic episodes each (Blackjack: 2,000), other episodes for each
-seed, none of which training, the choice of `best` or the tuning of the starters ever saw. In brackets the worst seed, and
-the mean of the `best` checkpoints.
+Made by `cargo xtask starters`: each starter trained over seeds 0–4 and again over 100–104 with the same file. A seed's score is
+the mean return of its `latest` checkpoint over 100 deterministic episodes (Blackjack: 2,000), other episodes for each
+seed, none of which training, the choice of `best` or the tuning of the starters ever saw. Per set of seeds the table has the
+mean score, the score of the worst seed, and the mean of the same measurement on the `best` checkpoints. Those were chosen on
+the evaluations during training, so chance helped choose them, and on other episodes they can score lower than `latest`.
 
-| starter | steps | bound | seeds 0–4 | seeds 100–104 |
-|---|---|---|---|---|
+| starter | steps | bound | mean, seeds 0–4 | worst seed | `best` checkpoints | mean, seeds 100–104 | worst seed | `best` checkpoints |
+|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -82,7 +83,7 @@ def main():
             with tempfile.TemporaryDirectory() as project:
                 latest, best, steps = score(project, name, seeds, episodes)
             mean = statistics.mean(latest)
-            cells.append(f"{mean:.4g} (worst {min(latest):.4g}, best {statistics.mean(best):.4g})")
+            cells.append(f"{mean:.4g} | {min(latest):.4g} | {statistics.mean(best):.4g}")
             if (bound is not None and mean < bound) or (budget and steps > budget):
                 failed.append(name)
         wanted = "—" if bound is None else f"≥ {bound}"

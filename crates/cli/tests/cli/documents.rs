@@ -74,3 +74,36 @@ fn links_between_pages_lead_somewhere() {
         }
     }
 }
+
+/// The lines of a page's table of starters.
+fn starter_table(page: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    text.lines()
+        .filter(|line| line.starts_with("| starter ") || line.starts_with("| `ppo_"))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_column_of_the_starter_scores_is_what_its_name_says() {
+    let table = starter_table("docs/starters.md");
+    assert_eq!(starter_table("README.md"), table);
+    let script = std::fs::read_to_string(root().join("python/bench/starters.py")).unwrap();
+    assert!(script.contains(&table[0]), "not the heading that the script writes: {}", table[0]);
+    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let names = cells(&table[0]);
+    let places = |what: &str| -> Vec<usize> {
+        (0..names.len()).filter(|place| names[*place].starts_with(what)).collect()
+    };
+    // `best` is how a checkpoint was chosen, not the highest of the scores.
+    assert_eq!((places("best"), places("`best` checkpoints").len()), (vec![], 2), "{names:?}");
+    let (means, worst) = (places("mean, seeds"), places("worst seed"));
+    assert_eq!((means.len(), worst.len(), table.len()), (2, 2, 12), "{names:?}");
+    for row in &table[1..] {
+        let row = cells(row);
+        let number = |place: usize| row[place].parse::<f64>().unwrap();
+        for (mean, worst) in means.iter().zip(&worst) {
+            assert!(number(*worst) <= number(*mean), "{row:?}");
+        }
+    }
+}
