@@ -29,7 +29,7 @@ env: {id: CartPole-v1, num_envs: 4}
 algo: {total_timesteps: 12288, rollout_steps: 64, batch_size: 128, update_epochs: 2}
 policy: {hidden_sizes: [16, 16]}
 checkpoint: {save_every: 1024, keep: 3}
-eval: {every: 2048, episodes: 5}
+eval: {every: 2048, episodes: 100}
 ";
 
 fn rlx(folder: &Path, arguments: &[&str]) -> Command {

@@ -22,7 +22,7 @@ env: {id: CartPole-v1, num_envs: 4}
 algo: {total_timesteps: 2048, rollout_steps: 64, batch_size: 128, update_epochs: 1}
 policy: {hidden_sizes: [8]}
 checkpoint: {save_every: 512, keep: 2}
-eval: {every: 1024, episodes: 2}
+eval: {every: 1024, episodes: 100}
 ";
 
 fn project() -> tempfile::TempDir {

@@ -109,7 +109,7 @@ fn make(project: &Project, name: &str, gain: f64) -> Result<(), Box<dyn Error>> 
     let total = config.total_steps();
     let run = project.create_run(NewRun {
         name: RunName::parse(name)?,
-        config_snapshot: rlxp_spec::to_yaml(&config),
+        config_snapshot: rlxp_spec::to_snapshot(&config),
         metadata: Metadata::new(NOW, &config.env.id, "ppo", &config.seeds, total),
     })?;
     let claim = run.claim(NOW, TakeOver::WhenProvenGone)?;

@@ -4,11 +4,12 @@
 use std::path::Path;
 
 use rlxp_fs::FsExt;
-use rlxp_spec::{Config, Known, Loaded, Problem, Severity, Source};
+use rlxp_spec::{Config, Known, Loaded, Problem, Severity, Snapshot, Source};
 
 use crate::context::Context;
 use crate::envs::known_ids;
 use crate::failure::{Failure, Outcome};
+use crate::old_rules;
 
 /// Largest config that is read.
 const CONFIG_CAP: u64 = 1 << 20;
@@ -37,7 +38,14 @@ pub enum Purpose {
 /// Reads and checks the config at `path` with `key=value` overrides.
 pub fn check(context: &Context, path: &Path, overrides: &[String], purpose: Purpose) -> Outcome<Checked> {
     let source = read(context, path)?;
-    check_source(context, source, overrides, purpose)
+    let snapshot = old_rules::snapshot_format(path, &source);
+    let mut checked = check_source(context, source, overrides, purpose)?;
+    // A number that is set now is meant by today's rules.
+    let is_set = checked.overrides.iter().any(|set| set.key == "eval.episodes");
+    if let Some(format) = snapshot.filter(|_| !is_set) {
+        checked.config = old_rules::as_trained(Snapshot { config: checked.config, format });
+    }
+    Ok(checked)
 }
 
 /// Checks a config text.

@@ -45,6 +45,7 @@ pub mod inspect;
 pub mod launch;
 pub mod material;
 pub mod metric;
+mod old_rules;
 mod origin;
 pub mod plot;
 pub mod queue;

@@ -23,9 +23,6 @@ use crate::event::{Event, WorkerOutcome};
 use crate::failure::{Failure, Outcome};
 use crate::origin::Origin;
 
-/// Episodes that `best` is chosen on where chance plays a part: fewer would
-/// choose the luckiest policy, not the best one.
-const EPISODES_TO_CHOOSE_ON: usize = 100;
 /// Time between progress events.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// Time between looks at the memory in use: one takes microseconds, and an
@@ -218,10 +215,7 @@ impl<'a> Session<'a> {
     /// Plays the periodic evaluation; true when it is the best so far.
     fn evaluate(&mut self) -> Outcome<bool> {
         let config = self.job.config;
-        let varies = rlxp_env::is_stochastic(&config.env).map_err(rlxp_learn::LearnError::from)?;
-        let stochastic = varies || !config.eval.deterministic;
-        let episodes =
-            if stochastic { config.eval.episodes.max(EPISODES_TO_CHOOSE_ON) } else { config.eval.episodes };
+        let episodes = config.eval.episodes;
         let policy = self.learner.policy();
         let actor =
             if config.eval.deterministic { Actor::Deterministic(policy) } else { Actor::Stochastic(policy) };

@@ -63,11 +63,13 @@ fn claimed(
     Ok(outcome)
 }
 
-/// The config that the run is trained from.
+/// The config that the run is trained from, with every value as training uses it.
 pub(crate) fn snapshot(run: &Run) -> Outcome<Config> {
     let name = run.config_path().display().to_string();
     let source = Source { name, text: run.config_snapshot()? };
-    rlxp_spec::from_snapshot(&source).map_err(|problems| Failure::config(problems.problems, problems.sources))
+    let read = rlxp_spec::from_snapshot(&source)
+        .map_err(|problems| Failure::config(problems.problems, problems.sources))?;
+    Ok(crate::old_rules::as_trained(read))
 }
 
 /// Trains every seed; several at once where there are cores for it.

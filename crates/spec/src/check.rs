@@ -8,6 +8,7 @@ use crate::config::Kwarg;
 use crate::fields::{self, SECTIONS};
 use crate::nearest::{key_hint, path_hint};
 use crate::problem::{Collector, Problem};
+use crate::snapshot::{FORMAT_KEY, SNAPSHOT_FORMAT};
 use crate::source::Source;
 use crate::tree::{Entry, Kind, NOTHING, Node};
 use crate::values::{Value, read};
@@ -24,6 +25,8 @@ pub(crate) struct Checked {
     pub(crate) failed: BTreeSet<&'static str>,
     /// Keyword arguments that were set one by one, beside those of the file.
     pub(crate) added_kwargs: BTreeMap<String, Kwarg>,
+    /// The format, where the source is a snapshot.
+    pub(crate) format: Option<u64>,
     /// Where each key's value stands; sections and parts of values included.
     pub(crate) places: BTreeMap<String, Range<usize>>,
 }
@@ -79,6 +82,8 @@ impl<'a> Checker<'a> {
                         }
                     }
                 }
+            } else if section.is_empty() && key == FORMAT_KEY {
+                self.format(&entry.value);
             } else {
                 let message = match section {
                     "" => format!("unknown key `{}`", shorten(key)),
@@ -87,6 +92,24 @@ impl<'a> Checker<'a> {
                 let path = shorten(&path);
                 self.error_with(&entry.key.span, &path, message, || Some(key_hint(section, key)));
             }
+        }
+    }
+
+    /// The format of a snapshot. One that a later rlx wrote may mean something
+    /// else by the same keys, so it is refused.
+    fn format(&mut self, value: &Node) {
+        let Some(format) = self.count(FORMAT_KEY, value, 1, u64::MAX) else { return };
+        self.checked.format = Some(format);
+        if format > SNAPSHOT_FORMAT {
+            let message = format!(
+                "this snapshot has format {format}; this version of rlx reads 1 to {SNAPSHOT_FORMAT}"
+            );
+            self.error(
+                &value.span,
+                FORMAT_KEY,
+                message,
+                Some("use the version of rlx that wrote it".to_owned()),
+            );
         }
     }
 

@@ -37,6 +37,6 @@ pub use overrides::Override;
 pub use problem::{Problem, Problems, Severity};
 pub use render::render;
 pub use schema::schema;
-pub use snapshot::{from_snapshot, to_yaml};
+pub use snapshot::{SNAPSHOT_FORMAT, Snapshot, from_snapshot, to_snapshot, to_yaml};
 pub use source::{MAX_BYTES, OVERRIDES_NAME, Source};
 pub use starters::{Starter, starters};

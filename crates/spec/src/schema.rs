@@ -9,6 +9,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::config::Config;
 use crate::fields::{self, Bounds, FIELDS, Field, Rule, SECTIONS};
+use crate::snapshot::{FORMAT_KEY, SNAPSHOT_FORMAT};
 
 /// The schema of a config file.
 pub fn schema() -> Json {
@@ -32,6 +33,10 @@ pub fn schema() -> Json {
             *property = Json::Object(rule);
         }
     }
+    root["properties"][FORMAT_KEY] = json!({
+        "description": "Format of a run's config_snapshot.yaml, written by rlx; leave it out of a config.",
+        "type": "integer", "minimum": 1, "maximum": SNAPSHOT_FORMAT,
+    });
     // What the rules above have replaced.
     for unused in ["Kwarg", "LinearTag", "Schedule", "WrapperConfig"] {
         root["$defs"].as_object_mut().map(|definitions| definitions.remove(unused));

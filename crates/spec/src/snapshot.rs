@@ -1,4 +1,17 @@
 //! The resolved config as `config_snapshot.yaml`, and back, exactly.
+//!
+//! A snapshot begins with its format, `snapshot: 2`. The number changes when a
+//! value gets another meaning, so that a run is always trained by the rules
+//! that it was recorded under:
+//!
+//! | format | first line | what is different |
+//! |---|---|---|
+//! | 1 | none | `eval.episodes` is what was asked for; where chance plays a part, at least 100 were played |
+//! | 2 | `snapshot: 2` | `eval.episodes` is what is played |
+//!
+//! Only a caller that knows the environments can tell where chance plays a
+//! part, so [`from_snapshot`] gives the format and changes nothing. In a config
+//! the key has no effect: a snapshot can be trained from like any other file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,6 +26,26 @@ use crate::scalar::Scalar;
 use crate::source::Source;
 use crate::tree;
 use crate::values::Value;
+
+/// The key of a snapshot's format.
+pub(crate) const FORMAT_KEY: &str = "snapshot";
+
+/// The format that [`to_snapshot`] writes.
+pub const SNAPSHOT_FORMAT: u64 = 2;
+
+/// A snapshot as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The values as recorded.
+    pub config: Config,
+    /// The format, which says what they mean.
+    pub format: u64,
+}
+
+/// The content of `config_snapshot.yaml`: the format, then [`to_yaml`].
+pub fn to_snapshot(config: &Config) -> String {
+    format!("{FORMAT_KEY}: {SNAPSHOT_FORMAT}\n{}", to_yaml(config))
+}
 
 /// Every field in the order of the table. A float is written with the fewest
 /// digits that read back to the same bits.
@@ -33,19 +66,20 @@ pub fn to_yaml(config: &Config) -> String {
 
 const WRITES: &str = "a String takes any text";
 
-/// Reads what [`to_yaml`] wrote: every key must be there, nothing is filled in.
-pub fn from_snapshot(source: &Source) -> Result<Config, Problems> {
+/// Reads what [`to_snapshot`] wrote, in any format: every other key must be
+/// there, nothing is filled in.
+pub fn from_snapshot(source: &Source) -> Result<Snapshot, Problems> {
     let mut problems = Collector::default();
     let sources = vec![source.clone()];
-    let config = read(source, &mut problems);
+    let snapshot = read(source, &mut problems);
     let problems = problems.into_sorted(&sources);
-    match config {
-        Some(config) if problems.is_empty() => Ok(config),
+    match snapshot {
+        Some(snapshot) if problems.is_empty() => Ok(snapshot),
         _ => Err(Problems { problems, sources }),
     }
 }
 
-fn read(source: &Source, problems: &mut Collector) -> Option<Config> {
+fn read(source: &Source, problems: &mut Collector) -> Option<Snapshot> {
     let root = tree::parse(source, 0..source.text.len(), problems)?;
     let mut checker = Checker::new(source, problems);
     checker.root(&root);
@@ -75,7 +109,8 @@ fn read(source: &Source, problems: &mut Collector) -> Option<Config> {
             ..source.problem(at(path), path, message)
         });
     });
-    problems.is_empty().then(|| resolve::config(&layers, 1))
+    let format = checked.format.unwrap_or(1);
+    problems.is_empty().then(|| Snapshot { config: resolve::config(&layers, 1), format })
 }
 
 fn value_of(config: &Config, path: &str) -> String {

@@ -1,7 +1,10 @@
 //! What a config resolves to: starters, defaults, overrides, warnings.
 
 use rlxp_spec::config::{Kwarg, LinearTag, Schedule, WrapperConfig};
-use rlxp_spec::{Config, Known, Loaded, Problems, Severity, Source, from_snapshot, load, starters, to_yaml};
+use rlxp_spec::{
+    Config, Known, Loaded, Problems, SNAPSHOT_FORMAT, Severity, Snapshot, Source, from_snapshot, load,
+    starters, to_snapshot, to_yaml,
+};
 
 const IDS: &[&str] = &[
     "CartPole-v1",
@@ -27,8 +30,9 @@ fn try_load(text: &str, overrides: &[&str]) -> Result<Loaded, Problems> {
 fn config(text: &str, overrides: &[&str]) -> Config {
     let loaded = try_load(text, overrides).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(loaded.warnings, []);
-    let snapshot = Source::new("config_snapshot.yaml", to_yaml(&loaded.config));
-    assert_eq!(from_snapshot(&snapshot).as_ref(), Ok(&loaded.config), "{}", snapshot.text);
+    let snapshot = Source::new("config_snapshot.yaml", to_snapshot(&loaded.config));
+    let expected = Snapshot { config: loaded.config.clone(), format: SNAPSHOT_FORMAT };
+    assert_eq!(from_snapshot(&snapshot).as_ref(), Ok(&expected), "{}", snapshot.text);
     loaded.config
 }
 
@@ -248,4 +252,24 @@ fn a_snapshot_must_be_whole() {
     assert_eq!(refused(text.replace("seeds: [0]", "seeds: 1"))[0].path, "seeds");
     assert_eq!(refused(text.replace("seeds: [0]", "seeds: [1]"))[0].path, "seed");
     assert_eq!(refused(text.replace("batch_size: 256", "batch_size: 257"))[0].path, "algo.batch_size");
+}
+
+#[test]
+fn a_snapshot_says_its_format_and_a_later_one_is_refused() {
+    let config = config("env: {id: CartPole-v1}\neval: {episodes: 7}", &[]);
+    let text = to_snapshot(&config);
+    assert!(text.starts_with("snapshot: 2\n") && text.contains("\n  episodes: 7\n"), "{text}");
+    let format = |text: &str| from_snapshot(&Source::new("s.yaml", text)).map(|snapshot| snapshot.format);
+    assert_eq!(format(&text), Ok(2));
+    // What older versions wrote has no such line.
+    assert_eq!(format(&to_yaml(&config)), Ok(1));
+    let later = text.replace("snapshot: 2", "snapshot: 3");
+    let problems = format(&later).unwrap_err().problems;
+    assert_eq!((problems.len(), problems[0].path.as_str(), problems[0].line), (1, "snapshot", 1));
+    assert!(problems[0].message.contains("format 3"), "{}", problems[0]);
+    // A snapshot can be trained from, but its format is not for anyone to set.
+    assert_eq!(try_load(&text, &[]).unwrap().config, config);
+    assert_eq!(try_load(&later, &[]).unwrap_err().problems[0].path, "snapshot");
+    assert!(try_load(&text, &["snapshot=1"]).is_err());
+    assert!(try_load("snapshot: two\nenv: {id: CartPole-v1}", &[]).is_err());
 }

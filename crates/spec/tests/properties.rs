@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rlxp_spec::config::*;
-use rlxp_spec::{Known, Problems, Source, from_snapshot, load, render, starters, to_yaml};
+use rlxp_spec::{
+    Known, Problems, SNAPSHOT_FORMAT, Snapshot, Source, from_snapshot, load, render, starters, to_snapshot,
+};
 
 const KNOWN: Known<'static> = Known { env_ids: &["CartPole-v1"], cores: 2 };
 
@@ -80,13 +82,14 @@ proptest! {
 
     #[test]
     fn a_snapshot_reads_back_exactly(config in any_config()) {
-        let text = to_yaml(&config);
+        let text = to_snapshot(&config);
         let read = from_snapshot(&Source::new("s.yaml", text.clone()));
-        prop_assert_eq!(read.as_ref().map_err(ToString::to_string), Ok(&config), "{}", text);
+        let expected = Snapshot { config: config.clone(), format: SNAPSHOT_FORMAT };
+        prop_assert_eq!(read.as_ref().map_err(ToString::to_string), Ok(&expected), "{}", text);
         // A snapshot is a config too, and one that leaves nothing to defaults.
         let loaded = load(&Source::new("s.yaml", text.clone()), &[], &KNOWN).map_err(|p| p.to_string());
         prop_assert_eq!(loaded.map(|loaded| loaded.config), Ok(config));
-        prop_assert_eq!(to_yaml(&read.unwrap()), text);
+        prop_assert_eq!(to_snapshot(&read.unwrap().config), text);
     }
 }
 

@@ -152,14 +152,7 @@ fn of_evaluation(name: &str, here: &Here) -> Option<Expectation> {
             let text = format!("At most {}, the step cap of {}.", step(cap), here.env);
             Expectation::new(text, None, Some(cap as f64))
         }),
-        "episodes" => Some(Expectation::new(
-            format!(
-                "eval.episodes is {}; where chance plays a part at least 100 are played.",
-                here.eval_episodes
-            ),
-            None,
-            None,
-        )),
+        "episodes" => Some(Expectation::new(format!("eval.episodes is {}.", here.eval_episodes), None, None)),
         _ => None,
     }
 }

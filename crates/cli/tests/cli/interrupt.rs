@@ -16,7 +16,7 @@ env: {id: CartPole-v1, num_envs: 4}
 algo: {total_timesteps: 600000, rollout_steps: 64, batch_size: 64, update_epochs: 2}
 policy: {hidden_sizes: [8, 8]}
 checkpoint: {save_every: 150000, keep: 3}
-eval: {every: 200000, episodes: 5}
+eval: {every: 200000, episodes: 100}
 threads: 1
 ";
 

@@ -8,6 +8,7 @@
 )]
 
 mod answers;
+mod as_configured;
 mod bad_input;
 mod compare;
 mod contract;

@@ -28,7 +28,7 @@ algo:
   normalize_advantages: true
 policy: {type: mlp, hidden_sizes: [8, 8], activation: tanh, shared_network: false}
 checkpoint: {save_every: 1024, keep: 5}
-eval: {every: 1024, episodes: 5, deterministic: true}
+eval: {every: 1024, episodes: 100, deterministic: true}
 ";
 
 /// The argument with which `env` starts a program that listens to Ctrl-C.

@@ -23,7 +23,7 @@ algo:
   target_kl: 0.02
 policy: {type: mlp, hidden_sizes: [8, 8], activation: tanh, use_sde: false}
 checkpoint: {save_every: 512, keep: 5}
-eval: {every: 512, episodes: 5, deterministic: true}
+eval: {every: 512, episodes: 100, deterministic: true}
 ";
 
 /// Every `kind/name` in a run's metrics; numbered names as their pattern.

@@ -8,7 +8,7 @@ run_name: broken
 threads: 2
 env: {id: CartPole-v1}
 algo: {total_timesteps: 20000, learning_rate: 1}
-eval: {episodes: 10}
+eval: {episodes: 100}
 ";
 
 #[test]

@@ -59,7 +59,7 @@ env: {id: CartPole-v1, num_envs: 4}
 algo: {total_timesteps: 1024, rollout_steps: 64, batch_size: 128, update_epochs: 1}
 policy: {hidden_sizes: [8]}
 checkpoint: {save_every: 512, keep: 2}
-eval: {every: 512, episodes: 2}
+eval: {every: 512, episodes: 100}
 ";
 
 /// Every command that the parser knows, hidden ones too, as it tells the shell.

@@ -23,7 +23,7 @@ env: {id: CartPole-v1, num_envs: 4, normalize_observations: false, normalize_rew
 algo: {name: ppo, total_timesteps: 2048, rollout_steps: 64, batch_size: 64, update_epochs: 2, learning_rate: 0.001}
 policy: {hidden_sizes: [8, 8]}
 checkpoint: {save_every: 1024, keep: 5}
-eval: {every: 256, episodes: 5, deterministic: true}
+eval: {every: 256, episodes: 100, deterministic: true}
 ";
 
 /// The return of a seed's policy at a step; nothing when training ends there.
@@ -144,7 +144,7 @@ impl Plan<'_> {
             .project
             .create_run(NewRun {
                 name: RunName::parse(&self.name).unwrap(),
-                config_snapshot: rlxp_spec::to_yaml(&config),
+                config_snapshot: rlxp_spec::to_snapshot(&config),
                 metadata,
             })
             .unwrap();

@@ -1,0 +1,71 @@
+//! A run does what its config says, and says what it did.
+
+use crate::flow::assert_same_bytes;
+use crate::project::Project;
+
+/// Returns of the episodes of an evaluation during training.
+fn played(project: &Project, run: &str, step: u64) -> usize {
+    let path = project.path(&format!("runs/{run}/eval/step_{step}.json"));
+    let record: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    record["returns"].as_array().unwrap().len()
+}
+
+#[test]
+fn as_many_episodes_are_played_as_the_config_says() {
+    let project = Project::new();
+    let shown = project.rlx("config show tiny.yaml --set eval.episodes=7").expect(0).stdout;
+    assert!(shown.contains("\n  episodes: 7\n"), "{shown}");
+    let events = project.rlx("train tiny.yaml --set eval.episodes=7 --json").expect(0).json_lines();
+    let evaluated: Vec<_> = events.iter().filter(|event| event["event"] == "evaluated").collect();
+    assert!(evaluated.len() == 2 && evaluated.iter().all(|event| event["episodes"] == 7), "{evaluated:?}");
+    assert_eq!((played(&project, "tiny_001", 1024), played(&project, "tiny_001", 2048)), (7, 7));
+    assert_eq!(project.rlx("info @last --json").json()["config"]["eval"]["episodes"], 7);
+    let snapshot = std::fs::read_to_string(project.path("runs/tiny_001/config_snapshot.yaml")).unwrap();
+    assert!(snapshot.starts_with("snapshot: 2\n") && snapshot.contains("\n  episodes: 7\n"), "{snapshot}");
+    project.rlx("reproduce @last").expect(0);
+    // Sampled actions vary too, and are as few as asked for.
+    project.rlx("train tiny.yaml --set eval.episodes=3 --set eval.deterministic=false").expect(0);
+    assert_eq!(played(&project, "tiny_002", 2048), 3);
+    // Without a number it is the starter's.
+    project.write("short.yaml", "{run_name: short, env: {id: CartPole-v1}, algo: {total_timesteps: 1024}}");
+    project.rlx("train short.yaml").expect(0);
+    assert_eq!(played(&project, "short_001", 1024), 100);
+}
+
+/// Makes the run's snapshot one of a version that played at least 100 episodes whatever was asked for.
+fn make_old(project: &Project, run: &str) {
+    let path = project.path(&format!("runs/{run}/config_snapshot.yaml"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let old = text.replace("snapshot: 2\n", "").replace("\n  episodes: 100\n", "\n  episodes: 5\n");
+    assert!(!old.contains("snapshot") && old.contains("\n  episodes: 5\n"), "{old}");
+    std::fs::write(path, old).unwrap();
+}
+
+#[test]
+fn runs_recorded_under_the_old_rule_keep_it() {
+    let project = Project::trained();
+    make_old(&project, "tiny_001");
+    project.rlx("reproduce tiny_001").expect(0);
+    // It is described by what was played.
+    assert_eq!(project.rlx("info tiny_001 --json").json()["config"]["eval"]["episodes"], 100);
+    // Cut off after its first checkpoint, it ends with the same bytes.
+    project.rlx("train tiny.yaml").expect(0);
+    make_old(&project, "tiny_002");
+    let run = project.path("runs/tiny_002");
+    for gone in ["checkpoints/latest", "checkpoints/best", "eval/step_2048.json", "attempts/1/end.json"] {
+        std::fs::remove_file(run.join(gone)).unwrap();
+    }
+    std::fs::remove_dir_all(run.join("checkpoints/step_2048")).unwrap();
+    project.rlx("resume tiny_002").expect(0);
+    assert_eq!(played(&project, "tiny_002", 2048), 100);
+    assert_same_bytes(&project.path("runs/tiny_001"), &run);
+    // Trained again with something changed, as suggestions do, it can still be compared.
+    project.rlx("train runs/tiny_001/config_snapshot.yaml --set seed=7").expect(0);
+    assert_eq!(played(&project, "tiny_003", 2048), 100);
+    // An extension is a new run under the rule of its parent.
+    project.rlx("resume tiny_001 --total-timesteps 3072").expect(0);
+    assert_eq!(played(&project, "tiny_004", 3072), 100);
+    // A number that is given now is meant.
+    project.rlx("train runs/tiny_001/config_snapshot.yaml --set eval.episodes=5").expect(0);
+    assert_eq!(played(&project, "tiny_005", 2048), 5);
+}
