@@ -99,7 +99,6 @@ fn other_tasks_protocols_and_budgets_get_no_verdict_unless_forced() {
         ("frozen", "env.wrappers=[freeze_observation]", "env.wrappers"),
         ("policy", "eval.deterministic=false", "eval.deterministic"),
         ("episodes", "eval.seed=77", "eval.seed"),
-        ("often", "eval.every=512", "eval.every"),
         ("long", "algo.total_timesteps=4096", "budget"),
     ] {
         world.run(name).seeds(&TEN).set(change).scores(|seed| 500.0 + seed as f64).make();
@@ -129,6 +128,8 @@ fn what_is_under_study_does_not_keep_runs_apart() {
         "env.wrappers=[truncation_as_termination]",
         "policy.hidden_sizes=[16]",
         "checkpoint.keep=1",
+        "checkpoint.save_every=512",
+        "eval.every=512", // the last evaluation is after the same steps
         "threads=1",
     ]
     .into_iter()
@@ -142,6 +143,71 @@ fn what_is_under_study_does_not_keep_runs_apart() {
     // What training logs of itself is changed by what wraps it.
     let training = CompareRequest { metric: Some("train/mean_return".into()), ..ask(&["a_001", "b4_001"]) };
     assert_eq!(answer(&world, &training).comparisons[0].not_comparable[0].key, "env.wrappers");
+}
+
+#[test]
+fn how_often_is_evaluated_counts_only_where_it_changes_the_score() {
+    let world = World::new();
+    world.run("a").seeds(&TEN).make();
+    world.run("b").seeds(&TEN).set("eval.every=512").make();
+    let blocking = |words: &[&str], request: &CompareRequest| -> Vec<String> {
+        let report = answer(&world, &CompareRequest { words: ask(words).words, ..request.clone() });
+        report.comparisons[0].not_comparable.iter().map(|difference| difference.key.clone()).collect()
+    };
+    let by = |score: ScoreKind| CompareRequest { score, ..CompareRequest::default() };
+    let none: [&str; 0] = [];
+    assert_eq!(blocking(&["a_001", "b_001"], &by(ScoreKind::Last)), none);
+    // More evaluations are more choices, or another mean.
+    assert_eq!(blocking(&["a_001", "b_001"], &by(ScoreKind::Best)), ["eval.every"]);
+    assert_eq!(blocking(&["a_001", "b_001"], &by(ScoreKind::Area)), ["eval.every"]);
+    // Without any evaluation there is no last one.
+    world.run("never").seeds(&TEN).set("eval.every=0").make();
+    assert_eq!(blocking(&["a_001", "never_001"], &by(ScoreKind::Last)), ["eval.every"]);
+    // What training logs of itself has nothing to do with evaluations, chosen or not.
+    let entropy = |score| CompareRequest { metric: Some("entropy".into()), ..by(score) };
+    assert_eq!(blocking(&["a_001", "b_001"], &entropy(ScoreKind::Last)), none);
+    assert_eq!(blocking(&["a_001", "b_001"], &entropy(ScoreKind::Best)), none);
+    // A run that may stop at an evaluation ends elsewhere when there are others.
+    let stop = |metadata: &mut rlxp_store::Metadata| {
+        metadata.extra.insert("stop_at".to_owned(), 90.0.into());
+    };
+    world.run("c").seeds(&TEN).metadata(stop).make();
+    world.run("d").seeds(&TEN).set("eval.every=512").metadata(stop).make();
+    for request in [by(ScoreKind::Last), entropy(ScoreKind::Last)] {
+        assert_eq!(blocking(&["c_001", "d_001"], &request), ["eval.every"]);
+    }
+}
+
+#[test]
+fn the_best_checkpoints_must_have_been_chosen_in_the_same_way() {
+    let world = World::new();
+    let five = [0, 1, 2, 3, 4];
+    let runs = [
+        world.run("a").seeds(&five).make(),
+        world.run("b").seeds(&five).set("eval.every=512").make(),
+        world.run("c").seeds(&five).set("eval.seed=77").make(),
+    ];
+    for run in &runs {
+        save_checkpoint(run);
+        for folder in run.seed_folders().unwrap() {
+            folder.checkpoints().set_link(rlxp_store::BEST, 2048).unwrap();
+            let content = serde_json::json!({
+                "schema": "rlx.evaluation/1", "step": 2048, "deterministic": true, "mean_return": 1.0,
+                "deviation": 0.0, "mean_length": 1.0, "truncated": 0, "first_seed": 20000,
+                "returns": [1.0], "lengths": [1], "seeds": [20000],
+            });
+            folder.write_evaluation("posthoc_1", &content).unwrap();
+        }
+    }
+    let blocking = |score: ScoreKind, other: &str| -> Vec<String> {
+        let report = answer(&world, &CompareRequest { score, ..ask(&["a_001", other]) });
+        report.comparisons[0].not_comparable.iter().map(|difference| difference.key.clone()).collect()
+    };
+    assert_eq!(blocking(ScoreKind::EvalBest, "b_001"), ["eval.every"]);
+    assert_eq!(blocking(ScoreKind::EvalBest, "c_001"), ["eval.seed"]);
+    for other in ["b_001", "c_001"] {
+        assert!(blocking(ScoreKind::Eval, other).is_empty());
+    }
 }
 
 #[test]
@@ -221,7 +287,8 @@ fn groups_fold_seeds_and_the_same_training_counts_once() {
     };
     let low = |seed: u64| 10.0 + seed as f64;
     world.run("a").seeds(&[0, 1, 2]).metadata(described("low")).scores(low).make();
-    world.run("a").seeds(&[2, 3, 4]).set("threads=1").metadata(described("low")).scores(low).make();
+    let again = world.run("a").seeds(&[2, 3, 4]).set("threads=1").set("checkpoint.keep=1");
+    again.metadata(described("low")).scores(low).make();
     // Broke off where the second one went on.
     let cut = move |seed: u64, step: u64| (step < 1000).then(|| low(seed));
     world

@@ -8,9 +8,14 @@
 //! |---|---|---|
 //! | environment, its arguments, its step cap, wrappers that an evaluation keeps | all | another task has other returns |
 //! | wrappers for training alone | training metrics | they change what is logged |
-//! | `eval.every`, episodes, `eval.deterministic`, `eval.seed` | evaluations while training | other episodes, other policies, or more choices |
+//! | episodes, `eval.deterministic`, `eval.seed` | evaluations while training, the `best` checkpoint | other episodes, other policies |
+//! | `eval.every` | the best evaluation, the `best` checkpoint, the mean over training, runs that may stop early | more choices, or other points |
 //! | steps, early stopping | all | more training is not a better method |
 //! | seeds that are not done | all | half a training is not a result |
+//!
+//! The last evaluation is after the last step however often a run is evaluated
+//! before, so there `eval.every` makes no difference unless it is 0. What is
+//! kept on disk (`checkpoint`), `threads`, `device` and names change no score.
 //!
 //! Steps round up to whole rollouts, so configs that ask for the same number
 //! may differ by a little; that is no difference in budget.
@@ -22,8 +27,9 @@ use serde::Serialize;
 
 use super::changes::joined;
 use super::groups::{Arm, ranges};
-use super::score::{Score, Source};
+use super::score::{Score, ScoreKind, Source};
 use crate::material::{RunMaterial, SeedState};
+use crate::train::STOP_AT;
 
 /// Budgets may differ by this much when rounding is the only reason.
 const ROUNDING: f64 = 0.05;
@@ -76,15 +82,19 @@ pub(super) fn differences(score: &Score, a: &Arm<'_>, b: &Arm<'_>) -> Vec<Incomp
             check("env.wrappers", |run| wrappers(&run.config.env.wrappers, true));
         }
     }
-    if score.source == Source::Evaluation {
+    let stops_early = a.runs.iter().chain(b.runs).any(|run| run.metadata.extra.contains_key(STOP_AT));
+    let evaluated = score.source == Source::Evaluation || score.kind == ScoreKind::EvalBest;
+    if stops_early || (evaluated && score.kind != ScoreKind::Last) {
         check("eval.every", |run| run.config.eval.every.to_string());
+    } else if evaluated {
+        check("eval.every", |run| if run.config.eval.every == 0 { "0" } else { "above 0" }.to_owned());
+    }
+    if evaluated {
         check("eval.deterministic", |run| run.config.eval.deterministic.to_string());
         check("eval.seed", |run| run.config.eval.seed.to_string());
     }
-    check("stop_at", |run| {
-        run.metadata.extra.get(crate::train::STOP_AT).map_or("none".to_owned(), ToString::to_string)
-    });
-    if score.source == Source::Evaluation {
+    check("stop_at", |run| run.metadata.extra.get(STOP_AT).map_or("none".to_owned(), ToString::to_string));
+    if evaluated {
         found.extend(episodes(a, b));
     }
     found.extend(budget(a, b));

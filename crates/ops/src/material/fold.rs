@@ -13,6 +13,9 @@ use super::{RunMaterial, SeedMaterial, SeedState};
 /// Keys that change no result, or that name the seeds, which are listed apart.
 pub(crate) const NOISE: [&str; 4] = ["run_name", "seed", "seeds", "threads"];
 
+/// Keys that decide what is kept of a training and where it ran, but no byte of it.
+const UNTRAINED: [&str; 3] = ["device", "checkpoint.save_every", "checkpoint.keep"];
+
 /// A seed that counts.
 #[derive(Clone, Copy)]
 pub(crate) struct Member<'m> {
@@ -68,7 +71,8 @@ pub(crate) fn fold<'m>(runs: impl IntoIterator<Item = &'m RunMaterial>) -> Folde
 
 /// Everything of a config that changes what is trained.
 pub(crate) fn identity_of(run: &RunMaterial) -> Vec<(String, String)> {
-    keys_of(&run.config).into_iter().filter(|(key, _)| !NOISE.contains(&key.as_str())).collect()
+    let counts = |key: &str| !NOISE.contains(&key) && !UNTRAINED.contains(&key);
+    keys_of(&run.config).into_iter().filter(|(key, _)| counts(key)).collect()
 }
 
 /// Every key of a config with its value as the snapshot writes it.
