@@ -23,7 +23,7 @@ pub struct Config {
     pub seeds: Vec<u64>,
     /// Threads to train with; never changes a result. In a config 0 means every core.
     pub threads: usize,
-    /// Where to compute; `cpu` is what there is.
+    /// Where to compute. rlx trains on the CPU: any other device, such as `auto` or `cuda`, is accepted with a warning and becomes `cpu`.
     pub device: String,
     /// The environment.
     pub env: EnvConfig,

@@ -28,7 +28,7 @@ pub struct Known<'a> {
 pub struct Loaded {
     /// Every default filled in.
     pub config: Config,
-    /// What can be read but not had: another device, an unknown environment.
+    /// What can't be had here: another device than the CPU, an unknown environment.
     pub warnings: Vec<Problem>,
     /// What `--set` changed, in the order given.
     pub overrides: Vec<Override>,
@@ -105,9 +105,9 @@ fn settle(mut file: Checked, set: Checked, known: &Known<'_>, report: &mut Repor
         report("env.id", Severity::Warning, format!("there is no environment `{id}` here"), hint);
     }
     if let Some(device) = layers.text("device")
-        && device != "cpu"
+        && device != resolve::CPU
     {
-        let message = format!("device `{device}` is not available; rlx computes on `cpu`");
+        let message = format!("device `{device}` is not available; training runs on the CPU");
         report("device", Severity::Warning, message, Some("device: cpu".to_owned()));
     }
     let complete = id.is_some() && file.failed.is_empty();

@@ -20,6 +20,9 @@ pub(crate) struct Layers<'a> {
     pub(crate) added_kwargs: &'a BTreeMap<String, Kwarg>,
 }
 
+/// The only device that there is.
+pub(crate) const CPU: &str = "cpu";
+
 const HELD: &str = "the general defaults hold every key that is not derived, and a test proves it";
 
 impl Layers<'_> {
@@ -125,7 +128,8 @@ pub(crate) fn config(layers: &Layers<'_>, cores: usize) -> Config {
             0 => cores.clamp(1, 1024),
             threads => threads,
         },
-        device: layers.text("device").expect(HELD).to_owned(),
+        // Whatever is asked for: the record says where it was computed.
+        device: CPU.to_owned(),
         env: EnvConfig {
             id,
             num_envs,

@@ -216,17 +216,18 @@ fn any_config() -> impl Strategy<Value = Config> {
         any::<bool>(),
         0u64..1 << 40,
     );
-    ("[a-zA-Z0-9_é][a-zA-Z0-9_.é-]{0,30}", seeds, 1usize..=1024, "\\PC{1,10}", (env(), algo(), policy), rest)
-        .prop_map(|(run_name, seeds, threads, device, (env, algo, policy), rest)| Config {
+    ("[a-zA-Z0-9_é][a-zA-Z0-9_.é-]{0,30}", seeds, 1usize..=1024, (env(), algo(), policy), rest).prop_map(
+        |(run_name, seeds, threads, (env, algo, policy), rest)| Config {
             run_name,
             seed: seeds[0],
             seeds,
             threads,
-            device,
+            device: "cpu".to_owned(),
             env,
             algo,
             policy,
             checkpoint: CheckpointConfig { save_every: rest.0, keep: rest.1 },
             eval: EvalConfig { every: rest.2, episodes: rest.3, deterministic: rest.4, seed: rest.5 },
-        })
+        },
+    )
 }

@@ -43,8 +43,9 @@ pub(crate) struct Config {
 enum What {
     /// Report every problem of a config with its place
     ///
-    /// An environment or a device that is not here is a warning: training
-    /// would refuse it.
+    /// An environment that is not available is a warning here and an error in
+    /// `rlx train`. A device other than the CPU is a warning in both: training
+    /// runs on the CPU.
     #[command(after_long_help = CHECK_EXAMPLES)]
     Check(File),
     /// Print the config that training would use

@@ -5,7 +5,7 @@ use crate::project::Project;
 
 /// The config that a user of another tool would bring.
 const ELSEWHERE: &str = "\
-run_name: boss_ppo
+run_name: bossfight_ppo
 seed: 42
 device: cuda
 
@@ -19,10 +19,24 @@ algo:
   rollout_steps: 128
   batch_size: 256
   learning_rate: 0.0003
+  gamma: 0.99
+  gae_lambda: 0.95
+  clip_range: 0.2
+  entropy_coef: 0.01
+  value_coef: 0.5
+  update_epochs: 4
 
 policy:
   type: mlp
   hidden_sizes: [256, 256]
+
+checkpoint:
+  save_every: 50000
+
+eval:
+  every: 25000
+  episodes: 20
+  deterministic: true
 ";
 
 #[test]
@@ -36,6 +50,31 @@ fn a_config_for_another_machine_checks_with_warnings_and_does_not_train() {
     let train = project.rlx("train boss.yaml").expect(2);
     insta::assert_snapshot!(format!("{}\n\n{}", check.shown(), train.shown()));
     assert_eq!(project.rlx("ls --json").json()["found"], 0);
+}
+
+#[test]
+fn another_device_is_a_warning_and_training_runs_on_the_cpu() {
+    let project = Project::new();
+    for (number, device) in ["auto", "cuda", "cuda:1"].into_iter().enumerate() {
+        let set = format!("--set device={device}");
+        let warned = |stderr: &str| {
+            let message = format!("warning: device `{device}` is not available; training runs on the CPU");
+            assert_eq!(
+                (stderr.matches("warning: ").count(), stderr.contains(&message)),
+                (1, true),
+                "{stderr}"
+            );
+        };
+        warned(&project.rlx(&format!("config check tiny.yaml {set}")).expect(0).stderr);
+        warned(&project.rlx(&format!("train tiny.yaml {set}")).expect(0).stderr);
+        let info = project.rlx("info @last --json").json();
+        assert_eq!((&info["status"], &info["config"]["device"]), (&"completed".into(), &"cpu".into()));
+        assert_eq!(info["metadata"]["device"], "cpu");
+        assert_eq!(info["metadata"]["name"], format!("tiny_{:03}", number + 1));
+    }
+    let shown = project.rlx("config show tiny.yaml --set device=auto").expect(0);
+    assert!(shown.stdout.contains("\ndevice: cpu\n"), "{}", shown.stdout);
+    assert_eq!(project.rlx("config check tiny.yaml").expect(0).stderr, "");
 }
 
 #[test]
