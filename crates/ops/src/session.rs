@@ -272,9 +272,11 @@ impl<'a> Session<'a> {
                 checkpoints.set_link(BEST, step)?;
             }
         }
-        if reason != SaveReason::Interrupt {
+        if let Some(keep) = self.job.config.checkpoint.keep
+            && reason != SaveReason::Interrupt
+        {
             let protect: Vec<u64> = self.best.iter().map(|best| best.step).collect();
-            checkpoints.prune(self.job.config.checkpoint.keep, &protect)?;
+            checkpoints.prune(keep, &protect)?;
         }
         self.saved_at = Some(step);
         (self.job.emit)(Event::Saved { seed: self.folder.seed(), step });

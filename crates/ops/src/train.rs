@@ -26,6 +26,10 @@ use crate::worker::snapshot;
 /// Metadata key of the return at which training stops early.
 pub(crate) const STOP_AT: &str = "stop_at";
 
+/// Evaluations that are likely to be the best so far and so to be saved: a
+/// learning curve rises now and then, however often one looks.
+const LIKELY_BESTS: u64 = 32;
+
 /// What to train.
 #[derive(Clone, Debug, Default)]
 pub struct TrainRequest {
@@ -64,7 +68,7 @@ pub struct TrainPlan {
     pub threads: usize,
     /// Evaluations per seed.
     pub evaluations: u64,
-    /// Checkpoints per seed that will be kept.
+    /// Checkpoints per seed that are kept at most.
     pub checkpoints: u64,
     /// Bytes that the run is likely to need on disk.
     pub disk_bytes: u64,
@@ -128,8 +132,12 @@ pub fn plan(config: &Config) -> Outcome<TrainPlan> {
     let steps = config.total_steps();
     let updates = steps / config.rollout_size();
     let minibatches = config.rollout_size().div_ceil(config.algo.batch_size as u64);
-    let saves = steps / config.checkpoint.save_every.max(1) + 1;
-    let kept = saves.min(config.checkpoint.keep as u64) + 1;
+    let evaluations = occasions(config, config.eval.every);
+    let saves = occasions(config, config.checkpoint.save_every);
+    let kept = |bests: u64| {
+        let saved = saves.saturating_add(bests).min(updates);
+        config.checkpoint.keep.map_or(saved, |keep| saved.min(keep as u64 + 1))
+    };
     let model = parameters as u64 * 4;
     // Adam's two moments and, per environment, streams, state and observation.
     let state = parameters as u64 * 8 + config.env.num_envs as u64 * (256 + observations.width() as u64 * 4);
@@ -143,11 +151,26 @@ pub fn plan(config: &Config) -> Outcome<TrainPlan> {
         gradient_steps: updates * minibatches * config.algo.update_epochs as u64,
         parameters,
         threads: config.threads,
-        evaluations: steps.checked_div(config.eval.every).unwrap_or(0),
-        checkpoints: kept,
-        disk_bytes: estimate_bytes(config.seeds.len(), model, state, kept, metrics),
+        evaluations,
+        checkpoints: kept(evaluations),
+        disk_bytes: estimate_bytes(
+            config.seeds.len(),
+            model,
+            state,
+            kept(evaluations.min(LIKELY_BESTS)),
+            metrics,
+        ),
         memory_bytes: memory(config, parameters, &observations, &actions),
     })
+}
+
+/// Updates of a seed after which something that is due `every` so many steps
+/// happens: the first at or past each multiple, and the last one of all.
+fn occasions(config: &Config, every: u64) -> u64 {
+    let (steps, rollout) = (config.total_steps(), config.rollout_size());
+    let Some(multiples) = steps.checked_div(every) else { return 0 };
+    let at_the_end = multiples > (steps - rollout) / every;
+    multiples.min(steps / rollout) + u64::from(!at_the_end)
 }
 
 /// Memory of the seeds that are trained side by side: rollouts and networks
@@ -287,4 +310,42 @@ fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Origin
         checkpoint: Some(manifest.step),
     };
     Ok((Origin { model, state: None }, lineage))
+}
+
+#[cfg(test)]
+mod tests {
+    use rlxp_spec::{Known, Source, load};
+
+    use super::*;
+
+    #[test]
+    fn a_plan_counts_what_training_does() {
+        let known = Known { env_ids: &["CartPole-v1"], cores: 1 };
+        let text = "{env: {id: CartPole-v1, num_envs: 4}, algo: {rollout_steps: 8, batch_size: 8}}";
+        let source = Source::new("c.yaml", text);
+        for total in [1, 32, 33, 100, 320, 1000, 1024] {
+            let overrides = [format!("algo.total_timesteps={total}")];
+            let config = load(&source, &overrides, &known).unwrap().config;
+            for every in [0, 1, 31, 32, 33, 40, 64, 100, 1024, 5000] {
+                // What the training loop asks after each update.
+                let due = |now: &u64| now / every > (now - 32) / every || *now == config.total_steps();
+                let updates = (1..=config.total_steps() / 32).map(|update| update * 32);
+                let counted = if every == 0 { 0 } else { updates.filter(due).count() as u64 };
+                assert_eq!(occasions(&config, every), counted, "{total} steps, every {every}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_plan_keeps_as_many_checkpoints_as_the_config() {
+        let known = Known { env_ids: &["CartPole-v1"], cores: 1 };
+        let text = "{env: {id: CartPole-v1, num_envs: 4}, \
+                    algo: {rollout_steps: 8, batch_size: 8, total_timesteps: 3200}}";
+        let kept = |keep: &str| {
+            let overrides = [format!("checkpoint.keep={keep}")];
+            plan(&load(&Source::new("c.yaml", text), &overrides, &known).unwrap().config).unwrap().checkpoints
+        };
+        // Ten saves and twenty evaluations, each of which may be the best so far.
+        assert_eq!([kept("null"), kept("1"), kept("3"), kept("500")], [30, 2, 4, 30]);
+    }
 }

@@ -219,8 +219,8 @@ pub struct PolicyConfig {
 pub struct CheckpointConfig {
     /// Steps between saves; a tenth of the training unless given.
     pub save_every: u64,
-    /// Newest checkpoints to keep beside `best`.
-    pub keep: usize,
+    /// How many of the newest checkpoints to keep; `best` is kept besides. Unless given, and with null, all are kept.
+    pub keep: Option<usize>,
 }
 
 /// Periodic evaluation.

@@ -135,7 +135,7 @@ pub(crate) const FIELDS: &[Field] = &[
     field("policy.use_sde", Rule::Flag),
     nullable("policy.sde_sample_freq", Rule::Count(1, 1_000_000_000)),
     field("checkpoint.save_every", Rule::Count(1, MAX_STEPS)),
-    field("checkpoint.keep", Rule::Count(1, 10_000)),
+    nullable("checkpoint.keep", Rule::Count(1, 10_000)),
     field("eval.every", Rule::Count(0, MAX_STEPS)),
     field("eval.episodes", Rule::Count(1, 100_000)),
     field("eval.deterministic", Rule::Flag),

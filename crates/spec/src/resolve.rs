@@ -59,7 +59,12 @@ impl Layers<'_> {
     }
 
     fn size(&self, path: &str) -> usize {
-        usize::try_from(self.count(path)).expect("every count of things is capped far below 2^32")
+        self.size_or_null(path).expect(HELD)
+    }
+
+    fn size_or_null(&self, path: &str) -> Option<usize> {
+        let count = self.count_or_null(path)?;
+        Some(usize::try_from(count).expect("every count of things is capped far below 2^32"))
     }
 
     fn number_or_null(&self, path: &str) -> Option<f64> {
@@ -169,7 +174,7 @@ pub(crate) fn config(layers: &Layers<'_>, cores: usize) -> Config {
         },
         checkpoint: CheckpointConfig {
             save_every: layers.count_or_null("checkpoint.save_every").unwrap_or((total / 10).max(1)),
-            keep: layers.size("checkpoint.keep"),
+            keep: layers.size_or_null("checkpoint.keep"),
         },
         eval: EvalConfig {
             every: layers.count_or_null("eval.every").unwrap_or((total / 20).max(1)),

@@ -157,7 +157,7 @@ fn value_of(config: &Config, path: &str) -> String {
         "policy.use_sde" => policy.use_sde.to_string(),
         "policy.sde_sample_freq" => or_null(policy.sde_sample_freq.map(|n| n.to_string())),
         "checkpoint.save_every" => checkpoint.save_every.to_string(),
-        "checkpoint.keep" => checkpoint.keep.to_string(),
+        "checkpoint.keep" => or_null(checkpoint.keep.map(|n| n.to_string())),
         "eval.every" => eval.every.to_string(),
         "eval.episodes" => eval.episodes.to_string(),
         "eval.deterministic" => eval.deterministic.to_string(),

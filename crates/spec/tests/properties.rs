@@ -210,7 +210,7 @@ fn any_config() -> impl Strategy<Value = Config> {
     let seeds = prop::collection::btree_set(0u64..(1 << 53), 1..20).prop_map(Vec::from_iter).prop_shuffle();
     let rest = (
         1u64..=1_000_000_000_000,
-        1usize..=10_000,
+        prop::option::of(1usize..=10_000),
         0u64..=1_000_000_000_000,
         1usize..=100_000,
         any::<bool>(),

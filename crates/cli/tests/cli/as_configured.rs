@@ -69,3 +69,34 @@ fn runs_recorded_under_the_old_rule_keep_it() {
     project.rlx("train runs/tiny_001/config_snapshot.yaml --set eval.episodes=5").expect(0);
     assert_eq!(played(&project, "tiny_005", 2048), 5);
 }
+
+#[test]
+fn all_checkpoints_are_kept_unless_a_number_says_how_many() {
+    let project = Project::new();
+    let eight = "--set checkpoint.save_every=256 --set eval.every=2048";
+    let checkpoints = |run: &str| -> Vec<u64> {
+        let info = project.rlx(&format!("info {run} --json")).json();
+        info["seeds"][0]["checkpoints"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|step| step.as_u64().unwrap())
+            .collect()
+    };
+    // Not written at all: neither a starter nor a default sets a number.
+    let unset = crate::project::TINY.replace(", keep: 5", "");
+    assert!(!unset.contains("keep"));
+    project.write("unset.yaml", &unset);
+    let shown = project.rlx("config show unset.yaml").expect(0).stdout;
+    assert!(shown.contains("\n  keep: null\n"), "{shown}");
+    project.rlx(&format!("train unset.yaml {eight}")).expect(0);
+    let all: Vec<u64> = (1..=8).map(|number| number * 256).collect();
+    assert_eq!(checkpoints("tiny_001"), all);
+    project.rlx("reproduce tiny_001").expect(0);
+    project.rlx(&format!("train tiny.yaml {eight} --set checkpoint.keep=3")).expect(0);
+    assert_eq!(checkpoints("tiny_002"), [1536, 1792, 2048]);
+    // `best` stays beside the newest: here it is the first evaluation that reaches the cap of the episodes.
+    let best = "--set checkpoint.save_every=256 --set eval.every=1024 --set env.max_episode_steps=1";
+    project.rlx(&format!("train tiny.yaml {best} --set checkpoint.keep=1")).expect(0);
+    assert_eq!(checkpoints("tiny_003"), [1024, 2048]);
+}
