@@ -65,6 +65,10 @@ impl<'a> Progress<'a> {
         self.screen.event(event);
         match event {
             Event::Created { run, path } => self.screen.note(&format!("run {run} in {path}")),
+            Event::Note { message } => {
+                self.clear();
+                self.screen.note(&format!("note: {message}"));
+            }
             Event::Warning { message } => {
                 self.clear();
                 self.screen.warning(message);

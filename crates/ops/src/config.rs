@@ -9,6 +9,7 @@ use rlxp_spec::{Config, Known, Loaded, Problem, Severity, Snapshot, Source};
 use crate::context::Context;
 use crate::envs::known_ids;
 use crate::failure::{Failure, Outcome};
+use crate::notes::notes;
 use crate::old_rules;
 
 /// Largest config that is read.
@@ -20,6 +21,8 @@ pub struct Checked {
     pub config: Config,
     /// Overrides as given.
     pub overrides: Vec<rlxp_spec::Override>,
+    /// What training rounds, a sentence each.
+    pub notes: Vec<String>,
     /// Warnings, with their places.
     pub warnings: Vec<Problem>,
     /// The texts that warnings point into.
@@ -43,7 +46,14 @@ pub fn check(context: &Context, path: &Path, overrides: &[String], purpose: Purp
     // A number that is set now is meant by today's rules.
     let is_set = checked.overrides.iter().any(|set| set.key == "eval.episodes");
     if let Some(format) = snapshot.filter(|_| !is_set) {
+        let asked = checked.config.eval.episodes;
         checked.config = old_rules::as_trained(Snapshot { config: checked.config, format });
+        let played = checked.config.eval.episodes;
+        if played != asked {
+            checked.notes.push(format!(
+                "eval.episodes {asked} is {played} here, as the run of this snapshot played; set it to play another number"
+            ));
+        }
     }
     Ok(checked)
 }
@@ -70,7 +80,7 @@ pub fn check_source(
         return Err(Failure::config(errors, loaded.sources));
     }
     let Loaded { config, overrides, sources, .. } = loaded;
-    Ok(Checked { config, overrides, warnings, sources })
+    Ok(Checked { notes: notes(&config), config, overrides, warnings, sources })
 }
 
 /// An environment that is not here is a warning for those who look and an error

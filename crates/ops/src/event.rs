@@ -78,7 +78,12 @@ pub enum Event {
         /// Best evaluation.
         best: Option<f64>,
     },
-    /// Something worth knowing that stops nothing.
+    /// Something worth knowing that is as it should be.
+    Note {
+        /// The text.
+        message: String,
+    },
+    /// Something to be careful about that stops nothing.
     Warning {
         /// The text.
         message: String,

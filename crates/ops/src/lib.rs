@@ -45,6 +45,7 @@ pub mod inspect;
 pub mod launch;
 pub mod material;
 pub mod metric;
+mod notes;
 mod old_rules;
 mod origin;
 pub mod plot;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::checkpoint_ref::{project, step_of};
 use crate::context::Context;
-use crate::event::Sink;
+use crate::event::{Event, Sink};
 use crate::failure::{Failure, Outcome};
 use crate::origin::Origin;
 use crate::study;
@@ -96,6 +96,9 @@ pub fn resume(
     });
     let plan = plan(&config)?;
     sweep(&project, events);
+    for message in plan.notes.iter().cloned() {
+        events(Event::Note { message });
+    }
     let extended = create(&project, &config, metadata, &plan, &origins)?;
     let status = start(&extended, events)?;
     Ok(report(&extended, status, false, Some(run.name())))

@@ -18,6 +18,7 @@ use crate::config::{Checked, Purpose, check};
 use crate::context::Context;
 use crate::event::{Event, Sink};
 use crate::failure::{CHECKPOINT_MISMATCH, Failure, Outcome};
+use crate::notes::notes;
 use crate::origin::Origin;
 use crate::study;
 use crate::supervise::supervise;
@@ -74,6 +75,8 @@ pub struct TrainPlan {
     pub disk_bytes: u64,
     /// Bytes of memory that training is likely to need.
     pub memory_bytes: u64,
+    /// What training rounds, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// What came of it.
@@ -89,7 +92,7 @@ pub struct TrainReport {
     pub status: Option<RunStatus>,
 }
 
-/// Trains. `warn` gets the config's warnings before anything is written.
+/// Trains. `warn` gets the config's warnings and notes before anything is written.
 pub fn train(
     context: &Context,
     request: &TrainRequest,
@@ -161,6 +164,7 @@ pub fn plan(config: &Config) -> Outcome<TrainPlan> {
             metrics,
         ),
         memory_bytes: memory(config, parameters, &observations, &actions),
+        notes: notes(config),
     })
 }
 

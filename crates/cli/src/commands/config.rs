@@ -87,11 +87,14 @@ impl File {
         let checked = check(context, &self.file, &self.overrides, Purpose::Check)?;
         let warnings = checked.warnings.len();
         if screen.is_json() {
-            let answer = json!({ "file": self.file, "valid": true, "warnings": checked.warnings });
+            let answer = json!({ "file": self.file, "valid": true, "warnings": checked.warnings, "notes": checked.notes });
             screen.json("rlx.config_check/1", &answer);
             return Ok(Exit::Yes);
         }
         screen.warnings(&checked.warnings, &checked.sources);
+        for note in &checked.notes {
+            screen.note(&format!("note: {note}"));
+        }
         let with = match warnings {
             0 => String::new(),
             1 => " with 1 warning".to_owned(),

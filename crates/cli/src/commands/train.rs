@@ -7,7 +7,7 @@ use clap::Args;
 use rlxp_ops::config::Checked;
 use rlxp_ops::runs::info;
 use rlxp_ops::train::{TrainPlan, TrainReport, TrainRequest, train};
-use rlxp_ops::{Context, Outcome};
+use rlxp_ops::{Context, Event, Outcome};
 use rlxp_types::{Exit, RunStatus};
 use serde::Serialize;
 
@@ -70,7 +70,12 @@ impl Train {
             tags: self.tags.clone(),
         };
         let progress = Progress::new(screen);
-        let mut warn = |checked: &Checked| screen.warnings(&checked.warnings, &checked.sources);
+        let mut warn = |checked: &Checked| {
+            screen.warnings(&checked.warnings, &checked.sources);
+            for message in checked.notes.iter().cloned() {
+                progress.take(&Event::Note { message });
+            }
+        };
         let report = train(context, &request, &mut warn, &mut |event| progress.take(&event))?;
         progress.clear();
         if screen.is_json() {

@@ -100,3 +100,33 @@ fn all_checkpoints_are_kept_unless_a_number_says_how_many() {
     project.rlx(&format!("train tiny.yaml {best} --set checkpoint.keep=1")).expect(0);
     assert_eq!(checkpoints("tiny_003"), [1024, 2048]);
 }
+
+#[test]
+fn what_is_rounded_is_noted_once() {
+    let project = Project::new();
+    let total = "note: algo.total_timesteps 2000 rounds up to 2048 steps: 8 rollouts of 4 × 64 = 256";
+    let batch = "note: algo.batch_size 100 doesn't divide a rollout of 256 samples: the last batch of each epoch has 56 samples";
+    let set = "--set algo.total_timesteps=2000 --set algo.batch_size=100";
+    for command in ["train", "train --dry-run", "config check"] {
+        let told = project.rlx(&format!("{command} tiny.yaml {set}")).expect(0);
+        for note in [total, batch] {
+            assert_eq!(told.stderr.matches(note).count(), 1, "{command}: {}", told.stderr);
+        }
+        assert!(!told.stderr.contains("warning") && !told.stdout.contains("warning"), "{}", told.stderr);
+        assert_eq!(project.rlx(&format!("{command} tiny.yaml {set} --quiet")).expect(0).stderr, "");
+    }
+    let check = project.rlx(&format!("config check tiny.yaml {set} --json")).expect(0).json();
+    assert_eq!((check["notes"].as_array().unwrap().len(), &check["warnings"]), (2, &serde_json::json!([])));
+    let plan = project.rlx(&format!("train tiny.yaml --dry-run {set} --json")).expect(0);
+    assert_eq!(plan.json()["plan"]["notes"].as_array().unwrap().len(), 2);
+    assert_eq!(plan.json_lines().iter().filter(|event| event["event"] == "note").count(), 2);
+    // An extension rounds too.
+    let longer = project.rlx("resume tiny_001 --total-timesteps 4000").expect(0).stderr;
+    assert_eq!(
+        longer.matches("note: algo.total_timesteps 4000 rounds up to 4096 steps").count(),
+        1,
+        "{longer}"
+    );
+    let exact = project.rlx("train tiny.yaml").expect(0).stderr;
+    assert!(!exact.contains("note:"), "{exact}");
+}
