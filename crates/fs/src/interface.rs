@@ -93,8 +93,8 @@ pub trait Fs: Send + Sync {
     /// Facts about many paths below `folder`, one after the other, until
     /// `each` says false; true when it never did. A symlink at the end of a
     /// path is not followed. This is for noticing changes of thousands of
-    /// files: a folder on the way that is swapped for a symlink at that very
-    /// moment is not noticed, so nothing may be read because of the answer.
+    /// files: a folder on the way that is a symlink may be followed, so nothing
+    /// may be read because of the answer.
     fn look_at_all(
         &self,
         folder: &Path,

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::leftovers::remove_leftovers;
 use crate::metadata::pretty;
 use crate::plain::list_plain;
+use crate::summary::Summary;
 use crate::writer::{Liveness, Purpose, Writer};
 use crate::{Run, StoreError};
 
@@ -67,6 +68,16 @@ pub struct End {
     pub steps: Option<u64>,
 }
 
+/// `end.json` as it is written: the end, and how far the run had come.
+#[derive(Serialize, Deserialize)]
+struct EndFile {
+    #[serde(flatten)]
+    end: End,
+    /// Version 0.1 didn't write it.
+    #[serde(default)]
+    summary: Option<Summary>,
+}
+
 /// One attempt at training a run.
 #[derive(Clone, Debug)]
 pub struct Attempt {
@@ -76,6 +87,8 @@ pub struct Attempt {
     pub writer: Option<Writer>,
     /// How it ended, when it did.
     pub end: Option<End>,
+    /// How far the run had come then, if that was written down.
+    pub summary: Option<Summary>,
     /// What is wrong with its files.
     pub problem: Option<String>,
 }
@@ -126,9 +139,10 @@ impl Run {
         let folders = entries.iter().filter(|entry| entry.kind == Kind::Folder);
         let mut numbers: Vec<u64> = folders.filter_map(|entry| number(&entry.name)).collect();
         numbers.sort_unstable();
-        // A folder without a claim is a claim that was never finished.
+        // A folder with neither claim nor end is a claim that was never finished.
         while let Some(last) = numbers.last() {
-            if self.fs.is_file(&self.attempt_dir(*last).join("claim.json"))? {
+            let folder = self.attempt_dir(*last);
+            if self.fs.is_file(&folder.join("end.json"))? || self.fs.is_file(&folder.join("claim.json"))? {
                 break;
             }
             numbers.pop();
@@ -162,13 +176,17 @@ impl Run {
 
     fn attempt(&self, number: u64) -> Result<Attempt, StoreError> {
         let folder = self.attempt_dir(number);
-        let mut problem = None;
-        let mut note = |error: StoreError| problem = Some(error.to_string());
+        let (mut problem, mut problem_of_claim) = (None, None);
+        let end = read_json::<EndFile>(self.fs.as_ref(), &folder.join("end.json"));
+        let end = end.map_err(|error| problem = Some(error.to_string())).ok().flatten();
+        let (end, summary) = end.map_or((None, None), |file| (Some(file.end), file.summary));
         let writer = read_json::<Writer>(self.fs.as_ref(), &folder.join("claim.json"));
-        let writer = writer.map_err(&mut note).ok().flatten();
-        let end = read_json::<End>(self.fs.as_ref(), &folder.join("end.json"));
-        let end = end.map_err(&mut note).ok().flatten();
-        Ok(Attempt { number, writer, end, problem })
+        let writer = writer.map_err(|error| problem_of_claim = Some(error.to_string())).ok().flatten();
+        // Who claimed an attempt decides nothing any more once it has ended.
+        if end.is_none() {
+            problem = problem.or(problem_of_claim);
+        }
+        Ok(Attempt { number, writer, end, summary, problem })
     }
 
     /// How the run stands.
@@ -200,7 +218,8 @@ impl Run {
             // Otherwise the run would look alive for as long as this process.
             let reason = Some(format!("storage: {error}"));
             let ended = now.to_owned();
-            drop(claim.end(&End { outcome: Outcome::Failed, reason, exit_code: None, ended, steps: None }));
+            let outcome = Outcome::Failed;
+            drop(claim.end(&End { outcome, reason, exit_code: None, ended, steps: None }));
         })?;
         Ok(claim)
     }
@@ -320,7 +339,11 @@ impl Claim {
             // file's removal costs nothing.
             drop(fs.remove_file(&self.run.attempt_dir(earlier).join(RESERVE_FILE)));
         }
-        remove_leftovers(fs, self.run.machine.as_ref(), self.run.path(), |_| false)?;
+        for folder in [self.run.path().to_owned(), self.run.labels_dir()] {
+            if fs.is_folder(&folder)? {
+                remove_leftovers(fs, self.run.machine.as_ref(), &folder, |_| false)?;
+            }
+        }
         fs.write_new(&self.reserve_path(), &[b'.'; RESERVE_BYTES])?;
         self.run.update_metadata(|metadata| {
             metadata.status = RunStatus::Running;
@@ -339,7 +362,9 @@ impl Claim {
             _ => {}
         }
         let path = self.run.attempt_dir(self.attempt).join("end.json");
-        let written = fs.write_new_atomic(&path, &pretty(end))?;
+        // Without a summary listings read the record itself, so a failure here costs only time.
+        let file = EndFile { end: end.clone(), summary: Summary::of(&self.run).ok() };
+        let written = fs.write_new_atomic(&path, &pretty(&file))?;
         if written && self.still_mine()? {
             self.run.update_metadata(|metadata| {
                 metadata.status = end.outcome.status();

@@ -12,19 +12,21 @@ mod row;
 mod stamp;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use rlxp_fs::clock;
+use rlxp_fs::{Entry, Kind, clock};
 use rlxp_types::RunStatus;
 
 use crate::{Project, StoreError};
-use database::{Cached, Database};
+use database::{Cached, Database, Fresh};
 pub use row::RunRow;
 use stamp::Stamped;
 
 /// From so many runs on, a second thread is worth starting.
 const WORTH_A_THREAD: usize = 500;
+/// How many runs a thread takes at a time.
+const RUNS_PER_PART: usize = 200;
 
 /// Which runs to list; an empty filter lists all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,60 +96,85 @@ impl Index {
         Ok(rows)
     }
 
-    /// Brings the cache up to date and returns all rows.
+    /// Brings the cache up to date and returns all rows. Reading the cache and
+    /// looking whether each row still holds take about as long, so a second
+    /// thread begins with the one while this one is busy with the other.
     fn refresh(&self) -> Result<Vec<RunRow>, StoreError> {
-        let names = self.project.run_names()?;
-        let mut cached = self.database.load();
-        let entries: Vec<(String, Option<Cached>)> = names
-            .into_iter()
-            .map(|name| {
-                let present = cached.remove(&name);
-                (name, present)
-            })
-            .collect();
-        // What is left in `cached` has no folder any more.
-        let gone = cached.into_keys();
-        let found = rows(&self.project, entries, self.doubt);
+        let found = self.project.run_entries()?;
+        let worth_a_thread = found.len() >= WORTH_A_THREAD;
+        let (send, receive) = mpsc::channel::<Part>();
+        let receive = Mutex::new(receive);
+        let (project, doubt) = (&self.project, self.doubt);
+        let work = || {
+            let next = || receive.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+            let mut done: Vec<(usize, Vec<(RunRow, Option<Stamped>)>)> = Vec::new();
+            while let Some(Part { first, runs }) = next() {
+                let rows = runs.into_iter().map(|(name, cached)| row(project, &name, cached, doubt));
+                done.push((first, rows.collect()));
+            }
+            done
+        };
+        let (mut parts, gone) = std::thread::scope(|scope| {
+            // Where no thread can be started, this one does it all.
+            let helper = worth_a_thread.then(|| std::thread::Builder::new().spawn_scoped(scope, work));
+            let gone = self.hand_out(found, &send);
+            drop(send);
+            let mut parts = work();
+            if let Some(Ok(helper)) = helper {
+                parts.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            (parts, gone)
+        });
+        parts.sort_unstable_by_key(|(first, _)| *first);
+        let found: Vec<(RunRow, Option<Stamped>)> = parts.into_iter().flat_map(|(_, rows)| rows).collect();
         let stored = |(row, stamped): &(RunRow, Option<Stamped>)| Some((stamped.clone()?, row.clone()));
-        let fresh: Vec<Cached> = found.iter().filter_map(stored).collect();
-        self.database.store(&fresh, gone);
+        let fresh: Vec<Fresh> = found.iter().filter_map(stored).collect();
+        self.database.store(&fresh, gone.into_iter());
         Ok(found.into_iter().map(|(row, _)| row).collect())
+    }
+
+    /// Sends the runs with what the cache has of them, both in the order of
+    /// their names; returns the names that have no folder any more.
+    fn hand_out(&self, found: Vec<Entry>, send: &mpsc::Sender<Part>) -> Vec<String> {
+        let mut gone = Vec::new();
+        let mut part = Part::default();
+        let mut runs = found.into_iter().peekable();
+        let mut hand_out = |entry: Entry, cached: Option<Cached>| {
+            // Nothing behind a link is looked at, not even to compare stamps.
+            part.runs.push((entry.name, cached.filter(|_| entry.kind == Kind::Folder)));
+            if part.runs.len() == RUNS_PER_PART {
+                let first = part.first + part.runs.len();
+                drop(send.send(std::mem::replace(&mut part, Part { first, runs: Vec::new() })));
+            }
+        };
+        self.database.each(&mut |name, cached| {
+            while let Some(entry) = runs.next_if(|entry| *entry.name < *name) {
+                hand_out(entry, None);
+            }
+            match runs.next_if(|entry| entry.name == name) {
+                Some(entry) => hand_out(entry, Some(cached)),
+                None => gone.push(name.to_owned()),
+            }
+        });
+        runs.for_each(|entry| hand_out(entry, None));
+        drop(send.send(part));
+        gone
     }
 }
 
-/// The rows of these runs, from the cache where it still holds; with a
-/// stamp where a row is worth storing. Asking for thousands of stamps takes
-/// long enough to share the work with a second thread, where there is one.
-fn rows(
-    project: &Project,
-    mut entries: Vec<(String, Option<Cached>)>,
-    doubt: Duration,
-) -> Vec<(RunRow, Option<Stamped>)> {
-    let work = |entries: Vec<(String, Option<Cached>)>| -> Vec<(RunRow, Option<Stamped>)> {
-        entries.into_iter().map(|(name, cached)| row(project, &name, cached, doubt)).collect()
-    };
-    if entries.len() < WORTH_A_THREAD {
-        return work(entries);
-    }
-    let second = Mutex::new(entries.split_off(entries.len() / 2));
-    let take = || work(std::mem::take(&mut *second.lock().unwrap_or_else(PoisonError::into_inner)));
-    std::thread::scope(|scope| {
-        let helper = std::thread::Builder::new().spawn_scoped(scope, take);
-        let mut rows = work(entries);
-        match helper.map(|helper| helper.join()) {
-            Ok(Ok(others)) => rows.extend(others),
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            // No thread could be started: the work is still there.
-            Err(_) => rows.extend(take()),
-        }
-        rows
-    })
+/// Some of the runs, with what the cache has of each.
+#[derive(Default)]
+struct Part {
+    /// How many runs are in the parts before.
+    first: usize,
+    runs: Vec<(String, Option<Cached>)>,
 }
 
 fn row(project: &Project, name: &str, cached: Option<Cached>, doubt: Duration) -> (RunRow, Option<Stamped>) {
     let run = project.run(name);
-    if let Some((stamped, row)) = cached
-        && stamped.holds(&run)
+    if let Some(cached) = cached
+        && cached.stamped.holds(&run)
+        && let Some(row) = cached.row(name)
     {
         return (row, None);
     }

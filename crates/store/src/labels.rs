@@ -14,7 +14,6 @@ use std::path::PathBuf;
 use rlxp_fs::{FsExt, Kind, clock};
 use serde::{Deserialize, Serialize};
 
-use crate::leftovers::remove_leftovers;
 use crate::metadata::{Format, pretty};
 use crate::plain::list_plain;
 use crate::{Run, StoreError};
@@ -48,7 +47,7 @@ pub(crate) struct Labels {
 }
 
 impl Run {
-    fn labels_dir(&self) -> PathBuf {
+    pub(crate) fn labels_dir(&self) -> PathBuf {
         self.path().join(LABELS_FOLDER)
     }
 
@@ -112,8 +111,6 @@ impl Run {
             Err(error) if error.is_already_there() => {}
             Err(error) => return Err(error.into()),
         }
-        // What a killed process has left here is in nobody's way.
-        drop(remove_leftovers(fs, self.machine.as_ref(), &folder, |_| false));
         let mut number = self.label_numbers()?.last().map_or(1, |last| last + 1);
         while number <= HIGHEST {
             if fs.write_new_atomic(&folder.join(format!("{number}.json")), &pretty(change))? {

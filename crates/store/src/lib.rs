@@ -45,6 +45,7 @@ mod resolve;
 mod run;
 mod seed_folder;
 mod space;
+mod summary;
 mod writer;
 
 pub use attempt::{Attempt, Claim, End, Outcome, StatusReport, TakeOver};
@@ -68,4 +69,5 @@ pub use resolve::resolve;
 pub use run::{CONFIG_FILE, METADATA_FILE, Run};
 pub use seed_folder::{Evaluation, SeedFolder};
 pub use space::{estimate_bytes, preflight};
+pub use summary::Summary;
 pub use writer::{Liveness, Purpose, Writer};

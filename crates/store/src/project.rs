@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rlxp_fs::{Fs, FsExt, Kind, Machine, RealFs, RealMachine, TEMPORARY_PREFIX, clock};
+use rlxp_fs::{Entry, Fs, FsExt, Kind, Machine, RealFs, RealMachine, TEMPORARY_PREFIX, clock};
 use rlxp_types::{Digest, RunName};
 
 use crate::labels::LABELS_FOLDER;
@@ -98,12 +98,16 @@ impl Project {
     /// The names of all run folders, sorted. A project without `runs/` has
     /// none. A symlink is among them: it can't be read, and is listed so.
     pub fn run_names(&self) -> Result<Vec<String>, StoreError> {
+        Ok(self.run_entries()?.into_iter().map(|entry| entry.name).collect())
+    }
+
+    /// The same with what each is: a folder or a symlink.
+    pub(crate) fn run_entries(&self) -> Result<Vec<Entry>, StoreError> {
         match self.fs.list(&self.runs_dir()) {
             Ok(entries) => Ok(entries
                 .into_iter()
                 .filter(|entry| matches!(entry.kind, Kind::Folder | Kind::Link))
                 .filter(|entry| !entry.name.starts_with('.'))
-                .map(|entry| entry.name)
                 .collect()),
             Err(error) if error.is_not_found() => Ok(Vec::new()),
             Err(error) => Err(error.into()),

@@ -274,6 +274,8 @@ fn of_30_that_tag_at_once_none_is_lost() {
         // Five attempts, one after the other, each by a process that is then gone.
         for process in 200..205 {
             let machine = Arc::new(FakeMachine::new("here", "boot-1", process));
+            // Temporary files carry this process's number.
+            machine.start(std::process::id(), 1000);
             let run = Project::at(Arc::new(RealFs), machine, folder.path()).run("a_001");
             claim(&run).end(&end(Outcome::Interrupted)).unwrap();
         }

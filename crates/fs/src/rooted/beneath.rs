@@ -39,7 +39,7 @@ impl Root {
         &self.path
     }
 
-    fn folder(&self) -> io::Result<BorrowedFd<'_>> {
+    pub(super) fn folder(&self) -> io::Result<BorrowedFd<'_>> {
         if let Some(folder) = self.folder.get() {
             return Ok(folder.as_fd());
         }

@@ -2,7 +2,6 @@
 //!
 //! No error leaves this module. A cache that fails is an empty cache.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ const FORMAT: i64 = 2;
 
 const CREATE: &str = "CREATE TABLE runs (name TEXT PRIMARY KEY, sources TEXT NOT NULL, stamps BLOB NOT NULL, \
                       row TEXT NOT NULL, digest BLOB NOT NULL) WITHOUT ROWID";
-const SELECT: &str = "SELECT name, sources, stamps, row, digest FROM runs";
+const SELECT: &str = "SELECT name, sources, stamps, row, digest FROM runs ORDER BY name";
 
 /// Work of SQLite between two looks at whether it has done too much.
 const STEPS_PER_LOOK: i32 = 1_000_000;
@@ -26,8 +25,24 @@ const STEPS_PER_LOOK: i32 = 1_000_000;
 /// endless work. Half a million rows take fewer.
 const MOST_LOOKS: u32 = 50;
 
-/// A row with what it was read from.
-pub(super) type Cached = (Stamped, RunRow);
+/// A row that is to be stored, with what it was read from.
+pub(super) type Fresh = (Stamped, RunRow);
+
+/// A row as it is in the file. Looking into it is left to those that need it.
+pub(super) struct Cached {
+    pub(super) stamped: Stamped,
+    text: String,
+    digest: Vec<u8>,
+}
+
+impl Cached {
+    /// The row, if it is what was stored.
+    pub(super) fn row(&self, name: &str) -> Option<RunRow> {
+        let Self { stamped: Stamped { sources, stamps }, text, digest } = self;
+        let is_whole = *digest == digest_of(name, sources.as_text(), stamps, text);
+        if is_whole { serde_json::from_str(text).ok() } else { None }
+    }
+}
 
 pub(super) struct Database {
     path: PathBuf,
@@ -50,13 +65,16 @@ impl Database {
         Self { path: path.to_owned(), connection: connection.ok() }
     }
 
-    /// Every row that is what it was when it was stored.
-    pub(super) fn load(&self) -> HashMap<String, Cached> {
-        self.connection.as_ref().and_then(|connection| read_all(connection).ok()).unwrap_or_default()
+    /// Hands out every row in the file, in the order of the names; where it is
+    /// damaged, those before.
+    pub(super) fn each(&self, take: &mut dyn FnMut(&str, Cached)) {
+        if let Some(connection) = &self.connection {
+            drop(read_all(connection, take));
+        }
     }
 
     /// Stores new rows and forgets removed ones, all or none.
-    pub(super) fn store(&self, fresh: &[Cached], gone: impl ExactSizeIterator<Item = String>) {
+    pub(super) fn store(&self, fresh: &[Fresh], gone: impl ExactSizeIterator<Item = String>) {
         let Some(connection) = &self.connection else { return };
         if fresh.is_empty() && gone.len() == 0 {
             return;
@@ -129,27 +147,22 @@ fn not_ours() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(code, None)
 }
 
-fn read_all(connection: &Connection) -> rusqlite::Result<HashMap<String, Cached>> {
+fn read_all(connection: &Connection, take: &mut dyn FnMut(&str, Cached)) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(SELECT)?;
     let mut rows = statement.query([])?;
-    let mut found = HashMap::new();
     while let Some(row) = rows.next()? {
         let (Ok(name), Ok(sources)) = (row.get_ref(0)?.as_str(), row.get_ref(1)?.as_str()) else { continue };
         let (Ok(stamps), Ok(text)) = (row.get_ref(2)?.as_blob(), row.get_ref(3)?.as_str()) else { continue };
-        if row.get_ref(4)?.as_blob().ok() != Some(&digest_of(name, sources, stamps, text)) {
-            continue;
-        }
-        if let Ok(row) = serde_json::from_str(text) {
-            let stamped = Stamped { sources: Sources::from_text(sources), stamps: stamps.to_vec() };
-            found.insert(name.to_owned(), (stamped, row));
-        }
+        let Ok(digest) = row.get_ref(4)?.as_blob() else { continue };
+        let stamped = Stamped { sources: Sources::from_text(sources), stamps: stamps.to_vec() };
+        take(name, Cached { stamped, text: text.to_owned(), digest: digest.to_vec() });
     }
-    Ok(found)
+    Ok(())
 }
 
 fn write_all(
     connection: &Connection,
-    fresh: &[Cached],
+    fresh: &[Fresh],
     gone: impl Iterator<Item = String>,
 ) -> rusqlite::Result<()> {
     let transaction = connection.unchecked_transaction()?;

@@ -1,19 +1,13 @@
 //! One line of a listing, read from a run's folder.
 
-use std::path::Path;
-
-use rlxp_fs::{Fs, FsExt};
 use rlxp_types::{Digest, RunStatus};
 use serde::{Deserialize, Serialize};
 
 use super::stamp::Sources;
 use crate::labels::LABELS_FOLDER;
-use crate::metrics::{MEAN_RETURN, Record};
 use crate::run::METADATA_FILE;
-use crate::{Run, SeedFolder, StoreError};
-
-/// How much of the end of the metrics is read.
-const TAIL_BYTES: u64 = 16 * 1024;
+use crate::summary::Summary;
+use crate::{Run, StoreError};
 
 /// A run in a listing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -115,77 +109,20 @@ impl RunRow {
         let status = run.status()?;
         self.status = status.status;
         sources.add("attempts");
+        let mut ended = None;
         if let Some(attempt) = status.attempt {
-            let folder = format!("attempts/{}", attempt.number);
-            ["", "/claim.json", "/end.json"].iter().for_each(|file| sources.add(format!("{folder}{file}")));
+            sources.add(format!("attempts/{}/end.json", attempt.number));
             self.problem = attempt.problem.or(self.problem.take());
             self.ended = attempt.end.map(|end| end.ended);
+            ended = attempt.summary;
         }
-        let mut returns = Vec::new();
-        let mut scores = Vec::new();
-        for folder in &folders {
-            let place = folder.path().strip_prefix(run.path()).unwrap_or(Path::new(""));
-            let place = place.to_str().filter(|place| !place.is_empty());
-            if let Some(place) = place {
-                sources.add("seeds");
-                sources.add(place);
-            }
-            let within = place.map_or(String::new(), |place| format!("{place}/"));
-            sources.add(format!("{within}metrics.jsonl"));
-            sources.add(format!("{within}checkpoints"));
-            let (step, mean_return) = last_of_metrics(folder.fs.as_ref(), &folder.metrics_path())?;
-            let mut looked_at = |step: u64| {
-                let checkpoint = format!("{within}checkpoints/step_{step}");
-                sources.add(format!("{checkpoint}/manifest.json"));
-            };
-            let (saved, score) = last_of_checkpoints(folder, &mut looked_at)?;
-            self.steps = self.steps.saturating_add(step.max(saved));
-            returns.extend(mean_return);
-            scores.extend(score);
-        }
-        self.last_mean_return = mean(&returns);
-        self.best_eval_mean = mean(&scores);
+        let summary = match ended {
+            Some(summary) => summary,
+            None => Summary::read(run, &folders, &mut |path| sources.add(path))?,
+        };
+        self.steps = summary.steps;
+        self.last_mean_return = summary.last_mean_return;
+        self.best_eval_mean = summary.best_eval_mean;
         Ok(())
     }
-}
-
-/// The last step and the last finite mean return in the end of the metrics.
-/// Lines are parsed from the last one backwards, most often only one or two.
-fn last_of_metrics(fs: &dyn Fs, path: &Path) -> Result<(u64, Option<f64>), StoreError> {
-    let length = fs.metadata_if_any(path)?.map_or(0, |meta| meta.length);
-    if length == 0 {
-        return Ok((0, None));
-    }
-    let bytes = fs.read_at(path, length.saturating_sub(TAIL_BYTES), TAIL_BYTES as usize)?;
-    let records = bytes.rsplit(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
-    let mut step = None;
-    for record in records {
-        let record: Record = record;
-        step.get_or_insert(record.step);
-        let mean_return = record.number(MEAN_RETURN).filter(|value| value.is_finite());
-        if record.kind != "eval" && mean_return.is_some() {
-            return Ok((step.unwrap_or_default(), mean_return));
-        }
-    }
-    Ok((step.unwrap_or_default(), None))
-}
-
-/// The newest checkpoint's step and the best score that it knows of.
-fn last_of_checkpoints(
-    folder: &SeedFolder,
-    looked_at: &mut dyn FnMut(u64),
-) -> Result<(u64, Option<f64>), StoreError> {
-    let store = folder.checkpoints();
-    for step in store.steps()?.into_iter().rev() {
-        looked_at(step);
-        if let Ok(manifest) = store.manifest(step) {
-            return Ok((step, manifest.best.map(|best| best.score)));
-        }
-    }
-    Ok((0, None))
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    mean.is_finite().then_some(mean)
 }
