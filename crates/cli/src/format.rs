@@ -34,6 +34,11 @@ pub(crate) fn score(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
+/// A setting: three digits that count, and no zeros behind them.
+pub(crate) fn short(value: f64) -> String {
+    format!("{value:.2e}").parse::<f64>().map_or_else(|_| value.to_string(), |rounded| rounded.to_string())
+}
+
 /// A return that may be missing.
 pub(crate) fn score_or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), score)

@@ -65,6 +65,17 @@ impl<'a> Progress<'a> {
         self.screen.event(event);
         match event {
             Event::Created { run, path } => self.screen.note(&format!("run {run} in {path}")),
+            Event::ScheduleStretched { key, step, total, last, next, end } => {
+                self.clear();
+                self.screen.warning(&format!(
+                    "{key} jumps from {} to {} at step {}: its schedule now runs over {} steps and ends at {}",
+                    format::short(*last),
+                    format::short(*next),
+                    format::count(*step),
+                    format::count(*total),
+                    format::short(*end)
+                ));
+            }
             Event::Note { message } => {
                 self.clear();
                 self.screen.note(&format!("note: {message}"));

@@ -21,6 +21,21 @@ pub enum Event {
         /// Steps of each.
         total: u64,
     },
+    /// An extension changes the value of a schedule, which runs over all steps.
+    ScheduleStretched {
+        /// The config's key.
+        key: String,
+        /// Step from which training continues.
+        step: u64,
+        /// Steps that the schedule runs over now.
+        total: u64,
+        /// Value at the last update before.
+        last: f64,
+        /// Value at the next update.
+        next: f64,
+        /// Value at the end.
+        end: f64,
+    },
     /// Training began or went on.
     Started {
         /// Which seed.

@@ -1,8 +1,10 @@
 //! `rlx resume`: goes on with a run exactly where it stands; with more steps
 //! than planned it becomes a new run that starts from the old one's end.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use rlxp_spec::config::{Config, Schedule};
 use rlxp_store::{Lineage, LineageKind, resolve};
 use rlxp_types::RunStatus;
 use serde::Serialize;
@@ -82,9 +84,11 @@ pub fn resume(
     }
     let mut origins = Vec::new();
     let mut checkpoint = None;
+    let mut ends = BTreeSet::new();
     for folder in run.seed_folders()? {
         let saved = folder.checkpoints().load(step_of(&folder, rlxp_store::LATEST)?)?;
         checkpoint = Some(saved.step);
+        ends.insert(saved.step);
         origins.push(Some(Origin { model: saved.model, state: Some(saved.state) }));
     }
     let mut metadata = describe(context, &project, &config)?;
@@ -99,7 +103,56 @@ pub fn resume(
     for message in plan.notes.iter().cloned() {
         events(Event::Note { message });
     }
+    for event in ends.into_iter().flat_map(|step| stretched(&config, before, step)) {
+        events(event);
+    }
     let extended = create(&project, &config, metadata, &plan, &origins)?;
     let status = start(&extended, events)?;
     Ok(report(&extended, status, false, Some(run.name())))
+}
+
+/// What an extension changes in the schedules. They run over all steps, so
+/// with more of them a value jumps back towards its beginning: `before` is how
+/// many steps there were, `step` is how many are done.
+fn stretched(config: &Config, before: u64, step: u64) -> Vec<Event> {
+    let (total, rollout) = (config.total_steps(), config.rollout_size());
+    let part = |done: u64, of: u64| done as f64 / of as f64;
+    let schedules =
+        [("algo.learning_rate", config.algo.learning_rate), ("algo.clip_range", config.algo.clip_range)];
+    schedules
+        .into_iter()
+        .filter(|(_, schedule)| matches!(schedule, Schedule::Linear { from, to, .. } if from != to))
+        .map(|(key, schedule)| Event::ScheduleStretched {
+            key: key.to_owned(),
+            step,
+            total,
+            // An update uses the value of the steps that lie behind when it starts.
+            last: schedule.at(part(step.saturating_sub(rollout), before)),
+            next: schedule.at(part(step, total)),
+            end: schedule.at(1.0),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rlxp_spec::{Known, Source, load};
+
+    use super::*;
+
+    #[test]
+    fn a_longer_run_stretches_its_schedules() {
+        let text = "{env: {id: CartPole-v1, num_envs: 4}, algo: {total_timesteps: 2000, rollout_steps: 25, \
+                    batch_size: 50, learning_rate: {schedule: linear, from: 0.5, to: 0.1}, clip_range: 0.2}}";
+        let known = Known { env_ids: &["CartPole-v1"], cores: 1 };
+        let config = load(&Source::new("c.yaml", text), &[], &known).unwrap().config;
+        let events = stretched(&config, 1000, 1000);
+        let [Event::ScheduleStretched { key, step, total, last, next, end }] = events.as_slice() else {
+            panic!("other events: {events:?}")
+        };
+        assert_eq!((key.as_str(), *step, *total), ("algo.learning_rate", 1000, 2000));
+        // Nine tenths of the first 1000 steps lay behind the last update; half of 2000 lie behind the next.
+        let close = |a: &f64, b: f64| (a - b).abs() < 1e-12;
+        assert!(close(last, 0.14) && close(next, 0.3) && close(end, 0.1), "{last} {next} {end}");
+    }
 }

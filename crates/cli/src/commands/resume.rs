@@ -20,6 +20,8 @@ Examples:
 /// The run goes on from its newest whole checkpoint and ends with the same
 /// bytes as if it had never stopped. With more steps than it was made for, a
 /// completed run is extended: as a new run, so that the old one stays as it is.
+/// Linear schedules then run over all steps of the new run, so their values
+/// jump; a warning says from where to where.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Resume {

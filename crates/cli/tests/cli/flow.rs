@@ -64,6 +64,40 @@ fn an_extension_is_a_new_run_that_goes_on() {
 }
 
 #[test]
+fn an_extension_says_how_its_schedules_change() {
+    let project = Project::new();
+    let line = |from: f64| format!("{{schedule: linear, from: {from}, to: 0}}");
+    let text =
+        crate::project::TINY.replace("learning_rate: 0.001", &format!("learning_rate: {}", line(0.001)));
+    project.write("line.yaml", &text.replace("clip_range: 0.2", &format!("clip_range: {}", line(0.2))));
+    project.rlx("train line.yaml").expect(0);
+    let told = project.rlx("resume tiny_001 --total-timesteps 4096").expect(0).stderr;
+    let lines: Vec<&str> = told.lines().filter(|line| line.contains("jumps")).collect();
+    assert_eq!(
+        lines,
+        [
+            "warning: algo.learning_rate jumps from 0.000125 to 0.0005 at step 2,048: its schedule now runs over 4,096 steps and ends at 0",
+            "warning: algo.clip_range jumps from 0.025 to 0.1 at step 2,048: its schedule now runs over 4,096 steps and ends at 0",
+        ]
+    );
+    // Before training, and as training then does it.
+    let events = project.rlx("resume tiny_001 --total-timesteps 4096 --json").expect(0).json_lines();
+    let place = |name: &str| events.iter().position(|event| event["event"] == name).unwrap();
+    assert!(place("schedule_stretched") < place("created"));
+    let event = &events[place("schedule_stretched")];
+    let rate = |run: &str, step: u64| {
+        let record = records(&project, run, "train").into_iter().find(|record| record.step == step).unwrap();
+        record.number("learning_rate").unwrap()
+    };
+    let close = |a: f64, b: &serde_json::Value| (a - b.as_f64().unwrap()).abs() < 1e-9;
+    assert!(close(rate("tiny_001", 2048), &event["last"]), "{event}");
+    assert!(close(rate("tiny_003", 2048 + 256), &event["next"]), "{event}");
+    // Constant values have nothing to say.
+    project.rlx("train tiny.yaml").expect(0);
+    assert!(!project.rlx("resume @last --total-timesteps 4096").expect(0).stderr.contains("jumps"));
+}
+
+#[test]
 fn a_warm_start_begins_with_the_weights_of_a_checkpoint() {
     let project = Project::trained();
     project.rlx("train tiny.yaml --from tiny_001:step_1024 --set run_name=warm").expect(0);
