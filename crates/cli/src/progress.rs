@@ -45,6 +45,8 @@ pub(crate) struct SeedState {
     pub(crate) last_evaluation: Option<f64>,
     /// Best evaluation.
     pub(crate) best_evaluation: Option<f64>,
+    /// Whether the last evaluation was good enough to stop before the last step.
+    pub(crate) stopped_early: bool,
 }
 
 impl<'a> Progress<'a> {
@@ -65,6 +67,11 @@ impl<'a> Progress<'a> {
         self.screen.event(event);
         match event {
             Event::Created { run, path } => self.screen.note(&format!("run {run} in {path}")),
+            // A single seed's failure is the run's, which is told at the end.
+            Event::SeedFailed { seed, reason } if self.state.borrow().planned_seeds > 1 => {
+                self.clear();
+                self.screen.warning(&format!("seed {seed} failed: {reason}"));
+            }
             Event::ScheduleStretched { key, step, total, last, next, end } => {
                 self.clear();
                 self.screen.warning(&format!(
@@ -159,11 +166,12 @@ impl State {
                     state.best_evaluation = Some(mean_return);
                 }
             }
-            Event::SeedEnded { seed, step, last, best, .. } => {
+            Event::SeedEnded { seed, step, last, best, stopped_early, .. } => {
                 let state = self.seeds.entry(seed).or_default();
                 state.steps = step;
                 state.last_evaluation = last;
                 state.best_evaluation = best;
+                state.stopped_early = stopped_early;
             }
             _ => {}
         }

@@ -3,6 +3,7 @@
 
 use rlxp_ops::curve::over_seeds;
 use rlxp_ops::eval::{EvalReport, EvalRow};
+use rlxp_ops::material::SeedState;
 use rlxp_ops::runs::{RunInfo, SeedInfo};
 
 use crate::chart;
@@ -11,9 +12,11 @@ use crate::progress::mean;
 use crate::screen::{Screen, Style};
 use crate::table::{Align, Table};
 
-/// A table of the seeds: steps, last and best evaluation.
+/// A table of the seeds: steps, last and best evaluation; how each stands,
+/// where not all stand alike.
 pub(crate) fn seeds(screen: &Screen, info: &RunInfo) -> String {
-    let mut table = Table::new([
+    let differ = info.seeds.iter().any(|seed| seed.state != info.seeds[0].state);
+    let mut columns = vec![
         ("seed", Align::Right),
         ("steps", Align::Right),
         ("return", Align::Right),
@@ -21,9 +24,11 @@ pub(crate) fn seeds(screen: &Screen, info: &RunInfo) -> String {
         ("best eval", Align::Right),
         ("at step", Align::Right),
         ("checkpoints", Align::Right),
-    ]);
+    ];
+    columns.extend(differ.then_some(("status", Align::Left)));
+    let mut table = Table::new(columns);
     for seed in &info.seeds {
-        table.row([
+        let mut cells = vec![
             seed.seed.to_string(),
             format::count(seed.steps),
             format::score_or_dash(last(&seed.curve.training)),
@@ -31,13 +36,20 @@ pub(crate) fn seeds(screen: &Screen, info: &RunInfo) -> String {
             format::score_or_dash(seed.best.as_ref().map(|best| best.score)),
             seed.best.as_ref().map_or("-".to_owned(), |best| format::count(best.step)),
             seed.checkpoints.len().to_string(),
-        ]);
+        ];
+        cells.extend(differ.then(|| match (seed.state, &seed.reason) {
+            (SeedState::Finished, _) => "finished".to_owned(),
+            (SeedState::Unfinished, _) => "unfinished".to_owned(),
+            (SeedState::Failed, Some(reason)) => format!("failed: {reason}"),
+            (SeedState::Failed, None) => "failed".to_owned(),
+        }));
+        table.row(cells);
     }
     if info.seeds.len() > 1 {
         let average = |value: fn(&SeedInfo) -> Option<f64>| {
             format::score_or_dash(mean(info.seeds.iter().filter_map(value)))
         };
-        table.row([
+        let mut cells = vec![
             "mean".to_owned(),
             String::new(),
             average(|seed| last(&seed.curve.training)),
@@ -45,9 +57,42 @@ pub(crate) fn seeds(screen: &Screen, info: &RunInfo) -> String {
             average(|seed| seed.best.as_ref().map(|best| best.score)),
             String::new(),
             String::new(),
-        ]);
+        ];
+        cells.extend(differ.then(String::new));
+        table.row(cells);
     }
     table.render("  ", |header| screen.styled(Style::Dim, header))
+}
+
+/// Seeds of which each is told why it stopped early.
+const MOST_STOPS: usize = 10;
+
+/// Which seeds stopped early and why; nothing for a run that was not asked to.
+pub(crate) fn stops(info: &RunInfo) -> Option<String> {
+    let wanted = info.stop_at?;
+    let stops = info.seeds.iter().filter_map(|seed| Some((seed.seed, seed.stopped_early?)));
+    let mut lines: Vec<String> = stops
+        .map(|(seed, stop)| {
+            format!(
+                "seed {seed} stopped early at step {}: its evaluation returned {} >= {} (--stop-at)",
+                format::count(stop.step),
+                format::score(stop.score),
+                format::score(wanted)
+            )
+        })
+        .collect();
+    let more = lines.len().saturating_sub(MOST_STOPS);
+    lines.truncate(MOST_STOPS);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    if lines.is_empty() {
+        lines.push(format!(
+            "no seed stopped early: no evaluation returned {} or more (--stop-at)",
+            format::score(wanted)
+        ));
+    }
+    Some(lines.join("\n"))
 }
 
 fn last(points: &[(u64, f64)]) -> Option<f64> {

@@ -123,6 +123,7 @@ fn make(project: &Project, name: &str, gain: f64) -> Result<(), Box<dyn Error>> 
         exit_code: Some(0),
         ended: NOW.into(),
         steps: None,
+        seeds: Default::default(),
     })?;
     println!(
         "{name}: 10 seeds × {} updates, {} MB of metrics",

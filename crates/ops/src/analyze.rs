@@ -209,13 +209,7 @@ fn next(group: &Group, story: &Story, findings: &[TopFinding]) -> Vec<String> {
     let name = quoted(&group.runs[0].name);
     let mut commands = Vec::new();
     for run in &group.runs {
-        match run.status {
-            RunStatus::Running => commands.push(format!("rlx tail {}", quoted(&run.name))),
-            RunStatus::Interrupted | RunStatus::Lost | RunStatus::Failed => {
-                commands.push(format!("rlx resume {}", quoted(&run.name)));
-            }
-            RunStatus::Completed | RunStatus::Created | RunStatus::Unknown => {}
-        }
+        commands.extend(crate::next_step::commands(&run.run));
     }
     commands.truncate(3);
     if story.seeds.len() < 5 {
@@ -226,8 +220,9 @@ fn next(group: &Group, story: &Story, findings: &[TopFinding]) -> Vec<String> {
             5 - story.seeds.len().min(4)
         ));
     }
-    if !findings.is_empty() {
-        commands.push(format!("rlx diagnose {name}"));
+    let diagnose = format!("rlx diagnose {name}");
+    if !findings.is_empty() && !commands.contains(&diagnose) {
+        commands.push(diagnose);
     }
     commands.push(format!("rlx explain-metrics {name}"));
     commands

@@ -41,6 +41,7 @@ use crate::failure::{Failure, Outcome};
 use crate::material::{self, SeedState};
 
 use groups::Arm;
+pub(crate) use groups::ranges;
 
 /// What to compare, and by which score.
 #[derive(Clone, Debug, Default)]

@@ -138,8 +138,8 @@ fn chosen(run: &Run, folder: &SeedFolder, all: bool) -> Outcome<Vec<(String, u64
         return Ok(steps.into_iter().map(|step| (format!("step_{step}"), step)).collect());
     }
     let Some(latest) = store.link(LATEST)? else {
-        return Err(Failure::usage("no_checkpoint", format!("{} has no checkpoint yet", run.name()))
-            .hint(format!("rlx resume {}", run.name())));
+        let failure = Failure::usage("no_checkpoint", format!("{} has no checkpoint yet", run.name()));
+        return Err(crate::next_step::commands(run).into_iter().fold(failure, Failure::hint));
     };
     let best = step_of(folder, BEST)?;
     Ok(vec![(BEST.to_owned(), best), (LATEST.to_owned(), latest)])

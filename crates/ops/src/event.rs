@@ -92,6 +92,15 @@ pub enum Event {
         last: Option<f64>,
         /// Best evaluation.
         best: Option<f64>,
+        /// Whether the last evaluation was good enough to stop before the last step.
+        stopped_early: bool,
+    },
+    /// A seed can't be trained further; the others go on.
+    SeedFailed {
+        /// Which seed.
+        seed: u64,
+        /// Why.
+        reason: String,
     },
     /// Something worth knowing that is as it should be.
     Note {

@@ -15,6 +15,10 @@ use serde::Serialize;
 pub(crate) const CHECKPOINT_MISMATCH: &str =
     "the checkpoint belongs to another environment, network shape or version";
 
+/// The code of a training whose numbers stopped being finite; reasons on record
+/// begin with it.
+pub(crate) const DIVERGED: &str = "diverged";
+
 /// A verb's "no".
 #[derive(Debug)]
 pub struct Failure {
@@ -141,8 +145,8 @@ impl From<LearnError> for Failure {
         let message = describe(&error);
         match error {
             LearnError::Environment(_) => Self::usage("environment", message),
-            LearnError::Diverged { .. } => Self::new(Exit::RunFailed, "diverged", message)
-                .hint("lower algo.learning_rate or set algo.max_grad_norm, then train again"),
+            // What helps is known where the run is: see `next_step`.
+            LearnError::Diverged { .. } => Self::new(Exit::RunFailed, DIVERGED, message),
             LearnError::EnvironmentState(_)
             | LearnError::Network(_)
             | LearnError::Tensors(_)

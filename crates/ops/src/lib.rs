@@ -45,6 +45,7 @@ pub mod inspect;
 pub mod launch;
 pub mod material;
 pub mod metric;
+mod next_step;
 mod notes;
 mod old_rules;
 mod origin;

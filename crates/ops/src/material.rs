@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rlxp_spec::Config;
 use rlxp_store::{
-    Index, Metadata, MetricColumns, Project, Run, RunFilter, SeedFolder, Series, StoreError, resolve,
+    Best, End, Index, Manifest, Metadata, MetricColumns, Project, Run, RunFilter, SeedFolder, Series,
+    StoreError, resolve,
 };
 use rlxp_types::RunStatus;
 use serde::Serialize;
@@ -43,6 +44,8 @@ pub struct SeedMaterial {
     pub folder: SeedFolder,
     /// How its training stands.
     pub state: SeedState,
+    /// Why it failed, where it did.
+    pub reason: Option<String>,
     /// Its metrics, as far as they were asked for.
     pub metrics: MetricColumns,
 }
@@ -57,6 +60,8 @@ pub struct RunMaterial {
     pub metadata: Metadata,
     /// How it stands, by proof.
     pub status: RunStatus,
+    /// How its newest attempt ended, when it did.
+    end: Option<End>,
     /// Why it failed, where it did.
     pub reason: Option<String>,
     /// The config it is trained from.
@@ -96,6 +101,14 @@ impl SeedMaterial {
             (during(a), x.step, a).cmp(&(during(b), y.step, b))
         });
         Ok(found)
+    }
+}
+
+impl RunMaterial {
+    /// The evaluation at which a seed stopped before its last step, where it did.
+    pub(crate) fn stopped_early(&self, seed: &SeedMaterial) -> Option<Best> {
+        let asked = self.metadata.extra.contains_key(crate::train::STOP_AT);
+        asked.then(|| stop_of(&seed.folder)).flatten().filter(|stop| stop.step < self.metadata.total_steps)
     }
 }
 
@@ -177,6 +190,7 @@ fn runs_of(project: &Project, word: &str) -> Outcome<Vec<Run>> {
 fn prepare(run: &Run) -> Outcome<RunMaterial> {
     let metadata = run.metadata()?;
     let report = run.status()?;
+    let end = report.attempt.and_then(|attempt| attempt.end);
     let config = crate::worker::snapshot(run)?;
     let seeds = run
         .seed_folders_of(&metadata)
@@ -185,6 +199,7 @@ fn prepare(run: &Run) -> Outcome<RunMaterial> {
             seed: folder.seed(),
             folder,
             state: SeedState::Unfinished,
+            reason: None,
             metrics: MetricColumns::default(),
         })
         .collect();
@@ -192,7 +207,8 @@ fn prepare(run: &Run) -> Outcome<RunMaterial> {
         name: run.name(),
         run: run.clone(),
         status: report.status,
-        reason: report.attempt.and_then(|attempt| attempt.end).and_then(|end| end.reason),
+        reason: end.as_ref().and_then(|end| end.reason.clone()),
+        end,
         metadata,
         config,
         seeds,
@@ -239,8 +255,9 @@ fn read_metrics(
                 run.notes.push(format!("{of}metrics.jsonl is missing"));
                 MetricColumns::default()
             });
-            seed.state =
-                state_of(run.status, run.reason.as_deref(), &run.metadata, &seed.metrics, &seed.folder);
+            let last_step = seed.metrics.last_step;
+            (seed.state, seed.reason) =
+                state_of(run.status, run.end.as_ref(), &run.metadata, last_step, &seed.folder);
             for damage in &seed.metrics.damage {
                 run.notes.push(format!("{of}metrics.jsonl, byte {}: {}", damage.offset, damage.why));
             }
@@ -260,30 +277,54 @@ fn read_metrics(
 /// What a failure's reason begins with when the disk is to blame and not the training.
 const STORAGE_REASONS: [&str; 3] = ["storage:", "disk_full:", "damaged:"];
 
-fn state_of(
+/// How a seed stands, and why it failed where it did.
+pub(crate) fn state_of(
     status: RunStatus,
-    reason: Option<&str>,
+    end: Option<&End>,
     metadata: &Metadata,
-    metrics: &MetricColumns,
+    last_step: u64,
     folder: &SeedFolder,
-) -> SeedState {
+) -> (SeedState, Option<String>) {
     // A run that ended well has finished every seed, some of them early if it was told to.
-    if metrics.last_step >= metadata.total_steps || status == RunStatus::Completed {
-        return SeedState::Finished;
+    if status == RunStatus::Completed {
+        return (SeedState::Finished, None);
     }
-    let may_stop_early = metadata.extra.contains_key(crate::train::STOP_AT);
-    if may_stop_early && stopped_early(folder) {
-        return SeedState::Finished;
+    let own = end.and_then(|end| end.seeds.get(&folder.seed()));
+    let stopped = || metadata.extra.contains_key(crate::train::STOP_AT) && stop_of(folder).is_some();
+    // The update in which a seed diverges may be its last: then it has all steps and is not done.
+    if own.is_none() && (last_step >= metadata.total_steps || stopped()) {
+        return (SeedState::Finished, None);
     }
+    let Some(end) = end.filter(|_| status == RunStatus::Failed) else { return (SeedState::Unfinished, None) };
+    let reason = match (own, end.seeds.is_empty()) {
+        (Some(own), _) => Some(own.clone()),
+        // It was stopped with the others and did not fail itself.
+        (None, false) => return (SeedState::Unfinished, None),
+        (None, true) => end.reason.as_deref().map(|reason| of_the_whole_run(reason, folder.seed())),
+    };
     // A full disk says nothing about what was trained, and the run can be resumed.
-    let is_storage = reason.is_some_and(|reason| STORAGE_REASONS.iter().any(|word| reason.starts_with(word)));
-    if status == RunStatus::Failed && !is_storage { SeedState::Failed } else { SeedState::Unfinished }
+    let is_storage =
+        reason.as_deref().is_some_and(|reason| STORAGE_REASONS.iter().any(|word| reason.starts_with(word)));
+    if is_storage { (SeedState::Unfinished, None) } else { (SeedState::Failed, reason) }
 }
 
-/// Whether the newest checkpoint says that the seed stopped because it was good enough.
-fn stopped_early(folder: &SeedFolder) -> bool {
+/// A seed's reason where only the run has one. Older versions wrote down that
+/// of one seed, `diverged: seed 3: …`; of the others only its kind is known.
+fn of_the_whole_run(reason: &str, seed: u64) -> String {
+    let of_another = reason.contains("seed ") && !reason.contains(&format!("seed {seed}:"));
+    if of_another { reason.split(':').next().unwrap_or(reason).to_owned() } else { reason.to_owned() }
+}
+
+/// The evaluation at which a seed stopped, when its newest checkpoint says that it was good enough.
+pub(crate) fn stopped_early(manifest: &Manifest) -> Option<Best> {
+    let stopped = manifest.facts.get("stopped_early") == Some(&true.into());
+    let score = manifest.facts.get("last_score").and_then(serde_json::Value::as_f64);
+    stopped.then_some(Best { step: manifest.step, score: score.unwrap_or(f64::NAN) })
+}
+
+/// The same for a folder whose newest checkpoint was not read yet.
+pub(crate) fn stop_of(folder: &SeedFolder) -> Option<Best> {
     let store = folder.checkpoints();
-    let newest = store.link(rlxp_store::LATEST).ok().flatten();
-    let manifest = newest.and_then(|step| store.manifest(step).ok());
-    manifest.is_some_and(|manifest| manifest.facts.get("stopped_early") == Some(&true.into()))
+    let newest = store.link(rlxp_store::LATEST).ok().flatten()?;
+    stopped_early(&store.manifest(newest).ok()?)
 }

@@ -61,11 +61,11 @@ pub fn resume(
         return Ok(report(&run, status, false, None));
     };
     if status != RunStatus::Completed {
-        return Err(Failure::refused(
+        let failure = Failure::refused(
             "not_complete",
             format!("{} is {status}: finish it before it is extended", run.name()),
-        )
-        .hint(format!("rlx resume {}", run.name())));
+        );
+        return Err(crate::next_step::commands(&run).into_iter().fold(failure, Failure::hint));
     }
     let before = config.total_steps();
     if wanted > rlxp_spec::config::MAX_STEPS {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rlxp_store::{Best, Index, Lineage, Metadata, RunFilter, RunRow, SeedFolder, StoreError, resolve};
+use rlxp_store::{Best, End, Index, Lineage, Metadata, RunFilter, RunRow, SeedFolder, StoreError, resolve};
 use rlxp_types::RunStatus;
 use serde::Serialize;
 
@@ -10,6 +10,8 @@ use crate::checkpoint_ref::project;
 use crate::context::Context;
 use crate::curve::Curve;
 use crate::failure::{Failure, Outcome};
+use crate::material::{SeedState, state_of, stopped_early};
+use crate::train::STOP_AT;
 
 /// What a listing is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,12 +55,18 @@ pub struct SeedInfo {
     pub seed: u64,
     /// Steps in the record.
     pub steps: u64,
+    /// How its training stands.
+    pub state: SeedState,
+    /// Why it failed, where it did.
+    pub reason: Option<String>,
     /// Checkpoints, by step.
     pub checkpoints: Vec<u64>,
     /// The best evaluation.
     pub best: Option<Best>,
     /// Mean return of training and evaluation over steps.
     pub curve: Curve,
+    /// The evaluation at which it stopped early, where it did.
+    pub stopped_early: Option<Best>,
     /// What is wrong with its record.
     pub damage: Vec<String>,
 }
@@ -82,6 +90,10 @@ pub struct RunInfo {
     pub config: serde_json::Value,
     /// Where it comes from.
     pub lineage: Option<Lineage>,
+    /// Mean evaluation return at which a seed stops early.
+    pub stop_at: Option<f64>,
+    /// Commands that help where it is not complete.
+    pub next: Vec<String>,
 }
 
 /// Everything about the run that `text` names.
@@ -89,12 +101,19 @@ pub fn info(context: &Context, text: &str) -> Outcome<RunInfo> {
     let run = resolve(&project(context)?, text)?;
     let metadata = run.metadata()?;
     let report = run.status()?;
-    let seeds = run.seed_folders_of(&metadata).iter().map(seed_info).collect::<Outcome<Vec<_>>>()?;
+    let end = report.attempt.and_then(|attempt| attempt.end);
+    let seeds = run
+        .seed_folders_of(&metadata)
+        .iter()
+        .map(|folder| seed_info(folder, report.status, end.as_ref(), &metadata))
+        .collect::<Outcome<Vec<_>>>()?;
     let config = crate::worker::snapshot(&run)?;
     Ok(RunInfo {
         path: run.path().to_owned(),
         status: report.status,
-        reason: report.attempt.and_then(|attempt| attempt.end).and_then(|end| end.reason),
+        reason: end.and_then(|end| end.reason),
+        stop_at: metadata.extra.get(STOP_AT).and_then(serde_json::Value::as_f64),
+        next: crate::next_step::commands(&run),
         attempts: run.attempts()?.len(),
         seeds,
         config: serde_json::to_value(&config).expect("a config is plain data"),
@@ -103,8 +122,15 @@ pub fn info(context: &Context, text: &str) -> Outcome<RunInfo> {
     })
 }
 
-fn seed_info(folder: &SeedFolder) -> Outcome<SeedInfo> {
+fn seed_info(
+    folder: &SeedFolder,
+    status: RunStatus,
+    end: Option<&End>,
+    metadata: &Metadata,
+) -> Outcome<SeedInfo> {
     let content = folder.metrics()?;
+    let steps = content.records.last().map_or(0, |record| record.step);
+    let (state, reason) = state_of(status, end, metadata, steps, folder);
     let store = folder.checkpoints();
     let newest = store.newest_valid()?;
     let mut damage: Vec<String> = content
@@ -115,8 +141,15 @@ fn seed_info(folder: &SeedFolder) -> Outcome<SeedInfo> {
     damage.extend(newest.damaged.iter().map(|bad| format!("checkpoint step_{}: {}", bad.step, bad.why)));
     Ok(SeedInfo {
         seed: folder.seed(),
-        steps: content.records.last().map_or(0, |record| record.step),
+        steps,
+        state,
+        reason,
         checkpoints: store.steps()?,
+        stopped_early: newest
+            .checkpoint
+            .as_ref()
+            .and_then(|checkpoint| stopped_early(&checkpoint.manifest))
+            .filter(|stop| stop.step < metadata.total_steps),
         best: newest.checkpoint.and_then(|checkpoint| checkpoint.manifest.best),
         curve: Curve::of(&content.records),
         damage,

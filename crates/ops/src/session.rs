@@ -67,7 +67,8 @@ pub(crate) fn train_seed(job: &Job<'_>, folder: &SeedFolder) -> Outcome<SeedEnd>
     let outcome = session.run()?;
     let (seed, step) = (folder.seed(), session.learner.steps());
     let best = session.best.map(|best| best.score);
-    (job.emit)(Event::SeedEnded { seed, step, outcome, last: session.last_score, best });
+    let stopped_early = session.stopped_early && !session.learner.is_finished();
+    (job.emit)(Event::SeedEnded { seed, step, outcome, last: session.last_score, best, stopped_early });
     Ok(SeedEnd { outcome, steps: step })
 }
 

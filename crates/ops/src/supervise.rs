@@ -1,6 +1,7 @@
 //! Starting a worker on a run and watching it to its end. The worker keeps the
 //! record; the supervisor adds only what a dead worker can't say itself.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rlxp_fs::clock;
@@ -10,6 +11,7 @@ use rlxp_types::{Exit, RunStatus};
 
 use crate::event::{Event, Sink, WorkerOutcome};
 use crate::failure::{Failure, Outcome};
+use crate::next_step;
 
 /// How often the supervisor looks at signals while the worker is silent.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -59,7 +61,7 @@ pub(crate) fn supervise(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
             let mut failure = Failure::new(exit, code, message);
             failure.hints = hints;
             if exit != Exit::Refused {
-                failure.hints.push(format!("rlx resume {}", run.name()));
+                failure.hints.extend(next_step::commands(run));
             }
             Err(failure)
         }
@@ -81,7 +83,8 @@ fn died(run: &Run, worker: &Worker, ended: &Ended, stopped_by_user: bool) -> Out
         if is_its && attempt.end.is_none() {
             let reason = Some(if stopped_by_user { "stopped at once".into() } else { how.clone() });
             let exit_code = Some(i32::from(exit.code()));
-            let end = End { outcome, reason, exit_code, ended: clock::wall_text(), steps: None };
+            let (ended, seeds) = (clock::wall_text(), BTreeMap::new());
+            let end = End { outcome, reason, exit_code, ended, steps: None, seeds };
             run.claimed(attempt.number)?.end(&end)?;
         }
     }

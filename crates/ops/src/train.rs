@@ -90,6 +90,8 @@ pub struct TrainReport {
     pub path: Option<PathBuf>,
     /// How it stands.
     pub status: Option<RunStatus>,
+    /// Mean evaluation return at which a seed stops early.
+    pub stop_at: Option<f64>,
 }
 
 /// Trains. `warn` gets the config's warnings and notes before anything is written.
@@ -108,7 +110,7 @@ pub fn train(
     let origin =
         request.from.as_deref().map(|text| warm_start(context, &checked.config, text)).transpose()?;
     if request.dry_run {
-        return Ok(TrainReport { plan, run: None, path: None, status: None });
+        return Ok(TrainReport { plan, run: None, path: None, status: None, stop_at: request.stop_at });
     }
     let mut metadata = describe(context, &project, &checked.config)?;
     metadata.overrides = checked.overrides.iter().map(|o| format!("{}={}", o.key, o.value)).collect();
@@ -124,7 +126,8 @@ pub fn train(
     sweep(&project, events);
     let run = create(&project, &checked.config, metadata, &plan, &origins)?;
     let status = start(&run, events)?;
-    Ok(TrainReport { plan, run: Some(run.name()), path: Some(run.path().to_owned()), status: Some(status) })
+    let path = Some(run.path().to_owned());
+    Ok(TrainReport { plan, run: Some(run.name()), path, status: Some(status), stop_at: request.stop_at })
 }
 
 /// What training `config` amounts to.

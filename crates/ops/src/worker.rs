@@ -1,6 +1,7 @@
 //! The training child: claims the run, trains its seeds over the cores, and
 //! writes down how it ended. It speaks to the supervisor in [`Event`]s.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +16,9 @@ use crate::context::Context;
 use crate::event::{Event, WorkerOutcome};
 use crate::failure::{Failure, Outcome};
 use crate::session::{Job, SeedEnd, train_seed};
+
+/// Failed seeds that one message names; the record has all of them.
+const MOST_TOLD: usize = 10;
 
 /// Trains the run in `folder` to its end. Returns what the process exits with;
 /// everything else is told through `emit`.
@@ -42,21 +46,19 @@ fn claimed(
     let run = Run::at(context.fs.clone(), context.machine.clone(), folder);
     let config = snapshot(&run)?;
     let claim = run.claim(&clock::wall_text(), TakeOver::WhenProvenGone)?;
-    let result = train_all(&run, &config, &claim, emit, stop_requested);
+    let (result, seeds) = match train_all(&run, &config, &claim, emit, stop_requested) {
+        Ok(ends) => (summary(&ends), reasons(&ends)),
+        Err(failure) => (Err(failure), BTreeMap::new()),
+    };
     let (outcome, reason, exit, steps) = match &result {
         Ok((WorkerOutcome::Completed, steps)) => {
             (rlxp_store::Outcome::Completed, None, Exit::Yes, Some(*steps))
         }
         Ok((_, steps)) => (rlxp_store::Outcome::Interrupted, None, Exit::Interrupted, Some(*steps)),
-        Err(failure) => (
-            rlxp_store::Outcome::Failed,
-            Some(format!("{}: {}", failure.code, failure.message)),
-            failure.exit,
-            None,
-        ),
+        Err(failure) => (rlxp_store::Outcome::Failed, Some(reason(failure)), failure.exit, None),
     };
     let exit_code = Some(i32::from(exit.code()));
-    let written = claim.end(&End { outcome, reason, exit_code, ended: clock::wall_text(), steps });
+    let written = claim.end(&End { outcome, reason, exit_code, ended: clock::wall_text(), steps, seeds });
     // A training failure explains more than the storage error that may follow it.
     let (outcome, _) = result?;
     written?;
@@ -79,7 +81,7 @@ fn train_all(
     claim: &Claim,
     emit: &(dyn Fn(Event) + Sync),
     stop_requested: &(dyn Fn() -> bool + Sync),
-) -> Outcome<(WorkerOutcome, u64)> {
+) -> Outcome<Vec<Ended>> {
     let metadata = run.metadata()?;
     let folders = run.seed_folders_of(&metadata);
     emit(Event::Planned { seeds: folders.len(), total: config.total_steps() });
@@ -90,13 +92,16 @@ fn train_all(
     let stop = || stop_requested() || storage_failed.load(Ordering::Relaxed);
     let job = Job { config, threads: config.threads / lanes, stop_at, claim, stop_requested: &stop, emit };
     let queue = Mutex::new(folders.iter());
-    let ends: Mutex<Vec<(u64, Outcome<SeedEnd>)>> = Mutex::new(Vec::new());
+    let ends: Mutex<Vec<Ended>> = Mutex::new(Vec::new());
     let lane = || {
         loop {
             let next: Option<&SeedFolder> =
                 queue.lock().expect("no lane panics while it holds the queue").next();
             let Some(folder) = next else { break };
             let end = train_seed(&job, folder);
+            if let Err(failure) = &end {
+                emit(Event::SeedFailed { seed: folder.seed(), reason: failure.message.clone() });
+            }
             if end.as_ref().is_err_and(|failure| failure.exit == Exit::Storage) {
                 storage_failed.store(true, Ordering::Relaxed);
             }
@@ -109,32 +114,49 @@ fn train_all(
         }
         lane();
     });
-    summary(ends.into_inner().expect("no lane panics while it holds the list"), folders.len() > 1)
+    let mut ends = ends.into_inner().expect("no lane panics while it holds the list");
+    ends.sort_by_key(|(seed, _)| *seed);
+    Ok(ends)
 }
 
-/// What the seeds' ends amount to: the worst of them, and all steps together.
-fn summary(ends: Vec<(u64, Outcome<SeedEnd>)>, several: bool) -> Outcome<(WorkerOutcome, u64)> {
+/// A seed, and how it ended or why it failed.
+type Ended = (u64, Outcome<SeedEnd>);
+
+/// A failure as it stands on record.
+fn reason(failure: &Failure) -> String {
+    format!("{}: {}", failure.code, failure.message)
+}
+
+/// Why each seed failed that did.
+fn reasons(ends: &[Ended]) -> BTreeMap<u64, String> {
+    ends.iter().filter_map(|(seed, end)| Some((*seed, reason(end.as_ref().err()?)))).collect()
+}
+
+/// What the seeds' ends amount to: all failures with the exit code of the worst, or all steps together.
+fn summary(ends: &[Ended]) -> Outcome<(WorkerOutcome, u64)> {
     let (mut outcome, mut steps) = (WorkerOutcome::Completed, 0);
-    let mut failures = Vec::new();
-    for (seed, end) in ends {
-        match end {
-            Ok(end) => {
-                steps += end.steps;
-                if end.outcome == WorkerOutcome::Interrupted {
-                    outcome = WorkerOutcome::Interrupted;
-                }
-            }
-            Err(mut failure) => {
-                if several {
-                    failure.message = format!("seed {seed}: {}", failure.message);
-                }
-                failures.push(failure);
-            }
+    for end in ends.iter().filter_map(|(_, end)| end.as_ref().ok()) {
+        steps += end.steps;
+        if end.outcome == WorkerOutcome::Interrupted {
+            outcome = WorkerOutcome::Interrupted;
         }
     }
-    failures.sort_by_key(|failure| failure.exit != Exit::Storage);
-    match failures.into_iter().next() {
-        Some(failure) => Err(failure),
-        None => Ok((outcome, steps)),
-    }
+    let mut failures: Vec<(u64, &Failure)> =
+        ends.iter().filter_map(|(seed, end)| Some((*seed, end.as_ref().err()?))).collect();
+    failures.sort_by_key(|(_, failure)| failure.exit != Exit::Storage);
+    let Some((_, worst)) = failures.first() else { return Ok((outcome, steps)) };
+    let message = if ends.len() == 1 {
+        worst.message.clone()
+    } else {
+        let told = |(seed, one): &(u64, &Failure)| format!("seed {seed}: {}", one.message);
+        let each: Vec<String> = failures.iter().take(MOST_TOLD).map(told).collect();
+        let more = match failures.len().saturating_sub(MOST_TOLD) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        format!("{} of {} seeds failed: {}{more}", failures.len(), ends.len(), each.join("; "))
+    };
+    let mut failure = Failure::new(worst.exit, worst.code, message);
+    failure.hints.clone_from(&worst.hints);
+    Err(failure)
 }

@@ -5,6 +5,7 @@
 //! it says how the attempt ended. A run is called dead only on proof: see
 //! [`Writer::liveness`].
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, Kind};
@@ -66,14 +67,16 @@ pub struct End {
     /// Steps done in all.
     #[serde(default)]
     pub steps: Option<u64>,
+    /// Why each seed failed that did, in the form of `reason`. Empty when
+    /// nothing is known of single seeds, as in runs of older versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seeds: BTreeMap<u64, String>,
 }
 
-/// `end.json` as it is written: the end, and how far the run had come.
-#[derive(Serialize, Deserialize)]
-struct EndFile {
-    #[serde(flatten)]
-    end: End,
-    /// Version 0.1 didn't write it.
+/// The other part of `end.json`: how far the run had come. Version 0.1 didn't
+/// write it.
+#[derive(Deserialize)]
+struct Summarised {
     #[serde(default)]
     summary: Option<Summary>,
 }
@@ -177,11 +180,13 @@ impl Run {
     fn attempt(&self, number: u64) -> Result<Attempt, StoreError> {
         let folder = self.attempt_dir(number);
         let (mut problem, mut problem_of_claim) = (None, None);
-        let end = read_json::<EndFile>(self.fs.as_ref(), &folder.join("end.json"));
+        let end = read_json::<End>(self.fs.as_ref(), &folder.join("end.json"));
         let end = end.map_err(|error| problem = Some(error.to_string())).ok().flatten();
-        let (end, summary) = end.map_or((None, None), |file| (Some(file.end), file.summary));
+        let (end, rest) = end.map_or((None, None), |(end, rest)| (Some(end), Some(rest)));
+        let summary = rest.and_then(|rest| serde_json::from_slice::<Summarised>(&rest).ok()?.summary);
         let writer = read_json::<Writer>(self.fs.as_ref(), &folder.join("claim.json"));
         let writer = writer.map_err(|error| problem_of_claim = Some(error.to_string())).ok().flatten();
+        let writer = writer.map(|(writer, _)| writer);
         // Who claimed an attempt decides nothing any more once it has ended.
         if end.is_none() {
             problem = problem.or(problem_of_claim);
@@ -218,8 +223,9 @@ impl Run {
             // Otherwise the run would look alive for as long as this process.
             let reason = Some(format!("storage: {error}"));
             let ended = now.to_owned();
-            let outcome = Outcome::Failed;
-            drop(claim.end(&End { outcome, reason, exit_code: None, ended, steps: None }));
+            let seeds = BTreeMap::new();
+            let (outcome, exit_code, steps) = (Outcome::Failed, None, None);
+            drop(claim.end(&End { outcome, reason, exit_code, ended, steps, seeds }));
         })?;
         Ok(claim)
     }
@@ -363,7 +369,8 @@ impl Claim {
         }
         let path = self.run.attempt_dir(self.attempt).join("end.json");
         // Without a summary listings read the record itself, so a failure here costs only time.
-        let file = EndFile { end: end.clone(), summary: Summary::of(&self.run).ok() };
+        let mut file = serde_json::to_value(end).expect("an end is plain data");
+        file["summary"] = serde_json::json!(Summary::of(&self.run).ok());
         let written = fs.write_new_atomic(&path, &pretty(&file))?;
         if written && self.still_mine()? {
             self.run.update_metadata(|metadata| {
@@ -375,11 +382,14 @@ impl Claim {
     }
 }
 
-/// Reads a small JSON file; nothing when it is not there.
-fn read_json<T: DeserializeOwned>(fs: &dyn Fs, path: &Path) -> Result<Option<T>, StoreError> {
+/// Reads a small JSON file, and its text for what else is in it; nothing when
+/// it is not there.
+fn read_json<T: DeserializeOwned>(fs: &dyn Fs, path: &Path) -> Result<Option<(T, Vec<u8>)>, StoreError> {
     match fs.read(path, SMALL) {
         Ok(bytes) => {
-            serde_json::from_slice(&bytes).map(Some).map_err(|e| StoreError::damaged(path, e.to_string()))
+            let value =
+                serde_json::from_slice(&bytes).map_err(|e| StoreError::damaged(path, e.to_string()))?;
+            Ok(Some((value, bytes)))
         }
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),

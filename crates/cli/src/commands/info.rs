@@ -4,7 +4,7 @@ use clap::Args;
 use rlxp_ops::below::{Lineage, LineageKind};
 use rlxp_ops::runs::{RunInfo, info};
 use rlxp_ops::{Context, Outcome};
-use rlxp_types::{Exit, RunStatus};
+use rlxp_types::Exit;
 use serde_json::Value;
 
 use crate::format;
@@ -36,6 +36,9 @@ impl Info {
         }
         screen.answer(facts(screen, &report));
         screen.answer(summary::seeds(screen, &report));
+        if let Some(stops) = summary::stops(&report) {
+            screen.answer(stops);
+        }
         if let Some(curve) = summary::curve(&report) {
             screen.answer(format!("\n{curve}"));
         }
@@ -45,8 +48,8 @@ impl Info {
                 screen.warning(&format!("seed {}: {damage}", seed.seed));
             }
         }
-        if matches!(report.status, RunStatus::Interrupted | RunStatus::Lost | RunStatus::Failed) {
-            screen.hint(&format!("rlx resume {}", report.metadata.name));
+        for command in &report.next {
+            screen.hint(command);
         }
         Ok(Exit::Yes)
     }
@@ -78,6 +81,11 @@ fn facts(screen: &Screen, report: &RunInfo) -> String {
             git.commit.as_deref().map_or("without a commit", |commit| &commit[..commit.len().min(12)]);
         ("code", format!("git {commit}{dirty}"))
     }));
+    lines.extend(
+        report
+            .stop_at
+            .map(|wanted| ("stop at", format!("an evaluation of {} or more", format::score(wanted)))),
+    );
     lines.extend(report.lineage.as_ref().map(|lineage| ("origin", origin(lineage))));
     if !metadata.tags.is_empty() {
         lines.push(("tags", metadata.tags.join(", ")));

@@ -86,6 +86,13 @@ impl Train {
             _ => {
                 if !screen.is_json() {
                     screen.answer(describe(&report.plan));
+                    if let Some(wanted) = report.stop_at {
+                        screen.answer(format!(
+                            "{:<24}an evaluation of {} or more",
+                            "stop at",
+                            format::score(wanted)
+                        ));
+                    }
                 }
                 Ok(Exit::Yes)
             }
@@ -113,7 +120,11 @@ pub(crate) fn conclude(
         format::count(steps),
         format::rate(steps as f64 / seconds.max(1e-9)),
     ));
-    screen.answer(summary::seeds(screen, &info(context, run)?));
+    let report = info(context, run)?;
+    screen.answer(summary::seeds(screen, &report));
+    if let Some(stops) = summary::stops(&report).filter(|_| !interrupted) {
+        screen.answer(stops);
+    }
     if interrupted {
         screen.hint(&format!("rlx resume {run}"));
     } else {

@@ -117,11 +117,45 @@ fn a_warm_start_begins_with_the_weights_of_a_checkpoint() {
 #[test]
 fn training_stops_at_a_return() {
     let project = Project::new();
-    project.rlx("train tiny.yaml --stop-at 1 --tag early").expect(0);
+    let trained = project.rlx("train tiny.yaml --stop-at 1 --tag early").expect(0);
+    let why = "seed 0 stopped early at step 1,024: its evaluation returned ";
+    assert!(
+        trained.stdout.contains(why) && trained.stdout.contains(" >= 1.00 (--stop-at)"),
+        "{}",
+        trained.stdout
+    );
     let info = project.rlx("info @last --json").json();
+    assert_eq!((&info["stop_at"], &info["seeds"][0]["stopped_early"]["step"]), (&1.0.into(), &1024.into()));
+    assert_eq!(info["seeds"][0]["stopped_early"]["score"], info["seeds"][0]["curve"]["evaluation"][0][1]);
+    let shown = project.rlx("info @last").expect(0).stdout;
+    assert!(shown.contains(why) && shown.contains("an evaluation of 1.00 or more"), "{shown}");
+    let summary = project.rlx("summarize @last --json").expect(0).json().to_string();
+    assert!(summary.contains("Stopped early at a return of 1 or more: seed 0 at step 1,024."), "{summary}");
+    project.rlx("report @last -o report.html").expect(0);
+    let page = std::fs::read_to_string(project.path("report.html")).unwrap();
+    assert!(page.contains("stopped early (--stop-at)"));
     assert_eq!((&info["status"], &info["seeds"][0]["steps"]), (&"completed".into(), &1024.into()));
     assert_eq!(info["metadata"]["tags"], serde_json::json!(["early"]));
     project.rlx("reproduce @last").expect(0);
+    // Never good enough, or only after the last step: then nothing was early.
+    let late = project.rlx("train tiny.yaml --stop-at 100000 --json").expect(0).json();
+    assert_eq!(
+        (&late["results"]["0"]["stopped_early"], &late["stop_at"]),
+        (&false.into(), &100_000.0.into())
+    );
+    assert_eq!(project.rlx("info @last --json").json()["seeds"][0]["stopped_early"], serde_json::Value::Null);
+    let shown = project.rlx("info @last").expect(0).stdout;
+    assert!(
+        shown.contains("no seed stopped early: no evaluation returned 100000.0 or more (--stop-at)"),
+        "{shown}"
+    );
+    let end = project.rlx("train tiny.yaml --stop-at 1 --set eval.every=2048 --json").expect(0).json();
+    assert_eq!(
+        (&end["results"]["0"]["stopped_early"], &end["results"]["0"]["steps"]),
+        (&false.into(), &2048.into())
+    );
+    let early = project.rlx("train tiny.yaml --stop-at 1 --json").expect(0).json();
+    assert_eq!(early["results"]["0"]["stopped_early"], true);
 }
 
 /// The records of one kind in a run of one seed.
@@ -160,10 +194,103 @@ fn a_run_that_diverges_leaves_the_numbers_of_its_last_update() {
     project.write("huge.yaml", &wrapped);
     let told = project.rlx("train huge.yaml").expect(4).stderr;
     assert!(told.contains("training diverged"), "{told}");
+    // It would diverge again, so it is not to be resumed.
+    assert!(!told.contains("rlx resume"), "{told}");
+    let hints: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("hint: ")).collect();
+    let lower = "rlx train runs/tiny_001/config_snapshot.yaml --set algo.learning_rate=0.0001";
+    assert_eq!(hints, ["rlx diagnose tiny_001", lower]);
+    project.rlx("diagnose tiny_001").expect(1);
+    project.rlx(&format!("{} --dry-run", lower.strip_prefix("rlx ").unwrap())).expect(0);
+    for command in
+        ["info tiny_001", "summarize tiny_001", "analyze tiny_001", "resume tiny_001 --total-timesteps 9999"]
+    {
+        let ran = project.rlx(command);
+        let shown = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(shown.contains(lower) && !shown.contains("rlx resume"), "{command}: {shown}");
+    }
     let last = records(&project, "tiny_001", "train").pop().unwrap();
     assert_eq!((last.step, &last.values["grad_norm"]), (256, &"NaN".into()));
     assert_eq!(last.values["reward_max_abs"], "inf");
     project.rlx("info @last").expect(0);
     project.rlx("tail @last --no-follow").expect(0);
     project.rlx("ls").expect(0);
+}
+
+#[test]
+fn every_seed_that_fails_is_named_with_its_own_reason() {
+    let project = Project::new();
+    let scaled = ["scale_reward: {factor: 1000000}"; 7].join(", ");
+    let wrapped = crate::project::TINY.replace("num_envs: 4", &format!("num_envs: 4, wrappers: [{scaled}]"));
+    project.write(
+        "huge.yaml",
+        &wrapped.replace("learning_rate: 0.001", "learning_rate: {schedule: linear, from: 0.001, to: 0}"),
+    );
+    let told = project.rlx("train huge.yaml --set seeds=3 --set algo.max_grad_norm=null").expect(4).stderr;
+    assert!(told.contains("error: 3 of 3 seeds failed: seed 0: "), "{told}");
+    for seed in 0..3 {
+        let own = format!("seed {seed}: the gradient norm became NaN at step 256: training diverged");
+        assert_eq!(
+            told.lines().filter(|line| line.starts_with("error: ") && line.contains(&own)).count(),
+            1,
+            "{told}"
+        );
+        assert!(told.contains(&format!("warning: seed {seed} failed: the gradient norm")), "{told}");
+    }
+    let lower = "'algo.learning_rate={schedule: linear, from: 0.0001, to: 0}' --set algo.max_grad_norm=0.5";
+    let command = told.lines().find_map(|line| line.strip_prefix("hint: rlx train ")).unwrap();
+    assert!(command.ends_with(lower), "{command}");
+    project.shell(&format!("rlx train {command} --dry-run")).expect(0);
+    let events = project.rlx("train huge.yaml --set seeds=3 --json").expect(4).json_lines();
+    let failed: Vec<_> = events
+        .iter()
+        .filter(|event| event["event"] == "seed_failed")
+        .map(|event| event["seed"].as_u64())
+        .collect();
+    assert_eq!(failed.iter().flatten().copied().collect::<std::collections::BTreeSet<_>>(), [0, 1, 2].into());
+}
+
+#[test]
+fn a_seed_that_fails_leaves_the_others_as_they_are() {
+    let project = Project::new();
+    project.rlx("train tiny.yaml --set seeds=3").expect(0);
+    // As the record is when one seed diverges in its last update and the others end well.
+    let path = project.path("runs/tiny_001/attempts/1/end.json");
+    let mut end: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let own = "diverged: the gradient norm became NaN at step 2048: training diverged";
+    end["outcome"] = "failed".into();
+    end["reason"] = "diverged: 1 of 3 seeds failed: seed 1: the gradient norm became NaN".into();
+    end["seeds"] = serde_json::json!({ "1": own });
+    std::fs::write(&path, end.to_string()).unwrap();
+    let info = project.rlx("info tiny_001 --json").json();
+    let seeds: Vec<_> =
+        info["seeds"].as_array().unwrap().iter().map(|seed| (&seed["state"], &seed["reason"])).collect();
+    let none = &serde_json::Value::Null;
+    assert_eq!(
+        seeds,
+        [(&"finished".into(), none), (&"failed".into(), &own.into()), (&"finished".into(), none)]
+    );
+    let shown = project.rlx("info tiny_001").expect(0);
+    assert_eq!(shown.stdout.matches(own).count(), 1, "{}", shown.stdout);
+    assert_eq!(
+        shown.stdout.lines().filter(|line| line.ends_with("  finished")).count(),
+        2,
+        "{}",
+        shown.stdout
+    );
+    assert!(!shown.stderr.contains("rlx resume"), "{}", shown.stderr);
+    let compared = project.rlx("compare tiny_001 tiny_001 --json").expect(0).json();
+    let why: Vec<_> =
+        compared["groups"][0]["seeds"].as_array().unwrap().iter().map(|seed| &seed["why"]).collect();
+    assert_eq!(why, [none, &own.into(), none]);
+    // A seed that was stopped with the others did not fail; it can be finished.
+    let metrics = project.path("runs/tiny_001/seeds/2/metrics.jsonl");
+    let text = std::fs::read_to_string(&metrics).unwrap();
+    let cut: String = text.split_inclusive('\n').filter(|line| !line.contains("\"step\":2048")).collect();
+    std::fs::write(&metrics, cut).unwrap();
+    let checkpoints = project.path("runs/tiny_001/seeds/2/checkpoints");
+    std::fs::remove_file(checkpoints.join("latest")).unwrap();
+    let info = project.rlx("info tiny_001 --json").json();
+    assert_eq!((&info["seeds"][2]["state"], &info["seeds"][2]["reason"]), (&"unfinished".into(), none));
+    let shown = project.rlx("info tiny_001").expect(0).stderr;
+    assert!(shown.contains("hint: rlx resume tiny_001    # finishes seed 2"), "{shown}");
 }

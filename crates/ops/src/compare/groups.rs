@@ -113,7 +113,7 @@ pub(super) fn warnings(arms: &[Arm<'_>]) -> Vec<String> {
             ));
         }
         for member in arm.in_state(SeedState::Failed) {
-            let why = member.run.reason.as_deref().unwrap_or("its run ended before it was done");
+            let why = member.seed.reason.as_deref().unwrap_or("its run ended before it was done");
             let of = format!(
                 "{}: seed {} of {} {}",
                 arm.id,
@@ -151,7 +151,7 @@ pub(super) fn listed(ids: &[&str]) -> String {
 }
 
 /// `0-4, 7` for 0, 1, 2, 3, 4, 7.
-pub(super) fn ranges(seeds: impl IntoIterator<Item = u64>) -> String {
+pub(crate) fn ranges(seeds: impl IntoIterator<Item = u64>) -> String {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for seed in seeds.into_iter().collect::<BTreeSet<u64>>() {
         match runs.last_mut() {

@@ -14,7 +14,7 @@ use crate::material::{RunMaterial, SeedMaterial, SeedState};
 
 /// Everything that rules can use of a run.
 pub(super) fn evidence(run: &RunMaterial) -> Outcome<Evidence<'_>> {
-    let seeds = run.seeds.iter().map(|seed| of_seed(run, seed)).collect::<Outcome<Vec<_>>>()?;
+    let seeds = run.seeds.iter().map(of_seed).collect::<Outcome<Vec<_>>>()?;
     Ok(Evidence {
         settings: settings(&run.config, run.metadata.total_steps),
         environment: environment::facts(&run.config),
@@ -64,7 +64,7 @@ fn baselines(config: &Config) -> Vec<Baseline> {
         .collect()
 }
 
-fn of_seed<'a>(run: &'a RunMaterial, seed: &'a SeedMaterial) -> Outcome<SeedEvidence<'a>> {
+fn of_seed(seed: &SeedMaterial) -> Outcome<SeedEvidence<'_>> {
     let mut series = BTreeMap::new();
     for (kind, columns) in &seed.metrics.series {
         for (name, column) in columns {
@@ -76,7 +76,8 @@ fn of_seed<'a>(run: &'a RunMaterial, seed: &'a SeedMaterial) -> Outcome<SeedEvid
         seed.evaluations()?.into_iter().partition(|(name, _)| name.starts_with("step_"));
     Ok(SeedEvidence {
         seed: seed.seed,
-        failure: (seed.state == SeedState::Failed).then(|| failure(run, seed.seed)),
+        failure: (seed.state == SeedState::Failed)
+            .then(|| seed.reason.clone().unwrap_or_else(|| "the run failed".to_owned())),
         series,
         evaluations: during.into_iter().filter_map(evaluation).collect(),
         later_evaluations: later.into_iter().filter_map(evaluation).collect(),
@@ -95,14 +96,6 @@ fn of_seed<'a>(run: &'a RunMaterial, seed: &'a SeedMaterial) -> Outcome<SeedEvid
                 .collect(),
         }),
     })
-}
-
-/// Why a seed failed. The run's record holds the reason of one seed; of the
-/// others only its kind is known.
-fn failure(run: &RunMaterial, seed: u64) -> String {
-    let reason = run.reason.as_deref().unwrap_or("the run failed");
-    let of_another = reason.contains("seed ") && !reason.contains(&format!("seed {seed}:"));
-    if of_another { reason.split(':').next().unwrap_or(reason).to_owned() } else { reason.to_owned() }
 }
 
 fn evaluation((name, record): (String, EvaluationRecord)) -> Option<Evaluation> {

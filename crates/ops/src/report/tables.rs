@@ -94,6 +94,7 @@ pub(super) fn evaluations(groups: &[Group]) -> Outcome<Table> {
             let later = all.iter().rev().find(|(name, one)| !name.starts_with("step_") && one.step.is_some());
             let step = |step: Option<u64>| step.map_or_else(|| "–".to_owned(), grouped);
             let state = match seed.state {
+                SeedState::Finished if run.stopped_early(seed).is_some() => "stopped early (--stop-at)",
                 SeedState::Finished => "finished",
                 SeedState::Failed => "failed",
                 SeedState::Unfinished => "unfinished",

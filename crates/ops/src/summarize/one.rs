@@ -1,7 +1,7 @@
 //! One run in a paragraph.
 
 use rlxp_analyze::story::{Final, Phase, PhaseKind, number, step, tell};
-use rlxp_store::BEST;
+use rlxp_store::{BEST, Best, Run};
 use rlxp_types::RunStatus;
 use serde::Serialize;
 
@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::diagnose::Severity;
 use crate::failure::Outcome;
 use crate::material::{Group, SeedState, load_run};
+use crate::train::STOP_AT;
 
 /// Keys that a paragraph lists.
 const MOST_KEYS: usize = 6;
@@ -27,6 +28,17 @@ pub struct BestCheckpoint {
     pub score: f64,
     /// Its folder.
     pub path: String,
+}
+
+/// A seed that stopped before its last step because it was good enough.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EarlyStop {
+    /// The seed.
+    pub seed: u64,
+    /// Its last step.
+    pub step: u64,
+    /// Mean return of its last evaluation.
+    pub score: f64,
 }
 
 /// A run in short.
@@ -50,6 +62,10 @@ pub struct RunSummary {
     pub steps: u64,
     /// Steps planned per seed.
     pub total_steps: u64,
+    /// Mean evaluation return at which a seed stops early.
+    pub stop_at: Option<f64>,
+    /// The seeds that did.
+    pub stopped_early: Vec<EarlyStop>,
     /// When it was made.
     pub created: String,
     /// Seconds from the first to the last record.
@@ -94,6 +110,13 @@ pub(super) fn summary(context: &Context, word: &str) -> Outcome<RunSummary> {
         failed_seeds: failed.map(|seed| seed.seed).collect(),
         steps: run.seeds.iter().map(|seed| seed.metrics.last_step).max().unwrap_or(0),
         total_steps: run.metadata.total_steps,
+        stop_at: run.metadata.extra.get(STOP_AT).and_then(serde_json::Value::as_f64),
+        stopped_early: run
+            .seeds
+            .iter()
+            .filter_map(|seed| Some((seed.seed, run.stopped_early(seed)?)))
+            .map(|(seed, Best { step, score })| EarlyStop { seed, step, score })
+            .collect(),
         created: run.metadata.created.clone(),
         seconds: seconds(&group),
         metric: format!("{}/{}", subject.kind, subject.metric),
@@ -108,7 +131,7 @@ pub(super) fn summary(context: &Context, word: &str) -> Outcome<RunSummary> {
         next: Vec::new(),
     };
     summary.paragraph = paragraph(&summary);
-    summary.next = next(&summary);
+    summary.next = next(&summary, &run.run);
     Ok(summary)
 }
 
@@ -153,6 +176,22 @@ fn paragraph(run: &RunSummary) -> String {
         run.status,
         run.seconds.map_or(String::new(), |seconds| format!(" after {}", duration(seconds)))
     )];
+    if let Some(wanted) = run.stop_at {
+        let stops: Vec<String> = run
+            .stopped_early
+            .iter()
+            .map(|stop| format!("seed {} at step {}", stop.seed, step(stop.step)))
+            .collect();
+        sentences.push(match stops.as_slice() {
+            [] => format!(
+                "It was to stop early at a return of {}, which no evaluation reached.",
+                number(wanted)
+            ),
+            stops => {
+                format!("Stopped early at a return of {} or more: {}.", number(wanted), stops.join(", "))
+            }
+        });
+    }
     if let Some(reason) = &run.reason {
         sentences.push(format!("It stopped because of: {}.", reason.trim_end_matches('.')));
     }
@@ -221,18 +260,12 @@ fn against(threshold: Option<f64>, score: f64) -> String {
     }
 }
 
-fn next(run: &RunSummary) -> Vec<String> {
+fn next(run: &RunSummary, record: &Run) -> Vec<String> {
     let name = quoted(&run.run);
-    let mut commands = Vec::new();
-    match run.status {
-        RunStatus::Running => commands.push(format!("rlx tail {name}")),
-        RunStatus::Interrupted | RunStatus::Lost | RunStatus::Failed => {
-            commands.push(format!("rlx resume {name}"))
-        }
-        RunStatus::Completed | RunStatus::Created | RunStatus::Unknown => {}
-    }
-    if !run.findings.is_empty() {
-        commands.push(format!("rlx diagnose {name}"));
+    let mut commands = crate::next_step::commands(record);
+    let diagnose = format!("rlx diagnose {name}");
+    if !run.findings.is_empty() && !commands.contains(&diagnose) {
+        commands.push(diagnose);
     }
     commands.push(format!("rlx analyze {name}"));
     if run.best.is_some() {

@@ -154,7 +154,8 @@ impl Plan<'_> {
         }
         if let Some(outcome) = self.outcome {
             let reason = (outcome == Outcome::Failed).then(|| "diverged: the loss is NaN".to_owned());
-            let end = End { outcome, reason, exit_code: Some(0), ended: NOW.to_owned(), steps: Some(total) };
+            let (exit_code, steps, ended) = (Some(0), Some(total), NOW.to_owned());
+            let end = End { outcome, reason, exit_code, ended, steps, seeds: Default::default() };
             claim.end(&end).unwrap();
         }
         run

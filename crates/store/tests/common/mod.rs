@@ -51,7 +51,14 @@ pub(crate) fn new_run(name: &str, seeds: &[u64]) -> NewRun {
 }
 
 pub(crate) fn end(outcome: Outcome) -> End {
-    End { outcome, reason: None, exit_code: Some(0), ended: NOW.to_owned(), steps: Some(1) }
+    End {
+        outcome,
+        reason: None,
+        exit_code: Some(0),
+        ended: NOW.to_owned(),
+        steps: Some(1),
+        seeds: Default::default(),
+    }
 }
 
 pub(crate) fn facts(reason: SaveReason, metrics: MetricsPosition) -> CheckpointFacts {
