@@ -232,7 +232,6 @@ impl Run {
 
     /// Takes the right to remove the run, so that nobody can begin to write it.
     pub(crate) fn claim_to_remove(&self, now: &str) -> Result<(), StoreError> {
-        // A folder without attempts is no run that anybody could be writing.
         self.take(now, TakeOver::WhenProvenGone, Purpose::Remove).map(drop)
     }
 

@@ -1,8 +1,15 @@
 //! Removing runs, and what killed processes have left in `runs/`.
 
-use rlxp_fs::{FsExt, Kind, clock, is_temporary, temporary_owner};
+use std::io::ErrorKind;
+
+use rlxp_fs::{FsError, FsExt, Kind, clock, is_temporary, temporary_owner};
 
 use crate::{Project, Run, StoreError};
+
+/// Whether `attempts/` is a symlink or a file.
+fn is_no_place_for_claims(error: &FsError) -> bool {
+    error.link().is_some() || error.source.kind() == ErrorKind::NotADirectory
+}
 
 /// A temporary file or folder that could not be removed.
 #[derive(Debug)]
@@ -34,7 +41,11 @@ impl Project {
         }
         let name = run.name();
         let run = self.run(&name);
-        run.claim_to_remove(&clock::wall_text())?;
+        match run.claim_to_remove(&clock::wall_text()) {
+            // Where attempts can't be claimed, no process of rlx can be writing.
+            Err(StoreError::Fs(error)) if run.is_folder()? && is_no_place_for_claims(&error) => {}
+            claimed => claimed?,
+        }
         let temporary = self.temporary(&format!("remove-{name}"));
         self.fs().rename_new(run.path(), &temporary)?;
         self.fs().sync_dir(&self.runs_dir())?;

@@ -93,6 +93,11 @@ impl Run {
         Ok(())
     }
 
+    /// Whether the run's folder is there, and is not a link to one.
+    pub(crate) fn is_folder(&self) -> Result<bool, StoreError> {
+        Ok(self.fs.is_folder(&self.path)?)
+    }
+
     /// The bytes of all its files.
     pub fn bytes(&self) -> Result<u64, StoreError> {
         let mut total: u64 = 0;

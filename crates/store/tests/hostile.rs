@@ -112,6 +112,8 @@ fn no_link_in_a_run_leads_out_of_it() {
         if place == Path::new("") {
             let error = removed.unwrap_err().to_string();
             assert!(error.contains("a_001 is a symbolic link"), "{error}");
+        } else if place == Path::new("attempts") {
+            removed.unwrap();
         }
     }
 }
