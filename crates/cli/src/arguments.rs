@@ -9,6 +9,7 @@ use clap::{Args, Parser, ValueEnum};
 use rlxp_ops::Failure;
 use rlxp_ops::study::next::{NOT_YET, NOT_YET_REASON};
 use rlxp_types::Exit;
+use rlxp_types::text::one_line;
 
 use crate::commands::{Command, MEANWHILE};
 use crate::screen;
@@ -97,7 +98,25 @@ impl Arguments {
             screen::print_bare_json(&Failure::usage("usage", message).to_json());
             return Parsed::Answered(Exit::Usage);
         }
-        Parsed::Answered(screen::print_parser_message(&error, Exit::Usage))
+        Parsed::Answered(screen::print_parser_message(&in_visible_letters(error, &given), Exit::Usage))
+    }
+}
+
+/// The same complaint about the same arguments as they are shown: the parser's message repeats
+/// them between colours of its own, where they can't be made visible any more.
+fn in_visible_letters(error: clap::Error, given: &[OsString]) -> clap::Error {
+    let shown: Vec<String> =
+        given.iter().map(|word| one_line(&word.to_string_lossy()).into_owned()).collect();
+    if shown.iter().zip(given).all(|(shown, given)| given == shown.as_str()) {
+        return error;
+    }
+    match Arguments::try_parse_from(&shown) {
+        Err(again) if again.kind() == error.kind() => again,
+        // Made visible the arguments mean something else: the message without its colours.
+        _ => {
+            let text = one_line(error.to_string().trim_end()).replace("\\n", "\n");
+            clap::Error::raw(error.kind(), format!("{}\n", text.trim_start_matches("error: ")))
+        }
     }
 }
 

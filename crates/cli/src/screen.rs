@@ -1,8 +1,17 @@
 //! The only place that writes to stdout and stderr.
 //!
+//! Everything passes [`Ink`], which lets no character through that could drive a
+//! terminal, whoever wrote it: callers hand over names and reasons as they are.
+//! What ink can't know is which line ends are data. Fields that are one line are
+//! written by [`Screen::line`], as cells of a table, or through
+//! `rlxp_types::text::one_line`. A message on stderr is always one line, so that
+//! no name can pass for an error or a verdict.
+//!
 //! A reader that goes away (`rlx ls | head -1`) ends the writing quietly; an
 //! answer that can't be written otherwise (a full disk behind a redirection)
 //! is a storage error.
+
+mod ink;
 
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
@@ -10,10 +19,13 @@ use std::io::{self, IsTerminal, Write};
 use rlxp_ops::below::{Problem, Refusal, Source, environment, render};
 use rlxp_ops::{Event, Failure};
 use rlxp_types::Exit;
+use rlxp_types::text::{one_line, visible, visible_json};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::arguments::{Color, Global};
+
+use ink::Ink;
 
 /// Where answers, notes and progress go.
 pub(crate) struct Screen {
@@ -21,6 +33,7 @@ pub(crate) struct Screen {
     quiet: bool,
     colored_stdout: bool,
     colored_stderr: bool,
+    ink: Ink,
     stdout: Cell<Stdout>,
 }
 
@@ -69,6 +82,7 @@ impl Screen {
             quiet: global.quiet,
             colored_stdout: colored(io::stdout().is_terminal()),
             colored_stderr: colored(io::stderr().is_terminal()),
+            ink: Ink::new(),
             stdout: Cell::new(Stdout::Open),
         }
     }
@@ -95,10 +109,23 @@ impl Screen {
 
     /// A part of the answer: one or more lines.
     pub(crate) fn answer(&self, text: impl AsRef<str>) {
+        self.put(&self.ink.written(text.as_ref()));
+    }
+
+    /// A part of the answer that is one line, whatever the names in it hold.
+    pub(crate) fn line(&self, text: impl AsRef<str>) {
+        self.put(&format!("{}\n", self.ink.written_in_line(text.as_ref())));
+    }
+
+    /// Parts of the answer that are one line each.
+    pub(crate) fn lines(&self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+        lines.into_iter().for_each(|line| self.line(line));
+    }
+
+    fn put(&self, text: &str) {
         if !self.is_read() {
             return;
         }
-        let text = text.as_ref();
         let mut out = io::stdout().lock();
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         let written = out
@@ -114,7 +141,12 @@ impl Screen {
 
     /// The answer as one JSON object on one line.
     pub(crate) fn json(&self, schema: &str, value: &impl Serialize) {
-        self.answer(object(schema, value).to_string());
+        self.put(&visible_json(&object(schema, value).to_string()));
+    }
+
+    /// A JSON document that is the answer by itself.
+    pub(crate) fn document(&self, json: &str) {
+        self.put(&visible_json(json));
     }
 
     /// An event as one line, when the answer is JSON.
@@ -124,7 +156,7 @@ impl Screen {
         }
     }
 
-    /// Something worth knowing.
+    /// Something worth knowing, on one line.
     pub(crate) fn note(&self, text: &str) {
         if self.is_talkative() {
             self.complain(text);
@@ -138,7 +170,7 @@ impl Screen {
         }
     }
 
-    /// A command to go on with.
+    /// A command to continue with.
     pub(crate) fn hint(&self, text: &str) {
         if self.is_talkative() {
             self.complain(&format!("{} {text}", self.on_stderr(Style::Hint, "hint:")));
@@ -152,18 +184,19 @@ impl Screen {
                 self.event(&Event::Warning { message: problem.to_string() });
             }
         } else if !problems.is_empty() {
-            self.complain(&render(problems, sources, self.colored_stderr));
+            self.complain_of(problems, sources);
         }
     }
 
     /// Why a command did not do what was asked.
     pub(crate) fn failure(&self, failure: &Failure) {
         if self.json {
-            self.answer(failure.to_json().to_string());
+            self.put(&visible_json(&failure.to_json().to_string()));
             return;
         }
         if !failure.problems.is_empty() {
-            self.complain(&format!("{}\n", render(&failure.problems, &failure.sources, self.colored_stderr)));
+            self.complain_of(&failure.problems, &failure.sources);
+            self.complain("");
         }
         self.complain(&format!("{} {}", self.on_stderr(Style::Error, "error:"), failure.message));
         for refusal in &failure.refusals {
@@ -178,7 +211,7 @@ impl Screen {
     pub(crate) fn live(&self, text: &str) {
         let mut err = io::stderr().lock();
         // Nobody can be told that stderr is gone.
-        let _ = write!(err, "\r\x1b[2K{text}").and_then(|()| err.flush());
+        let _ = write!(err, "\r\x1b[2K{}", self.ink.written_in_line(text)).and_then(|()| err.flush());
     }
 
     /// Asks on the terminal; nothing when there is none to ask on.
@@ -199,15 +232,20 @@ impl Screen {
         }
         let mut err = io::stderr().lock();
         // In one piece, so that nothing gets in between.
-        let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+        let _ = err.write_all(self.ink.written(text).as_bytes()).and_then(|()| err.flush());
         let mut typed = String::new();
         io::stdin().read_line(&mut typed).ok()?;
         Some(typed)
     }
 
-    /// `text` as it looks on stdout.
+    /// `text` as it looks on stdout, on one line.
     pub(crate) fn styled(&self, style: Style, text: &str) -> String {
-        paint(self.colored_stdout, style, text)
+        self.styled_block(style, &one_line(text))
+    }
+
+    /// Finished lines as they look on stdout.
+    pub(crate) fn styled_block(&self, style: Style, text: &str) -> String {
+        self.painted(self.colored_stdout, style, text)
     }
 
     /// The exit code, unless the answer could not be written.
@@ -220,16 +258,27 @@ impl Screen {
     }
 
     fn on_stderr(&self, style: Style, text: &str) -> String {
-        paint(self.colored_stderr, style, text)
+        self.painted(self.colored_stderr, style, text)
     }
 
+    fn painted(&self, colored: bool, style: Style, text: &str) -> String {
+        if colored { self.ink.paint(style.code(), text) } else { text.to_owned() }
+    }
+
+    /// A message on stderr, on one line.
     fn complain(&self, text: &str) {
-        // Nobody can be told that stderr is gone.
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        write_to_stderr(&self.ink.written_in_line(text));
+    }
+
+    /// Problems with their places; `render` makes what it quotes visible, so its colours are rlx's own.
+    fn complain_of(&self, problems: &[Problem], sources: &[Source]) {
+        let rendered = self.ink.adopt(&render(problems, sources, self.colored_stderr));
+        write_to_stderr(&self.ink.written(&rendered));
     }
 }
 
-/// A message of the argument parser: to stdout when it was asked for.
+/// A message of the argument parser: to stdout when it was asked for. It repeats arguments, so the caller sees to it
+/// that `error` was made from visible ones.
 pub(crate) fn print_parser_message(error: &clap::Error, exit: Exit) -> Exit {
     match error.print() {
         Err(problem) if problem.kind() != io::ErrorKind::BrokenPipe => Exit::Storage,
@@ -240,7 +289,31 @@ pub(crate) fn print_parser_message(error: &clap::Error, exit: Exit) -> Exit {
 /// JSON before there is a screen.
 pub(crate) fn print_bare_json(value: &Value) {
     // The exit code says the same, so a reader that is gone loses nothing.
-    let _ = writeln!(io::stdout().lock(), "{value}");
+    let _ = writeln!(io::stdout().lock(), "{}", visible_json(&value.to_string()));
+}
+
+/// What a defect says about itself, on stderr.
+pub(crate) fn print_defect(text: &str) {
+    write_to_stderr(&set_in(&visible(text)));
+}
+
+fn write_to_stderr(text: &str) {
+    // There is no other place to report that stderr is gone.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// `text` with every line after the first set in, so that none of them looks like a message of its own.
+fn set_in(text: &str) -> String {
+    let mut lines = text.split('\n');
+    let mut out = lines.next().unwrap_or_default().to_owned();
+    for line in lines {
+        out.push('\n');
+        if !line.is_empty() && !line.starts_with([' ', '\t']) {
+            out.push_str("  ");
+        }
+        out.push_str(line);
+    }
+    out
 }
 
 /// What helps, each once. Many reasons often have one cure, and approvals are given together.
@@ -278,11 +351,9 @@ pub(crate) fn refused(refusal: &Refusal) -> String {
 
 /// A failure before there is a screen, without colour.
 pub(crate) fn print_bare_failure(failure: &Failure) {
-    let mut err = io::stderr().lock();
-    // Nobody can be told that stderr is gone.
-    let _ = writeln!(err, "error: {}", failure.message);
+    write_to_stderr(&format!("error: {}", one_line(&failure.message)));
     for hint in &failure.hints {
-        let _ = writeln!(err, "hint: {hint}");
+        write_to_stderr(&format!("hint: {}", one_line(hint)));
     }
 }
 
@@ -297,8 +368,4 @@ fn object(schema: &str, value: &impl Serialize) -> Value {
         }
     }
     Value::Object(object)
-}
-
-fn paint(colored: bool, style: Style, text: &str) -> String {
-    if colored { format!("\x1b[{}m{text}\x1b[0m", style.code()) } else { text.to_owned() }
 }

@@ -1,4 +1,9 @@
 //! Tables in plain text: columns as wide as their widest cell.
+//!
+//! Cells often are names from outside. They are made visible on one line before
+//! they are measured, so that none adds a row or moves a column.
+
+use rlxp_types::text::one_line;
 
 /// How a column is lined up.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,12 +20,12 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Align)>) -> Self {
-        let columns = columns.into_iter().map(|(name, align)| (name.to_owned(), align)).collect();
+        let columns = columns.into_iter().map(|(name, align)| (one_line(name).into_owned(), align)).collect();
         Self { columns, rows: Vec::new() }
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(cells.into_iter().map(|cell| one_line(&cell).into_owned()).collect());
     }
 
     /// Lines that begin with `indent`; the header is handed to `heading`.
@@ -68,5 +73,16 @@ mod tests {
         table.row(["größer".to_owned(), "-".to_owned()]);
         let text = table.render("  ", str::to_uppercase);
         assert_eq!(text, "  NAME    BEST\n  a       1.50\n  größer     -\n");
+    }
+
+    #[test]
+    fn a_cell_is_one_line_and_measured_as_it_is_shown() {
+        let mut table = Table::new([("tag", Align::Left), ("n", Align::Right)]);
+        table.row(["a\nverdict: better\u{1b}[2J".to_owned(), "1".to_owned()]);
+        table.row(["b".to_owned(), "20".to_owned()]);
+        let text = table.render("", str::to_owned);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1], r"a\nverdict: better\u{1b}[2J   1");
+        assert_eq!(lines[2].len(), lines[1].len(), "{text}");
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use rlxp_types::text::is_hidden;
 
 use crate::color::Color;
 use crate::font;
@@ -171,8 +172,8 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// Text that can't end the element it stands in. Control characters and
-/// two others, which no XML may hold, are left out.
+/// Text that can't end the element that holds it. Hidden characters are left
+/// out: no XML may hold some of them, and others reorder what is read.
 struct Escaped<'a>(&'a str);
 
 impl std::fmt::Display for Escaped<'_> {
@@ -184,7 +185,7 @@ impl std::fmt::Display for Escaped<'_> {
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                forbidden if forbidden.is_control() || matches!(forbidden, '\u{fffe}' | '\u{ffff}') => {}
+                hidden if is_hidden(hidden) => {}
                 other => f.write_char(other)?,
             }
         }
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn a_scene_is_written_with_few_digits_and_safe_texts() {
         let mut scene = Scene::new(100.0, 50.0, Color::WHITE);
-        scene.description = "a < b & \u{1}c".to_owned();
+        scene.description = "a < b & \u{1}\u{202e}c".to_owned();
         scene.fill(Path::rect(1.0, 2.5, 10.123_456, 5.0), Color::BLACK.with_opacity(0.5));
         scene.text(Text::new(5.0, 6.0, "</svg><script>", 10.0, Color::INK).anchored(Anchor::End));
         let clip = Some(Rect::new(0.0, 0.0, 5.0, 5.0));

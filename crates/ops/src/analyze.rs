@@ -19,6 +19,7 @@ use rlxp_learn::{Actor, evaluate};
 use rlxp_spec::Config;
 use rlxp_store::BEST;
 use rlxp_types::RunStatus;
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -206,7 +207,7 @@ fn checkpoints(group: &Group, story: &Story) -> Option<Statement> {
 }
 
 fn next(group: &Group, story: &Story, findings: &[TopFinding]) -> Vec<String> {
-    let name = quoted(&group.runs[0].name);
+    let name = shell_word(&group.runs[0].name);
     let mut commands = Vec::new();
     for run in &group.runs {
         commands.extend(crate::next_step::commands(&run.run));
@@ -216,7 +217,7 @@ fn next(group: &Group, story: &Story, findings: &[TopFinding]) -> Vec<String> {
         let fresh = story.seeds.iter().map(|seed| seed.seed).max().unwrap_or(0).saturating_add(1);
         commands.push(format!(
             "rlx train {} --set seed={fresh} --set seeds={}    # seeds to tell luck from skill",
-            quoted(&format!("runs/{}/config_snapshot.yaml", group.runs[0].name)),
+            shell_word(&format!("runs/{}/config_snapshot.yaml", group.runs[0].name)),
             5 - story.seeds.len().min(4)
         ));
     }
@@ -226,14 +227,4 @@ fn next(group: &Group, story: &Story, findings: &[TopFinding]) -> Vec<String> {
     }
     commands.push(format!("rlx explain-metrics {name}"));
     commands
-}
-
-/// The text as one word of a shell.
-pub(crate) fn quoted(text: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "_-./@:+".contains(letter);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }

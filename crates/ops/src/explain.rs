@@ -8,6 +8,7 @@ use rlxp_analyze::metrics::{
 use rlxp_analyze::story::{Course, SeedCourse, fold};
 use rlxp_env::Space;
 use rlxp_store::{Series, resolve};
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::checkpoint_ref::project;
@@ -82,7 +83,9 @@ fn or_a_metric(failure: Failure, word: &str) -> Failure {
     let names: Vec<String> = dictionary().iter().map(Entry::full_name).collect();
     let near = nearest(word, names.iter().map(String::as_str));
     match near.first() {
-        Some(near) if failure.code == "run_not_found" => failure.hint(format!("rlx explain-metrics {near}")),
+        Some(near) if failure.code == "run_not_found" => {
+            failure.hint(format!("rlx explain-metrics {}", shell_word(near)))
+        }
         _ => failure,
     }
 }
@@ -167,14 +170,22 @@ fn names_of(
         let full: Vec<String> = all.iter().map(|(kind, name)| format!("{kind}/{name}")).collect();
         if full.is_empty() {
             let message = format!("{} has logged nothing yet", run.name);
-            return Err(Failure::usage("metric_unknown", message).hint(format!("rlx info {}", run.name)));
+            return Err(
+                Failure::usage("metric_unknown", message).hint(format!("rlx info {}", shell_word(&run.name)))
+            );
         }
         if named(asked).is_empty() {
             let has = format!("{} logged", run.name);
-            return Err(unknown(asked, &full, &has, &format!("rlx explain-metrics {}", run.name)));
+            return Err(unknown(
+                asked,
+                &full,
+                &has,
+                &format!("rlx explain-metrics {}", shell_word(&run.name)),
+            ));
         }
         let message = format!("{} has not logged {asked}", run.name);
-        return Err(Failure::usage("metric_unknown", message).hint(format!("rlx explain-metrics {asked}")));
+        return Err(Failure::usage("metric_unknown", message)
+            .hint(format!("rlx explain-metrics {}", shell_word(asked))));
     }
     Ok(names)
 }
@@ -186,7 +197,9 @@ fn unknown(word: &str, names: &[String], who: &str, listing: &str) -> Failure {
     let message = format!("there is no metric {word:?} among the {} that {who}{offer}", names.len());
     let failure = Failure::usage("metric_unknown", message);
     match near.first() {
-        Some(first) if who != "the dictionary has" => failure.hint(format!("{listing} {first}")),
+        Some(first) if who != "the dictionary has" => {
+            failure.hint(format!("{listing} {}", shell_word(first)))
+        }
         _ => failure.hint(listing.to_owned()),
     }
 }

@@ -9,6 +9,7 @@ use rlxp_learn::LearnError;
 use rlxp_spec::{Problem, Source};
 use rlxp_store::StoreError;
 use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 /// What is wrong when a checkpoint's parts don't fit a config.
@@ -176,13 +177,16 @@ impl From<StoreError> for Failure {
                 Self::usage("run_ambiguous", message).hint("name the run with more letters, or by its folder")
             }
             StoreError::AlreadyRunning { ref run, .. } => {
-                Self::refused("already_running", message).hint(format!("rlx tail {run}"))
+                Self::refused("already_running", message).hint(format!("rlx tail {}", shell_word(run)))
             }
             StoreError::LedgerLocked { ref path, certain, .. } => {
                 let hint = if certain {
                     "wait until that process is done, then run the command again".to_owned()
                 } else {
-                    format!("if that process is gone for sure: rm {}", path.display())
+                    format!(
+                        "if that process is gone for sure: rm {}",
+                        shell_word(&path.display().to_string())
+                    )
                 };
                 Self::refused("ledger_locked", message).hint(hint)
             }

@@ -11,6 +11,7 @@ use rlxp_learn::inspect::trajectory::Moment;
 use rlxp_learn::inspect::{Explained, Inspection, NOISE, Options, inspect as look};
 use rlxp_learn::{Episode, Policy};
 use rlxp_spec::Config;
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::checkpoint_ref::CheckpointRef;
@@ -216,7 +217,8 @@ fn check(request: &InspectRequest) -> Outcome<()> {
     } else {
         return Ok(());
     };
-    Err(Failure::usage("bad_inspection", problem).hint(format!("rlx inspect {}", request.checkpoint)))
+    Err(Failure::usage("bad_inspection", problem)
+        .hint(format!("rlx inspect {}", shell_word(&request.checkpoint))))
 }
 
 /// Names of observation dimensions and of actions: the catalogue's, or numbers

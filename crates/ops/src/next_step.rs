@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use rlxp_spec::config::{Config, Schedule};
 use rlxp_store::{LATEST, Run, SaveReason, SeedFolder};
 use rlxp_types::RunStatus;
+use rlxp_types::text::shell_word;
 
-use crate::analyze::quoted;
 use crate::compare::ranges;
 use crate::failure::DIVERGED;
 use crate::worker::snapshot;
@@ -19,7 +19,7 @@ const LOWER: f64 = 10.0;
 /// Commands that can be pasted; none for a run that is complete. What can't be
 /// read is left to the commands that say why.
 pub(crate) fn commands(run: &Run) -> Vec<String> {
-    let name = quoted(&run.name());
+    let name = shell_word(&run.name());
     let resume = || vec![format!("rlx resume {name}")];
     let Ok(report) = run.status() else { return Vec::new() };
     match report.status {
@@ -50,13 +50,13 @@ fn lower(run: &Run, config: &Config) -> String {
     let less = |value: f64| format!("{:.2e}", value / LOWER).parse::<f64>().unwrap_or(value / LOWER);
     let rate = match config.algo.learning_rate {
         Schedule::Constant(value) => format!("algo.learning_rate={}", less(value)),
-        Schedule::Linear { from, to, .. } => quoted(&format!(
+        Schedule::Linear { from, to, .. } => shell_word(&format!(
             "algo.learning_rate={{schedule: linear, from: {}, to: {}}}",
             less(from),
             less(to)
         )),
     };
-    let file = quoted(&format!("runs/{}/{}", run.name(), rlxp_store::CONFIG_FILE));
+    let file = shell_word(&format!("runs/{}/{}", run.name(), rlxp_store::CONFIG_FILE));
     let cap = if config.algo.max_grad_norm.is_none() { " --set algo.max_grad_norm=0.5" } else { "" };
     format!("rlx train {file} --set {rate}{cap}")
 }

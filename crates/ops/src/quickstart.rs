@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use rlxp_types::text::shell_word;
+
 use crate::config::Checked;
 use crate::context::Context;
 use crate::eval::{EvalReport, EvalRequest, FIRST_SEED, eval};
@@ -52,7 +54,7 @@ pub fn quickstart(
             "interrupted",
             format!("{name} was interrupted"),
         )
-        .hint(format!("cd {folder} && rlx resume {name}")));
+        .hint(format!("cd {} && rlx resume {name}", shell_word(folder))));
     }
     let request = EvalRequest {
         run: Some(name.clone()),

@@ -12,6 +12,7 @@ mod tables;
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{FsExt, clock};
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::checkpoint_ref::project;
@@ -279,9 +280,8 @@ fn output_path(context: &Context, request: &ReportRequest, groups: &[Group]) -> 
     let folder = path.parent().unwrap_or(Path::new("."));
     if !context.fs.is_folder(folder)? {
         let message = format!("there is no folder {} to put the report into", folder.display());
-        return Err(
-            Failure::usage("folder_not_found", message).hint(format!("mkdir -p {}", folder.display()))
-        );
+        return Err(Failure::usage("folder_not_found", message)
+            .hint(format!("mkdir -p {}", shell_word(&folder.display().to_string()))));
     }
     Ok(path)
 }

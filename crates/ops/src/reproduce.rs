@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use rlxp_fs::FsExt;
 use rlxp_store::{Lineage, LineageKind, Metadata, Project, Run, resolve};
 use rlxp_types::RunStatus;
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::checkpoint_ref::project;
@@ -54,7 +55,7 @@ pub fn reproduce(
             "not_complete",
             format!("{} is {status}, so there is no end to compare with", original.name()),
         )
-        .hint(format!("rlx resume {}", original.name())));
+        .hint(format!("rlx resume {}", shell_word(&original.name()))));
     }
     let mut config = snapshot(&original)?;
     if let Some(threads) = threads {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use rlxp_spec::config::{Config, Schedule};
 use rlxp_store::{Lineage, LineageKind, resolve};
 use rlxp_types::RunStatus;
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::checkpoint_ref::{project, step_of};
@@ -80,7 +81,7 @@ pub fn resume(
             "not_longer",
             format!("{} has {before} steps already; {wanted} would not extend it", run.name()),
         )
-        .hint(format!("rlx resume {} --total-timesteps {}", run.name(), before * 2)));
+        .hint(format!("rlx resume {} --total-timesteps {}", shell_word(&run.name()), before * 2)));
     }
     let mut origins = Vec::new();
     let mut checkpoint = None;

@@ -13,6 +13,7 @@ use rlxp_env::Space;
 use rlxp_spec::{Config, Known, Source, known_keys, load, to_yaml};
 use rlxp_store::MEAN_RETURN;
 use rlxp_types::RunStatus;
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::config::{Purpose, check_source};
@@ -213,19 +214,19 @@ fn set(suggestion: &Suggestion) -> Vec<String> {
 
 fn suggested(run: &RunMaterial, rank: usize, suggestion: Suggestion) -> Suggested {
     let set = set(&suggestion);
-    let words: Vec<String> = set.iter().map(|text| format!(" --set {}", quoted(text))).collect();
+    let words: Vec<String> = set.iter().map(|text| format!(" --set {}", shell_word(text))).collect();
     let force = if suggestion.comparable { "" } else { " --force" };
     Suggested {
         rank,
         command: format!("rlx train {}{}", config_path(run), words.concat()),
-        check: format!("rlx compare {} @last{force}", quoted(&run.name)),
+        check: format!("rlx compare {} @last{force}", shell_word(&run.name)),
         set,
         suggestion,
     }
 }
 
 fn config_path(run: &RunMaterial) -> String {
-    quoted(&format!("runs/{}/config_snapshot.yaml", run.name))
+    shell_word(&format!("runs/{}/config_snapshot.yaml", run.name)).into_owned()
 }
 
 fn answer(
@@ -260,7 +261,7 @@ fn answer(
 fn next(run: &RunMaterial, standing: &Standing, is_empty: bool) -> Vec<String> {
     if run.seeds.iter().any(|seed| seed.state == SeedState::Unfinished) {
         let verb = if run.status == RunStatus::Running { "tail" } else { "resume" };
-        return vec![format!("rlx {verb} {}", quoted(&run.name))];
+        return vec![format!("rlx {verb} {}", shell_word(&run.name))];
     }
     let few = run.seeds.len() < SEEDS_FOR_A_VERDICT;
     let wanted = match (few, is_empty && standing.state != State::Poor) {
@@ -276,16 +277,6 @@ fn next(run: &RunMaterial, standing: &Standing, is_empty: bool) -> Vec<String> {
         })
         .into_iter()
         .collect()
-}
-
-/// `text` as a shell takes it for one word.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '@' | ':' | '+' | '=');
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rlxp_fs::clock;
 use rlxp_launch::{Ended, Interrupts, Next, OutOfMemory, Worker, WorkerCommand};
 use rlxp_store::{End, Outcome as RunOutcome, Run};
+use rlxp_types::text::shell_word;
 use rlxp_types::{Exit, RunStatus};
 
 use crate::event::{Event, Sink, WorkerOutcome};
@@ -98,7 +99,8 @@ fn died(run: &Run, worker: &Worker, ended: &Ended, stopped_by_user: bool) -> Out
         let shown: Vec<&str> = last_lines.into_iter().rev().collect();
         message = format!("{message}; it last said: {}", shown.join(" | "));
     }
-    Err(Failure::new(Exit::RunFailed, "worker_died", message).hint(format!("rlx resume {}", run.name())))
+    Err(Failure::new(Exit::RunFailed, "worker_died", message)
+        .hint(format!("rlx resume {}", shell_word(&run.name()))))
 }
 
 fn describe_end(ended: &Ended) -> String {

@@ -19,6 +19,7 @@ use rlxp_fs::FsExt;
 use rlxp_launch::Interrupts;
 use rlxp_learn::{Actor, Episode, Policy, evaluate};
 use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
 use rlxp_video::{FrameSize, Problem, VideoError};
 use serde::Serialize;
 
@@ -260,7 +261,8 @@ fn output_path(context: &Context, output: &Path) -> Outcome<PathBuf> {
     if !is_folder {
         let named = output.parent().filter(|named| !named.as_os_str().is_empty()).unwrap_or(folder).display();
         let message = format!("there is no folder {named} to put the video into");
-        return Err(Failure::usage("folder_not_found", message).hint(format!("mkdir -p {named}")));
+        return Err(Failure::usage("folder_not_found", message)
+            .hint(format!("mkdir -p {}", shell_word(&named.to_string()))));
     }
     if context.fs.is_folder(&path)? {
         let message = format!("{} is a folder", output.display());

@@ -1,6 +1,8 @@
-//! Problems as text that shows the line and marks the place.
+//! Problems as text that shows the line and marks the place. What is quoted is
+//! made visible first: the only escape sequences in the result are its colours.
 
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
+use rlxp_types::text::{one_line, visible};
 
 use crate::problem::{Problem, Severity};
 use crate::source::Source;
@@ -27,9 +29,9 @@ fn group<'a>(problem: &'a Problem, sources: &[Lines<'a>]) -> annotate_snippets::
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let group = level.primary_title(problem.message.as_str()).element(place(problem, sources));
+    let group = level.primary_title(one_line(&problem.message)).element(place(problem, sources));
     match &problem.hint {
-        Some(hint) => group.element(Level::HELP.with_name("hint").message(hint.as_str())),
+        Some(hint) => group.element(Level::HELP.with_name("hint").message(one_line(hint))),
         None => group,
     }
 }
@@ -42,12 +44,16 @@ fn place<'a>(problem: &'a Problem, sources: &[Lines<'a>]) -> Element<'a> {
         .map(|line| line.trim_end_matches('\r'))
         .filter(|line| line.len() <= LONGEST_LINE && !line.is_empty());
     match line {
-        Some(line) => Snippet::source(line)
-            .path(problem.file.as_str())
-            .line_start(problem.line)
-            .annotation(AnnotationKind::Primary.span(span(line, problem)))
-            .into(),
-        None => Origin::path(problem.file.as_str()).line(problem.line).char_column(problem.column).into(),
+        Some(line) => {
+            let span = span(line, problem);
+            let shown = |end: usize| visible(&line[..end]).len();
+            Snippet::source(visible(line))
+                .path(one_line(&problem.file))
+                .line_start(problem.line)
+                .annotation(AnnotationKind::Primary.span(shown(span.start)..shown(span.end)))
+                .into()
+        }
+        None => Origin::path(one_line(&problem.file)).line(problem.line).char_column(problem.column).into(),
     }
 }
 

@@ -6,6 +6,7 @@ pub mod exit;
 pub mod name;
 pub mod rng;
 pub mod status;
+pub mod text;
 
 pub use digest::Digest;
 pub use exit::Exit;

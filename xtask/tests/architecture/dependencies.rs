@@ -15,7 +15,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("rlxp-store", &["rlxp-types", "rlxp-fs"]),
     ("rlxp-learn", &["rlxp-types", "rlxp-spec", "rlxp-nn", "rlxp-env"]),
     ("rlxp-analyze", &["rlxp-types"]),
-    ("rlxp-draw", &["rlxp-env"]),
+    ("rlxp-draw", &["rlxp-env", "rlxp-types"]),
     // It isolates the C++ encoder.
     ("rlxp-video", &[]),
     ("rlxp-govern", &["rlxp-types", "rlxp-spec"]),

@@ -4,6 +4,7 @@ use clap::Args;
 use rlxp_ops::analyze::{AnalyzeRequest, GroupAnalysis, Topic, analyze};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::one_line;
 
 use crate::format;
 use crate::paragraph::paragraph;
@@ -79,8 +80,8 @@ fn text(screen: &Screen, group: &GroupAnalysis) -> String {
     let mut text = format!(
         "{}: {} on {}, {seeds} seed{plural}, {} steps each, {runs}\n",
         screen.styled(Style::Heading, &group.label),
-        group.algo.to_uppercase(),
-        group.env,
+        one_line(&group.algo).to_uppercase(),
+        one_line(&group.env),
         format::count(group.total_steps)
     );
     for run in group.runs.iter().filter(|run| run.reason.is_some()) {

@@ -80,7 +80,7 @@ impl Approve {
         if screen.can_type() {
             terminal_counts(context, &request)?;
         }
-        screen.note(&text(&prepared));
+        text(&prepared).iter().for_each(|line| screen.note(line));
         let code = prepared.statement().digest.short();
         let question = format!("type {code} to approve this, anything else to leave it: ");
         let Some(typed) = screen.type_in(&question) else {
@@ -117,7 +117,7 @@ fn show(screen: &Screen, prepared: &Prepared) -> Exit {
     if screen.is_json() {
         screen.json("rlx.approval_preview/1", prepared);
     } else {
-        screen.answer(text(prepared));
+        screen.lines(text(prepared));
     }
     Exit::Yes
 }
@@ -127,7 +127,7 @@ fn done(screen: &Screen, report: &ApproveReport) -> Exit {
         screen.json("rlx.approval/1", report);
     } else {
         let names: Vec<String> = report.targets.keys().map(ToString::to_string).collect();
-        screen.answer(format!(
+        screen.line(format!(
             "{} approved {} by {} (record {} of {})",
             report.who,
             names.join(", "),
@@ -141,7 +141,7 @@ fn done(screen: &Screen, report: &ApproveReport) -> Exit {
 }
 
 /// Everything that would be approved, as a person reads it.
-fn text(prepared: &Prepared) -> String {
+fn text(prepared: &Prepared) -> Vec<String> {
     let mut lines = vec![format!("Study {} asks for approval by {}.", prepared.study, prepared.required)];
     for shown in &prepared.targets {
         lines.push(String::new());
@@ -154,7 +154,7 @@ fn text(prepared: &Prepared) -> String {
             lines.push("  it has no text of its own".to_owned());
             continue;
         }
-        lines.extend(shown.text.lines().map(|line| format!("  | {}", visible(line))));
+        lines.extend(shown.text.lines().map(|line| format!("  | {line}")));
     }
     lines.push(String::new());
     lines.push(format!(
@@ -162,14 +162,5 @@ fn text(prepared: &Prepared) -> String {
         prepared.head.short(),
         prepared.statement().digest.short()
     ));
-    lines.join("\n")
-}
-
-/// A line that can't move the cursor or hide what stands before it.
-fn visible(line: &str) -> String {
-    let hides = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
-    line.chars().map(|letter| if hides(letter) { '\u{fffd}' } else { letter }).collect()
+    lines
 }

@@ -121,7 +121,7 @@ impl Candidate {
                     screen.json("rlx.candidate_validation/1", &report);
                 } else {
                     let passed = report.gates.len();
-                    screen.answer(format!(
+                    screen.line(format!(
                         "{} passed all {passed} gates, plan {}",
                         report.candidate, report.plan
                     ));
@@ -134,7 +134,7 @@ impl Candidate {
                 if screen.is_json() {
                     screen.json("rlx.candidate/1", &report);
                 } else {
-                    screen.answer(shown(&report));
+                    screen.lines(shown(&report));
                 }
                 Ok(Exit::Yes)
             }
@@ -171,7 +171,7 @@ impl New {
         if screen.is_json() {
             screen.json("rlx.candidate_draft/1", &report);
         } else {
-            screen.answer(format!("wrote {}", report.file.display()));
+            screen.line(format!("wrote {}", report.file.display()));
             if !report.open.is_empty() {
                 screen.note(&format!("still to fill in: {}", report.open.join(", ")));
             }
@@ -185,7 +185,7 @@ impl New {
     }
 }
 
-fn shown(report: &ShowReport) -> String {
+fn shown(report: &ShowReport) -> Vec<String> {
     let mut lines = vec![format!("{} of {}: {}", report.candidate, report.study, report.state)];
     if let Some(plan) = report.plan {
         lines.push(format!("plan {plan}"));
@@ -213,7 +213,7 @@ fn shown(report: &ShowReport) -> String {
         lines.push("in the way of validation:".to_owned());
         lines.extend(report.refusals.iter().map(refused));
     }
-    lines.join("\n")
+    lines
 }
 
 fn listed(report: &ListReport) -> String {

@@ -74,7 +74,7 @@ impl Config {
                 if screen.is_json() {
                     screen.json("rlx.config_schema/1", &json!({ "json_schema": schema() }));
                 } else {
-                    screen.answer(format!("{:#}", schema()));
+                    screen.document(&format!("{:#}", schema()));
                 }
                 Ok(Exit::Yes)
             }
@@ -100,7 +100,7 @@ impl File {
             1 => " with 1 warning".to_owned(),
             several => format!(" with {several} warnings"),
         };
-        screen.answer(format!("{} is valid{with}", self.file.display()));
+        screen.line(format!("{} is valid{with}", self.file.display()));
         Ok(Exit::Yes)
     }
 

@@ -397,23 +397,23 @@ fn changed(screen: &Screen, report: &Diff) -> Exit {
     for one in &report.sections {
         let name = screen.styled(Style::Heading, &one.section.to_string());
         match &one.change {
-            SectionChange::NeverApproved => screen.answer(format!("{name}: never approved")),
+            SectionChange::NeverApproved => screen.line(format!("{name}: never approved")),
             SectionChange::Unchanged { approved } => {
-                screen.answer(format!("{name}: unchanged since {approved}; {}", words(&one.standing)));
+                screen.line(format!("{name}: unchanged since {approved}; {}", words(&one.standing)));
             }
             SectionChange::ChangedUnknown { approved, reason } => {
-                screen.answer(format!("{name}: changed since {approved}; {reason}"));
+                screen.line(format!("{name}: changed since {approved}; {reason}"));
             }
             SectionChange::Changed { approved, values, below } => {
-                screen.answer(format!("{name}: changed since {approved}"));
+                screen.line(format!("{name}: changed since {approved}"));
                 for value in values {
-                    screen.answer(format!("  {}", value.path));
-                    screen.answer(format!("    - {}", shown(value.before.as_ref())));
-                    screen.answer(format!("    + {}", shown(value.after.as_ref())));
+                    screen.line(format!("  {}", value.path));
+                    screen.line(format!("    - {}", shown(value.before.as_ref())));
+                    screen.line(format!("    + {}", shown(value.after.as_ref())));
                 }
                 if !below.is_empty() {
                     let names: Vec<String> = below.iter().map(ToString::to_string).collect();
-                    screen.answer(format!("  builds on what changed: {}", names.join(", ")));
+                    screen.line(format!("  builds on what changed: {}", names.join(", ")));
                 }
             }
         }
@@ -430,7 +430,7 @@ impl Request {
         if screen.is_json() {
             screen.json("rlx.approval_request/1", &report);
         } else if let Some(path) = &report.written {
-            screen.answer(format!("written to {}", path.display()));
+            screen.line(format!("written to {}", path.display()));
         } else {
             screen.answer(&report.text);
         }

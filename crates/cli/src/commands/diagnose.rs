@@ -6,6 +6,7 @@ use clap::Args;
 use rlxp_ops::diagnose::{Answer, Diagnosis, Finding, RuleOutcome, RuleSet, Severity, diagnose_all, rules};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::one_line;
 use serde_json::json;
 
 use crate::format;
@@ -69,7 +70,7 @@ impl Diagnose {
         let mut text = format!(
             "{} on {}, {}, {} of {} steps\n",
             screen.styled(Style::Heading, &diagnosis.run),
-            diagnosis.env,
+            one_line(&diagnosis.env),
             diagnosis.status,
             format::count(diagnosis.steps),
             format::count(diagnosis.total_steps),
@@ -115,7 +116,7 @@ fn shown(screen: &Screen, outcome: &RuleOutcome, finding: &Finding) -> String {
         text.push_str(&format!("   probably because of {}\n", finding.explained_by.join(", ")));
     }
     if let Some(next) = &finding.next {
-        text.push_str(&format!("   {} {next}\n", screen.styled(Style::Hint, "next:")));
+        text.push_str(&format!("   {} {}\n", screen.styled(Style::Hint, "next:"), one_line(next)));
     }
     text
 }
@@ -138,7 +139,7 @@ fn all(screen: &Screen, diagnosis: &Diagnosis) -> String {
 
 fn show_rules(screen: &Screen, rules: &RuleSet) {
     if screen.is_json() {
-        screen.answer(serde_json::to_string(rules).expect("rules are plain data"));
+        screen.document(&serde_json::to_string(rules).expect("rules are plain data"));
         return;
     }
     let mut text = format!("rules, version {}\n", rules.rules_version);

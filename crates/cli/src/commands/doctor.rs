@@ -27,7 +27,7 @@ impl Doctor {
             screen.json("rlx.doctor/1", &report);
             return Ok(Exit::Yes);
         }
-        screen.answer(format!("confinement of runs: {}", report.level));
+        screen.line(format!("confinement of runs: {}", report.level));
         let mut table =
             Table::new([("what", Align::Left), ("is", Align::Left), ("why, or how to get it", Align::Left)]);
         for Finding { what, is, why } in &report.findings {

@@ -81,7 +81,7 @@ impl Eval {
         }
         let of = report.run.as_ref().map_or(String::new(), |run| format!("{run} on "));
         let last_seed = self.seed.wrapping_add(self.episodes - 1);
-        screen.answer(format!("{of}{}, episode seeds {} to {last_seed}", report.env, self.seed));
+        screen.line(format!("{of}{}, episode seeds {} to {last_seed}", report.env, self.seed));
         screen.answer(summary::evaluation(screen, &report));
         if let Some(threshold) = report.threshold {
             screen.note(&format!("a mean return of {} counts as solved", format::score(threshold)));

@@ -4,6 +4,7 @@ use clap::Args;
 use rlxp_ops::explain::{Direction, ExplainReport, ExplainRequest, Explained, explain};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::one_line;
 
 use crate::format;
 use crate::paragraph::paragraph;
@@ -56,7 +57,7 @@ fn text(screen: &Screen, report: &ExplainReport, asked: bool) -> String {
         (Some(run), Some(here)) => format!(
             "{} on {}: {} seed{}, {} steps each\n",
             screen.styled(Style::Heading, run),
-            here.env,
+            one_line(&here.env),
             report.seeds.len(),
             if report.seeds.len() == 1 { "" } else { "s" },
             format::count(here.total_steps)

@@ -5,6 +5,7 @@ use rlxp_ops::below::{Lineage, LineageKind};
 use rlxp_ops::runs::{RunInfo, info};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::one_line;
 use serde_json::Value;
 
 use crate::format;
@@ -78,7 +79,7 @@ fn facts(screen: &Screen, report: &RunInfo) -> String {
     lines.extend(metadata.git.as_ref().map(|git| {
         let dirty = if git.dirty { " with uncommitted changes" } else { "" };
         let commit =
-            git.commit.as_deref().map_or("without a commit", |commit| &commit[..commit.len().min(12)]);
+            git.commit.as_deref().map_or("without a commit", |commit| commit.get(..12).unwrap_or(commit));
         ("code", format!("git {commit}{dirty}"))
     }));
     lines.extend(
@@ -94,7 +95,8 @@ fn facts(screen: &Screen, report: &RunInfo) -> String {
         lines.push(("overrides", metadata.overrides.join(" ")));
     }
     let heading = screen.styled(Style::Heading, &metadata.name);
-    let lines: String = lines.iter().map(|(name, value)| format!("  {name:<16}{value}\n")).collect();
+    let lines: String =
+        lines.iter().map(|(name, value)| format!("  {name:<16}{}\n", one_line(value))).collect();
     format!("{heading}\n{lines}\n")
 }
 
@@ -129,14 +131,15 @@ fn config(screen: &Screen, config: &Value) -> String {
     section("", plain.into_iter().map(|(key, value)| pair(key, value)).collect());
     for (name, values) in sections {
         let values = values.as_object().into_iter().flatten();
-        section(name, values.map(|(key, value)| pair(key, value)).collect());
+        section(&one_line(name), values.map(|(key, value)| pair(key, value)).collect());
     }
     text
 }
 
 fn pair(key: &str, value: &Value) -> String {
-    match value {
+    let pair = match value {
         Value::String(text) => format!("{key}={text}"),
         other => format!("{key}={other}"),
-    }
+    };
+    one_line(&pair).into_owned()
 }

@@ -4,6 +4,7 @@ use clap::Args;
 use rlxp_ops::init::init;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
 
 use crate::screen::Screen;
 
@@ -31,11 +32,11 @@ impl Init {
             return Ok(Exit::Yes);
         }
         let made = if report.kept.is_empty() { "made" } else { "completed" };
-        screen.answer(format!("{made} {} with {} starter configs", self.name, report.configs.len()));
+        screen.line(format!("{made} {} with {} starter configs", self.name, report.configs.len()));
         if !report.kept.is_empty() {
             screen.note(&format!("{} files were there before and stay as they are", report.kept.len()));
         }
-        screen.hint(&format!("cd {} && rlx train configs/ppo_cartpole.yaml", self.name));
+        screen.hint(&format!("cd {} && rlx train configs/ppo_cartpole.yaml", shell_word(&self.name)));
         Ok(Exit::Yes)
     }
 }

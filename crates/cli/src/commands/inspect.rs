@@ -116,7 +116,7 @@ impl Inspect {
 fn show(screen: &Screen, report: &InspectReport) {
     let heading = |text: &str| screen.styled(Style::Heading, text);
     let how = if report.sampled { "sampled actions" } else { "most likely actions" };
-    screen.answer(format!(
+    screen.line(format!(
         "{} at step {} on {}, {how}: {}",
         report.run,
         format::count(report.step),

@@ -138,8 +138,7 @@ fn answer(screen: &Screen, records: &Records) -> Exit {
         screen.json("rlx.ledger/1", records);
         return Exit::Yes;
     }
-    let lines: Vec<String> = records.records.iter().map(line).collect();
-    screen.answer(lines.join("\n"));
+    screen.lines(records.records.iter().map(line));
     warn(screen, &records.warnings);
     Exit::Yes
 }
@@ -151,7 +150,7 @@ impl Anchor {
             screen.json("rlx.anchor/1", &report);
             return Ok(Exit::Yes);
         }
-        screen.answer(format!(
+        screen.line(format!(
             "anchored {} at record {}, {}, in {}",
             report.name,
             report.anchor.seq,
@@ -183,8 +182,7 @@ fn line(record: &ShownRecord) -> String {
 fn words(body: &Value) -> String {
     let short = |text: &str| {
         let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let text = if is_digest { &text[..12] } else { text };
-        text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect::<String>()
+        if is_digest { &text[..12] } else { text }.to_owned()
     };
     let one = |value: &Value| match value {
         Value::String(text) => short(text),

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use rlxp_ops::metric::{MetricReport, Sample, check};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::one_line;
 
 use super::study::Which;
 use crate::screen::Screen;
@@ -66,7 +67,7 @@ fn text(report: &MetricReport) -> String {
     }
     let mut text = table.render("", str::to_owned);
     for problem in &report.problems {
-        text.push_str(&format!("problem: {problem}\n"));
+        text.push_str(&format!("problem: {}\n", one_line(problem)));
     }
     text.push_str(if report.fine { "everything can be measured" } else { "not everything can be measured" });
     text

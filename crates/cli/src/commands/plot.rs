@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use rlxp_ops::plot::{GroupBy, PlotGroup, PlotOptions, PlotReport, PlotRequest, Target, XAxis, plot};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::one_line;
 
 use crate::chart::{Curve, MOST_CURVES, draw_over};
 use crate::format;
@@ -129,7 +130,7 @@ impl Plot {
         }
         if let Some(path) = &report.written {
             let shown = path.strip_prefix(&context.folder).unwrap_or(path);
-            screen.answer(format!("wrote {}", shown.display()));
+            screen.line(format!("wrote {}", shown.display()));
         }
         if let Some(why) = &report.not_written {
             screen.warning(&format!("no picture was written: {why}"));
@@ -198,7 +199,7 @@ impl Plot {
         if self.log_y {
             text.push_str("\nThe chart above is linear; the picture is logarithmic.");
         }
-        format!("{}\n{}\n", text.trim_end(), report.meaning)
+        format!("{}\n{}\n", text.trim_end(), one_line(&report.meaning))
     }
 }
 

@@ -4,6 +4,7 @@ use clap::Args;
 use rlxp_ops::quickstart::{QuickstartReport, quickstart};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
 
 use crate::format;
 use crate::progress::Progress;
@@ -45,7 +46,7 @@ impl Quickstart {
         let name = &report.run.metadata.name;
         let seconds = progress.elapsed().as_secs_f64();
         let steps = progress.steps_done();
-        screen.answer(format!(
+        screen.line(format!(
             "{name}: {} steps in {seconds:.1} s ({})",
             format::count(steps),
             format::rate(steps as f64 / seconds.max(1e-9)),
@@ -56,7 +57,7 @@ impl Quickstart {
         screen.answer("\n100 new episodes per policy; random actions for comparison\n");
         screen.answer(summary::evaluation(screen, &report.evaluation));
         let next = [
-            (format!("cd {}", self.folder), "the project"),
+            (format!("cd {}", shell_word(&self.folder)), "the project"),
             ("rlx ls".to_owned(), "its runs"),
             (format!("rlx info {name}"), "this run: curve, config, checkpoints"),
             (format!("rlx reproduce {name}"), "train it again, compare every byte"),
@@ -65,7 +66,7 @@ impl Quickstart {
         ];
         screen.answer(format!("\n{}", screen.styled(Style::Heading, "next")));
         for (command, what) in next {
-            screen.answer(format!("  {command:<36}{}", screen.styled(Style::Dim, &format!("# {what}"))));
+            screen.line(format!("  {command:<36}{}", screen.styled(Style::Dim, &format!("# {what}"))));
         }
     }
 }

@@ -84,7 +84,7 @@ impl Report {
             made.videos,
             format::bytes(made.bytes)
         ));
-        screen.answer(&made.file);
+        screen.line(&made.file);
         Ok(Exit::Yes)
     }
 }

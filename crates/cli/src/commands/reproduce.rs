@@ -54,18 +54,17 @@ fn show(screen: &Screen, report: &ReproduceReport) {
     let ReproduceReport { run, checkpoints, differences, .. } = report;
     if report.same {
         let verdict = screen.styled(Style::Good, "same bytes");
-        screen.answer(format!(
-            "{run}: {verdict} ({checkpoints} checkpoints, their evaluations and the metrics)"
-        ));
+        screen
+            .line(format!("{run}: {verdict} ({checkpoints} checkpoints, their evaluations and the metrics)"));
     } else {
         let verdict = screen.styled(Style::Error, "differs");
-        screen.answer(format!("{run}: {verdict} in {} places", differences.len()));
+        screen.line(format!("{run}: {verdict} in {} places", differences.len()));
         for difference in differences.iter().take(MOST_SHOWN) {
             let (seed, file, what) = (difference.seed, &difference.file, &difference.what);
-            screen.answer(format!("  seed {seed}  {file}: {what}"));
+            screen.line(format!("  seed {seed}  {file}: {what}"));
         }
         if differences.len() > MOST_SHOWN {
-            screen.answer(format!("  and {} more", differences.len() - MOST_SHOWN));
+            screen.line(format!("  and {} more", differences.len() - MOST_SHOWN));
         }
     }
     for changed in &report.changed {

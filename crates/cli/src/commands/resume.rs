@@ -5,6 +5,7 @@ use rlxp_ops::resume::resume;
 use rlxp_ops::runs::info;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
 
 use super::train::conclude;
 use crate::progress::Progress;
@@ -40,12 +41,15 @@ impl Resume {
         if screen.is_json() {
             screen.json("rlx.resumption/1", &report);
         } else if report.was_complete {
-            screen.answer(format!("{} is complete: there is nothing to resume", report.run));
+            screen.line(format!("{} is complete: there is nothing to resume", report.run));
             let longer = info(context, &report.run)?.metadata.total_steps.saturating_mul(2);
-            screen.hint(&format!("rlx resume {} --total-timesteps {longer}    # extends it", report.run));
+            screen.hint(&format!(
+                "rlx resume {} --total-timesteps {longer}    # extends it",
+                shell_word(&report.run)
+            ));
             return Ok(Exit::Yes);
         } else if let Some(parent) = &report.extends {
-            screen.answer(format!("{} goes on from the end of {parent}", report.run));
+            screen.line(format!("{} goes on from the end of {parent}", report.run));
         }
         conclude(context, screen, &report.run, report.status, &progress)
     }

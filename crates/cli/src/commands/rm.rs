@@ -4,6 +4,7 @@ use clap::Args;
 use rlxp_ops::runs::{Removal, remove, to_remove};
 use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
 use serde_json::json;
 
 use crate::format;
@@ -48,11 +49,12 @@ impl Rm {
                 Some(true) => {}
                 Some(false) => return Err(Failure::refused("not_confirmed", "nothing was removed")),
                 None => {
+                    let words: Vec<_> = names.iter().map(|name| shell_word(name)).collect();
                     return Err(Failure::refused(
                         "confirmation_needed",
                         format!("refusing to remove {} without confirmation", names.join(", ")),
                     )
-                    .hint(format!("rlx rm {} --yes", names.join(" "))));
+                    .hint(format!("rlx rm {} --yes", words.join(" "))));
                 }
             }
         }
@@ -63,7 +65,7 @@ impl Rm {
             screen.json("rlx.removed/1", &json!({ "removed": removed, "bytes": bytes }));
         } else if !screen.is_json() && !removed.is_empty() {
             // Also when the next one failed: these are gone.
-            screen.answer(format!("removed {}", removed.join(", ")));
+            screen.line(format!("removed {}", removed.join(", ")));
         }
         outcome.map(|()| Exit::Yes)
     }

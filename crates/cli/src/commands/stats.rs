@@ -122,7 +122,7 @@ impl Compare {
         if screen.is_json() {
             screen.json("rlx.verdict/1", &verdict);
         } else {
-            screen.answer(verdict.statements.join("\n"));
+            screen.lines(&verdict.statements);
         }
         Ok(Exit::Yes)
     }
@@ -141,7 +141,7 @@ impl Power {
         if screen.is_json() {
             screen.json("rlx.power/1", &report);
         } else {
-            screen.answer(sentence(&report));
+            screen.line(sentence(&report));
         }
         Ok(Exit::Yes)
     }

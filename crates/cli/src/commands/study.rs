@@ -224,11 +224,11 @@ impl Init {
             return Ok(Exit::Yes);
         }
         let InitReport { task, study, path, approvers, approvers_file, .. } = &report;
-        screen.answer(format!("opened {task}/{study} in {}", path.display()));
+        screen.line(format!("opened {task}/{study} in {}", path.display()));
         let better = if report.assurance == Assurance::Signature { "only" } else { "or better" };
-        screen.answer(format!("  approvals count by {} {better}", report.assurance));
+        screen.line(format!("  approvals count by {} {better}", report.assurance));
         for approver in approvers {
-            screen.answer(format!("  approver {} {}", approver.name, approver.fingerprint));
+            screen.line(format!("  approver {} {}", approver.name, approver.fingerprint));
         }
         if approvers.is_empty() {
             let place =
@@ -242,9 +242,9 @@ impl Init {
             screen.note(&format!("{kept} of the task was there and stays as it is"));
         }
         if let Some(imported) = &report.imported {
-            screen.answer(format!("imported {} as text; nothing of it is approved", imported.from));
+            screen.line(format!("imported {} as text; nothing of it is approved", imported.from));
             for file in &imported.files {
-                screen.answer(format!("  imported/{file}"));
+                screen.line(format!("  imported/{file}"));
             }
             if !imported.unknown.is_empty() {
                 let listed = format!("without a place here: {}", imported.unknown.join(", "));
@@ -264,7 +264,7 @@ impl Use {
         if screen.is_json() {
             screen.json("rlx.active_study/1", &name);
         } else {
-            screen.answer(format!("{name} is active"));
+            screen.line(format!("{name} is active"));
         }
         Ok(Exit::Yes)
     }
@@ -280,7 +280,7 @@ impl List {
         let StudyList { studies, flat, .. } = found;
         if let Some(flat) = &flat {
             let files = flat.files.join(", ");
-            screen.answer(format!("{}/{}  old files, only to be read: {files}", flat.task, flat.study));
+            screen.line(format!("{}/{}  old files, only to be read: {files}", flat.task, flat.study));
             screen.hint(&flat.import);
             if studies.is_empty() {
                 return Ok(Exit::Yes);
@@ -364,7 +364,7 @@ impl Handoff {
             return Ok(Exit::Yes);
         }
         let HandOff { reason, status, person, next } = &report;
-        screen.answer(format!("handed off {}/{}: {reason}", status.task, status.study));
+        screen.line(format!("handed off {}/{}: {reason}", status.task, status.study));
         for sentence in status.paragraphs() {
             screen.answer(paragraph(&sentence, 2, ""));
         }
@@ -393,7 +393,7 @@ impl Close {
             screen.json("rlx.study_closed/1", &report);
             return Ok(Exit::Yes);
         }
-        screen.answer(format!("closed {}: {}", report.name, report.reason));
+        screen.line(format!("closed {}: {}", report.name, report.reason));
         warn(screen, &report.warnings);
         screen.hint(&format!("rlx study export --study {} --to FOLDER", report.name));
         Ok(Exit::Yes)
@@ -407,10 +407,10 @@ impl Export {
             screen.json("rlx.export/1", &report);
             return Ok(Exit::Yes);
         }
-        screen.answer(format!("exported {} files to {}", report.files.len(), report.path.display()));
+        screen.line(format!("exported {} files to {}", report.files.len(), report.path.display()));
         if !report.accepted.is_empty() {
             let names: Vec<String> = report.accepted.iter().map(ToString::to_string).collect();
-            screen.answer(format!("  accepted.patch holds {}", names.join(", ")));
+            screen.line(format!("  accepted.patch holds {}", names.join(", ")));
         }
         warn(screen, &report.warnings);
         Ok(Exit::Yes)

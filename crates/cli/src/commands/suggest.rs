@@ -5,6 +5,7 @@ use clap::builder::RangedU64ValueParser;
 use rlxp_ops::suggest::{Move, SuggestRequest, Suggested, Suggestions, suggest, written};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::one_line;
 
 use crate::screen::{Screen, Style};
 
@@ -59,7 +60,7 @@ fn text(screen: &Screen, report: &Suggestions) -> String {
     let mut text = format!(
         "{} on {}, {}\n{}",
         screen.styled(Style::Heading, &report.run),
-        report.env,
+        one_line(&report.env),
         report.status,
         wrapped("", &report.answer),
     );
@@ -97,7 +98,8 @@ fn shown(screen: &Screen, suggested: &Suggested) -> String {
     let title = screen.styled(Style::Heading, &suggestion.title);
     let mut text = format!("\n{}. {title} ({rules})\n", suggested.rank);
     for change in &suggestion.changes {
-        text.push_str(&format!("   {}: {} → {}\n", change.key, written(&change.from), written(&change.to)));
+        let change = format!("{}: {} → {}", change.key, written(&change.from), written(&change.to));
+        text.push_str(&format!("   {}\n", one_line(&change)));
     }
     text.push_str(&wrapped("   ", &format!("why: {}", suggestion.reason)));
     text.push_str(&wrapped("   ", &format!("rests on: {}", suggestion.basis.sentence)));
@@ -112,8 +114,8 @@ fn shown(screen: &Screen, suggested: &Suggested) -> String {
     text.push_str(&wrapped("   ", &format!("expected: {}", expected.join(", "))));
     text.push_str(&wrapped("   ", &format!("risk: {}", suggestion.risk)));
     let hint = |word: &str| screen.styled(Style::Hint, word);
-    text.push_str(&format!("   {} {}\n", hint("try:"), suggested.command));
-    text.push_str(&format!("   {} {}\n", hint("check:"), suggested.check));
+    text.push_str(&format!("   {} {}\n", hint("try:"), one_line(&suggested.command)));
+    text.push_str(&format!("   {} {}\n", hint("check:"), one_line(&suggested.check)));
     text
 }
 

@@ -100,7 +100,7 @@ fn of_run(screen: &Screen, run: &RunSummary) -> String {
     let numbers = table.render("  ", str::to_owned);
     // The table has no header of its own.
     let numbers = numbers.split_once('\n').map_or("", |(_, rows)| rows);
-    format!("{}\n{}", paragraph(&run.paragraph, 0, ""), screen.styled(Style::Dim, numbers.trim_end()))
+    format!("{}\n{}", paragraph(&run.paragraph, 0, ""), screen.styled_block(Style::Dim, numbers.trim_end()))
 }
 
 fn listed(seeds: &[u64]) -> String {

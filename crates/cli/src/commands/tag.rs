@@ -34,9 +34,9 @@ impl Tag {
         if screen.is_json() {
             screen.json("rlx.tags/1", &json!({ "run": run, "tags": tags }));
         } else if tags.is_empty() {
-            screen.answer(format!("{run} has no tags"));
+            screen.line(format!("{run} has no tags"));
         } else {
-            screen.answer(format!("{run}: {}", tags.join(", ")));
+            screen.line(format!("{run}: {}", tags.join(", ")));
         }
         Ok(Exit::Yes)
     }

@@ -56,7 +56,7 @@ impl Tail {
                 });
                 screen.json("rlx.record/1", &line);
             } else {
-                screen.answer(line(seed, record));
+                screen.line(line(seed, record));
             }
             if screen.is_read() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };

@@ -8,6 +8,7 @@ use rlxp_ops::config::Checked;
 use rlxp_ops::runs::info;
 use rlxp_ops::train::{TrainPlan, TrainReport, TrainRequest, train};
 use rlxp_ops::{Context, Event, Outcome};
+use rlxp_types::text::{one_line, shell_word};
 use rlxp_types::{Exit, RunStatus};
 use serde::Serialize;
 
@@ -115,7 +116,7 @@ pub(crate) fn conclude(
     }
     let seconds = progress.elapsed().as_secs_f64();
     let steps = progress.steps_done();
-    screen.answer(format!(
+    screen.line(format!(
         "{run} {status}: {} steps in {seconds:.1} s ({})",
         format::count(steps),
         format::rate(steps as f64 / seconds.max(1e-9)),
@@ -126,10 +127,10 @@ pub(crate) fn conclude(
         screen.answer(stops);
     }
     if interrupted {
-        screen.hint(&format!("rlx resume {run}"));
+        screen.hint(&format!("rlx resume {}", shell_word(run)));
     } else {
-        screen.hint(&format!("rlx eval --run {run}"));
-        screen.hint(&format!("rlx info {run}"));
+        screen.hint(&format!("rlx eval --run {}", shell_word(run)));
+        screen.hint(&format!("rlx info {}", shell_word(run)));
     }
     Ok(exit)
 }
@@ -150,7 +151,7 @@ fn describe(plan: &TrainPlan) -> String {
         ("disk", format!("about {}", format::bytes(plan.disk_bytes))),
         ("memory", format!("about {}", format::bytes(plan.memory_bytes))),
     ];
-    lines.iter().map(|(name, value)| format!("{name:<24}{value}\n")).collect()
+    lines.iter().map(|(name, value)| format!("{name:<24}{}\n", one_line(value))).collect()
 }
 
 fn finite(text: &str) -> Result<f64, String> {

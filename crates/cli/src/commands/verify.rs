@@ -56,7 +56,7 @@ impl Verify {
         } else {
             screen.styled(Style::Error, "damaged")
         };
-        screen.answer(format!("{name}: {verdict}; {records} records read, head {}", head.short()));
+        screen.line(format!("{name}: {verdict}; {records} records read, head {}", head.short()));
         for problem in problems {
             let line = problem.line.map_or_else(String::new, |line| format!(", line {line}"));
             screen.answer(paragraph(

@@ -126,7 +126,7 @@ fn show(screen: &Screen, report: &VideoReport) {
         }
     }
     screen.note(&format!("{} at step {} on {}", report.run, format::count(report.step), report.env));
-    screen.note(episodes(&report.episodes).trim_end());
+    episodes(&report.episodes).lines().for_each(|line| screen.note(line));
     screen.note(&format!(
         "{} frames of {}×{}, {:.1} s, {}",
         format::count(report.frames),
@@ -135,7 +135,7 @@ fn show(screen: &Screen, report: &VideoReport) {
         report.seconds,
         format::bytes(report.bytes)
     ));
-    screen.answer(&report.file);
+    screen.line(&report.file);
 }
 
 fn episodes(shown: &[ShownEpisode]) -> String {

@@ -15,6 +15,7 @@ mod contract;
 mod damage;
 mod diagnose;
 mod documents;
+mod escapes;
 mod examples;
 mod flow;
 mod full_disk;

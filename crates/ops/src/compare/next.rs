@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rlxp_types::RunStatus;
+use rlxp_types::text::shell_word;
 
 use super::groups::Arm;
 use super::report::Comparison;
@@ -27,8 +28,8 @@ fn unfinished(arms: &[Arm<'_>]) -> Vec<String> {
     let members = arms.iter().flat_map(|arm| arm.in_state(SeedState::Unfinished));
     let runs = members.map(|member| member.run).filter(|run| names.insert(run.name.clone()));
     runs.map(|run| match run.status {
-        RunStatus::Running => format!("rlx tail {}", quoted(&run.name)),
-        _ => format!("rlx resume {}", quoted(&run.name)),
+        RunStatus::Running => format!("rlx tail {}", shell_word(&run.name)),
+        _ => format!("rlx resume {}", shell_word(&run.name)),
     })
     .collect()
 }
@@ -61,15 +62,5 @@ fn more_seeds(context: &Context, arms: &[Arm<'_>], comparisons: &[Comparison]) -
 /// The run's config, as short as it can be named from here.
 fn config_path(context: &Context, run: &RunMaterial) -> String {
     let path = run.run.config_path();
-    quoted(&path.strip_prefix(&context.folder).unwrap_or(&path).display().to_string())
-}
-
-/// The text as one word of a shell.
-fn quoted(text: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "_-./@:+".contains(letter);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    shell_word(&path.strip_prefix(&context.folder).unwrap_or(&path).display().to_string()).into_owned()
 }

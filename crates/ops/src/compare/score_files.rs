@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rlxp_store::BEST;
+use rlxp_types::text::shell_word;
 
 use super::groups::Arm;
 use super::score::{ScoreKind, SeedScore, checkpoint_of, lost};
@@ -78,5 +79,7 @@ fn none_shared<'m, 'a: 'm>(
         )
     };
     let failure = Failure::usage("no_common_evaluation", message);
-    runs.iter().take(4).fold(failure, |failure, run| failure.hint(format!("rlx eval --run {run}")))
+    runs.iter()
+        .take(4)
+        .fold(failure, |failure, run| failure.hint(format!("rlx eval --run {}", shell_word(run))))
 }

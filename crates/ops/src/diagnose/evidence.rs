@@ -6,6 +6,7 @@ use rlxp_analyze::diagnose::{Baseline, Evaluation, Evidence, RecordState, SeedEv
 use rlxp_spec::Config;
 use rlxp_spec::config::{Schedule, WrapperConfig};
 use rlxp_store::BEST;
+use rlxp_types::text::shell_word;
 
 use super::environment;
 use crate::evaluation::EvaluationRecord;
@@ -122,9 +123,12 @@ fn words(run: &RunMaterial) -> BTreeMap<String, String> {
             words.insert(key.to_owned(), from.to_string());
         }
     }
-    words.insert("run".to_owned(), quoted(&run.name));
-    words.insert("env".to_owned(), quoted(&run.config.env.id));
-    words.insert("config".to_owned(), quoted(&format!("runs/{}/config_snapshot.yaml", run.name)));
+    words.insert("run".to_owned(), shell_word(&run.name).into_owned());
+    words.insert("env".to_owned(), shell_word(&run.config.env.id).into_owned());
+    words.insert(
+        "config".to_owned(),
+        shell_word(&format!("runs/{}/config_snapshot.yaml", run.name)).into_owned(),
+    );
     words
 }
 
@@ -140,27 +144,5 @@ fn flatten(path: &str, value: &serde_json::Value, words: &mut BTreeMap<String, S
             words.insert(path.to_owned(), number.to_string());
         }
         _ => {}
-    }
-}
-
-/// `text` as a shell takes it for one word.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '@' | ':' | '+');
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_safe_to_paste() {
-        assert_eq!(quoted("ppo_größe_001"), "ppo_größe_001");
-        assert_eq!(quoted("my run"), "'my run'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 }

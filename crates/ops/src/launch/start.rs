@@ -14,6 +14,7 @@ use rlxp_govern::view::{CandidateView, MachineFacts};
 use rlxp_launch::order::{Mechanisms, RunOrder};
 use rlxp_launch::supervise::start_shim;
 use rlxp_store::Writer;
+use rlxp_types::text::shell_word;
 use rlxp_types::{Digest, Exit};
 
 use super::begin::{Begun, begin};
@@ -198,7 +199,10 @@ fn prove(desk: &Desk, view: &CandidateView, tree: &BaseTree) -> Outcome<Applied>
                 format!("the recorded code is what would run, and the working copy differs from it: {files}");
             let failure = Failure::refused("working_copy_differs", message);
             Err(match &view.base {
-                Some(Base::Commit(commit)) => failure.hint(format!("git checkout {commit} -- {files}")),
+                Some(Base::Commit(commit)) => {
+                    let words: Vec<_> = differ.iter().map(|file| shell_word(file)).collect();
+                    failure.hint(format!("git checkout {commit} -- {}", words.join(" ")))
+                }
                 _ => failure.hint("rlx candidate validate"),
             })
         }
@@ -355,7 +359,7 @@ fn go(context: &Context, desk: &mut Desk, place: &RunPlace, order: RunOrder) -> 
     let machine = context.machine.as_ref();
     let started = machine.process_start(shim.process).ok_or_else(|| {
         Failure::new(Exit::RunFailed, "shim_ended", "the supervisor of the run ended at once")
-            .hint(format!("cat {}/shim.log", place.path().display()))
+            .hint(format!("cat {}", shell_word(&place.path().join("shim.log").display().to_string())))
     })?;
     let writer =
         Writer { pid: shim.process, process_start: started, ..Writer::here(machine, &clock::wall_text()) };

@@ -11,6 +11,7 @@ use rlxp_launch::Interrupts;
 use rlxp_launch::order::Usage;
 use rlxp_launch::supervise::pulse;
 use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use super::execute::{RunOutcome, outcome};
@@ -224,7 +225,8 @@ pub fn logs(
         (Some(step), Some(last)) => {
             let message =
                 format!("run {key} has no output of a step {step:?}, only of: {}", printed.join(", "));
-            Failure::usage("no_log", message).hint(format!("rlx launch logs {key} --step {last}"))
+            Failure::usage("no_log", message)
+                .hint(format!("rlx launch logs {key} --step {}", shell_word(last)))
         }
         _ => Failure::usage("no_log", format!("run {key} has no output yet")).hint("rlx launch status"),
     })

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rlxp_store::MEAN_RETURN;
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use super::groups::Arm;
@@ -108,7 +109,7 @@ pub(super) fn unknown(context: &Context, words: &[String], written: Option<&str>
         let records: u64 = seeds().map(|seed| seed.metrics.records).sum();
         let why = if records == 0 { "metrics.jsonl holds no record" } else { "no record holds a number" };
         let message = format!("{named} {have} nothing to draw: {why}");
-        return Ok(Failure::usage("no_metrics", message).hint(format!("rlx info {first}")));
+        return Ok(Failure::usage("no_metrics", message).hint(format!("rlx info {}", shell_word(first))));
     }
     let name = written.unwrap_or(MEAN_RETURN);
     let list = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -119,9 +120,9 @@ pub(super) fn unknown(context: &Context, words: &[String], written: Option<&str>
         [full.as_str(), bare]
     });
     let near = rlxp_spec::nearest(name, candidates).or_else(|| known.first().map(String::as_str));
-    Ok(near
-        .into_iter()
-        .fold(failure, |failure, near| failure.hint(format!("rlx plot {} --metric {near}", words.join(" ")))))
+    let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
+    let command = |near: &str| format!("rlx plot {} --metric {}", words.join(" "), shell_word(near));
+    Ok(near.into_iter().fold(failure, |failure, near| failure.hint(command(near))))
 }
 
 /// Names in a sentence; many are cut short.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rlxp_draw::chart::LineChart;
 use rlxp_fs::{Fs, FsExt};
 use rlxp_types::Digest;
+use rlxp_types::text::shell_word;
 
 use super::{PlotOptions, PlotReport, PlotRequest, Target, XAxis};
 use crate::checkpoint_ref::project;
@@ -66,7 +67,7 @@ fn format_of(path: &Path) -> Outcome<Format> {
             "unknown_format",
             format!("{} ends neither in .svg nor in .png", path.display()),
         )
-        .hint(format!("--output {}", path.with_extension("svg").display()))),
+        .hint(format!("--output {}", shell_word(&path.with_extension("svg").display().to_string())))),
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use rlxp_types::text::is_hidden;
+
 /// A piece of a page.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Html(String);
@@ -36,8 +38,9 @@ impl Html {
                 '>' => self.0.push_str("&gt;"),
                 '"' => self.0.push_str("&quot;"),
                 '\'' => self.0.push_str("&#39;"),
-                '\n' => self.0.push('\n'),
-                control if control.is_control() => self.0.push('\u{fffd}'),
+                '\n' | '\t' => self.0.push(character),
+                // As on a terminal: a direction mark would reorder the page around it.
+                hidden if is_hidden(hidden) => self.0.extend(hidden.escape_default()),
                 other => self.0.push(other),
             }
         }
@@ -115,6 +118,7 @@ mod tests {
         let text = html.finish();
         assert!(!text.contains("<script") && !text.contains('\u{7}'), "{text}");
         assert!(text.contains("&lt;script&gt;alert(&#39;x&#39;)"), "{text}");
+        assert!(!text.chars().any(is_hidden) && text.contains(r"\u{202e}\u{7}"), "{text}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::scope::bad_path;
 use rlxp_spec::document::to_yaml;
 use rlxp_types::Digest;
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use super::desk::Desk;
@@ -140,15 +141,12 @@ pub(super) fn suggestion(context: &Context, root: &Path) -> Outcome<Option<Strin
         let first = || text.lines().position(|line| !line.trim().is_empty());
         // Where a path has the letter that separates the parts, nothing can be pasted.
         let Some(line) = entry.or_else(first).filter(|_| !file.contains(':')) else { continue };
-        claims.push_str(&format!(" --claim {}", pasted(&format!("{}:{file}:{}", word_of(&about), line + 1))));
+        claims.push_str(&format!(
+            " --claim {}",
+            shell_word(&format!("{}:{file}:{}", word_of(&about), line + 1))
+        ));
     }
     Ok((!claims.is_empty()).then(|| format!("rlx study audit{claims}")))
-}
-
-/// A word as a shell takes it.
-fn pasted(word: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "-_./:".contains(letter);
-    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 /// A line of a file of the repository, without its end and without following a link.

@@ -7,6 +7,7 @@ use rlxp_fs::{FsExt, Kind};
 use rlxp_govern::documents::Assurance;
 use rlxp_govern::ledger;
 use rlxp_govern::view::Study;
+use rlxp_types::text::shell_word;
 
 use super::place::{FOLDER, Places};
 use super::read::{ledger_bytes, read_study, without_files};
@@ -39,7 +40,7 @@ fn guard_root(context: &Context, root: &Path) -> Outcome<()> {
                 root.display(),
                 study.name
             );
-            let hint = format!("rlx study next --root {}", root.display());
+            let hint = format!("rlx study next --root {}", shell_word(&root.display().to_string()));
             Err(Failure::refused("governed_folder", message).hint(hint))
         }
     }

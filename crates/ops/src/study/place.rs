@@ -6,6 +6,7 @@ use rlxp_fs::{Fs, FsExt, Kind};
 use rlxp_govern::documents::{Reading, Registry, Slug, StudyName};
 use rlxp_govern::section::File;
 use rlxp_types::Digest;
+use rlxp_types::text::shell_word;
 
 use super::read::{document, look};
 use crate::context::{Context, UserFolders};
@@ -301,7 +302,8 @@ pub(crate) fn needs_folder(fs: &dyn Fs, file: &Path) -> Outcome<()> {
         return Ok(());
     }
     let message = format!("--to: there is no folder {}", folder.display());
-    Err(Failure::usage("no_such_folder", message).hint(format!("mkdir -p {}", folder.display())))
+    Err(Failure::usage("no_such_folder", message)
+        .hint(format!("mkdir -p {}", shell_word(&folder.display().to_string()))))
 }
 
 fn choosing(failure: Failure, known: &[StudyName]) -> Failure {

@@ -7,12 +7,12 @@ use rlxp_analyze::selection::expected_maximum;
 use rlxp_analyze::story::{Final, finals};
 use rlxp_store::{Run, RunRow};
 use rlxp_types::RunStatus;
+use rlxp_types::text::{one_line, shell_word};
 use serde::Serialize;
 
 use super::SetSummary;
 use super::keys::training_keys;
 use super::which::Chosen;
-use crate::analyze::quoted;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 
@@ -270,8 +270,10 @@ fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
 
 /// `A+B+…` for the runs of a group; nothing when they are too many to type.
 fn word(group: &GroupSummary) -> Option<String> {
-    let plain =
-        group.runs.iter().all(|name| quoted(name) == *name && (group.runs.len() == 1 || !name.contains('+')));
+    let plain = group
+        .runs
+        .iter()
+        .all(|name| shell_word(name) == *name && (group.runs.len() == 1 || !name.contains('+')));
     (group.runs.len() <= MOST_NAMED && plain).then(|| group.runs.join("+"))
 }
 
@@ -284,7 +286,7 @@ fn next(environments: &[EnvSummary], runs: usize) -> Vec<String> {
         {
             commands.push(format!(
                 "rlx compare {second} {best}    # {}: is the best better than the next?",
-                env.env
+                one_line(&env.env)
             ));
         }
     }
@@ -295,7 +297,7 @@ fn next(environments: &[EnvSummary], runs: usize) -> Vec<String> {
     {
         commands.push(format!("rlx analyze {word}"));
     } else if let Some(best) = environments.first().and_then(|env| env.groups.first()) {
-        commands.push(format!("rlx analyze {}", quoted(&best.runs[0])));
+        commands.push(format!("rlx analyze {}", shell_word(&best.runs[0])));
     }
     if runs > 1 {
         commands.push("rlx ls --sort best".to_owned());

@@ -3,11 +3,12 @@
 use rlxp_analyze::story::{Final, Phase, PhaseKind, number, step, tell};
 use rlxp_store::{BEST, Best, Run};
 use rlxp_types::RunStatus;
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use super::keys::{KeyChange, unusual};
 use super::result_in_words;
-use crate::analyze::{TopFinding, duration, findings, quoted, score};
+use crate::analyze::{TopFinding, duration, findings, score};
 use crate::context::Context;
 use crate::diagnose::Severity;
 use crate::failure::Outcome;
@@ -261,7 +262,7 @@ fn against(threshold: Option<f64>, score: f64) -> String {
 }
 
 fn next(run: &RunSummary, record: &Run) -> Vec<String> {
-    let name = quoted(&run.run);
+    let name = shell_word(&run.run);
     let mut commands = crate::next_step::commands(record);
     let diagnose = format!("rlx diagnose {name}");
     if !run.findings.is_empty() && !commands.contains(&diagnose) {

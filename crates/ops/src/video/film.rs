@@ -10,6 +10,7 @@ use rlxp_draw::{Color, Frame};
 use rlxp_env::{EnvInfo, Space};
 use rlxp_learn::Episode;
 use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
 use rlxp_video::{FrameSize, Gif, Mp4, VideoError};
 
 use super::camera::Recording;
@@ -49,7 +50,8 @@ impl Format {
                 let message =
                     format!("{} is neither .mp4 nor .gif, and nothing else can be made", path.display());
                 let better = path.with_extension("mp4");
-                Err(Failure::usage("video_format", message).hint(format!("--output {}", better.display())))
+                Err(Failure::usage("video_format", message)
+                    .hint(format!("--output {}", shell_word(&better.display().to_string()))))
             }
         }
     }

@@ -4,6 +4,7 @@
 use rlxp_ops::below::Answer;
 use rlxp_ops::compare::{Changes, CompareReport, Comparison, GroupReport, Judgement, NoVerdict};
 use rlxp_ops::material::SeedState;
+use rlxp_types::text::one_line;
 
 use crate::chart::{Curve, MOST_CURVES, draw_several};
 use crate::format;
@@ -81,7 +82,7 @@ fn groups(screen: &Screen, report: &CompareReport) -> String {
             format::score_or_dash(group.highest),
         ]);
     }
-    let mut text = format!("score: {}\n", report.score.what);
+    let mut text = format!("score: {}\n", one_line(&report.score.what));
     text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
     if report.groups.len() > MOST_ROWS {
         text.push_str(&format!("  and {} more groups\n", report.groups.len() - MOST_ROWS));
@@ -136,14 +137,14 @@ fn changes(screen: &Screen, comparison: &Comparison) -> String {
                 (Some(added), Some(removed)) => format!("+{added} -{removed}"),
                 _ => "binary".to_owned(),
             };
-            text.push_str(&format!("    {lines:<12}{}\n", file.path));
+            text.push_str(&format!("    {lines:<12}{}\n", one_line(&file.path)));
         }
         if count > MOST_FILES {
             text.push_str(&format!("    and {} more\n", count - MOST_FILES));
         }
     }
     for note in notes {
-        text.push_str(&format!("  {note}\n"));
+        text.push_str(&format!("  {}\n", one_line(note)));
     }
     text
 }
@@ -278,7 +279,7 @@ fn verdict(screen: &Screen, comparison: &Comparison) -> String {
     };
     let mut text = format!("\n{}\n", screen.styled(style, first));
     for sentence in sentences {
-        text.push_str(&format!("  {sentence}\n"));
+        text.push_str(&format!("  {}\n", one_line(sentence)));
     }
     text
 }

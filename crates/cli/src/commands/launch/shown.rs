@@ -1,5 +1,7 @@
 //! How `rlx launch` looks: plans, runs and what became of them.
 
+use std::borrow::Cow;
+
 use rlxp_ops::below::{RunEnd, Score, ScoreSource, amounts_about, bytes_about, bytes_text, seconds_text};
 use rlxp_ops::launch::execute::{ExecuteReport, LaunchEvent, RunOutcome};
 use rlxp_ops::launch::handoff::HandoffReport;
@@ -7,6 +9,7 @@ use rlxp_ops::launch::plan::PlanReport;
 use rlxp_ops::launch::probe::ProbeReport;
 use rlxp_ops::launch::watch::StatusReport;
 use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
 
 use crate::paragraph::paragraph;
 use crate::screen::{Screen, Style};
@@ -24,25 +27,25 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
     }
     let runs = if report.runs == 1 { "1 run".to_owned() } else { format!("{} runs", report.runs) };
     let seed = report.seed.map_or_else(|| "drawn at launch".to_owned(), |seed| format!("from {seed} on"));
-    screen.answer(format!(
+    screen.line(format!(
         "{} {}: {runs} of the {} phase, {} at once",
         report.study, report.candidate, report.phase, report.parallel
     ));
-    screen.answer(format!("  code: {} ({} files)", report.base, report.files));
+    screen.line(format!("  code: {} ({} files)", report.base, report.files));
     for change in &report.changes {
-        screen.answer(format!("    {} {}", change.what, change.path));
+        screen.line(format!("    {} {}", change.what, change.path));
     }
-    screen.answer(format!("  seeds: {} pool, {seed}", report.role));
+    screen.line(format!("  seeds: {} pool, {seed}", report.role));
     for step in &report.steps {
         let code = if step.changed_code { "" } else { "    (code without the changes)" };
-        screen.answer(format!("  {}: {}{code}", step.name, words(&step.argv)));
+        screen.line(format!("  {}: {}{code}", step.name, words(&step.argv)));
         if !step.environment.is_empty() {
-            screen.answer(format!("    gets {}", step.environment.join(", ")));
+            screen.line(format!("    gets {}", step.environment.join(", ")));
         }
     }
     let limits = &report.limits;
     let silence = limits.silence.map(|silence| format!(", {} of silence", seconds_text(silence)));
-    screen.answer(format!(
+    screen.line(format!(
         "  ends after: {}, {} of processors, {} of memory, {} processes, {} of disk, {} of output{}",
         seconds_text(limits.wall_clock),
         seconds_text(limits.cpu_time),
@@ -52,7 +55,7 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
         bytes_text(limits.output),
         silence.unwrap_or_default()
     ));
-    screen.answer(format!(
+    screen.line(format!(
         "  confinement: {} (agreed: {}){}",
         report.confinement.offered,
         report.confinement.agreed,
@@ -60,9 +63,9 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
     ));
     let left = amounts_about(report.budget_after);
     let left = if left.is_empty() { "nothing".to_owned() } else { left.join(", ") };
-    screen.answer(format!("  budget left after all of them: {left}"));
-    screen.answer(format!("  passed all {} gates", report.gates.len()));
-    screen.answer(format!("  plan {}", report.plan));
+    screen.line(format!("  budget left after all of them: {left}"));
+    screen.line(format!("  passed all {} gates", report.gates.len()));
+    screen.line(format!("  plan {}", report.plan));
     for warning in &report.warnings {
         screen.warning(warning);
     }
@@ -78,15 +81,12 @@ fn how(mechanisms: &rlxp_ops::below::Mechanisms) -> String {
 
 /// An argument list as a person would type it.
 fn words(argv: &[String]) -> String {
-    let quoted = |word: &String| {
-        let plain = |letter: char| letter.is_alphanumeric() || "-_./=:{},@%+".contains(letter);
-        if !word.is_empty() && word.chars().all(plain) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
+    let typed = |word: &String| {
+        // Slots such as {seed} are no concern of a shell.
+        let is_plain = matches!(shell_word(&word.replace(['{', '}'], "_")), Cow::Borrowed(_));
+        if is_plain { word.clone() } else { shell_word(word).into_owned() }
     };
-    argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    argv.iter().map(typed).collect::<Vec<_>>().join(" ")
 }
 
 pub(super) fn event(screen: &Screen, event: &LaunchEvent) {
@@ -122,15 +122,15 @@ pub(super) fn run(screen: &Screen, run: &RunOutcome) {
         screen.json("rlx.governed_run/1", run);
         return;
     }
-    screen.answer(format!("{}: {}", run.key, screen.styled(Style::Hint, &run.state)));
+    screen.line(format!("{}: {}", run.key, screen.styled(Style::Hint, &run.state)));
     if let Some(reason) = run.reason.as_deref().filter(|reason| !reason.is_empty()) {
         screen.answer(paragraph(reason, 2, "why: ").trim_end());
     }
     if let Some(code) = &run.not_evidence {
-        screen.answer(format!("  never evidence: {code}"));
+        screen.line(format!("  never evidence: {code}"));
     }
     if let Some(score) = &run.score {
-        screen.answer(format!("  score: {}", self::score(score)));
+        screen.line(format!("  score: {}", self::score(score)));
     }
 }
 
@@ -147,7 +147,7 @@ pub(super) fn status(screen: &Screen, report: &StatusReport) {
         return;
     }
     if report.runs.is_empty() {
-        screen.answer(format!("{}: nothing has run yet", report.study));
+        screen.line(format!("{}: nothing has run yet", report.study));
         return;
     }
     let columns =
@@ -187,7 +187,7 @@ pub(super) fn probe(screen: &Screen, report: &ProbeReport) {
     if !report.output.is_empty() {
         screen.answer(report.output.join("\n"));
     }
-    screen.answer(format!(
+    screen.line(format!(
         "{} ended: {} ({}); confinement {}{}",
         report.step,
         report.end,
@@ -202,7 +202,7 @@ pub(super) fn handoff(screen: &Screen, report: &HandoffReport) {
         screen.json("rlx.run_handoff/1", report);
         return;
     }
-    screen.answer(format!("{} is for somebody else to run: {}", report.key, report.file.display()));
-    screen.answer(format!("  seed {}, at most {}", report.seed, seconds_text(report.limits.wall_clock)));
+    screen.line(format!("{} is for somebody else to run: {}", report.key, report.file.display()));
+    screen.line(format!("  seed {}, at most {}", report.seed, seconds_text(report.limits.wall_clock)));
     screen.hint(&report.receive);
 }

@@ -54,7 +54,7 @@ impl Receive {
         if screen.is_json() {
             screen.json("rlx.governed_run/1", &run);
         } else {
-            screen.answer(format!("{}: {}", run.key, run.state));
+            screen.line(format!("{}: {}", run.key, run.state));
         }
         Ok(Exit::Yes)
     }

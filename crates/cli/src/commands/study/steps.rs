@@ -78,17 +78,17 @@ impl Next {
         }
         let step = &report.next;
         let action = rlxp_ops::below::word_of(&step.action).replace('_', " ");
-        screen.answer(format!("{}: {}", report.study, screen.styled(Style::Hint, &action)));
+        screen.line(format!("{}: {}", report.study, screen.styled(Style::Hint, &action)));
         screen.answer(paragraph(&step.reason, 2, "why: ").trim_end());
         if let Some(command) = &step.command {
-            screen.answer(format!("  command: {command}"));
+            screen.line(format!("  command: {command}"));
         }
         if let Some(reason) = report.not_yet {
             screen.answer(paragraph(reason, 2, "not yet: ").trim_end());
         }
-        screen.answer(format!("  changes: {}", step.changes));
+        screen.line(format!("  changes: {}", step.changes));
         if let Some(person) = &step.person {
-            screen.answer(format!("  a person must: {person}"));
+            screen.line(format!("  a person must: {person}"));
         }
         if report.not_yet.is_some() {
             MEANWHILE.iter().for_each(|hint| screen.hint(hint));
@@ -107,15 +107,15 @@ impl Audit {
                 let place = format!("{}:{}", claim.file, claim.line);
                 let stale = if report.stale.contains(&place) { " (the line changed)" } else { "" };
                 let about = rlxp_ops::below::word_of(&claim.about).replace('_', " ");
-                screen.answer(format!("{about}: {} ({place}){stale}", claim.value));
+                screen.line(format!("{about}: {} ({place}){stale}", claim.value));
             }
             if report.recorded {
                 let all = report.claims.len();
                 let hold = if all == 1 { "1 claim holds".to_owned() } else { format!("{all} claims hold") };
-                screen.answer(format!("{hold}, on record"));
+                screen.line(format!("{hold}, on record"));
                 screen.hint("rlx study next");
             } else {
-                screen.answer(format!("{} of {} claims are stale", report.stale.len(), report.claims.len()));
+                screen.line(format!("{} of {} claims are stale", report.stale.len(), report.claims.len()));
                 screen.hint("rlx study audit --refresh    # once you have looked at the lines again");
             }
         }

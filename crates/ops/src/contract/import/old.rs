@@ -7,6 +7,7 @@ use rlxp_fs::{Fs, FsExt, Kind};
 use rlxp_govern::schema::schemas;
 use rlxp_spec::Source;
 use rlxp_spec::document::Document;
+use rlxp_types::text::shell_word;
 use serde_json::Value;
 
 use super::Layout;
@@ -100,7 +101,7 @@ pub(super) fn recognise(fs: &dyn Fs, path: &Path) -> Outcome<(PathBuf, Layout)> 
                 let names: Vec<String> = several.iter().map(|task| task.display().to_string()).collect();
                 let message = format!("{} has several tasks: {}", path.display(), names.join(", "));
                 return Err(Failure::usage("import_ambiguous", message)
-                    .hint(format!("rlx study init --import {}", names[0])));
+                    .hint(format!("rlx study init --import {}", shell_word(&names[0]))));
             }
         }
     }
