@@ -28,7 +28,9 @@ use serde::{Deserialize, Serialize};
 use crate::aggregate::{iqm, probability_of_improvement};
 use crate::selection::{expected_maximum, shrink_gains};
 use crate::sequential::spent_at;
-use crate::verdict::{Answer, Guardrail, InvalidQuestion, Options, Question, Verdict, scored_arms, verdict};
+use crate::verdict::{
+    Answer, Guardrail, InvalidQuestion, Names, Options, Question, Verdict, scored_arms, verdict,
+};
 
 /// Screening seeds per candidate that the procedure was validated with.
 pub const SCREEN_SEEDS: u64 = 3;
@@ -211,7 +213,12 @@ pub fn confirm(
         return Err(InvalidQuestion { problems });
     }
     let judge = |one: &Finalist, alpha: f64, resamples: usize| {
-        let question = Question { a: &incumbent.scores, b: &one.runs.scores, guardrails: &one.guardrails };
+        let question = Question {
+            a: &incumbent.scores,
+            b: &one.runs.scores,
+            guardrails: &one.guardrails,
+            names: Names::default(),
+        };
         verdict(question, &Options { alpha, resamples, ..rules.compare.clone() })
     };
     // The p values don't depend on the level, so a first pass finds Holm's

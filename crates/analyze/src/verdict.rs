@@ -39,7 +39,7 @@ mod words;
 
 use serde::Serialize;
 
-pub use decide::{Question, verdict};
+pub use decide::{Names, Question, verdict};
 pub use options::{Direction, Guardrail, InvalidQuestion, Look, MinimumEffect, Options};
 pub(crate) use scored::scored_arms;
 

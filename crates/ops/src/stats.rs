@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use rlxp_analyze::power::{Design, Test};
-use rlxp_analyze::verdict::{MinimumEffect, Options, Question, Verdict, verdict};
+use rlxp_analyze::verdict::{MinimumEffect, Names, Options, Question, Verdict, verdict};
 use rlxp_fs::FsExt;
 use serde::Serialize;
 use serde_json::Value;
@@ -46,7 +46,7 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<Verdict> 
     if let Some(effect) = request.minimum_effect {
         options.minimum_effect = MinimumEffect::Absolute(effect);
     }
-    verdict(Question { a: &a, b: &b, guardrails: &[] }, &options)
+    verdict(Question { a: &a, b: &b, guardrails: &[], names: Names::default() }, &options)
         .map_err(|invalid| Failure::usage("not_comparable", invalid.to_string()))
 }
 

@@ -25,6 +25,23 @@ pub struct Question<'a> {
     pub b: &'a [f64],
     /// Other metrics that must not suffer.
     pub guardrails: &'a [Guardrail],
+    /// What the sentences call the arms.
+    pub names: Names<'a>,
+}
+
+/// What the sentences of a verdict call its arms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Names<'a> {
+    /// The arm that is compared with.
+    pub a: &'a str,
+    /// The arm in question.
+    pub b: &'a str,
+}
+
+impl Default for Names<'_> {
+    fn default() -> Self {
+        Self { a: "A", b: "B" }
+    }
 }
 
 /// Answers the question; see the module's page for the procedure.
@@ -83,7 +100,7 @@ pub fn verdict(question: Question<'_>, options: &Options) -> Result<Verdict, Inv
         guardrails,
         statements: Vec::new(),
     };
-    verdict.statements = words::statements(&verdict, options.look);
+    verdict.statements = words::statements(&verdict, question.names, options.look);
     Ok(verdict)
 }
 

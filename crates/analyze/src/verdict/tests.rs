@@ -6,7 +6,7 @@ use crate::sequential::Boundary;
 use proptest::prelude::*;
 
 fn ask(a: &[f64], b: &[f64], options: &Options) -> Verdict {
-    verdict(Question { a, b, guardrails: &[] }, options).unwrap()
+    verdict(Question { a, b, guardrails: &[], names: Names::default() }, options).unwrap()
 }
 
 fn plain() -> Options {
@@ -136,7 +136,7 @@ fn guardrails_gate_both_directions() {
         failure_score: None,
     };
     let judge = |a: &[f64], b: &[f64], guardrail: Guardrail| {
-        verdict(Question { a, b, guardrails: &[guardrail] }, &plain()).unwrap()
+        verdict(Question { a, b, guardrails: &[guardrail], names: Names::default() }, &plain()).unwrap()
     };
     let (weak, strong) = (rising(0.0, 10), rising(20.0, 10));
     let held = judge(&weak, &strong, guard(rising(30.0, 10), rising(5.0, 10)));
@@ -182,7 +182,8 @@ fn impossible_questions_name_every_problem() {
         look: Some(Look { number: 4, planned: 3, boundary: Boundary::Pocock }),
         ..Options::default()
     };
-    let got = verdict(Question { a: &[1.0], b: &[], guardrails: &[] }, &options).unwrap_err();
+    let got = verdict(Question { a: &[1.0], b: &[], guardrails: &[], names: Names::default() }, &options)
+        .unwrap_err();
     assert_eq!(got.problems.len(), 6, "{got}");
 }
 

@@ -1,15 +1,16 @@
 //! The verdict in sentences that a person can read aloud.
 
-use super::{Answer, Direction, Look, Reason, Verdict};
+use super::{Answer, Direction, Look, Names, Reason, Verdict};
 
 /// All sentences, the answer first.
-pub(super) fn statements(verdict: &Verdict, look: Option<Look>) -> Vec<String> {
-    let mut statements = vec![headline(verdict)];
-    statements.extend(evidence(verdict));
+pub(super) fn statements(verdict: &Verdict, names: Names<'_>, look: Option<Look>) -> Vec<String> {
+    let Names { a, b } = names;
+    let mut statements = vec![headline(verdict, names)];
+    statements.extend(evidence(verdict, names));
     if let Some(reason) = verdict.reason {
         statements.push(explain(verdict, reason));
     }
-    for (name, arm) in [("A", &verdict.a), ("B", &verdict.b)] {
+    for (name, arm) in [(a, &verdict.a), (b, &verdict.b)] {
         if let (true, Some(score)) = (arm.failed > 0, verdict.failure_score) {
             let runs = if arm.n == 1 { "run" } else { "runs" };
             statements.push(format!(
@@ -30,7 +31,7 @@ pub(super) fn statements(verdict: &Verdict, look: Option<Look>) -> Vec<String> {
         };
         let effect = guardrail.effect.map_or("unknown".to_owned(), number);
         statements.push(format!(
-            "Guardrail {} {outcome}: B - A = {effect}, at most {} worse is accepted.",
+            "Guardrail {} {outcome}: {b} - {a} = {effect}, at most {} worse is accepted.",
             guardrail.name,
             number(guardrail.margin)
         ));
@@ -52,16 +53,16 @@ pub(super) fn statements(verdict: &Verdict, look: Option<Look>) -> Vec<String> {
     statements
 }
 
-fn headline(verdict: &Verdict) -> String {
-    let seeds = format!("{} seeds of A against {} of B", verdict.n_a, verdict.n_b);
+fn headline(verdict: &Verdict, Names { a, b }: Names<'_>) -> String {
+    let seeds = format!("{} seeds of {a} against {} of {b}", verdict.n_a, verdict.n_b);
     match verdict.verdict {
-        Answer::Better => format!("B is better than A ({seeds})."),
-        Answer::Worse => format!("B is worse than A ({seeds})."),
-        Answer::CannotTell => format!("Cannot tell whether B is better or worse than A ({seeds})."),
+        Answer::Better => format!("{b} is better than {a} ({seeds})."),
+        Answer::Worse => format!("{b} is worse than {a} ({seeds})."),
+        Answer::CannotTell => format!("Cannot tell whether {b} is better or worse than {a} ({seeds})."),
     }
 }
 
-fn evidence(verdict: &Verdict) -> Option<String> {
+fn evidence(verdict: &Verdict, Names { a, b }: Names<'_>) -> Option<String> {
     let (effect, chance) = (verdict.effect?, verdict.probability_of_improvement?);
     let end = |end: Option<f64>| end.map_or("unbounded".to_owned(), number);
     let better = match verdict.direction {
@@ -69,7 +70,7 @@ fn evidence(verdict: &Verdict) -> Option<String> {
         Direction::Lower => "lower",
     };
     Some(format!(
-        "B - A = {} ({better} is better; {}% interval {} to {}); means {} for A, {} for B; B beats A with probability {} ({} to {}); \
+        "{b} - {a} = {} ({better} is better; {}% interval {} to {}); means {} for {a}, {} for {b}; {b} beats {a} with probability {} ({} to {}); \
          p = {} for better, {} for worse.",
         number(effect),
         number(100.0 * verdict.interval.confidence),

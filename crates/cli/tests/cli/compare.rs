@@ -79,3 +79,39 @@ fn wrong_questions_are_answered_with_help() {
         assert!(failed.stderr.contains(part), "{line}: {}", failed.stderr);
     }
 }
+
+#[test]
+fn four_groups_have_their_own_letters_everywhere() {
+    let project = Project::trained();
+    for rate in ["1e-9", "0.01", "0.1"] {
+        project.rlx(&format!("train tiny.yaml --set algo.learning_rate={rate}")).expect(0);
+    }
+    let words = "tiny_001 tiny_002 tiny_003 tiny_004";
+    let shown = project.rlx(&format!("compare {words}")).expect(0).stdout;
+    let report = project.rlx(&format!("compare {words} --json")).expect(0).json();
+    project.rlx(&format!("report {words} --no-videos --output report.html")).expect(0);
+    let html = std::fs::read_to_string(project.path("report.html")).unwrap();
+    for (index, letter) in ["B", "C", "D"].into_iter().enumerate() {
+        let run = format!("tiny_00{}", index + 2);
+        let headline = format!(
+            "Cannot tell whether {letter} is better or worse than A (1 seeds of A against 1 of {letter})."
+        );
+        assert!(shown.contains(&format!("\n{headline}\n")), "{headline}\n{shown}");
+        let comparison = &report["comparisons"][index];
+        assert_eq!((&comparison["group"], &comparison["label"]), (&letter.into(), &run.as_str().into()));
+        assert_eq!(comparison["statements"][0], headline.as_str());
+        assert!(html.contains(&headline), "{headline}");
+        assert!(html.contains(&format!("Is {run} ({letter}) better than tiny_001 (A)?")), "{run}");
+        assert!(html.contains(&format!("<th>{letter}: {run}</th>")), "{run}");
+        // What one comparison says names no other group.
+        let others: Vec<String> = ["B", "C", "D"]
+            .iter()
+            .filter(|other| **other != letter)
+            .map(|other| format!(" {other} "))
+            .collect();
+        for statement in comparison["statements"].as_array().unwrap() {
+            let statement = format!(" {} ", statement.as_str().unwrap());
+            assert!(!others.iter().any(|other| statement.contains(other)), "{letter}: {statement}");
+        }
+    }
+}

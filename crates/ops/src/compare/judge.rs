@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rlxp_analyze::multiplicity::holm;
-use rlxp_analyze::verdict::{Answer, MinimumEffect, Options, Question, Verdict, verdict};
+use rlxp_analyze::verdict::{Answer, MinimumEffect, Names, Options, Question, Verdict, verdict};
 use serde::Serialize;
 
 use super::CompareRequest;
@@ -101,7 +101,7 @@ pub(super) fn judge(
     let options =
         Options { direction: score.direction, paired: request.paired, minimum_effect, ..Options::default() };
     let mut answers: Vec<(Judgement, Option<Holm>)> = Vec::new();
-    let mut judged: Vec<(usize, Arms)> = Vec::new();
+    let mut judged: Vec<(usize, Arms<'_>)> = Vec::new();
     for (index, pair) in pairs.iter().enumerate() {
         let arms = Arms::of(pair, request.paired)?;
         match refusal(request, score, pair) {
@@ -154,16 +154,18 @@ fn holm_levels(p: &[f64], level: f64) -> Vec<f64> {
 }
 
 /// Scores in the order in which they are compared.
-struct Arms {
+struct Arms<'p> {
     a: Vec<f64>,
     b: Vec<f64>,
+    names: Names<'p>,
 }
 
-impl Arms {
-    fn of(pair: &Pair<'_>, paired: bool) -> Outcome<Self> {
+impl<'p> Arms<'p> {
+    fn of(pair: &'p Pair<'_>, paired: bool) -> Outcome<Self> {
+        let names = Names { a: &pair.a.id, b: &pair.b.id };
         let values = |scores: &[SeedScore]| scores.iter().map(|score| score.value).collect::<Vec<f64>>();
         if !paired {
-            return Ok(Self { a: values(pair.a_scores), b: values(pair.b_scores) });
+            return Ok(Self { a: values(pair.a_scores), b: values(pair.b_scores), names });
         }
         let of_a = by_seed(pair.a, pair.a_scores)?;
         let of_b = by_seed(pair.b, pair.b_scores)?;
@@ -182,11 +184,11 @@ impl Arms {
             return Err(Failure::usage("seeds_do_not_match", message)
                 .hint("leave --paired out: groups of different seeds can be compared too"));
         }
-        Ok(Self { a: of_a.into_values().collect(), b: of_b.into_values().collect() })
+        Ok(Self { a: of_a.into_values().collect(), b: of_b.into_values().collect(), names })
     }
 
     fn verdict(&self, options: &Options) -> Outcome<Verdict> {
-        verdict(Question { a: &self.a, b: &self.b, guardrails: &[] }, options)
+        verdict(Question { a: &self.a, b: &self.b, guardrails: &[], names: self.names }, options)
             .map_err(|invalid| Failure::usage("no_question", invalid.to_string()))
     }
 }
@@ -225,12 +227,9 @@ fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) -> Option<U
     None
 }
 
-/// The sentences with the group's own letter and what else is to be said.
+/// Adds what the arms alone don't say.
 fn describe(verdict: &mut Verdict, pair: &Pair<'_>, shared: Option<&Holm>) {
     let id = &pair.b.id;
-    for statement in &mut verdict.statements {
-        *statement = with_letter(statement, id);
-    }
     if !pair.differences.is_empty() {
         let list: Vec<String> = pair.differences.iter().map(|difference| difference.sentence(id)).collect();
         let forced = format!("This disregards that the groups are not comparable: {}.", list.join("; "));
@@ -248,23 +247,6 @@ fn describe(verdict: &mut Verdict, pair: &Pair<'_>, shared: Option<&Holm>) {
             shared.comparisons, shared.adjusted_p
         ));
     }
-}
-
-/// A sentence about B, told about the group `id`.
-fn with_letter(sentence: &str, id: &str) -> String {
-    let mut text = String::new();
-    let mut before = ' ';
-    let mut rest = sentence.chars().peekable();
-    while let Some(letter) = rest.next() {
-        let alone = !before.is_alphanumeric() && rest.peek().is_none_or(|next| !next.is_alphanumeric());
-        if letter == 'B' && alone {
-            text.push_str(id)
-        } else {
-            text.push(letter)
-        }
-        before = letter;
-    }
-    text
 }
 
 #[cfg(test)]
@@ -285,15 +267,5 @@ mod tests {
                 assert_eq!(*p <= level, adjusted <= 0.025, "{p} at {level}, adjusted {adjusted}");
             }
         }
-    }
-
-    #[test]
-    fn sentences_are_told_about_the_right_group() {
-        assert_eq!(
-            with_letter("B is better than A (B - A = 1, for B).", "C"),
-            "C is better than A (C - A = 1, for C)."
-        );
-        assert_eq!(with_letter("BCa of AB and B2", "C"), "BCa of AB and B2");
-        assert_eq!(with_letter("B", "AA"), "AA");
     }
 }

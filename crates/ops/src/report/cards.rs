@@ -3,7 +3,7 @@
 use rlxp_analyze::verdict::Answer;
 use rlxp_draw::chart::{ScoreChart, ScoreGroup};
 
-use crate::compare::{CompareReport, Comparison};
+use crate::compare::{CompareReport, Comparison, Judgement, NoVerdict};
 use crate::diagnose::{Answer as RuleAnswer, Diagnosis, RuleSet, Severity, diagnose_material};
 use crate::material::Group;
 use crate::plot::{PlotOptions, figure};
@@ -21,28 +21,26 @@ pub(super) fn verdicts(report: &CompareReport) -> Vec<VerdictCard> {
             Some(Answer::Better) => (Tone::Good, "Better"),
             Some(Answer::Worse) => (Tone::Bad, "Worse"),
             Some(Answer::CannotTell) => (Tone::Open, "Cannot tell"),
-            None => (Tone::Open, "Not comparable"),
+            None => (Tone::Open, why_not(&comparison.judgement)),
         };
-        let mut statements = comparison.judgement.statements().to_vec();
-        if let Some(holm) = &comparison.holm {
-            statements.push(format!(
-                "{} comparisons were judged together (Holm): this one at {}, adjusted p = {}.",
-                holm.comparisons,
-                tables::number(holm.level),
-                tables::number(holm.adjusted_p)
-            ));
-        }
         VerdictCard {
             tone,
             word: if comparison.forced { format!("{word} (forced)") } else { word.to_owned() },
             question: format!(
-                "Is {} (B) better than {reference} (A)? Score: {}.",
-                comparison.label, report.score.what
+                "Is {} ({}) better than {reference} (A)? Score: {}.",
+                comparison.label, comparison.group, report.score.what
             ),
-            statements,
+            statements: comparison.judgement.statements().to_vec(),
         }
     };
     report.comparisons.iter().map(card).collect()
+}
+
+fn why_not(judgement: &Judgement) -> &'static str {
+    match judgement {
+        Judgement::Unjudged(none) if none.reason == NoVerdict::MissingScores => "No scores",
+        _ => "Not comparable",
+    }
 }
 
 /// What can be said of a group that nothing is compared with.
@@ -88,7 +86,7 @@ pub(super) fn without_comparison(groups: &[Group]) -> Vec<VerdictCard> {
 pub(super) fn changes(report: &CompareReport) -> Vec<ChangeCard> {
     let reference = report.groups.first().map_or("A", |group| group.label.as_str());
     let card = |comparison: &Comparison| {
-        let (a, b) = (format!("A: {reference}"), format!("B: {}", comparison.label));
+        let (a, b) = (format!("A: {reference}"), format!("{}: {}", comparison.group, comparison.label));
         let head = |what: &str| Table { head: vec![what.to_owned(), a.clone(), b.clone()], rows: Vec::new() };
         let mut config = head("config key");
         for change in &comparison.changes.config {
@@ -102,7 +100,7 @@ pub(super) fn changes(report: &CompareReport) -> Vec<ChangeCard> {
         let mut notes = vec![if seeds.same {
             format!("Both used the seeds {}.", seeds.a)
         } else {
-            format!("Seeds of A: {}; of B: {}.", seeds.a, seeds.b)
+            format!("Seeds of A: {}; of {}: {}.", seeds.a, comparison.group, seeds.b)
         }];
         notes.extend(comparison.changes.notes.iter().cloned());
         notes.extend(

@@ -167,15 +167,18 @@ fn curves(report: &CompareReport) -> Option<String> {
         .collect();
     let chart = draw_several(&drawn)?;
     let metric = &report.curves.first()?.metric;
-    let band = match drawn.len() {
-        0..=2 => "; ░ and ▒ are the bands of A and B, ▓ is where they overlap",
-        _ => "",
+    let band = match drawn.as_slice() {
+        [one] => format!("; ░ is the band of {}", one.letter),
+        [one, other] => {
+            format!("; ░ and ▒ are the bands of {} and {}, ▓ is where they overlap", one.letter, other.letter)
+        }
+        _ => String::new(),
     };
     let more = match report.curves.len().saturating_sub(MOST_CURVES) {
         0 => String::new(),
         more => format!("; {more} more groups are not drawn"),
     };
-    Some(format!("\n{metric}, IQM over seeds{band}{more}\n{chart}"))
+    Some(format!("\n{}, IQM over seeds{band}{more}\n{chart}", one_line(metric)))
 }
 
 /// Metrics half way and at the end of the steps that all groups have.
