@@ -31,6 +31,7 @@ pub mod compare;
 pub mod config;
 pub mod context;
 pub mod contract;
+mod csv_file;
 pub mod curve;
 pub mod diagnose;
 pub mod doctor;

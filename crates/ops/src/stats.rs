@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::context::Context;
+use crate::csv_file::CsvFile;
 use crate::failure::{Failure, Outcome};
 
 /// Largest file of scores that is read.
@@ -170,35 +171,19 @@ fn from_json(values: &[Value], column: Option<&str>) -> Result<Vec<f64>, String>
 }
 
 fn from_lines(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
-    let mut lines =
-        text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
-    let Some((_, first)) = lines.clone().next() else { return Ok(Vec::new()) };
-    let split =
-        |line: &str| line.split(',').map(|part| part.trim().trim_matches('"').to_owned()).collect::<Vec<_>>();
-    let header = split(first);
-    let is_header = header.iter().any(|part| cell(part).is_none());
+    let file = CsvFile::read(text)?;
+    let Some(first) = file.first() else { return Ok(Vec::new()) };
+    let is_header = first.iter().any(|field| cell(field).is_none());
     let index = match column {
-        Some(name) if is_header => header
-            .iter()
-            .position(|part| part == name)
-            .ok_or_else(|| format!("there is no column {name:?}; there are {}", header.join(", ")))?,
+        Some(name) if is_header => file.column(name)?,
         Some(name) => return Err(format!("there is no column {name:?}: the file has no header")),
-        None if header.len() == 1 => 0,
+        None if first.len() == 1 => 0,
         None if is_header => {
-            return Err(format!("say which column holds the score with --column: {}", header.join(", ")));
+            return Err(format!("say which column holds the score with --column: {}", first.join(", ")));
         }
         None => return Err("there are several columns and no header that names them".to_owned()),
     };
-    if is_header {
-        lines.next();
-    }
-    lines
-        .map(|(number, line)| {
-            let parts = split(line);
-            let part = parts.get(index).map_or("", String::as_str);
-            cell(part).ok_or_else(|| format!("line {}: {part:?} is not a number", number + 1))
-        })
-        .collect()
+    file.numbers(usize::from(is_header), index, |_| true, cell)
 }
 
 /// A number; what is missing is a failed run.
@@ -229,12 +214,15 @@ mod tests {
         check("[1, null, 2.5]", None, Ok(&[1.0, f64::NAN, 2.5]));
         check("[{\"r\": 1}, {\"r\": \"NaN\"}]", Some("r"), Ok(&[1.0, f64::NAN]));
         check("{\"r\": 1}\n{\"r\": 2}\n", Some("r"), Ok(&[1.0, 2.0]));
+        check("name,score\n\"a, b\",1\nc,2\n", Some("score"), Ok(&[1.0, 2.0]));
+        check("\u{feff}score\r\n1\r\n\"\"\r\n2\r\n", None, Ok(&[1.0, f64::NAN, 2.0]));
         check("", None, Ok(&[]));
     }
 
     #[test]
     fn what_can_not_be_read_is_named() {
-        check("1\ntwo\n", None, Err("line 2: \"two\" is not a number"));
+        check("1\ntwo\n", None, Err("line 2, column 1: \"two\" is not a number"));
+        check("seed,score\n0,1\n1\n", Some("score"), Err("line 3 has 1 field, but line 1 has 2"));
         check("seed,score\n0,1\n", None, Err("--column: seed, score"));
         check("seed,score\n0,1\n", Some("scor"), Err("there are seed, score"));
         check("1,2\n3,4\n", None, Err("no header"));

@@ -42,10 +42,11 @@ const MAY_USE: [(&str, &[&str]); 15] = [
 ];
 
 /// Packages from outside that only some crates may use; nobody else may.
-const ONLY_IN: [(&str, &[&str]); 21] = [
+const ONLY_IN: [(&str, &[&str]); 22] = [
     ("annotate-snippets", &["rlxp-spec"]),
     ("clap", &["rlxp"]),
     ("clap_complete", &["rlxp"]),
+    ("csv", &["rlxp-ops"]),
     ("ed25519-dalek", &["rlxp-govern"]),
     ("gemm", &["rlxp-nn"]),
     ("gif", &["rlxp-video"]),

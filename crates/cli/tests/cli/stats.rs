@@ -35,7 +35,7 @@ fn bad_scores_are_named() {
     project.write("fine.csv", "1\n2\n");
     for (line, part) in [
         ("stats compare --a nothing.csv --b fine.csv", "nothing.csv"),
-        ("stats compare --a words.csv --b fine.csv", "words.csv: line 2: \"two\" is not a number"),
+        ("stats compare --a words.csv --b fine.csv", "words.csv: line 2, column 1: \"two\" is not a number"),
         ("stats compare --a fine.csv --b empty.csv", "empty.csv: there is no score in it"),
         ("stats compare --a fine.csv --b fine.csv --column x", "no header"),
         ("stats power", "name an effect"),
@@ -58,4 +58,30 @@ fn power_gives_the_known_numbers_of_seeds() {
     }
     let report = project.rlx("stats power --seeds 10 --json").expect(0).json();
     assert!((report["effect"].as_f64().unwrap() - 1.3249).abs() < 1e-3, "{report}");
+}
+
+#[test]
+fn csv_files_are_read_as_other_programs_write_them() {
+    let project = Project::new();
+    let rows = |from: f64| -> String {
+        (0..6).map(|seed| format!("\"run {seed}, first\",{}\r\n", from + f64::from(seed))).collect()
+    };
+    project.write("low.csv", &format!("\u{feff}name,score\r\n{}", rows(10.0)));
+    project.write("high.csv", &format!("# a note\nname,score\n{}", rows(100.0)));
+    let verdict =
+        project.rlx("stats compare --a low.csv --b high.csv --column score --json").expect(0).json();
+    assert_eq!(
+        (&verdict["verdict"], &verdict["n_a"], &verdict["a"]["mean"]),
+        (&"better".into(), &6.into(), &12.5.into())
+    );
+    for (text, complaint) in [
+        ("name,score\na,1\nb\n", "wrong.csv: line 3 has 1 field, but line 1 has 2"),
+        ("name,score\na,1\nb,2,3\n", "wrong.csv: line 3 has 3 fields, but line 1 has 2"),
+        ("name,score\na,1\nb,much\n", "wrong.csv: line 3, column 2: \"much\" is not a number"),
+        ("name,score\na,1\nb,\"2", "wrong.csv: line 3: a quoted field doesn't end"),
+    ] {
+        project.write("wrong.csv", text);
+        let refused = project.rlx("stats compare --a wrong.csv --b high.csv --column score").expect(2);
+        assert!(refused.stderr.contains(complaint), "{}", refused.stderr);
+    }
 }

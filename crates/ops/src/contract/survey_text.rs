@@ -5,6 +5,8 @@ use rlxp_spec::Source;
 use rlxp_spec::document::Document;
 use serde_json::Value;
 
+use crate::csv_file::first_row;
+
 /// Names of numbers that algorithms commonly have.
 const HYPERPARAMETERS: [&str; 14] = [
     "learning_rate",
@@ -102,11 +104,10 @@ fn yaml(text: &str) -> Option<Value> {
 
 /// A metric of an evaluation in a log file: its name and its key. Training rewards are no such metric.
 pub(super) fn table_metric(file: &str, text: &str) -> Option<(String, String)> {
-    let first = text.lines().next()?;
     let keys: Vec<(String, String)> = if file.ends_with(".csv") {
-        first.split(',').map(|column| (column.trim().to_owned(), column.trim().to_owned())).collect()
+        first_row(text).into_iter().map(|column| (column.clone(), column)).collect()
     } else {
-        let value: Value = serde_json::from_str(first).ok()?;
+        let value: Value = serde_json::from_str(text.lines().next()?).ok()?;
         let mut keys = Vec::new();
         pointers(&value, "", &mut keys);
         keys

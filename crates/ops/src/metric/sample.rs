@@ -8,6 +8,8 @@ use rlxp_govern::scope::{bad_glob, matches};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::csv_file::CsvFile;
+
 /// Logs are long; one that is longer isn't looked through here.
 const LONGEST_FILE: u64 = 256 << 20;
 
@@ -154,18 +156,14 @@ fn walk(
 }
 
 fn from_csv(text: &str, column: &str) -> Result<Vec<f64>, String> {
-    // Stable-Baselines3's monitor files begin with a comment.
-    let mut lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
-    let header = lines.next().ok_or("it is empty")?;
-    let names: Vec<&str> = header.split(',').map(str::trim).collect();
-    let at = names.iter().position(|name| *name == column);
-    let at = at.ok_or_else(|| format!("it has no column {column}; it has {}", names.join(", ")))?;
-    let cells =
-        lines.filter_map(|line| line.split(',').nth(at)).map(str::trim).filter(|cell| !cell.is_empty());
-    let found: Result<Vec<f64>, String> = cells
-        .map(|cell| cell.parse().map_err(|_| format!("{column} holds {cell:?}, which is no number")))
-        .collect();
-    found.and_then(|found| if found.is_empty() { Err(format!("{column} has no value")) } else { Ok(found) })
+    let file = CsvFile::read(text)?;
+    if file.first().is_none() {
+        return Err("it is empty".to_owned());
+    }
+    // Programs that log several things at different times leave the fields of the others empty.
+    let found =
+        file.numbers(1, file.column(column)?, |field| !field.is_empty(), |field| field.parse().ok())?;
+    if found.is_empty() { Err(format!("{column} has no value")) } else { Ok(found) }
 }
 
 fn numbers(value: &Value) -> Option<Vec<f64>> {
