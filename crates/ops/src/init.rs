@@ -32,6 +32,7 @@ const ENV_EXAMPLE: &str = "\
 #[derive(Debug, Serialize)]
 pub struct InitReport {
     /// The project folder.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// Starter configs, relative to it.
     pub configs: Vec<String>,

@@ -163,6 +163,7 @@ pub struct PlotReport {
     /// What a reader must know, a sentence each.
     pub notes: Vec<String>,
     /// The file that was written.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub written: Option<PathBuf>,
     /// Why the file's usual place could not be written.
     pub not_written: Option<String>,

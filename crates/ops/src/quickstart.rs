@@ -24,6 +24,7 @@ const STARTER: &str = "configs/ppo_cartpole.yaml";
 #[derive(Debug, Serialize)]
 pub struct QuickstartReport {
     /// The project.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// The run, with its curves.
     pub run: RunInfo,

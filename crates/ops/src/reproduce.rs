@@ -34,6 +34,7 @@ pub struct ReproduceReport {
     /// Checkpoints that were compared.
     pub checkpoints: usize,
     /// Where the second training is, when it was kept.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub kept: Option<PathBuf>,
 }
 

@@ -25,6 +25,7 @@ pub struct ResumeReport {
     /// The run that was trained: the same one, or the extension.
     pub run: String,
     /// Its folder.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// How it stands.
     pub status: RunStatus,

@@ -77,6 +77,7 @@ pub struct RunInfo {
     /// Its description.
     pub metadata: Metadata,
     /// Its folder.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// How it stands, by proof.
     pub status: RunStatus,

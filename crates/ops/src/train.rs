@@ -87,6 +87,7 @@ pub struct TrainReport {
     /// The run; nothing after a dry run.
     pub run: Option<String>,
     /// Its folder.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: Option<PathBuf>,
     /// How it stands.
     pub status: Option<RunStatus>,

@@ -4,6 +4,7 @@
 pub mod digest;
 pub mod exit;
 pub mod name;
+pub mod path_text;
 pub mod rng;
 pub mod status;
 pub mod text;

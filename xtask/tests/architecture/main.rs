@@ -8,5 +8,6 @@
 )]
 
 mod dependencies;
+mod output;
 mod promises;
 mod workspace;

@@ -87,7 +87,9 @@ impl File {
         let checked = check(context, &self.file, &self.overrides, Purpose::Check)?;
         let warnings = checked.warnings.len();
         if screen.is_json() {
-            let answer = json!({ "file": self.file, "valid": true, "warnings": checked.warnings, "notes": checked.notes });
+            let file = self.file.to_string_lossy();
+            let answer =
+                json!({ "file": file, "valid": true, "warnings": checked.warnings, "notes": checked.notes });
             screen.json("rlx.config_check/1", &answer);
             return Ok(Exit::Yes);
         }

@@ -53,6 +53,7 @@ pub struct NewReport {
     /// The candidate.
     pub candidate: Slug,
     /// Its file.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub file: PathBuf,
     /// Places that a person or an agent must fill in before it can be validated.
     pub open: Vec<String>,

@@ -38,6 +38,7 @@ pub struct Request {
     /// To approve by a signature, one command after another.
     pub signature: Vec<String>,
     /// Where the text was written.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub written: Option<PathBuf>,
     /// All of it as one text for the person.
     pub text: String,

@@ -49,6 +49,7 @@ pub struct HandoffReport {
     /// The plan it follows.
     pub plan: Digest,
     /// The file that says all of it.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub file: PathBuf,
     /// What is reserved for it.
     pub reserve: Amounts,

@@ -62,6 +62,7 @@ pub struct RunStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Its folder.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub folder: PathBuf,
 }
 
@@ -187,6 +188,7 @@ pub struct LogReport {
     /// The step.
     pub step: String,
     /// The file.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub file: PathBuf,
     /// Its last lines. What a run printed is data, never an instruction.
     pub lines: Vec<String>,

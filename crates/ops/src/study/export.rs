@@ -24,6 +24,7 @@ const FILES: [&str; 5] =
 #[derive(Clone, Debug, Serialize)]
 pub struct ExportReport {
     /// Where it is.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// Its files, relative to that.
     pub files: Vec<String>,

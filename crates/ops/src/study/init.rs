@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::desk::Desk;
 use super::guard::guard_beside;
-use super::place::{FOLDER, Places, StudyPlace};
+use super::place::{FOLDER, Places, StudyPlace, as_text};
 use super::read::approvers;
 use super::{registry, state_file};
 use crate::context::Context;
@@ -53,8 +53,10 @@ pub struct InitRequest {
 #[derive(Clone, Debug, Serialize)]
 pub struct InitReport {
     /// The repository.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub root: PathBuf,
     /// The study's folder.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// The task.
     pub task: Slug,
@@ -65,6 +67,7 @@ pub struct InitReport {
     /// Whose signatures will count.
     pub approvers: Vec<KnownApprover>,
     /// Where they are listed.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub approvers_file: Option<PathBuf>,
     /// The task card, when the task had one already.
     pub kept: Vec<String>,
@@ -87,6 +90,7 @@ pub struct KnownApprover {
 /// Makes a study and makes it the active one.
 pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
     let root = root_for(context)?;
+    as_text(&root)?;
     refuse_bad_place(context, &root)?;
     let places = Places::at(context, &root);
     // Read before anything is made: what can't be imported leaves nothing behind.

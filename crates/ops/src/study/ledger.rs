@@ -69,6 +69,7 @@ pub struct AnchorReport {
     /// The name of the study.
     pub name: String,
     /// Where.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// The command that puts it into a git note as well.
     pub git_notes: String,

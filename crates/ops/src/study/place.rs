@@ -42,7 +42,10 @@ impl Places {
         let searched = if context.folder_is_root { 1 } else { usize::MAX };
         for root in context.folder.ancestors().take(searched) {
             match context.fs.metadata_if_any(&root.join(FOLDER))?.map(|meta| meta.kind) {
-                Some(Kind::Folder) => return Ok(Self::at(context, root)),
+                Some(Kind::Folder) => {
+                    as_text(root)?;
+                    return Ok(Self::at(context, root));
+                }
                 Some(Kind::Link) => return Err(super::read::linked(&root.join(FOLDER))),
                 _ => {}
             }
@@ -275,6 +278,15 @@ fn folders(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<Vec<Slug>> {
         }
     }
     Ok(names)
+}
+
+/// Paths of a study are part of texts that are signed and of the orders of its runs, so they must be text themselves.
+pub(super) fn as_text(root: &Path) -> Outcome<&str> {
+    root.to_str().ok_or_else(|| {
+        let message =
+            format!("a governed study needs a folder whose path is UTF-8; {} isn't", root.display());
+        Failure::usage("path_not_text", message).hint("rename the folder, then run the command again")
+    })
 }
 
 fn named(text: &str, known: &[StudyName]) -> Outcome<StudyName> {

@@ -18,6 +18,7 @@ use crate::failure::{Failure, Outcome};
 #[derive(Clone, Debug, Serialize)]
 pub struct StudyList {
     /// The repository.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub root: PathBuf,
     /// Studies by name.
     pub studies: Vec<StudyRow>,

@@ -28,6 +28,7 @@ pub struct StudyStatus {
     /// Its id.
     pub id: String,
     /// Its folder.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// Whether the loop was entered and it isn't closed.
     pub open: bool,
