@@ -4,7 +4,7 @@
 use std::path::{Component, Path};
 
 use rlxp_fs::FsExt;
-use rlxp_store::{BEST, LATEST, MANIFEST_FILE, Manifest, Project, Run, SeedFolder, resolve};
+use rlxp_store::{BEST, LATEST, MANIFEST_FILE, Project, Run, SeedFolder, resolve};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -76,10 +76,6 @@ impl CheckpointRef {
             return Err(not());
         }
         Ok(Self { step: step_of(&folder, which)?, run, folder })
-    }
-
-    pub(crate) fn load_model(&self) -> Outcome<(Manifest, Vec<u8>)> {
-        Ok(self.folder.checkpoints().load_model(self.step)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `rlx eval`: seeded episodes of checkpoints and baselines, every episode kept.
 
-use rlxp_learn::{Actor, Policy, evaluate};
+use rlxp_learn::{Actor, evaluate};
 use rlxp_spec::Config;
 use rlxp_store::{BEST, LATEST, Run, SeedFolder, resolve};
 use rlxp_types::text::shell_word;
@@ -11,8 +11,8 @@ use crate::config::{Purpose, check_source};
 use crate::context::Context;
 use crate::evaluation::{EvaluationRecord, record};
 use crate::failure::{Failure, Outcome};
-use crate::session::tensors;
 use crate::study;
+use crate::weights::Weights;
 use crate::worker::snapshot;
 
 /// Seed of the first episode by default: never used in training or selection.
@@ -153,10 +153,7 @@ fn play(
     label: &str,
     request: &EvalRequest,
 ) -> Outcome<EvalRow> {
-    let (_, model) = folder.checkpoints().load_model(step)?;
-    let (observations, actions) =
-        rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
-    let policy = Policy::from_tensors(config, &observations, &actions, &tensors("model", &model)?)?;
+    let policy = Weights::load(config, folder, step)?.policy;
     let actor = if request.stochastic { Actor::Stochastic(&policy) } else { Actor::Deterministic(&policy) };
     let played = evaluate(config, actor, request.episodes, request.seed)?;
     let record = record(step, !request.stochastic, request.seed, &played);

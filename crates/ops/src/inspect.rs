@@ -6,10 +6,10 @@ mod picture;
 use std::path::PathBuf;
 
 use rlxp_env::Space;
+use rlxp_learn::Episode;
 use rlxp_learn::inspect::ranking::{Agreement, RankedDimension};
 use rlxp_learn::inspect::trajectory::Moment;
 use rlxp_learn::inspect::{Explained, Inspection, NOISE, Options, inspect as look};
-use rlxp_learn::{Episode, Policy};
 use rlxp_spec::Config;
 use rlxp_types::text::shell_word;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::checkpoint_ref::CheckpointRef;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::session::tensors;
+use crate::weights::Weights;
 use crate::worker::snapshot;
 
 pub use picture::{draw, reason_words};
@@ -158,10 +158,9 @@ pub fn inspect(context: &Context, request: &InspectRequest) -> Outcome<InspectRe
 fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport> {
     let found = CheckpointRef::find(context, &request.checkpoint)?;
     let config = snapshot(&found.run)?;
-    let (_, model) = found.load_model()?;
     let (observations, actions) =
         rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
-    let policy = Policy::from_tensors(&config, &observations, &actions, &tensors("model", &model)?)?;
+    let policy = Weights::load(&config, &found.folder, found.step)?.policy;
     let options = Options {
         episodes: request.episodes,
         seed: request.seed,

@@ -68,6 +68,7 @@ mod supervise;
 pub mod tail;
 pub mod train;
 pub mod video;
+mod weights;
 pub mod worker;
 
 pub use context::Context;

@@ -9,7 +9,7 @@ use rlxp_store::{LineageKind, MODEL_FILE, Run, STATE_FILE, SeedFolder};
 use rlxp_types::Exit;
 
 use crate::failure::{Failure, Outcome};
-use crate::session::tensors;
+use crate::weights::{tensors, unfit};
 
 const FOLDER: &str = "origin";
 /// Largest origin file that is read.
@@ -63,11 +63,12 @@ impl Origin {
             }
             return Ok(());
         };
-        let model = tensors("origin model", &origin.model)?;
-        match origin.state {
-            Some(state) => learner.continue_from(&model, &tensors("origin state", &state)?)?,
-            None => learner.start_from(&model)?,
-        }
-        Ok(())
+        let place = folder.path().join(FOLDER);
+        let model = tensors(&place.join(MODEL_FILE), &origin.model)?;
+        let begun = match origin.state {
+            Some(state) => learner.continue_from(&model, &tensors(&place.join(STATE_FILE), &state)?),
+            None => learner.start_from(&model),
+        };
+        begun.map_err(|error| unfit(&place, error))
     }
 }

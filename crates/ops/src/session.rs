@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 
 use rlxp_fs::{clock, machine};
 use rlxp_learn::{Actor, Evaluation, LearnError, Ppo, Update, evaluate};
-use rlxp_nn::Tensors;
 use rlxp_spec::Config;
 use rlxp_store::{
-    BEST, Best, CheckpointFacts, Claim, MEAN_RETURN, MetricValue, MetricsWriter, SaveReason, SeedFolder,
-    TIMING_KIND, recover,
+    BEST, Best, CheckpointFacts, Claim, MEAN_RETURN, MODEL_FILE, MetricValue, MetricsWriter, STATE_FILE,
+    SaveReason, SeedFolder, TIMING_KIND, recover,
 };
 use serde_json::{Map, json};
 
 use crate::evaluation::record;
 use crate::event::{Event, WorkerOutcome};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::origin::Origin;
+use crate::weights::{tensors, unfit, with_others};
 
 /// Time between progress events.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
@@ -83,8 +83,14 @@ impl<'a> Session<'a> {
         let mut best = None;
         let (mut last_score, mut stopped_early, mut saved_at) = (None, false, None);
         if let Some(checkpoint) = recovery.checkpoint {
-            let model = tensors("model", &checkpoint.model)?;
-            learner.continue_from(&model, &tensors("state", &checkpoint.state)?)?;
+            let place = folder.checkpoints().step_path(checkpoint.step);
+            let (model, state) = (place.join(MODEL_FILE), place.join(STATE_FILE));
+            tensors(&model, &checkpoint.model)
+                .and_then(|model| Ok((model, tensors(&state, &checkpoint.state)?)))
+                .and_then(|(model, state)| {
+                    learner.continue_from(&model, &state).map_err(|error| unfit(&place, error))
+                })
+                .map_err(|failure| with_others(failure, folder, checkpoint.step))?;
             best = checkpoint.manifest.best;
             last_score = checkpoint.manifest.facts.get("last_score").and_then(serde_json::Value::as_f64);
             stopped_early = checkpoint.manifest.facts.get("stopped_early") == Some(&json!(true));
@@ -308,12 +314,4 @@ fn observations_every(config: &Config) -> u64 {
         0 => (config.total_steps() / DESCRIPTIONS).max(1),
         every => every,
     }
-}
-
-/// Reads a checkpoint's file.
-pub(crate) fn tensors(what: &str, bytes: &[u8]) -> Outcome<Tensors> {
-    Tensors::from_bytes(bytes).map_err(|error| {
-        let message = format!("the checkpoint's {what} can't be read: {}", crate::failure::describe(&error));
-        Failure::new(rlxp_types::Exit::Storage, "checkpoint_damaged", message)
-    })
 }

@@ -22,6 +22,7 @@ use crate::notes::notes;
 use crate::origin::Origin;
 use crate::study;
 use crate::supervise::supervise;
+use crate::weights::Weights;
 use crate::worker::snapshot;
 
 /// Metadata key of the return at which training stops early.
@@ -298,9 +299,6 @@ pub(crate) fn start(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
 /// The weights that `text` names, checked against the config.
 fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Origin, Lineage)> {
     let checkpoint = CheckpointRef::find(context, text)?;
-    let (observations, actions) =
-        rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
-    let (manifest, model) = checkpoint.load_model()?;
     let trained_on = &snapshot(&checkpoint.run)?.env.id;
     if *trained_on != config.env.id {
         return Err(Failure::usage(
@@ -309,8 +307,7 @@ fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Origin
         )
         .hint(CHECKPOINT_MISMATCH));
     }
-    let weights = crate::session::tensors("model", &model)?;
-    Policy::from_tensors(config, &observations, &actions, &weights)?;
+    let Weights { manifest, bytes: model, .. } = Weights::load(config, &checkpoint.folder, checkpoint.step)?;
     let lineage = Lineage {
         kind: LineageKind::WarmStart,
         parent: checkpoint.run.name(),

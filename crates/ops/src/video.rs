@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use rlxp_fs::FsExt;
 use rlxp_launch::Interrupts;
-use rlxp_learn::{Actor, Episode, Policy, evaluate};
+use rlxp_learn::{Actor, Episode, evaluate};
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
 use rlxp_video::{FrameSize, Problem, VideoError};
@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, describe};
-use crate::session::tensors;
+use crate::weights::Weights;
 use crate::worker::snapshot;
 
 use film::{Encoder, Layout, Setting};
@@ -155,10 +155,9 @@ pub fn video(
 
     let (found, about_seeds) = best_seed::find(context, &request.checkpoint)?;
     let config = snapshot(&found.run)?;
-    let (_, model) = found.load_model()?;
-    let (observations, actions) =
+    let (_, actions) =
         rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
-    let policy = Policy::from_tensors(&config, &observations, &actions, &tensors("model", &model)?)?;
+    let policy = Weights::load(&config, &found.folder, found.step)?.policy;
     let actor = if request.sampled { Actor::Stochastic(&policy) } else { Actor::Deterministic(&policy) };
 
     let count = match request.show {

@@ -88,3 +88,59 @@ fn reproduction_sees_a_changed_weight() {
     let differs = project.rlx("reproduce tiny_001").expect(1);
     assert!(differs.stdout.contains("step_1024/model.safetensors: has other weights"), "{}", differs.stdout);
 }
+
+#[test]
+fn weights_that_are_none_are_named_with_their_file_and_what_to_use_instead() {
+    use std::sync::Arc;
+
+    use rlxp_store::{CheckpointFacts, CheckpointStore, SaveReason};
+
+    let project = Project::trained();
+    // Whole by its digests, as a run that was received can be, and no weights all the same.
+    let folder = project.path("runs/tiny_001/checkpoints");
+    let store = CheckpointStore::new(Arc::new(rlxp_fs::RealFs), &folder);
+    let (_, model) = store.load_model(2048).unwrap();
+    let facts = CheckpointFacts {
+        reason: SaveReason::Scheduled,
+        metrics: store.manifest(2048).unwrap().metrics,
+        best: None,
+        facts: serde_json::Map::new(),
+    };
+    store.save(3072, b"no tensors", b"no tensors", &facts).unwrap();
+    let file = folder.join("step_3072/model.safetensors").display().to_string();
+    let other = format!("hint: rlx eval {}", folder.join("step_2048").display());
+    for line in [
+        "eval tiny_001:step_3072 --episodes 2",
+        "inspect tiny_001:step_3072",
+        "video tiny_001:step_3072 --max-steps 3",
+        "train tiny.yaml --from tiny_001:step_3072",
+    ] {
+        let refused = project.rlx(line).expect(74);
+        assert!(refused.stderr.contains(&format!("{file} can't be read: ")), "{line}: {}", refused.stderr);
+        assert!(refused.stderr.contains(&other), "{line}: {}", refused.stderr);
+    }
+    let hint = format!("eval {}", folder.join("step_2048").display());
+    project.rlx(&format!("{hint} --episodes 2")).expect(0);
+    // Weights of another network are named too.
+    store.save(4096, &model[..], b"no tensors", &facts).unwrap();
+    let snapshot = project.path("runs/tiny_001/config_snapshot.yaml");
+    let text = std::fs::read_to_string(&snapshot).unwrap();
+    let wider = text.replace("hidden_sizes: [8, 8]", "hidden_sizes: [16, 16]");
+    assert_ne!(text, wider);
+    std::fs::write(&snapshot, wider).unwrap();
+    let refused = project.rlx("eval tiny_001:step_4096 --episodes 2").expect(2);
+    assert!(refused.stderr.contains("step_4096/model.safetensors: "), "{}", refused.stderr);
+    // Resuming says which file as well.
+    std::fs::write(&snapshot, text.replace("total_timesteps: 2048", "total_timesteps: 8192")).unwrap();
+    let end = project.path("runs/tiny_001/attempts/1/end.json");
+    let ended = std::fs::read_to_string(&end).unwrap();
+    std::fs::write(&end, ended.replace("completed", "interrupted")).unwrap();
+    let resumed = project.rlx("resume tiny_001");
+    assert!(
+        resumed.stderr.contains("step_4096/state.safetensors can't be read"),
+        "{:?} {}",
+        resumed.code,
+        resumed.stderr
+    );
+    assert_eq!(resumed.code, Some(74), "{}", resumed.stderr);
+}
