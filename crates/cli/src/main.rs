@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == "__confine") {
         return ExitCode::from(rlxp_ops::launch::confine());
     }
+    rlxp_ops::below::survive_file_size_limit();
     let (arguments, screen) = match Arguments::from_command_line() {
         Parsed::Command(arguments) => {
             let screen = Screen::new(&arguments.global);

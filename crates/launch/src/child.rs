@@ -43,9 +43,10 @@ fn die_with(_parent: Pid) -> io::Result<()> {
 
 /// `nohup` and shells without job control start programs with SIGHUP or SIGINT
 /// ignored, and a child inherits that. The supervisor respects it for itself,
-/// but its children must listen to the supervisor.
-fn default_signals() -> io::Result<()> {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+/// but its children must listen to the supervisor. SIGXFSZ is ignored by rlx
+/// itself, and other programs don't expect that.
+pub(crate) fn default_signals() -> io::Result<()> {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGXFSZ] {
         // SAFETY: signal() with SIG_DFL is async-signal-safe and touches no memory of ours.
         if unsafe { libc::signal(signal, libc::SIG_DFL) } == libc::SIG_ERR {
             return Err(io::Error::last_os_error());

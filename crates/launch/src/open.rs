@@ -8,6 +8,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::child::default_signals;
+
 /// What opens files here.
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
 
@@ -36,6 +38,10 @@ fn start(mut opener: Command, path: &Path) -> Result<(), OpenError> {
     // A group of its own: Ctrl-C in the terminal is not meant for the viewer.
     opener.arg(absolute).process_group(0);
     opener.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes no lock.
+    unsafe {
+        opener.pre_exec(default_signals);
+    }
     opener.spawn().map(drop).map_err(failed)
 }
 

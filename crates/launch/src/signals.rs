@@ -57,6 +57,15 @@ impl Drop for Interrupts {
     }
 }
 
+/// From now on a file that would grow beyond the limit of its size (`ulimit -f`) is an error of the write that tries,
+/// which ends what was done in order. The signal that the kernel sends by default would end the process as it is.
+///
+/// Children inherit what is ignored; those of this crate get the default back.
+pub fn survive_file_size_limit() {
+    // SAFETY: signal() with SIG_IGN installs no handler and touches no memory of ours. It can't fail for this signal.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
     // SAFETY: all-zero bytes are a valid sigaction; it is overwritten below.
     let mut current: libc::sigaction = unsafe { std::mem::zeroed() };

@@ -144,3 +144,15 @@ fn a_program_that_is_not_there_is_named() {
     assert!(matches!(error, LaunchError::Start { .. }));
     assert_eq!(error.to_string(), "can't start /nowhere/rlx");
 }
+
+#[test]
+fn a_child_dies_of_the_file_size_limit_as_programs_expect() {
+    rlxp_launch::signals::survive_file_size_limit();
+    let worker = shell("grep SigIgn /proc/self/status; grep SigIgn /proc/$PPID/status");
+    let ignores = |told: String| {
+        let ignored = u64::from_str_radix(told.trim_start_matches("SigIgn:").trim(), 16).unwrap();
+        ignored >> (libc::SIGXFSZ - 1) & 1 == 1
+    };
+    assert!(!ignores(line(&worker)), "the child has the default");
+    assert!(ignores(line(&worker)), "this process doesn't");
+}

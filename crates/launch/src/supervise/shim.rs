@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{Mode, OFlags};
 
+use crate::child::default_signals;
 use crate::worker::{LaunchError, WorkerCommand};
 
 const GO: &[u8] = b"go\n";
@@ -40,12 +41,7 @@ fn start(program: &Path, args: &[OsString], folder: &Path) -> io::Result<Shim> {
         command.pre_exec(|| {
             rustix::process::setsid()?;
             // A starter under `nohup` ignores SIGHUP, and the supervisor would inherit that.
-            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-                if libc::signal(signal, libc::SIG_DFL) == libc::SIG_ERR {
-                    return Err(io::Error::last_os_error());
-                }
-            }
-            Ok(())
+            default_signals()
         });
     }
     let child = command.spawn()?;
