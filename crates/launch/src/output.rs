@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 
 /// Bytes of stderr that are kept.
 pub(crate) const TAIL_BYTES: usize = 64 * 1024;
@@ -15,10 +16,10 @@ const LINE_BYTES: usize = 1024 * 1024;
 const WAITING_LINES: usize = 4096;
 
 /// Starts a thread that turns `pipe` into lines. The channel closes at the end of the pipe.
-pub(crate) fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+pub(crate) fn lines(pipe: impl Read + Send + 'static) -> std::io::Result<Receiver<String>> {
     let (sender, receiver) = sync_channel(WAITING_LINES);
-    std::thread::spawn(move || read_lines(pipe, sender));
-    receiver
+    Builder::new().spawn(move || read_lines(pipe, sender))?;
+    Ok(receiver)
 }
 
 fn read_lines(pipe: impl Read, sender: SyncSender<String>) {
@@ -70,11 +71,11 @@ struct Kept {
 
 impl Tail {
     /// Starts a thread that empties `pipe`.
-    pub(crate) fn start(mut pipe: impl Read + Send + 'static) -> Self {
+    pub(crate) fn start(mut pipe: impl Read + Send + 'static) -> std::io::Result<Self> {
         let kept = Arc::new(Mutex::new(Kept::default()));
         let (sender, ended) = sync_channel(0);
         let writer = Arc::clone(&kept);
-        std::thread::spawn(move || {
+        Builder::new().spawn(move || {
             let _closes_at_the_end: SyncSender<()> = sender;
             let mut buffer = [0; 8192];
             loop {
@@ -84,8 +85,8 @@ impl Tail {
                     Ok(count) => lock(&writer).push(&buffer[..count]),
                 }
             }
-        });
-        Self { kept, ended }
+        })?;
+        Ok(Self { kept, ended })
     }
 
     /// What has been kept so far, as text; says so when something before it was dropped.
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     fn check(input: &[u8], expected: &[&str]) {
-        let got: Vec<String> = lines(std::io::Cursor::new(input.to_vec())).iter().collect();
+        let got: Vec<String> = lines(std::io::Cursor::new(input.to_vec())).unwrap().iter().collect();
         assert_eq!(got, expected);
     }
 
@@ -138,7 +139,7 @@ mod tests {
     fn an_endless_line_is_cut_and_the_next_one_is_whole() {
         let mut input = vec![b'x'; LINE_BYTES * 2];
         input.extend(b"\nnext\n");
-        let got: Vec<String> = lines(std::io::Cursor::new(input)).iter().collect();
+        let got: Vec<String> = lines(std::io::Cursor::new(input)).unwrap().iter().collect();
         assert_eq!(got[0].len(), LINE_BYTES);
         assert_eq!(got[1], "next");
     }
@@ -147,7 +148,7 @@ mod tests {
     fn the_tail_keeps_the_end_and_counts_the_rest() {
         let mut input = vec![b'x'; TAIL_BYTES];
         input.extend(b"the reason");
-        let tail = Tail::start(std::io::Cursor::new(input));
+        let tail = Tail::start(std::io::Cursor::new(input)).unwrap();
         tail.finish();
         let text = tail.text();
         assert!(text.starts_with("[10 earlier bytes dropped]\n"), "{}", &text[..40]);

@@ -59,6 +59,9 @@ pub enum LaunchError {
         /// Why not.
         source: io::Error,
     },
+    /// What the child says could not be listened to.
+    #[error("can't start a thread")]
+    Thread(#[source] io::Error),
     /// The child could not be signalled or waited for.
     #[error("can't {operation} the worker (process {pid})")]
     Control {
@@ -123,14 +126,14 @@ impl Worker {
             .map_err(|source| LaunchError::Start { program: command.program.clone(), source })?;
         let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
         let stderr = child.stderr.take().expect("stderr was asked to be a pipe");
-        Ok(Self {
-            lines: Some(lines(stdout)),
-            stderr: Tail::start(stderr),
-            child,
-            oom_kills_before,
-            killed_by_us: false,
-            ended: None,
-        })
+        let listening = lines(stdout).and_then(|lines| Ok((lines, Tail::start(stderr)?)));
+        let (lines, stderr) = listening.map_err(|source| {
+            // Nothing would empty its pipes. It has done nothing yet, or is ended as if it had been killed.
+            let _ = signal_group(child.id(), Signal::KILL);
+            let _ = child.wait();
+            LaunchError::Thread(source)
+        })?;
+        Ok(Self { lines: Some(lines), stderr, child, oom_kills_before, killed_by_us: false, ended: None })
     }
 
     /// The child's process id.

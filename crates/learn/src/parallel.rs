@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 use std::sync::Mutex;
+use std::thread::Builder;
 
 /// Runs `work` on every item, over at most `threads` threads. Whoever is free
 /// takes the next item: a thread that starts late costs at most one item's time,
@@ -28,7 +29,10 @@ pub(crate) fn for_each<T: Send>(threads: usize, items: &mut [T], work: impl Fn(u
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(lane);
+            // A system that has no thread left is slower, and that is all.
+            if Builder::new().spawn_scoped(scope, lane).is_err() {
+                break;
+            }
         }
         lane();
     });

@@ -133,6 +133,8 @@ impl From<FsError> for Failure {
             Some("free some space, then run the command again; what was saved before is still there")
         } else if error.is_read_only() {
             Some("the folder can't be written: check its permissions or choose another with --root")
+        } else if is_exhausted(&error.source) {
+            Some(EXHAUSTED)
         } else {
             None
         };
@@ -205,8 +207,21 @@ impl From<StoreError> for Failure {
 
 impl From<rlxp_launch::LaunchError> for Failure {
     fn from(error: rlxp_launch::LaunchError) -> Self {
-        Self::new(Exit::Bug, "launch", describe(&error))
+        use rlxp_launch::LaunchError::{Control, OwnProgram, Start, Thread};
+        let (OwnProgram(source) | Thread(source) | Start { source, .. } | Control { source, .. }) = &error;
+        let hint = is_exhausted(source).then_some(EXHAUSTED);
+        let failure = Self::new(Exit::RunFailed, "launch", describe(&error));
+        hint.into_iter().fold(failure, Failure::hint)
     }
+}
+
+const EXHAUSTED: &str =
+    "close other programs or raise the limit (ulimit -n for open files, ulimit -u for processes and threads)";
+
+/// Whether the system has no file handle, thread or process left to give.
+fn is_exhausted(error: &std::io::Error) -> bool {
+    // Neither has a kind of its own: ENFILE and EMFILE, the same numbers on Linux and macOS.
+    matches!(error.raw_os_error(), Some(23 | 24)) || error.kind() == std::io::ErrorKind::WouldBlock
 }
 
 /// An error with everything that caused it, in one line.

@@ -10,6 +10,7 @@ pub(crate) mod fold;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 use rlxp_spec::Config;
 use rlxp_store::{
@@ -240,7 +241,10 @@ fn read_metrics(
     };
     std::thread::scope(|scope| {
         for _ in 1..cores.min(folders.len()) {
-            scope.spawn(lane);
+            // A system that has no thread left is slower, and that is all.
+            if Builder::new().spawn_scoped(scope, lane).is_err() {
+                break;
+            }
         }
         lane();
     });

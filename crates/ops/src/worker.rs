@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 
 use rlxp_fs::clock;
 use rlxp_launch::Interrupts;
@@ -110,7 +111,10 @@ fn train_all(
     };
     std::thread::scope(|scope| {
         for _ in 1..lanes {
-            scope.spawn(lane);
+            // A system that has no thread left is slower, and that is all.
+            if Builder::new().spawn_scoped(scope, lane).is_err() {
+                break;
+            }
         }
         lane();
     });

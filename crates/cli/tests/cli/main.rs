@@ -22,6 +22,7 @@ mod full_disk;
 mod inspect;
 mod interrupt;
 mod json;
+mod limits;
 mod paths;
 mod plot;
 mod project;

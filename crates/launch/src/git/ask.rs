@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use rlxp_fs::environment;
@@ -141,12 +142,16 @@ fn run(command: &mut Command, limit: usize, time_limit: Duration) -> Asked {
     let Ok(mut child) = command.spawn() else { return Asked::Failed };
     let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
     let (sender, receiver) = channel();
-    std::thread::spawn(move || {
+    let reading = Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         let read = stdout.take(limit as u64 + 1).read_to_end(&mut bytes);
-        // An error means that nobody waits any more.
+        // An error means that the answer isn't waited for any more.
         let _ = sender.send(read.map(|_| bytes));
     });
+    if reading.is_err() {
+        end(&mut child);
+        return Asked::Failed;
+    }
     let asked = match receiver.recv_timeout(time_limit) {
         Ok(Ok(bytes)) if bytes.len() > limit => Asked::TooLong,
         Ok(Ok(bytes)) => match ended_well(&mut child, deadline) {

@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use rlxp_fs::{FileHandle, FsError};
@@ -62,7 +63,8 @@ impl Log {
         stderr: impl Read + Send + 'static,
     ) -> Result<Self, FsError> {
         use rlxp_fs::Fs;
-        Ok(Self::start_in(rlxp_fs::RealFs.create_new(path)?, cap, secrets, stdout, stderr))
+        Self::start_in(rlxp_fs::RealFs.create_new(path)?, cap, secrets, stdout, stderr)
+            .map_err(|error| FsError::new("start a thread to fill", path, error))
     }
 
     /// Begins to read. The file was made before the step began, so that what keeps it from being made is noticed while
@@ -73,7 +75,7 @@ impl Log {
         secrets: &Arc<Secrets>,
         stdout: impl Read + Send + 'static,
         stderr: impl Read + Send + 'static,
-    ) -> Self {
+    ) -> std::io::Result<Self> {
         let sink = Sink { file: Some(file), room: cap, open_line: None, tail: VecDeque::new(), failed: None };
         let shared = Arc::new(Shared {
             sink: Mutex::new(sink),
@@ -83,9 +85,9 @@ impl Log {
         });
         let began = rlxp_fs::clock::monotonic();
         let (sender, news) = sync_channel(1);
-        reader(0, stdout, &shared, secrets, began, sender.clone());
-        reader(1, stderr, &shared, secrets, began, sender);
-        Self { shared, news, began }
+        reader(0, stdout, &shared, secrets, began, sender.clone())?;
+        reader(1, stderr, &shared, secrets, began, sender)?;
+        Ok(Self { shared, news, began })
     }
 
     /// Bytes that came so far.
@@ -135,10 +137,10 @@ fn reader(
     secrets: &Arc<Secrets>,
     began: Instant,
     news: SyncSender<()>,
-) {
+) -> std::io::Result<()> {
     let shared = Arc::clone(shared);
     let mut redactor = Redactor::new(Arc::clone(secrets));
-    std::thread::spawn(move || {
+    Builder::new().spawn(move || {
         let mut buffer = vec![0; 32 * 1024];
         let mut out = Vec::new();
         let mut read_before = began;
@@ -168,7 +170,8 @@ fn reader(
         }
         redactor.finish(&mut out);
         lock(&shared.sink).write(stream, &out);
-    });
+    })?;
+    Ok(())
 }
 
 impl Sink {

@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread::Builder;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -56,7 +57,8 @@ impl Shim {
         drop(stdin);
         // Collected when it ends, should this process still be there; otherwise by init.
         let mut child = self.child;
-        std::thread::spawn(move || child.wait());
+        // Without a thread left it stays a zombie until this process ends, which harms nothing.
+        let _ = Builder::new().spawn(move || child.wait());
         Ok(())
     }
 

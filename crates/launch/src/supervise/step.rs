@@ -80,7 +80,15 @@ impl Run<'_> {
             Err(error) => return Ok(blocked(&chain(&error), watch.usage(), Mechanisms::default())),
         };
         let (stdout, stderr) = confined.take_output().expect("nobody else took the output");
-        let log = Log::start_in(file, order.limits.output, &secrets, stdout, stderr);
+        let log = match Log::start_in(file, order.limits.output, &secrets, stdout, stderr) {
+            Ok(log) => log,
+            // Its output would be lost and its pipes would fill: it is ended before it begins.
+            Err(error) => {
+                drop(confined);
+                let why = format!("can't start a thread: {error}");
+                return Ok(blocked(&why, watch.usage(), Mechanisms::default()));
+            }
+        };
         let mut mechanisms = match confined.started() {
             Ok(mechanisms) => mechanisms,
             Err(why) => {

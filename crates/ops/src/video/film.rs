@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::Builder;
 
 use rlxp_draw::environment::{HEIGHT, Look, WIDTH, scene};
 use rlxp_draw::{Color, Frame};
@@ -182,19 +183,23 @@ pub(super) fn shoot(
     let failed = |error: VideoError| Failure::new(Exit::Bug, "video", describe(&error));
     let drawers = setting.threads.clamp(1, DRAWERS_MAX).min(pictures.len().max(1));
     std::thread::scope(|scope| {
-        let channels: Vec<_> = (0..drawers)
+        let mut lanes: Vec<Lane<'_>> = (0..drawers)
             .map(|drawer| {
                 let (sender, receiver) = sync_channel(AHEAD);
-                scope.spawn(move || {
+                let draw = move || {
                     let mut painter = Painter::new(setting);
                     for picture in pictures.iter().skip(drawer).step_by(drawers) {
-                        // Nobody wants the rest when the encoder has stopped.
+                        // The rest isn't wanted when the encoder has stopped.
                         if sender.send(painter.paint(picture)).is_err() {
                             return;
                         }
                     }
-                });
-                receiver
+                };
+                match Builder::new().spawn_scoped(scope, draw) {
+                    Ok(_) => Lane::Beside(receiver),
+                    // A system that has no thread left is slower, and that is all.
+                    Err(_) => Lane::Here(Painter::new(setting)),
+                }
             })
             .collect();
         let mut progress = VideoProgress { done: 0, total: setting.plan.frames() };
@@ -203,9 +208,12 @@ pub(super) fn shoot(
                 let message = "interrupted; no video was written";
                 return Err(Failure::new(Exit::Interrupted, "interrupted", message));
             }
-            let canvas = channels[index % drawers].recv().map_err(|_| {
-                Failure::new(Exit::Bug, "video", format!("picture {index} could not be drawn"))
-            })?;
+            let canvas = match &mut lanes[index % drawers] {
+                Lane::Here(painter) => painter.paint(picture),
+                Lane::Beside(drawn) => drawn.recv().map_err(|_| {
+                    Failure::new(Exit::Bug, "video", format!("picture {index} could not be drawn"))
+                })?,
+            };
             for _ in 0..picture.frames {
                 encoder.push(&canvas).map_err(failed)?;
             }
@@ -214,6 +222,14 @@ pub(super) fn shoot(
         }
         encoder.finish().map_err(failed)
     })
+}
+
+/// Who draws every n-th picture.
+enum Lane<'a> {
+    /// A thread.
+    Beside(Receiver<Vec<u8>>),
+    /// The thread that encodes.
+    Here(Painter<'a>),
 }
 
 /// Draws pictures one after the other; what stands still is drawn once.
