@@ -6,6 +6,7 @@
 mod arguments;
 mod chart;
 mod commands;
+mod defect;
 mod format;
 mod paragraph;
 mod progress;
@@ -13,10 +14,9 @@ mod screen;
 mod summary;
 mod table;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use rlxp_ops::{Context, Failure, Outcome};
+use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
 use arguments::{Arguments, Parsed};
@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == "__confine") {
         return ExitCode::from(rlxp_ops::launch::confine());
     }
+    defect::report_panics();
     rlxp_ops::below::survive_file_size_limit();
     let (arguments, screen) = match Arguments::from_command_line() {
         Parsed::Command(arguments) => {
@@ -35,20 +36,7 @@ fn main() -> ExitCode {
         }
         Parsed::Answered(exit) => return ExitCode::from(exit.code()),
     };
-    let result = catch_unwind(AssertUnwindSafe(|| run(&arguments, &screen)));
-    let exit = match result {
-        Ok(Ok(exit)) => exit,
-        Ok(Err(failure)) => {
-            screen.failure(&failure);
-            failure.exit
-        }
-        Err(_) => {
-            let defect = Failure::new(Exit::Bug, "bug", "rlx has a defect: what it said above is where")
-                .hint("rlx ls    # runs that were saved before are still there");
-            screen.failure(&defect);
-            Exit::Bug
-        }
-    };
+    let exit = defect::guarded(&screen, || run(&arguments, &screen));
     ExitCode::from(screen.verdict(exit).code())
 }
 
