@@ -3,7 +3,6 @@
 use rlxp_learn::{Actor, evaluate};
 use rlxp_spec::Config;
 use rlxp_store::{BEST, LATEST, Run, SeedFolder, resolve};
-use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::checkpoint_ref::{CheckpointRef, project, step_of};

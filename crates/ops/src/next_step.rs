@@ -19,7 +19,8 @@ const LOWER: f64 = 10.0;
 /// Commands that can be pasted; none for a run that is complete. What can't be
 /// read is left to the commands that say why.
 pub(crate) fn commands(run: &Run) -> Vec<String> {
-    let name = shell_word(&run.name());
+    let name = run.name();
+    let name = shell_word(&name);
     let resume = || vec![format!("rlx resume {name}")];
     let Ok(report) = run.status() else { return Vec::new() };
     match report.status {
@@ -50,13 +51,13 @@ fn lower(run: &Run, config: &Config) -> String {
     let less = |value: f64| format!("{:.2e}", value / LOWER).parse::<f64>().unwrap_or(value / LOWER);
     let rate = match config.algo.learning_rate {
         Schedule::Constant(value) => format!("algo.learning_rate={}", less(value)),
-        Schedule::Linear { from, to, .. } => shell_word(&format!(
-            "algo.learning_rate={{schedule: linear, from: {}, to: {}}}",
-            less(from),
-            less(to)
-        )),
+        Schedule::Linear { from, to, .. } => {
+            let rate = format!("{{schedule: linear, from: {}, to: {}}}", less(from), less(to));
+            shell_word(&format!("algo.learning_rate={rate}")).into_owned()
+        }
     };
-    let file = shell_word(&format!("runs/{}/{}", run.name(), rlxp_store::CONFIG_FILE));
+    let file = format!("runs/{}/{}", run.name(), rlxp_store::CONFIG_FILE);
+    let file = shell_word(&file);
     let cap = if config.algo.max_grad_norm.is_none() { " --set algo.max_grad_norm=0.5" } else { "" };
     format!("rlx train {file} --set {rate}{cap}")
 }
