@@ -1,0 +1,270 @@
+//! Leads a hostile run through every command and says what went wrong, by case and command.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustix::process::Signal;
+
+use crate::commands::{Answer, Chain, Command, chains};
+use crate::outside::{CANARY, Outside};
+use crate::received::{Base, GOOD, Place, RUN, Template, program};
+use crate::tree;
+
+/// Longer than any of these commands takes on a busy machine; whatever is still there then hangs.
+const SECONDS: &str = "20";
+/// Processor time, which doesn't depend on how busy the machine is. Each of these commands takes a fraction of a second.
+const PROCESSOR_SECONDS: &str = "--cpu=3";
+/// Address space; rlx itself, its threads and its largest answers need a tenth of it.
+const MEMORY: &str = "--as=2147483648";
+/// A case that hangs this often is given up, so that a broken build is reported in minutes.
+const MOST_HANGS: usize = 2;
+
+/// Starts a program as somebody without privileges; only the superuser can.
+const NOBODY: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+
+type Make = Box<dyn Fn(&Place) + Send + Sync>;
+
+/// One way in which a received run is hostile.
+pub(crate) struct Case {
+    name: String,
+    base: Base,
+    make: Make,
+    refusals: Vec<Refusal>,
+    /// Whether files that can't be removed may stay behind.
+    pub(crate) stubborn: bool,
+    /// A program that everybody may run, where the commands are to be run by somebody without privileges.
+    pub(crate) program: Option<PathBuf>,
+}
+
+/// What a command has to say no to.
+struct Refusal {
+    line: &'static str,
+    words: Vec<String>,
+}
+
+/// What a command did.
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    signal: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Case {
+    pub(crate) fn new(
+        base: Base,
+        name: impl Into<String>,
+        make: impl Fn(&Place) + Send + Sync + 'static,
+    ) -> Self {
+        let (make, refusals) = (Box::new(make), Vec::new());
+        Self { name: name.into(), base, make, refusals, stubborn: false, program: None }
+    }
+
+    /// `line`, one of the commands, must fail and say all of `words`.
+    pub(crate) fn refused(mut self, line: &'static str, words: &[&str]) -> Self {
+        self.refusals.push(Refusal { line, words: words.iter().map(|word| (*word).to_owned()).collect() });
+        self
+    }
+}
+
+/// Leads every case through every command, some at a time, and fails with all that went wrong.
+#[track_caller]
+pub(crate) fn attack(cases: Vec<Case>) {
+    let known: BTreeSet<&str> =
+        chains().iter().flat_map(|chain| chain.commands.iter().map(|command| command.line)).collect();
+    for refusal in cases.iter().flat_map(|case| &case.refusals) {
+        assert!(known.contains(refusal.line), "{} is not among the commands", refusal.line);
+    }
+    // Trained before the threads start, so that none of them waits for another.
+    Template::get();
+    let next = AtomicUsize::new(0);
+    let problems = Mutex::new(Vec::new());
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let found = case.attack();
+                    problems.lock().unwrap().extend(found);
+                }
+            });
+        }
+    });
+    let mut problems = problems.into_inner().unwrap();
+    problems.sort();
+    assert!(
+        problems.is_empty(),
+        "{} problems in {} cases:\n{}",
+        problems.len(),
+        cases.len(),
+        problems.join("\n")
+    );
+}
+
+impl Case {
+    fn attack(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut hangs = 0;
+        for chain in chains() {
+            if hangs >= MOST_HANGS {
+                problems.push(format!("{}: further commands left out", self.name));
+                break;
+            }
+            self.lead_through(&chain, &mut problems, &mut hangs);
+        }
+        problems
+    }
+
+    fn lead_through(&self, chain: &Chain, problems: &mut Vec<String>, hangs: &mut usize) {
+        let mut place = Place::new(chain.base(self.base));
+        (self.make)(&place);
+        if let Some(program) = &self.program {
+            place.hand_over(program);
+        }
+        let outside = Outside::watch(&place.outside(""));
+        let good = place.project.path("runs").join(GOOD);
+        let good_before = tree::look(&good);
+        let mut say =
+            |line: &str, problem: String| problems.push(format!("{}: {line}: {problem}", self.name));
+        for command in &chain.commands {
+            let run_before = tree::look(&place.run(""));
+            drop(outside.touched());
+            let done = run(&place, command.line);
+            for problem in self.judge(command, &done) {
+                *hangs += usize::from(problem == HANGS);
+                say(command.line, problem);
+            }
+            let touched = outside.touched();
+            if !touched.is_empty() {
+                say(command.line, format!("opened outside: {}", touched.join(", ")));
+            }
+            if command.line.starts_with("rm ") {
+                for problem in self.judge_removal(&place, &done, &run_before) {
+                    say(command.line, problem);
+                }
+            }
+        }
+        let lines: Vec<&str> = chain.commands.iter().map(|command| command.line).collect();
+        let lines = lines.join(", ");
+        for change in outside.changed() {
+            say(&lines, format!("outside, {change}"));
+        }
+        for change in tree::changes(&good_before, &tree::look(&good)) {
+            say(&lines, format!("in {GOOD}, {change}"));
+        }
+        let listed = run(&place, "ls --json");
+        let answer: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap_or_default();
+        let runs = answer["runs"].as_array().cloned().unwrap_or_default();
+        if !runs.iter().any(|run| run["name"] == GOOD && run["status"] == "completed") {
+            say(&lines, format!("afterwards ls doesn't show {GOOD} as completed: {}", listed.short()));
+        }
+    }
+
+    fn judge(&self, command: &Command, done: &Done) -> Vec<String> {
+        let mut problems = done.problems();
+        let works = command.answer == Answer::Works;
+        if works && problems.is_empty() && done.code != Some(0) {
+            problems.push(format!("has to work: {}", done.short()));
+        }
+        for refusal in self.refusals.iter().filter(|refusal| refusal.line == command.line) {
+            if done.code == Some(0) {
+                problems.push(format!("has to be refused: {}", done.short()));
+            }
+            let missing = refusal.words.iter().filter(|word| !done.stderr.contains(word.as_str()));
+            problems.extend(missing.map(|word| format!("has to say {word:?}: {}", done.short())));
+        }
+        problems
+    }
+
+    /// A run is removed with all its files, or left as it is.
+    fn judge_removal(&self, place: &Place, done: &Done, before: &BTreeMap<PathBuf, String>) -> Vec<String> {
+        let is_there = place.run("").symlink_metadata().is_ok();
+        let runs = std::fs::read_dir(place.project.path("runs")).unwrap();
+        let names = runs.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+        let leftovers: Vec<String> = names.filter(|name| name.starts_with(".tmp-")).collect();
+        if done.code == Some(0) {
+            let mut problems = Vec::new();
+            if is_there {
+                problems.push(format!("said that the run is removed, but {RUN} is there"));
+            }
+            if !leftovers.is_empty() {
+                problems.push(format!("left {leftovers:?}"));
+            }
+            return problems;
+        }
+        if self.stubborn {
+            let untold = leftovers.into_iter().filter(|name| !done.stderr.contains(name.as_str()));
+            return untold.map(|name| format!("left {name} and doesn't say so: {}", done.short())).collect();
+        }
+        let mut problems = tree::changes(before, &tree::look(&place.run("")));
+        problems.truncate(3);
+        problems.iter().map(|change| format!("refused, but {change}: {}", done.short())).collect()
+    }
+}
+
+const HANGS: &str = "hangs";
+
+/// Runs a command line in which `R` is the received run, within limits of time and memory.
+pub(crate) fn run(place: &Place, line: &str) -> Done {
+    let mut command = place.project.command("timeout");
+    command.args(["-s", "KILL", SECONDS, "prlimit", MEMORY, PROCESSOR_SECONDS]);
+    match place.program() {
+        Some(program) => command.args(NOBODY).arg(program),
+        None => command.arg(program()),
+    };
+    let words = line.split_whitespace().map(|word| match word.split_once("/R") {
+        _ if word == "R" || word.starts_with("R:") => word.replacen('R', RUN, 1),
+        Some((before, after)) if after.is_empty() || after.starts_with('/') => {
+            format!("{before}/{RUN}{after}")
+        }
+        _ => word.to_owned(),
+    });
+    let output = command.args(words).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Done {
+        code: output.status.code(),
+        signal: output.status.signal(),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    }
+}
+
+impl Done {
+    /// What no command may do, whatever it is asked.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let documented = matches!(self.code, Some(0 | 1 | 2 | 3 | 4 | 74));
+        match self.signal.and_then(Signal::from_named_raw) {
+            // `timeout` ends by the signal that ended the command, and kills itself with a command that it kills.
+            Some(Signal::KILL) => problems.push(HANGS.to_owned()),
+            Some(Signal::XCPU) => problems.push("takes too much processor time".to_owned()),
+            Some(signal) => problems.push(format!("ended by {signal:?}: {}", self.short())),
+            None if !documented => problems.push(format!("no documented exit code: {}", self.short())),
+            None => {}
+        }
+        let both = [&self.stdout, &self.stderr];
+        if both.iter().any(|text| text.contains(CANARY)) {
+            problems.push(format!("shows what lies outside: {}", self.short()));
+        }
+        if both.iter().any(|text| text.contains("panicked")) {
+            problems.push(format!("panics: {}", self.short()));
+        }
+        let control = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+        if let Some(letter) = both.iter().flat_map(|text| text.chars()).find(|letter| control(*letter)) {
+            problems.push(format!("shows the control character {letter:?}"));
+        }
+        problems
+    }
+
+    /// The answer in one line.
+    pub(crate) fn short(&self) -> String {
+        let code = self.code.map_or_else(|| "a signal".to_owned(), |code| format!("exit {code}"));
+        let words = format!("{} {}", self.stderr, self.stdout);
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words: String = words.chars().filter(|letter| !letter.is_control()).take(300).collect();
+        format!("{code}, {words}")
+    }
+}

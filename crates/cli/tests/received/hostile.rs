@@ -1,0 +1,15 @@
+//! A received run that is hostile in one way at a time goes through every command that takes a run. Each command ends in
+//! time and memory with a documented exit code, and nothing outside of the run is read, shown or changed.
+
+mod edit;
+mod index;
+mod kinds;
+mod leftovers;
+mod links;
+mod models;
+mod modes;
+mod names;
+mod numbers;
+mod removal;
+mod sizes;
+mod texts;

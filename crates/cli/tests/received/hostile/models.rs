@@ -1,0 +1,228 @@
+//! Model files that are something else, or lie about what they hold. Loading one runs nothing and makes nothing.
+
+use std::fmt::Write;
+
+use super::edit::tensors;
+use crate::attack::{Case, attack, run};
+use crate::outside::Outside;
+use crate::received::{Base, Place, Template};
+use crate::tree;
+
+/// A file as safetensors lays it out: the header's length, the header, the numbers.
+fn safetensors(header: &str, data: &[u8]) -> Vec<u8> {
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// The header and the numbers of the model that was trained.
+fn trained() -> (String, Vec<u8>) {
+    let bytes = Template::get().alone.bytes("checkpoints/step_128/model.safetensors");
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    (String::from_utf8(bytes[8..8 + length].to_vec()).unwrap(), bytes[8 + length..].to_vec())
+}
+
+/// A pickle that runs `touch MARKER` when Python loads it, in the oldest protocol, which is text.
+fn pickle(marker: &str) -> Vec<u8> {
+    format!("cos\nsystem\n(S'touch {marker}'\ntR.").into_bytes()
+}
+
+/// The same in protocol 2, as torch writes it.
+fn binary_pickle(marker: &str) -> Vec<u8> {
+    let word = format!("touch {marker}");
+    let mut bytes = b"\x80\x02cposix\nsystem\nq\x00X".to_vec();
+    bytes.extend((word.len() as u32).to_le_bytes());
+    bytes.extend(word.as_bytes());
+    bytes.extend(b"q\x01\x85q\x02Rq\x03.");
+    bytes
+}
+
+/// A zip of one stored file, as torch and SB3 save models.
+fn zip(name: &str, content: &[u8], claimed: u32) -> Vec<u8> {
+    let common = |bytes: &mut Vec<u8>| {
+        bytes.extend([20, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend(0_u32.to_le_bytes());
+        bytes.extend((content.len() as u32).to_le_bytes());
+        bytes.extend(claimed.to_le_bytes());
+        bytes.extend((name.len() as u16).to_le_bytes());
+        bytes.extend([0, 0]);
+    };
+    let mut bytes = b"PK\x03\x04".to_vec();
+    common(&mut bytes);
+    bytes.extend(name.as_bytes());
+    bytes.extend(content);
+    let directory = bytes.len() as u32;
+    bytes.extend(b"PK\x01\x02\x14\x00");
+    common(&mut bytes);
+    bytes.extend([0; 14]);
+    bytes.extend(name.as_bytes());
+    let length = bytes.len() as u32 - directory;
+    bytes.extend(b"PK\x05\x06\0\0\0\0\x01\0\x01\0");
+    bytes.extend(length.to_le_bytes());
+    bytes.extend(directory.to_le_bytes());
+    bytes.extend([0, 0]);
+    bytes
+}
+
+/// Every model that nothing may be made of, by what it is.
+fn models() -> Vec<(&'static str, Vec<u8>)> {
+    let (header, data) = trained();
+    let first = r#""data_offsets":[0,"#;
+    assert!(header.contains(first), "{header}");
+    let with = |from: &str, into: &str| {
+        assert!(header.contains(from), "{from} is not in {header}");
+        safetensors(&header.replacen(from, into, 1), &data)
+    };
+    let number = |value: f32| {
+        let mut data = data.clone();
+        data[..4].copy_from_slice(&value.to_le_bytes());
+        safetensors(&header, &data)
+    };
+    let length = |length: u64| {
+        let mut bytes = safetensors(&header, &data);
+        bytes[..8].copy_from_slice(&length.to_le_bytes());
+        bytes
+    };
+    let mut many = String::from("{");
+    for tensor in 0..100_000 {
+        write!(many, r#""t{tensor}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}},"#).unwrap();
+    }
+    let many = format!("{}}}", many.trim_end_matches(','));
+    let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    vec![
+        ("a pickle", pickle("marker")),
+        ("a pickle of torch", binary_pickle("marker")),
+        ("a zip with a pickle", zip("archive/data.pkl", &binary_pickle("marker"), 64)),
+        ("a zip that climbs out", zip("../../../marker", b"made", 4)),
+        ("a zip with an absolute path", zip("/tmp/marker", b"made", 4)),
+        ("a zip that claims 4 GB", zip("data.pkl", b"x", u32::MAX)),
+        ("empty", Vec::new()),
+        ("seven bytes", vec![0; 7]),
+        ("only a length", 0_u64.to_le_bytes().to_vec()),
+        ("a header of the largest length", length(u64::MAX)),
+        ("a header of 100 GB", length(100 << 30)),
+        ("a header that is longer than the file", length((header.len() + data.len() + 1) as u64)),
+        ("a header of length 0", length(0)),
+        ("a header of brackets", safetensors(&deep, &data)),
+        ("a header that is no text", safetensors("{}", &data).into_iter().map(|byte| byte | 0x80).collect()),
+        ("a header with 100000 tensors", safetensors(&many, &data)),
+        ("overlapping tensors", with(first, r#""data_offsets":[8,"#)),
+        ("a negative offset", with(first, r#""data_offsets":[-32,"#)),
+        ("an offset beyond all", with(first, r#""data_offsets":[18446744073709551616,"#)),
+        ("the largest offset", with(first, r#""data_offsets":[18446744073709551615,"#)),
+        (
+            "a shape that overflows",
+            with(r#""shape":["#, r#""shape":[18446744073709551615,18446744073709551615,"#),
+        ),
+        ("a shape with a zero", with(r#""shape":["#, r#""shape":[0,"#)),
+        ("another type of number", with("F32", "F64")),
+        ("an unknown type of number", with("F32", "X99")),
+        ("the same name twice", {
+            let (name, _) = header[1..].split_once(":{").unwrap();
+            let value = &header[1..=header.find('}').unwrap()];
+            assert!(value.starts_with(name));
+            safetensors(&format!("{{{value},{}", &header[1..]), &data)
+        }),
+        ("without tensors", safetensors("{}", b"")),
+        ("a tensor less", with("policy.0.bias", "policy.9.bias")),
+        ("cut in the middle", {
+            let whole = safetensors(&header, &data);
+            whole[..whole.len() / 2].to_vec()
+        }),
+        ("longer than its tensors", {
+            let mut whole = safetensors(&header, &data);
+            whole.extend([0; 64]);
+            whole
+        }),
+        ("a weight that is no number", number(f32::NAN)),
+        ("a weight without bound", number(f32::INFINITY)),
+    ]
+}
+
+const EVALUATE: [&str; 3] = [
+    "eval runs/R/checkpoints/step_128 --episodes 1",
+    "train small.yaml --from R:latest",
+    "inspect R --states 5 --samples 1",
+];
+
+#[test]
+fn models_that_are_something_else_are_refused() {
+    let cases = models().into_iter().map(|(what, bytes)| {
+        let case = Case::new(Base::Alone, format!("the model is {what}"), move |to| {
+            for step in ["step_64", "step_128"] {
+                tensors(&to.run("checkpoints").join(step), "model", &bytes);
+            }
+        });
+        EVALUATE.iter().fold(case, |case, line| case.refused(line, &["model.safetensors"]))
+    });
+    attack(cases.collect());
+}
+
+/// The state of training holds counters, streams and the optimiser: whoever resumes reads it all.
+#[test]
+fn states_that_are_something_else_are_refused() {
+    let cases = models().into_iter().map(|(what, bytes)| {
+        Case::new(Base::Alone, format!("the state is {what}"), move |to| {
+            for step in ["step_64", "step_128"] {
+                tensors(&to.run("checkpoints").join(step), "state", &bytes);
+            }
+        })
+        .refused("resume R", &["state.safetensors"])
+    });
+    attack(cases.collect());
+}
+
+/// Shown by the kernel: no program is started and no file appears, whatever the model says.
+#[test]
+fn loading_a_model_executes_nothing_and_creates_nothing() {
+    let hostile = models();
+    let (programs, rest): (Vec<_>, Vec<_>) =
+        hostile.into_iter().partition(|(what, _)| what.contains("pickle") || what.contains("zip"));
+    assert!(programs.len() >= 6 && rest.len() >= 20);
+    for (what, bytes) in programs {
+        let place = Place::new(Base::Alone);
+        for step in ["step_64", "step_128"] {
+            tensors(&place.run("checkpoints").join(step), "model", &bytes);
+        }
+        let outside = Outside::watch(&place.outside(""));
+        let before = tree::look(place.project.folder());
+        let trace = tempfile::NamedTempFile::new().unwrap();
+        for line in [
+            "eval R --episodes 1",
+            "eval --run R --all-checkpoints --episodes 1",
+            "inspect R --states 5 --samples 1",
+            "video R --max-steps 2 --size 64x48 --output film.gif",
+            "info R",
+        ] {
+            let mut command = place.project.command("strace");
+            command.args(["-f", "-qq", "-e", "trace=execve,execveat,fork,vfork", "-e", "signal=none", "-o"]);
+            command.arg(trace.path()).arg(crate::project::RLX);
+            command.args(line.replace('R', crate::received::RUN).split_whitespace());
+            let output = command.output().expect("this test needs strace: `cargo xtask setup` installs it");
+            let refused = output.status.code().is_some_and(|code| matches!(code, 2 | 74));
+            assert!(refused || line == "info R", "{what}: {line}: {output:?}");
+            let calls = std::fs::read_to_string(trace.path()).unwrap();
+            assert_eq!(calls.lines().count(), 1, "{what}: {line} starts only rlx itself: {calls}");
+        }
+        let mut changes = tree::changes(&before, &tree::look(place.project.folder()));
+        changes.retain(|change| {
+            !change.starts_with("runs/.index.sqlite") && !change.starts_with("runs changed")
+        });
+        assert_eq!(changes, Vec::<String>::new(), "{what}");
+        assert_eq!(outside.changed(), Vec::<String>::new(), "{what}");
+        assert!(!std::path::Path::new("/tmp/marker").exists(), "{what}");
+    }
+}
+
+/// Without a manifest that fits, a changed model isn't even looked at.
+#[test]
+fn a_model_that_does_not_fit_its_manifest_is_refused() {
+    for (what, bytes) in models() {
+        let place = Place::new(Base::Alone);
+        std::fs::write(place.run("checkpoints/step_128/model.safetensors"), &bytes).unwrap();
+        let done = run(&place, "eval runs/R/checkpoints/step_128 --episodes 1");
+        assert_eq!(done.code, Some(74), "{what}: {}", done.short());
+        assert!(done.stderr.contains("model.safetensors"), "{what}: {}", done.short());
+    }
+}

@@ -1,0 +1,44 @@
+//! Files and folders that may not be read or written. The superuser may do everything, so these commands are run by
+//! somebody else.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::attack::{Case, attack};
+use crate::received::{Base, Template};
+use crate::tree::Node;
+
+fn set(path: &Path, mode: u32) {
+    if path.symlink_metadata().is_ok() {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+}
+
+#[test]
+fn what_may_not_be_read_or_written_is_said() {
+    let program = crate::received::program_for_everybody();
+    let alone = &Template::get().alone;
+    let mut cases = Vec::new();
+    let mut add = |place: &str, mode: u32| {
+        let at = place.to_owned();
+        let mut case = Case::new(Base::Alone, format!("{place:?} has mode {mode:03o}"), move |to| {
+            set(&to.run(&at), mode);
+        });
+        case.stubborn = true;
+        case.program = Some(program.path().join("rlx"));
+        cases.push(case);
+    };
+    // Of several checkpoints and evaluations one is enough.
+    let one = |place: &&String| !place.contains("step_64");
+    for place in alone.places(|node| matches!(node, Node::File(_))).iter().filter(one) {
+        add(place, 0o000);
+    }
+    let folders = alone.places(|node| *node == Node::Folder);
+    for place in folders.iter().filter(one).map(String::as_str).chain([""]) {
+        add(place, 0o000);
+        add(place, 0o555);
+    }
+    add("metadata.json", 0o444);
+    add("metrics.jsonl", 0o444);
+    attack(cases);
+}

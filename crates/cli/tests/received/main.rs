@@ -1,0 +1,18 @@
+//! Run folders that came from elsewhere: hostile in every place, stormed by many processes, killed at any instant. The
+//! built `rlx` is attacked from outside, and what surrounds the run is watched.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "these tests start the program and look at its files from outside"
+)]
+
+mod attack;
+mod commands;
+mod hostile;
+mod outside;
+#[path = "../cli/project.rs"]
+#[expect(dead_code, reason = "some of what it offers is for tests of other commands")]
+mod project;
+mod received;
+mod tree;
