@@ -15,4 +15,5 @@ mod outside;
 #[expect(dead_code, reason = "some of what it offers is for tests of other commands")]
 mod project;
 mod received;
+mod storm;
 mod tree;

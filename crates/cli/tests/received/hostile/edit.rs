@@ -58,6 +58,7 @@ pub(crate) fn file(path: &Path, bytes: &[u8]) {
 
 /// Makes a file a terabyte long without writing any of it; what was in it stays at its beginning.
 pub(crate) fn sparse(path: &Path) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(path).unwrap();
     file.set_len(HUGE).unwrap();
 }

@@ -216,8 +216,10 @@ fn with_and_without_its_index_ls_says_the_same() {
         super::edit::remove(&index(place, ""));
         let without = run(place, "ls --json");
         if with.stdout != without.stdout || with.code != without.code {
-            problems
-                .push(format!("{}:\n  with    {}\n  without {}", change.what, with.stdout, without.stdout));
+            let place = with.stdout.bytes().zip(without.stdout.bytes()).take_while(|(a, b)| a == b).count();
+            let from = |text: &str| text.chars().skip(place.saturating_sub(30)).take(60).collect::<String>();
+            let (with, without) = (from(&with.stdout), from(&without.stdout));
+            problems.push(format!("{}: …{with}… with it, …{without}… without it", change.what));
         }
     }
     assert!(problems.is_empty(), "{} differ:\n{}", problems.len(), problems.join("\n"));

@@ -12,7 +12,7 @@ pub(crate) fn files() -> Vec<String> {
 }
 
 /// Commands that can't do without a file, and have to say that it is not one.
-fn refuses(case: Case, place: &str, words: &[&str]) -> Case {
+fn refuses(case: Case, place: &str, word: &str) -> Case {
     let needed: &[&'static str] = match place {
         "metadata.json" => &["info R", "tag R", "eval --run R --episodes 1"],
         "config_snapshot.yaml" => &["info R", "eval --run R --episodes 1", "reproduce R"],
@@ -22,7 +22,7 @@ fn refuses(case: Case, place: &str, words: &[&str]) -> Case {
         }
         _ => &[],
     };
-    needed.iter().fold(case, |case, line| case.refused(line, words))
+    needed.iter().fold(case, |case, line| case.refused(line, word))
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
     let cases = places.into_iter().map(|place| {
         let at = place.clone();
         let case = Case::new(Base::Alone, format!("{place} is a pipe"), move |to| pipe(&to.run(&at)));
-        refuses(case, &place, &["not a plain file"])
+        refuses(case, &place, "not a plain file")
     });
     attack(cases.collect());
 }
@@ -77,11 +77,11 @@ fn sockets_and_devices_are_no_files() {
     let mut cases = Vec::new();
     for place in places {
         let case = Case::new(Base::Alone, format!("{place} is a socket"), move |to| socket(&to.run(place)));
-        cases.push(refuses(case, place, &["not a plain file"]));
+        cases.push(refuses(case, place, "not a plain file"));
         if rustix::process::geteuid().is_root() {
             let name = format!("{place} is a device without end");
             let case = Case::new(Base::Alone, name, move |to| endless_device(&to.run(place)));
-            cases.push(refuses(case, place, &["not a plain file"]));
+            cases.push(refuses(case, place, "not a plain file"));
         }
     }
     attack(cases);
@@ -92,7 +92,7 @@ fn a_folder_in_the_place_of_a_file_is_said() {
     let cases = files().into_iter().map(|place| {
         let at = place.clone();
         let case = Case::new(Base::Alone, format!("{place} is a folder"), move |to| folder(&to.run(&at)));
-        refuses(case, &place, &[])
+        refuses(case, &place, "")
     });
     attack(cases.collect());
 }

@@ -16,9 +16,9 @@ fn safetensors(header: &str, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The header and the numbers of the model that was trained.
-fn trained() -> (String, Vec<u8>) {
-    let bytes = Template::get().alone.bytes("checkpoints/step_128/model.safetensors");
+/// The header and the numbers of a file of the last checkpoint.
+fn trained(which: &str) -> (String, Vec<u8>) {
+    let bytes = Template::get().alone.bytes(&format!("checkpoints/step_128/{which}.safetensors"));
     let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     (String::from_utf8(bytes[8..8 + length].to_vec()).unwrap(), bytes[8 + length..].to_vec())
 }
@@ -65,19 +65,28 @@ fn zip(name: &str, content: &[u8], claimed: u32) -> Vec<u8> {
     bytes
 }
 
-/// Every model that nothing may be made of, by what it is.
-fn models() -> Vec<(&'static str, Vec<u8>)> {
-    let (header, data) = trained();
+/// Files that are something else altogether.
+fn foreign() -> Vec<(&'static str, Vec<u8>)> {
+    vec![
+        ("a pickle", pickle("marker")),
+        ("a pickle of torch", binary_pickle("marker")),
+        ("a zip with a pickle", zip("archive/data.pkl", &binary_pickle("marker"), 64)),
+        ("a zip that climbs out", zip("../../../marker", b"made", 4)),
+        ("a zip with an absolute path", zip("/tmp/marker", b"made", 4)),
+        ("a zip that claims 4 GB", zip("data.pkl", b"x", u32::MAX)),
+        ("empty", Vec::new()),
+        ("seven bytes", vec![0; 7]),
+        ("only a length", 0_u64.to_le_bytes().to_vec()),
+    ]
+}
+
+/// What training wrote, changed so that it lies about itself.
+fn liars(which: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let (header, data) = trained(which);
     let first = r#""data_offsets":[0,"#;
-    assert!(header.contains(first), "{header}");
     let with = |from: &str, into: &str| {
         assert!(header.contains(from), "{from} is not in {header}");
         safetensors(&header.replacen(from, into, 1), &data)
-    };
-    let number = |value: f32| {
-        let mut data = data.clone();
-        data[..4].copy_from_slice(&value.to_le_bytes());
-        safetensors(&header, &data)
     };
     let length = |length: u64| {
         let mut bytes = safetensors(&header, &data);
@@ -90,22 +99,20 @@ fn models() -> Vec<(&'static str, Vec<u8>)> {
     }
     let many = format!("{}}}", many.trim_end_matches(','));
     let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    // `"name":{…}` of the first tensor.
+    let tensor = &header[1..=header.find('}').unwrap()];
+    let whole = safetensors(&header, &data);
     vec![
-        ("a pickle", pickle("marker")),
-        ("a pickle of torch", binary_pickle("marker")),
-        ("a zip with a pickle", zip("archive/data.pkl", &binary_pickle("marker"), 64)),
-        ("a zip that climbs out", zip("../../../marker", b"made", 4)),
-        ("a zip with an absolute path", zip("/tmp/marker", b"made", 4)),
-        ("a zip that claims 4 GB", zip("data.pkl", b"x", u32::MAX)),
-        ("empty", Vec::new()),
-        ("seven bytes", vec![0; 7]),
-        ("only a length", 0_u64.to_le_bytes().to_vec()),
         ("a header of the largest length", length(u64::MAX)),
         ("a header of 100 GB", length(100 << 30)),
         ("a header that is longer than the file", length((header.len() + data.len() + 1) as u64)),
         ("a header of length 0", length(0)),
         ("a header of brackets", safetensors(&deep, &data)),
-        ("a header that is no text", safetensors("{}", &data).into_iter().map(|byte| byte | 0x80).collect()),
+        ("a header that is no text", {
+            let mut bytes = whole.clone();
+            bytes[8..8 + header.len()].fill(0xff);
+            bytes
+        }),
         ("a header with 100000 tensors", safetensors(&many, &data)),
         ("overlapping tensors", with(first, r#""data_offsets":[8,"#)),
         ("a negative offset", with(first, r#""data_offsets":[-32,"#)),
@@ -118,26 +125,27 @@ fn models() -> Vec<(&'static str, Vec<u8>)> {
         ("a shape with a zero", with(r#""shape":["#, r#""shape":[0,"#)),
         ("another type of number", with("F32", "F64")),
         ("an unknown type of number", with("F32", "X99")),
-        ("the same name twice", {
-            let (name, _) = header[1..].split_once(":{").unwrap();
-            let value = &header[1..=header.find('}').unwrap()];
-            assert!(value.starts_with(name));
-            safetensors(&format!("{{{value},{}", &header[1..]), &data)
-        }),
+        ("the same name twice", safetensors(&format!("{{{tensor},{}", &header[1..]), &data)),
         ("without tensors", safetensors("{}", b"")),
-        ("a tensor less", with("policy.0.bias", "policy.9.bias")),
-        ("cut in the middle", {
-            let whole = safetensors(&header, &data);
-            whole[..whole.len() / 2].to_vec()
-        }),
-        ("longer than its tensors", {
-            let mut whole = safetensors(&header, &data);
-            whole.extend([0; 64]);
-            whole
-        }),
-        ("a weight that is no number", number(f32::NAN)),
-        ("a weight without bound", number(f32::INFINITY)),
+        ("a tensor of another name", with("{\"", "{\"other")),
+        ("cut in the middle", whole[..whole.len() / 2].to_vec()),
+        ("longer than its tensors", whole.iter().copied().chain([0; 64]).collect()),
     ]
+}
+
+/// The trained file with other numbers in it.
+fn numbers(which: &str, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
+    let (header, mut data) = trained(which);
+    change(&mut data);
+    safetensors(&header, &data)
+}
+
+/// Every model that nothing may be made of, by what it is.
+fn models() -> Vec<(&'static str, Vec<u8>)> {
+    let weight = |value: f32| numbers("model", |data| data[..4].copy_from_slice(&value.to_le_bytes()));
+    let weights =
+        [("a weight that is no number", weight(f32::NAN)), ("a weight without bound", weight(f32::INFINITY))];
+    foreign().into_iter().chain(liars("model")).chain(weights).collect()
 }
 
 const EVALUATE: [&str; 3] = [
@@ -154,33 +162,44 @@ fn models_that_are_something_else_are_refused() {
                 tensors(&to.run("checkpoints").join(step), "model", &bytes);
             }
         });
-        EVALUATE.iter().fold(case, |case, line| case.refused(line, &["model.safetensors"]))
+        EVALUATE.iter().fold(case, |case, line| case.refused(line, "model.safetensors"))
     });
     attack(cases.collect());
+}
+
+fn with_state(what: &str, bytes: Vec<u8>) -> Case {
+    Case::new(Base::Alone, format!("the state is {what}"), move |to| {
+        for step in ["step_64", "step_128"] {
+            tensors(&to.run("checkpoints").join(step), "state", &bytes);
+        }
+    })
 }
 
 /// The state of training holds counters, streams and the optimiser: whoever resumes reads it all.
 #[test]
 fn states_that_are_something_else_are_refused() {
-    let cases = models().into_iter().map(|(what, bytes)| {
-        Case::new(Base::Alone, format!("the state is {what}"), move |to| {
-            for step in ["step_64", "step_128"] {
-                tensors(&to.run("checkpoints").join(step), "state", &bytes);
-            }
-        })
-        .refused("resume R", &["state.safetensors"])
-    });
-    attack(cases.collect());
+    let states = foreign().into_iter().chain(liars("state"));
+    let refused =
+        states.map(|(what, bytes)| with_state(what, bytes).refused("resume R", "state.safetensors"));
+    // Counters, positions and lengths beyond everything: whether that is found out or trained with, it ends.
+    let numbers = [
+        ("made of ones", numbers("state", |data| data.fill(0xff))),
+        ("made of zeros", numbers("state", |data| data.fill(0))),
+        (
+            "made of the largest signed numbers",
+            numbers("state", |data| {
+                data.chunks_mut(8)
+                    .for_each(|number| number.copy_from_slice(&i64::MAX.to_le_bytes()[8 - number.len()..]));
+            }),
+        ),
+    ];
+    attack(refused.chain(numbers.map(|(what, bytes)| with_state(what, bytes))).collect());
 }
 
 /// Shown by the kernel: no program is started and no file appears, whatever the model says.
 #[test]
 fn loading_a_model_executes_nothing_and_creates_nothing() {
-    let hostile = models();
-    let (programs, rest): (Vec<_>, Vec<_>) =
-        hostile.into_iter().partition(|(what, _)| what.contains("pickle") || what.contains("zip"));
-    assert!(programs.len() >= 6 && rest.len() >= 20);
-    for (what, bytes) in programs {
+    for (what, bytes) in foreign() {
         let place = Place::new(Base::Alone);
         for step in ["step_64", "step_128"] {
             tensors(&place.run("checkpoints").join(step), "model", &bytes);

@@ -87,7 +87,7 @@ fn a_run_that_says_it_is_being_written_is_not_waited_for() {
             json(&to.run("attempts/1/claim.json"), "/process_start", start);
             super::edit::remove(&to.run("attempts/1/end.json"));
         })
-        .refused("rm R --yes", &[RUN]),
+        .refused("rm R --yes", RUN),
     ]);
 }
 
