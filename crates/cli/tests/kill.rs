@@ -11,14 +11,19 @@
 )]
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rlxp_fs::{RealFs, RealMachine};
 use rlxp_ops::same_bytes::differences;
 use rlxp_store::Run;
 use rlxp_types::Stream;
+
+use killing::{Victim, run_and_kill};
+
+#[path = "received/killing.rs"]
+mod killing;
 
 /// Many saves and evaluations in little time, two seeds side by side.
 const CONFIG: &str = "\
@@ -44,56 +49,6 @@ fn answers(folder: &Path, arguments: &[&str]) -> serde_json::Value {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{arguments:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments:?} said {text:?}: {error}"))
-}
-
-fn kill(process: u32) {
-    // The process may have ended by itself a moment before.
-    let _ = Command::new("kill").args(["-9", &process.to_string()]).stderr(Stdio::null()).status();
-}
-
-fn children(process: u32) -> Vec<u32> {
-    let path = format!("/proc/{process}/task/{process}/children");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
-}
-
-/// Waits until none of the processes is there any more.
-fn wait_gone(processes: &[u32]) {
-    let begin = Instant::now();
-    let there = |process: &u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        !stat.is_empty() && !stat.contains(") Z ")
-    };
-    while processes.iter().any(there) {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{processes:?} outlived the supervisor");
-        std::thread::yield_now();
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Victim {
-    Supervisor,
-    Worker,
-}
-
-/// Lets `command` run for `delay`, then kills; tells whether that ended it.
-fn run_and_kill(mut command: Command, delay: Duration, victim: Victim) -> (bool, ExitStatus) {
-    let mut supervisor: Child = command.spawn().unwrap();
-    let begin = Instant::now();
-    while begin.elapsed() < delay {
-        if let Some(status) = supervisor.try_wait().unwrap() {
-            return (false, status);
-        }
-        std::thread::yield_now();
-    }
-    let workers = children(supervisor.id());
-    match victim {
-        Victim::Supervisor => kill(supervisor.id()),
-        Victim::Worker => workers.iter().for_each(|worker| kill(*worker)),
-    }
-    let status = supervisor.wait().unwrap();
-    wait_gone(&workers);
-    (!status.success(), status)
 }
 
 fn open(path: &Path) -> Run {

@@ -10,6 +10,8 @@
 mod attack;
 mod commands;
 mod hostile;
+mod killing;
+mod kills;
 mod outside;
 #[path = "../cli/project.rs"]
 #[expect(dead_code, reason = "some of what it offers is for tests of other commands")]
