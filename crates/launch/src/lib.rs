@@ -26,6 +26,7 @@ mod oom;
 mod open;
 pub mod order;
 mod output;
+mod search_path;
 pub mod signals;
 pub mod supervise;
 pub mod worker;

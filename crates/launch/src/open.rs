@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::child::default_signals;
+use crate::search_path;
 
 /// What opens files here.
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
@@ -28,7 +29,9 @@ pub struct OpenError {
 /// Starts the desktop's opener for `path` and does not wait for it. Whether it
 /// finds a program for the file is its own affair.
 pub fn open_file(path: &Path) -> Result<(), OpenError> {
-    start(Command::new(OPENER), path)
+    let mut opener = Command::new(OPENER);
+    search_path::restrict(&mut opener);
+    start(opener, path)
 }
 
 fn start(mut opener: Command, path: &Path) -> Result<(), OpenError> {

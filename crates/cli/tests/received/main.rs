@@ -8,6 +8,7 @@
 )]
 
 mod attack;
+mod cloned;
 mod commands;
 mod hostile;
 mod killing;
@@ -18,4 +19,7 @@ mod outside;
 mod project;
 mod received;
 mod storm;
+#[path = "../launch/trace/read.rs"]
+#[expect(dead_code, reason = "some of what it offers is for the tests of launches")]
+mod trace;
 mod tree;

@@ -14,6 +14,7 @@ use rustix::process::Signal;
 
 use super::is_commit;
 use crate::child::{isolate, signal_group};
+use crate::search_path;
 
 /// How long one question may take. Git needs milliseconds, on a machine whose disk and processors are busy seconds; and
 /// who gets no answer takes a repository for none.
@@ -105,10 +106,9 @@ impl Git {
     fn command(&self, words: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new("git");
         command.current_dir(&self.folder).env_clear();
-        for name in ["PATH", "HOME"] {
-            if let Some(value) = environment::variable(name) {
-                command.env(name, value);
-            }
+        search_path::restrict(&mut command);
+        if let Some(home) = environment::variable("HOME") {
+            command.env("HOME", home);
         }
         command
             .env("LC_ALL", "C")
