@@ -36,9 +36,7 @@ impl Rm {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         let runs = to_remove(context, &self.runs)?;
         let names: Vec<String> = runs.iter().map(|removal| removal.run.clone()).collect();
-        if screen.is_talkative() {
-            screen.note(listed(&runs).trim_end());
-        }
+        listed(&runs).lines().for_each(|line| screen.note(line));
         if !self.yes {
             let question = if let [only] = &names[..] {
                 format!("remove {only} for good?")
