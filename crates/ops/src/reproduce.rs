@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use rlxp_fs::FsExt;
 use rlxp_store::{Lineage, LineageKind, Metadata, Project, Run, resolve};
 use rlxp_types::RunStatus;
-use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::checkpoint_ref::project;
@@ -52,11 +51,11 @@ pub fn reproduce(
     study::guard_at(context, original.path())?;
     let status = original.status()?.status;
     if status != RunStatus::Completed {
-        return Err(Failure::refused(
+        let failure = Failure::refused(
             "not_complete",
             format!("{} is {status}, so there is no end to compare with", original.name()),
-        )
-        .hint(format!("rlx resume {}", shell_word(&original.name()))));
+        );
+        return Err(crate::next_step::commands(&original).into_iter().fold(failure, Failure::hint));
     }
     let mut config = snapshot(&original)?;
     if let Some(threads) = threads {

@@ -107,7 +107,7 @@ impl Index {
         let (project, doubt) = (&self.project, self.doubt);
         let work = || {
             let next = || receive.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
-            let mut done: Vec<(usize, Vec<(RunRow, Option<Stamped>)>)> = Vec::new();
+            let mut done: Vec<(usize, Vec<Found>)> = Vec::new();
             while let Some(Part { first, runs }) = next() {
                 let rows = runs.into_iter().map(|(name, cached)| row(project, &name, cached, doubt));
                 done.push((first, rows.collect()));
@@ -126,8 +126,8 @@ impl Index {
             (parts, gone)
         });
         parts.sort_unstable_by_key(|(first, _)| *first);
-        let found: Vec<(RunRow, Option<Stamped>)> = parts.into_iter().flat_map(|(_, rows)| rows).collect();
-        let stored = |(row, stamped): &(RunRow, Option<Stamped>)| Some((stamped.clone()?, row.clone()));
+        let found: Vec<Found> = parts.into_iter().flat_map(|(_, rows)| rows).collect();
+        let stored = |(row, stamped): &Found| Some((stamped.clone()?, row.clone()));
         let fresh: Vec<Fresh> = found.iter().filter_map(stored).collect();
         self.database.store(&fresh, gone.into_iter());
         Ok(found.into_iter().map(|(row, _)| row).collect())
@@ -162,6 +162,9 @@ impl Index {
     }
 }
 
+/// A row, with the stamps of what it was read from where it is worth storing.
+type Found = (RunRow, Option<Stamped>);
+
 /// Some of the runs, with what the cache has of each.
 #[derive(Default)]
 struct Part {
@@ -170,7 +173,7 @@ struct Part {
     runs: Vec<(String, Option<Cached>)>,
 }
 
-fn row(project: &Project, name: &str, cached: Option<Cached>, doubt: Duration) -> (RunRow, Option<Stamped>) {
+fn row(project: &Project, name: &str, cached: Option<Cached>, doubt: Duration) -> Found {
     let run = project.run(name);
     if let Some(cached) = cached
         && cached.stamped.holds(&run)

@@ -201,9 +201,13 @@ fn a_run_that_diverges_leaves_the_numbers_of_its_last_update() {
     assert_eq!(hints, ["rlx diagnose tiny_001", lower]);
     project.rlx("diagnose tiny_001").expect(1);
     project.rlx(&format!("{} --dry-run", lower.strip_prefix("rlx ").unwrap())).expect(0);
-    for command in
-        ["info tiny_001", "summarize tiny_001", "analyze tiny_001", "resume tiny_001 --total-timesteps 9999"]
-    {
+    for command in [
+        "info tiny_001",
+        "summarize tiny_001",
+        "analyze tiny_001",
+        "resume tiny_001 --total-timesteps 9999",
+        "reproduce tiny_001",
+    ] {
         let ran = project.rlx(command);
         let shown = format!("{}{}", ran.stdout, ran.stderr);
         assert!(shown.contains(lower) && !shown.contains("rlx resume"), "{command}: {shown}");
