@@ -53,6 +53,19 @@ impl<'t> CsvFile<'t> {
         Ok(file)
     }
 
+    /// An error when a blank line is between rows of a single column: it may
+    /// stand for a value that is missing, and must not be passed over.
+    pub(crate) fn refuse_blank_lines(&self) -> Result<(), String> {
+        let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else { return Ok(()) };
+        let between = &self.text[self.begin(first)..self.begin(last)];
+        match between.lines().position(|line| line.trim().is_empty()) {
+            Some(index) => {
+                Err(format!("line {} is empty; write NaN for a run that failed", self.line(first) + index))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The first row; nothing when there is none.
     pub(crate) fn first(&self) -> Option<&[String]> {
         self.rows.first().map(|row| row.fields.as_slice())

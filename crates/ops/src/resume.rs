@@ -80,7 +80,7 @@ pub fn resume(
     if config.total_steps() <= before {
         return Err(Failure::usage(
             "not_longer",
-            format!("{} has {before} steps already; {wanted} would not extend it", run.name()),
+            format!("{} was planned for {before} steps; {wanted} would not extend it", run.name()),
         )
         .hint(format!("rlx resume {} --total-timesteps {}", shell_word(&run.name()), before * 2)));
     }

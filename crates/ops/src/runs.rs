@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use rlxp_fs::FsExt;
 use rlxp_store::{Best, End, Index, Lineage, Metadata, RunFilter, RunRow, SeedFolder, StoreError, resolve};
 use rlxp_types::RunStatus;
 use serde::Serialize;
@@ -164,7 +165,15 @@ pub fn tag(
     add: &[String],
     remove: &[String],
 ) -> Outcome<(String, Vec<String>)> {
-    for tag in add {
+    check_tags(add)?;
+    let run = resolve(&project(context)?, text)?;
+    let tags = run.set_tags(add, remove)?;
+    Ok((run.name(), tags))
+}
+
+/// An error when one of these can't be a tag.
+pub(crate) fn check_tags(tags: &[String]) -> Outcome<()> {
+    for tag in tags {
         let good = !tag.is_empty() && tag.len() <= 60 && !tag.contains(|c: char| c.is_control() || c == ',');
         if !good {
             return Err(Failure::usage(
@@ -173,9 +182,7 @@ pub fn tag(
             ));
         }
     }
-    let run = resolve(&project(context)?, text)?;
-    let tags = run.set_tags(add, remove)?;
-    Ok((run.name(), tags))
+    Ok(())
 }
 
 /// A run that is to be removed, or was.
@@ -197,6 +204,9 @@ pub fn to_remove(context: &Context, texts: &[String]) -> Outcome<Vec<Removal>> {
         if !project.owns(&run) {
             let (path, runs) = (run.path().to_owned(), project.runs_dir());
             return Err(StoreError::NotOfThisProject { path, runs }.into());
+        }
+        if run.fs().metadata_if_any(&run.metadata_path())?.is_none() {
+            return Err(StoreError::NotARun { path: run.path().to_owned() }.into());
         }
         if runs.iter().all(|known| known.run != run.name()) {
             runs.push(Removal { run: run.name(), bytes: run.bytes().ok() });

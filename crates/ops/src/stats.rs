@@ -171,9 +171,22 @@ fn from_json(values: &[Value], column: Option<&str>) -> Result<Vec<f64>, String>
 }
 
 fn from_lines(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
+    // A spreadsheet's error would be taken for a comment, and its run would vanish.
+    if let Some(index) = text.lines().position(|line| SPREADSHEET_ERRORS.contains(&line.trim())) {
+        let line = text.lines().nth(index).unwrap_or_default().trim();
+        return Err(format!("line {}: {line:?} is not a number; write NaN for a run that failed", index + 1));
+    }
     let file = CsvFile::read(text)?;
     let Some(first) = file.first() else { return Ok(Vec::new()) };
     let is_header = first.iter().any(|field| cell(field).is_none());
+    if let [only] = first {
+        file.refuse_blank_lines()?;
+        if is_header && !could_be_a_name(only) {
+            return Err(format!(
+                "line 1: {only:?} is neither a number nor the name of a column; write NaN for a run that failed"
+            ));
+        }
+    }
     let index = match column {
         Some(name) if is_header => file.column(name)?,
         Some(name) => return Err(format!("there is no column {name:?}: the file has no header")),
@@ -184,6 +197,17 @@ fn from_lines(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
         None => return Err("there are several columns and no header that names them".to_owned()),
     };
     file.numbers(usize::from(is_header), index, |_| true, cell)
+}
+
+const SPREADSHEET_ERRORS: [&str; 7] = ["#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"];
+
+/// Whether a first line names its column. A failed run must not be taken for a
+/// header and vanish.
+fn could_be_a_name(text: &str) -> bool {
+    const FAILED: [&str; 10] =
+        ["none", "n/a", "nil", "fail", "failed", "failure", "error", "crash", "crashed", "missing"];
+    let starts_as_one = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    starts_as_one && !FAILED.contains(&text.to_lowercase().as_str())
 }
 
 /// A number; what is missing is a failed run.
@@ -229,5 +253,16 @@ mod tests {
         check("[1, [2]]", None, Err("item 2"));
         check("[{\"r\": 1}]", None, Err("--column: r"));
         check("[1, 2", None, Err("EOF"));
+    }
+
+    #[test]
+    fn a_failed_run_never_vanishes() {
+        assert!(parse("score\n1\n\n3\n", None).is_err_and(|why| why.starts_with("line 3 is empty")));
+        assert_eq!(parse("score\n1\n3\n\n\n", None).map(|scores| scores.len()), Ok(2));
+        for first in ["None", "N/A", "failed", "#DIV/0!", "0x10", "-"] {
+            let read = parse(&format!("{first}\n1\n2\n3\n"), None);
+            assert!(read.as_ref().is_err_and(|why| why.starts_with("line 1")), "{first}: {read:?}");
+        }
+        assert_eq!(parse("return\n1\n2\n", None).map(|scores| scores.len()), Ok(2));
     }
 }

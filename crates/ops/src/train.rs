@@ -104,6 +104,7 @@ pub fn train(
     events: Sink<'_>,
 ) -> Outcome<TrainReport> {
     study::guard(context)?;
+    crate::runs::check_tags(&request.tags)?;
     let checked = check(context, &request.config, &request.overrides, Purpose::Train)?;
     warn(&checked);
     let plan = plan(&checked.config)?;

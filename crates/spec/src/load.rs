@@ -107,8 +107,14 @@ fn settle(mut file: Checked, set: Checked, known: &Known<'_>, report: &mut Repor
     if let Some(device) = layers.text("device")
         && device != resolve::CPU
     {
-        let message = format!("device `{device}` is not available; training runs on the CPU");
-        report("device", Severity::Warning, message, Some("device: cpu".to_owned()));
+        if is_device(device) {
+            let message = format!("device `{device}` is not available; training runs on the CPU");
+            report("device", Severity::Warning, message, Some("device: cpu".to_owned()));
+        } else {
+            let message =
+                format!("`{device}` is not a device: cpu, auto, cuda, cuda:N, mps, xpu and tpu are");
+            report("device", Severity::Error, message, Some("device: cpu".to_owned()));
+        }
     }
     let complete = id.is_some() && file.failed.is_empty();
     complete.then(|| resolve::config(&layers, known.cores))
@@ -138,4 +144,10 @@ fn located(
             None => return Problem { hint, ..sources[0].problem(0..0, path, message) },
         }
     }
+}
+
+/// Names of devices that other stacks know.
+fn is_device(name: &str) -> bool {
+    let (kind, number) = name.split_once(':').unwrap_or((name, "0"));
+    matches!(kind, "auto" | "cuda" | "gpu" | "mps" | "xpu" | "tpu") && number.parse::<u32>().is_ok()
 }

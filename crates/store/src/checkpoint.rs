@@ -22,6 +22,8 @@ const REPLACED_PREFIX: &str = ".replaced-";
 
 /// The largest file of a checkpoint that is read.
 const FILE_CAP: u64 = 1 << 30;
+/// The largest manifest that is compared.
+const MANIFEST_CAP: u64 = 16 << 20;
 
 /// The link to the newest checkpoint.
 pub const LATEST: &str = "latest";
@@ -254,15 +256,51 @@ impl CheckpointStore {
 
     /// Points `latest` or `best` at the checkpoint of `step`.
     pub fn set_link(&self, name: &str, step: u64) -> Result<(), StoreError> {
-        if self.link(name)? == Some(step) {
+        let is_copy = self.fs.is_folder(&self.path.join(name))?;
+        if self.link(name)? == Some(step) && !is_copy {
             return Ok(());
+        }
+        if is_copy {
+            self.remove_copy(name)?;
         }
         let target = PathBuf::from(format!("step_{step}"));
         Ok(self.fs.replace_symlink(&target, &self.path.join(name))?)
     }
 
+    /// Removes a folder that stands in for `latest` or `best`, if it is a copy
+    /// of a checkpoint that is there: a tool that follows links makes such ones.
+    fn remove_copy(&self, name: &str) -> Result<(), StoreError> {
+        let place = self.path.join(name);
+        if self.link(name)?.is_none() {
+            let why = "it should be a link to a checkpoint, and is a folder that is no copy of one";
+            return Err(StoreError::damaged(&place, why));
+        }
+        let temporary = self.fs.temporary_beside(&place);
+        self.fs.rename_new(&place, &temporary)?;
+        Ok(self.fs.remove_dir_all(&temporary)?)
+    }
+
+    /// The step of the checkpoint that the folder `name` is a copy of.
+    fn copied_step(&self, name: &str) -> Result<Option<u64>, StoreError> {
+        let bytes = match self.fs.read(&self.path.join(name).join(MANIFEST_FILE), MANIFEST_CAP) {
+            Ok(bytes) => bytes,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        for step in self.steps()? {
+            let own = self.fs.read(&self.step_path(step).join(MANIFEST_FILE), MANIFEST_CAP);
+            if own.is_ok_and(|own| own == bytes) {
+                return Ok(Some(step));
+            }
+        }
+        Ok(None)
+    }
+
     /// Removes `latest` or `best`.
     pub fn remove_link(&self, name: &str) -> Result<(), StoreError> {
+        if self.fs.is_folder(&self.path.join(name))? {
+            return self.remove_copy(name);
+        }
         match self.fs.remove_file(&self.path.join(name)) {
             Ok(()) => Ok(self.fs.sync_dir(&self.path)?),
             Err(error) if error.is_not_found() => Ok(()),
@@ -271,11 +309,13 @@ impl CheckpointStore {
     }
 
     /// The step that a link points at; nothing when there is no such link or
-    /// it points elsewhere.
+    /// it points elsewhere. A folder in its place counts if it is a copy of a
+    /// checkpoint, as in a run that was copied by a tool that follows links.
     pub fn link(&self, name: &str) -> Result<Option<u64>, StoreError> {
         let link = self.path.join(name);
         match self.fs.metadata_if_any(&link)? {
             Some(meta) if meta.kind == Kind::Link => Ok(self.fs.read_link(&link)?.to_str().and_then(step_of)),
+            Some(meta) if meta.kind == Kind::Folder => self.copied_step(name),
             _ => Ok(None),
         }
     }

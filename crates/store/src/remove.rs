@@ -41,6 +41,10 @@ impl Project {
         }
         let name = run.name();
         let run = self.run(&name);
+        // A folder that somebody keeps beside the runs is not rlx's to remove. A damaged description is still one.
+        if self.fs().metadata_if_any(&run.metadata_path())?.is_none() {
+            return Err(StoreError::NotARun { path: run.path().to_owned() });
+        }
         match run.claim_to_remove(&clock::wall_text()) {
             // Where attempts can't be claimed, no process of rlx can be writing.
             Err(StoreError::Fs(error)) if run.is_folder()? && is_no_place_for_claims(&error) => {}

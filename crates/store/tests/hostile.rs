@@ -296,3 +296,45 @@ fn a_newer_format_is_refused_and_left_as_it_is() {
     let row = Index::open(&project).list(&RunFilter::default()).unwrap().remove(0);
     assert!(row.problem.is_some_and(|problem| problem.contains("newer version of rlx")));
 }
+
+/// A folder that a user keeps beside the runs is not a run, and stays.
+#[test]
+fn only_runs_are_removed() {
+    let (_folder, project, run) = completed();
+    let data = project.runs_dir().join("data");
+    RealFs.create_dir(&data).unwrap();
+    RealFs.write_new(&data.join("set.csv"), b"precious").unwrap();
+    assert!(matches!(project.remove_run(&project.run("data")), Err(StoreError::NotARun { .. })));
+    assert_eq!(RealFs.read(&data.join("set.csv"), 100).unwrap(), b"precious");
+    // One whose description is damaged is still a run.
+    RealFs.write_atomic(&run.metadata_path(), b"{").unwrap();
+    project.remove_run(&run).unwrap();
+}
+
+/// Tools that follow links when they copy leave folders for `best` and `latest`.
+#[test]
+fn a_run_that_was_copied_with_its_links_followed_is_whole() {
+    let (_folder, _project, run) = completed();
+    let seed = run.seed_folders().unwrap().remove(0);
+    let store = seed.checkpoints();
+    let (best, latest) = (store.best_link().unwrap(), store.latest_link().unwrap());
+    assert_eq!((best, latest), (Some(100), Some(200)));
+    for (name, step) in [("best", 100), ("latest", 200)] {
+        RealFs.remove_file(&store.path().join(name)).unwrap();
+        copy_tree(&store.step_path(step), &store.path().join(name));
+    }
+    assert_eq!((store.best_link().unwrap(), store.latest_link().unwrap()), (best, latest));
+    // The next writer puts links in their place.
+    let claim = run.claim(common::NOW, TakeOver::WhenProvenGone).unwrap();
+    train(&seed, 300).unwrap();
+    claim.end(&end(Outcome::Completed)).unwrap();
+    assert_eq!(RealFs.metadata(&store.path().join("latest")).unwrap().kind, Kind::Link);
+    assert_eq!((store.best_link().unwrap(), store.latest_link().unwrap()), (Some(100), Some(300)));
+    // What is no copy is named instead of being replaced.
+    RealFs.remove_file(&store.path().join("best")).unwrap();
+    RealFs.create_dir(&store.path().join("best")).unwrap();
+    RealFs.write_new(&store.path().join("best/mine"), b"mine").unwrap();
+    assert_eq!(store.best_link().unwrap(), None);
+    let error = store.set_link("best", 300).unwrap_err().to_string();
+    assert!(error.contains("no copy"), "{error}");
+}

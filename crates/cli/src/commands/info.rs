@@ -94,7 +94,9 @@ fn facts(screen: &Screen, report: &RunInfo) -> String {
     if !metadata.overrides.is_empty() {
         lines.push(("overrides", metadata.overrides.join(" ")));
     }
-    let heading = screen.styled(Style::Heading, &metadata.name);
+    // A run that was copied or renamed is known here by its folder.
+    let name = report.path.file_name().map_or(metadata.name.clone().into(), |name| name.to_string_lossy());
+    let heading = screen.styled(Style::Heading, &one_line(&name));
     let lines: String =
         lines.iter().map(|(name, value)| format!("  {name:<16}{}\n", one_line(value))).collect();
     format!("{heading}\n{lines}\n")

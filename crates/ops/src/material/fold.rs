@@ -69,10 +69,19 @@ pub(crate) fn fold<'m>(runs: impl IntoIterator<Item = &'m RunMaterial>) -> Folde
     folded
 }
 
-/// Everything of a config that changes what is trained.
+/// Everything that changes what is trained: the config, the weights it starts
+/// from, and the return at which it stops.
 pub(crate) fn identity_of(run: &RunMaterial) -> Vec<(String, String)> {
     let counts = |key: &str| !NOISE.contains(&key) && !UNTRAINED.contains(&key);
-    keys_of(&run.config).into_iter().filter(|(key, _)| counts(key)).collect()
+    let mut identity: Vec<_> = keys_of(&run.config).into_iter().filter(|(key, _)| counts(key)).collect();
+    if let Some(lineage) = run.metadata.lineage.as_ref().filter(|it| it.kind != LineageKind::Reproduced) {
+        let step = lineage.checkpoint.map_or(String::new(), |step| format!(":step_{step}"));
+        identity.push(("starts_from".to_owned(), format!("{}{step}", lineage.parent)));
+    }
+    if let Some(wanted) = run.metadata.extra.get(crate::train::STOP_AT) {
+        identity.push((crate::train::STOP_AT.to_owned(), wanted.to_string()));
+    }
+    identity
 }
 
 /// Every key of a config with its value as the snapshot writes it.
