@@ -188,3 +188,24 @@ fn aggregate(metric: &Metric, points: &[f64]) -> Option<f64> {
         Aggregation::Max => last.iter().copied().fold(f64::NEG_INFINITY, f64::max),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_a_csv_file() {
+        let monitor = "#{\"t_start\": 1.0}\nname,r,l\n\"a, first\",1.5,9\nb,,9\nc,2.5,9\n";
+        assert_eq!(from_csv(monitor, "r").as_deref(), Ok(&[1.5, 2.5][..]));
+        for (text, why) in [
+            ("", "it is empty"),
+            ("name,r\n", "r has no value"),
+            ("name,r\na,\n", "r has no value"),
+            ("name,l\na,1\n", "there is no column \"r\"; there are name, l"),
+            ("name,r\na,1\nb\n", "line 3 has 1 field, but line 1 has 2"),
+            ("name,r\na,1\nb,much\n", "line 3, column 2: \"much\" is not a number"),
+        ] {
+            assert_eq!(from_csv(text, "r"), Err(why.to_owned()), "{text:?}");
+        }
+    }
+}
