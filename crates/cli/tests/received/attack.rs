@@ -1,12 +1,15 @@
 //! Leads a hostile run through every command and says what went wrong, by case and command.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::commands::{Answer, Chain, Command, chains};
 use crate::outside::{CANARY, Outside};
@@ -14,11 +17,10 @@ use crate::received::{Base, GOOD, Place, RUN, Template, program};
 use crate::tree;
 
 /// Longer than any of these commands takes on a busy machine; whatever is still there then hangs.
-const SECONDS: &str = "20";
-/// Processor time, which doesn't depend on how busy the machine is. Each of these commands takes a fraction of a second.
-const PROCESSOR_SECONDS: &str = "--cpu=3:30";
-/// Address space; rlx itself, its threads and its largest answers need a tenth of it.
-const MEMORY: &str = "--as=2147483648";
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Limits under which a program is started. Seconds of processor time don't depend on how busy the machine is, and each
+/// of these commands takes a fraction of one; of the 2 GiB of address space they need a tenth.
+const LIMITED: &str = "ulimit -S -t 3 && ulimit -v 2097152 && exec \"$@\"";
 /// A case that hangs this often is given up, so that a broken build is reported in minutes.
 const MOST_HANGS: usize = 2;
 
@@ -51,6 +53,7 @@ struct Refusal {
 pub(crate) struct Done {
     pub(crate) code: Option<i32>,
     signal: Option<i32>,
+    hung: bool,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
@@ -169,17 +172,11 @@ impl Case {
         for change in tree::changes(&good_before, &tree::look(&good)) {
             say(&lines, format!("in {GOOD}, {change}"));
         }
-        if *hangs >= MOST_HANGS {
-            return;
-        }
-        let listed = run(&place, "ls --json");
-        let answer: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap_or_default();
-        let runs = answer["runs"].as_array().cloned().unwrap_or_default();
-        if !runs.iter().any(|run| run["name"] == GOOD && run["status"] == "completed") {
-            say(
-                &format!("ls --json after {}", chain.commands[0].line),
-                format!("no {GOOD}: {}", listed.short()),
-            );
+        if *hangs < MOST_HANGS && chain.writes {
+            let listed = run(&place, LIST);
+            if let Some(problem) = listed.hides_the_good_run() {
+                say(&format!("{LIST} after {}", chain.commands[0].line), problem);
+            }
         }
     }
 
@@ -188,6 +185,9 @@ impl Case {
         let works = command.answer == Answer::Works;
         if works && problems.is_empty() && done.code != Some(0) {
             problems.push(format!("has to work: {}", done.short()));
+        }
+        if command.line == LIST {
+            problems.extend(done.hides_the_good_run());
         }
         for refusal in self.refusals.iter().filter(|refusal| refusal.line == command.line) {
             if refusal.fails && done.code == Some(0) {
@@ -226,11 +226,13 @@ impl Case {
 }
 
 const HANGS: &str = "hangs";
+/// The command that shows every run.
+const LIST: &str = "ls --json";
 
 /// Runs a command line in which `R` is the received run, within limits of time and memory.
 pub(crate) fn run(place: &Place, line: &str) -> Done {
-    let mut command = place.project.command("timeout");
-    command.args(["-s", "KILL", SECONDS, "prlimit", MEMORY, PROCESSOR_SECONDS]);
+    let mut command = place.project.command("sh");
+    command.args(["-c", LIMITED, "sh"]);
     match place.program() {
         Some(program) => command.args(NOBODY).arg(program),
         None => command.arg(program()),
@@ -242,11 +244,29 @@ pub(crate) fn run(place: &Place, line: &str) -> Done {
         }
         _ => word.to_owned(),
     });
-    let output = command.args(words).output().unwrap();
+    // A group of its own, so that all of it can be killed.
+    command.args(words).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let group = Pid::from_child(&child);
+    let (done, waits) = channel::<()>();
+    let (output, hung) = std::thread::scope(|scope| {
+        let watch = scope.spawn(move || {
+            let hangs = waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+            if hangs {
+                // It may have ended in this very moment.
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            hangs
+        });
+        let output = child.wait_with_output().unwrap();
+        drop(done);
+        (output, watch.join().unwrap())
+    });
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Done {
         code: output.status.code(),
         signal: output.status.signal(),
+        hung,
         stdout: text(&output.stdout),
         stderr: text(&output.stderr),
     }
@@ -258,8 +278,7 @@ impl Done {
         let mut problems = Vec::new();
         let documented = matches!(self.code, Some(0 | 1 | 2 | 3 | 4 | 74));
         match self.signal.and_then(Signal::from_named_raw) {
-            // `timeout` ends by the signal that ended the command, and kills itself with a command that it kills.
-            Some(Signal::KILL) => problems.push(HANGS.to_owned()),
+            _ if self.hung => problems.push(HANGS.to_owned()),
             Some(Signal::XCPU) => problems.push("takes too much processor time".to_owned()),
             Some(signal) => problems.push(format!("ended by {signal:?}: {}", self.short())),
             None if !documented => problems.push(format!("no documented exit code: {}", self.short())),
@@ -277,6 +296,14 @@ impl Done {
             problems.push(format!("shows the control character {letter:?}"));
         }
         problems
+    }
+
+    /// What is wrong with a listing that doesn't show the project's own run.
+    fn hides_the_good_run(&self) -> Option<String> {
+        let answer: serde_json::Value = serde_json::from_str(&self.stdout).unwrap_or_default();
+        let runs = answer["runs"].as_array().cloned().unwrap_or_default();
+        let is_shown = runs.iter().any(|run| run["name"] == GOOD && run["status"] == "completed");
+        (!is_shown).then(|| format!("doesn't show {GOOD} as completed: {}", self.short()))
     }
 
     /// The answer in one line.

@@ -21,6 +21,8 @@ pub(crate) struct Command {
 pub(crate) struct Chain {
     /// Whether the received run, if it has one seed, is one that was killed: only such a run is really resumed.
     pub(crate) lost: bool,
+    /// Whether its commands may change the received run or make others.
+    pub(crate) writes: bool,
     pub(crate) commands: Vec<Command>,
 }
 
@@ -39,31 +41,33 @@ fn chain(lines: &[&'static str]) -> Chain {
         };
         Command { line: line.trim_start_matches("! "), answer }
     });
-    Chain { lost: false, commands: commands.collect() }
+    Chain { lost: false, writes: true, commands: commands.collect() }
 }
 
 /// All chains. A line that begins with `!` has to work whatever the received run is like.
 pub(crate) fn chains() -> Vec<Chain> {
     vec![
-        chain(&[
-            "! ls",
-            "! ls --json",
-            "info R",
-            "info R --json",
-            "info runs/R",
-            "tag R",
-            "tail R -n 3 --no-follow",
-            "compare R good_001",
-            "diagnose R",
-            "suggest R",
-            "analyze R --no-baseline",
-            "explain-metrics R",
-            "summarize R",
-            "summarize",
-            "plot R --terminal",
-            "inspect R --states 5 --samples 1",
-            "! completions bash",
-        ]),
+        Chain {
+            writes: false,
+            ..chain(&[
+                "! ls",
+                "! ls --json",
+                "info R",
+                "info runs/R",
+                "tag R",
+                "tail R -n 3 --no-follow",
+                "compare R good_001",
+                "diagnose R",
+                "suggest R",
+                "analyze R --no-baseline",
+                "explain-metrics R",
+                "summarize R",
+                "summarize",
+                "plot R --terminal",
+                "inspect R --states 5 --samples 1",
+                "! completions bash",
+            ])
+        },
         chain(&[
             "plot R",
             "report R --no-videos --output report.html",

@@ -108,6 +108,13 @@ impl Template {
         Self { alone, several, lost, good: all.below(GOOD), canaries }
     }
 
+    /// The places of the run of one seed that fit. Of its checkpoints and evaluations the last one is enough.
+    pub(crate) fn places(&self, wanted: impl Fn(&Node) -> bool) -> Vec<String> {
+        let mut places = self.alone.places(wanted);
+        places.retain(|place| !place.contains("step_64"));
+        places
+    }
+
     pub(crate) fn of(&self, base: Base) -> &Tree {
         match base {
             Base::Alone => &self.alone,

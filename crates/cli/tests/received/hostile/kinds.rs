@@ -8,7 +8,7 @@ use crate::tree::Node;
 
 /// Every file of the run of one seed.
 pub(crate) fn files() -> Vec<String> {
-    Template::get().alone.places(|node| matches!(node, Node::File(_)))
+    Template::get().places(|node| matches!(node, Node::File(_)))
 }
 
 /// Commands that can't do without a file, and have to say that it is not one.
@@ -99,7 +99,7 @@ fn a_folder_in_the_place_of_a_file_is_said() {
 
 #[test]
 fn a_file_in_the_place_of_a_folder_is_said() {
-    let mut places = Template::get().alone.places(|node| *node == Node::Folder);
+    let mut places = Template::get().places(|node| *node == Node::Folder);
     places.extend([String::new(), "labels".to_owned(), "origin".to_owned(), "seeds".to_owned()]);
     places.sort();
     places.dedup();

@@ -55,13 +55,14 @@ fn case(
 /// Every place of the run of one seed, and what is different in one of several.
 fn places() -> Vec<(Base, String)> {
     let template = Template::get();
-    let all = |base| template.of(base).places(|_| true).into_iter().map(move |place| (base, place));
-    let several = all(Base::Several).filter(|(_, place)| {
+    let alone =
+        template.places(|_| true).into_iter().chain([String::new()]).map(|place| (Base::Alone, place));
+    let several = template.several.places(|_| true).into_iter().filter(|place| {
         let depth = place.matches('/').count();
         place == "seeds" || (place.starts_with("seeds/1") && depth <= 2)
     });
-    let run = [(Base::Alone, String::new())];
-    run.into_iter().chain(all(Base::Alone)).chain(several).filter(|(_, place)| !belongs(place)).collect()
+    let all = alone.chain(several.map(|place| (Base::Several, place)));
+    all.filter(|(_, place)| !belongs(place)).collect()
 }
 
 #[test]

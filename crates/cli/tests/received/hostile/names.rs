@@ -10,7 +10,7 @@ use crate::tree::Node;
 
 #[test]
 fn files_whose_names_are_no_text_stop_nothing() {
-    let mut folders = Template::get().alone.places(|node| *node == Node::Folder);
+    let mut folders = Template::get().places(|node| *node == Node::Folder);
     folders.push(String::new());
     let cases = folders.into_iter().map(|place| {
         Case::new(Base::Alone, format!("the folder {place:?} has a file whose name is no text"), move |to| {

@@ -27,13 +27,11 @@ fn descriptions_with_impossible_numbers() {
         in_json("metadata.json", "/seeds", format!("[{}]", many.join(","))),
         in_json("metadata.json", "/seeds", format!("[{MOST}]")),
         in_json("metadata.json", "/seeds", format!("[{MOST}, 0]")),
-        in_json("metadata.json", "/seeds", format!("[{MORE}]")),
         in_json("metadata.json", "/seeds", "[]"),
         in_json("metadata.json", "/seeds", "[0, 0]"),
-        in_json("metadata.json", "/seeds", "[-1]"),
         in_json("metadata.json", "/seeds", "[\"../../outside\"]"),
     ];
-    let numbers = [MOST, MORE, "-1", "1e400", "0"];
+    let numbers = [MOST, "-1", "1e400", "0"];
     cases.extend(numbers.map(|number| in_json("metadata.json", "/total_steps", number)));
     attack(cases);
 }
@@ -56,7 +54,7 @@ fn several_seeds_with_impossible_numbers() {
 #[test]
 fn claims_and_ends_with_impossible_numbers() {
     let mut cases = Vec::new();
-    for number in [MOST, MORE, "-1", "0", "1", "4294967295", "4294967296", "1e400"] {
+    for number in [MOST, "-1", "0", "1", "4294967295"] {
         cases.push(Case::new(
             Base::Alone,
             format!("claimed by process {number}, without an end"),
@@ -108,10 +106,8 @@ fn metrics_with_impossible_numbers() {
         line("the last number of all", record(MOST, "200", "1.0")),
         line("a number beyond all", record(MORE, "200", "1.0")),
         line("the last step of all", record("99", MOST, "1.0")),
-        line("a negative step", record("99", "-1", "1.0")),
         line("a value beyond all", record("99", "200", "1e400")),
         line("the largest value", record("99", "200", "1.7976931348623157e308")),
-        line("a value that is a list", record("99", "200", "[1]")),
         line(
             "50000 names",
             format!(
@@ -131,18 +127,13 @@ fn evaluations_with_impossible_numbers() {
     let many = format!("[{}]", vec!["1.0"; 1_000_000].join(","));
     attack(vec![
         in_json(place, "/step", MOST),
-        in_json(place, "/step", "-1"),
         in_json(place, "/returns", many),
         in_json(place, "/returns", "[1e400]"),
         in_json(place, "/returns", "[]"),
         in_json(place, "/returns", "[1.7976931348623157e308, 1.7976931348623157e308]"),
         in_json(place, "/lengths", format!("[{MOST}, {MOST}]")),
-        in_json(place, "/seeds", format!("[{MOST}]")),
-        in_json(place, "/first_seed", MOST),
         in_json(place, "/mean_return", "1e400"),
-        in_json(place, "/mean_return", "null"),
         in_json(place, "/mean_return", "\"much\""),
-        in_json(place, "/truncated", MOST),
     ]);
 }
 
@@ -158,19 +149,15 @@ fn manifests_with_impossible_numbers() {
     attack(vec![
         case("/step", MOST),
         case("/model/size", MOST),
-        case("/model/size", "1099511627776"),
         case("/state/size", MOST),
         case("/metrics/length", MOST),
         case("/metrics/length", "9223372036854775807"),
         case("/metrics/length", "1"),
         case("/metrics/next_seq", MOST),
-        case("/metrics/next_seq", "0"),
         case("/best/step", MOST),
         case("/best/score", "1e400"),
         case("/best/score", "1.7976931348623157e308"),
-        case("/best", "null"),
         case("/facts/seed", MOST),
-        case("/facts", "null"),
     ]);
 }
 
@@ -203,21 +190,19 @@ fn folders_with_the_largest_numbers() {
         attempt("18446744073709551614"),
         attempt(MORE),
         attempt("01"),
-        attempt("-1"),
         checkpoint(MOST),
         checkpoint(MORE),
-        checkpoint("064"),
         named(format!("eval/step_{MOST}.json"), "eval/step_64.json"),
         named(format!("eval/step_{MORE}.json"), "eval/step_64.json"),
         named(format!("logs/superseded_{MOST}.jsonl"), "metrics.jsonl"),
     ];
-    for number in [MOST, "18446744073709551614", MORE, "0", "-1", "+1", "01"] {
+    for number in [MOST, "18446744073709551614", MORE, "-1"] {
         cases.push(Case::new(Base::Alone, format!("labels/{number}.json"), move |to| {
             let known = std::fs::read(to.run("labels/1.json"));
             file(&to.run(&format!("labels/{number}.json")), &known.unwrap_or(label.as_bytes().to_vec()));
         }));
     }
-    for number in [MOST, "18446744073709551614", MORE, "99999999999999999999999999"] {
+    for number in [MOST, "18446744073709551614", MORE] {
         cases.push(Case::new(Base::Alone, format!("a run folder received_{number}"), move |to| {
             let other = to.project.path(&format!("runs/received_{number}"));
             copy(&to.run(""), &other);
@@ -244,10 +229,8 @@ fn snapshots_with_impossible_numbers() {
         case("hidden_sizes: [4]", "hidden_sizes: [100000, 100000]"),
         case("threads: 1", "threads: 18446744073709551615"),
         case("seeds: [0]", "seeds: 1000000000"),
-        case("seeds: [0]", "seeds: [18446744073709551615, 18446744073709551615]"),
         case("rollout_steps: 32", "rollout_steps: 18446744073709551615"),
         case("total_timesteps: 128", "total_timesteps: 18446744073709551615"),
         case("gamma: ", "gamma: 1e400 # "),
-        case("save_every: 64", "save_every: 0"),
     ]);
 }

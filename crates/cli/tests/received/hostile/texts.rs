@@ -19,33 +19,26 @@ fn in_json(place: &'static str, pointer: &'static str, raw: impl Into<String>) -
 
 #[test]
 fn control_characters_in_texts_are_only_texts() {
-    let fields = [
-        "/status",
-        "/env",
-        "/algo",
-        "/device",
-        "/host",
-        "/created",
-        "/ended",
-        "/id",
-        "/name",
-        "/cpu_kernels",
-    ];
+    let fields = ["/status", "/env", "/algo", "/created", "/id", "/name"];
     let mut cases: Vec<Case> =
         fields.iter().map(|pointer| in_json("metadata.json", pointer, WORDS)).collect();
-    cases.push(in_json("metadata.json", "/tags", format!("[{WORDS}]")));
-    cases.push(in_json("metadata.json", "/unknown", WORDS));
-    cases.push(in_json(
-        "metadata.json",
-        "/git",
-        format!(r#"{{"commit":{WORDS},"branch":{WORDS},"dirty":true}}"#),
+    cases.push(Case::new(
+        Base::Alone,
+        "metadata.json has control characters wherever any text will do",
+        |to| {
+            let metadata = to.run("metadata.json");
+            for pointer in ["/device", "/host", "/ended", "/cpu_kernels", "/unknown"] {
+                json(&metadata, pointer, WORDS);
+            }
+            json(&metadata, "/tags", &format!("[{WORDS}]"));
+            json(&metadata, "/overrides", &format!("[{WORDS}]"));
+            json(&metadata, "/git", &format!(r#"{{"commit":{WORDS},"branch":{WORDS},"dirty":true}}"#));
+            json(&metadata, "/versions", &format!(r#"{{"rlx":{WORDS}}}"#));
+            json(&metadata, "/lineage", &format!(r#"{{"kind":"warm_start","parent":{WORDS}}}"#));
+        },
     ));
-    cases.push(in_json("metadata.json", "/versions", format!(r#"{{"rlx":{WORDS}}}"#)));
-    cases.push(in_json("metadata.json", "/lineage", format!(r#"{{"kind":"warm_start","parent":{WORDS}}}"#)));
-    cases.push(in_json("metadata.json", "/overrides", format!("[{WORDS}]")));
     for (place, pointer) in [
         ("attempts/1/end.json", "/reason"),
-        ("attempts/1/end.json", "/ended"),
         ("attempts/1/claim.json", "/host"),
         ("attempts/1/claim.json", "/boot_id"),
         ("eval/step_128.json", "/schema"),
@@ -76,14 +69,12 @@ fn control_characters_in_texts_are_only_texts() {
 #[test]
 fn paths_in_the_place_of_names_lead_nowhere() {
     let mut cases = Vec::new();
-    for path in
-        ["\"../../outside\"", "\"/etc/passwd\"", "\"..\"", "\"\"", "\".\"", "\"a/../../b\"", "\"--yes\""]
-    {
+    for path in ["\"../../outside\"", "\"/etc/passwd\"", "\"\"", "\"--yes\""] {
         cases.push(in_json("metadata.json", "/name", path));
     }
     let parent = r#"{"kind":"resumed_extended","parent":"../../good_001","checkpoint":64}"#;
     cases.push(in_json("metadata.json", "/lineage", parent));
-    for path in ["../../../escape", "/escape", "a/b", "''"] {
+    for path in ["../../../escape", "/escape"] {
         cases.push(Case::new(Base::Alone, format!("a snapshot named {path}"), move |to| {
             text(&to.run("config_snapshot.yaml"), |text| {
                 text.replace("run_name: received", &format!("run_name: {path}"))
@@ -100,7 +91,6 @@ fn json_without_bottom_is_refused() {
     for levels in [200, 100_000] {
         for (place, pointer) in [
             ("metadata.json", "/unknown"),
-            ("metadata.json", "/tags"),
             ("attempts/1/claim.json", "/unknown"),
             ("attempts/1/end.json", "/unknown"),
             ("eval/step_128.json", "/unknown"),
@@ -147,13 +137,8 @@ fn files_that_are_no_text_or_empty_are_said() {
         "eval/step_128.json",
         "checkpoints/step_128/manifest.json",
     ];
-    let contents: [(&str, &[u8]); 5] = [
-        ("empty", b""),
-        ("not UTF-8", b"\xff\xfe\x00\x80"),
-        ("a null", b"null"),
-        ("a list", b"[1, 2]"),
-        ("zeros", &[0; 4096]),
-    ];
+    let contents: [(&str, &[u8]); 3] =
+        [("empty", b""), ("not UTF-8", b"\xff\xfe\x00\x80"), ("a null", b"null")];
     let cases = files.into_iter().flat_map(|place| {
         contents.map(|(what, bytes)| {
             Case::new(Base::Alone, format!("{place} is {what}"), move |to| {
