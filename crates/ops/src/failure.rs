@@ -194,7 +194,7 @@ impl From<StoreError> for Failure {
             }
             StoreError::TakenOver { .. } => Self::new(Exit::RunFailed, "taken_over", message),
             StoreError::NoSuchCheckpoint { .. } => Self::usage("checkpoint_not_found", message),
-            StoreError::BadName { .. } => Self::usage("bad_name", message),
+            StoreError::BadName { .. } | StoreError::BadRunName { .. } => Self::usage("bad_name", message),
             StoreError::RecordTooLong { .. } => Self::new(Exit::Bug, "record_too_long", message),
             StoreError::NotEnoughSpace { .. } => Self::new(Exit::Storage, "disk_full", message)
                 .hint("free some space, or keep fewer checkpoints with --set checkpoint.keep=1"),

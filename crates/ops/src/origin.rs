@@ -13,7 +13,7 @@ use crate::weights::{tensors, unfit};
 
 const FOLDER: &str = "origin";
 /// Largest origin file that is read.
-const CAP: u64 = 1 << 32;
+const CAP: u64 = 1 << 30;
 
 /// What a seed starts from.
 #[derive(Clone)]

@@ -202,7 +202,11 @@ pub fn video(
     if request.output.is_none()
         && let Some(folder) = path.parent()
     {
-        fs.create_dir_all(folder)?;
+        // Not its parents: a run that was removed meanwhile must not come back.
+        match fs.create_dir(folder) {
+            Err(error) if !error.is_already_there() => return Err(error.into()),
+            _ => {}
+        }
     }
     fs.write_atomic(&path, &bytes)?;
 

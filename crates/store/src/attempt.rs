@@ -172,6 +172,14 @@ impl Run {
         Ok(None)
     }
 
+    /// Whether the highest number in `attempts/` is that of `newest`: no folder
+    /// waits there for a claim or an end that would change the run's status.
+    pub(crate) fn is_highest_attempt(&self, newest: Option<u64>) -> Result<bool, StoreError> {
+        let entries = list_plain(self.fs.as_ref(), &self.attempts_dir())?;
+        let highest = entries.iter().filter_map(|entry| entry.name.parse::<u64>().ok()).max();
+        Ok(highest == newest)
+    }
+
     /// The newest claim, whatever it is for.
     fn newest_claim(&self) -> Result<Option<Attempt>, StoreError> {
         self.attempt_numbers()?.last().map(|number| self.attempt(*number)).transpose()
@@ -181,6 +189,11 @@ impl Run {
         let folder = self.attempt_dir(number);
         let (mut problem, mut problem_of_claim) = (None, None);
         let end = read_json::<End>(self.fs.as_ref(), &folder.join("end.json"));
+        // What a link leads to is not this run's end, and without an end it would be resumed.
+        let end = match end {
+            Err(StoreError::Fs(error)) if error.link().is_some() => return Err(error.into()),
+            end => end,
+        };
         let end = end.map_err(|error| problem = Some(error.to_string())).ok().flatten();
         let (end, rest) = end.map_or((None, None), |(end, rest)| (Some(end), Some(rest)));
         let summary = rest.and_then(|rest| serde_json::from_slice::<Summarised>(&rest).ok()?.summary);
@@ -299,7 +312,7 @@ impl Run {
 impl Attempt {
     /// Whether the run was claimed for removal and not for training.
     fn removes(&self) -> bool {
-        self.writer.as_ref().is_some_and(|writer| writer.purpose == Purpose::Remove)
+        self.end.is_none() && self.writer.as_ref().is_some_and(|writer| writer.purpose == Purpose::Remove)
     }
 }
 

@@ -31,6 +31,12 @@ pub enum StoreError {
         /// The newest format that is known here.
         known: String,
     },
+    /// A run's folder with a name that means something else in a command.
+    #[error("{path} can't be used under a name that begins with `-` or `@`: rename the folder", path = path.display())]
+    BadRunName {
+        /// The run's folder.
+        path: PathBuf,
+    },
     /// A run that is not one of the project's own.
     #[error("{path} is not a run of this project, whose runs are in {runs}", path = path.display(), runs = runs.display())]
     NotOfThisProject {

@@ -183,8 +183,11 @@ fn row(project: &Project, name: &str, cached: Option<Cached>, doubt: Duration) -
     }
     let began = clock::wall();
     let (row, sources) = RunRow::read_with_sources(&run);
-    let stamped =
-        if is_settled(&row) { Stamped::since(began.saturating_sub(doubt), &run, sources) } else { None };
+    let stamped = if sources.is_final && is_settled(&row) {
+        Stamped::since(began.saturating_sub(doubt), &run, sources)
+    } else {
+        None
+    };
     (row, stamped)
 }
 

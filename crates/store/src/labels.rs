@@ -86,10 +86,8 @@ impl Run {
     fn label(&self, number: u64) -> Result<Change, StoreError> {
         let path = self.labels_dir().join(format!("{number}.json"));
         let bytes = self.fs.read(&path, CAP)?;
-        let change: Change =
-            serde_json::from_slice(&bytes).map_err(|error| StoreError::damaged(&path, error.to_string()))?;
-        LABEL_SCHEMA.check(&path, &change.schema)?;
-        Ok(change)
+        LABEL_SCHEMA.check_in(&path, &bytes)?;
+        serde_json::from_slice(&bytes).map_err(|error| StoreError::damaged(&path, error.to_string()))
     }
 
     /// Adds and removes tags; returns the tags that the run has then. After it
@@ -97,6 +95,12 @@ impl Run {
     pub fn set_tags(&self, add: &[String], remove: &[String]) -> Result<Vec<String>, StoreError> {
         let recorded = self.recorded()?;
         if !add.is_empty() || !remove.is_empty() {
+            // What a newer version has said comes first, and can't be understood here.
+            for number in self.label_numbers()? {
+                if let Err(error @ StoreError::NewerFormat { .. }) = self.label(number) {
+                    return Err(error);
+                }
+            }
             let schema = LABEL_SCHEMA.text();
             let (at, add_tags, remove_tags) = (clock::wall_text(), add.to_vec(), remove.to_vec());
             self.write_label(&Change { schema, at, add_tags, remove_tags })?;

@@ -131,8 +131,8 @@ impl Manifest {
     pub(crate) fn read(fs: &dyn Fs, path: &Path, step: u64) -> Result<Self, StoreError> {
         let damaged = |why: &str| StoreError::damaged(path, why);
         let mut bytes = fs.read(path, CAP)?;
+        FORMAT.check_in(path, &bytes)?;
         let manifest: Self = serde_json::from_slice(&bytes).map_err(|e| damaged(&e.to_string()))?;
-        FORMAT.check(path, &manifest.schema)?;
         let place = own_digest_place(&bytes).ok_or_else(|| damaged("it has no digest"))?;
         let written = bytes[place..place + 64].to_vec();
         bytes[place..place + 64].fill(b'0');

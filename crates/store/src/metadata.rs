@@ -30,6 +30,14 @@ impl Format {
         format!("{}/{}", self.kind, self.newest)
     }
 
+    /// [`Format::check`] of the schema in a JSON file, before anything else is
+    /// read of it: a newer one may lack what this version expects.
+    pub(crate) fn check_in(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        let header: Result<Header, _> = serde_json::from_slice(bytes);
+        let Header { schema } = header.map_err(|error| StoreError::damaged(path, error.to_string()))?;
+        self.check(path, &schema)
+    }
+
     /// An error unless `schema` is this format in a number that is known: what
     /// a newer version has written must be neither misread nor rewritten.
     pub(crate) fn check(&self, path: &Path, schema: &str) -> Result<(), StoreError> {
@@ -48,7 +56,7 @@ impl Format {
 /// The most seeds that a run may list; a config allows fewer.
 const MOST_SEEDS: usize = 10_000;
 /// Higher creation numbers were not given by rlx, and the next one must fit.
-const HIGHEST_CREATION: u64 = 1 << 53;
+pub(crate) const HIGHEST_CREATION: u64 = 1 << 40;
 
 /// The longest `metadata.json` that is read.
 const CAP: u64 = 4 << 20;
@@ -207,15 +215,17 @@ impl Metadata {
     pub fn read(fs: &dyn Fs, path: &Path) -> Result<Self, StoreError> {
         let bytes = fs.read(path, CAP)?;
         let damaged = |error: serde_json::Error| StoreError::damaged(path, error.to_string());
-        // The format first: a newer one may lack what this version expects.
-        let Header { schema } = serde_json::from_slice(&bytes).map_err(damaged)?;
-        METADATA.check(path, &schema)?;
+        METADATA.check_in(path, &bytes)?;
         let mut metadata: Self = serde_json::from_slice(&bytes).map_err(damaged)?;
         if metadata.seeds.len() > MOST_SEEDS {
             let why = format!("it lists {} seeds; {MOST_SEEDS} are the most", metadata.seeds.len());
             return Err(StoreError::damaged(path, why));
         }
-        metadata.creation = metadata.creation.filter(|number| *number < HIGHEST_CREATION);
+        metadata.creation = metadata.creation.filter(|number| *number <= HIGHEST_CREATION);
+        let distinct: std::collections::BTreeSet<&u64> = metadata.seeds.iter().collect();
+        if distinct.len() < metadata.seeds.len() {
+            return Err(StoreError::damaged(path, "it lists a seed twice"));
+        }
         Ok(metadata)
     }
 

@@ -8,7 +8,7 @@ use rlxp_fs::{Entry, Fs, FsExt, Kind, Machine, RealFs, RealMachine, TEMPORARY_PR
 use rlxp_types::{Digest, RunName};
 
 use crate::labels::LABELS_FOLDER;
-use crate::metadata::METADATA_SCHEMA;
+use crate::metadata::{HIGHEST_CREATION, METADATA_SCHEMA};
 use crate::run::{CONFIG_FILE, METADATA_FILE, Run};
 use crate::seed_folder::SeedFolder;
 use crate::{Index, Metadata, RunFilter, StoreError};
@@ -191,7 +191,8 @@ impl Project {
     /// same moment may get the same one; then `created` decides.
     fn next_creation(&self) -> Result<u64, StoreError> {
         let rows = Index::open(self).list(&RunFilter::default())?;
-        Ok(rows.iter().filter_map(|row| row.creation).max().map_or(1, |highest| highest + 1))
+        let highest = rows.iter().filter_map(|row| row.creation).max();
+        Ok(highest.map_or(1, |highest| highest.saturating_add(1)).min(HIGHEST_CREATION))
     }
 
     /// An id that no other run has: it is made from everything that makes this

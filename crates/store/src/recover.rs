@@ -98,8 +98,9 @@ impl Work<'_> {
             });
             match usable {
                 Ok(checkpoint) => return Ok(Some(checkpoint)),
-                // A failing disk is no reason to set a checkpoint aside.
-                Err(error @ StoreError::Fs(_)) => return Err(error),
+                // Neither a failing disk nor a newer version is a reason to set a
+                // checkpoint aside.
+                Err(error @ (StoreError::Fs(_) | StoreError::NewerFormat { .. })) => return Err(error),
                 Err(error) => self.notes.push(format!("checkpoint of step {step} is not used: {error}")),
             }
         }

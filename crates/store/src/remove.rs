@@ -6,9 +6,10 @@ use rlxp_fs::{FsError, FsExt, Kind, clock, is_temporary, temporary_owner};
 
 use crate::{Project, Run, StoreError};
 
-/// Whether `attempts/` is a symlink or a file.
+/// Whether nobody can claim the run: `attempts/` is a symlink or a file, or the
+/// disk has no room for a claim, which removing may be about to make.
 fn is_no_place_for_claims(error: &FsError) -> bool {
-    error.link().is_some() || error.source.kind() == ErrorKind::NotADirectory
+    error.link().is_some() || error.source.kind() == ErrorKind::NotADirectory || error.is_full()
 }
 
 /// A temporary file or folder that could not be removed.

@@ -16,6 +16,16 @@ const MOST_CANDIDATES: usize = 10;
 
 /// The run that `text` names.
 pub fn resolve(project: &Project, text: &str) -> Result<Run, StoreError> {
+    let run = find(project, text)?;
+    // Such a name in a command means something else: an option, or another run.
+    let name = run.name();
+    if name.starts_with(['-', '@']) {
+        return Err(StoreError::BadRunName { path: run.path().to_owned() });
+    }
+    Ok(run)
+}
+
+fn find(project: &Project, text: &str) -> Result<Run, StoreError> {
     if let Some(special) = text.strip_prefix('@') {
         return resolve_special(project, text, special);
     }

@@ -266,6 +266,17 @@ fn numbers_that_overflow_block_nothing() {
     assert_ne!(huge, text);
     RealFs.write_atomic(&run.metadata_path(), huge.as_bytes()).unwrap();
     assert_eq!(project.create_run(new_run("b", &[0])).unwrap().metadata().unwrap().creation, Some(3));
+    // The highest that counts pins nothing: a later run has it too, and a later time.
+    let pinned = text.replacen("\"creation\": 1", &format!("\"creation\": {}", 1_u64 << 40), 1);
+    RealFs.write_atomic(&run.metadata_path(), pinned.as_bytes()).unwrap();
+    let mut later = new_run("c", &[0]);
+    later.metadata.created = "2027-01-01T00:00:00.000Z".to_owned();
+    assert_eq!(project.create_run(later).unwrap().metadata().unwrap().creation, Some(1 << 40));
+    assert_eq!(resolve(&project, "@last").unwrap().name(), "c_001");
+    let twice = text.replacen("\"seeds\": [\n    0\n  ]", "\"seeds\": [0, 0]", 1);
+    assert_ne!(twice, text);
+    RealFs.write_atomic(&run.metadata_path(), twice.as_bytes()).unwrap();
+    assert!(run.metadata().unwrap_err().to_string().contains("lists a seed twice"));
     let seeds: Vec<String> = (0..300_000).map(|seed| seed.to_string()).collect();
     let many = text.replacen("\"seeds\": [\n    0\n  ]", &format!("\"seeds\": [{}]", seeds.join(",")), 1);
     assert_ne!(many, text);
@@ -295,6 +306,53 @@ fn a_newer_format_is_refused_and_left_as_it_is() {
     RealFs.write_atomic(&label, newer.as_bytes()).unwrap();
     let row = Index::open(&project).list(&RunFilter::default()).unwrap().remove(0);
     assert!(row.problem.is_some_and(|problem| problem.contains("newer version of rlx")));
+    assert!(run.set_tags(&["y".into()], &[]).is_err_and(is_newer));
+    assert!(RealFs.metadata_if_any(&run.path().join("labels/2.json")).unwrap().is_none());
+    // Whatever else a newer checkpoint says, it is not set aside.
+    let seed = run.seed_folders().unwrap().remove(0);
+    let manifest = seed.checkpoints().step_path(200).join("manifest.json");
+    for schema in ["{\"schema\": \"rlx.checkpoint/2\", \"steps\": 1}", "{\"schema\": \"rlx.checkpoint/9\"}"] {
+        RealFs.write_atomic(&manifest, schema.as_bytes()).unwrap();
+        assert!(recover(&seed, None).map(drop).is_err_and(is_newer));
+        assert_eq!(RealFs.read_text(&manifest, 1000).unwrap(), schema);
+    }
+}
+
+/// A link in place of an end doesn't make a completed run one that can be resumed.
+#[test]
+fn a_linked_end_is_refused() {
+    let (folder, _project, run) = completed();
+    let end = run.path().join("attempts/1/end.json");
+    let elsewhere = folder.path().join("end.json");
+    RealFs.rename(&end, &elsewhere).unwrap();
+    RealFs.symlink(&elsewhere, &end).unwrap();
+    let error = run.status().unwrap_err().to_string();
+    assert!(error.contains("end.json is a symbolic link"), "{error}");
+    assert!(run.claim(common::NOW, TakeOver::WhenProvenGone).is_err());
+}
+
+/// Names that mean an option or another run in a command.
+#[test]
+fn names_that_mean_something_else_are_refused() {
+    let (_folder, project, run) = completed();
+    for name in ["-rf", "--yes", "@last"] {
+        copy_tree(run.path(), &project.runs_dir().join(name));
+        let path = project.runs_dir().join(name).display().to_string();
+        assert!(matches!(resolve(&project, &path), Err(StoreError::BadRunName { .. })), "{name}");
+    }
+}
+
+/// Removing is how a full disk gets room again.
+#[test]
+fn a_run_is_removed_from_a_full_disk() {
+    let (disk, project) = in_memory();
+    let run = project.create_run(new_run("a", &[0])).unwrap();
+    claim(&run).end(&end(Outcome::Completed)).unwrap();
+    disk.leave_free(0);
+    let later = Arc::new(FakeMachine::new("here", "boot-1", 77));
+    let project = Project::at(Arc::new(disk), later, Path::new("/p"));
+    project.remove_run(&project.run("a_001")).unwrap();
+    assert!(project.run_names().unwrap().is_empty());
 }
 
 /// A folder that a user keeps beside the runs is not a run, and stays.

@@ -226,18 +226,65 @@ fn a_hostile_index_is_replaced() {
     }
 }
 
-/// Pipes beside the index, where SQLite would wait for ever.
+/// Pipes in place of the index and beside it, where SQLite would wait for ever.
 #[test]
-fn pipes_in_place_of_the_index_are_left_alone() {
+fn pipes_in_place_of_the_index_block_nothing() {
     let (_folder, project) = filled();
     let expected = list(&project);
-    for end in ["", "-journal", "-wal"] {
+    for end in ["", "-journal", "-wal", "-shm"] {
         let path = PathBuf::from(format!("{}{end}", Index::path(&project).display()));
         drop(RealFs.remove_file(&path));
         rlxp_fs::testing::make_pipe(&path);
         assert_eq!(list(&project), expected, "{end}");
-        assert_eq!(RealFs.metadata(&path).unwrap().kind, rlxp_fs::Kind::Other);
-        RealFs.remove_file(&path).unwrap();
+        drop(RealFs.remove_file(&path));
+    }
+}
+
+/// An index that came with a project may hold any rows with the right digests.
+#[test]
+fn a_row_that_was_made_from_nothing_is_no_answer() {
+    let (_folder, project) = filled();
+    let expected = list(&project);
+    let index = rusqlite::Connection::open(Index::path(&project)).unwrap();
+    let row: String =
+        index.query_row("SELECT row FROM runs WHERE name = 'done_001'", [], |row| row.get(0)).unwrap();
+    let forged = row.replace("CartPole-v1", "Forged-v9");
+    assert_ne!(row, forged);
+    for (sources, stamps) in [
+        ("nothing", vec![0_u8; 32]),
+        ("metadata.json", vec![0; 32]),
+        ("metadata.json", vec![1; 32]),
+        ("", vec![]),
+    ] {
+        let mut hasher = blake3::Hasher::new();
+        for part in [b"done_001".as_slice(), sources.as_bytes(), &stamps, forged.as_bytes()] {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        }
+        let mut digest = [0; 16];
+        hasher.finalize_xof().fill(&mut digest);
+        let values = rusqlite::params![sources, stamps, forged, digest];
+        let set = "UPDATE runs SET sources = ?1, stamps = ?2, row = ?3, digest = ?4 WHERE name = 'done_001'";
+        assert_eq!(index.execute(set, values).unwrap(), 1);
+        assert_eq!(list(&project), expected, "{sources:?}");
+    }
+}
+
+/// Folders of attempts that wait for a claim or an end.
+#[test]
+fn a_claim_or_an_end_that_appears_is_noticed() {
+    let (_folder, project) = filled();
+    let attempts = |run: &str| project.runs_dir().join(run).join("attempts");
+    for run in ["done_001", "fresh_001"] {
+        let number = if run == "done_001" { 2 } else { 1 };
+        let waiting = attempts(run).join(number.to_string());
+        RealFs.create_dir(&waiting).unwrap();
+        for file in ["claim.json", "end.json"] {
+            assert_eq!(list(&project), list_anew(&project), "{run} before {file}");
+            drop(list(&project));
+            let source = attempts("failed_001").join("1").join(file);
+            RealFs.copy(&source, &waiting.join(file)).unwrap();
+            assert_eq!(list(&project), list_anew(&project), "{run} after {file}");
+        }
     }
 }
 

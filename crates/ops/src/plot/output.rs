@@ -93,7 +93,13 @@ pub(super) fn write(
         Format::Png => scene.to_png(scale(request)),
     };
     let folder = path.parent().unwrap_or(Path::new("."));
-    let written = fs.create_dir_all(folder).and_then(|()| fs.write_atomic(&path, &bytes));
+    let made = match fs.create_dir(folder) {
+        Err(error) if error.is_already_there() => Ok(()),
+        // Not into a run: one that was removed meanwhile must not come back.
+        Err(error) if error.is_not_found() && !folder.ends_with("plots") => fs.create_dir_all(folder),
+        made => made,
+    };
+    let written = made.and_then(|()| fs.write_atomic(&path, &bytes));
     match written {
         Ok(()) => report.written = Some(path),
         // Nobody asked for this very file: the chart can still be shown.

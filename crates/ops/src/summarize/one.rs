@@ -3,7 +3,7 @@
 use rlxp_analyze::story::{Final, Phase, PhaseKind, number, step, tell};
 use rlxp_store::{BEST, Best, Run};
 use rlxp_types::RunStatus;
-use rlxp_types::text::shell_word;
+use rlxp_types::text::{one_line, shell_word};
 use serde::Serialize;
 
 use super::keys::{KeyChange, unusual};
@@ -194,7 +194,7 @@ fn paragraph(run: &RunSummary) -> String {
         });
     }
     if let Some(reason) = &run.reason {
-        sentences.push(format!("It stopped because of: {}.", reason.trim_end_matches('.')));
+        sentences.push(format!("It stopped because of: {}.", one_line(reason.trim_end_matches('.'))));
     }
     if !run.failed_seeds.is_empty() {
         let failed = run.failed_seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rlxp_fs::{Fs, FsExt, Kind, RealFs};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OpenFlags, params};
 
 use super::RunRow;
 use super::stamp::{Sources, Stamped};
@@ -40,7 +40,8 @@ impl Cached {
     pub(super) fn row(&self, name: &str) -> Option<RunRow> {
         let Self { stamped: Stamped { sources, stamps }, text, digest } = self;
         let is_whole = *digest == digest_of(name, sources.as_text(), stamps, text);
-        if is_whole { serde_json::from_str(text).ok() } else { None }
+        let row: Option<RunRow> = if is_whole { serde_json::from_str(text).ok() } else { None };
+        row.filter(|row| row.name == name)
     }
 }
 
@@ -88,14 +89,25 @@ impl Database {
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let invalid = || rusqlite::Error::InvalidPath(path.to_owned());
     // SQLite would follow a symlink and write wherever it points, and wait for
     // a pipe for ever.
-    for file in files(path) {
-        if matches!(RealFs.metadata_if_any(&file), Ok(Some(meta)) if meta.kind != Kind::File) {
-            return Err(rusqlite::Error::InvalidPath(file));
+    if matches!(RealFs.metadata_if_any(path), Ok(Some(meta)) if meta.kind != Kind::File) {
+        return Err(invalid());
+    }
+    // rlx keeps its journal in memory, so one beside the file isn't its own. It
+    // may name other files to read and remove: it goes, with what it is of.
+    if files(path)[1..].iter().any(|file| !matches!(RealFs.metadata_if_any(file), Ok(None))) {
+        remove_files(path);
+        if files(path).iter().any(|file| !matches!(RealFs.metadata_if_any(file), Ok(None))) {
+            return Err(invalid());
         }
     }
-    prepare(Connection::open(path)?)
+    // The folder may be reached through links; the file itself must not be one.
+    let folder = path.parent().and_then(|folder| RealFs.canonicalize(folder).ok()).ok_or_else(invalid)?;
+    let real = folder.join(path.file_name().ok_or_else(invalid)?);
+    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    prepare(Connection::open_with_flags(real, flags)?)
 }
 
 /// The database and what SQLite keeps beside it.
@@ -118,6 +130,8 @@ fn prepare(mut connection: Connection) -> rusqlite::Result<Connection> {
         }),
     )?;
     connection.pragma_update(None, "trusted_schema", false)?;
+    // What a kill leaves half-written is found by the rows' digests.
+    connection.pragma_update_and_check(None, "journal_mode", "MEMORY", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     let format: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if format != FORMAT {

@@ -108,6 +108,8 @@ impl RunRow {
         self.problem = labels.problem;
         let status = run.status()?;
         self.status = status.status;
+        let newest = status.attempt.as_ref().map(|attempt| attempt.number);
+        sources.is_final = run.is_highest_attempt(newest)?;
         sources.add("attempts");
         let mut ended = None;
         if let Some(attempt) = status.attempt {

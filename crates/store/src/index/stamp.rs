@@ -1,9 +1,10 @@
 //! Whether a run has changed since its row was made: a stamp of every file and
 //! folder that the row was read from.
 //!
-//! A stamp holds what changes with any change: kind, length, number and the
-//! time of the last change of any sort, which nobody can set but by setting the
-//! clock. A folder comes before what is in it, and comparing stops at the first
+//! A stamp holds what changes with a change: kind, length, number and the time
+//! of the last change of any sort, which nobody can set but by setting the
+//! clock. (Stores through a memory map change none of them on some file systems;
+//! rlx makes none.) A folder comes before what is in it, and comparing stops at the first
 //! difference, so that no folder that was swapped for a symlink is entered.
 
 use std::time::Duration;
@@ -11,25 +12,31 @@ use std::time::Duration;
 use rlxp_fs::{Kind, Meta};
 
 use crate::Run;
+use crate::run::METADATA_FILE;
 
 /// The files and folders that a row was read from, relative to the run's folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sources(String);
+pub(super) struct Sources {
+    /// One path a line.
+    text: String,
+    /// Whether nothing else can change the row.
+    pub(super) is_final: bool,
+}
 
 impl Sources {
     pub(super) fn add(&mut self, path: impl AsRef<str>) {
-        if !self.0.is_empty() {
-            self.0.push('\n');
+        if !self.text.is_empty() {
+            self.text.push('\n');
         }
-        self.0.push_str(path.as_ref());
+        self.text.push_str(path.as_ref());
     }
 
     pub(super) fn from_text(text: &str) -> Self {
-        Self(text.to_owned())
+        Self { text: text.to_owned(), is_final: true }
     }
 
     pub(super) fn as_text(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
@@ -42,12 +49,14 @@ pub(super) struct Stamped {
 
 /// Bytes of one stamp.
 const WIDTH: usize = 32;
+/// How the stamp of a plain file begins.
+const FILE: u64 = 1;
 
 fn stamp(meta: Option<&Meta>) -> [u8; WIDTH] {
     let mut bytes = [0; WIDTH];
     let Some(meta) = meta else { return bytes };
     let kind: u64 = match meta.kind {
-        Kind::File => 1,
+        Kind::File => FILE,
         Kind::Folder => 2,
         Kind::Link => 3,
         Kind::Other => 4,
@@ -68,7 +77,7 @@ impl Stamped {
         let quiet = i64::try_from(quiet.as_nanos()).unwrap_or(i64::MAX);
         let mut stamps = Vec::new();
         let mut newest = i64::MIN;
-        let looked = run.fs().look_at_all(run.path(), &mut sources.0.split('\n'), &mut |meta| {
+        let looked = run.fs().look_at_all(run.path(), &mut sources.text.split('\n'), &mut |meta| {
             newest = newest.max(meta.map_or(i64::MIN, |meta| meta.changed));
             stamps.extend_from_slice(&stamp(meta));
             true
@@ -77,11 +86,17 @@ impl Stamped {
         is_sure.then_some(Self { sources, stamps })
     }
 
-    /// Whether every source is as it was.
+    /// Whether every source is as it was. A row that claims to be made from
+    /// nothing that is there was made by somebody else: the numbers and times of
+    /// real files can't be known before they are on this disk.
     pub(super) fn holds(&self, run: &Run) -> bool {
+        let description = self.sources.text.split('\n').next() == Some(METADATA_FILE);
+        if !description || !self.stamps.starts_with(&FILE.to_le_bytes()) {
+            return false;
+        }
         let mut expected = self.stamps.chunks_exact(WIDTH);
         let mut same = |meta: Option<&Meta>| expected.next().is_some_and(|bytes| bytes == stamp(meta));
-        let all = run.fs().look_at_all(run.path(), &mut self.sources.0.split('\n'), &mut same);
+        let all = run.fs().look_at_all(run.path(), &mut self.sources.text.split('\n'), &mut same);
         all.is_ok_and(|all| all) && expected.next().is_none()
     }
 }
