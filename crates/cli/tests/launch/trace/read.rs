@@ -44,7 +44,8 @@ impl Trace {
         for line in text.lines() {
             let (process, rest) = line.split_once(' ').unwrap_or_else(|| panic!("{line}"));
             let (process, rest) = (process.parse().unwrap_or_else(|_| panic!("{line}")), rest.trim_start());
-            if rest.starts_with("+++") {
+            // The end of a process, or a process that was killed before strace knew what it called.
+            if rest.starts_with("+++") || rest.starts_with("???") {
                 continue;
             }
             if let Some(start) = rest.strip_suffix("<unfinished ...>") {
@@ -130,6 +131,7 @@ fn calls_are_understood() {
 9 execve("/bin/git", ["git", "a\"b, [c]"], ["PATH=/x", "B="]) = 0
 7 <... clone resumed>)              = 9
 9 +++ exited with 0 +++
+10 ???( <detached ...>
 7 vfork() = -1 EAGAIN (Resource temporarily unavailable)
 "#;
     let trace = Trace::read(text);

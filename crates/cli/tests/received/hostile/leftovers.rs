@@ -29,11 +29,13 @@ fn temporary_names(place: &Place, line: &str) -> Vec<String> {
 
 /// A folder in a folder in a folder, deeper than any path can say.
 fn bottomless(folder: &Path) {
+    const LEVELS: usize = 40;
+    let name = "deep".repeat(50);
     std::fs::create_dir(folder).unwrap();
     let mut at: OwnedFd = openat(CWD, folder, OFlags::DIRECTORY, Mode::empty()).unwrap();
-    for _ in 0..3000 {
-        mkdirat(&at, "deep", Mode::from_raw_mode(0o755)).unwrap();
-        at = openat(&at, "deep", OFlags::DIRECTORY, Mode::empty()).unwrap();
+    for _ in 0..LEVELS {
+        mkdirat(&at, &name, Mode::from_raw_mode(0o755)).unwrap();
+        at = openat(&at, &name, OFlags::DIRECTORY, Mode::empty()).unwrap();
     }
 }
 

@@ -180,8 +180,7 @@ fn with_state(what: &str, bytes: Vec<u8>) -> Case {
 fn states_that_are_something_else_are_refused() {
     // Both files are read by the same code: a few of each kind show that the state goes through it.
     let states = foreign().into_iter().take(4).chain(liars("state").into_iter().step_by(2));
-    let refused =
-        states.map(|(what, bytes)| with_state(what, bytes).refused("resume R", "state.safetensors"));
+    let refused = states.map(|(what, bytes)| with_state(what, bytes).refused("resume R", "step_64"));
     // Counters, positions and lengths beyond everything: whether that is found out or trained with, it ends.
     let numbers = [
         ("made of ones", numbers("state", |data| data.fill(0xff))),
