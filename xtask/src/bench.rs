@@ -61,6 +61,12 @@ pub(crate) fn suggest() -> Done {
     show(Command::new(python()?).arg(script("suggest.py")))
 }
 
+/// The whole corpus of attacks on run folders.
+pub(crate) fn attack() -> Done {
+    let mut command = cargo(&root());
+    show(command.args(["test", "--package", "rlxp", "--features", "attacks", "--test", "received"]))
+}
+
 /// Five hundred kills instead of fifty, of what the tests have built.
 pub(crate) fn soak() -> Done {
     let mut command = cargo(&root());

@@ -26,6 +26,8 @@ usage: cargo xtask <task>
                      (--quick leaves the mutants out)
   mutants [TEXT]     break the code on purpose, one change at a time, and require that a
                      test notices; with TEXT only the mutants whose name contains it
+  attack             put every command through a corpus of hostile run folders and 200 kills;
+                     takes many minutes
   soak               kill training 500 times instead of the tests' 50
   bench [--no-sb3]   measure speed and memory, write docs/benchmarks.md; installs
                      Stable-Baselines3 to compare with, unless told not to
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         ["test", "--quick"] => suite::run(true),
         ["mutants"] => mutants::run(""),
         ["mutants", text] if !text.starts_with('-') => mutants::run(text),
+        ["attack"] => bench::attack(),
         ["soak"] => bench::soak(),
         ["bench"] => bench::bench(true, None),
         ["bench", "--only", group] => bench::bench(group == "sb3", Some(group)),

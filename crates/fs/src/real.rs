@@ -99,14 +99,22 @@ pub(crate) fn meta_of(metadata: &fs::Metadata) -> Meta {
 /// The open file itself, unless it is something else than a plain file.
 pub(crate) fn only_plain(file: File) -> io::Result<File> {
     let kind = file.metadata()?.file_type();
-    if kind.is_file() {
-        return Ok(file);
+    match kind_of(kind) {
+        Kind::File => Ok(file),
+        Kind::Folder => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        Kind::Link | Kind::Other => Err(not_plain()),
     }
-    let what = match kind_of(kind) {
-        Kind::Folder => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
-        _ => "it is a pipe, a device or a socket, not a plain file",
-    };
-    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
+fn not_plain() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, a device or a socket, not a plain file")
+}
+
+/// The error of opening a file: a socket, and a pipe without a reader, can't be
+/// opened at all.
+pub(crate) fn opening(error: io::Error) -> io::Error {
+    let code = error.raw_os_error().map(Errno::from_raw_os_error);
+    if code == Some(Errno::NXIO) { not_plain() } else { error }
 }
 
 /// Opening a pipe waits for its other end unless told not to.
@@ -131,7 +139,8 @@ impl Fs for RealFs {
     fn read_at(&self, path: &Path, offset: u64, limit: usize) -> Result<Vec<u8>> {
         let read = || {
             let mut options = OpenOptions::new();
-            let mut file = only_plain(options.read(true).custom_flags(waiting_for_nothing()).open(path)?)?;
+            options.read(true).custom_flags(waiting_for_nothing());
+            let mut file = only_plain(options.open(path).map_err(opening)?)?;
             if offset > 0 {
                 file.seek(SeekFrom::Start(offset))?;
             }
@@ -186,6 +195,7 @@ impl Fs for RealFs {
             .append(true)
             .custom_flags(waiting_for_nothing())
             .open(path)
+            .map_err(opening)
             .and_then(only_plain)
             .map_err(|e| FsError::new("open for writing", path, e))?;
         Ok(Box::new(RealFile { file, path: path.to_owned() }))

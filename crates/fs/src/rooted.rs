@@ -21,7 +21,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use crate::real::{RealFile, entry_kind, meta_of, meta_of_stat, only_plain, read_open};
+use crate::real::{RealFile, entry_kind, meta_of, meta_of_stat, only_plain, opening, read_open};
 use crate::{FileHandle, Fs, FsError, Kind, Meta, RawEntry, Result};
 use beneath::Root;
 
@@ -51,7 +51,8 @@ impl RootedFs {
 
 /// A plain file opened for reading; a pipe answers at once instead of blocking.
 fn open_plain(root: &Root, path: &Path) -> io::Result<File> {
-    only_plain(File::from(root.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?))
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    only_plain(File::from(root.open(path, flags).map_err(opening)?))
 }
 
 fn kind_at(root: &Root, path: &Path) -> io::Result<Kind> {
@@ -143,8 +144,8 @@ impl Fs for RootedFs {
 
     fn open_append(&self, path: &Path) -> Result<Box<dyn FileHandle>> {
         self.step("open for writing", path, |root| {
-            let file =
-                root.open(path, OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+            let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY;
+            let file = root.open(path, flags).map_err(opening)?;
             Ok(handle(only_plain(File::from(file))?.into(), path))
         })
     }

@@ -222,6 +222,9 @@ impl CheckpointStore {
         let path = self.step_path(step).join(name);
         let bytes = match self.fs.metadata_if_any(&path)? {
             None => return Err(StoreError::damaged(&path, "it is missing")),
+            Some(meta) if meta.kind == Kind::Other => {
+                return Err(StoreError::damaged(&path, "it is not a plain file"));
+            }
             Some(meta) if meta.length != facts.size => {
                 let why = format!("it has {} bytes, the manifest says {}", meta.length, facts.size);
                 return Err(StoreError::damaged(&path, why));

@@ -3,13 +3,20 @@
 
 mod edit;
 mod index;
+#[cfg(feature = "attacks")]
 mod kinds;
+#[cfg(feature = "attacks")]
 mod leftovers;
+#[cfg(feature = "attacks")]
 mod links;
+#[cfg(feature = "attacks")]
 mod models;
 mod modes;
 mod names;
+#[cfg(feature = "attacks")]
 mod numbers;
 mod removal;
+#[cfg(feature = "attacks")]
 mod sizes;
+#[cfg(feature = "attacks")]
 mod texts;

@@ -1,5 +1,9 @@
 //! Run folders that came from elsewhere: hostile in every place, stormed by many processes, killed at any instant. The
 //! built `rlx` is attacked from outside, and what surrounds the run is watched.
+//!
+//! The whole corpus takes many minutes: `cargo xtask attack` runs it (the feature `attacks`); the tests of every day are
+//! the storm, the cloned project, the index and removal.
+#![cfg_attr(not(feature = "attacks"), expect(dead_code, reason = "most of the corpus is left out"))]
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -12,6 +16,7 @@ mod cloned;
 mod commands;
 mod hostile;
 mod killing;
+#[cfg(feature = "attacks")]
 mod kills;
 mod outside;
 #[path = "../cli/project.rs"]
