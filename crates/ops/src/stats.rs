@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn scores_are_read_from_every_common_form() {
-        check("1\n2.5\n\n# a note\n-3e2\n", None, Ok(&[1.0, 2.5, -300.0]));
+        check("1\n2.5\n# a note\n-3e2\n", None, Ok(&[1.0, 2.5, -300.0]));
         check("score\n1\nNaN\n", None, Ok(&[1.0, f64::NAN]));
         check("seed,score\n0,1\n1,\n2,3\n", Some("score"), Ok(&[1.0, f64::NAN, 3.0]));
         check("[1, null, 2.5]", None, Ok(&[1.0, f64::NAN, 2.5]));
