@@ -27,7 +27,7 @@ pub fn differences(one: &Run, other: &Run) -> Outcome<Vec<Difference>> {
     for (a, b) in one.seed_folders()?.iter().zip(other.seed_folders()?.iter()) {
         let mut note = |file: String, what: String| found.push(Difference { seed: a.seed(), file, what });
         compare_models(a, b, &mut note)?;
-        compare_evaluations(one.fs().as_ref(), a, b, &mut note)?;
+        compare_evaluations((one.fs().as_ref(), a), (other.fs().as_ref(), b), &mut note)?;
         compare_metrics(a, b, &mut note)?;
     }
     Ok(found)
@@ -59,7 +59,12 @@ fn compare_models(a: &SeedFolder, b: &SeedFolder, note: Note<'_>) -> Outcome<()>
     Ok(())
 }
 
-fn compare_evaluations(fs: &dyn Fs, a: &SeedFolder, b: &SeedFolder, note: Note<'_>) -> Outcome<()> {
+/// Each run is read through its own file system, which sees no other folder.
+fn compare_evaluations(
+    (first, a): (&dyn Fs, &SeedFolder),
+    (second, b): (&dyn Fs, &SeedFolder),
+    note: Note<'_>,
+) -> Outcome<()> {
     // What `rlx eval` added later is not part of training.
     let names = |folder: &SeedFolder| -> Outcome<Vec<String>> {
         let all = folder.evaluations()?.into_iter().map(|evaluation| evaluation.name);
@@ -67,7 +72,7 @@ fn compare_evaluations(fs: &dyn Fs, a: &SeedFolder, b: &SeedFolder, note: Note<'
     };
     let file = |name: &String| format!("eval/{name}.json");
     for name in paired(&names(a)?, &names(b)?, file, note) {
-        if fs.read(&a.evaluation_path(&name)?, CAP)? != fs.read(&b.evaluation_path(&name)?, CAP)? {
+        if first.read(&a.evaluation_path(&name)?, CAP)? != second.read(&b.evaluation_path(&name)?, CAP)? {
             note(file(&name), "has other returns".into());
         }
     }
