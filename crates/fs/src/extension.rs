@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{FileHandle, Fs, FsError, Kind, Meta, Result};
+use crate::{FileHandle, Fs, FsError, Kind, Machine, Meta, Result, remove};
 
 /// How the names of unfinished files and folders begin. After it come the
 /// maker's process number and a counter: `.tmp-<pid>-<n>-<name>`.
@@ -105,6 +105,13 @@ pub trait FsExt: Fs {
         path.with_file_name(format!("{TEMPORARY_PREFIX}{}-{number}-{name}", std::process::id()))
     }
 
+    /// Removes what a killed process left of its attempt to make `path`: names
+    /// as [`FsExt::temporary_beside`] gives them, whose process is gone. What
+    /// can't be removed stays; it is in nobody's way.
+    fn remove_abandoned(&self, machine: &dyn Machine, path: &Path) {
+        remove::abandoned(self, machine, path);
+    }
+
     /// Creates a file with this content and syncs it, but not its folder.
     fn write_new(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let mut file = self.create_new(path)?;
@@ -172,20 +179,7 @@ pub trait FsExt: Fs {
     /// Removes a folder with everything in it, without following symlinks.
     /// What is already gone is no error.
     fn remove_dir_all(&self, path: &Path) -> Result<()> {
-        let entries = match self.list_raw(path) {
-            Ok(entries) => entries,
-            Err(error) if error.is_not_found() => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        for entry in entries {
-            let inside = path.join(&entry.name);
-            if entry.kind == Kind::Folder {
-                self.remove_dir_all(&inside)?;
-            } else {
-                ignore_missing(self.remove_file(&inside))?;
-            }
-        }
-        ignore_missing(self.remove_dir(path))
+        remove::folder(self, path)
     }
 
     /// Copies bytes `from..from + length` of a file to the end of another in
@@ -226,14 +220,10 @@ fn as_text(path: &Path, bytes: Vec<u8>) -> Result<String> {
 }
 
 /// The folder that holds `path`; the working folder for a bare name.
-fn parent(path: &Path) -> &Path {
+pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
         Some(folder) => folder,
         None => path,
     }
-}
-
-fn ignore_missing(result: Result<()>) -> Result<()> {
-    result.or_else(|error| if error.is_not_found() { Ok(()) } else { Err(error) })
 }

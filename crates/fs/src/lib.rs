@@ -24,6 +24,7 @@ mod interface;
 pub mod machine;
 pub mod randomness;
 mod real;
+mod remove;
 mod rooted;
 pub mod testing;
 

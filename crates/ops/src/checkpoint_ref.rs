@@ -20,7 +20,11 @@ impl CheckpointRef {
     /// The checkpoint that `text` names.
     pub(crate) fn find(context: &Context, text: &str) -> Outcome<Self> {
         let path = context.folder.join(text);
-        if context.fs.is_file(&path.join(MANIFEST_FILE))? {
+        // Whatever lies there, a path into a run's checkpoints names one of them.
+        let is_in_checkpoints = path.parent().is_some_and(|parent| parent.ends_with("checkpoints"));
+        if (is_in_checkpoints && context.fs.metadata_if_any(&path)?.is_some())
+            || context.fs.is_file(&path.join(MANIFEST_FILE))?
+        {
             return Self::at(context, &path);
         }
         let (run, which) = match text.rsplit_once(':') {

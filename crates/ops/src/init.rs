@@ -51,6 +51,7 @@ pub fn init(context: &Context, name: &str) -> Outcome<InitReport> {
         ));
     }
     let fresh = fs.metadata_if_any(&path)?.is_none();
+    fs.remove_abandoned(context.machine.as_ref(), &path);
     // A new project appears whole or not at all.
     let building = if fresh { fs.temporary_beside(&path) } else { path.clone() };
     let result = fill(context, &building).and_then(|report| {

@@ -263,7 +263,7 @@ fn read_metrics(
             (seed.state, seed.reason) =
                 state_of(run.status, run.end.as_ref(), &run.metadata, last_step, &seed.folder);
             for damage in &seed.metrics.damage {
-                run.notes.push(format!("{of}metrics.jsonl, byte {}: {}", damage.offset, damage.why));
+                run.notes.push(format!("{of}metrics.jsonl, {damage}"));
             }
             if let Some(torn) = &seed.metrics.torn_tail
                 && run.status != RunStatus::Running

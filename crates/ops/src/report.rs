@@ -130,6 +130,7 @@ pub fn report(
     {
         context.fs.create_dir_all(folder)?;
     }
+    context.fs.remove_abandoned(context.machine.as_ref(), &path);
     context.fs.write_atomic(&path, text.as_bytes())?;
     if request.open {
         crate::show::show(&path)?;

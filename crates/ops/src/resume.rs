@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use rlxp_fs::FsExt;
 use rlxp_spec::config::{Config, Schedule};
 use rlxp_store::{Lineage, LineageKind, resolve};
 use rlxp_types::RunStatus;
@@ -57,6 +58,8 @@ pub fn resume(
     };
     let Some(wanted) = total_timesteps else {
         if status == RunStatus::Completed {
+            // Its writer may have been killed after its last word.
+            run.fs().remove_abandoned(context.machine.as_ref(), &run.metadata_path());
             return Ok(report(&run, status, true, None));
         }
         let status = start(&run, events)?;

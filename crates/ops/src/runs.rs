@@ -135,11 +135,8 @@ fn seed_info(
     let (state, reason) = state_of(status, end, metadata, steps, folder);
     let store = folder.checkpoints();
     let newest = store.newest_valid()?;
-    let mut damage: Vec<String> = content
-        .damage
-        .iter()
-        .map(|damage| format!("metrics.jsonl, byte {}: {}", damage.offset, damage.why))
-        .collect();
+    let mut damage: Vec<String> =
+        content.damage.iter().map(|damage| format!("metrics.jsonl, {damage}")).collect();
     damage.extend(newest.damaged.iter().map(|bad| format!("checkpoint step_{}: {}", bad.step, bad.why)));
     Ok(SeedInfo {
         seed: folder.seed(),

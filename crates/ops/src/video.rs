@@ -208,6 +208,7 @@ pub fn video(
             _ => {}
         }
     }
+    fs.remove_abandoned(context.machine.as_ref(), &path);
     fs.write_atomic(&path, &bytes)?;
 
     let frames = plan.frames();

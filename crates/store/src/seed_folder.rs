@@ -130,6 +130,7 @@ impl SeedFolder {
     /// resume from an earlier step knows that it is superseded.
     pub fn write_evaluation(&self, name: &str, content: &impl Serialize) -> Result<PathBuf, StoreError> {
         let path = self.evaluation_path(name)?;
+        self.fs.remove_abandoned(self.machine.as_ref(), &path);
         self.fs.write_atomic(&path, &pretty(content))?;
         Ok(path)
     }

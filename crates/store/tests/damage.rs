@@ -131,6 +131,12 @@ fn a_torn_tail_a_bad_line_and_a_gap_are_told_apart() {
     assert_eq!(content.damage[1].why, "record 5 stands where record 2 should");
     assert_eq!(content.damage.len(), 2);
     assert_eq!(content.torn_tail.unwrap().length, 8);
+    // Bad lines in a row are one place.
+    overwrite(&disk, path, format!("{}\n\ngarbage\n{}", line(0), line(1)).as_bytes());
+    let content = read_metrics(&disk, path).unwrap();
+    assert_eq!((content.records.len(), content.damage.len()), (2, 1));
+    assert_eq!((content.damage[0].lines, content.damage[0].length), (3, 9));
+    assert!(content.damage[0].to_string().ends_with("(and 2 more lines)"), "{}", content.damage[0]);
     // Two lines whose newline was overwritten are both still read.
     let joined = format!("{}{}", line(0), line(1)).replacen('\n', " ", 1);
     overwrite(&disk, path, joined.as_bytes());

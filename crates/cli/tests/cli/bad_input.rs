@@ -193,3 +193,18 @@ fn a_run_is_found_by_all_its_names() {
     let elsewhere = Project::new();
     assert_eq!(elsewhere.rlx(&format!("ls --json --root {root}")).expect(0).json()["found"], 3);
 }
+
+#[test]
+fn what_is_no_device_or_no_tag_trains_nothing() {
+    let project = Project::new();
+    for device in ["tpu", "cuda:x", "cuda:", "gpu0"] {
+        let refused = project.rlx(&format!("train tiny.yaml --set device={device}")).expect(2);
+        assert!(refused.stderr.contains("device") && refused.stderr.contains(device), "{}", refused.stderr);
+    }
+    let long = "x".repeat(10_000);
+    for tag in ["", " ", "a\nb", long.as_str()] {
+        let refused = project.rlx_with(&["train", "tiny.yaml", "--tag", tag]).expect(2);
+        assert!(refused.stderr.contains("tag"), "{}", refused.stderr);
+    }
+    assert_eq!(project.rlx("ls --json").json()["found"], 0);
+}

@@ -115,3 +115,19 @@ fn four_groups_have_their_own_letters_everywhere() {
         }
     }
 }
+
+#[test]
+fn a_training_that_started_or_stopped_elsewhere_is_another_one() {
+    let project = Project::trained();
+    project.rlx("train tiny.yaml --from tiny_001").expect(0);
+    project.rlx("train tiny.yaml --stop-at 1").expect(0);
+    project.rlx("train tiny.yaml").expect(0);
+    let seeds = |group: &str| -> Vec<u64> {
+        let report = project.rlx(&format!("compare {group} tiny_001 --json --force")).expect(0).json();
+        let seeds = report["groups"][0]["seeds"].as_array().unwrap();
+        seeds.iter().map(|seed| seed["seed"].as_u64().unwrap_or_else(|| seed.as_u64().unwrap())).collect()
+    };
+    assert_eq!(seeds("tiny_001+tiny_004").len(), 1, "the same training twice");
+    assert_eq!(seeds("tiny_001+tiny_002").len(), 2, "one has other weights at its start");
+    assert_eq!(seeds("tiny_001+tiny_003").len(), 2, "one stopped at a return");
+}

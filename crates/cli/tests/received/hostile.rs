@@ -7,9 +7,7 @@ mod index;
 mod kinds;
 #[cfg(feature = "attacks")]
 mod leftovers;
-#[cfg(feature = "attacks")]
 mod links;
-#[cfg(feature = "attacks")]
 mod models;
 mod modes;
 mod names;

@@ -89,12 +89,7 @@ fn of_seed(seed: &SeedMaterial) -> Outcome<SeedEvidence<'_>> {
         record: Some(RecordState {
             records: seed.metrics.records,
             repeated_steps: seed.metrics.repeated_steps,
-            damage: seed
-                .metrics
-                .damage
-                .iter()
-                .map(|damage| format!("byte {}: {}", damage.offset, damage.why))
-                .collect(),
+            damage: seed.metrics.damage.iter().map(ToString::to_string).collect(),
         }),
     })
 }

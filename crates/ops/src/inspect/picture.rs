@@ -50,6 +50,7 @@ pub(super) fn write(context: &Context, report: &InspectReport, path: &Path) -> O
     if let Some(parent) = full.parent() {
         context.fs.create_dir_all(parent)?;
     }
+    context.fs.remove_abandoned(context.machine.as_ref(), &full);
     context.fs.write_atomic(&full, &bytes)?;
     Ok(full)
 }

@@ -107,7 +107,6 @@ pub(crate) fn keys_of(config: &Config) -> Vec<(String, String)> {
 struct Training {
     config: Vec<(String, String)>,
     origin: Option<String>,
-    stop_at: Option<String>,
 }
 
 impl Training {
@@ -118,7 +117,6 @@ impl Training {
             origin: lineage.map(|lineage| {
                 format!("{:?} {:?} {:?}", lineage.kind, lineage.parent_id, lineage.checkpoint)
             }),
-            stop_at: run.metadata.extra.get(crate::train::STOP_AT).map(ToString::to_string),
         }
     }
 }

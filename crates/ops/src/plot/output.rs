@@ -99,6 +99,7 @@ pub(super) fn write(
         Err(error) if error.is_not_found() && !folder.ends_with("plots") => fs.create_dir_all(folder),
         made => made,
     };
+    fs.remove_abandoned(context.machine.as_ref(), &path);
     let written = made.and_then(|()| fs.write_atomic(&path, &bytes));
     match written {
         Ok(()) => report.written = Some(path),

@@ -46,6 +46,7 @@ pub fn export(context: &Context, selector: Option<&str>, to: &Path) -> Outcome<E
     }
     let parent = path.parent().unwrap_or(&context.folder).to_owned();
     fs.create_dir_all(&parent)?;
+    fs.remove_abandoned(context.machine.as_ref(), &path);
     let building = fs.temporary_beside(&path);
     let mut report = ExportReport {
         path: path.clone(),

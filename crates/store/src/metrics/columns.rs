@@ -11,7 +11,7 @@ use std::path::Path;
 use rlxp_fs::Fs;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 
-use super::read::{Collect, read_into};
+use super::read::{Collect, note_damage, read_into};
 use super::scan::{Key, Scan};
 use super::{Damage, Record};
 use crate::StoreError;
@@ -250,7 +250,7 @@ impl Collect for Builder<'_> {
     }
 
     fn damage(&mut self, damage: Damage) {
-        self.columns.damage.push(damage);
+        note_damage(&mut self.columns.damage, damage);
     }
 
     fn torn_tail(&mut self, damage: Damage) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rlxp_fs::{Fs, FsExt};
 
-use super::read::{MetricsContent, Scanner};
+use super::read::{MetricsContent, Scanner, note_damage};
 use super::{Damage, Record};
 use crate::StoreError;
 
@@ -54,12 +54,14 @@ impl MetricsFollower {
             self.at += bytes.len() as u64;
             if !self.scanner.feed(&bytes, &mut content) {
                 let why = "what follows is not metrics, and is not read".to_owned();
-                content.damage.push(Damage { offset: self.at, length: 0, why });
+                content.damage.push(Damage { offset: self.at, length: 0, lines: 0, why });
                 self.is_given_up = true;
                 break;
             }
         }
-        self.damage.append(&mut content.damage);
+        for damage in content.damage {
+            note_damage(&mut self.damage, damage);
+        }
         content.records.retain(|record| record.seq >= self.next_seq);
         if let Some(last) = content.records.last() {
             self.next_seq = last.seq.saturating_add(1);

@@ -1,6 +1,7 @@
 //! Reading the metrics, damaged ones too: a torn tail is reported and never
 //! hides what stands before it, a bad line is set aside and reading goes on.
 
+use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
@@ -29,8 +30,33 @@ pub struct Damage {
     pub offset: u64,
     /// How many bytes are meant; 0 when records are missing there.
     pub length: u64,
-    /// What is wrong.
+    /// How many lines in a row are meant; 0 when records are missing there.
+    pub lines: u64,
+    /// What is wrong, with the first of them.
     pub why: String,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {}: {}", self.offset, self.why)?;
+        match self.lines {
+            0 | 1 => Ok(()),
+            2 => write!(f, " (and 1 more line)"),
+            lines => write!(f, " (and {} more lines)", lines - 1),
+        }
+    }
+}
+
+/// Adds to `list`; bad lines that follow each other are one place, so that a
+/// file of a million of them is one report.
+pub(super) fn note_damage(list: &mut Vec<Damage>, new: Damage) {
+    match list.last_mut() {
+        Some(last) if last.lines > 0 && new.lines > 0 && last.offset + last.length + 1 == new.offset => {
+            last.length += 1 + new.length;
+            last.lines += new.lines;
+        }
+        _ => list.push(new),
+    }
 }
 
 /// What a metrics file holds.
@@ -70,7 +96,7 @@ impl Collect for MetricsContent {
     }
 
     fn damage(&mut self, damage: Damage) {
-        self.damage.push(damage);
+        note_damage(&mut self.damage, damage);
     }
 
     fn torn_tail(&mut self, damage: Damage) {
@@ -203,7 +229,7 @@ impl Scanner {
                     self.note_sequence(record.seq, begin + place.start as u64, content);
                     content.record(record);
                 }
-                let damage = Damage { offset, length, why };
+                let damage = Damage { offset, length, lines: 1, why };
                 if ended { content.damage(damage) } else { content.torn_tail(damage) }
             }
         }
@@ -213,7 +239,7 @@ impl Scanner {
         let expected = self.expected_seq;
         if seq != expected {
             let why = format!("record {seq} stands where record {expected} should");
-            content.damage(Damage { offset, length: 0, why });
+            content.damage(Damage { offset, length: 0, lines: 0, why });
         }
         self.expected_seq = seq.wrapping_add(1);
     }

@@ -125,7 +125,13 @@ fn liars(which: &str) -> Vec<(&'static str, Vec<u8>)> {
         ("a shape with a zero", with(r#""shape":["#, r#""shape":[0,"#)),
         ("another type of number", with("F32", "F64")),
         ("an unknown type of number", with("F32", "X99")),
-        ("the same name twice", safetensors(&format!("{{{tensor},{}", &header[1..]), &data)),
+        ("the same name twice, with other shapes", {
+            let other = tensor.replacen("\"shape\":[", "\"shape\":[1,", 1);
+            safetensors(
+                &format!("{},{other}}}", header.trim_end().trim_end_matches('}').to_owned() + "}"),
+                &data,
+            )
+        }),
         ("without tensors", safetensors("{}", b"")),
         ("a tensor of another name", with("{\"", "{\"other")),
         ("cut in the middle", whole[..whole.len() / 2].to_vec()),
