@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, ValueEnum};
 use rlxp_ops::Failure;
-use rlxp_ops::study::next::{NOT_YET, NOT_YET_REASON};
+use rlxp_ops::studies::study::next::{NOT_YET, NOT_YET_REASON};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;
 

@@ -25,7 +25,7 @@ use screen::Screen;
 fn main() -> ExitCode {
     // The helper that keeps a run apart is started for every step and must have a single thread: no parser, no context.
     if std::env::args_os().nth(1).is_some_and(|word| word == "__confine") {
-        return ExitCode::from(rlxp_ops::launch::confine());
+        return ExitCode::from(rlxp_ops::studies::launch::confine());
     }
     defect::report_panics();
     rlxp_ops::below::survive_file_size_limit();

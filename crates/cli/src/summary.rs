@@ -1,10 +1,10 @@
 //! What several commands say about a run: how its seeds stand and how its
 //! evaluations came out.
 
-use rlxp_ops::curve::over_seeds;
-use rlxp_ops::eval::{EvalReport, EvalRow};
-use rlxp_ops::material::SeedState;
-use rlxp_ops::runs::{RunInfo, SeedInfo};
+use rlxp_ops::insight::curve::over_seeds;
+use rlxp_ops::insight::material::SeedState;
+use rlxp_ops::insight::runs::{RunInfo, SeedInfo};
+use rlxp_ops::training::eval::{EvalReport, EvalRow};
 
 use crate::chart;
 use crate::format;

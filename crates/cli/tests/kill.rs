@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rlxp_fs::{RealFs, RealMachine};
-use rlxp_ops::same_bytes::differences;
+use rlxp_ops::training::same_bytes::differences;
 use rlxp_store::Run;
 use rlxp_types::Stream;
 

@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
 use rlxp_fs::{RealFs, RealMachine};
-use rlxp_ops::same_bytes::differences;
+use rlxp_ops::training::same_bytes::differences;
 use rlxp_store::Run;
 
 const CONFIG: &str = "\

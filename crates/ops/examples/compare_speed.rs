@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use rlxp_ops::Context;
-use rlxp_ops::compare::{CompareRequest, compare};
+use rlxp_ops::insight::compare::{CompareRequest, compare};
 use rlxp_store::{
     End, Metadata, MetricValue, MetricsPosition, NewRun, Outcome, Project, SeedFolder, TakeOver,
 };

@@ -24,11 +24,11 @@ use rlxp_govern::next::next;
 use rlxp_govern::plan::Plan;
 use rlxp_govern::seeds::SeedRole;
 use rlxp_govern::view::CandidateView;
-use rlxp_ops::candidate::view;
 use rlxp_ops::context::{Context, UserFolders};
-use rlxp_ops::study::Desk;
-use rlxp_ops::study::init::{InitRequest, init};
-use rlxp_ops::study::verify::{VerifyRequest, verify};
+use rlxp_ops::studies::candidate::view;
+use rlxp_ops::studies::files::Desk;
+use rlxp_ops::studies::study::init::{InitRequest, init};
+use rlxp_ops::studies::verify::{VerifyRequest, verify};
 use rlxp_types::Digest;
 
 const CANDIDATES: usize = 1_000;

@@ -2,74 +2,23 @@
 //! sink. Nothing here prints; surfaces (the command line, later others) call
 //! these and decide how it looks.
 //!
-//! | verb | module |
-//! |---|---|
-//! | `init`, `quickstart` | `init`, `quickstart` |
-//! | `envs`, `config` | `envs`, `config` |
-//! | `train`, `resume`, `reproduce` | same names; they supervise a `worker` |
-//! | `eval` | `eval` |
-//! | `compare` | `compare`, over `material` |
-//! | `inspect` | `inspect` |
-//! | `plot` | `plot`, over `material` |
-//! | `diagnose` | `diagnose`, over `material` |
-//! | `suggest` | `suggest`, over `diagnose` |
-//! | `video` | `video` |
-//! | `analyze`, `explain-metrics`, `summarize` | `analyze`, `explain`, `summarize` |
-//! | `ls`, `info`, `tag`, `rm` | `runs` |
-//! | `tail` | `tail` |
-//! | `stats` | `stats` |
-//! | `approve`, `candidate`, `metric`, `queue` | same names, over `study::desk` |
-//! | `study`, `ledger`, `verify` | `study` and below it |
+//! | product | folder | verbs |
+//! |---|---|---|
+//! | training | [`training`] | `init`, `quickstart`, `envs`, `config`, `train`, `resume`, `reproduce`, `eval` |
+//! | insight | [`insight`] | `ls`, `info`, `tag`, `rm`, `tail`, `compare`, `stats`, `plot`, `report`, `video`, `inspect`, `diagnose`, `suggest`, `analyze`, `summarize`, `explain-metrics` |
+//! | studies | [`studies`] | `study`, `contract`, `approve`, `candidate`, `launch`, `queue`, `metric`, `ledger`, `verify`, `doctor` |
 //!
-//! `worker` is the training child; `session` is its loop over one seed.
+//! Insight may use training, and training asks studies one thing: whether a
+//! folder is governed. Nothing else crosses; `xtask/tests/architecture` holds
+//! this and that no modules depend on each other in a circle.
 
-pub mod analyze;
-pub mod approve;
-pub mod candidate;
-mod checkpoint_ref;
-pub mod compare;
-pub mod config;
 pub mod context;
-pub mod contract;
 mod csv_file;
-pub mod curve;
-pub mod diagnose;
-pub mod doctor;
-pub mod envs;
-pub mod eval;
-pub mod evaluation;
 pub mod event;
-pub mod explain;
 pub mod failure;
-pub mod init;
-pub mod inspect;
-pub mod launch;
-pub mod material;
-pub mod metric;
-mod next_step;
-mod notes;
-mod old_rules;
-mod origin;
-pub mod plot;
-pub mod queue;
-pub mod quickstart;
-pub mod report;
-pub mod reproduce;
-pub mod resume;
-pub mod runs;
-pub mod same_bytes;
-mod session;
-mod show;
-pub mod stats;
-pub mod study;
-pub mod suggest;
-pub mod summarize;
-mod supervise;
-pub mod tail;
-pub mod train;
-pub mod video;
-mod weights;
-pub mod worker;
+pub mod insight;
+pub mod studies;
+pub mod training;
 
 pub use context::Context;
 pub use event::{Event, Sink};

@@ -5,8 +5,8 @@ mod common;
 
 use common::{World, append};
 use rlxp_analyze::verdict::{Answer, Reason};
-use rlxp_ops::compare::{CompareReport, CompareRequest, Judgement, NoVerdict, ScoreKind, compare};
-use rlxp_ops::material::SeedState;
+use rlxp_ops::insight::compare::{CompareReport, CompareRequest, Judgement, NoVerdict, ScoreKind, compare};
+use rlxp_ops::insight::material::SeedState;
 use rlxp_store::{GitState, Outcome};
 use rlxp_types::Digest;
 

@@ -17,8 +17,8 @@ use rlxp_govern::plan::Plan;
 use rlxp_govern::section::{Section, Target};
 use rlxp_govern::view::CandidateView;
 use rlxp_ops::context::{Context, UserFolders};
-use rlxp_ops::study::init::{InitRequest, init};
-use rlxp_ops::study::{Desk, guard};
+use rlxp_ops::studies::files::{Desk, refuse_governed};
+use rlxp_ops::studies::study::init::{InitRequest, init};
 use rlxp_types::{Digest, Exit};
 
 const CONTRACT: &str = include_str!("study/contract.yaml");
@@ -386,32 +386,32 @@ fn an_open_study_keeps_other_verbs_out() {
     };
     let all = || [at(&below, false), at(&below, true), at(&world.context.folder, true)];
     let outside = at(world.folder.path(), false);
-    assert!(all().iter().all(|context| guard(context).is_ok()));
+    assert!(all().iter().all(|context| refuse_governed(context).is_ok()));
     world.approve(&Section::ALL);
     for context in all() {
-        let failure = guard(&context).unwrap_err();
+        let failure = refuse_governed(&context).unwrap_err();
         assert_eq!((failure.code, failure.exit), ("governed_folder", Exit::Refused));
         assert!(failure.message.contains("walker/first"), "{failure}");
     }
-    guard(&outside).unwrap();
+    refuse_governed(&outside).unwrap();
     // Neither an edit that voids the permission nor a registry without the study opens the folder again.
     world.write("contract.yaml", "");
     std::fs::write(world.context.folder.join(".rlxp/registry.yaml"), "schema: rlxp.registry/1\n").unwrap();
-    assert!(all().iter().all(|context| guard(context).is_err()));
+    assert!(all().iter().all(|context| refuse_governed(context).is_err()));
     let link = world.folder.path().join("link");
     std::os::unix::fs::symlink(&below, &link).unwrap();
-    assert!(guard(&at(&link, true)).is_err(), "a link from outside");
+    assert!(refuse_governed(&at(&link, true)).is_err(), "a link from outside");
     let mut desk = Desk::open(&world.context, Some("first")).unwrap();
     let ledger = std::fs::read(world.study().join("ledger.jsonl")).unwrap();
     let closed = rlxp_govern::ledger::event::Closed { reason: "over".into() };
     desk.append(Actor::Rlx, Event::Closed(closed.clone())).unwrap();
-    assert!(all().iter().all(|context| guard(context).is_err()), "no person agreed to that");
+    assert!(all().iter().all(|context| refuse_governed(context).is_err()), "no person agreed to that");
     std::fs::write(world.study().join("ledger.jsonl"), ledger).unwrap();
     let mut desk = Desk::open(&world.context, Some("first")).unwrap();
     let digest = rlxp_govern::section::close_digest(&desk.study.identity().unwrap());
     desk.append(Actor::Person, approval(BTreeMap::from([(Target::Close, digest)]))).unwrap();
     desk.append(Actor::Rlx, Event::Closed(closed)).unwrap();
-    assert!(all().iter().all(|context| guard(context).is_ok()));
+    assert!(all().iter().all(|context| refuse_governed(context).is_ok()));
     std::fs::remove_file(world.study().join("ledger.jsonl")).unwrap();
-    assert!(guard(&world.context).is_err(), "without its ledger nobody knows");
+    assert!(refuse_governed(&world.context).is_err(), "without its ledger nobody knows");
 }

@@ -1,7 +1,7 @@
 //! `rlx analyze`
 
 use clap::Args;
-use rlxp_ops::analyze::{AnalyzeRequest, GroupAnalysis, Topic, analyze};
+use rlxp_ops::insight::analyze::{AnalyzeRequest, GroupAnalysis, Topic, analyze};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;
@@ -154,8 +154,9 @@ fn seed_table(screen: &Screen, group: &GroupAnalysis) -> String {
     ]);
     let dash = || "-".to_owned();
     for seed in group.story.seeds.iter().take(MOST_SEEDS) {
-        let score =
-            |point: Option<rlxp_ops::analyze::Best>| format::score_or_dash(point.map(|point| point.value));
+        let score = |point: Option<rlxp_ops::insight::analyze::Best>| {
+            format::score_or_dash(point.map(|point| point.value))
+        };
         let began = match (seed.began_before_first, seed.onset, seed.first) {
             (true, _, Some(first)) => format!("<{}", format::count(first.step)),
             (_, Some(onset), _) => format::count(onset.step),

@@ -1,11 +1,11 @@
 //! `rlx approve`
 
 use clap::Args;
-use rlxp_ops::approve::{
+use rlxp_ops::below::environment;
+use rlxp_ops::studies::approve::{
     ApproveReport, ApproveRequest, Prepared, by_signature, by_terminal, prepare, read_signature,
     terminal_counts,
 };
-use rlxp_ops::below::environment;
 use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::Exit;
 use serde_json::json;

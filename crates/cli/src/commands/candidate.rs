@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use rlxp_ops::below::{CandidateKind, Phase, Standing, parse_word};
-use rlxp_ops::candidate::{Draft, ListReport, ShowReport, list, new, show, validate};
+use rlxp_ops::studies::candidate::{Draft, ListReport, ShowReport, list, new, show, validate};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

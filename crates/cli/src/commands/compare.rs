@@ -4,7 +4,7 @@ mod shown;
 
 use clap::{Args, ValueEnum};
 use rlxp_ops::below::Answer;
-use rlxp_ops::compare::{CompareReport, CompareRequest, Judgement, NoVerdict, ScoreKind, compare};
+use rlxp_ops::insight::compare::{CompareReport, CompareRequest, Judgement, NoVerdict, ScoreKind, compare};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

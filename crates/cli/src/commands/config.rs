@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use rlxp_ops::below::{schema, to_yaml};
-use rlxp_ops::config::{Purpose, check};
+use rlxp_ops::training::config::{Purpose, check};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use serde_json::json;

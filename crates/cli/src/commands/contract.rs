@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use rlxp_ops::below::render;
-use rlxp_ops::contract::check::{Checked, check};
-use rlxp_ops::contract::diff::{Diff, SectionChange, diff};
-use rlxp_ops::contract::intake::Drafted;
-use rlxp_ops::contract::request::request;
-use rlxp_ops::contract::{Answers, Ask, Intake};
-use rlxp_ops::study::status::words;
+use rlxp_ops::studies::contract::check::{Checked, check};
+use rlxp_ops::studies::contract::diff::{Diff, SectionChange, diff};
+use rlxp_ops::studies::contract::intake::Drafted;
+use rlxp_ops::studies::contract::request::request;
+use rlxp_ops::studies::contract::{Answers, Ask, Intake};
+use rlxp_ops::studies::study::status::words;
 use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::Exit;
 use serde_json::Value;

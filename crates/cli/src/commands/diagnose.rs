@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rlxp_ops::diagnose::{Answer, Diagnosis, Finding, RuleOutcome, RuleSet, Severity, diagnose_all, rules};
+use rlxp_ops::insight::diagnose::{
+    Answer, Diagnosis, Finding, RuleOutcome, RuleSet, Severity, diagnose_all, rules,
+};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;

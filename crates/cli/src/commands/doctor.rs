@@ -1,7 +1,7 @@
 //! `rlx doctor`
 
 use clap::Args;
-use rlxp_ops::doctor::{Finding, doctor};
+use rlxp_ops::studies::doctor::{Finding, doctor};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use rlxp_ops::Outcome;
 use rlxp_ops::below::Space;
-use rlxp_ops::envs::{EnvRow, list};
+use rlxp_ops::training::envs::{EnvRow, list};
 use rlxp_types::Exit;
 use serde_json::json;
 

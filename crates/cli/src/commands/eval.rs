@@ -1,7 +1,7 @@
 //! `rlx eval`
 
 use clap::{Args, ValueEnum};
-use rlxp_ops::eval::{EvalRequest, FIRST_SEED, eval};
+use rlxp_ops::training::eval::{EvalRequest, FIRST_SEED, eval};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

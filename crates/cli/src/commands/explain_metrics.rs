@@ -1,7 +1,7 @@
 //! `rlx explain-metrics`
 
 use clap::Args;
-use rlxp_ops::explain::{Direction, ExplainReport, ExplainRequest, Explained, explain};
+use rlxp_ops::insight::explain::{Direction, ExplainReport, ExplainRequest, Explained, explain};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;

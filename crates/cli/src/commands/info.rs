@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rlxp_ops::below::{Lineage, LineageKind};
-use rlxp_ops::runs::{RunInfo, info};
+use rlxp_ops::insight::runs::{RunInfo, info};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;

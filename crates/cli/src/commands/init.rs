@@ -1,7 +1,7 @@
 //! `rlx init`
 
 use clap::Args;
-use rlxp_ops::init::init;
+use rlxp_ops::training::init::init;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rlxp_ops::below::BandPoint;
-use rlxp_ops::eval::FIRST_SEED;
-use rlxp_ops::inspect::{Baseline, InspectReport, InspectRequest, Target, inspect, reason_words};
+use rlxp_ops::insight::inspect::{Baseline, InspectReport, InspectRequest, Target, inspect, reason_words};
+use rlxp_ops::training::eval::FIRST_SEED;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

@@ -5,11 +5,11 @@ mod shown;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use rlxp_ops::launch::execute::{ExecuteRequest, RunOutcome, execute};
-use rlxp_ops::launch::handoff::handoff;
-use rlxp_ops::launch::plan::plan;
-use rlxp_ops::launch::probe::probe;
-use rlxp_ops::launch::watch;
+use rlxp_ops::studies::launch::execute::{ExecuteRequest, RunOutcome, execute};
+use rlxp_ops::studies::launch::handoff::handoff;
+use rlxp_ops::studies::launch::plan::plan;
+use rlxp_ops::studies::launch::probe::probe;
+use rlxp_ops::studies::launch::watch;
 use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::{Digest, Exit};
 use serde_json::json;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use rlxp_ops::below::Actor;
-use rlxp_ops::study::ledger::{Records, ShownRecord, anchor, note, show};
+use rlxp_ops::studies::ledger::{Records, ShownRecord, anchor, note, show};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use rlxp_ops::below::{RunFilter, RunRow};
-use rlxp_ops::runs::{SortKey, list};
+use rlxp_ops::insight::runs::{SortKey, list};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::{Exit, RunStatus};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! `rlx metric`
 
 use clap::{Args, Subcommand};
-use rlxp_ops::metric::{MetricReport, Sample, check};
+use rlxp_ops::studies::metric::{MetricReport, Sample, check};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;

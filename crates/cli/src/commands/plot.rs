@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rlxp_ops::plot::{GroupBy, PlotGroup, PlotOptions, PlotReport, PlotRequest, Target, XAxis, plot};
+use rlxp_ops::insight::plot::{
+    GroupBy, PlotGroup, PlotOptions, PlotReport, PlotRequest, Target, XAxis, plot,
+};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;

@@ -1,7 +1,7 @@
 //! `rlx queue`
 
 use clap::{Args, Subcommand};
-use rlxp_ops::queue::{QueueReport, plan, show};
+use rlxp_ops::studies::queue::{QueueReport, plan, show};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

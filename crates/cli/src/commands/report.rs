@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rlxp_ops::report::{ReportRequest, report};
+use rlxp_ops::insight::report::{ReportRequest, report};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

@@ -1,7 +1,7 @@
 //! `rlx reproduce`
 
 use clap::Args;
-use rlxp_ops::reproduce::{ReproduceReport, reproduce};
+use rlxp_ops::training::reproduce::{ReproduceReport, reproduce};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

@@ -1,8 +1,8 @@
 //! `rlx resume`
 
 use clap::Args;
-use rlxp_ops::resume::resume;
-use rlxp_ops::runs::info;
+use rlxp_ops::insight::runs::info;
+use rlxp_ops::training::resume::resume;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;

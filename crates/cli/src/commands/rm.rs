@@ -1,7 +1,7 @@
 //! `rlx rm`
 
 use clap::Args;
-use rlxp_ops::runs::{Removal, remove, to_remove};
+use rlxp_ops::insight::runs::{Removal, remove, to_remove};
 use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;

@@ -19,6 +19,6 @@ pub(crate) struct RunShim {
 
 impl RunShim {
     pub(crate) fn run(&self, context: &Context) -> Outcome<Exit> {
-        rlxp_ops::launch::shim::run(context, &self.order, self.digest)
+        rlxp_ops::studies::launch::shim::run(context, &self.order, self.digest)
     }
 }

@@ -1,7 +1,7 @@
 //! `rlx stats`
 
 use clap::{Args, Subcommand};
-use rlxp_ops::stats::{CompareRequest, PowerReport, PowerRequest, compare, power};
+use rlxp_ops::insight::stats::{CompareRequest, PowerReport, PowerRequest, compare, power};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use rlxp_ops::below::{Assurance, parse_word};
-use rlxp_ops::study::end::{HandOff, close, hand_off};
-use rlxp_ops::study::export::export;
-use rlxp_ops::study::init::{InitReport, InitRequest, init};
-use rlxp_ops::study::next::not_yet;
-use rlxp_ops::study::registry::{StudyList, list, make_active};
-use rlxp_ops::study::status::{StudyStatus, status, words};
+use rlxp_ops::studies::study::end::{HandOff, close, hand_off};
+use rlxp_ops::studies::study::export::export;
+use rlxp_ops::studies::study::init::{InitReport, InitRequest, init};
+use rlxp_ops::studies::study::next::not_yet;
+use rlxp_ops::studies::study::registry::{StudyList, list, make_active};
+use rlxp_ops::studies::study::status::{StudyStatus, status, words};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use rlxp_ops::suggest::{Move, SuggestRequest, Suggested, Suggestions, suggest, written};
+use rlxp_ops::insight::suggest::{Move, SuggestRequest, Suggested, Suggestions, suggest, written};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;

@@ -1,7 +1,7 @@
 //! `rlx summarize`
 
 use clap::Args;
-use rlxp_ops::summarize::{
+use rlxp_ops::insight::summarize::{
     Counts, EnvSummary, GroupSummary, RunSummary, SetSummary, SummarizeRequest, SummaryReport, summarize,
 };
 use rlxp_ops::{Context, Outcome};

@@ -1,7 +1,7 @@
 //! `rlx tag`
 
 use clap::Args;
-use rlxp_ops::runs::tag;
+use rlxp_ops::insight::runs::tag;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use serde_json::json;

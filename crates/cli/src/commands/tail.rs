@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 use rlxp_ops::below::Record;
-use rlxp_ops::tail::tail;
+use rlxp_ops::insight::tail::tail;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use serde_json::json;

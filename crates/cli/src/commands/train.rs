@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use rlxp_ops::config::Checked;
-use rlxp_ops::runs::info;
-use rlxp_ops::train::{TrainPlan, TrainReport, TrainRequest, train};
+use rlxp_ops::insight::runs::info;
+use rlxp_ops::training::config::Checked;
+use rlxp_ops::training::train::{TrainPlan, TrainReport, TrainRequest, train};
 use rlxp_ops::{Context, Event, Outcome};
 use rlxp_types::text::{one_line, shell_word};
 use rlxp_types::{Exit, RunStatus};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rlxp_ops::study::verify::{VerifyReport, VerifyRequest, verify};
+use rlxp_ops::studies::verify::{VerifyReport, VerifyRequest, verify};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

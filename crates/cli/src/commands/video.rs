@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use rlxp_ops::eval::FIRST_SEED;
-use rlxp_ops::video::{
+use rlxp_ops::insight::video::{
     BEST_AND_WORST_OF, SECONDS, Show, ShownEpisode, VideoProgress, VideoReport, VideoRequest, video,
 };
+use rlxp_ops::training::eval::FIRST_SEED;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

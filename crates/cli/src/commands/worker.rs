@@ -18,7 +18,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn run(&self, context: &Context) -> Outcome<Exit> {
-        Ok(rlxp_ops::worker::work(context, &self.run, &emit))
+        Ok(rlxp_ops::training::worker::work(context, &self.run, &emit))
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rlxp_fs::{RealFs, RealMachine};
-use rlxp_ops::same_bytes::differences;
+use rlxp_ops::training::same_bytes::differences;
 use rlxp_store::Run;
 
 use crate::project::Project;

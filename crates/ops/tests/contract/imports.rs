@@ -6,8 +6,9 @@ use rlxp_govern::approval::Standing;
 use rlxp_govern::ledger::Event;
 use rlxp_govern::section::Section;
 use rlxp_ops::Failure;
-use rlxp_ops::study::init::{InitReport, InitRequest, init};
-use rlxp_ops::study::{Desk, registry};
+use rlxp_ops::studies::files::Desk;
+use rlxp_ops::studies::study::init::{InitReport, InitRequest, init};
+use rlxp_ops::studies::study::registry;
 use rlxp_types::Digest;
 
 use super::common::World;

@@ -20,12 +20,12 @@ use rlxp_govern::approval::Standing;
 use rlxp_govern::documents::{Contract, MetricSpec, Runbook, SurfaceMap};
 use rlxp_govern::section::Section;
 use rlxp_ops::Context;
-use rlxp_ops::approve::{ApproveRequest, by_terminal, prepare};
-use rlxp_ops::contract::check::check;
-use rlxp_ops::contract::diff::{SectionChange, diff};
-use rlxp_ops::contract::request::request;
-use rlxp_ops::contract::{Answers, Ask, Intake};
-use rlxp_ops::study::init::{InitReport, InitRequest, init};
+use rlxp_ops::studies::approve::{ApproveRequest, by_terminal, prepare};
+use rlxp_ops::studies::contract::check::check;
+use rlxp_ops::studies::contract::diff::{SectionChange, diff};
+use rlxp_ops::studies::contract::request::request;
+use rlxp_ops::studies::contract::{Answers, Ask, Intake};
+use rlxp_ops::studies::study::init::{InitReport, InitRequest, init};
 use rlxp_spec::document::Document;
 use rlxp_types::Exit;
 
@@ -55,7 +55,7 @@ fn answers(given: &[(Ask, &str)]) -> Answers {
     answers
 }
 
-fn draft(context: &Context, given: &[(Ask, &str)]) -> rlxp_ops::contract::intake::Drafted {
+fn draft(context: &Context, given: &[(Ask, &str)]) -> rlxp_ops::studies::contract::intake::Drafted {
     Intake::begin(context, None).unwrap().finish(&answers(given)).unwrap()
 }
 
@@ -136,7 +136,7 @@ fn the_metric_that_decides_comes_from_the_evaluation() {
     let request = ApproveRequest { targets: vec!["metrics".into()], ..ApproveRequest::default() };
     let refused = prepare(&world.context, &request).unwrap_err();
     assert!(refused.message.contains("below eval/"), "{}", refused.message);
-    let problems = rlxp_ops::metric::check(&world.context, None, None).unwrap().problems;
+    let problems = rlxp_ops::studies::metric::check(&world.context, None, None).unwrap().problems;
     assert!(problems[0].contains("eval.json is rlx's own record"), "{problems:?}");
     let training = open_after(&world, &report.path, "eval.json", "train/log.json");
     assert!(training[0].contains("train/log.json is not written by the evaluation"), "{training:?}");
@@ -362,7 +362,7 @@ fn what_changed_since_an_approval_is_shown_and_stays_void() {
     let before = fs::read_to_string(&path).unwrap();
     fs::write(&path, before.replace("runs: 40", "runs: 400")).unwrap();
     let now = diff(&world.context, None).unwrap();
-    let of = |diff: &rlxp_ops::contract::diff::Diff, section: Section| {
+    let of = |diff: &rlxp_ops::studies::contract::diff::Diff, section: Section| {
         let one = diff.sections.iter().find(|one| one.section == section).unwrap();
         match &one.change {
             SectionChange::Changed { values, below, .. } => {
@@ -410,7 +410,7 @@ fn a_request_asks_for_what_comes_next() {
     let before = request(&world.context, None, &[], None).unwrap_err();
     assert_eq!((before.exit, before.code), (Exit::Refused, "section_unreadable"));
     draft(&world.context, &COMPLETE);
-    let names = |request: &rlxp_ops::contract::request::Request| {
+    let names = |request: &rlxp_ops::studies::contract::request::Request| {
         request.sections.iter().map(|one| one.section.to_string()).collect::<Vec<_>>().join(" ")
     };
     let first = request(&world.context, None, &[], None).unwrap();

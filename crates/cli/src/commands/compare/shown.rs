@@ -2,8 +2,8 @@
 //! end, where the eye is, the verdict.
 
 use rlxp_ops::below::Answer;
-use rlxp_ops::compare::{Changes, CompareReport, Comparison, GroupReport, Judgement, NoVerdict};
-use rlxp_ops::material::SeedState;
+use rlxp_ops::insight::compare::{Changes, CompareReport, Comparison, GroupReport, Judgement, NoVerdict};
+use rlxp_ops::insight::material::SeedState;
 use rlxp_types::text::one_line;
 
 use crate::chart::{Curve, MOST_CURVES, draw_several};
@@ -90,7 +90,7 @@ fn groups(screen: &Screen, report: &CompareReport) -> String {
     text
 }
 
-fn is_lost(seed: &rlxp_ops::compare::SeedReport) -> bool {
+fn is_lost(seed: &rlxp_ops::insight::compare::SeedReport) -> bool {
     seed.score.is_none() && seed.state != SeedState::Unfinished
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rlxp_ops::below::{RunEnd, parse_word};
-use rlxp_ops::launch::handoff::{ReceiveRequest, receive};
+use rlxp_ops::studies::launch::handoff::{ReceiveRequest, receive};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use rlxp_ops::below::{ClaimKind, parse_word};
-use rlxp_ops::study::audit::{NewClaim, audit};
-use rlxp_ops::study::next::next;
+use rlxp_ops::studies::study::audit::{NewClaim, audit};
+use rlxp_ops::studies::study::next::next;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 

@@ -1,0 +1,231 @@
+//! `rlx analyze`: what happened in runs, over time and over seeds. Every
+//! sentence names the metric, the steps and the numbers it stands on.
+//!
+//! The score is the return of the evaluations during training, or of the
+//! training episodes where nothing was evaluated. What its curve says is told
+//! by `rlxp_analyze::story`; here it gets what only the run folder and the
+//! environment know: checkpoints, times, a random policy, the course of the
+//! policy's own numbers.
+
+mod cost;
+mod findings;
+mod policy;
+mod score;
+mod twins;
+
+use rlxp_analyze::story::{Baseline, Statement, Story, step, tell};
+pub use rlxp_analyze::story::{Best, Topic};
+use rlxp_learn::{Actor, evaluate};
+use rlxp_spec::Config;
+use rlxp_store::BEST;
+use rlxp_types::RunStatus;
+use rlxp_types::text::shell_word;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::insight::material;
+use crate::insight::material::Group;
+use crate::training::eval::FIRST_SEED;
+
+pub(crate) use cost::duration;
+pub use findings::TopFinding;
+pub(crate) use findings::findings;
+pub(crate) use score::score;
+
+/// Letters of the longest label.
+const LONGEST_LABEL: usize = 60;
+/// Episodes of the random policy.
+const BASELINE_EPISODES: usize = 50;
+
+/// What to analyse.
+#[derive(Clone, Debug, Default)]
+pub struct AnalyzeRequest {
+    /// Runs, `tag:TAG` or `A+B`; each is told by itself.
+    pub words: Vec<String>,
+    /// Leave out the random policy.
+    pub no_baseline: bool,
+}
+
+/// A run of a group.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnalyzedRun {
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Why it failed, where it did.
+    pub reason: Option<String>,
+    /// Its seeds.
+    pub seeds: Vec<u64>,
+}
+
+/// What happened in one run, or in several as one.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupAnalysis {
+    /// What it is called.
+    pub label: String,
+    /// Its runs.
+    pub runs: Vec<AnalyzedRun>,
+    /// The environment.
+    pub env: String,
+    /// The algorithm.
+    pub algo: String,
+    /// Steps planned per seed.
+    pub total_steps: u64,
+    /// The score, `eval/mean_return` or `train/mean_return`.
+    pub metric: String,
+    /// What a random policy gets.
+    pub baseline: Option<Baseline>,
+    /// What happened.
+    #[serde(flatten)]
+    pub story: Story,
+    /// What `rlx diagnose` finds, the worst first.
+    pub findings: Vec<TopFinding>,
+    /// What is wrong with the record.
+    pub notes: Vec<String>,
+    /// Commands to go on with.
+    pub next: Vec<String>,
+}
+
+/// All groups.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnalysisReport {
+    /// One per word.
+    pub groups: Vec<GroupAnalysis>,
+}
+
+/// Tells what happened.
+pub fn analyze(context: &Context, request: &AnalyzeRequest) -> Outcome<AnalysisReport> {
+    if request.words.is_empty() {
+        return Err(Failure::usage("nothing_to_analyze", "name at least one run").hint("rlx analyze @last"));
+    }
+    let mut groups = material::load(context, &request.words, &crate::insight::diagnose::wanted)?;
+    let groups = groups.iter_mut().map(|group| group_analysis(group, request)).collect();
+    Ok(AnalysisReport { groups })
+}
+
+fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis {
+    let (findings, undiagnosed) = findings(&group.runs);
+    let mut notes = twins::fold(group);
+    notes.extend(undiagnosed);
+    let group: &Group = group;
+    let first = &group.runs[0];
+    for run in &group.runs {
+        let whose = if group.runs.len() > 1 { format!("{}: ", run.name) } else { String::new() };
+        notes.extend(run.notes.iter().map(|note| format!("{whose}{note}")));
+    }
+    notes.extend(twins::differences(group));
+    let baseline = if request.no_baseline { None } else { random_policy(&first.config) };
+    let (subject, seeds) = score(group, baseline);
+    let mut story = tell(&subject, &seeds);
+    story.statements.extend(checkpoints(group, &story));
+    story.statements.extend(cost::statements(group));
+    story.statements.extend(policy::statements(group));
+    // What can't be known reads best at the end; the order within topics stays.
+    story.statements.sort_by_key(|statement| (statement.topic == Topic::Unknown, place(statement.topic)));
+    let runs = group.runs.iter().map(|run| AnalyzedRun {
+        name: run.name.clone(),
+        status: run.status,
+        reason: run.reason.clone(),
+        seeds: run.seeds.iter().map(|seed| seed.seed).collect(),
+    });
+    GroupAnalysis {
+        label: label(group),
+        runs: runs.collect(),
+        env: first.metadata.env.clone(),
+        algo: first.metadata.algo.clone(),
+        total_steps: first.metadata.total_steps,
+        metric: format!("{}/{}", subject.kind, subject.metric),
+        baseline,
+        next: next(group, &story, &findings),
+        story,
+        findings,
+        notes,
+    }
+}
+
+/// What a person calls the group: its word, unless that is a long list.
+fn label(group: &Group) -> String {
+    if group.label.chars().count() <= LONGEST_LABEL {
+        return group.label.clone();
+    }
+    format!("{} and {} more", group.runs[0].name, group.runs.len() - 1)
+}
+
+/// Where a topic stands in the report.
+fn place(topic: Topic) -> usize {
+    const ORDER: [Topic; 12] = [
+        Topic::Result,
+        Topic::Baseline,
+        Topic::Onset,
+        Topic::Speed,
+        Topic::Phase,
+        Topic::Reach,
+        Topic::Best,
+        Topic::Stability,
+        Topic::Seeds,
+        Topic::Policy,
+        Topic::Efficiency,
+        Topic::Unknown,
+    ];
+    ORDER.iter().position(|known| *known == topic).unwrap_or(ORDER.len())
+}
+
+/// What random actions get, on the episodes that `rlx eval` plays; nothing
+/// where the environment is not known here.
+fn random_policy(config: &Config) -> Option<Baseline> {
+    let played = evaluate(config, Actor::Random, BASELINE_EPISODES, FIRST_SEED).ok()?;
+    let episodes = played.episodes.len();
+    let standard_error = played.deviation() / (episodes as f64).sqrt();
+    Some(Baseline { mean: played.mean_return(), standard_error, episodes })
+}
+
+/// Which checkpoint holds the best evaluation.
+fn checkpoints(group: &Group, story: &Story) -> Option<Statement> {
+    let seeds: Vec<_> = group.seeds().collect();
+    let (index, best) = story
+        .seeds
+        .iter()
+        .enumerate()
+        .filter_map(|(index, seed)| Some((index, seed.best?)))
+        .reduce(|best, next| if next.1.value > best.1.value { next } else { best })?;
+    let (run, seed) = seeds.get(index)?;
+    let store = seed.folder.checkpoints();
+    let link = store.link(BEST).ok().flatten()?;
+    let whose = match (group.runs.len(), seeds.len()) {
+        (1, 1) => String::new(),
+        (1, _) => format!(" of seed {}", seed.seed),
+        _ => format!(" of {}, seed {}", run.name, seed.seed),
+    };
+    let path = store.step_path(link);
+    let path = path.strip_prefix(run.run.path().parent().and_then(std::path::Path::parent)?).unwrap_or(&path);
+    let text = format!("The best checkpoint{whose} is kept: step {}, {}.", step(link), path.display());
+    let statement = Statement::new(Topic::Best, ("eval", "mean_return"), (link, link), &[seed.seed], text);
+    let value = if best.step == link { best.value } else { f64::NAN };
+    let with_value = if value.is_finite() { Some(("best", value)) } else { None };
+    Some(statement.with([("step", link as f64)]).with(with_value))
+}
+
+fn next(group: &Group, story: &Story, findings: &[TopFinding]) -> Vec<String> {
+    let name = shell_word(&group.runs[0].name);
+    let mut commands = Vec::new();
+    for run in &group.runs {
+        commands.extend(crate::training::next_step::commands(&run.run));
+    }
+    commands.truncate(3);
+    if story.seeds.len() < 5 {
+        let fresh = story.seeds.iter().map(|seed| seed.seed).max().unwrap_or(0).saturating_add(1);
+        commands.push(format!(
+            "rlx train {} --set seed={fresh} --set seeds={}    # seeds to tell luck from skill",
+            shell_word(&format!("runs/{}/config_snapshot.yaml", group.runs[0].name)),
+            5 - story.seeds.len().min(4)
+        ));
+    }
+    let diagnose = format!("rlx diagnose {name}");
+    if !findings.is_empty() && !commands.contains(&diagnose) {
+        commands.push(diagnose);
+    }
+    commands.push(format!("rlx explain-metrics {name}"));
+    commands
+}

@@ -1,0 +1,136 @@
+//! `rlx compare`: what changed between runs, and whether it made them better.
+//!
+//! The first group is the reference A; every further one is judged against
+//! it. Seeds are what is counted: runs of a group fold their seeds, and the
+//! same seed trained twice from the same config by the same program is one
+//! training, not two. Failed seeds are scored, never dropped, and runs that
+//! were measured in different ways get no verdict unless it is forced.
+//!
+//! | step | module |
+//! |---|---|
+//! | words and configs to groups of seeds | `groups` |
+//! | one score per seed | `score` |
+//! | what differs in config and code | `changes`, `code` |
+//! | whether scores mean the same in both | `comparable` |
+//! | verdicts, corrected for their number | `judge` |
+//! | curves and metrics at common steps | `align` |
+//! | what to train next | `next` |
+
+mod align;
+mod changes;
+mod code;
+mod comparable;
+mod groups;
+mod judge;
+mod next;
+mod report;
+mod score;
+mod score_files;
+
+pub use crate::insight::material::fold::Duplicate;
+pub use align::{AlignedGroup, AlignedMetric, GroupCurve};
+pub use changes::{Changes, ConfigChange, SeedSets};
+pub use code::{CodeChange, FileChange, FileChanges};
+pub use comparable::Incomparable;
+pub use judge::{Holm, Judgement, NoVerdict, Unjudged};
+pub use report::{CompareReport, Comparison, GroupReport, RunReport, SeedReport, TopAnswer};
+pub use score::{Score, ScoreKind};
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::insight::material;
+use crate::insight::material::SeedState;
+
+use groups::Arm;
+pub(crate) use groups::ranges;
+
+/// What to compare, and by which score.
+#[derive(Clone, Debug, Default)]
+pub struct CompareRequest {
+    /// Runs, `tag:TAG`, or `A+B`; the first is the reference.
+    pub words: Vec<String>,
+    /// Fold all runs into groups of equal configs instead of one group per word.
+    pub by_config: bool,
+    /// What a seed's score is.
+    pub score: ScoreKind,
+    /// Another metric than the return of evaluations: `NAME` or `KIND/NAME`.
+    pub metric: Option<String>,
+    /// Less is better.
+    pub lower: bool,
+    /// Compare seed by seed.
+    pub paired: bool,
+    /// Smallest difference that counts, in the score's unit.
+    pub minimum_effect: Option<f64>,
+    /// Judge runs that are not comparable.
+    pub force: bool,
+}
+
+/// Compares.
+pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareReport> {
+    let fewest = if request.by_config { 1 } else { 2 };
+    if request.words.len() < fewest {
+        return Err(Failure::usage("nothing_to_compare", "name at least two runs or groups")
+            .hint("rlx compare RUN_A RUN_B"));
+    }
+    let wanted = score::wanted(request)?;
+    let loaded = material::load(context, &request.words, &|kind, name| wanted.accepts(kind, name))?;
+    let groups = groups::grouped(loaded, request.by_config)?;
+    let arms: Vec<Arm<'_>> = groups.iter().enumerate().map(|(index, group)| Arm::new(index, group)).collect();
+    let score = score::decide(request, &arms)?;
+    let scored = score::scores(&score, request, &arms)?;
+    let (reference, others) = arms.split_first().expect("there are at least two groups");
+    let pairs: Vec<judge::Pair<'_>> = others
+        .iter()
+        .zip(&scored[1..])
+        .map(|(arm, scores)| judge::Pair {
+            a: reference,
+            b: arm,
+            a_scores: &scored[0],
+            b_scores: scores,
+            differences: comparable::differences(&score, reference, arm),
+        })
+        .collect();
+    let judged = judge::judge(request, &score, &pairs)?;
+    let git = code::Repository::around(context);
+    let comparisons: Vec<Comparison> = pairs
+        .into_iter()
+        .zip(judged)
+        .map(|(pair, (judgement, holm))| Comparison {
+            group: pair.b.id.clone(),
+            label: pair.b.label.clone(),
+            changes: changes::changes(&git, pair.a, pair.b),
+            forced: request.force && !pair.differences.is_empty(),
+            not_comparable: pair.differences,
+            holm,
+            judgement,
+        })
+        .collect();
+    let mut warnings = score::warnings(&score, &arms, &scored);
+    warnings.extend(groups::warnings(&arms));
+    let nothing_changed = |one: &&Comparison| one.changes.config.is_empty() && one.changes.code.is_empty();
+    let same: Vec<&str> = comparisons.iter().filter(nothing_changed).map(|one| one.group.as_str()).collect();
+    if !same.is_empty() {
+        let which = groups::listed(&same);
+        warnings.push(format!("config and code are the same in A and in {which}: any difference is luck"));
+    }
+    let next = next::commands(context, &arms, &comparisons);
+    Ok(CompareReport {
+        answer: TopAnswer::of(&comparisons),
+        metrics: align::metrics(&score, &arms),
+        curves: align::curves(&score, &arms),
+        groups: arms.iter().zip(&scored).map(|(arm, scores)| GroupReport::new(arm, scores)).collect(),
+        score,
+        comparisons,
+        warnings,
+        next,
+    })
+}
+
+/// How a state is called in a sentence.
+fn state_word(state: SeedState) -> &'static str {
+    match state {
+        SeedState::Finished => "finished",
+        SeedState::Failed => "failed",
+        SeedState::Unfinished => "unfinished",
+    }
+}

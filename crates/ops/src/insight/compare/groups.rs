@@ -1,0 +1,198 @@
+//! From runs to arms: groups of seeds that are compared as one.
+
+use std::collections::BTreeSet;
+
+use super::state_word;
+use crate::failure::{Failure, Outcome};
+use crate::insight::material::fold::{Duplicate, Folded, Member, fold, identity_of};
+use crate::insight::material::{Group, RunMaterial, SeedState};
+
+/// A group as it is compared.
+pub(super) struct Arm<'m> {
+    /// A, B, C, …
+    pub(super) id: String,
+    pub(super) label: String,
+    pub(super) runs: &'m [RunMaterial],
+    /// Every training once, in the order of the runs and their seeds.
+    pub(super) members: Vec<Member<'m>>,
+    pub(super) duplicates: Vec<Duplicate>,
+}
+
+/// The groups as loaded, or folded anew by config.
+pub(super) fn grouped(loaded: Vec<Group>, by_config: bool) -> Outcome<Vec<Group>> {
+    if !by_config {
+        return Ok(loaded);
+    }
+    let mut groups: Vec<(Vec<(String, String)>, Group)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for run in loaded.into_iter().flat_map(|group| group.runs) {
+        if !seen.insert(run.run.path().to_owned()) {
+            continue;
+        }
+        let identity = identity_of(&run);
+        match groups.iter_mut().find(|(known, _)| *known == identity) {
+            Some((_, group)) => group.runs.push(run),
+            None => groups.push((identity, Group { label: String::new(), runs: vec![run] })),
+        }
+    }
+    let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
+    for group in &mut groups {
+        let more = group.runs.len() - 1;
+        let first = &group.runs[0].name;
+        group.label = if more == 0 { first.clone() } else { format!("{first} and {more} more") };
+    }
+    if let [only] = groups.as_slice() {
+        let runs = only.runs.len();
+        let which = if runs == 1 {
+            "there is only one run".to_owned()
+        } else {
+            format!("all {runs} runs have the same config")
+        };
+        return Err(Failure::usage(
+            "nothing_to_compare",
+            format!("{which}, so there is one group and nothing to compare it with"),
+        )
+        .hint("rlx ls --columns name,env,tags"));
+    }
+    Ok(groups)
+}
+
+impl<'m> Arm<'m> {
+    pub(super) fn new(index: usize, group: &'m Group) -> Self {
+        let Folded { members, duplicates } = fold(&group.runs);
+        Self { id: id_of(index), label: group.label.clone(), runs: &group.runs, members, duplicates }
+    }
+
+    /// Seeds that don't stand so.
+    pub(super) fn in_state(&self, state: SeedState) -> impl Iterator<Item = &Member<'m>> {
+        self.members.iter().filter(move |member| member.seed.state == state)
+    }
+}
+
+/// A, B, …, Z, AA, AB, …
+fn id_of(index: usize) -> String {
+    let letter = |number: usize| char::from(b'A' + (number % 26) as u8);
+    match index / 26 {
+        0 => letter(index).to_string(),
+        rounds => format!("{}{}", id_of(rounds - 1), letter(index)),
+    }
+}
+
+/// What is odd about the groups, a sentence each.
+pub(super) fn warnings(arms: &[Arm<'_>]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let single: Vec<&str> =
+        arms.iter().filter(|arm| arm.members.len() == 1).map(|arm| arm.id.as_str()).collect();
+    if !single.is_empty() {
+        let has = if single.len() == 1 { "has" } else { "have" };
+        warnings.push(format!(
+            "{} {has} one seed: how far another seed would come out elsewhere can't be known from it",
+            listed(&single)
+        ));
+    }
+    for arm in arms {
+        if !arm.duplicates.is_empty() {
+            let seeds: BTreeSet<u64> = arm.duplicates.iter().map(|duplicate| duplicate.seed).collect();
+            warnings.push(format!(
+                "{}: {} trained again from the same config count once, because that gives the same bytes: {}",
+                arm.id,
+                if arm.duplicates.len() == 1 {
+                    "1 seed".to_owned()
+                } else {
+                    format!("{} seeds", arm.duplicates.len())
+                },
+                ranges(seeds)
+            ));
+        }
+        let configs: BTreeSet<Vec<(String, String)>> = arm.runs.iter().map(identity_of).collect();
+        if configs.len() > 1 {
+            warnings.push(format!(
+                "{} folds runs of {} different configs into one group",
+                arm.id,
+                configs.len()
+            ));
+        }
+        for member in arm.in_state(SeedState::Failed) {
+            let why = member.seed.reason.as_deref().unwrap_or("its run ended before it was done");
+            let of = format!(
+                "{}: seed {} of {} {}",
+                arm.id,
+                member.seed.seed,
+                member.run.name,
+                state_word(SeedState::Failed)
+            );
+            warnings.push(format!("{of}: {why}"));
+        }
+        for run in arm.runs {
+            warnings.extend(run.notes.iter().map(|note| format!("{}: {}: {note}", arm.id, run.name)));
+        }
+    }
+    if let Some((reference, others)) = arms.split_first() {
+        let names: BTreeSet<&str> = reference.runs.iter().map(|run| run.name.as_str()).collect();
+        for arm in others {
+            let shared = arm.runs.iter().filter(|run| names.contains(run.name.as_str())).count();
+            if shared > 0 {
+                warnings.push(format!("{} runs stand in both A and {}", shared, arm.id));
+            }
+        }
+    }
+    warnings
+}
+
+/// `A, B and C`; the first few of many.
+pub(super) fn listed(ids: &[&str]) -> String {
+    const MOST: usize = 6;
+    match ids {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] if ids.len() <= MOST => format!("{} and {last}", first.join(", ")),
+        many => format!("{} and {} more", many[..MOST - 1].join(", "), many.len() - (MOST - 1)),
+    }
+}
+
+/// `0-4, 7` for 0, 1, 2, 3, 4, 7.
+pub(crate) fn ranges(seeds: impl IntoIterator<Item = u64>) -> String {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for seed in seeds.into_iter().collect::<BTreeSet<u64>>() {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(seed) => *last = seed,
+            _ => runs.push((seed, seed)),
+        }
+    }
+    let text = |(first, last): &(u64, u64)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first}-{last}"),
+    };
+    let shown: Vec<String> = runs.iter().take(12).map(text).collect();
+    let more = runs.len().saturating_sub(12);
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_have_letters() {
+        assert_eq!(
+            [0, 1, 25, 26, 27, 52, 701, 702].map(id_of),
+            ["A", "B", "Z", "AA", "AB", "BA", "ZZ", "AAA"]
+        );
+    }
+
+    #[test]
+    fn lists_stay_short() {
+        assert_eq!(listed(&["A"]), "A");
+        assert_eq!(listed(&["A", "B", "C"]), "A, B and C");
+        assert_eq!(listed(&["A"; 200]), "A, A, A, A, A and 195 more");
+    }
+
+    #[test]
+    fn seeds_are_written_short() {
+        assert_eq!(ranges([4, 1, 2, 3, 0, 7, 9, 10]), "0-4, 7, 9, 10");
+        assert_eq!(ranges([]), "");
+        assert_eq!(ranges([u64::MAX, u64::MAX]), u64::MAX.to_string());
+        assert!(ranges((0..100).map(|seed| seed * 2)).ends_with("22 and 88 more"));
+    }
+}

@@ -1,0 +1,66 @@
+//! What to type next: the seeds that are missing, the runs that are not done.
+
+use std::collections::BTreeSet;
+
+use rlxp_types::RunStatus;
+use rlxp_types::text::shell_word;
+
+use super::groups::Arm;
+use super::report::Comparison;
+use crate::context::Context;
+use crate::insight::material::{RunMaterial, SeedState};
+
+/// More seeds than this are a decision, not a suggestion.
+const MOST_SEEDS: u64 = 100;
+/// Commands that are suggested at most.
+const MOST_COMMANDS: usize = 6;
+
+/// Commands that can be pasted.
+pub(super) fn commands(context: &Context, arms: &[Arm<'_>], comparisons: &[Comparison]) -> Vec<String> {
+    let mut commands = unfinished(arms);
+    commands.extend(more_seeds(context, arms, comparisons));
+    commands.truncate(MOST_COMMANDS);
+    commands
+}
+
+fn unfinished(arms: &[Arm<'_>]) -> Vec<String> {
+    let mut names = BTreeSet::new();
+    let members = arms.iter().flat_map(|arm| arm.in_state(SeedState::Unfinished));
+    let runs = members.map(|member| member.run).filter(|run| names.insert(run.name.clone()));
+    runs.map(|run| match run.status {
+        RunStatus::Running => format!("rlx tail {}", shell_word(&run.name)),
+        _ => format!("rlx resume {}", shell_word(&run.name)),
+    })
+    .collect()
+}
+
+fn more_seeds(context: &Context, arms: &[Arm<'_>], comparisons: &[Comparison]) -> Vec<String> {
+    let mut wanted: Vec<u64> = vec![0; arms.len()];
+    for (index, comparison) in comparisons.iter().enumerate() {
+        let Some(verdict) = comparison.judgement.verdict() else { continue };
+        let Some(needed) = verdict.seeds_needed else { continue };
+        let target = verdict.n_a.min(verdict.n_b) + needed;
+        wanted[0] = wanted[0].max(target.saturating_sub(verdict.n_a));
+        wanted[index + 1] = wanted[index + 1].max(target.saturating_sub(verdict.n_b));
+    }
+    // Fresh in every group, so that groups can also be compared in pairs.
+    let used = arms.iter().flat_map(|arm| arm.members.iter().map(|member| member.seed.seed)).max();
+    let Some(fresh) = used.unwrap_or(0).checked_add(1) else { return Vec::new() };
+    let missing = arms.iter().zip(wanted).filter(|(_, count)| (1..=MOST_SEEDS).contains(count));
+    missing
+        .map(|(arm, count)| {
+            let config = config_path(context, &arm.runs[0]);
+            let seeds = if count == 1 { "seed" } else { "seeds" };
+            format!(
+                "rlx train {config} --set seed={fresh} --set seeds={count}    # {count} more {seeds} for {}",
+                arm.id
+            )
+        })
+        .collect()
+}
+
+/// The run's config, as short as it can be named from here.
+fn config_path(context: &Context, run: &RunMaterial) -> String {
+    let path = run.run.config_path();
+    shell_word(&path.strip_prefix(&context.folder).unwrap_or(&path).display().to_string()).into_owned()
+}

@@ -1,0 +1,176 @@
+//! The answer: groups, comparisons, curves and metrics as plain data.
+
+use rlxp_analyze::aggregate::iqm;
+use rlxp_analyze::verdict::Answer;
+use rlxp_types::RunStatus;
+use serde::Serialize;
+
+use super::align::{AlignedMetric, GroupCurve};
+use super::changes::Changes;
+use super::comparable::Incomparable;
+use super::groups::Arm;
+use super::judge::{Holm, Judgement};
+use super::score::{Score, SeedScore};
+use crate::insight::material::SeedState;
+use crate::insight::material::fold::Duplicate;
+
+/// Everything about a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CompareReport {
+    /// The answer, when only two groups are compared.
+    #[serde(flatten)]
+    pub answer: TopAnswer,
+    /// What a seed's score is.
+    pub score: Score,
+    /// The groups; the first is the reference.
+    pub groups: Vec<GroupReport>,
+    /// Every further group against the first.
+    pub comparisons: Vec<Comparison>,
+    /// Metrics at steps that the groups share.
+    pub metrics: Vec<AlignedMetric>,
+    /// Curves, one per group.
+    pub curves: Vec<GroupCurve>,
+    /// What to keep in mind, a sentence each.
+    pub warnings: Vec<String>,
+    /// Commands to go on with.
+    pub next: Vec<String>,
+}
+
+/// The answer in the fields that `rlx stats compare` has too; all null when
+/// there are several comparisons.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TopAnswer {
+    /// `better`, `worse` or `cannot_tell`; null without a verdict.
+    pub verdict: Option<Answer>,
+    /// Why it is not `better` or `worse`.
+    pub reason: Option<String>,
+    /// How many more seeds per group would probably settle it.
+    pub seeds_needed: Option<u64>,
+}
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupReport {
+    /// A, B, C, …
+    pub group: String,
+    /// What it was called.
+    pub label: String,
+    /// Its environment, or its first run's.
+    pub env: String,
+    /// Its runs.
+    pub runs: Vec<RunReport>,
+    /// Its seeds, each training once.
+    pub seeds: Vec<SeedReport>,
+    /// Interquartile mean of the scores that are there.
+    pub iqm: Option<f64>,
+    /// Lowest score.
+    pub lowest: Option<f64>,
+    /// Highest score.
+    pub highest: Option<f64>,
+    /// Trainings that are on record twice and count once.
+    pub duplicates: Vec<Duplicate>,
+}
+
+/// A run of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunReport {
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Steps that each seed is trained for.
+    pub total_steps: u64,
+    /// What is wrong with its record.
+    pub notes: Vec<String>,
+}
+
+/// A seed of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeedReport {
+    /// The run.
+    pub run: String,
+    /// The seed.
+    pub seed: u64,
+    /// How its training stands.
+    pub state: SeedState,
+    /// Its last step.
+    pub steps: u64,
+    /// Its score; null when it counts as failed.
+    pub score: Option<f64>,
+    /// Why it has none.
+    pub why: Option<String>,
+}
+
+/// A group against A.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The group's letter.
+    pub group: String,
+    /// What it was called.
+    pub label: String,
+    /// The verdict with what it rests on, or why there is none.
+    #[serde(flatten)]
+    pub judgement: Judgement,
+    /// What differs in how the groups were measured.
+    pub not_comparable: Vec<Incomparable>,
+    /// Whether it was judged all the same.
+    pub forced: bool,
+    /// How the level was shared out, when there are several comparisons.
+    pub holm: Option<Holm>,
+    /// What changed from A.
+    pub changes: Changes,
+}
+
+impl TopAnswer {
+    pub(super) fn of(comparisons: &[Comparison]) -> Self {
+        let [only] = comparisons else { return Self::default() };
+        match &only.judgement {
+            Judgement::Judged(verdict) => Self {
+                verdict: Some(verdict.verdict),
+                reason: verdict.reason.map(word),
+                seeds_needed: verdict.seeds_needed,
+            },
+            Judgement::Unjudged(none) => {
+                Self { verdict: None, reason: Some(word(none.reason)), seeds_needed: None }
+            }
+        }
+    }
+}
+
+/// The word that an enum has in JSON.
+fn word(value: impl Serialize) -> String {
+    let value = serde_json::to_value(value).expect("a word is plain data");
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+impl GroupReport {
+    pub(super) fn new(arm: &Arm<'_>, scores: &[SeedScore]) -> Self {
+        let finite: Vec<f64> =
+            scores.iter().map(|score| score.value).filter(|value| value.is_finite()).collect();
+        let seeds = arm.members.iter().zip(scores).map(|(member, score)| SeedReport {
+            run: member.run.name.clone(),
+            seed: member.seed.seed,
+            state: member.seed.state,
+            steps: member.seed.metrics.last_step,
+            score: score.value.is_finite().then_some(score.value),
+            why: score.why.clone(),
+        });
+        let runs = arm.runs.iter().map(|run| RunReport {
+            name: run.name.clone(),
+            status: run.status,
+            total_steps: run.metadata.total_steps,
+            notes: run.notes.clone(),
+        });
+        Self {
+            group: arm.id.clone(),
+            label: arm.label.clone(),
+            env: arm.runs[0].config.env.id.clone(),
+            runs: runs.collect(),
+            seeds: seeds.collect(),
+            iqm: (!finite.is_empty()).then(|| iqm(&finite)),
+            lowest: finite.iter().copied().reduce(f64::min),
+            highest: finite.iter().copied().reduce(f64::max),
+            duplicates: arm.duplicates.clone(),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Scores that `rlx eval` measured after training: the same episodes for
+//! every seed of every group, or none at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rlxp_store::BEST;
+use rlxp_types::text::shell_word;
+
+use super::groups::Arm;
+use super::score::{ScoreKind, SeedScore, checkpoint_of, lost};
+use crate::failure::{Failure, Outcome};
+use crate::insight::material::fold::Member;
+use crate::training::checkpoint_ref::step_of;
+
+/// How episodes were played: how many, from which seed, by chance or not.
+/// The greatest is chosen, which has the most episodes.
+type Protocol = (usize, std::cmp::Reverse<u64>, bool);
+
+/// The scores of all arms' members under one protocol that all of them have:
+/// the one with the most episodes.
+pub(super) fn scores(kind: ScoreKind, arms: &[Arm<'_>]) -> Outcome<Vec<Vec<SeedScore>>> {
+    let checkpoint = checkpoint_of(kind);
+    let mut measured: Vec<Vec<BTreeMap<Protocol, f64>>> = Vec::new();
+    for arm in arms {
+        measured
+            .push(arm.members.iter().map(|member| measurements(member, checkpoint)).collect::<Outcome<_>>()?);
+    }
+    let with = || arms.iter().zip(&measured).flat_map(|(arm, found)| arm.members.iter().zip(found));
+    let counting = || with().filter(|(member, _)| lost(member).is_none());
+    let protocols: BTreeSet<Protocol> = counting().flat_map(|(_, found)| found.keys().copied()).collect();
+    let shared = protocols
+        .into_iter()
+        .rev()
+        .find(|protocol| counting().all(|(_, found)| found.contains_key(protocol)));
+    let Some(shared) = shared else { return Err(none_shared(checkpoint, counting())) };
+    Ok(arms
+        .iter()
+        .zip(&measured)
+        .map(|(arm, found)| {
+            let pairs = arm.members.iter().zip(found);
+            pairs
+                .map(|(member, found)| match lost(member) {
+                    Some(why) => SeedScore { value: f64::NAN, why: Some(why) },
+                    None => SeedScore { value: found[&shared], why: None },
+                })
+                .collect()
+        })
+        .collect())
+}
+
+fn measurements(member: &Member<'_>, checkpoint: &str) -> Outcome<BTreeMap<Protocol, f64>> {
+    let Ok(step) = step_of(&member.seed.folder, checkpoint) else { return Ok(BTreeMap::new()) };
+    let found = member.seed.evaluations()?.into_iter();
+    Ok(found
+        .filter(|(name, record)| name.starts_with("posthoc_") && record.step == Some(step))
+        .map(|(_, record)| {
+            let protocol = (record.returns.len(), std::cmp::Reverse(record.first_seed), record.deterministic);
+            (protocol, record.mean_return)
+        })
+        .collect())
+}
+
+fn none_shared<'m, 'a: 'm>(
+    checkpoint: &str,
+    counting: impl Iterator<Item = (&'m Member<'a>, &'m BTreeMap<Protocol, f64>)>,
+) -> Failure {
+    let mut runs: BTreeSet<&str> = BTreeSet::new();
+    let mut lacking = 0;
+    for (member, found) in counting {
+        runs.insert(member.run.name.as_str());
+        lacking += usize::from(found.is_empty());
+    }
+    let word = if checkpoint == BEST { "best" } else { "latest" };
+    let message = if lacking > 0 {
+        format!("{lacking} seeds have no result of `rlx eval` for their {word} checkpoint")
+    } else {
+        format!(
+            "no result of `rlx eval` for the {word} checkpoint was measured in the same way for all seeds"
+        )
+    };
+    let failure = Failure::usage("no_common_evaluation", message);
+    runs.iter()
+        .take(4)
+        .fold(failure, |failure, run| failure.hint(format!("rlx eval --run {}", shell_word(run))))
+}

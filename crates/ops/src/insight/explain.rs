@@ -1,0 +1,285 @@
+//! `rlx explain-metrics`: what every logged number is, what it looks like when
+//! all is well under this config, and what this run's values mean.
+
+pub use rlxp_analyze::metrics::Direction;
+use rlxp_analyze::metrics::{
+    Actions, Entry, Expectation, Here, Reading, dictionary, entry, expectation, named, nearest, read,
+};
+use rlxp_analyze::story::{Course, SeedCourse, fold};
+use rlxp_env::Space;
+use rlxp_store::{Series, resolve};
+use rlxp_types::text::shell_word;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::insight::material::{RunMaterial, SeedState, load_run};
+use crate::training::checkpoint_ref::project;
+
+/// What to explain.
+#[derive(Clone, Debug, Default)]
+pub struct ExplainRequest {
+    /// A run, then metrics (`NAME` or `KIND/NAME`; all when there are none).
+    /// Without a run the dictionary answers.
+    pub words: Vec<String>,
+}
+
+/// One metric, explained.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explained {
+    /// Kind of the records that hold it.
+    pub kind: String,
+    /// The name as it was logged.
+    pub name: String,
+    /// What it is; nothing for a metric that the dictionary doesn't have.
+    pub entry: Option<&'static Entry>,
+    /// What to expect of it here.
+    pub expected: Option<Expectation>,
+    /// The run's values.
+    pub reading: Option<Reading>,
+}
+
+/// The explanation.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExplainReport {
+    /// The run, if there is one.
+    pub run: Option<String>,
+    /// What the expectations rest on.
+    pub here: Option<Here>,
+    /// The run's seeds.
+    pub seeds: Vec<u64>,
+    /// The metrics.
+    pub metrics: Vec<Explained>,
+    /// What is wrong with the record.
+    pub notes: Vec<String>,
+}
+
+/// Explains.
+pub fn explain(context: &Context, request: &ExplainRequest) -> Outcome<ExplainReport> {
+    let Some((word, metrics)) = request.words.split_first() else { return from_dictionary(&[]) };
+    // A word that names a metric and no run asks the dictionary.
+    let is_run = || project(context).is_ok_and(|project| resolve(&project, word).is_ok());
+    if !named(word).is_empty() && !is_run() {
+        return from_dictionary(&request.words);
+    }
+    let asked = |kind: &str, name: &str| metrics.is_empty() || fits(metrics, kind, name);
+    let wanted = |kind: &str, name: &str| asked(kind, name) || (kind == "train" && is_fact(name));
+    let run = load_run(context, word, &wanted).map_err(|failure| or_a_metric(failure, word))?;
+    let known = names_of(context, word, &run, metrics)?;
+    let here = here(&run);
+    let mut explained_ones: Vec<Explained> = known
+        .iter()
+        .filter(|(kind, name)| asked(kind, name))
+        .map(|(kind, name)| explained(&run, &here, kind, name))
+        .collect();
+    explained_ones.sort_by_key(|metric| place(&metric.kind, &metric.name));
+    let seeds = run.seeds.iter().map(|seed| seed.seed).collect();
+    let (run, notes) = (Some(run.name), run.notes);
+    Ok(ExplainReport { run, here: Some(here), seeds, metrics: explained_ones, notes })
+}
+
+/// Who meant a metric hears of the nearest one too.
+fn or_a_metric(failure: Failure, word: &str) -> Failure {
+    let names: Vec<String> = dictionary().iter().map(Entry::full_name).collect();
+    let near = nearest(word, names.iter().map(String::as_str));
+    match near.first() {
+        Some(near) if failure.code == "run_not_found" => {
+            failure.hint(format!("rlx explain-metrics {}", shell_word(near)))
+        }
+        _ => failure,
+    }
+}
+
+/// Where a metric stands: as in the dictionary, dimension by dimension, and
+/// behind everything that the dictionary has.
+fn place(kind: &str, name: &str) -> (usize, usize, String) {
+    let found = entry(kind, name);
+    let row = found.and_then(|found| dictionary().iter().position(|entry| std::ptr::eq(entry, found)));
+    let dimension = found.and_then(|found| found.dimension(name)).unwrap_or(0);
+    // Dimensions of one input belong together: mean, std, min, max of the first, then of the next.
+    if let (Some(row), true) = (row, found.is_some_and(|found| found.name.ends_with('*'))) {
+        let first = dictionary().iter().position(|entry| entry.name.ends_with('*')).unwrap_or(row);
+        return (first, dimension * dictionary().len() + row, String::new());
+    }
+    (row.unwrap_or(usize::MAX), 0, name.to_owned())
+}
+
+fn from_dictionary(words: &[String]) -> Outcome<ExplainReport> {
+    let mut found: Vec<&'static Entry> = Vec::new();
+    for word in words {
+        let known = named(word);
+        if known.is_empty() {
+            let names: Vec<String> = dictionary().iter().map(Entry::full_name).collect();
+            return Err(unknown(word, &names, "the dictionary has", "rlx explain-metrics"));
+        }
+        found.extend(known);
+    }
+    if words.is_empty() {
+        found.extend(dictionary());
+    }
+    let metrics = found.into_iter().map(|entry| Explained {
+        kind: entry.kind.clone(),
+        name: entry.name.clone(),
+        entry: Some(entry),
+        expected: None,
+        reading: None,
+    });
+    let metrics = metrics.collect();
+    Ok(ExplainReport { run: None, here: None, seeds: Vec::new(), metrics, notes: Vec::new() })
+}
+
+/// Whether one of the words names this metric.
+fn fits(words: &[String], kind: &str, name: &str) -> bool {
+    words.iter().any(|word| {
+        let (of, what) =
+            word.split_once('/').map_or((None, word.as_str()), |(kind, name)| (Some(kind), name));
+        let pattern = what.strip_suffix('*').is_some_and(|stem| {
+            let rest = name.strip_prefix(stem);
+            rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+        });
+        of.is_none_or(|of| of == kind) && (what == name || pattern)
+    })
+}
+
+/// Everything that the run logged, after every word was found in it.
+fn names_of(
+    context: &Context,
+    word: &str,
+    run: &RunMaterial,
+    words: &[String],
+) -> Outcome<Vec<(String, String)>> {
+    let logged = |run: &RunMaterial| {
+        let mut names: Vec<(String, String)> = Vec::new();
+        for seed in &run.seeds {
+            for (kind, series) in &seed.metrics.series {
+                names.extend(series.keys().map(|name| (kind.clone(), name.clone())));
+            }
+        }
+        names.sort();
+        names.dedup();
+        names
+    };
+    let names = logged(run);
+    for asked in words {
+        let one = std::slice::from_ref(asked);
+        if names.iter().any(|(kind, name)| fits(one, kind, name)) {
+            continue;
+        }
+        // Only now is it worth reading the rest.
+        let all = logged(&load_run(context, word, &|_, _| true)?);
+        let full: Vec<String> = all.iter().map(|(kind, name)| format!("{kind}/{name}")).collect();
+        if full.is_empty() {
+            let message = format!("{} has logged nothing yet", run.name);
+            return Err(
+                Failure::usage("metric_unknown", message).hint(format!("rlx info {}", shell_word(&run.name)))
+            );
+        }
+        if named(asked).is_empty() {
+            let has = format!("{} logged", run.name);
+            return Err(unknown(
+                asked,
+                &full,
+                &has,
+                &format!("rlx explain-metrics {}", shell_word(&run.name)),
+            ));
+        }
+        let message = format!("{} has not logged {asked}", run.name);
+        return Err(Failure::usage("metric_unknown", message)
+            .hint(format!("rlx explain-metrics {}", shell_word(asked))));
+    }
+    Ok(names)
+}
+
+fn unknown(word: &str, names: &[String], who: &str, listing: &str) -> Failure {
+    let near = nearest(word, names.iter().map(String::as_str));
+    let offer =
+        if near.is_empty() { String::new() } else { format!("; the nearest are {}", near.join(", ")) };
+    let message = format!("there is no metric {word:?} among the {} that {who}{offer}", names.len());
+    let failure = Failure::usage("metric_unknown", message);
+    match near.first() {
+        Some(first) if who != "the dictionary has" => {
+            failure.hint(format!("{listing} {}", shell_word(first)))
+        }
+        _ => failure.hint(listing.to_owned()),
+    }
+}
+
+fn explained(run: &RunMaterial, here: &Here, kind: &str, name: &str) -> Explained {
+    let entry = entry(kind, name);
+    let expected = expectation(kind, name, here);
+    let seeds: Vec<SeedCourse> = run
+        .seeds
+        .iter()
+        .filter_map(|seed| Some((seed, seed.series(kind, name)?)))
+        .map(|(seed, series)| SeedCourse {
+            seed: seed.seed,
+            label: format!("seed {}", seed.seed),
+            course: Course::new(series.points()),
+            errors: Course::default(),
+            failed: seed.state == SeedState::Failed,
+        })
+        .collect();
+    let numbers: Vec<u64> = seeds.iter().map(|seed| seed.seed).collect();
+    let reading = entry.map(|entry| {
+        let together = match seeds.as_slice() {
+            // One seed keeps its own points, those that are not finite included.
+            [one] => one.course.clone(),
+            several => {
+                fold(several).with_not_finite(several.iter().map(|seed| seed.course.not_finite()).sum())
+            }
+        };
+        read(entry, name, &together, expected.as_ref(), &numbers)
+    });
+    Explained { kind: kind.to_owned(), name: name.to_owned(), entry, expected, reading }
+}
+
+/// Metrics that expectations are made from.
+fn is_fact(name: &str) -> bool {
+    matches!(name, "reward_max_abs" | "reward_deviation")
+}
+
+/// What a run's expectations rest on.
+pub(crate) fn here(run: &RunMaterial) -> Here {
+    let config = &run.config;
+    let info = rlxp_env::find(&config.env.id).ok();
+    let actions = match rlxp_env::observation_and_action_space(&config.env) {
+        Ok((_, Space::Discrete { n })) => Actions::Choices(vec![n]),
+        Ok((_, Space::MultiDiscrete { nvec })) => Actions::Choices(nvec),
+        Ok((_, Space::MultiBinary { n })) => Actions::Choices(vec![2; n]),
+        Ok((_, Space::Box { low, .. })) => Actions::Numbers(low.len()),
+        Err(_) => Actions::Unknown,
+    };
+    let values = |name: &str| {
+        let series: Vec<&Series> = run.seeds.iter().filter_map(|seed| seed.series("train", name)).collect();
+        series.into_iter().flat_map(|series| series.values.iter().copied()).filter(|value| value.is_finite())
+    };
+    let largest = values("reward_max_abs").fold(f64::NEG_INFINITY, f64::max);
+    let deviations: Vec<f64> = values("reward_deviation").collect();
+    Here {
+        env: config.env.id.clone(),
+        actions,
+        step_cap: config.env.max_episode_steps.or_else(|| info.and_then(|info| info.max_episode_steps)),
+        threshold: info.and_then(|info| info.reward_threshold),
+        observations: info.map_or_else(Vec::new, |info| {
+            info.observation_names.iter().map(|name| (*name).to_owned()).collect()
+        }),
+        total_steps: config.total_steps(),
+        rollout: config.rollout_size(),
+        copies: config.env.num_envs,
+        update_epochs: config.algo.update_epochs,
+        learning_rate: (config.algo.learning_rate.at(0.0), config.algo.learning_rate.at(1.0)),
+        clip_range: (config.algo.clip_range.at(0.0), config.algo.clip_range.at(1.0)),
+        gamma: config.algo.gamma,
+        entropy_coef: config.algo.entropy_coef,
+        max_grad_norm: config.algo.max_grad_norm,
+        target_kl: config.algo.target_kl,
+        first_deviation: config.policy.log_std_init.exp(),
+        state_dependent: config.policy.use_sde,
+        normalize_observations: config.env.normalize_observations,
+        normalize_rewards: config.env.normalize_rewards,
+        shared_network: config.policy.shared_network,
+        eval_episodes: config.eval.episodes,
+        largest_reward: largest.is_finite().then_some(largest),
+        steady_reward: !deviations.is_empty() && deviations.iter().all(|deviation| *deviation < 1e-9),
+    }
+}

@@ -1,0 +1,319 @@
+//! `rlx inspect`: what a checkpoint thinks along episodes, and which numbers of
+//! the observation it looks at.
+
+mod picture;
+
+use std::path::PathBuf;
+
+use rlxp_env::Space;
+use rlxp_learn::Episode;
+use rlxp_learn::inspect::ranking::{Agreement, RankedDimension};
+use rlxp_learn::inspect::trajectory::Moment;
+use rlxp_learn::inspect::{Explained, Inspection, NOISE, Options, inspect as look};
+use rlxp_spec::Config;
+use rlxp_types::text::shell_word;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::training::checkpoint_ref::CheckpointRef;
+use crate::training::weights::Weights;
+use crate::training::worker::snapshot;
+
+pub use picture::{draw, reason_words};
+pub use rlxp_learn::inspect::states::Reason;
+pub use rlxp_learn::inspect::{Baseline, Target};
+
+/// Fewest states over which dimensions are ranked.
+pub const FEWEST_STATES: usize = 5;
+
+/// What to look at.
+#[derive(Clone, Debug)]
+pub struct InspectRequest {
+    /// A checkpoint's folder, or a run with `:best`, `:latest` or `:step_N`.
+    pub checkpoint: String,
+    /// Episodes to play.
+    pub episodes: usize,
+    /// Seed of the first one.
+    pub seed: u64,
+    /// Representative states to explain.
+    pub states: usize,
+    /// Which output is explained.
+    pub target: Target,
+    /// What integrated gradients start from.
+    pub baseline: Baseline,
+    /// Noisy copies of each state for SmoothGrad.
+    pub samples: usize,
+    /// Sample actions instead of taking the most likely.
+    pub sampled: bool,
+    /// A picture to write, `.svg` or `.png`.
+    pub output: Option<PathBuf>,
+}
+
+/// A dimension of the ranking, with its name.
+#[derive(Clone, Debug, Serialize)]
+pub struct NamedDimension {
+    /// What it is.
+    pub name: String,
+    /// How much it matters.
+    #[serde(flatten)]
+    pub place: RankedDimension,
+}
+
+/// All that was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct InspectReport {
+    /// The run.
+    pub run: String,
+    /// Step of the checkpoint.
+    pub step: u64,
+    /// Training seed of the policy.
+    pub training_seed: u64,
+    /// The environment.
+    pub env: String,
+    /// Which output was explained.
+    pub target: Target,
+    /// The same in words.
+    pub target_meaning: &'static str,
+    /// What integrated gradients start from.
+    pub baseline: Baseline,
+    /// That point: per dimension, or per index where observations are indices.
+    pub baseline_point: Vec<f64>,
+    /// Deviation of each of these over the visited states.
+    pub spread: Vec<f64>,
+    /// Noisy copies of each state for SmoothGrad.
+    pub samples: usize,
+    /// Their noise, in deviations of each dimension.
+    pub noise: f64,
+    /// Seed of the first episode.
+    pub first_seed: u64,
+    /// Whether actions were sampled.
+    pub sampled: bool,
+    /// Whether the observation's dimensions are indices without an order, which
+    /// are explained over their one-hot entries.
+    pub observations_are_indices: bool,
+    /// Names of the observation's dimensions.
+    pub observation_names: Vec<String>,
+    /// Names of the choices, or of a continuous action's elements.
+    pub action_names: Vec<String>,
+    /// Numbers of choices of each part of the action; nothing when it is continuous.
+    pub choices: Vec<usize>,
+    /// Dimensions, those that matter most first.
+    pub ranking: Vec<NamedDimension>,
+    /// How far the methods agree.
+    pub agreement: Vec<Agreement>,
+    /// The explained states, in the order of time.
+    pub states: Vec<Explained>,
+    /// Different observations among the visited ones.
+    pub different_states: usize,
+    /// The episodes.
+    pub episodes: Vec<Episode>,
+    /// Every step of them.
+    pub trajectory: Vec<Moment>,
+    /// What a reader should know before believing it.
+    pub notes: Vec<String>,
+    /// The picture that was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picture: Option<String>,
+}
+
+impl InspectReport {
+    /// What pushes the output most in explained state `index`, and by how much.
+    pub fn strongest(&self, index: usize) -> String {
+        let state = &self.states[index];
+        let integrated = &state.integrated;
+        let Some(at) =
+            (0..integrated.len()).max_by(|a, b| integrated[*a].abs().total_cmp(&integrated[*b].abs()))
+        else {
+            return String::new();
+        };
+        let seen = self.trajectory[state.moment].observation[at];
+        let which = if self.observations_are_indices { format!(" {seen}") } else { String::new() };
+        format!("{}{which} {:+.3}", self.observation_names[at], integrated[at])
+    }
+
+    /// How far the worst sum of integrated gradients is off, per unit of what it
+    /// explains (in all, when that is less than 1). At most 1e-3 when complete.
+    pub fn completeness(&self) -> f64 {
+        let error = |state: &Explained| {
+            let explained = (state.target - state.integration.baseline_target).abs().max(1.0);
+            state.integration.completeness_error / explained
+        };
+        self.states.iter().map(error).fold(0.0, f64::max)
+    }
+}
+
+/// Plays the checkpoint and explains it. Nothing is written into the run, only
+/// the picture where one is asked for.
+pub fn inspect(context: &Context, request: &InspectRequest) -> Outcome<InspectReport> {
+    check(request)?;
+    let mut report = explain(context, request)?;
+    if let Some(path) = &request.output {
+        let written = picture::write(context, &report, path)?;
+        report.picture = Some(written.display().to_string());
+    }
+    Ok(report)
+}
+
+fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport> {
+    let found = CheckpointRef::find(context, &request.checkpoint)?;
+    let config = snapshot(&found.run)?;
+    let (observations, actions) =
+        rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
+    let policy = Weights::load(&config, &found.folder, found.step)?.policy;
+    let options = Options {
+        episodes: request.episodes,
+        seed: request.seed,
+        states: request.states,
+        target: request.target,
+        baseline: request.baseline,
+        samples: request.samples,
+        sampled: request.sampled,
+    };
+    let inspection = look(&config, &policy, &options)?;
+    let (observation_names, action_names) = names(&config, &observations, &actions);
+    let notes = notes(request, &inspection, &observations, &observation_names);
+    let name_of = |place: &RankedDimension| observation_names[place.dimension].clone();
+    let ranking = inspection.ranking.dimensions.into_iter();
+    Ok(InspectReport {
+        run: found.run.name(),
+        step: found.step,
+        training_seed: found.folder.seed(),
+        env: config.env.id,
+        target: request.target,
+        target_meaning: meaning(request.target, &actions),
+        baseline: request.baseline,
+        baseline_point: inspection.baseline,
+        spread: inspection.spread,
+        samples: request.samples,
+        noise: NOISE,
+        first_seed: request.seed,
+        sampled: request.sampled,
+        observations_are_indices: are_indices(&observations),
+        choices: choices(&actions),
+        ranking: ranking.map(|place| NamedDimension { name: name_of(&place), place }).collect(),
+        agreement: inspection.ranking.agreement,
+        observation_names,
+        action_names,
+        states: inspection.states,
+        different_states: inspection.different_states,
+        episodes: inspection.episodes,
+        trajectory: inspection.trajectory,
+        notes,
+        picture: None,
+    })
+}
+
+fn check(request: &InspectRequest) -> Outcome<()> {
+    request.output.as_deref().map(picture::Format::of).transpose()?;
+    let fewest = FEWEST_STATES;
+    let problem = if request.states < fewest {
+        format!("a ranking needs at least {fewest} states, not {}", request.states)
+    } else if request.episodes == 0 {
+        "an inspection needs at least one episode".to_owned()
+    } else if request.samples == 0 {
+        "SmoothGrad needs at least one noisy copy".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage("bad_inspection", problem)
+        .hint(format!("rlx inspect {}", shell_word(&request.checkpoint))))
+}
+
+/// Names of observation dimensions and of actions: the catalogue's, or numbers
+/// where a wrapper or an own environment has others.
+fn names(config: &Config, observations: &Space, actions: &Space) -> (Vec<String>, Vec<String>) {
+    let info = rlxp_env::find(&config.env.id).ok();
+    let named = |known: &[&str], count: usize, kind: &str| -> Vec<String> {
+        if known.len() == count {
+            return known.iter().map(|name| (*name).to_owned()).collect();
+        }
+        (0..count).map(|index| format!("{kind} {index}")).collect()
+    };
+    let action_count = match choices(actions).as_slice() {
+        [] => actions.width(),
+        parts => parts.iter().sum(),
+    };
+    (
+        named(info.map_or(&[], |info| info.observation_names), observations.width(), "observation"),
+        named(info.map_or(&[], |info| info.action_names), action_count, "action"),
+    )
+}
+
+fn are_indices(observations: &Space) -> bool {
+    matches!(observations, Space::Discrete { .. } | Space::MultiDiscrete { .. })
+}
+
+/// Numbers of choices of each part of an action; nothing when it is continuous.
+fn choices(actions: &Space) -> Vec<usize> {
+    match actions {
+        Space::Discrete { n } => vec![*n],
+        Space::MultiDiscrete { nvec } => nvec.clone(),
+        Space::MultiBinary { n } => vec![2; *n],
+        Space::Box { .. } => Vec::new(),
+    }
+}
+
+fn meaning(target: Target, actions: &Space) -> &'static str {
+    let is_continuous = matches!(actions, Space::Box { .. });
+    match target {
+        Target::Value => "the value estimate",
+        _ if is_continuous => "the mean action",
+        _ => "the log-probability of the action taken",
+    }
+}
+
+fn notes(
+    request: &InspectRequest,
+    found: &Inspection,
+    observations: &Space,
+    names: &[String],
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    if found.states.len() < request.states {
+        notes.push(format!(
+            "{} different states were visited in {} episodes: fewer than the {} asked for",
+            found.different_states,
+            found.episodes.len(),
+            request.states
+        ));
+    } else if found.episodes.len() > request.episodes {
+        notes.push(format!(
+            "{} episodes were played, because fewer held less than {} different states",
+            found.episodes.len(),
+            request.states
+        ));
+    }
+    let incomplete: Vec<f64> = found
+        .states
+        .iter()
+        .filter(|state| !state.integration.complete)
+        .map(|state| state.integration.completeness_error)
+        .collect();
+    if !incomplete.is_empty() {
+        let worst = incomplete.iter().copied().fold(0.0, f64::max);
+        notes.push(format!(
+            "integrated gradients of {} of {} states don't add up to 1e-3 (worst off by {worst:.2e})",
+            incomplete.len(),
+            found.states.len()
+        ));
+    }
+    if found.trajectory.iter().any(|moment| !moment.value.is_finite()) {
+        notes.push("the network's outputs are not finite: nothing here can be believed".to_owned());
+    }
+    if are_indices(observations) {
+        notes.push(
+            "observations are indices: attribution is over their one-hot entries, against the baseline"
+                .to_owned(),
+        );
+    } else {
+        let still: Vec<&str> = (0..names.len())
+            .filter(|dimension| found.spread[*dimension] == 0.0)
+            .map(|dimension| names[dimension].as_str())
+            .collect();
+        if !still.is_empty() {
+            notes.push(format!("never changed, so its influence can't be seen: {}", still.join(", ")));
+        }
+    }
+    notes
+}

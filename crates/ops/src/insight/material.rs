@@ -1,0 +1,335 @@
+//! What comparing, drawing, diagnosing and reporting start from: runs as they
+//! stand on disk, read once, with every oddity noted instead of hidden.
+//!
+//! A set of runs is named by words: a run as everywhere (`name`, `@last`, …),
+//! `tag:TAG` for every run with that tag, or `A+B+…` for several runs that are
+//! one group. Runs of a group fold their seeds: the seed is the unit of
+//! replication, never the run folder.
+
+pub(crate) mod fold;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
+
+use rlxp_spec::Config;
+use rlxp_store::{
+    Best, End, Index, Manifest, Metadata, MetricColumns, Project, Run, RunFilter, SeedFolder, Series,
+    StoreError, resolve,
+};
+use rlxp_types::RunStatus;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::training::checkpoint_ref::project;
+use crate::training::evaluation::EvaluationRecord;
+
+/// How the training of one seed stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeedState {
+    /// It reached its last step, or stopped early as it was asked to.
+    Finished,
+    /// Its run ended before it did: diverged, killed, out of memory.
+    Failed,
+    /// Its run is still going on, or was interrupted and can be resumed.
+    Unfinished,
+}
+
+/// One seed of a run.
+pub struct SeedMaterial {
+    /// The seed.
+    pub seed: u64,
+    /// Its folder.
+    pub folder: SeedFolder,
+    /// How its training stands.
+    pub state: SeedState,
+    /// Why it failed, where it did.
+    pub reason: Option<String>,
+    /// Its metrics, as far as they were asked for.
+    pub metrics: MetricColumns,
+}
+
+/// One run.
+pub struct RunMaterial {
+    /// The run.
+    pub run: Run,
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub metadata: Metadata,
+    /// How it stands, by proof.
+    pub status: RunStatus,
+    /// How its newest attempt ended, when it did.
+    end: Option<End>,
+    /// Why it failed, where it did.
+    pub reason: Option<String>,
+    /// The config it is trained from.
+    pub config: Config,
+    /// Its seeds.
+    pub seeds: Vec<SeedMaterial>,
+    /// What is wrong with its record, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Runs that are looked at as one.
+pub struct Group {
+    /// What to call it: the run's name, or the words that named the group.
+    pub label: String,
+    /// Its runs, at least one.
+    pub runs: Vec<RunMaterial>,
+}
+
+impl SeedMaterial {
+    /// A series, if it has any point.
+    pub fn series(&self, kind: &str, name: &str) -> Option<&Series> {
+        self.metrics.get(kind, name)
+    }
+
+    /// Every readable evaluation during training, by step; then those of `rlx
+    /// eval`, by name.
+    pub fn evaluations(&self) -> Outcome<Vec<(String, EvaluationRecord)>> {
+        let mut found = Vec::new();
+        for evaluation in self.folder.evaluations()? {
+            let Ok(content) = evaluation.content else { continue };
+            if let Ok(record) = serde_json::from_value::<EvaluationRecord>(content) {
+                found.push((evaluation.name, record));
+            }
+        }
+        found.sort_by(|(a, x), (b, y)| {
+            let during = |name: &str| !name.starts_with("step_");
+            (during(a), x.step, a).cmp(&(during(b), y.step, b))
+        });
+        Ok(found)
+    }
+}
+
+impl RunMaterial {
+    /// The evaluation at which a seed stopped before its last step, where it did.
+    pub(crate) fn stopped_early(&self, seed: &SeedMaterial) -> Option<Best> {
+        let asked = self.metadata.extra.contains_key(crate::training::train::STOP_AT);
+        asked.then(|| stop_of(&seed.folder)).flatten().filter(|stop| stop.step < self.metadata.total_steps)
+    }
+}
+
+impl Group {
+    /// Seeds of all runs.
+    pub fn seeds(&self) -> impl Iterator<Item = (&RunMaterial, &SeedMaterial)> {
+        self.runs.iter().flat_map(|run| run.seeds.iter().map(move |seed| (run, seed)))
+    }
+}
+
+/// The groups that `words` name, one each, with the metrics that `wanted`
+/// accepts by kind and name.
+pub fn load(
+    context: &Context,
+    words: &[String],
+    wanted: &(dyn Fn(&str, &str) -> bool + Sync),
+) -> Outcome<Vec<Group>> {
+    let project = project(context)?;
+    let mut named = Vec::new();
+    for word in words {
+        named.push((word.clone(), runs_of(&project, word)?));
+    }
+    // Seeds are read side by side, whatever run they belong to.
+    let runs: Vec<RunMaterial> = {
+        let mut prepared =
+            named.iter().flat_map(|(_, runs)| runs).map(prepare).collect::<Outcome<Vec<RunMaterial>>>()?;
+        read_metrics(context.cores, &mut prepared, wanted)?;
+        prepared
+    };
+    let mut runs = runs.into_iter();
+    let mut groups = Vec::new();
+    for (word, members) in named {
+        let runs: Vec<RunMaterial> = runs.by_ref().take(members.len()).collect();
+        let label = if runs.len() == 1 { runs[0].name.clone() } else { word };
+        groups.push(Group { label, runs });
+    }
+    Ok(groups)
+}
+
+/// One run with the metrics that `wanted` accepts.
+pub fn load_run(
+    context: &Context,
+    word: &str,
+    wanted: &(dyn Fn(&str, &str) -> bool + Sync),
+) -> Outcome<RunMaterial> {
+    let run = resolve(&project(context)?, word)?;
+    let mut prepared = vec![prepare(&run)?];
+    read_metrics(context.cores, &mut prepared, wanted)?;
+    Ok(prepared.remove(0))
+}
+
+/// The runs that one word names, each once.
+fn runs_of(project: &Project, word: &str) -> Outcome<Vec<Run>> {
+    let mut runs: Vec<Run> = Vec::new();
+    // A name may hold a plus itself, so the whole word comes first.
+    if let Ok(run) = resolve(project, word) {
+        return Ok(vec![run]);
+    }
+    for part in word.split('+') {
+        if let Some(tag) = part.strip_prefix("tag:") {
+            let filter = RunFilter { tags: vec![tag.to_owned()], ..RunFilter::default() };
+            let mut rows = Index::open(project).list(&filter)?;
+            rows.sort_by(|a, b| (&a.created, &a.name).cmp(&(&b.created, &b.name)));
+            if rows.is_empty() {
+                return Err(Failure::usage("no_such_tag", format!("no run has the tag {tag:?}"))
+                    .hint("rlx ls --columns name,tags"));
+            }
+            runs.extend(rows.iter().map(|row| project.run(&row.name)));
+        } else {
+            runs.push(resolve(project, part)?);
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    runs.retain(|run| seen.insert(run.path().to_owned()));
+    Ok(runs)
+}
+
+/// Everything of a run but its metrics.
+fn prepare(run: &Run) -> Outcome<RunMaterial> {
+    let metadata = run.metadata()?;
+    let report = run.status()?;
+    let end = report.attempt.and_then(|attempt| attempt.end);
+    let config = crate::training::worker::snapshot(run)?;
+    let seeds = run
+        .seed_folders_of(&metadata)
+        .into_iter()
+        .map(|folder| SeedMaterial {
+            seed: folder.seed(),
+            folder,
+            state: SeedState::Unfinished,
+            reason: None,
+            metrics: MetricColumns::default(),
+        })
+        .collect();
+    Ok(RunMaterial {
+        name: run.name(),
+        run: run.clone(),
+        status: report.status,
+        reason: end.as_ref().and_then(|end| end.reason.clone()),
+        end,
+        metadata,
+        config,
+        seeds,
+        notes: Vec::new(),
+    })
+}
+
+/// Reads the metrics of all seeds over the cores.
+fn read_metrics(
+    cores: usize,
+    runs: &mut [RunMaterial],
+    wanted: &(dyn Fn(&str, &str) -> bool + Sync),
+) -> Outcome<()> {
+    let folders: Vec<SeedFolder> =
+        runs.iter().flat_map(|run| run.seeds.iter().map(|seed| seed.folder.clone())).collect();
+    let next = AtomicUsize::new(0);
+    let read: Mutex<Vec<(usize, Outcome<Option<MetricColumns>>)>> = Mutex::new(Vec::new());
+    let lane = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(folder) = folders.get(index) else { break };
+            let columns = match folder.columns(&|kind, name| wanted(kind, name)) {
+                // Somebody removed the file: the rest of the runs can still be looked at.
+                Err(StoreError::Fs(error)) if error.is_not_found() => Ok(None),
+                read => read.map(Some).map_err(Failure::from),
+            };
+            read.lock().expect("no lane panics while it holds the list").push((index, columns));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..cores.min(folders.len()) {
+            // A system that has no thread left is slower, and that is all.
+            if Builder::new().spawn_scoped(scope, lane).is_err() {
+                break;
+            }
+        }
+        lane();
+    });
+    let mut read = read.into_inner().expect("no lane panics while it holds the list");
+    read.sort_by_key(|(index, _)| *index);
+    let mut columns = read.into_iter().map(|(_, columns)| columns);
+    for run in runs {
+        let several = run.seeds.len() > 1;
+        for seed in &mut run.seeds {
+            let of = if several { format!("seed {}: ", seed.seed) } else { String::new() };
+            seed.metrics = columns.next().expect("every folder was read")?.unwrap_or_else(|| {
+                run.notes.push(format!("{of}metrics.jsonl is missing"));
+                MetricColumns::default()
+            });
+            let last_step = seed.metrics.last_step;
+            (seed.state, seed.reason) =
+                state_of(run.status, run.end.as_ref(), &run.metadata, last_step, &seed.folder);
+            for damage in &seed.metrics.damage {
+                run.notes.push(format!("{of}metrics.jsonl, {damage}"));
+            }
+            if let Some(torn) = &seed.metrics.torn_tail
+                && run.status != RunStatus::Running
+            {
+                run.notes.push(format!(
+                    "{of}metrics.jsonl ends in the middle of a record at byte {}; everything before it was read",
+                    torn.offset
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a failure's reason begins with when the disk is to blame and not the training.
+const STORAGE_REASONS: [&str; 3] = ["storage:", "disk_full:", "damaged:"];
+
+/// How a seed stands, and why it failed where it did.
+pub(crate) fn state_of(
+    status: RunStatus,
+    end: Option<&End>,
+    metadata: &Metadata,
+    last_step: u64,
+    folder: &SeedFolder,
+) -> (SeedState, Option<String>) {
+    // A run that ended well has finished every seed, some of them early if it was told to.
+    if status == RunStatus::Completed {
+        return (SeedState::Finished, None);
+    }
+    let own = end.and_then(|end| end.seeds.get(&folder.seed()));
+    let stopped =
+        || metadata.extra.contains_key(crate::training::train::STOP_AT) && stop_of(folder).is_some();
+    // The update in which a seed diverges may be its last: then it has all steps and is not done.
+    if own.is_none() && (last_step >= metadata.total_steps || stopped()) {
+        return (SeedState::Finished, None);
+    }
+    let Some(end) = end.filter(|_| status == RunStatus::Failed) else { return (SeedState::Unfinished, None) };
+    let reason = match (own, end.seeds.is_empty()) {
+        (Some(own), _) => Some(own.clone()),
+        // It was stopped with the others and did not fail itself.
+        (None, false) => return (SeedState::Unfinished, None),
+        (None, true) => end.reason.as_deref().map(|reason| of_the_whole_run(reason, folder.seed())),
+    };
+    // A full disk says nothing about what was trained, and the run can be resumed.
+    let is_storage =
+        reason.as_deref().is_some_and(|reason| STORAGE_REASONS.iter().any(|word| reason.starts_with(word)));
+    if is_storage { (SeedState::Unfinished, None) } else { (SeedState::Failed, reason) }
+}
+
+/// A seed's reason where only the run has one. Older versions wrote down that
+/// of one seed, `diverged: seed 3: …`; of the others only its kind is known.
+fn of_the_whole_run(reason: &str, seed: u64) -> String {
+    let of_another = reason.contains("seed ") && !reason.contains(&format!("seed {seed}:"));
+    if of_another { reason.split(':').next().unwrap_or(reason).to_owned() } else { reason.to_owned() }
+}
+
+/// The evaluation at which a seed stopped, when its newest checkpoint says that it was good enough.
+pub(crate) fn stopped_early(manifest: &Manifest) -> Option<Best> {
+    let stopped = manifest.facts.get("stopped_early") == Some(&true.into());
+    let score = manifest.facts.get("last_score").and_then(serde_json::Value::as_f64);
+    stopped.then_some(Best { step: manifest.step, score: score.unwrap_or(f64::NAN) })
+}
+
+/// The same for a folder whose newest checkpoint was not read yet.
+pub(crate) fn stop_of(folder: &SeedFolder) -> Option<Best> {
+    let store = folder.checkpoints();
+    let newest = store.link(rlxp_store::LATEST).ok().flatten()?;
+    stopped_early(&store.manifest(newest).ok()?)
+}

@@ -1,0 +1,170 @@
+//! Seeds of several runs as one sample: which keys of a config make a training, and which records are of the same one.
+//!
+//! The same config, seed and program give the same bytes, so such a training counts once, however many runs hold it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rlxp_spec::Config;
+use rlxp_store::LineageKind;
+use serde::Serialize;
+
+use super::{RunMaterial, SeedMaterial, SeedState};
+
+/// Keys that change no result, or that name the seeds, which are listed apart.
+pub(crate) const NOISE: [&str; 4] = ["run_name", "seed", "seeds", "threads"];
+
+/// Keys that decide what is kept of a training and where it ran, but no byte of it.
+const UNTRAINED: [&str; 3] = ["device", "checkpoint.save_every", "checkpoint.keep"];
+
+/// A seed that counts.
+#[derive(Clone, Copy)]
+pub(crate) struct Member<'m> {
+    pub(crate) run: &'m RunMaterial,
+    pub(crate) seed: &'m SeedMaterial,
+}
+
+/// A seed that was trained twice and counts once.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Duplicate {
+    /// The seed.
+    pub seed: u64,
+    /// The run whose record counts.
+    pub counted: String,
+    /// The run whose record is the same training.
+    pub left_out: String,
+}
+
+/// Every training once, in the order of the runs and their seeds.
+pub(crate) struct Folded<'m> {
+    pub(crate) members: Vec<Member<'m>>,
+    pub(crate) duplicates: Vec<Duplicate>,
+}
+
+/// Takes every seed of every run in; the same training counts once.
+pub(crate) fn fold<'m>(runs: impl IntoIterator<Item = &'m RunMaterial>) -> Folded<'m> {
+    let mut folded = Folded { members: Vec::new(), duplicates: Vec::new() };
+    let mut places: BTreeMap<(u64, Training), Vec<usize>> = BTreeMap::new();
+    for run in runs {
+        let training = Training::of(run);
+        for seed in &run.seeds {
+            let member = Member { run, seed };
+            let same = places.entry((seed.seed, training.clone())).or_default();
+            let twin = same.iter().copied().find(|place| is_same(&folded.members[*place], &member));
+            let Some(place) = twin else {
+                same.push(folded.members.len());
+                folded.members.push(member);
+                continue;
+            };
+            // A training that only broke off is no other result than the whole one.
+            let kept = &mut folded.members[place];
+            let better = progress(&member) > progress(kept);
+            let (counted, left_out) = if better { (run, kept.run) } else { (kept.run, run) };
+            let (counted, left_out) = (counted.name.clone(), left_out.name.clone());
+            folded.duplicates.push(Duplicate { seed: seed.seed, counted, left_out });
+            if better {
+                *kept = member;
+            }
+        }
+    }
+    folded
+}
+
+/// Everything that changes what is trained: the config, the weights it starts
+/// from, and the return at which it stops.
+pub(crate) fn identity_of(run: &RunMaterial) -> Vec<(String, String)> {
+    let counts = |key: &str| !NOISE.contains(&key) && !UNTRAINED.contains(&key);
+    let mut identity: Vec<_> = keys_of(&run.config).into_iter().filter(|(key, _)| counts(key)).collect();
+    if let Some(lineage) = run.metadata.lineage.as_ref().filter(|it| it.kind != LineageKind::Reproduced) {
+        let step = lineage.checkpoint.map_or(String::new(), |step| format!(":step_{step}"));
+        identity.push(("starts_from".to_owned(), format!("{}{step}", lineage.parent)));
+    }
+    if let Some(wanted) = run.metadata.extra.get(crate::training::train::STOP_AT) {
+        identity.push((crate::training::train::STOP_AT.to_owned(), wanted.to_string()));
+    }
+    identity
+}
+
+/// Every key of a config with its value as the snapshot writes it.
+pub(crate) fn keys_of(config: &Config) -> Vec<(String, String)> {
+    let mut section = String::new();
+    let mut keys = Vec::new();
+    for line in rlxp_spec::to_yaml(config).lines() {
+        let Some((key, value)) = line.split_once(':') else { continue };
+        let value = value.trim_start();
+        if !key.starts_with(' ') && value.is_empty() {
+            key.clone_into(&mut section);
+        } else if let Some(key) = key.strip_prefix("  ") {
+            keys.push((format!("{section}.{key}"), value.to_owned()));
+        } else {
+            keys.push((key.to_owned(), value.to_owned()));
+        }
+    }
+    keys
+}
+
+/// What decides, with the seed, every byte of a training.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Training {
+    config: Vec<(String, String)>,
+    origin: Option<String>,
+}
+
+impl Training {
+    fn of(run: &RunMaterial) -> Self {
+        let lineage = run.metadata.lineage.as_ref().filter(|lineage| lineage.kind != LineageKind::Reproduced);
+        Self {
+            config: identity_of(run),
+            origin: lineage.map(|lineage| {
+                format!("{:?} {:?} {:?}", lineage.kind, lineage.parent_id, lineage.checkpoint)
+            }),
+        }
+    }
+}
+
+/// Whether two records of one seed and config are of the same training: the
+/// same program on the same kind of processor gives the same bytes, and so
+/// does any pair whose curves are equal to the last bit.
+fn is_same(one: &Member<'_>, other: &Member<'_>) -> bool {
+    let program = |member: &Member<'_>| {
+        let metadata = &member.run.metadata;
+        metadata.versions.binary.map(|binary| (binary, metadata.cpu_kernels.clone()))
+    };
+    let same_program = program(one).is_some() && program(one) == program(other);
+    // Whatever the records say of the program: two curves that differ are two trainings.
+    if contradict(one.seed, other.seed) {
+        return false;
+    }
+    same_program || ["eval", "train"].iter().any(|kind| same_curve(one, other, kind))
+}
+
+/// Whether two returns differ at a step that both have.
+fn contradict(one: &SeedMaterial, other: &SeedMaterial) -> bool {
+    ["eval", "train"].iter().any(|kind| {
+        let (Some(left), Some(right)) =
+            (one.series(kind, rlxp_store::MEAN_RETURN), other.series(kind, rlxp_store::MEAN_RETURN))
+        else {
+            return false;
+        };
+        let known: BTreeMap<u64, u64> = left.points().map(|(step, value)| (step, value.to_bits())).collect();
+        right.points().any(|(step, value)| known.get(&step).is_some_and(|bits| *bits != value.to_bits()))
+    })
+}
+
+fn same_curve(one: &Member<'_>, other: &Member<'_>, kind: &str) -> bool {
+    let curve = |member: &Member<'_>| {
+        let series = member.seed.series(kind, rlxp_store::MEAN_RETURN)?;
+        Some(series.points().map(|(step, value)| (step, value.to_bits())).collect::<Vec<_>>())
+    };
+    // A few equal returns may be chance, as on an environment with one score.
+    match (curve(one), curve(other)) {
+        (Some(one), Some(other)) => {
+            let several = one.iter().map(|(_, value)| value).collect::<BTreeSet<_>>().len() > 2;
+            several && one == other
+        }
+        _ => false,
+    }
+}
+
+fn progress(member: &Member<'_>) -> (bool, u64) {
+    (member.seed.state == SeedState::Finished, member.seed.metrics.last_step)
+}

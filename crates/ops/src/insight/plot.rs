@@ -1,0 +1,207 @@
+//! `rlx plot`: learning curves of runs and groups of runs, with seed bands.
+//!
+//! [`figure`] makes a chart and its numbers out of runs that were loaded
+//! already; [`plot`] loads them, draws, and writes a file. What the line and
+//! the band are is decided in `rlxp_analyze::curves`, how it looks in
+//! `rlxp_draw::chart`.
+//!
+//! Each word is one group. When that makes more groups than can be told apart,
+//! runs with the same config are folded, whatever words named them.
+
+mod chart;
+mod groups;
+mod metric;
+mod notes;
+mod output;
+mod place;
+
+use std::path::PathBuf;
+
+use rlxp_analyze::curves::{Band, CurvePoint};
+use rlxp_draw::chart::LineChart;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::insight::material::{Group, load};
+
+pub use metric::{Metric, wanted};
+pub use place::Place;
+
+/// What x is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum XAxis {
+    /// Environment steps.
+    #[default]
+    Steps,
+    /// Wall time since the seed's first record.
+    Time,
+    /// Episodes that training has finished.
+    Episodes,
+    /// Updates of the policy.
+    Updates,
+}
+
+/// Which runs become one curve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupBy {
+    /// Those that one word names; by config when there are too many words.
+    #[default]
+    Word,
+    /// Those with the same config, apart from seeds, threads and name.
+    Config,
+    /// None: each run is a curve.
+    None,
+}
+
+/// What is drawn, and how.
+#[derive(Clone, Debug)]
+pub struct PlotOptions {
+    /// `kind/name` or a name; by default the return of evaluations, or of training.
+    pub metric: Option<String>,
+    /// What x is.
+    pub x: XAxis,
+    /// Points that each point of a seed is the mean of; 1 for none.
+    pub smooth: usize,
+    /// Which runs become one curve.
+    pub group_by: GroupBy,
+    /// The title, instead of one that says metric and environment.
+    pub title: Option<String>,
+    /// y is logarithmic.
+    pub log_y: bool,
+    /// Values to hold the curves against, with their names.
+    pub baselines: Vec<(String, f64)>,
+    /// Width of the picture.
+    pub width: f32,
+    /// Height of the picture.
+    pub height: f32,
+}
+
+impl Default for PlotOptions {
+    fn default() -> Self {
+        Self {
+            metric: None,
+            x: XAxis::Steps,
+            smooth: 1,
+            group_by: GroupBy::Word,
+            title: None,
+            log_y: false,
+            baselines: Vec::new(),
+            width: 800.0,
+            height: 500.0,
+        }
+    }
+}
+
+/// Where the picture goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// The run's `plots/`, or the project's `analysis/` for several runs.
+    #[default]
+    Usual,
+    /// This file; its ending says SVG or PNG.
+    File(PathBuf),
+    /// Nowhere.
+    Nowhere,
+}
+
+/// A plot to make.
+#[derive(Clone, Debug, Default)]
+pub struct PlotRequest {
+    /// Words that name runs and groups, as [`crate::insight::material`] reads them.
+    pub runs: Vec<String>,
+    /// What is drawn.
+    pub options: PlotOptions,
+    /// Where it goes.
+    pub target: Target,
+    /// Pixels of a PNG for each unit of width and height; 0 for 2.
+    pub scale: f32,
+    /// Show the file with the desktop's viewer.
+    pub open: bool,
+}
+
+/// One curve.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlotGroup {
+    /// What it is called.
+    pub label: String,
+    /// Its runs.
+    pub runs: Vec<String>,
+    /// Seeds with data.
+    pub seeds: usize,
+    /// Those of them that failed.
+    pub failed: usize,
+    /// What the band is.
+    pub band: Band,
+    /// The curve: interquartile mean and band over x.
+    pub points: Vec<CurvePoint>,
+}
+
+/// What was drawn.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlotReport {
+    /// The title.
+    pub title: String,
+    /// The metric.
+    pub metric: Metric,
+    /// What x is.
+    pub x: XAxis,
+    /// The label of x.
+    pub x_label: String,
+    /// The unit that points are in.
+    pub x_unit: &'static str,
+    /// The label of y.
+    pub y_label: String,
+    /// Points that each point of a seed is the mean of.
+    pub smooth: usize,
+    /// What line, band and thin lines mean.
+    pub meaning: String,
+    /// The curves.
+    pub groups: Vec<PlotGroup>,
+    /// What a reader must know, a sentence each.
+    pub notes: Vec<String>,
+    /// The file that was written.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub written: Option<PathBuf>,
+    /// Why the file's usual place could not be written.
+    pub not_written: Option<String>,
+}
+
+/// A chart with its numbers.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// The chart, to be turned into a scene.
+    pub chart: LineChart,
+    /// Its numbers.
+    pub report: PlotReport,
+}
+
+/// Draws the curves of `request` and writes them to a file.
+pub fn plot(context: &Context, request: &PlotRequest) -> Outcome<PlotReport> {
+    output::check(request)?;
+    let groups = load(context, &request.runs, &wanted(request.options.metric.as_deref()))?;
+    let figure = match figure(&groups, &request.options) {
+        Err(failure) if failure.code == metric::UNKNOWN => {
+            return Err(metric::unknown(context, &request.runs, request.options.metric.as_deref())?);
+        }
+        made => made?,
+    };
+    let mut report = figure.report;
+    output::write(context, request, &groups, &figure.chart, &mut report)?;
+    if request.open
+        && let Some(path) = &report.written
+    {
+        crate::insight::show::show(path)?;
+    }
+    Ok(report)
+}
+
+/// The chart of runs that were loaded with at least the metrics that
+/// [`wanted`] names.
+pub fn figure(groups: &[Group], options: &PlotOptions) -> Outcome<Figure> {
+    let arms = groups::arms(groups, options.group_by);
+    let metric = metric::choose(&arms.arms, options.metric.as_deref())?;
+    chart::draw(arms, metric, options)
+}

@@ -1,0 +1,218 @@
+//! From seeds to a chart: curves, marks, references, and the sentence that
+//! says what line and band are.
+
+use std::collections::BTreeSet;
+
+use rlxp_analyze::curves::{BOOTSTRAP_SEEDS, Band, GroupCurve, Options, SeedCurve, aggregate};
+use rlxp_draw::chart::{LineChart, Reference, Scale, SeriesBand, short_number};
+
+use super::groups::{Arm, Arms};
+use super::metric::Metric;
+use super::notes;
+use super::place;
+use super::{Figure, PlotGroup, PlotOptions, PlotReport, XAxis};
+use crate::failure::{Failure, Outcome};
+use crate::insight::material::SeedState;
+
+/// An arm with the curves of its seeds.
+pub(super) struct Drawn<'m> {
+    pub(super) arm: Arm<'m>,
+    /// Of the seeds that have the metric, in their order.
+    pub(super) curves: Vec<SeedCurve>,
+    /// Seeds that lack the metric, or what x is counted by.
+    pub(super) without: Vec<u64>,
+}
+
+/// The chart of all arms.
+pub(super) fn draw(arms: Arms<'_>, metric: Metric, options: &PlotOptions) -> Outcome<Figure> {
+    let Arms { arms, notes: mut said } = arms;
+    said.extend(notes::of_runs(&arms, options.x));
+    let environments: BTreeSet<String> =
+        arms.iter().flat_map(|arm| &arm.runs).map(|run| run.config.env.id.clone()).collect();
+    let references = references(&arms, &metric, options);
+    let mut drawn: Vec<Drawn<'_>> = arms.into_iter().map(|arm| collect(arm, &metric, options.x)).collect();
+    let xs = drawn.iter().flat_map(|one| &one.curves).flat_map(|curve| &curve.points).map(|(x, _)| *x);
+    let unit = place::unit(options.x, xs.filter(|x| x.is_finite()).fold(0.0, f64::max));
+    for point in drawn.iter_mut().flat_map(|one| &mut one.curves).flat_map(|curve| &mut curve.points) {
+        point.0 /= unit.divisor;
+    }
+    let settings = Options { smooth: options.smooth.max(1), ..Options::default() };
+    let (mut series, mut groups) = (Vec::new(), Vec::new());
+    for one in &drawn {
+        let curve = aggregate(&one.curves, &settings);
+        said.extend(notes::of_curve(one, &curve, &metric, &unit, options));
+        if curve.seeds > 0 {
+            let (picture, group) = pictured(one, curve);
+            series.push(picture);
+            groups.push(group);
+        }
+    }
+    if groups.is_empty() {
+        let message = format!("there is no finite value of {metric} to draw: {}", said.join(" "));
+        return Err(Failure::usage("nothing_to_draw", message).hint("rlx ls"));
+    }
+    if options.log_y && !series.iter().any(|one| one.line.iter().any(|(_, y)| *y > 0.0)) {
+        let message = format!("no value of {metric} is above zero: none has a place on a logarithmic axis");
+        return Err(Failure::usage("not_logarithmic", message).hint("leave out --log-y"));
+    }
+    let title = options.title.clone().unwrap_or_else(|| title(&metric, &environments));
+    let meaning = meaning(&groups, options.smooth);
+    let chart = LineChart {
+        title: title.clone(),
+        caption: meaning.clone(),
+        x_label: unit.label.clone(),
+        y_label: metric.label(),
+        y_scale: if options.log_y { Scale::Logarithmic } else { Scale::Linear },
+        series,
+        references,
+        notes: said.clone(),
+        width: options.width,
+        height: options.height,
+    };
+    let report = PlotReport {
+        title,
+        y_label: metric.label(),
+        metric,
+        x: options.x,
+        x_label: unit.label,
+        x_unit: unit.unit,
+        smooth: options.smooth.max(1),
+        meaning,
+        groups,
+        notes: said,
+        written: None,
+        not_written: None,
+    };
+    Ok(Figure { chart, report })
+}
+
+fn collect<'m>(arm: Arm<'m>, metric: &Metric, x: XAxis) -> Drawn<'m> {
+    let (mut curves, mut without) = (Vec::new(), Vec::new());
+    for (_, seed) in &arm.seeds {
+        let series = seed.series(&metric.kind, &metric.name);
+        match series.and_then(|series| place::points(x, seed, series)) {
+            Some(points) => curves.push(SeedCurve { points, failed: seed.state == SeedState::Failed }),
+            None => without.push(seed.seed),
+        }
+    }
+    Drawn { arm, curves, without }
+}
+
+/// A curve for the picture and for the report.
+fn pictured(one: &Drawn<'_>, curve: GroupCurve) -> (SeriesBand, PlotGroup) {
+    let last = |points: &[(f64, f64)]| points.iter().rev().copied().find(|(_, value)| value.is_finite());
+    let ended = one.curves.iter().zip(&curve.curves).filter(|(seed, _)| seed.failed);
+    let crosses: Vec<(f64, f64)> = ended.filter_map(|(_, points)| last(points)).collect();
+    let detail = match crosses.len() {
+        0 => format!("n = {}", curve.seeds),
+        failed => format!("n = {}, {failed} failed", curve.seeds),
+    };
+    let group = PlotGroup {
+        label: one.arm.label.clone(),
+        runs: one.arm.runs.iter().map(|run| run.name.clone()).collect(),
+        seeds: curve.seeds,
+        failed: crosses.len(),
+        band: curve.band,
+        points: curve.points,
+    };
+    let points = &group.points;
+    let band = points.iter().map(|p| (p.x, p.low.unwrap_or(f64::NAN), p.high.unwrap_or(f64::NAN)));
+    let series = SeriesBand {
+        label: group.label.clone(),
+        detail,
+        line: points.iter().map(|point| (point.x, point.value.unwrap_or(f64::NAN))).collect(),
+        band: if curve.band == Band::None { Vec::new() } else { band.collect() },
+        // One seed is its own line.
+        faint: if curve.seeds > 1 { curve.curves } else { Vec::new() },
+        crosses,
+    };
+    (series, group)
+}
+
+fn title(metric: &Metric, environments: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = environments.iter().map(String::as_str).collect();
+    let place = if names.len() <= 3 { names.join(", ") } else { format!("{} environments", names.len()) };
+    format!("{}, {place}", metric.title())
+}
+
+/// What line, band and thin lines are.
+fn meaning(groups: &[PlotGroup], smooth: usize) -> String {
+    let kinds = |band: Band| groups.iter().any(|group| group.band == band);
+    let interval = "95% bootstrap interval of the IQM, descriptive";
+    let range = "lowest to highest seed";
+    let shown = match (kinds(Band::Bootstrap), kinds(Band::Range)) {
+        (true, false) => format!("Band: {interval}. "),
+        (false, true) => format!("Band: {range} (below {BOOTSTRAP_SEEDS} seeds there is no fair interval). "),
+        (true, true) => {
+            format!("Band: {interval}; {range} where a group has fewer than {BOOTSTRAP_SEEDS} seeds. ")
+        }
+        (false, false) => "One seed: how much seeds differ can't be seen. ".to_owned(),
+    };
+    let line = if kinds(Band::Bootstrap) || kinds(Band::Range) {
+        "Line: interquartile mean (IQM) over seeds; thin: single seeds. "
+    } else {
+        ""
+    };
+    let smoothed = match smooth {
+        0 | 1 => "Not smoothed.".to_owned(),
+        points => format!("Smoothed over {points} points per seed before aggregating."),
+    };
+    format!("{line}{shown}{smoothed}")
+}
+
+/// The values that the user named, and the return that counts as solved where
+/// all runs share an environment as the catalogue has it.
+fn references(arms: &[Arm<'_>], metric: &Metric, options: &PlotOptions) -> Vec<Reference> {
+    let named = options.baselines.iter().map(|(name, value)| Reference {
+        value: *value,
+        label: format!("{name}: {}", short_number(*value)),
+        pinned: true,
+    });
+    let mut references: Vec<Reference> = named.collect();
+    let mut runs = arms.iter().flat_map(|arm| &arm.runs);
+    let shared =
+        runs.clone().next().map(|run| &run.config.env).filter(|first| {
+            runs.all(|run| run.config.env.id == first.id && run.config.env.wrappers.is_empty())
+        });
+    let threshold = shared
+        .filter(|_| metric.is_return())
+        .and_then(|env| rlxp_env::find(&env.id).ok())
+        .and_then(|info| info.reward_threshold);
+    references.extend(threshold.map(|value| Reference {
+        value,
+        label: format!("solved at {}", short_number(value)),
+        pinned: false,
+    }));
+    references
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(band: Band) -> PlotGroup {
+        PlotGroup { label: String::new(), runs: Vec::new(), seeds: 1, failed: 0, band, points: Vec::new() }
+    }
+
+    #[test]
+    fn the_meaning_of_the_band_is_said() {
+        let said = |bands: &[Band], smooth| {
+            meaning(&bands.iter().map(|band| group(*band)).collect::<Vec<_>>(), smooth)
+        };
+        assert!(said(&[Band::Bootstrap], 1).contains("95% bootstrap interval of the IQM, descriptive"));
+        assert!(said(&[Band::Range], 1).contains("lowest to highest seed"));
+        assert!(!said(&[Band::Range], 1).contains("95%"));
+        let both = said(&[Band::Range, Band::Bootstrap, Band::None], 5);
+        assert!(both.contains("95%") && both.contains("fewer than 5 seeds"), "{both}");
+        assert!(both.ends_with("Smoothed over 5 points per seed before aggregating."));
+        assert!(said(&[Band::None], 1).starts_with("One seed"));
+    }
+
+    #[test]
+    fn titles_name_up_to_three_environments() {
+        let metric = Metric { kind: "eval".to_owned(), name: "mean_return".to_owned() };
+        let of = |ids: &[&str]| title(&metric, &ids.iter().map(|id| (*id).to_owned()).collect());
+        assert_eq!(of(&["CartPole-v1"]), "Evaluation return, CartPole-v1");
+        assert_eq!(of(&["A", "B", "C", "D"]), "Evaluation return, 4 environments");
+    }
+}

@@ -1,0 +1,200 @@
+//! Which seeds become one curve, and what to call it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rlxp_draw::chart::LOOKS;
+
+use super::GroupBy;
+use super::metric::named;
+use crate::insight::material::fold::{Folded, fold, identity_of};
+use crate::insight::material::{Group, RunMaterial, SeedMaterial};
+
+/// At most this many differing keys make a label.
+const MOST_KEYS: usize = 3;
+
+/// Seeds that become one curve.
+pub(super) struct Arm<'m> {
+    pub(super) label: String,
+    pub(super) runs: Vec<&'m RunMaterial>,
+    pub(super) seeds: Vec<(&'m RunMaterial, &'m SeedMaterial)>,
+}
+
+/// All curves, and what was decided about them.
+pub(super) struct Arms<'m> {
+    pub(super) arms: Vec<Arm<'m>>,
+    pub(super) notes: Vec<String>,
+}
+
+/// The curves of loaded groups.
+pub(super) fn arms(groups: &[Group], by: GroupBy) -> Arms<'_> {
+    let mut notes = Vec::new();
+    let fold = match by {
+        GroupBy::Word if groups.len() > LOOKS => {
+            notes.push(format!(
+                "{} groups are more than can be told apart: runs with the same config are folded \
+                 (--group-by none keeps them apart).",
+                groups.len()
+            ));
+            GroupBy::Config
+        }
+        other => other,
+    };
+    let arms = match fold {
+        GroupBy::Word => {
+            for group in groups {
+                let configs: BTreeSet<Identity> = group.runs.iter().map(identity).collect();
+                if configs.len() > 1 {
+                    notes.push(format!(
+                        "{} folds runs of {} different configs (--group-by config separates them).",
+                        group.label,
+                        configs.len()
+                    ));
+                }
+            }
+            groups.iter().map(|group| Arm::new(group.label.clone(), group.runs.iter().collect())).collect()
+        }
+        GroupBy::None => each_run(groups).map(|run| Arm::new(run.name.clone(), vec![run])).collect(),
+        GroupBy::Config => by_config(each_run(groups)),
+    };
+    let mut arms = Arms { arms, notes };
+    arms.count_once();
+    if arms.arms.len() > LOOKS {
+        arms.notes.push(format!(
+            "{} groups: the first {LOOKS} have a look of their own, the others are grey.",
+            arms.arms.len()
+        ));
+    }
+    arms
+}
+
+impl<'m> Arm<'m> {
+    fn new(label: String, runs: Vec<&'m RunMaterial>) -> Self {
+        let seeds = runs.iter().flat_map(|run| run.seeds.iter().map(move |seed| (*run, seed))).collect();
+        Self { label, runs, seeds }
+    }
+}
+
+impl Arms<'_> {
+    /// The same training counts once, however many runs hold it.
+    fn count_once(&mut self) {
+        for arm in &mut self.arms {
+            let Folded { members, duplicates } = fold(arm.runs.iter().copied());
+            arm.seeds = members.into_iter().map(|member| (member.run, member.seed)).collect();
+            if !duplicates.is_empty() {
+                let count = duplicates.len();
+                let mut left_out: Vec<String> =
+                    duplicates.into_iter().map(|duplicate| duplicate.left_out).collect();
+                left_out.dedup();
+                self.notes.push(format!(
+                    "{}: {count} seed{} of {} repeat{} another one exactly and count{} once.",
+                    arm.label,
+                    if count == 1 { "" } else { "s" },
+                    named(&left_out),
+                    if count == 1 { "s" } else { "" },
+                    if count == 1 { "s" } else { "" },
+                ));
+            }
+        }
+    }
+}
+
+/// Every run once, in the order in which they were named.
+fn each_run(groups: &[Group]) -> impl Iterator<Item = &RunMaterial> {
+    let mut seen = BTreeSet::new();
+    groups.iter().flat_map(|group| &group.runs).filter(move |run| seen.insert(run.run.path().to_owned()))
+}
+
+type Identity = BTreeMap<String, String>;
+
+/// What of a config changes what is trained.
+fn identity(run: &RunMaterial) -> Identity {
+    identity_of(run).into_iter().map(|(key, value)| (key, short(&value))).collect()
+}
+
+/// A schedule reads as from → to; everything else as it is written.
+fn short(value: &str) -> String {
+    let parts = value.strip_prefix("{schedule: ").and_then(|rest| rest.strip_suffix('}'));
+    let part = |name: &str| parts?.split(", ").find_map(|part| part.strip_prefix(name));
+    match (part("from: "), part("to: ")) {
+        (Some(from), Some(to)) => format!("{from}→{to}"),
+        _ => value.to_owned(),
+    }
+}
+
+fn by_config<'m>(runs: impl Iterator<Item = &'m RunMaterial>) -> Vec<Arm<'m>> {
+    let mut groups: Vec<(Identity, Vec<&RunMaterial>)> = Vec::new();
+    for run in runs {
+        let own = identity(run);
+        match groups.iter_mut().find(|(known, _)| *known == own) {
+            Some((_, members)) => members.push(run),
+            None => groups.push((own, vec![run])),
+        }
+    }
+    let identities: Vec<&Identity> = groups.iter().map(|(identity, _)| identity).collect();
+    let labels = labels(&identities);
+    let name = |runs: &[&RunMaterial]| match runs.len() - 1 {
+        0 => runs[0].name.clone(),
+        more => format!("{} and {more} more", runs[0].name),
+    };
+    let labels: Vec<String> = match labels {
+        Some(labels) => labels,
+        None => groups.iter().map(|(_, runs)| name(runs)).collect(),
+    };
+    groups.into_iter().zip(labels).map(|((_, runs), label)| Arm::new(label, runs)).collect()
+}
+
+/// The keys that tell configs apart, as labels; nothing when there are too
+/// many of them, or nothing to tell apart.
+fn labels(identities: &[&Identity]) -> Option<Vec<String>> {
+    let all: BTreeSet<&String> = identities.iter().flat_map(|identity| identity.keys()).collect();
+    let differing: Vec<&String> = all
+        .into_iter()
+        .filter(|key| identities.iter().any(|identity| identity.get(*key) != identities[0].get(*key)))
+        .collect();
+    if differing.is_empty() || differing.len() > MOST_KEYS {
+        return None;
+    }
+    let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
+    let short: Vec<String> = differing
+        .iter()
+        .map(|key| {
+            let shared = differing.iter().filter(|other| last(other) == last(key)).count() > 1;
+            if shared { (*key).clone() } else { last(key) }
+        })
+        .collect();
+    let label = |identity: &&Identity| {
+        let parts = differing.iter().zip(&short).map(|(key, short)| {
+            let value = identity.get(*key).map_or("default", String::as_str);
+            // The environment says what it is by itself.
+            if *key == "env.id" { value.to_owned() } else { format!("{short}={value}") }
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    Some(identities.iter().map(label).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity_from(pairs: &[(&str, &str)]) -> Identity {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn groups_are_called_by_what_differs() {
+        let a = identity_from(&[("algo.learning_rate", "0.001"), ("algo.gamma", "0.99")]);
+        let b = identity_from(&[("algo.learning_rate", "0.003"), ("algo.gamma", "0.99")]);
+        let c = identity_from(&[("algo.learning_rate", "0.003"), ("env.gamma", "1")]);
+        let labels_of = |list: &[&Identity]| labels(list).unwrap_or_default();
+        assert_eq!(labels_of(&[&a, &b]), ["learning_rate=0.001", "learning_rate=0.003"]);
+        assert_eq!(labels_of(&[&b, &c])[1], "algo.gamma=default, env.gamma=1");
+        assert_eq!(labels(&[&a]), None);
+    }
+
+    #[test]
+    fn schedules_are_one_value() {
+        assert_eq!(short("{schedule: linear, from: 0.001, to: 0}"), "0.001→0");
+        assert_eq!(short("[64, 64]"), "[64, 64]");
+    }
+}

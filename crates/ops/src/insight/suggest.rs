@@ -1,0 +1,400 @@
+//! `rlx suggest`: what to change in a run's config, and why.
+//!
+//! The thinking is `rlxp_analyze::suggest`. Here a run becomes its situation,
+//! and every suggestion is resolved like any config before it is shown: one
+//! that can't be trained, that changes nothing, or that would be measured in
+//! another way than the run is never offered.
+
+use rlxp_analyze::suggest::{self as knowledge, Advice, Reference, Settings, Situation};
+pub use rlxp_analyze::suggest::{
+    Basis, BasisKind, Change, Expectation, Knowledge, Move, Standing, State, Suggestion, Unanswered, written,
+};
+use rlxp_env::Space;
+use rlxp_spec::{Config, Known, Source, known_keys, load, to_yaml};
+use rlxp_store::MEAN_RETURN;
+use rlxp_types::RunStatus;
+use rlxp_types::text::shell_word;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::insight::diagnose::{RuleSet, diagnose_material, wanted};
+use crate::insight::material::{RunMaterial, SeedState, load_run};
+use crate::training::config::{Purpose, check_source};
+use crate::training::envs::known_ids;
+
+/// Budgets that differ by no more than this differ by rounding to rollouts.
+const ROUNDING: f64 = 0.05;
+/// Fewest seeds that a verdict needs.
+const SEEDS_FOR_A_VERDICT: usize = 5;
+
+/// What to suggest about.
+#[derive(Clone, Debug)]
+pub struct SuggestRequest {
+    /// The run.
+    pub run: String,
+    /// Most suggestions.
+    pub top: usize,
+    /// Leave the starter out, as if none were known for this environment.
+    pub rules_alone: bool,
+}
+
+/// A suggestion with the commands to try and to judge it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Suggested {
+    /// Its place: 1 is to be tried first.
+    pub rank: usize,
+    /// What and why.
+    #[serde(flatten)]
+    pub suggestion: Suggestion,
+    /// The values as `--set` takes them.
+    pub set: Vec<String>,
+    /// Trains with it.
+    pub command: String,
+    /// Says whether it helped, once that has been trained.
+    pub check: String,
+}
+
+/// Everything to suggest about a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Suggestions {
+    /// The run.
+    pub run: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Its environment.
+    pub env: String,
+    /// Its seeds.
+    pub seeds: Vec<u64>,
+    /// The answer in a sentence.
+    pub answer: String,
+    /// What the run reached, and what would be good.
+    pub standing: Standing,
+    /// Rules that found something, the first to look at first.
+    pub findings: Vec<String>,
+    /// Changes, the first to try first.
+    pub suggestions: Vec<Suggested>,
+    /// Suggestions beyond those that were asked for.
+    pub more: usize,
+    /// Findings that no setting answers.
+    pub unanswered: Vec<Unanswered>,
+    /// Commands to go on with that change no setting.
+    pub next: Vec<String>,
+    /// Which rules spoke.
+    pub rules_version: String,
+    /// Which knowledge about settings was used.
+    pub knowledge_version: String,
+    /// What is wrong with the run's record, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Suggests.
+pub fn suggest(context: &Context, request: &SuggestRequest) -> Outcome<Suggestions> {
+    suggest_material(context, &load_run(context, &request.run, &wanted)?, request)
+}
+
+/// Suggests about a run that is already loaded, with all metrics that
+/// [`crate::insight::diagnose::wanted`] accepts.
+pub fn suggest_material(
+    context: &Context,
+    run: &RunMaterial,
+    request: &SuggestRequest,
+) -> Outcome<Suggestions> {
+    let diagnosis = diagnose_material(run, RuleSet::built_in())?;
+    let settings = settings_of(&run.config);
+    let reference = reference(context, &run.config, request.rules_alone);
+    let standing = standing(run);
+    let Advice { suggestions, unanswered } = knowledge::suggest(
+        &Situation {
+            env: &run.config.env.id,
+            settings: &settings,
+            reference: reference.as_ref(),
+            answers: &diagnosis.answers,
+            standing: &standing,
+            continuous: continuous(&run.config),
+        },
+        Knowledge::built_in(),
+    );
+    let mut sound: Vec<Suggested> = suggestions
+        .into_iter()
+        .filter(|suggestion| is_sound(context, &run.config, suggestion))
+        .enumerate()
+        .map(|(index, suggestion)| suggested(run, index + 1, suggestion))
+        .collect();
+    let more = sound.len().saturating_sub(request.top);
+    sound.truncate(request.top);
+    Ok(Suggestions {
+        run: run.name.clone(),
+        status: run.status,
+        env: run.config.env.id.clone(),
+        seeds: run.seeds.iter().map(|seed| seed.seed).collect(),
+        answer: answer(&standing, sound.len() + more, &unanswered, reference.as_ref()),
+        next: next(run, &standing, sound.is_empty()),
+        standing,
+        findings: diagnosis.findings,
+        suggestions: sound,
+        more,
+        unanswered,
+        rules_version: diagnosis.answers.rules_version.clone(),
+        knowledge_version: Knowledge::built_in().version.clone(),
+        notes: run.notes.clone(),
+    })
+}
+
+/// Every key of a resolved config with its value.
+pub fn settings_of(config: &Config) -> Settings {
+    let whole = serde_json::to_value(config).expect("a config is plain data");
+    let value = |key: &str| key.split('.').try_fold(&whole, |value, part| value.get(part)).cloned();
+    known_keys().into_iter().filter_map(|key| value(&key).map(|value| (key, value))).collect()
+}
+
+/// The starter for the environment; the general defaults where there is none.
+fn reference(context: &Context, config: &Config, rules_alone: bool) -> Option<Reference> {
+    let is_starter = !rules_alone && has_starter(&config.env.id);
+    // An id that no starter is for resolves to the general defaults.
+    let id = if is_starter { config.env.id.as_str() } else { "none-v0" };
+    let source = Source::new("reference", format!("env: {{id: {id}}}\n"));
+    let ids = known_ids();
+    let loaded = load(&source, &[], &Known { env_ids: &ids, cores: context.cores }).ok()?;
+    Some(Reference { settings: settings_of(&loaded.config), is_starter })
+}
+
+/// Whether a starter exists for this id, an alias included: only then does an
+/// empty config differ from the general defaults in its environment's own way.
+fn has_starter(id: &str) -> bool {
+    let Ok(info) = rlxp_env::find(id) else { return false };
+    rlxp_spec::starters().iter().any(|starter| starter.env_id == info.id)
+}
+
+fn continuous(config: &Config) -> Option<bool> {
+    let (_, actions) = rlxp_env::observation_and_action_space(&config.env).ok()?;
+    Some(matches!(actions, Space::Box { .. }))
+}
+
+/// What the run reached by its last evaluations.
+fn standing(run: &RunMaterial) -> Standing {
+    let last: Vec<(u64, f64)> = run
+        .seeds
+        .iter()
+        .filter_map(|seed| {
+            let series = seed.series("eval", MEAN_RETURN)?;
+            Some((*series.steps.last()?, *series.values.last()?))
+        })
+        .collect();
+    let failed = run.seeds.iter().filter(|seed| seed.state == SeedState::Failed).count();
+    let is_done = run.seeds.iter().all(|seed| seed.state == SeedState::Finished);
+    let mean =
+        (!last.is_empty()).then(|| last.iter().map(|(_, value)| value).sum::<f64>() / last.len() as f64);
+    let info = rlxp_env::find(&run.config.env.id).ok();
+    // With other arguments it is another task.
+    let good = info
+        .filter(|_| run.config.env.kwargs.is_empty())
+        .and_then(|info| Knowledge::built_in().good_return(info.id));
+    let step = last.iter().map(|(step, _)| *step).max().unwrap_or(0);
+    Standing::new(mean, step, (last.len(), failed), good, is_done)
+}
+
+/// Whether a suggestion can be trained, changes something, and can be compared where it says so.
+fn is_sound(context: &Context, config: &Config, suggestion: &Suggestion) -> bool {
+    let source = Source::new("config_snapshot.yaml", to_yaml(config));
+    let Ok(checked) = check_source(context, source, &set(suggestion), Purpose::Train) else { return false };
+    let changed = checked.config;
+    let same_task = changed.env.id == config.env.id
+        && changed.env.kwargs == config.env.kwargs
+        && changed.env.max_episode_steps == config.env.max_episode_steps
+        && changed.eval == config.eval;
+    let (before, after) = (config.total_steps() as f64, changed.total_steps() as f64);
+    let same_budget = (after - before).abs() <= ROUNDING * before;
+    changed != *config && same_task && (same_budget || !suggestion.comparable)
+}
+
+fn set(suggestion: &Suggestion) -> Vec<String> {
+    suggestion.changes.iter().map(|change| format!("{}={}", change.key, written(&change.to))).collect()
+}
+
+fn suggested(run: &RunMaterial, rank: usize, suggestion: Suggestion) -> Suggested {
+    let set = set(&suggestion);
+    let words: Vec<String> = set.iter().map(|text| format!(" --set {}", shell_word(text))).collect();
+    let force = if suggestion.comparable { "" } else { " --force" };
+    Suggested {
+        rank,
+        command: format!("rlx train {}{}", config_path(run), words.concat()),
+        check: format!("rlx compare {} @last{force}", shell_word(&run.name)),
+        set,
+        suggestion,
+    }
+}
+
+fn config_path(run: &RunMaterial) -> String {
+    shell_word(&format!("runs/{}/config_snapshot.yaml", run.name)).into_owned()
+}
+
+fn answer(
+    standing: &Standing,
+    count: usize,
+    unanswered: &[Unanswered],
+    reference: Option<&Reference>,
+) -> String {
+    let reached = standing.sentence().unwrap_or_else(|| "The run has no evaluation.".to_owned());
+    let starter = reference.is_some_and(|reference| reference.is_starter);
+    let said = match (count, standing.state) {
+        (0, State::Good) => "Nothing needs changing; more seeds would say how sure that is.",
+        (0, _) if !unanswered.is_empty() => "What was found is not for settings to mend.",
+        (0, State::Poor) if starter => {
+            "No rule names a setting and all of them are close to the starter's, so there is nothing to suggest."
+        }
+        (0, State::Poor) => "No rule names a setting, so there is nothing to suggest.",
+        (0, State::Unknown) => "No rule found anything, and what counts as good is not known here.",
+        (1, _) => "There is one thing to try.",
+        _ => "There are several things to try, the first one first.",
+    };
+    let failed = match standing.failed {
+        0 => String::new(),
+        1 => "1 seed failed. ".to_owned(),
+        failed => format!("{failed} seeds failed. "),
+    };
+    format!("{failed}{reached} {said}")
+}
+
+/// What to do that changes no setting: go on with what is not done, and have
+/// enough seeds for a verdict.
+fn next(run: &RunMaterial, standing: &Standing, is_empty: bool) -> Vec<String> {
+    if run.seeds.iter().any(|seed| seed.state == SeedState::Unfinished) {
+        let verb = if run.status == RunStatus::Running { "tail" } else { "resume" };
+        return vec![format!("rlx {verb} {}", shell_word(&run.name))];
+    }
+    let few = run.seeds.len() < SEEDS_FOR_A_VERDICT;
+    let wanted = match (few, is_empty && standing.state != State::Poor) {
+        (true, _) => SEEDS_FOR_A_VERDICT - run.seeds.len(),
+        (false, true) => SEEDS_FOR_A_VERDICT,
+        (false, false) => return Vec::new(),
+    };
+    let fresh = run.seeds.iter().map(|seed| seed.seed).max().and_then(|seed| seed.checked_add(1));
+    let why = if few { "a verdict needs 5 seeds on each side" } else { "more seeds" };
+    fresh
+        .map(|fresh| {
+            format!("rlx train {} --set seed={fresh} --set seeds={wanted}    # {why}", config_path(run))
+        })
+        .into_iter()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rlxp_analyze::diagnose::{Answer, Answers, Citation, Finding, RuleOutcome, Severity};
+
+    use super::*;
+
+    fn finding(rule: &rlxp_analyze::diagnose::Rule, severity: Severity) -> Answers {
+        let citation = Citation {
+            metric: "train.approx_kl".to_owned(),
+            seed: None,
+            from_step: 0,
+            to_step: 1,
+            value: 1.0,
+            threshold: None,
+        };
+        let finding = Finding {
+            rank: 1,
+            severity,
+            sentence: "train.approx_kl is 1 over steps 0 to 1".to_owned(),
+            meaning: String::new(),
+            seeds_showing: 1,
+            seeds_judged: 1,
+            evidence: vec![citation],
+            exclusions: Vec::new(),
+            explained_by: Vec::new(),
+            strength: 2.0,
+            next: None,
+            suggestions: rule.suggestions.clone(),
+        };
+        let outcome = RuleOutcome {
+            rule: rule.id.clone(),
+            title: rule.title.clone(),
+            answer: Answer::Finding(Box::new(finding)),
+        };
+        Answers { rules_version: "1".to_owned(), outcomes: vec![outcome] }
+    }
+
+    /// Ways in which a config can be odd; each is valid for every starter.
+    const ODD: [&[&str]; 9] = [
+        &[],
+        &["algo.learning_rate=1", "algo.max_grad_norm=null"],
+        &["algo.learning_rate=1.0e-7", "algo.entropy_coef=1"],
+        &["algo.rollout_steps=4", "env.num_envs=1", "algo.batch_size=4", "algo.update_epochs=1"],
+        &["algo.gamma=0.01", "algo.gae_lambda=0", "algo.clip_range=0.001", "policy.hidden_sizes=[1]"],
+        &["env.wrappers=[{scale_reward: {factor: 1000}}, freeze_observation, truncation_as_termination]"],
+        &["algo.update_epochs=100", "policy.activation=relu", "policy.log_std_init=-5"],
+        &["algo.total_timesteps=100", "algo.batch_size=1", "algo.normalize_advantages=false"],
+        &["env.normalize_observations=true", "env.normalize_rewards=true", "algo.target_kl=0.000001"],
+    ];
+
+    #[test]
+    fn every_suggestion_for_every_rule_and_starter_can_be_trained() {
+        let context = Context::real(None).unwrap();
+        let mut seen = 0;
+        for starter in rlxp_spec::starters() {
+            for odd in ODD {
+                let source = Source::new(starter.file_name, starter.text.to_owned());
+                let odd: Vec<String> = odd.iter().map(|text| (*text).to_owned()).collect();
+                let config = check_source(&context, source, &odd, Purpose::Train).unwrap().config;
+                let settings = settings_of(&config);
+                for rules_alone in [false, true] {
+                    let reference = reference(&context, &config, rules_alone).unwrap();
+                    assert_eq!(reference.is_starter, !rules_alone);
+                    for rule in &RuleSet::built_in().rules {
+                        let good = Knowledge::built_in().good_return(&config.env.id);
+                        let standing = Standing::new(Some(-1e9), 1, (1, 0), good, true);
+                        let advice = knowledge::suggest(
+                            &Situation {
+                                env: &config.env.id,
+                                settings: &settings,
+                                reference: Some(&reference),
+                                answers: &finding(rule, Severity::Error),
+                                standing: &standing,
+                                continuous: continuous(&config),
+                            },
+                            Knowledge::built_in(),
+                        );
+                        for suggestion in &advice.suggestions {
+                            let what = format!("{} {odd:?} {}: {suggestion:?}", config.env.id, rule.id);
+                            assert!(is_sound(&context, &config, suggestion), "{what}");
+                            seen += 1;
+                        }
+                        let is_answered = !advice.suggestions.is_empty() || !advice.unanswered.is_empty();
+                        assert!(is_answered, "{} {odd:?} {}", config.env.id, rule.id);
+                    }
+                }
+            }
+        }
+        assert!(seen > 5_000, "{seen}");
+    }
+
+    #[test]
+    fn an_unsound_suggestion_is_noticed() {
+        let context = Context::real(None).unwrap();
+        let source = Source::new("c", "env: {id: CartPole-v1}\n".to_owned());
+        let config = check_source(&context, source, &[], Purpose::Train).unwrap().config;
+        let suggestion = |key: &str, to: serde_json::Value, comparable: bool| Suggestion {
+            id: String::new(),
+            title: String::new(),
+            changes: vec![Change { key: key.to_owned(), from: serde_json::Value::Null, to }],
+            reason: String::new(),
+            evidence: Vec::new(),
+            rules: Vec::new(),
+            expect: Vec::new(),
+            risk: String::new(),
+            basis: Basis { kind: BasisKind::Rule, sentence: String::new() },
+            comparable,
+        };
+        let sound =
+            |key: &str, to: serde_json::Value| is_sound(&context, &config, &suggestion(key, to, true));
+        assert!(sound("algo.gamma", 0.9.into()));
+        assert!(!sound("algo.gamma", 1.5.into()), "invalid");
+        assert!(!sound("algo.gamma", config.algo.gamma.into()), "changes nothing");
+        assert!(!sound("env.max_episode_steps", 20.into()), "another task");
+        assert!(!sound("eval.episodes", 7.into()), "another evaluation");
+        assert!(!sound("algo.total_timesteps", 300_000.into()), "another budget");
+        assert!(is_sound(&context, &config, &suggestion("algo.total_timesteps", 300_000.into(), false)));
+    }
+}

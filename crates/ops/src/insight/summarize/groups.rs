@@ -1,0 +1,306 @@
+//! Many runs: grouped by environment and by config, seeds folded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rlxp_analyze::aggregate::median;
+use rlxp_analyze::selection::expected_maximum;
+use rlxp_analyze::story::{Final, finals};
+use rlxp_store::{Run, RunRow};
+use rlxp_types::RunStatus;
+use rlxp_types::text::{one_line, shell_word};
+use serde::Serialize;
+
+use super::SetSummary;
+use super::keys::training_keys;
+use super::which::Chosen;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+
+/// Runs that a command names at most.
+const MOST_NAMED: usize = 6;
+
+/// How many runs there are of which kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// All runs.
+    pub runs: usize,
+    /// Seeds of all runs.
+    pub seeds: usize,
+    /// Completed.
+    pub completed: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Still running.
+    pub running: usize,
+    /// Interrupted, lost, or only created: not done and nobody works on them.
+    pub unfinished: usize,
+    /// Whose state or record can't be told.
+    pub unknown: usize,
+}
+
+/// Runs of one config.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupSummary {
+    /// What it is called: its first run, and how many more.
+    pub label: String,
+    /// Its runs.
+    pub runs: Vec<String>,
+    /// Seeds with a score, or failed.
+    pub seeds: usize,
+    /// Seeds without a score, of runs that did not fail.
+    pub unscored: usize,
+    /// Last evaluation of the seeds, failed ones scored below every other.
+    pub result: Option<Final>,
+    /// The best evaluation of any seed.
+    pub best: Option<f64>,
+    /// Steps planned per seed.
+    pub total_steps: u64,
+    /// The keys that vary within the environment, with this group's values.
+    pub values: BTreeMap<String, String>,
+    /// Runs by status.
+    pub counts: Counts,
+}
+
+/// A key that takes several values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VariedKey {
+    /// The key.
+    pub key: String,
+    /// Its values, as they first occur.
+    pub values: Vec<String>,
+}
+
+/// All runs of one environment.
+#[derive(Clone, Debug, Serialize)]
+pub struct EnvSummary {
+    /// The environment.
+    pub env: String,
+    /// The return from which it counts as solved.
+    pub threshold: Option<f64>,
+    /// Its groups, best first.
+    pub groups: Vec<GroupSummary>,
+    /// What differs between them.
+    pub varied: Vec<VariedKey>,
+    /// Groups that have a score.
+    pub scored_groups: usize,
+    /// Comparisons of two groups that the table invites.
+    pub comparisons: usize,
+    /// By how much the best of so many groups looks better than it is, if all
+    /// were equally good.
+    pub luck_of_the_best: Option<f64>,
+}
+
+/// One run with what grouping needs.
+struct Known {
+    row: RunRow,
+    keys: Vec<(String, String)>,
+    total_steps: u64,
+    /// Every seed with its last and its best evaluation.
+    scores: Vec<(u64, Option<f64>, Option<f64>)>,
+}
+
+pub(super) fn summary(_context: &Context, chosen: Chosen) -> Outcome<SetSummary> {
+    if chosen.runs.is_empty() {
+        return Err(Failure::usage("no_runs", format!("there are no runs: {}", chosen.what))
+            .hint("rlx train configs/ppo_cartpole.yaml"));
+    }
+    let mut unreadable = Vec::new();
+    let mut counts = Counts::default();
+    let mut known: Vec<Known> = Vec::new();
+    for (run, row) in chosen.runs {
+        match read(&run, row.clone()) {
+            Ok(found) => {
+                counts.add(found.row.status, found.scores.len());
+                known.push(found);
+            }
+            Err(error) => {
+                counts.runs += 1;
+                counts.unknown += 1;
+                unreadable.push((row.name, row.problem.unwrap_or(error.message)));
+            }
+        }
+    }
+    known.sort_by(|a, b| (&a.row.created, &a.row.name).cmp(&(&b.row.created, &b.row.name)));
+    let mut by_env: BTreeMap<String, Vec<Known>> = BTreeMap::new();
+    for run in known {
+        by_env.entry(run.row.env.clone()).or_default().push(run);
+    }
+    let environments: Vec<EnvSummary> = by_env.into_iter().map(|(env, runs)| of_env(env, runs)).collect();
+    let next = if chosen.own { next(&environments, counts.runs) } else { Vec::new() };
+    Ok(SetSummary { what: chosen.what, counts, environments, unreadable, next })
+}
+
+fn read(run: &Run, row: RunRow) -> Outcome<Known> {
+    let config = crate::training::worker::snapshot(run)?;
+    let folders = run.seed_folders()?;
+    let scores = folders.iter().map(|folder| {
+        let store = folder.checkpoints();
+        let newest = store.steps().unwrap_or_default().into_iter().rev();
+        let manifest = newest.filter_map(|step| store.manifest(step).ok()).next();
+        let last = manifest.as_ref().and_then(|found| found.facts.get("last_score")?.as_f64());
+        (folder.seed(), last, manifest.and_then(|found| found.best).map(|best| best.score))
+    });
+    let scores = scores.collect();
+    Ok(Known { row, keys: training_keys(&config), total_steps: config.total_steps(), scores })
+}
+
+impl Counts {
+    fn add(&mut self, status: RunStatus, seeds: usize) {
+        self.runs += 1;
+        self.seeds += seeds;
+        match status {
+            RunStatus::Completed => self.completed += 1,
+            RunStatus::Failed => self.failed += 1,
+            RunStatus::Running => self.running += 1,
+            RunStatus::Interrupted | RunStatus::Lost | RunStatus::Created => self.unfinished += 1,
+            RunStatus::Unknown => self.unknown += 1,
+        }
+    }
+}
+
+fn of_env(env: String, runs: Vec<Known>) -> EnvSummary {
+    let mut grouped: Vec<Vec<Known>> = Vec::new();
+    let mut places: BTreeMap<Vec<(String, String)>, usize> = BTreeMap::new();
+    for run in runs {
+        let place = *places.entry(run.keys.clone()).or_insert(grouped.len());
+        if place == grouped.len() {
+            grouped.push(Vec::new());
+        }
+        grouped[place].push(run);
+    }
+    let varied = varied(&grouped);
+    let mut groups: Vec<GroupSummary> = grouped.iter().map(|runs| of_group(runs, &varied)).collect();
+    let worth = |group: &GroupSummary| group.result.map_or(f64::NEG_INFINITY, |result| result.iqm);
+    groups.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
+    let scored: Vec<&Final> = groups.iter().filter_map(|group| group.result.as_ref()).collect();
+    // What one group's score is off by: the deviation of a seed over the root
+    // of the seeds. Groups of one seed have no spread of their own.
+    let deviations: Vec<f64> = scored.iter().filter_map(|result| result.deviation).collect();
+    let errors: Vec<f64> = scored
+        .iter()
+        .map(|result| (result.seeds as f64).sqrt())
+        .map(|root| if deviations.is_empty() { f64::NAN } else { median(&deviations) / root })
+        .collect();
+    let luck = (scored.len() > 1 && !deviations.is_empty())
+        .then(|| median(&errors) * expected_maximum(scored.len() as u32));
+    let scored_groups = scored.len();
+    EnvSummary {
+        threshold: rlxp_env::find(&env).ok().and_then(|info| info.reward_threshold),
+        env,
+        varied,
+        scored_groups,
+        comparisons: scored_groups * scored_groups.saturating_sub(1) / 2,
+        luck_of_the_best: luck,
+        groups,
+    }
+}
+
+fn varied(grouped: &[Vec<Known>]) -> Vec<VariedKey> {
+    let Some(first) = grouped.first().and_then(|runs| runs.first()) else { return Vec::new() };
+    // Every config has the same keys in the same order.
+    let values_of = |index: usize| {
+        let mut values: Vec<String> = Vec::new();
+        for runs in grouped {
+            let value = runs[0].keys.get(index).map_or(String::new(), |(_, value)| value.clone());
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    };
+    let keys = first.keys.iter().enumerate();
+    keys.map(|(index, (key, _))| (index, VariedKey { key: key.clone(), values: values_of(index) }))
+        .filter(|(index, key)| key.values.len() > 1 && !follows(grouped, &key.key, *index))
+        .map(|(_, key)| key)
+        .collect()
+}
+
+/// Whether a key only follows from the length of the training, as how often is
+/// evaluated and saved does unless a config says otherwise.
+fn follows(grouped: &[Vec<Known>], key: &str, index: usize) -> bool {
+    if !matches!(key, "checkpoint.save_every" | "eval.every") {
+        return false;
+    }
+    let mut of_length: BTreeMap<u64, &str> = BTreeMap::new();
+    grouped.iter().all(|runs| {
+        let value = runs[0].keys.get(index).map_or("", |(_, value)| value.as_str());
+        *of_length.entry(runs[0].total_steps).or_insert(value) == value
+    })
+}
+
+fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
+    let mut counts = Counts::default();
+    let mut scores = Vec::new();
+    let mut unscored = 0;
+    let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
+    for run in runs {
+        counts.add(run.row.status, run.scores.len());
+        for (seed, last, _) in &run.scores {
+            // The same seed with the same score to the bit is the same training.
+            if last.is_some_and(|last| !seen.insert((*seed, last.to_bits()))) {
+                continue;
+            }
+            match (run.row.status, last) {
+                // A seed that was done before its run failed can't be told from here; its steps can.
+                (RunStatus::Failed, Some(last)) if run.row.steps >= run.row.total_steps => scores.push(*last),
+                (RunStatus::Failed, _) => scores.push(f64::NAN),
+                (_, Some(last)) => scores.push(*last),
+                (_, None) => unscored += 1,
+            }
+        }
+    }
+    let best =
+        runs.iter().flat_map(|run| run.scores.iter().filter_map(|(_, _, best)| *best)).reduce(f64::max);
+    let more = runs.len() - 1;
+    let label =
+        if more == 0 { runs[0].row.name.clone() } else { format!("{} and {more} more", runs[0].row.name) };
+    let keys = runs[0].keys.iter().filter(|(key, _)| varied.iter().any(|varied| varied.key == *key));
+    GroupSummary {
+        label,
+        runs: runs.iter().map(|run| run.row.name.clone()).collect(),
+        seeds: scores.len(),
+        unscored,
+        result: finals(&scores),
+        best,
+        total_steps: runs[0].total_steps,
+        values: keys.cloned().collect(),
+        counts,
+    }
+}
+
+/// `A+B+…` for the runs of a group; nothing when they are too many to type.
+fn word(group: &GroupSummary) -> Option<String> {
+    let plain = group
+        .runs
+        .iter()
+        .all(|name| shell_word(name) == *name && (group.runs.len() == 1 || !name.contains('+')));
+    (group.runs.len() <= MOST_NAMED && plain).then(|| group.runs.join("+"))
+}
+
+fn next(environments: &[EnvSummary], runs: usize) -> Vec<String> {
+    let mut commands = Vec::new();
+    for env in environments {
+        let scored = env.groups.iter().filter(|group| group.result.is_some());
+        if let [best, second, ..] = scored.take(2).collect::<Vec<_>>().as_slice()
+            && let (Some(best), Some(second)) = (word(best), word(second))
+        {
+            commands.push(format!(
+                "rlx compare {second} {best}    # {}: is the best better than the next?",
+                one_line(&env.env)
+            ));
+        }
+    }
+    commands.truncate(4);
+    if let [env] = environments
+        && let [group] = env.groups.as_slice()
+        && let Some(word) = word(group)
+    {
+        commands.push(format!("rlx analyze {word}"));
+    } else if let Some(best) = environments.first().and_then(|env| env.groups.first()) {
+        commands.push(format!("rlx analyze {}", shell_word(&best.runs[0])));
+    }
+    if runs > 1 {
+        commands.push("rlx ls --sort best".to_owned());
+    }
+    commands
+}

@@ -1,0 +1,89 @@
+//! A config as dotted keys with their values, to tell where two differ.
+
+use rlxp_spec::{Config, Source};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::training::config::{Purpose, check_source};
+
+/// Keys that change no result, or that name the seeds.
+const NOT_TRAINING: [&str; 5] = ["run_name", "seed", "seeds", "threads", "device"];
+
+/// A key that differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KeyChange {
+    /// Dotted, as `--set` takes it.
+    pub key: String,
+    /// What the starter config, or the default, has.
+    pub usual: String,
+    /// What the run has.
+    pub value: String,
+}
+
+/// Everything of a config that changes what is trained, key by key.
+pub(crate) fn training_keys(config: &Config) -> Vec<(String, String)> {
+    let value = serde_json::to_value(config).expect("a config is plain data");
+    let mut keys = Vec::new();
+    for (name, value) in value.as_object().into_iter().flatten() {
+        match value {
+            Value::Object(section) => {
+                keys.extend(section.iter().map(|(key, value)| (format!("{name}.{key}"), short(value))));
+            }
+            single => keys.push((name.clone(), short(single))),
+        }
+    }
+    keys.retain(|(key, _)| !NOT_TRAINING.contains(&key.as_str()));
+    keys
+}
+
+/// A value, short.
+fn short(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => {
+            let text = number.to_string();
+            text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(short).collect::<Vec<_>>().join(", ")),
+        // The only schedule there is: a straight line.
+        Value::Object(fields) if fields.contains_key("schedule") => {
+            let end = |name: &str| fields.get(name).map_or_else(String::new, short);
+            format!("{}→{}", end("from"), end("to"))
+        }
+        Value::Object(fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|(key, value)| format!("{key}: {}", short(value))).collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Where a config leaves its environment's starter, or the defaults where
+/// there is none. Nothing when they can't be made, as for an environment that
+/// is not known here.
+pub(super) fn unusual(context: &Context, config: &Config) -> Option<Vec<KeyChange>> {
+    let resolved = |text: String| {
+        let source = Source::new("defaults", text);
+        check_source(context, source, &[], Purpose::Check).ok().map(|checked| checked.config)
+    };
+    // Quoted, so that any id is text.
+    let id = Value::from(config.env.id.as_str());
+    let steps = config.algo.total_timesteps;
+    // How often is saved and evaluated follows from the length, so the usual
+    // values are those of a training of this length.
+    let usual = resolved(format!("env: {{id: {id}}}\nalgo: {{total_timesteps: {steps}}}\n"))?;
+    let usual_steps = resolved(format!("env: {{id: {id}}}\n")).map(|usual| usual.algo.total_timesteps);
+    let mut changes: Vec<KeyChange> = training_keys(config)
+        .into_iter()
+        .zip(training_keys(&usual))
+        .filter(|(own, usual)| own.1 != usual.1)
+        .map(|((key, value), (_, usual))| KeyChange { key, usual, value })
+        .collect();
+    if let Some(usual) = usual_steps.filter(|usual| *usual != steps) {
+        let (usual, value) = (usual.to_string(), steps.to_string());
+        changes.insert(0, KeyChange { key: "algo.total_timesteps".into(), usual, value });
+    }
+    Some(changes)
+}

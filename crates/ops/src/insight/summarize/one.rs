@@ -1,0 +1,276 @@
+//! One run in a paragraph.
+
+use rlxp_analyze::story::{Final, Phase, PhaseKind, number, step, tell};
+use rlxp_store::{BEST, Best, Run};
+use rlxp_types::RunStatus;
+use rlxp_types::text::{one_line, shell_word};
+use serde::Serialize;
+
+use super::keys::{KeyChange, unusual};
+use super::result_in_words;
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::insight::analyze::{TopFinding, duration, findings, score};
+use crate::insight::diagnose::Severity;
+use crate::insight::material::{Group, SeedState, load_run};
+use crate::training::train::STOP_AT;
+
+/// Keys that a paragraph lists.
+const MOST_KEYS: usize = 6;
+
+/// The best checkpoint of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BestCheckpoint {
+    /// Its seed.
+    pub seed: u64,
+    /// Its step.
+    pub step: u64,
+    /// Mean return of the evaluation that chose it.
+    pub score: f64,
+    /// Its folder.
+    pub path: String,
+}
+
+/// A seed that stopped before its last step because it was good enough.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EarlyStop {
+    /// The seed.
+    pub seed: u64,
+    /// Its last step.
+    pub step: u64,
+    /// Mean return of its last evaluation.
+    pub score: f64,
+}
+
+/// A run in short.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunSummary {
+    /// Its name.
+    pub run: String,
+    /// Its environment.
+    pub env: String,
+    /// Its algorithm.
+    pub algo: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Why it failed, where it did.
+    pub reason: Option<String>,
+    /// Its seeds.
+    pub seeds: Vec<u64>,
+    /// Seeds that failed.
+    pub failed_seeds: Vec<u64>,
+    /// Steps that the furthest seed has done.
+    pub steps: u64,
+    /// Steps planned per seed.
+    pub total_steps: u64,
+    /// Mean evaluation return at which a seed stops early.
+    pub stop_at: Option<f64>,
+    /// The seeds that did.
+    pub stopped_early: Vec<EarlyStop>,
+    /// When it was made.
+    pub created: String,
+    /// Seconds from the first to the last record.
+    pub seconds: Option<f64>,
+    /// The score, such as `eval/mean_return`.
+    pub metric: String,
+    /// The last score of the seeds.
+    pub result: Option<Final>,
+    /// The return from which the environment counts as solved.
+    pub threshold: Option<f64>,
+    /// The best checkpoint of any seed.
+    pub best: Option<BestCheckpoint>,
+    /// What the score did.
+    pub phases: Vec<Phase>,
+    /// Where the config leaves the starter; nothing when that is not known.
+    pub unusual: Option<Vec<KeyChange>>,
+    /// What `rlx diagnose` finds, the worst first.
+    pub findings: Vec<TopFinding>,
+    /// What is wrong with the record.
+    pub notes: Vec<String>,
+    /// All of it as one paragraph.
+    pub paragraph: String,
+    /// Commands to go on with.
+    pub next: Vec<String>,
+}
+
+pub(super) fn summary(context: &Context, word: &str) -> Outcome<RunSummary> {
+    let run = load_run(context, word, &crate::insight::diagnose::wanted)?;
+    let group = Group { label: run.name.clone(), runs: vec![run] };
+    let (subject, courses) = score(&group, None);
+    let story = tell(&subject, &courses);
+    let (findings, undiagnosed) = findings(&group.runs);
+    let run = &group.runs[0];
+    let failed = run.seeds.iter().filter(|seed| seed.state == SeedState::Failed);
+    let mut summary = RunSummary {
+        run: run.name.clone(),
+        env: run.metadata.env.clone(),
+        algo: run.metadata.algo.clone(),
+        status: run.status,
+        reason: run.reason.clone(),
+        seeds: run.seeds.iter().map(|seed| seed.seed).collect(),
+        failed_seeds: failed.map(|seed| seed.seed).collect(),
+        steps: run.seeds.iter().map(|seed| seed.metrics.last_step).max().unwrap_or(0),
+        total_steps: run.metadata.total_steps,
+        stop_at: run.metadata.extra.get(STOP_AT).and_then(serde_json::Value::as_f64),
+        stopped_early: run
+            .seeds
+            .iter()
+            .filter_map(|seed| Some((seed.seed, run.stopped_early(seed)?)))
+            .map(|(seed, Best { step, score })| EarlyStop { seed, step, score })
+            .collect(),
+        created: run.metadata.created.clone(),
+        seconds: seconds(&group),
+        metric: format!("{}/{}", subject.kind, subject.metric),
+        result: story.result,
+        threshold: subject.threshold,
+        best: best(context, &group),
+        phases: story.phases,
+        unusual: unusual(context, &run.config),
+        findings,
+        notes: [run.notes.clone(), undiagnosed].concat(),
+        paragraph: String::new(),
+        next: Vec::new(),
+    };
+    summary.paragraph = paragraph(&summary);
+    summary.next = next(&summary, &run.run);
+    Ok(summary)
+}
+
+/// From the first to the last record of any seed.
+fn seconds(group: &Group) -> Option<f64> {
+    let walls = group.seeds().flat_map(|(_, seed)| {
+        let series = seed.metrics.series.values().flat_map(|kind| kind.values());
+        series.flat_map(|series| series.walls.first().into_iter().chain(series.walls.last())).copied()
+    });
+    let (low, high) = walls
+        .filter(|wall| wall.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), wall| (low.min(wall), high.max(wall)));
+    (high >= low).then_some(high - low)
+}
+
+fn best(context: &Context, group: &Group) -> Option<BestCheckpoint> {
+    let of_seed = |seed: &crate::insight::material::SeedMaterial| {
+        let store = seed.folder.checkpoints();
+        let step = store.link(BEST).ok().flatten()?;
+        let manifest = store.manifest(step).ok()?;
+        let score = manifest.best.map(|best| best.score)?;
+        let path = store.step_path(step);
+        let path = path.strip_prefix(&context.folder).unwrap_or(&path).display().to_string();
+        Some(BestCheckpoint { seed: seed.seed, step, score, path })
+    };
+    let found = group.seeds().filter_map(|(_, seed)| of_seed(seed));
+    found.reduce(|best, next| if next.score > best.score { next } else { best })
+}
+
+fn paragraph(run: &RunSummary) -> String {
+    let seeds = match run.seeds.as_slice() {
+        [one] => format!("seed {one}"),
+        several => format!("{} seeds", several.len()),
+    };
+    let mut sentences = vec![format!(
+        "{}: {} on {}, {seeds}, {} of {} steps per seed, {}{}.",
+        run.run,
+        run.algo.to_uppercase(),
+        run.env,
+        step(run.steps),
+        step(run.total_steps),
+        run.status,
+        run.seconds.map_or(String::new(), |seconds| format!(" after {}", duration(seconds)))
+    )];
+    if let Some(wanted) = run.stop_at {
+        let stops: Vec<String> = run
+            .stopped_early
+            .iter()
+            .map(|stop| format!("seed {} at step {}", stop.seed, step(stop.step)))
+            .collect();
+        sentences.push(match stops.as_slice() {
+            [] => format!(
+                "It was to stop early at a return of {}, which no evaluation reached.",
+                number(wanted)
+            ),
+            stops => {
+                format!("Stopped early at a return of {} or more: {}.", number(wanted), stops.join(", "))
+            }
+        });
+    }
+    if let Some(reason) = &run.reason {
+        sentences.push(format!("It stopped because of: {}.", one_line(reason.trim_end_matches('.'))));
+    }
+    if !run.failed_seeds.is_empty() {
+        let failed = run.failed_seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        sentences.push(format!("Failed seeds, scored as worse than every other: {failed}."));
+    }
+    sentences.push(match (&run.result, run.metric.as_str()) {
+        (Some(result), metric) => {
+            let what = if metric.starts_with("eval") {
+                "Last evaluation"
+            } else {
+                "Last return while training (nothing was evaluated)"
+            };
+            format!("{what}: {}{}.", result_in_words(result), against(run.threshold, result.iqm))
+        }
+        (None, _) => "There is no score yet.".to_owned(),
+    });
+    if let Some(best) = &run.best {
+        let whose = if run.seeds.len() > 1 { format!("seed {}, ", best.seed) } else { String::new() };
+        sentences.push(format!("Best checkpoint: {} ({whose}step {}).", number(best.score), step(best.step)));
+    }
+    if let Some(fall) = run.phases.iter().rfind(|phase| phase.kind == PhaseKind::Fall) {
+        sentences.push(format!(
+            "It fell from {} at step {} to {} at step {}.",
+            number(fall.from_value),
+            step(fall.from_step),
+            number(fall.to_value),
+            step(fall.to_step)
+        ));
+    }
+    let wrong: Vec<&TopFinding> =
+        run.findings.iter().filter(|finding| finding.severity > Severity::Info).collect();
+    if let Some(worst) = wrong.first() {
+        let more = wrong.len() - 1;
+        let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+        sentences.push(format!("Diagnosis: {} ({}{rest}).", worst.title, worst.rule));
+    }
+    match run.unusual.as_deref() {
+        Some([]) => sentences.push("The config is the starter's.".to_owned()),
+        Some(changes) => {
+            let shown: Vec<String> = changes
+                .iter()
+                .take(MOST_KEYS)
+                .map(|change| format!("{} {} (usually {})", change.key, change.value, change.usual))
+                .collect();
+            let more = changes.len().saturating_sub(MOST_KEYS);
+            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+            sentences.push(format!("Unlike the starter config: {}{rest}.", shown.join(", ")));
+        }
+        None => {}
+    }
+    if run.seeds.len() == 1 && run.result.is_some() {
+        sentences.push("With one seed nobody can tell luck from skill.".to_owned());
+    }
+    sentences.join(" ")
+}
+
+fn against(threshold: Option<f64>, score: f64) -> String {
+    match threshold {
+        Some(threshold) if score >= threshold => {
+            format!(", above the environment's threshold {}", number(threshold))
+        }
+        Some(threshold) => format!(", below the environment's threshold {}", number(threshold)),
+        None => String::new(),
+    }
+}
+
+fn next(run: &RunSummary, record: &Run) -> Vec<String> {
+    let name = shell_word(&run.run);
+    let mut commands = crate::training::next_step::commands(record);
+    let diagnose = format!("rlx diagnose {name}");
+    if !run.findings.is_empty() && !commands.contains(&diagnose) {
+        commands.push(diagnose);
+    }
+    commands.push(format!("rlx analyze {name}"));
+    if run.best.is_some() {
+        commands.push(format!("rlx eval --run {name}"));
+    }
+    commands
+}

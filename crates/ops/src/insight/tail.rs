@@ -1,0 +1,53 @@
+//! `rlx tail`: follows the metrics of a run while it is being trained.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use rlxp_launch::Interrupts;
+use rlxp_store::{MetricsFollower, Record, resolve};
+use rlxp_types::{Exit, RunStatus};
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::training::checkpoint_ref::project;
+
+/// How often the files are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Hands every record of `text` to `show` with its seed: the last `lines` per
+/// seed, then, with `follow`, what comes until the run ends or `show` has had
+/// enough.
+pub fn tail(
+    context: &Context,
+    text: &str,
+    lines: usize,
+    follow: bool,
+    show: &mut dyn FnMut(u64, &Record) -> ControlFlow<()>,
+) -> Outcome<RunStatus> {
+    let run = resolve(&project(context)?, text)?;
+    let interrupts = Interrupts::install()
+        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))?;
+    let mut followers: Vec<(u64, MetricsFollower)> =
+        run.seed_folders()?.iter().map(|folder| (folder.seed(), folder.follow_metrics())).collect();
+    for (seed, follower) in &mut followers {
+        let records = follower.poll()?;
+        let from = records.len().saturating_sub(lines);
+        if records[from..].iter().try_for_each(|record| show(*seed, record)).is_break() {
+            return Ok(run.status()?.status);
+        }
+    }
+    loop {
+        // The status first: what is written before the end is then seen below.
+        let status = run.status()?.status;
+        for (seed, follower) in &mut followers {
+            if follower.poll()?.iter().try_for_each(|record| show(*seed, record)).is_break() {
+                return Ok(status);
+            }
+        }
+        let over = !matches!(status, RunStatus::Running | RunStatus::Created | RunStatus::Unknown);
+        if over || !follow || interrupts.requested() {
+            return Ok(status);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}

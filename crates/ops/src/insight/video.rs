@@ -1,0 +1,326 @@
+//! `rlx video`: episodes of a checkpoint as moving pictures.
+//!
+//! The episodes are those that `rlx eval` plays from the same seeds: the policy
+//! sees what its wrappers let it see, the picture shows the true state, and the
+//! return is the raw one. They are played twice, first for lengths and returns
+//! alone, so that only what will be shown is kept in memory.
+
+mod best_seed;
+mod camera;
+mod film;
+mod plan;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::FsExt;
+use rlxp_launch::Interrupts;
+use rlxp_learn::{Actor, Episode, evaluate};
+use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
+use rlxp_video::{FrameSize, Problem, VideoError};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome, describe};
+use crate::training::weights::Weights;
+use crate::training::worker::snapshot;
+
+use film::{Encoder, Layout, Setting};
+use plan::{Chosen, Plan};
+
+/// Most copies in one picture.
+pub const GRID_MAX: usize = 64;
+/// Most episodes that one call plays.
+pub const EPISODES_MAX: usize = 10_000;
+/// Longest video by default, in seconds.
+pub const SECONDS: f64 = 60.0;
+/// Episodes among which best and worst are looked for by default.
+pub const BEST_AND_WORST_OF: usize = 20;
+
+/// What the video shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// So many episodes, one after the other.
+    Episodes(usize),
+    /// The best and the worst of so many episodes.
+    BestAndWorst(usize),
+    /// So many episodes at once.
+    Grid(usize),
+}
+
+/// A video to make.
+#[derive(Clone, Debug)]
+pub struct VideoRequest {
+    /// A checkpoint's folder, or a run with `:best`, `:latest` or `:step_N`; a
+    /// run alone stands for its best, with several seeds for the best of them.
+    pub checkpoint: String,
+    /// What to show.
+    pub show: Show,
+    /// Seed of the first episode.
+    pub seed: u64,
+    /// Sample actions instead of taking the most likely.
+    pub sampled: bool,
+    /// Draw episode, step, return and action on each frame.
+    pub overlay: bool,
+    /// Show only so many steps of each episode.
+    pub max_steps: Option<u64>,
+    /// The video stops after so many seconds.
+    pub max_seconds: f64,
+    /// Frames per second, one step each; what suits the environment otherwise.
+    pub frames_per_second: Option<u32>,
+    /// Width and height; what suits the environment otherwise.
+    pub size: Option<(u32, u32)>,
+    /// The file, an mp4 or a gif; one in the run's `videos/` otherwise.
+    pub output: Option<PathBuf>,
+}
+
+/// An episode in the video.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShownEpisode {
+    /// Why it was chosen, such as `best of 20`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Its seed.
+    pub seed: u64,
+    /// Sum of raw rewards over the whole episode.
+    #[serde(rename = "return")]
+    pub total: f64,
+    /// Steps of the whole episode.
+    pub length: u64,
+    /// It came to a real end, and not to the step limit.
+    pub terminated: bool,
+    /// Steps that the video shows of it.
+    pub shown_steps: u64,
+}
+
+/// A video that was made.
+#[derive(Clone, Debug, Serialize)]
+pub struct VideoReport {
+    /// The run.
+    pub run: String,
+    /// Step of the checkpoint.
+    pub step: u64,
+    /// Training seed of the policy.
+    pub training_seed: u64,
+    /// The environment.
+    pub env: String,
+    /// The file.
+    pub file: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Pixels across.
+    pub width: u32,
+    /// Pixels down.
+    pub height: u32,
+    /// Frames per second.
+    pub frames_per_second: u32,
+    /// Frames.
+    pub frames: u64,
+    /// Running time.
+    pub seconds: f64,
+    /// Whether actions were sampled.
+    pub sampled: bool,
+    /// Episodes that were played to choose from.
+    pub played: usize,
+    /// The episodes in the video, in the order in which they appear.
+    pub episodes: Vec<ShownEpisode>,
+    /// The video ends before its episodes do.
+    pub cut: bool,
+    /// What a viewer should know.
+    pub notes: Vec<String>,
+}
+
+/// How far the making has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VideoProgress {
+    /// Frames done.
+    pub done: u64,
+    /// Frames in all.
+    pub total: u64,
+}
+
+/// Makes a video; `tell` hears of each frame.
+pub fn video(
+    context: &Context,
+    request: &VideoRequest,
+    tell: &mut dyn FnMut(VideoProgress),
+) -> Outcome<VideoReport> {
+    check(request)?;
+    let output = request.output.as_deref().map(|output| output_path(context, output)).transpose()?;
+    let interrupts = Interrupts::install()
+        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("signals can't be caught: {error}")))?;
+
+    let (found, about_seeds) = best_seed::find(context, &request.checkpoint)?;
+    let config = snapshot(&found.run)?;
+    let (_, actions) =
+        rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
+    let policy = Weights::load(&config, &found.folder, found.step)?.policy;
+    let actor = if request.sampled { Actor::Stochastic(&policy) } else { Actor::Deterministic(&policy) };
+
+    let count = match request.show {
+        Show::Episodes(count) | Show::BestAndWorst(count) | Show::Grid(count) => count,
+    };
+    let frames_per_second = match request.frames_per_second {
+        Some(rate) => rate,
+        None => camera::usual_rate(&config, request.seed)?,
+    };
+    let layout = Layout::new(request.show, request.size);
+    if let Some(problem) = layout.problem() {
+        return Err(Failure::usage("video_settings", problem).hint("--size 1200x800"));
+    }
+    let default = || {
+        let name = default_name(found.step, request);
+        found.folder.path().join("videos").join(name)
+    };
+    let path = output.unwrap_or_else(default);
+    // Settings that can't work are found before anything is played.
+    let encoder = Encoder::new(&path, layout.size(), frames_per_second).map_err(refuse)?;
+
+    let episodes = evaluate(&config, actor, count, request.seed)?.episodes;
+    let (chosen, mut notes) = choose(request.show, &episodes);
+    let plan = Plan::new(request, chosen, &episodes, frames_per_second);
+    notes.extend(about_seeds);
+    notes.extend(plan.notes(request));
+    let recordings = camera::record(&config, actor, request.seed, count, &plan.steps_needed())?;
+
+    let setting = Setting {
+        plan: &plan,
+        recordings: &recordings,
+        episodes: &episodes,
+        layout: &layout,
+        overlay: request.overlay,
+        names: rlxp_env::find(&config.env.id).ok(),
+        actions: &actions,
+        threads: context.cores,
+    };
+    let bytes = film::shoot(&setting, encoder, &|| interrupts.requested(), tell)?;
+    // Into the run no link leads elsewhere; where else it goes is the user's choice.
+    let fs = if request.output.is_none() { found.run.fs() } else { &context.fs };
+    if request.output.is_none()
+        && let Some(folder) = path.parent()
+    {
+        // Not its parents: a run that was removed meanwhile must not come back.
+        match fs.create_dir(folder) {
+            Err(error) if !error.is_already_there() => return Err(error.into()),
+            _ => {}
+        }
+    }
+    fs.remove_abandoned(context.machine.as_ref(), &path);
+    fs.write_atomic(&path, &bytes)?;
+
+    let frames = plan.frames();
+    let size = layout.size();
+    Ok(VideoReport {
+        run: found.run.name(),
+        step: found.step,
+        training_seed: found.folder.seed(),
+        env: config.env.id.clone(),
+        file: path.display().to_string(),
+        bytes: bytes.len() as u64,
+        width: size.width,
+        height: size.height,
+        frames_per_second,
+        frames,
+        seconds: frames as f64 / f64::from(frames_per_second),
+        sampled: request.sampled,
+        played: count,
+        episodes: plan.shown(&episodes),
+        cut: plan.cut,
+        notes,
+    })
+}
+
+/// What is wrong with a request before anything is read.
+fn check(request: &VideoRequest) -> Outcome<()> {
+    let (count, most, what) = match request.show {
+        Show::Grid(count) => (count, GRID_MAX, "copies in a grid"),
+        Show::Episodes(count) | Show::BestAndWorst(count) => (count, EPISODES_MAX, "episodes"),
+    };
+    if count == 0 || count > most {
+        return Err(Failure::usage("video_count", format!("{count} {what} can't be shown, 1 to {most} can")));
+    }
+    if request.max_steps == Some(0) {
+        return Err(Failure::usage("video_steps", "a video shows at least one step of an episode"));
+    }
+    if !(request.max_seconds.is_finite() && request.max_seconds > 0.0) {
+        let message = format!("a video of {} seconds can't be made", request.max_seconds);
+        return Err(Failure::usage("video_seconds", message).hint("--max-seconds 60"));
+    }
+    Ok(())
+}
+
+/// The file that was asked for, if one can be put there.
+fn output_path(context: &Context, output: &Path) -> Outcome<PathBuf> {
+    let path = context.folder.join(output);
+    film::Format::of(output)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let is_folder = match context.fs.canonicalize(folder) {
+        Ok(folder) => context.fs.is_folder(&folder)?,
+        Err(error) if error.is_not_found() => false,
+        Err(error) => return Err(error.into()),
+    };
+    if !is_folder {
+        let named = output.parent().filter(|named| !named.as_os_str().is_empty()).unwrap_or(folder).display();
+        let message = format!("there is no folder {named} to put the video into");
+        return Err(Failure::usage("folder_not_found", message)
+            .hint(format!("mkdir -p {}", shell_word(&named.to_string()))));
+    }
+    if context.fs.is_folder(&path)? {
+        let message = format!("{} is a folder", output.display());
+        return Err(Failure::usage("output_is_folder", message));
+    }
+    Ok(path)
+}
+
+/// Checkpoint, first seed, and what tells this video from others of the same.
+fn default_name(step: u64, request: &VideoRequest) -> String {
+    let mut name = format!("step_{step}_{}", request.seed);
+    match request.show {
+        Show::Episodes(_) => {}
+        Show::BestAndWorst(_) => name.push_str("_best_and_worst"),
+        Show::Grid(count) => name.push_str(&format!("_grid_{count}")),
+    }
+    if request.sampled {
+        name.push_str("_sampled");
+    }
+    name + ".mp4"
+}
+
+/// Which of the played episodes are shown.
+fn choose(show: Show, episodes: &[Episode]) -> (Vec<Chosen>, Vec<String>) {
+    let plain = |index: usize| Chosen { episode: index, label: None };
+    let Show::BestAndWorst(count) = show else {
+        return ((0..episodes.len()).map(plain).collect(), Vec::new());
+    };
+    let order = |a: &usize, b: &usize| episodes[*a].total.total_cmp(&episodes[*b].total);
+    // Of equal ones the first, whichever end is looked for.
+    let best = (0..episodes.len()).rev().max_by(order).expect("at least one episode was played");
+    let worst = (0..episodes.len()).min_by(order).expect("at least one episode was played");
+    let labelled = |episode: usize, word: &str| Chosen { episode, label: Some(format!("{word} of {count}")) };
+    if episodes[best].total == episodes[worst].total {
+        let note = format!(
+            "all {count} episodes have the return {}: best and worst are the same",
+            words::number(episodes[best].total)
+        );
+        return (vec![labelled(best, "best and worst")], vec![note]);
+    }
+    (vec![labelled(best, "best"), labelled(worst, "worst")], Vec::new())
+}
+
+/// An encoder's "no" as ours.
+fn refuse(error: VideoError) -> Failure {
+    let VideoError::Settings { problems } = &error else {
+        return Failure::new(Exit::Bug, "video", describe(&error));
+    };
+    let failure = Failure::usage("video_settings", describe(&error));
+    problems.iter().fold(failure, |failure, problem| match problem {
+        Problem::Odd { fitting: FrameSize { width, height }, .. } => {
+            failure.hint(format!("--size {width}x{height}"))
+        }
+        Problem::FramesPerSecond(_) => failure.hint("--fps 30"),
+        _ => failure.hint("--size 1200x800"),
+    })
+}

@@ -1,0 +1,366 @@
+//! `approve`: a person agrees to what stands in the files at this moment.
+//!
+//! What is shown, what is signed and what goes on record are made from one [`Prepared`]; before anything is written the
+//! study is read again, and a digest that moved meanwhile ends it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rlxp_fs::FsExt;
+use rlxp_govern::approval::{approvers_changed, statement};
+use rlxp_govern::completeness::open_questions;
+use rlxp_govern::documents::{Assurance, Reading, StudyName};
+use rlxp_govern::ledger::event::{Approved, Refused};
+use rlxp_govern::ledger::{Actor, Event};
+use rlxp_govern::section::{COVERAGE, Section, Target, close_digest, content};
+use rlxp_govern::signature::{LONGEST_SIGNATURE, Statement, verify};
+use rlxp_spec::document::to_yaml;
+use rlxp_types::Digest;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::Desk;
+
+/// What is to be approved.
+#[derive(Clone, Debug, Default)]
+pub struct ApproveRequest {
+    /// The study; the active one when left out.
+    pub study: Option<String>,
+    /// Sections and candidates by name.
+    pub targets: Vec<String>,
+    /// Every section that isn't approved as it is.
+    pub all: bool,
+}
+
+/// What would be approved, for a person to read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prepared {
+    /// The study.
+    pub study: StudyName,
+    /// Its unique id.
+    pub study_id: String,
+    /// The ledger's head that the approval is given on.
+    pub head: Digest,
+    /// The weakest way of approving that counts.
+    pub required: Assurance,
+    /// What is approved.
+    pub targets: Vec<Shown>,
+}
+
+/// One target, as it stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shown {
+    /// Which.
+    pub target: Target,
+    /// The digest of all that it covers.
+    pub digest: Digest,
+    /// All of its own text, word for word.
+    pub text: String,
+    /// What it depends on, whose text stands there.
+    pub depends_on: Vec<String>,
+    /// What the approval allows.
+    pub allows: &'static str,
+}
+
+/// An approval that is on record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ApproveReport {
+    /// The study.
+    pub study: StudyName,
+    /// What was approved.
+    pub targets: BTreeMap<Target, Digest>,
+    /// How surely.
+    pub assurance: Assurance,
+    /// By whom.
+    pub who: String,
+    /// The number of the record.
+    pub seq: u64,
+    /// The ledger's head after it.
+    pub head: Digest,
+}
+
+impl Prepared {
+    /// The targets by digest.
+    pub fn digests(&self) -> BTreeMap<Target, Digest> {
+        self.targets.iter().map(|shown| (shown.target.clone(), shown.digest)).collect()
+    }
+
+    /// What a person signs.
+    pub fn statement(&self) -> Statement {
+        statement(self.study_id.clone(), &self.digests(), self.head)
+    }
+}
+
+/// What would be approved; changes nothing but what opening a study puts on record.
+pub fn prepare(context: &Context, request: &ApproveRequest) -> Outcome<Prepared> {
+    prepared(&Desk::open(context, request.study.as_deref())?, request)
+}
+
+/// Approves by a signature made with `ssh-keygen -Y sign` over [`Prepared::statement`].
+pub fn by_signature(context: &Context, request: &ApproveRequest, armored: &str) -> Outcome<ApproveReport> {
+    let mut desk = Desk::open(context, request.study.as_deref())?;
+    let prepared = prepared(&desk, request)?;
+    refuse_other_approvers(&mut desk, &prepared)?;
+    let Some(approvers) = desk.study.approvers.clone() else {
+        return refused(
+            &mut desk,
+            &prepared,
+            "approvers_unreadable",
+            "the list of approvers can't be read".into(),
+        );
+    };
+    match verify(&prepared.statement(), armored, &approvers) {
+        Err(problem) => {
+            let detail = format!(
+                "{problem}; it must be made over what `rlx approve {} --print` prints now",
+                names(&prepared)
+            );
+            refused(&mut desk, &prepared, problem.code(), detail)
+        }
+        Ok(signed) => {
+            let digest = Digest::of(armored.as_bytes());
+            let (folder, file) = (desk.place.signatures(), desk.place.signature(&digest));
+            crate::studies::files::read::look(context.fs.as_ref(), &desk.place.root, &folder)?;
+            context.fs.create_dir_all(&folder)?;
+            // Before the record that names it: a record without its signature would prove nothing.
+            context.fs.write_atomic(&file, armored.as_bytes())?;
+            desk.study.signatures.insert(digest, armored.to_owned());
+            let approved = Approved {
+                targets: prepared.digests(),
+                assurance: Assurance::Signature,
+                who: signed.name,
+                key: Some(signed.fingerprint),
+                signature: Some(digest),
+            };
+            record(&mut desk, &prepared, approved)
+        }
+    }
+}
+
+/// Approves by what a person typed at a terminal after seeing `seen`.
+pub fn by_terminal(
+    context: &Context,
+    request: &ApproveRequest,
+    seen: &Prepared,
+    who: &str,
+) -> Outcome<ApproveReport> {
+    unsigned(context, request, seen, who, Assurance::Terminal)
+}
+
+/// Refuses, on record, where what is typed at a terminal wouldn't count, before anybody is asked to type.
+pub fn terminal_counts(context: &Context, request: &ApproveRequest) -> Outcome<()> {
+    let mut desk = Desk::open(context, request.study.as_deref())?;
+    let prepared = prepared(&desk, request)?;
+    sure_enough(&mut desk, &prepared, Assurance::Terminal)
+}
+
+fn sure_enough(desk: &mut Desk, prepared: &Prepared, assurance: Assurance) -> Outcome<()> {
+    if assurance >= prepared.required {
+        return Ok(());
+    }
+    let detail = format!("this study asks for approval by {}, not by {assurance}", prepared.required);
+    refused(desk, prepared, "approval_too_weak", detail)
+}
+
+fn unsigned(
+    context: &Context,
+    request: &ApproveRequest,
+    seen: &Prepared,
+    who: &str,
+    assurance: Assurance,
+) -> Outcome<ApproveReport> {
+    let mut desk = Desk::open(context, request.study.as_deref())?;
+    let prepared = prepared(&desk, request)?;
+    if prepared.digests() != seen.digests() || prepared.study_id != seen.study_id {
+        let message = "what was shown has changed meanwhile; nothing was approved";
+        return Err(
+            Failure::refused("changed_meanwhile", message).hint("run the command again and read it anew")
+        );
+    }
+    sure_enough(&mut desk, &prepared, assurance)?;
+    refuse_other_approvers(&mut desk, &prepared)?;
+    let approved =
+        Approved { targets: prepared.digests(), assurance, who: who.to_owned(), key: None, signature: None };
+    record(&mut desk, &prepared, approved)
+}
+
+/// An approval under another list of approvers than the study was opened with counts for nothing, so it isn't taken.
+fn refuse_other_approvers(desk: &mut Desk, prepared: &Prepared) -> Outcome<()> {
+    match approvers_changed(desk.study.state(), desk.study.proofs()) {
+        None => Ok(()),
+        Some(reason) => refused(desk, prepared, "approvers_changed", reason),
+    }
+}
+
+fn record(desk: &mut Desk, prepared: &Prepared, approved: Approved) -> Outcome<ApproveReport> {
+    let (assurance, who) = (approved.assurance, approved.who.clone());
+    if desk.study.ledger.head() != prepared.head {
+        return Err(Failure::refused("ledger_moved", "the ledger went on meanwhile; nothing was approved")
+            .hint("run the command again"));
+    }
+    crate::studies::contract::keep_approved(desk, &prepared.digests())?;
+    let record = desk.append(Actor::Person, Event::Approved(approved))?;
+    let (seq, head) = (record.seq, record.digest);
+    Ok(ApproveReport {
+        study: prepared.study.clone(),
+        targets: prepared.digests(),
+        assurance,
+        who,
+        seq,
+        head,
+    })
+}
+
+/// A refusal of what claims to be a person goes on record, once for each attempt in a row.
+fn refused<T>(desk: &mut Desk, prepared: &Prepared, code: &'static str, detail: String) -> Outcome<T> {
+    let what = format!("approve {}", names(prepared));
+    desk.put_refusal_on_record(Refused { what, codes: vec![code.into()], detail: detail.clone() })?;
+    let names = names(prepared);
+    Err(Failure::refused(code, format!("not approved: {detail}"))
+        .hint(format!("rlx approve {names} --print > statement"))
+        .hint("ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement")
+        .hint(format!("rlx approve {names} --signature statement.sig")))
+}
+
+fn names(prepared: &Prepared) -> String {
+    prepared.targets.iter().map(|shown| shown.target.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn prepared(desk: &Desk, request: &ApproveRequest) -> Outcome<Prepared> {
+    let study = &desk.study;
+    let digests = study.digests();
+    let study_id = study.state().opened.as_ref().map(|opened| opened.id.clone()).unwrap_or_default();
+    let mut targets = Vec::new();
+    for target in wanted(desk, request)? {
+        let (digest, text) = match &target {
+            Target::Section(section) => {
+                complete(desk, *section)?;
+                let digest = digests.get(section).copied().ok_or_else(|| unreadable(&target))?;
+                (digest, content(*section, &study.files).map(|value| to_yaml(&value)).unwrap_or_default())
+            }
+            Target::Close => {
+                let identity = study.identity().ok_or_else(|| unreadable(&target))?;
+                (close_digest(&identity), "{}\n".to_owned())
+            }
+            Target::Candidate(id) => match desk.candidate(id)? {
+                Reading::Read(written) => {
+                    let digest = study.candidate_digest(&written).ok_or_else(|| unreadable(&target))?;
+                    (digest, to_yaml(&written.explicit))
+                }
+                Reading::Missing => {
+                    let message = format!("there is no candidate {id}");
+                    return Err(Failure::usage("candidate_not_found", message).hint("rlx candidate list"));
+                }
+                Reading::Broken(_) => {
+                    return Err(unreadable(&target).hint(format!("rlx candidate show {id}")));
+                }
+            },
+        };
+        targets.push(Shown {
+            digest,
+            text,
+            depends_on: depends_on(&target),
+            allows: allows(&target),
+            target,
+        });
+    }
+    let head = study.ledger.head();
+    Ok(Prepared { study: study.name.clone(), study_id, head, required: study.required(), targets })
+}
+
+fn wanted(desk: &Desk, request: &ApproveRequest) -> Outcome<BTreeSet<Target>> {
+    let mut targets = BTreeSet::new();
+    for text in &request.targets {
+        let target = text.parse().map_err(|error| {
+            let known: Vec<String> = Section::ALL.iter().map(ToString::to_string).collect();
+            Failure::usage("unknown_section", format!("{error}; sections are {}", known.join(", ")))
+                .hint("rlx contract request")
+        })?;
+        targets.insert(target);
+    }
+    if request.all {
+        let open = desk.study.standings().into_iter().filter(|(_, standing)| !standing.is_given());
+        targets.extend(open.map(|(section, _)| Target::Section(section)));
+    }
+    if targets.is_empty() {
+        let failure = if request.all {
+            Failure::refused("nothing_to_approve", "every section is approved as it is")
+                .hint("rlx study next")
+        } else {
+            Failure::usage("no_section", "name what is approved").hint("rlx approve --all")
+        };
+        return Err(failure);
+    }
+    Ok(targets)
+}
+
+/// A section with an open question isn't ready to be agreed to.
+fn complete(desk: &Desk, section: Section) -> Outcome<()> {
+    let mut open: Vec<String> = open_questions(&desk.study.files)
+        .into_iter()
+        .filter(|open| {
+            let key = open.path.split(['.', '[']).next().unwrap_or_default();
+            COVERAGE.iter().any(|(file, covered, owner)| {
+                file.name() == open.file && *covered == key && *owner == section
+            })
+        })
+        .map(|open| format!("{} {}: {}", open.file, open.path, open.question))
+        .collect();
+    let spec = desk.study.files.metric_spec.typed().filter(|_| section == Section::Metrics);
+    let outside = spec.and_then(rlxp_govern::documents::MetricSpec::primary_outside_evaluation);
+    open.extend(outside.map(|why| format!("metric_spec.yaml primary.source: {why}")));
+    if open.is_empty() {
+        return Ok(());
+    }
+    let message = format!("section {section} is not complete: {}", open.join("; "));
+    Err(Failure::refused("contract_incomplete", message).hint("rlx contract check"))
+}
+
+fn unreadable(target: &Target) -> Failure {
+    let message = format!("{target} can't be approved: a file that it covers is missing or broken");
+    Failure::refused("file_broken", message).hint("rlx contract check")
+}
+
+fn depends_on(target: &Target) -> Vec<String> {
+    match target {
+        Target::Section(section) => section.depends_on().iter().map(ToString::to_string).collect(),
+        Target::Candidate(_) => vec![Section::Experiment.to_string()],
+        Target::Close => Vec::new(),
+    }
+}
+
+/// What an approval allows, in words.
+pub(crate) fn allows(target: &Target) -> &'static str {
+    match target {
+        Target::Section(Section::Task) => "says what the study is for; every other approval builds on it",
+        Target::Section(Section::Metrics) => "decides by these metrics and guardrails, and no others",
+        Target::Section(Section::Scope) => {
+            "lets candidates change these files and keys within their ranges, and nothing else"
+        }
+        Target::Section(Section::Budget) => "lets runs spend up to these amounts, and stops at these rules",
+        Target::Section(Section::Hardware) => {
+            "lets runs use this device and this network, confined at least this much"
+        }
+        Target::Section(Section::Baseline) => "compares everything with this, and trains by these commands",
+        Target::Section(Section::Evaluation) => "evaluates and judges in this way, and in no other",
+        Target::Section(Section::Experiment) => {
+            "agrees what is tried and who starts it; in autonomous mode everything within the envelope"
+        }
+        Target::Section(Section::Plan) => "lets candidates be proposed and validated; starts nothing",
+        Target::Section(Section::Execute) => "lets validated and agreed candidates be run within the budget",
+        Target::Section(Section::LoopEntry) => {
+            "from here on rlx alone starts runs in this folder, until the study is closed"
+        }
+        Target::Candidate(_) => "lets this candidate, exactly as it stands, be run where running is allowed",
+        Target::Close => "lets the study be closed, after which nothing governs this folder any more",
+    }
+}
+
+/// The text of a signature file.
+pub fn read_signature(context: &Context, file: &str) -> Outcome<String> {
+    let path = context.folder.join(file);
+    context.fs.read_text(&path, LONGEST_SIGNATURE as u64).map_err(|error| {
+        Failure::usage("signature_unreadable", crate::failure::describe(&error))
+            .hint("ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement")
+    })
+}

@@ -1,0 +1,317 @@
+//! `candidate`: one bounded change at a time, from a draft to a plan that every gate has passed.
+
+mod code;
+mod draft;
+mod look;
+mod protected;
+
+use std::collections::BTreeMap;
+
+use rlxp_govern::approval::Standing;
+use rlxp_govern::documents::{CandidateKind, Reading, Slug, StudyName, Written};
+use rlxp_govern::gate::{Purpose, Refusal, refusals};
+use rlxp_govern::ledger::event::{PlannedPhase, Refused, Reopened, Validated};
+use rlxp_govern::ledger::{Actor, Event};
+use rlxp_govern::machine::CandidateState;
+use rlxp_govern::plan::{Plan, phases};
+use rlxp_types::Digest;
+use serde::Serialize;
+use serde_json::Value;
+
+pub use code::{LONGEST_SOURCE, base, find_program, is_left_out, snapshot};
+pub use draft::{Draft, NewReport, UnknownKey, new};
+pub use look::view;
+pub use protected::digests as protected_digests;
+pub(crate) use protected::file_digest;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::Desk;
+
+/// A candidate that passed every gate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ValidateReport {
+    /// The study.
+    pub study: StudyName,
+    /// Which.
+    pub candidate: Slug,
+    /// Its revision.
+    pub revision: u64,
+    /// The digest of everything a launch would use.
+    pub plan: Digest,
+    /// What that is made of.
+    pub parts: BTreeMap<String, Digest>,
+    /// Its phases.
+    pub phases: Vec<PlannedPhase>,
+    /// The gates that it passed.
+    pub gates: Vec<&'static str>,
+    /// Whether this was already on record.
+    pub already: bool,
+}
+
+/// Holds a candidate against every gate and, when all pass, puts that on record with its plan.
+pub fn validate(context: &Context, study: Option<&str>, name: &str) -> Outcome<ValidateReport> {
+    let mut desk = Desk::open_with_head(context, study)?;
+    let validated = validate_in(&mut desk, name);
+    desk.leave();
+    validated
+}
+
+fn validate_in(desk: &mut Desk, name: &str) -> Outcome<ValidateReport> {
+    let id = known(desk, name)?;
+    is_not_settled(desk, &id)?;
+    let view = look::view(desk, &id)?;
+    let refused = refusals(Purpose::Validate, &desk.study, Some(&view));
+    if !refused.is_empty() {
+        return Err(refuse(desk, "validate", &id, refused)?);
+    }
+    let plan = Plan::of(&desk.study, &view).ok_or_else(|| {
+        Failure::refused("plan_unknown", format!("the plan of {id} can't be made")).hint("rlx contract check")
+    })?;
+    let candidate = &view.written.typed;
+    let validated = Validated {
+        candidate: id.clone(),
+        revision: candidate.revision,
+        kind: candidate.kind,
+        file: view.file,
+        digest: desk.study.candidate_digest(&view.written).expect("its plan has it"),
+        plan: plan.digest(),
+        parts: plan.parts.clone(),
+        phases: phases(&desk.study, &view),
+        base: view.base.clone(),
+        programs: view.programs.clone(),
+    };
+    let known = desk.study.state().candidates.get(&id);
+    // The plan stands for all that counts; a record of an earlier version may say less beside it.
+    let already = known.is_some_and(|record| {
+        record.state == CandidateState::Validated
+            && (record.validated.plan, record.validated.file) == (validated.plan, validated.file)
+    });
+    let report = ValidateReport {
+        study: desk.study.name.clone(),
+        candidate: id,
+        revision: validated.revision,
+        plan: validated.plan,
+        parts: plan.parts,
+        phases: validated.phases.clone(),
+        gates: rlxp_govern::gate::names(Purpose::Validate),
+        already,
+    };
+    if !already {
+        let again = known.and_then(|record| match record.state {
+            CandidateState::Debug => Some("it was debugged".to_owned()),
+            // Something of the repository, which nobody looks at before a launch.
+            CandidateState::Validated => {
+                let changed = Plan::differences(&record.validated.parts, &validated.parts);
+                Some(format!("what it was validated with changed: {}", changed.join(", ")))
+            }
+            _ => None,
+        });
+        let mut events = Vec::new();
+        if let Some(reason) = again {
+            let reopened = Reopened { candidate: report.candidate.clone(), reason };
+            events.push((Actor::Rlx, Event::Reopened(reopened)));
+        }
+        events.push((Actor::Rlx, Event::Validated(validated)));
+        desk.append_all(events)?;
+    }
+    Ok(report)
+}
+
+/// What has begun to run is not validated a second time: another try is another candidate, or after debugging another
+/// revision.
+fn is_not_settled(desk: &Desk, id: &Slug) -> Outcome<()> {
+    let Some(record) = desk.study.state().candidates.get(id) else { return Ok(()) };
+    match record.state {
+        CandidateState::Draft | CandidateState::Validated | CandidateState::Debug => Ok(()),
+        state => {
+            let message =
+                format!("{id} is {state}: what has run is not validated again, whatever its file says");
+            Err(Failure::refused("candidate_settled", message)
+                .hint(format!("rlx candidate show {id}"))
+                .hint(format!("rlx candidate new {id}-again --kind {}", record.validated.kind)))
+        }
+    }
+}
+
+/// The refusal of a verb as a failure, after it was put on record.
+pub(crate) fn refuse(desk: &mut Desk, verb: &str, id: &Slug, refused: Vec<Refusal>) -> Outcome<Failure> {
+    let mut codes: Vec<String> = refused.iter().map(|refusal| refusal.code.to_owned()).collect();
+    codes.dedup();
+    let detail: Vec<&str> = refused.iter().map(|refusal| refusal.reason.as_str()).collect();
+    let mut detail = detail.join("; ");
+    if detail.len() > LONGEST_DETAIL {
+        let end = detail.floor_char_boundary(LONGEST_DETAIL);
+        detail.truncate(end);
+        detail.push('…');
+    }
+    desk.put_refusal_on_record(Refused { what: format!("{verb} {id}"), codes, detail })?;
+    let doing = match verb {
+        "validate" => format!("validating {id}"),
+        verb => format!("{verb}ing {id}"),
+    };
+    Ok(Failure::gates(&doing, refused))
+}
+
+/// Reasons on record are for people; a candidate can't make the ledger as long as it likes.
+const LONGEST_DETAIL: usize = 2000;
+
+/// Everything about one candidate.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShowReport {
+    /// The study.
+    pub study: StudyName,
+    /// Which.
+    pub candidate: Slug,
+    /// Where it is.
+    pub state: CandidateState,
+    /// What stands in its file; nothing when it can't be read.
+    pub text: Option<Value>,
+    /// What is wrong with its file.
+    pub problems: Vec<String>,
+    /// How its approval stands.
+    pub approval: Standing,
+    /// The plan that it was validated with.
+    pub plan: Option<Digest>,
+    /// Its runs.
+    pub runs: Vec<RunLine>,
+    /// Why it can't be validated now; empty when it can.
+    pub refusals: Vec<Refusal>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunLine {
+    /// Its key.
+    pub key: String,
+    /// Its phase.
+    pub phase: String,
+    /// Its seed.
+    pub seed: u64,
+    /// Where it is.
+    pub state: String,
+}
+
+/// Everything about one candidate. Puts nothing on record but what opening does.
+pub fn show(context: &Context, study: Option<&str>, name: &str) -> Outcome<ShowReport> {
+    let desk = Desk::open(context, study)?;
+    let id = known(&desk, name)?;
+    let (text, problems, approval, refused) = match desk.candidate(&id)? {
+        Reading::Read(written) => {
+            let view = look::view_of(&desk, &id, *written)?;
+            let refused = refusals(Purpose::Validate, &desk.study, Some(&view));
+            let approval = desk.study.candidate_standing(&view.written);
+            (Some(view.written.explicit), Vec::new(), approval, refused)
+        }
+        Reading::Broken(problems) => (None, problems, Standing::Missing, Vec::new()),
+        Reading::Missing => (None, vec!["its file is gone".to_owned()], Standing::Missing, Vec::new()),
+    };
+    let state = desk.study.state();
+    let record = state.candidates.get(&id);
+    let runs = state.runs_of(&id).into_iter().map(|run| RunLine {
+        key: run.intent.key.clone(),
+        phase: run.intent.phase.to_string(),
+        seed: run.intent.seed,
+        state: run.state.to_string(),
+    });
+    Ok(ShowReport {
+        study: desk.study.name.clone(),
+        state: record.map_or(CandidateState::Draft, |record| record.state),
+        text,
+        problems,
+        approval,
+        plan: record.map(|record| record.validated.plan),
+        runs: runs.collect(),
+        refusals: refused,
+        candidate: id,
+    })
+}
+
+/// One line of the list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ListLine {
+    /// Which.
+    pub candidate: String,
+    /// Where it is.
+    pub state: CandidateState,
+    /// Its kind, once it was validated.
+    pub kind: Option<CandidateKind>,
+    /// Its revision, once it was validated.
+    pub revision: Option<u64>,
+    /// Phases that ran.
+    pub phases: Vec<String>,
+    /// Whether its file is there.
+    pub file: bool,
+}
+
+/// All candidates of a study.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ListReport {
+    /// The study.
+    pub study: StudyName,
+    /// The candidate that everything is compared with.
+    pub incumbent: Option<Slug>,
+    /// By name.
+    pub candidates: Vec<ListLine>,
+}
+
+/// All candidates: files, and what is on record of files that are gone.
+pub fn list(context: &Context, study: Option<&str>) -> Outcome<ListReport> {
+    let desk = Desk::open(context, study)?;
+    let state = desk.study.state();
+    let mut names: Vec<&str> = desk.study.candidate_files.keys().map(String::as_str).collect();
+    names.extend(state.candidates.keys().map(Slug::as_str));
+    names.sort_unstable();
+    names.dedup();
+    let line = |name: &str| {
+        let record = state.candidates.get(name);
+        ListLine {
+            candidate: name.to_owned(),
+            state: record.map_or(CandidateState::Draft, |record| record.state),
+            kind: record.map(|record| record.validated.kind),
+            revision: record.map(|record| record.validated.revision),
+            phases: record
+                .map(|record| record.phases.iter().map(ToString::to_string).collect())
+                .unwrap_or_default(),
+            file: desk.study.candidate_files.contains_key(name),
+        }
+    };
+    Ok(ListReport {
+        study: desk.study.name.clone(),
+        incumbent: state.incumbent.clone(),
+        candidates: names.into_iter().map(line).collect(),
+    })
+}
+
+/// The candidate that a word names, if there is a file or a record of it.
+pub(crate) fn known(desk: &Desk, name: &str) -> Outcome<Slug> {
+    let id: Slug = name
+        .parse()
+        .map_err(|error: rlxp_govern::documents::NotASlug| Failure::usage("bad_name", error.to_string()))?;
+    if desk.study.candidate_files.contains_key(name) || desk.study.state().candidates.contains_key(name) {
+        return Ok(id);
+    }
+    let near = rlxp_spec::nearest(name, desk.study.candidate_files.keys().map(String::as_str));
+    let failure =
+        Failure::usage("candidate_not_found", format!("there is no candidate {name} in {}", desk.study.name));
+    Err(match near {
+        Some(near) => failure.hint(format!("did you mean {near}?")),
+        None => failure.hint("rlx candidate list"),
+    })
+}
+
+/// A candidate's file, which must be readable.
+fn written(desk: &Desk, id: &Slug) -> Outcome<Written<rlxp_govern::documents::Candidate>> {
+    match desk.candidate(id)? {
+        Reading::Read(written) => Ok(*written),
+        Reading::Missing => {
+            let message = format!("the file of candidate {id} is gone");
+            Err(Failure::usage("candidate_not_found", message).hint("rlx candidate list"))
+        }
+        Reading::Broken(problems) => {
+            let message = format!("candidates/{id}.yaml can't be used: {}", problems.join("; "));
+            let hint = format!("edit {}, where TODO stands too", desk.place.candidate(id).display());
+            Err(Failure::usage("candidate_broken", message).hint(hint))
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The code that runs would use, as found on the disk: what it starts from, the files that changes name, what runs
+//! need, and the programs of the runbook.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{Fs, FsExt, Kind, environment};
+use rlxp_govern::documents::{Base, Candidate, Runbook};
+use rlxp_govern::scope::bad_path;
+use rlxp_types::Digest;
+
+use super::look::path_facts;
+use super::protected::file_digest;
+use crate::failure::Outcome;
+use crate::studies::files::Desk;
+
+/// A file that a candidate changes; a larger one isn't read, and so can't be changed.
+pub const LONGEST_SOURCE: u64 = 4 << 20;
+/// A tree with more entries than this can't be vouched for.
+const MOST_ENTRIES: usize = 200_000;
+/// What no code is read from: rlx's and git's own, what programs make anew, and runs.
+const LEFT_OUT: [&str; 6] = [".rlxp", ".git", ".venv", "node_modules", "__pycache__", "runs"];
+
+/// The content of every file that changes name, nothing for one that isn't there. One that is no text, too long or
+/// behind a link is left out.
+pub(super) fn sources(
+    fs: &dyn Fs,
+    root: &Path,
+    candidate: &Candidate,
+) -> Outcome<BTreeMap<String, Option<String>>> {
+    let mut found = BTreeMap::new();
+    for change in &candidate.changes {
+        if bad_path(&change.path).is_some() || found.contains_key(&change.path) {
+            continue;
+        }
+        let facts = path_facts(fs, root, &change.path)?;
+        if facts.is_file {
+            if let Ok(text) = fs.read_text(&root.join(&change.path), LONGEST_SOURCE) {
+                found.insert(change.path.clone(), Some(text));
+            }
+        } else if facts.link.is_none() && !facts.exists {
+            found.insert(change.path.clone(), None);
+        }
+    }
+    Ok(found)
+}
+
+/// The code that changes start from: what the study is bound to, where that can be had, or else what is there now.
+pub fn base(desk: &Desk) -> Outcome<Option<Base>> {
+    let (fs, root, study) = (desk.context().fs.as_ref(), &desk.place.root, &desk.study);
+    match (study.pinned_base(), study.named_commit()) {
+        (Some(Base::Commit(commit)), _) => {
+            // Usually it is the one that is checked out, about which git was asked already.
+            let is_there = desk.head().is_some_and(|head| head.eq_ignore_ascii_case(&commit))
+                || rlxp_launch::git::has_commit(root, &commit);
+            Ok(is_there.then_some(Base::Commit(commit)))
+        }
+        // The contract names something that is no commit.
+        (None, Some(_)) => Ok(None),
+        // Whether it is still the same is for a gate to say.
+        (Some(Base::Snapshot(_)), _) => Ok(snapshot(fs, root)?.map(Base::Snapshot)),
+        (None, None) => match desk.head() {
+            Some(commit) => Ok(Base::of_commit(commit)),
+            // A repository without a commit has no code that could be had again.
+            None if fs.metadata_if_any(&root.join(".git"))?.is_some() => Ok(None),
+            None => Ok(snapshot(fs, root)?.map(Base::Snapshot)),
+        },
+    }
+}
+
+/// Whether an entry of a folder counts for no snapshot.
+pub fn is_left_out(name: &str) -> bool {
+    LEFT_OUT.contains(&name)
+}
+
+/// One digest over the names and contents of all files below a folder; a link counts by where it points. Nothing when
+/// there are too many.
+pub fn snapshot(fs: &dyn Fs, root: &Path) -> Outcome<Option<Digest>> {
+    let mut found = BTreeMap::new();
+    let mut entries = 0;
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs.list(&root.join(&folder))? {
+            if is_left_out(&entry.name) {
+                continue;
+            }
+            entries += 1;
+            if entries > MOST_ENTRIES {
+                return Ok(None);
+            }
+            let path =
+                if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
+            let at = root.join(&path);
+            match entry.kind {
+                Kind::Folder => folders.push(path),
+                Kind::File => drop(found.insert(path, ("file", file_digest(fs, &at)?))),
+                Kind::Link => {
+                    let target = Digest::of(fs.read_link(&at)?.as_os_str().as_encoded_bytes());
+                    found.insert(path, ("link", target));
+                }
+                // Sockets and the like hold no code.
+                Kind::Other => {}
+            }
+        }
+    }
+    Ok(Some(rlxp_govern::canonical::digest_of(&found)))
+}
+
+/// The runbook's inputs by digest. One that isn't there, is no file or lies behind a link is left out; nothing when one
+/// can't be read.
+pub(super) fn inputs(
+    fs: &dyn Fs,
+    root: &Path,
+    runbook: Option<&Runbook>,
+) -> Outcome<Option<BTreeMap<String, Digest>>> {
+    let Some(runbook) = runbook else { return Ok(None) };
+    let mut found = BTreeMap::new();
+    for input in &runbook.inputs {
+        if bad_path(&input.path).is_some() || !path_facts(fs, root, &input.path)?.is_file {
+            continue;
+        }
+        match file_digest(fs, &root.join(&input.path)) {
+            Ok(digest) => drop(found.insert(input.path.clone(), digest)),
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Every step's program by the digest of where it is found, where that leads and what it holds. A step whose program
+/// isn't there is left out.
+pub(super) fn programs(
+    fs: &dyn Fs,
+    root: &Path,
+    runbook: Option<&Runbook>,
+) -> Option<BTreeMap<String, Digest>> {
+    let mut found: BTreeMap<String, Digest> = BTreeMap::new();
+    // Most steps have the same one, and it may be large.
+    let mut known: BTreeMap<&str, Option<Digest>> = BTreeMap::new();
+    for (name, step) in runbook?.steps() {
+        let word = step.argv.first().map(String::as_str).unwrap_or_default();
+        let digest = *known.entry(word).or_insert_with(|| program(fs, root, word));
+        found.extend(digest.map(|digest| (name.to_owned(), digest)));
+    }
+    Some(found)
+}
+
+fn program(fs: &dyn Fs, root: &Path, word: &str) -> Option<Digest> {
+    let path = find_program(fs, root, word)?;
+    let real = fs.canonicalize(&path).ok()?;
+    let content = file_digest(fs, &real).ok()?;
+    Some(rlxp_launch::order::program_digest(&path, &real, content))
+}
+
+/// The file that a command's first word means: with a slash it starts at the repository's root, without one it is
+/// looked for where `PATH` says.
+pub fn find_program(fs: &dyn Fs, root: &Path, word: &str) -> Option<PathBuf> {
+    let is_file = |path: &PathBuf| fs.canonicalize(path).is_ok_and(|real| fs.is_file(&real).unwrap_or(false));
+    if word.is_empty() {
+        return None;
+    }
+    if word.contains('/') {
+        return Some(root.join(word)).filter(is_file);
+    }
+    let folders = environment::variable("PATH")?;
+    folders
+        .split(':')
+        .filter(|folder| folder.starts_with('/'))
+        .map(|folder| Path::new(folder).join(word))
+        .find(is_file)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test makes the files that are looked at")]
+
+    use rlxp_fs::RealFs;
+    use serde_json::json;
+
+    use super::*;
+
+    fn repository() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [("train.py", "pass\n"), ("configs/ppo.yaml", "lr: 1\n"), ("bin/tool", "#!\n")] {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn a_snapshot_covers_code_and_nothing_else() {
+        let folder = repository();
+        let (root, of) = (folder.path(), || snapshot(&RealFs, folder.path()).unwrap().unwrap());
+        let first = of();
+        for name in LEFT_OUT {
+            std::fs::create_dir(root.join(name)).unwrap();
+            std::fs::write(root.join(name).join("file"), "x").unwrap();
+        }
+        assert_eq!(of(), first);
+        let mut seen = vec![first];
+        let edits: [&dyn Fn(); 4] = [
+            &|| std::fs::write(root.join("train.py"), "other\n").unwrap(),
+            &|| std::fs::rename(root.join("train.py"), root.join("other.py")).unwrap(),
+            &|| std::os::unix::fs::symlink("other.py", root.join("train.py")).unwrap(),
+            &|| std::fs::write(root.join("configs/new"), "").unwrap(),
+        ];
+        for edit in edits {
+            edit();
+            assert!(!seen.contains(&of()));
+            seen.push(of());
+        }
+        // A link and a file with the same words are not the same.
+        std::fs::remove_file(root.join("train.py")).unwrap();
+        std::fs::write(root.join("train.py"), "other.py").unwrap();
+        assert!(!seen.contains(&of()));
+    }
+
+    fn runbook(value: serde_json::Value) -> Runbook {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn programs_and_inputs_are_found_or_left_out() {
+        let folder = repository();
+        let root = folder.path();
+        let digest = Digest::of(b"lr: 1\n");
+        let book = runbook(json!({
+            "schema": "rlxp.runbook/1",
+            "preflight": { "argv": ["no-such-program-anywhere"] },
+            "smoke": { "argv": ["bin/nothing"] },
+            "train": { "argv": ["bin/tool", "{seed}"] },
+            "eval": { "argv": ["sh", "eval.sh", "{seed}"] },
+            "inputs": [
+                { "path": "configs/ppo.yaml", "digest": digest },
+                { "path": "configs/none.yaml", "digest": digest },
+                { "path": "../elsewhere", "digest": digest },
+                { "path": "configs", "digest": digest },
+            ],
+        }));
+        let found = || programs(&RealFs, root, Some(&book)).unwrap();
+        let before = found();
+        assert_eq!(before.keys().collect::<Vec<_>>(), ["eval", "train"]);
+        std::fs::write(root.join("bin/tool"), "#!other\n").unwrap();
+        let after = found();
+        assert_eq!(before["eval"], after["eval"]);
+        assert_ne!(before["train"], after["train"]);
+        let read = inputs(&RealFs, root, Some(&book)).unwrap().unwrap();
+        assert_eq!(read, BTreeMap::from([("configs/ppo.yaml".to_owned(), digest)]));
+        assert_eq!((inputs(&RealFs, root, None).unwrap(), programs(&RealFs, root, None)), (None, None));
+    }
+
+    #[test]
+    fn sources_are_read_absent_or_unknown() {
+        let folder = repository();
+        let root = folder.path();
+        std::fs::write(root.join("binary"), [0xff, 0xfe]).unwrap();
+        std::os::unix::fs::symlink("train.py", root.join("link.py")).unwrap();
+        let paths = ["train.py", "new.py", "deep/new.py", "binary", "link.py", "configs", "../x"];
+        let change =
+            |path: &str| json!({ "surface": "a", "operation": "set", "path": path, "key": "a", "to": 1 });
+        let changes: Vec<_> = paths.iter().map(|path| change(path)).collect();
+        let candidate: Candidate = serde_json::from_value(json!({
+            "schema": "rlxp.candidate/1", "id": "a", "task": "a", "study": "a", "kind": "policy",
+            "hypothesis": "it helps", "phases": [], "changes": changes,
+        }))
+        .unwrap();
+        let found = sources(&RealFs, root, &candidate).unwrap();
+        let expected = [("deep/new.py", None), ("new.py", None), ("train.py", Some("pass\n".to_owned()))];
+        assert_eq!(found, expected.map(|(path, text)| (path.to_owned(), text)).into());
+    }
+}

@@ -1,0 +1,270 @@
+//! A new candidate's file: what is known filled in, what isn't asked for in its place.
+
+use std::path::PathBuf;
+
+use rlxp_fs::FsExt;
+use rlxp_govern::documents::{
+    CandidateKind, Contract, Operation, Phase, PhasePlan, Slug, StudyName, Surface,
+};
+use rlxp_govern::scope::matches;
+use rlxp_spec::Source;
+use rlxp_spec::document::{Document, to_yaml};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::Desk;
+
+/// What is known of a new candidate.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: CandidateKind,
+    /// Why it should help.
+    pub hypothesis: Option<String>,
+    /// How it is undone.
+    pub rollback: Option<String>,
+    /// What could go wrong.
+    pub risk: Option<String>,
+    /// The surface that is changed.
+    pub surface: Option<String>,
+    /// The file that is changed.
+    pub path: Option<String>,
+    /// The dotted key that is changed.
+    pub key: Option<String>,
+    /// Its value before, as YAML.
+    pub from: Option<String>,
+    /// Its value after, as YAML.
+    pub to: Option<String>,
+    /// A file with a unified diff.
+    pub patch: Option<String>,
+    /// Phases it goes through; those that suit its kind when left out.
+    pub phases: Vec<Phase>,
+}
+
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NewReport {
+    /// The study.
+    pub study: StudyName,
+    /// The candidate.
+    pub candidate: Slug,
+    /// Its file.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub file: PathBuf,
+    /// Places that a person or an agent must fill in before it can be validated.
+    pub open: Vec<String>,
+    /// The key that was asked for, when no surface has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown_key: Option<UnknownKey>,
+}
+
+/// A key that no surface has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnknownKey {
+    /// As it was written.
+    pub key: String,
+    /// The nearest that there is.
+    pub nearest: Option<String>,
+}
+
+/// A patch that is longer isn't one bounded change.
+const LONGEST_PATCH: u64 = 256 << 10;
+
+/// Writes a new candidate's file. One that is there is never overwritten.
+pub fn new(context: &Context, study: Option<&str>, draft: &Draft) -> Outcome<NewReport> {
+    let desk = Desk::open(context, study)?;
+    let id: Slug = draft
+        .name
+        .parse()
+        .map_err(|error: rlxp_govern::documents::NotASlug| Failure::usage("bad_name", error.to_string()))?;
+    let file = desk.place.candidate(&id);
+    crate::studies::files::read::look(context.fs.as_ref(), &desk.place.root, &file)?;
+    if let Some(reason) = &desk.study.state().closed {
+        let message = format!("the study is closed: {reason}");
+        let hint = format!("rlx study init --task {} --study another-name", desk.study.name.task);
+        return Err(Failure::refused("study_closed", message).hint(hint));
+    }
+    let (value, open) = candidate(&desk, &id, draft)?;
+    context.fs.create_dir_all(&desk.place.candidates())?;
+    if !context.fs.write_new_atomic(&file, to_yaml(&value).as_bytes())? {
+        let message = format!("candidates/{id}.yaml is there already");
+        return Err(Failure::usage("candidate_exists", message)
+            .hint(format!("rlx candidate show {id}"))
+            .hint(format!("edit {}, or choose another name", file.display())));
+    }
+    let unknown_key = unknown_key(&desk, draft);
+    Ok(NewReport { study: desk.study.name.clone(), candidate: id, file, open, unknown_key })
+}
+
+fn surfaces(desk: &Desk) -> &[Surface] {
+    desk.study.files.surface_map.typed().map(|map| map.surfaces.as_slice()).unwrap_or_default()
+}
+
+/// The key that was asked for, when no surface has it.
+fn unknown_key(desk: &Desk, draft: &Draft) -> Option<UnknownKey> {
+    let key = draft.key.as_ref()?;
+    let known: Vec<&str> =
+        surfaces(desk).iter().flat_map(|surface| &surface.keys).map(|allowed| allowed.key.as_str()).collect();
+    let nearest = rlxp_spec::nearest(key, known.iter().copied()).map(str::to_owned);
+    (!known.contains(&key.as_str())).then(|| UnknownKey { key: key.clone(), nearest })
+}
+
+fn candidate(desk: &Desk, id: &Slug, draft: &Draft) -> Outcome<(Value, Vec<String>)> {
+    let mut open = Vec::new();
+    let mut ask = |place: &str, question: &str| {
+        open.push(place.to_owned());
+        json!(format!("TODO: {question}"))
+    };
+    let hypothesis = match &draft.hypothesis {
+        Some(text) => json!(text),
+        None if draft.kind.is_empty_change() => json!(purpose(draft.kind)),
+        None => ask("hypothesis", "why should this help?"),
+    };
+    let mut value = Map::from_iter([
+        ("schema".into(), json!("rlxp.candidate/1")),
+        ("id".into(), json!(id)),
+        ("task".into(), json!(desk.study.name.task)),
+        ("study".into(), json!(desk.study.name.study)),
+        ("kind".into(), json!(draft.kind)),
+        ("hypothesis".into(), hypothesis),
+    ]);
+    if !draft.kind.is_empty_change() {
+        value.insert("changes".into(), json!([change(desk, draft, &mut ask)?]));
+        let mut said = |text: &Option<String>, place: &str, question: &str| {
+            text.as_ref().map_or_else(|| ask(place, question), |text| json!(text))
+        };
+        value.insert("rollback".into(), said(&draft.rollback, "rollback", "how is it undone?"));
+        value.insert("risk".into(), said(&draft.risk, "risk", "what could go wrong?"));
+    }
+    if let Some(requirements) = requirements(draft.kind, &mut ask) {
+        value.insert("requirements".into(), requirements);
+    }
+    let phases = phases(desk.study.contract(), draft)
+        .into_iter()
+        .map(|plan| json!({ "phase": plan.phase, "seeds": plan.seeds, "wall_clock": plan.wall_clock }));
+    value.insert("phases".into(), phases.collect());
+    Ok((Value::Object(value), open))
+}
+
+fn change(desk: &Desk, draft: &Draft, ask: &mut impl FnMut(&str, &str) -> Value) -> Outcome<Value> {
+    let surfaces = surfaces(desk);
+    let patch = draft.patch.as_ref().map(|patch| read_patch(desk, patch)).transpose()?;
+    let patched = patch.as_ref().map(|patch| rlxp_govern::patch::facts(patch).paths).unwrap_or_default();
+    // A patch of several files is refused later, with the reason.
+    let named = draft
+        .path
+        .clone()
+        .or_else(|| if let [path] = patched.as_slice() { Some(path.clone()) } else { None });
+    let fits = |surface: &&Surface| match (&draft.surface, &draft.key, &named) {
+        (Some(name), ..) => surface.id.as_str() == name,
+        (None, Some(key), _) => surface.keys.iter().any(|allowed| allowed.key == *key),
+        (None, None, Some(path)) => surface.paths.iter().any(|pattern| matches(pattern, path)),
+        (None, None, None) => surfaces.len() == 1,
+    };
+    let surface = surfaces.iter().find(fits);
+    let text =
+        |known: Option<&String>, place: &str, question: &str, ask: &mut dyn FnMut(&str, &str) -> Value| {
+            known.map_or_else(|| ask(place, question), |text| json!(text))
+        };
+    let only_path = surface.and_then(|surface| match surface.paths.as_slice() {
+        [path] if !path.contains(['*', '?']) => Some(path),
+        _ => None,
+    });
+    let mut change = Map::new();
+    let id = surface.map(|surface| surface.id.to_string());
+    change.insert(
+        "surface".into(),
+        text(id.as_ref().or(draft.surface.as_ref()), "changes[0].surface", "which surface?", ask),
+    );
+    let operation = if draft.patch.is_some() { Operation::EditCode } else { Operation::Set };
+    change.insert("operation".into(), json!(operation));
+    change.insert("path".into(), text(named.as_ref().or(only_path), "changes[0].path", "which file?", ask));
+    if let Some(patch) = patch {
+        change.insert("patch".into(), json!(patch));
+    } else {
+        change.insert("key".into(), text(draft.key.as_ref(), "changes[0].key", "which key?", ask));
+        if let Some(from) = &draft.from {
+            change.insert("from".into(), scalar("--from", from)?);
+        }
+        let to = match &draft.to {
+            Some(to) => scalar("--to", to)?,
+            None => ask("changes[0].to", "which value?"),
+        };
+        change.insert("to".into(), to);
+    }
+    Ok(Value::Object(change))
+}
+
+/// The text of a patch, which the caller named.
+fn read_patch(desk: &Desk, patch: &str) -> Outcome<String> {
+    let path = desk.context().folder.join(patch);
+    if desk.context().fs.metadata_if_any(&path)?.is_none() {
+        return Err(Failure::usage("no_such_file", format!("--patch: there is no {}", path.display())));
+    }
+    Ok(desk.context().fs.read_text(&path, LONGEST_PATCH)?)
+}
+
+/// A value as YAML reads it.
+fn scalar(flag: &str, text: &str) -> Outcome<Value> {
+    let document = Document::read(Source::new(flag, format!("value: {text}\n")))
+        .map_err(|problems| Failure::config(problems.problems, problems.sources))?;
+    Ok(document.value()["value"].clone())
+}
+
+fn requirements(kind: CandidateKind, ask: &mut impl FnMut(&str, &str) -> Value) -> Option<Value> {
+    let wanted: &[(&str, &str)] = match kind {
+        CandidateKind::RewardTuning | CandidateKind::RewardEngineering => {
+            &[("reflection", "which reward reflection does this build on?")]
+        }
+        CandidateKind::Randomisation => &[("probe", "which probe summary does this build on?")],
+        CandidateKind::EnvironmentGeneration => &[
+            ("learnability", "what shows that the new cases can be learned?"),
+            ("bridge", "how do they lead from what fails now to the target?"),
+            ("diversity", "what keeps them diverse?"),
+            ("held_out", "what shows that the held-out evaluation stays as it is?"),
+        ],
+        _ => return None,
+    };
+    let fields = wanted
+        .iter()
+        .map(|(name, question)| ((*name).into(), ask(&format!("requirements.{name}"), question)));
+    Some(Value::Object(fields.collect()))
+}
+
+/// The phases that suit a kind, on the seeds and within the time that the contract gives.
+fn phases(contract: Option<&Contract>, draft: &Draft) -> Vec<PhasePlan> {
+    let usual: &[Phase] = match draft.kind {
+        CandidateKind::Smoke => &[Phase::Smoke],
+        CandidateKind::Probe => &[Phase::Short],
+        CandidateKind::Baseline => &[Phase::Smoke, Phase::Confirm],
+        CandidateKind::Incumbent => &[Phase::IncumbentValidation],
+        _ => &[Phase::Smoke, Phase::Short, Phase::Confirm],
+    };
+    let chosen = if draft.phases.is_empty() { usual } else { &draft.phases };
+    let seeds = |phase: Phase| match (phase, contract) {
+        (Phase::Smoke, _) | (_, None) => 1,
+        (Phase::Short, Some(contract)) => contract.statistics.screen_seeds,
+        (Phase::Confirm | Phase::IncumbentValidation, Some(contract)) => contract.statistics.confirm_seeds,
+    };
+    let time = contract.map(|contract| contract.budget.per_run.wall_clock).unwrap_or_default();
+    let plan = |phase: &Phase| PhasePlan {
+        phase: *phase,
+        seeds: seeds(*phase),
+        wall_clock: time,
+        gpu_time: Default::default(),
+    };
+    chosen.iter().map(plan).collect()
+}
+
+fn purpose(kind: CandidateKind) -> &'static str {
+    match kind {
+        CandidateKind::Baseline => "what everything is compared with",
+        CandidateKind::Smoke => "training works at all",
+        CandidateKind::Probe => "what one parameter of the environment does",
+        _ => "the accepted state holds on fresh seeds",
+    }
+}

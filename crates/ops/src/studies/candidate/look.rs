@@ -1,0 +1,151 @@
+//! What a candidate touches, as found in the repository without following a link.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::thread::{self, Builder};
+
+use rlxp_fs::{Fs, FsExt, Kind};
+use rlxp_govern::documents::{Candidate, Confinement, Device, Slug, Written};
+use rlxp_govern::patch;
+use rlxp_govern::scope::bad_path;
+use rlxp_govern::view::{CandidateView, MachineFacts, PathFacts};
+use rlxp_types::Digest;
+
+use super::{code, protected};
+use crate::failure::Outcome;
+use crate::studies::files::Desk;
+use crate::studies::launch::place::LaunchPlace;
+
+/// Evidence files are summaries; a larger one isn't read.
+const LONGEST_EVIDENCE: u64 = 16 << 20;
+
+/// A candidate as gates look at it.
+pub fn view(desk: &Desk, id: &Slug) -> Outcome<CandidateView> {
+    view_of(desk, id, super::written(desk, id)?)
+}
+
+pub(super) fn view_of(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Outcome<CandidateView> {
+    let fs = desk.context().fs.as_ref();
+    let (root, runbook) = (&desk.place.root, desk.study.files.runbook.typed());
+    // Interpreters are large; everything else is looked at while they are read.
+    thread::scope(|scope| {
+        let look = || code::programs(fs, root, runbook);
+        let beside = Builder::new().spawn_scoped(scope, look);
+        let view = view_without_programs(desk, id, written)?;
+        let programs = match beside {
+            Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // A system that has no thread left is slower, and that is all.
+            Err(_) => look(),
+        };
+        Ok(CandidateView { programs, ..view })
+    })
+}
+
+fn view_without_programs(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Outcome<CandidateView> {
+    let fs = desk.context().fs.as_ref();
+    let root = &desk.place.root;
+    let mut paths = BTreeMap::new();
+    for change in &written.typed.changes {
+        let patched = change.patch.as_deref().map(patch::facts).unwrap_or_default().paths;
+        for path in std::iter::once(&change.path).chain(&patched) {
+            // What is no path inside the repository isn't looked for.
+            if bad_path(path).is_none() && !paths.contains_key(path) {
+                paths.insert(path.clone(), path_facts(fs, root, path)?);
+            }
+        }
+    }
+    let needed = &written.typed.requirements;
+    let named = [&needed.reflection, &needed.probe].into_iter().flatten().chain(&written.typed.evidence);
+    let evidence_there: BTreeSet<String> =
+        named.filter(|file| is_evidence(fs, &desk.place.folder, file)).cloned().collect();
+    let globs = desk.study.files.surface_map.typed().map(|map| map.protected.clone());
+    let protected = match globs {
+        Some(globs) => protected::digests(fs, root, &globs)?,
+        None => None,
+    };
+    let runbook = desk.study.files.runbook.typed();
+    Ok(CandidateView {
+        file: desk.study.candidate_files.get(id.as_str()).copied().unwrap_or(Digest::ZERO),
+        file_name: id.to_string(),
+        sources: code::sources(fs, root, &written.typed)?,
+        // What approvals were held against, not what stands in the file by now.
+        override_syntax: desk.study.files.override_syntax.clone(),
+        base: code::base(desk)?,
+        programs: None,
+        inputs: code::inputs(fs, root, runbook)?,
+        written,
+        paths,
+        evidence_there,
+        protected,
+        machine: Some(machine(desk)?),
+        asked_plan: None,
+    })
+}
+
+/// What a path is, part by part.
+pub(super) fn path_facts(fs: &dyn Fs, root: &Path, path: &str) -> Outcome<PathFacts> {
+    let mut facts = PathFacts::default();
+    let (mut at, mut walked) = (root.to_owned(), String::new());
+    let parts: Vec<&str> = path.split('/').collect();
+    for (index, part) in parts.iter().enumerate() {
+        let twin =
+            fs.list(&at)?.into_iter().find(|entry| entry.name != *part && same_but_case(&entry.name, part));
+        if let Some(twin) = twin {
+            facts.same_but_case = Some(format!("{walked}{}", twin.name));
+        }
+        at.push(part);
+        walked.push_str(part);
+        let found = fs.metadata_if_any(&at)?.map(|meta| meta.kind);
+        match found {
+            Some(Kind::Link) => {
+                facts.link = Some(walked);
+                return Ok(facts);
+            }
+            Some(Kind::Folder) if index + 1 < parts.len() => walked.push('/'),
+            kind => {
+                let last = index + 1 == parts.len();
+                facts.exists = kind.is_some() && last;
+                facts.is_file = kind == Some(Kind::File) && last;
+                return Ok(facts);
+            }
+        }
+    }
+    Ok(facts)
+}
+
+fn same_but_case(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
+/// Evidence is a plain file inside the study that can be read; one that says it is JSON must be JSON, which has no
+/// number that isn't finite.
+fn is_evidence(fs: &dyn Fs, folder: &Path, file: &str) -> bool {
+    if bad_path(file).is_some() {
+        return false;
+    }
+    let mut at = folder.to_owned();
+    for part in file.split('/') {
+        at.push(part);
+        if !fs.metadata(&at).is_ok_and(|meta| matches!(meta.kind, Kind::File | Kind::Folder)) {
+            return false;
+        }
+    }
+    let Ok(bytes) = fs.read(&at, LONGEST_EVIDENCE) else { return false };
+    !bytes.is_empty()
+        && (!file.ends_with(".json") || serde_json::from_slice::<serde_json::Value>(&bytes).is_ok())
+}
+
+/// What this machine has. How far it can confine a run is found out only for a launch, so nothing is claimed here.
+fn machine(desk: &Desk) -> Outcome<MachineFacts> {
+    let fs = desk.context().fs.as_ref();
+    let listed = fs.list(Path::new("/proc/driver/nvidia/gpus")).map(|entries| entries.len()).unwrap_or(0);
+    let gpus = u32::try_from(listed).unwrap_or(u32::MAX);
+    let device = if gpus > 0 { Device::Gpu } else { Device::Cpu };
+    // Runs are written elsewhere than the repository is; who has no place for them is told when something is launched.
+    let disk = match LaunchPlace::of(desk) {
+        Ok(place) => fs.available_around(&place.runs())?,
+        Err(_) => fs.available_space(&desk.place.root)?,
+    };
+    Ok(MachineFacts { device, gpus, disk, confinement: Confinement::None })
+}

@@ -1,0 +1,134 @@
+//! `rlx contract check`: every problem of the four files with its place, everything that is open, every disagreement,
+//! and how each approval stands.
+
+use std::collections::BTreeMap;
+
+use rlxp_govern::approval::Standing;
+use rlxp_govern::completeness::{Open, open_questions};
+use rlxp_govern::documents::{Contract, MetricSpec, Runbook, StudyName, SurfaceMap};
+use rlxp_govern::gate::{self, Purpose, Refusal};
+use rlxp_govern::section::{File, Section};
+use rlxp_spec::document::Document;
+use rlxp_spec::{Problem, Problems, Source};
+use rlxp_types::Exit;
+use serde::Serialize;
+
+use super::intake::shown;
+use super::warn::{marked, warnings};
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::studies::files::Desk;
+use crate::studies::files::read::look;
+
+/// Files larger than this can't be documents; what reads them says so.
+const LONGEST: u64 = 1 << 20;
+
+/// What was found.
+#[derive(Debug, Serialize)]
+pub struct Checked {
+    /// The study.
+    pub study: StudyName,
+    /// Whether nothing is wrong and nothing open.
+    pub complete: bool,
+    /// What can't be read, with its place.
+    pub problems: Vec<Problem>,
+    /// What nobody has answered, with its place.
+    pub open: Vec<Problem>,
+    /// What doesn't fit together.
+    pub disagreements: Vec<Refusal>,
+    /// How the approval of each section stands.
+    pub approvals: BTreeMap<Section, Standing>,
+    /// What a person should look at again; nothing of it is in the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// The texts that the problems point into.
+    #[serde(skip)]
+    pub sources: Vec<Source>,
+}
+
+impl Checked {
+    /// Complete, not complete, or not even readable.
+    pub fn exit(&self) -> Exit {
+        match (self.problems.is_empty(), self.complete) {
+            (false, _) => Exit::Usage,
+            (true, false) => Exit::No,
+            (true, true) => Exit::Yes,
+        }
+    }
+}
+
+/// Checks the files of the study that `selector` names.
+pub fn check(context: &Context, selector: Option<&str>) -> Outcome<Checked> {
+    let desk = Desk::look(context, selector)?;
+    let study = &desk.study;
+    let (mut problems, mut sources) = (Vec::new(), Vec::new());
+    let mut documents: BTreeMap<&str, Document> = BTreeMap::new();
+    for file in File::ALL {
+        let path = desk.place.file(file);
+        if look(context.fs.as_ref(), &desk.place.root, &path)?.is_none() {
+            continue;
+        }
+        let name = shown(&desk.place, file);
+        let bytes = context.fs.read_at(&path, 0, LONGEST as usize + 1)?;
+        match Document::from_bytes(name, bytes) {
+            Ok(document) => {
+                if let Err(found) = typed(file, &document) {
+                    problems.extend(found.problems);
+                }
+                sources.push(document.source().clone());
+                documents.insert(file.name(), document);
+            }
+            Err(found) => {
+                problems.extend(found.problems);
+                sources.extend(found.sources);
+            }
+        }
+    }
+    let mut open: Vec<Problem> = open_questions(&study.files)
+        .into_iter()
+        .filter_map(|open| Some(placed(documents.get(open.file)?, &open)))
+        .collect();
+    if let (Some(spec), Some(document)) =
+        (study.files.metric_spec.typed(), documents.get(File::MetricSpec.name()))
+    {
+        open.extend(marked(&document.source().text).iter().map(|open| placed(document, open)));
+        let outside = spec.primary_outside_evaluation();
+        open.extend(outside.map(|why| document.problem("primary.source", why.as_str())));
+    }
+    let disagreements: Vec<Refusal> = gate::refusals(Purpose::Plan, study, None)
+        .into_iter()
+        .filter(|refusal| matches!(refusal.gate, "files_agree" | "identity" | "contract_complete"))
+        // Said already, with their places.
+        .filter(|refusal| !matches!(refusal.code, "contract_incomplete" | "file_broken"))
+        .collect();
+    let complete = problems.is_empty() && open.is_empty() && disagreements.is_empty();
+    Ok(Checked {
+        study: desk.place.name.clone(),
+        complete,
+        problems,
+        open,
+        disagreements,
+        approvals: study.standings(),
+        warnings: warnings(&desk)?,
+        sources,
+    })
+}
+
+fn typed(file: File, document: &Document) -> Result<(), Problems> {
+    match file {
+        File::Contract => document.typed::<Contract>().map(drop),
+        File::MetricSpec => document.typed::<MetricSpec>().map(drop),
+        File::SurfaceMap => document.typed::<SurfaceMap>().map(drop),
+        File::Runbook => document.typed::<Runbook>().map(drop),
+    }
+}
+
+/// An open question at its place. Surfaces are asked about by name, and stand in a list.
+fn placed(document: &Document, open: &Open) -> Problem {
+    let index = open.path.strip_prefix("surfaces.").and_then(|id| {
+        let surfaces = document.value().get("surfaces")?.as_array()?;
+        surfaces.iter().position(|surface| surface.get("id").and_then(|found| found.as_str()) == Some(id))
+    });
+    let path = index.map_or_else(|| open.path.clone(), |index| format!("surfaces[{index}].id"));
+    Problem { path: open.path.clone(), ..document.problem(&path, open.question.as_str()) }
+}

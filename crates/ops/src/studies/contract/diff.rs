@@ -1,0 +1,186 @@
+//! `rlx contract diff`: what changed in each section since it was last approved.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rlxp_govern::approval::Standing;
+use rlxp_govern::documents::StudyName;
+use rlxp_govern::section::{self, Section, Target};
+use rlxp_types::Digest;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::kept::{Kept, kept};
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::studies::files::Desk;
+
+/// What changed.
+#[derive(Debug, Serialize)]
+pub struct Diff {
+    /// The study.
+    pub study: StudyName,
+    /// Whether anything that was approved is different now.
+    pub changed: bool,
+    /// Every section.
+    pub sections: Vec<SectionDiff>,
+}
+
+/// What changed in one section.
+#[derive(Debug, Serialize)]
+pub struct SectionDiff {
+    /// Which.
+    pub section: Section,
+    /// How it compares.
+    #[serde(flatten)]
+    pub change: SectionChange,
+    /// How its approval stands. It stays void even when the old text returns.
+    pub standing: Standing,
+}
+
+/// How a section compares with what was approved.
+#[derive(Debug, Serialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum SectionChange {
+    /// It was never approved.
+    NeverApproved,
+    /// It is what was approved.
+    Unchanged {
+        /// When it was approved; a label.
+        approved: String,
+    },
+    /// It differs.
+    Changed {
+        /// When it was approved; a label.
+        approved: String,
+        /// Values that differ, in the order of the keys.
+        values: Vec<ValueChange>,
+        /// Sections below that differ: what is approved covers them too.
+        below: Vec<Section>,
+    },
+    /// It differs, but what was approved was not kept or is not what was approved.
+    ChangedUnknown {
+        /// When it was approved; a label.
+        approved: String,
+        /// Why it can't be shown.
+        reason: String,
+    },
+}
+
+/// A value that differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ValueChange {
+    /// Where, such as `contract.yaml: budget.runs`.
+    pub path: String,
+    /// What was approved; nothing where it was not there.
+    pub before: Option<Value>,
+    /// What is there now.
+    pub after: Option<Value>,
+}
+
+/// Compares the study that `selector` names with what was approved.
+pub fn diff(context: &Context, selector: Option<&str>) -> Outcome<Diff> {
+    let desk = Desk::open(context, selector)?;
+    let (digests, standings) = (desk.study.digests(), desk.study.standings());
+    let mut sections = Vec::new();
+    for section in Section::ALL {
+        let change = compare(&desk, section, &digests)?;
+        let standing = standings.get(&section).cloned().unwrap_or(Standing::Missing);
+        sections.push(SectionDiff { section, change, standing });
+    }
+    let changed = sections.iter().any(|one| {
+        matches!(one.change, SectionChange::Changed { .. } | SectionChange::ChangedUnknown { .. })
+    });
+    Ok(Diff { study: desk.place.name.clone(), changed, sections })
+}
+
+fn compare(desk: &Desk, section: Section, digests: &BTreeMap<Section, Digest>) -> Outcome<SectionChange> {
+    let target = Target::Section(section);
+    let given = desk.study.state().approvals.iter().rev();
+    let last = given
+        .filter_map(|approval| Some((approval.at.clone(), *approval.approved.targets.get(&target)?)))
+        .next();
+    let Some((approved, digest)) = last else { return Ok(SectionChange::NeverApproved) };
+    if digests.get(&section) == Some(&digest) {
+        return Ok(SectionChange::Unchanged { approved });
+    }
+    let unknown =
+        |reason: &str| SectionChange::ChangedUnknown { approved: approved.clone(), reason: reason.into() };
+    Ok(match kept(desk, &digest)? {
+        Kept::Missing => unknown("what was approved was not kept"),
+        Kept::Changed => unknown("what was kept is not what was approved"),
+        Kept::Whole(before) => {
+            let Some(now) = section::content(section, &desk.study.files) else {
+                return Ok(unknown("a file that it covers can't be read now"));
+            };
+            let was_below = |below: &Section| {
+                before["depends_on"].get(below.to_string()).and_then(Value::as_str).map(str::to_owned)
+            };
+            let below = section
+                .depends_on()
+                .iter()
+                .copied()
+                .filter(|below| was_below(below) != digests.get(below).map(ToString::to_string))
+                .collect();
+            SectionChange::Changed { approved, values: changes(&before["content"], &now), below }
+        }
+    })
+}
+
+/// Values of two contents that differ. Contents are keyed by `FILE:KEY`.
+pub(super) fn changes(before: &Value, after: &Value) -> Vec<ValueChange> {
+    let mut found = Vec::new();
+    let empty = serde_json::Map::new();
+    let (before, after) = (before.as_object().unwrap_or(&empty), after.as_object().unwrap_or(&empty));
+    let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    for key in keys {
+        walk(&key.replacen(':', ": ", 1), before.get(key), after.get(key), &mut found);
+    }
+    found
+}
+
+fn walk(path: &str, before: Option<&Value>, after: Option<&Value>, found: &mut Vec<ValueChange>) {
+    match (before, after) {
+        (one, other) if one == other => {}
+        (Some(Value::Object(one)), Some(Value::Object(other))) => {
+            let keys: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+            for key in keys {
+                walk(&format!("{path}.{key}"), one.get(key), other.get(key), found);
+            }
+        }
+        (Some(Value::Array(one)), Some(Value::Array(other))) => {
+            for index in 0..one.len().max(other.len()) {
+                walk(&format!("{path}[{index}]"), one.get(index), other.get(index), found);
+            }
+        }
+        _ => {
+            found.push(ValueChange { path: path.to_owned(), before: before.cloned(), after: after.cloned() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_differs() {
+        let before = json!({"contract.yaml:budget": {"runs": 5, "disk": "1GiB"}, "b.yaml:x": [1, 2]});
+        let after =
+            json!({"contract.yaml:budget": {"runs": 6, "disk": "1GiB"}, "b.yaml:x": [1], "c.yaml:y": null});
+        let shown: Vec<String> = changes(&before, &after)
+            .iter()
+            .map(|one| format!("{} {:?} {:?}", one.path, one.before, one.after))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "b.yaml: x[1] Some(Number(2)) None",
+                "c.yaml: y None Some(Null)",
+                "contract.yaml: budget.runs Some(Number(5)) Some(Number(6))",
+            ]
+        );
+        assert_eq!(changes(&before, &before), []);
+    }
+}

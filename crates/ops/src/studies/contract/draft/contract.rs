@@ -1,0 +1,201 @@
+//! The draft of `contract.yaml`.
+
+use rlxp_govern::documents::{
+    Assurance, Automation, Bytes, CandidateKind, CheckpointRule, Confinement, Device, Network, PerRun,
+    Seconds, StopRule, StudyName, SurfaceKind,
+};
+
+use super::yaml::{flow, list, number, put, scalar};
+use super::{Draft, METRIC, TODO};
+use crate::studies::contract::ask::{AUTOMATION, Ask};
+use crate::studies::contract::parse;
+
+impl Draft<'_> {
+    pub(super) fn contract(&self) -> String {
+        let mut text = format!(
+            "# What was agreed for {}. People approve it section by section; rlx never rewrites it.\n\
+             # TODO stands where nobody has answered yet: `rlx contract check` lists all of them.\n\
+             schema: rlxp.contract/1\n\n",
+            self.name
+        );
+        let StudyName { task, study } = self.name;
+        let mission = scalar(&self.sentence(Ask::Mission));
+        let constraints = self.answers.all(Ask::Constraints, self.survey, parse::sentence);
+        let non_goals = self.answers.all(Ask::NonGoals, self.survey, parse::sentence);
+        put(&mut text, format_args!("task:\n  id: {task}\n  study: {study}\n  mission: {mission}\n"));
+        put(&mut text, format_args!("  constraints:{}\n", list(&constraints, 4)));
+        put(&mut text, format_args!("  non_goals:{}\n\n", list(&non_goals, 4)));
+
+        let guardrails: Vec<String> =
+            self.guardrails().iter().map(|one| one.metric.name.to_string()).collect();
+        put(
+            &mut text,
+            format_args!(
+                "# What they are stands in metric_spec.yaml.\nmetrics:\n  primary: {}\n",
+                self.metric()
+            ),
+        );
+        put(&mut text, format_args!("  guardrails: {}\n\n", flow(&guardrails)));
+
+        let surfaces: Vec<String> = self.surfaces().iter().map(|one| one.id.to_string()).collect();
+        put(
+            &mut text,
+            format_args!(
+                "# What they are stands in surface_map.yaml.\nscope:\n  surfaces: {}\n",
+                flow(&surfaces)
+            ),
+        );
+        text.push_str("  one_change_at_a_time: true\n\n");
+        self.budget(&mut text);
+        self.hardware(&mut text);
+        put(
+            &mut text,
+            format_args!(
+                "# Changes start from the working tree's commit unless `commit:` names another.\nbaseline:\n  description: {}\n\n",
+                scalar(&self.sentence(Ask::Baseline))
+            ),
+        );
+        put(&mut text, format_args!("evaluation:\n  description: {}\n\n", scalar(&self.evaluation())));
+        self.experiment(&mut text);
+        self.statistics(&mut text);
+        text.push_str("# The study stops and is handed to a person when one of these holds.\n");
+        let rules = self.answers.all(Ask::StopRules, self.survey, parse::stop_rule);
+        if rules.is_empty() {
+            put(&mut text, format_args!("# {}\nstop_rules: []\n", self.answers.open_text(Ask::StopRules)));
+            return text;
+        }
+        text.push_str("stop_rules:\n");
+        for rule in rules {
+            let line = match rule {
+                StopRule::TargetReached { value } => {
+                    format!("{{when: target_reached, value: {}}}", number(value))
+                }
+                StopRule::NoImprovement { candidates } => {
+                    format!("{{when: no_improvement, candidates: {candidates}}}")
+                }
+                StopRule::FailuresInARow { runs } => format!("{{when: failures_in_a_row, runs: {runs}}}"),
+            };
+            put(&mut text, format_args!("  - {line}\n"));
+        }
+        text
+    }
+
+    fn budget(&self, text: &mut String) {
+        let runs = self.one(Ask::Runs, parse::count).unwrap_or(1);
+        let wall_clock: Seconds = self.one(Ask::WallClock, parse::amount).unwrap_or_default();
+        let disk: Bytes = self.one(Ask::Disk, parse::amount).unwrap_or_default();
+        let PerRun { wall_clock: time, disk: space, memory, .. } =
+            self.one(Ask::PerRun, parse::per_run).expect("it has a default that can be read");
+        put(
+            text,
+            format_args!(
+                "# For the whole study, and the most one run may take.\nbudget:\n  runs: {runs}\n  wall_clock: {wall_clock}\n"
+            ),
+        );
+        if self.device() == Device::Gpu {
+            put(text, format_args!("  gpu_time: {wall_clock}\n"));
+        }
+        put(
+            text,
+            format_args!(
+                "  disk: {disk}\n  per_run: {{wall_clock: {time}, disk: {space}, memory: {memory}}}\n\n"
+            ),
+        );
+    }
+
+    fn statistics(&self, text: &mut String) {
+        let count = |ask| self.one(ask, parse::count).expect("it has a default that can be read");
+        let alpha = self.one(Ask::Alpha, parse::alpha).expect("it has a default that can be read");
+        text.push_str("# How a claim is judged: docs/statistics.md says what each number does.\n");
+        put(text, format_args!("statistics:\n  alpha: {}\n", number(alpha)));
+        put(text, format_args!("  screen_seeds: {}\n", count(Ask::ScreenSeeds)));
+        put(text, format_args!("  confirm_seeds: {}\n", count(Ask::ConfirmSeeds)));
+        put(text, format_args!("  looks: {}\n", count(Ask::Looks)));
+        put(text, format_args!("  maximum_confirms: {}\n\n", count(Ask::MaximumConfirms)));
+    }
+
+    fn hardware(&self, text: &mut String) {
+        let device = self.device();
+        let network: Network = self.one(Ask::Network, |text| parse::word(text, "")).unwrap_or(Network::None);
+        let gpus = u8::from(device == Device::Gpu);
+        put(text, format_args!("hardware: {{device: {device}, gpus: {gpus}, network: {network}}}\n"));
+        let confinement: Confinement =
+            self.one(Ask::Confinement, |text| parse::word(text, "")).unwrap_or(Confinement::Full);
+        put(
+            text,
+            format_args!(
+                "# How much a run is kept apart from everything else: none, partial, full.\nconfinement: {confinement}\n\n"
+            ),
+        );
+    }
+
+    /// The protocol in words. It stays open as long as anything of the metric is: a name and a number can't say of
+    /// themselves that nobody chose them.
+    fn evaluation(&self) -> String {
+        let missing = self.missing(&[&METRIC[..], &[Ask::SmallestEffect, Ask::Eval]].concat());
+        if !missing.is_empty() {
+            return format!(
+                "{TODO} how is a result evaluated? metric_spec.yaml and runbook.yaml still lack: {}",
+                missing.join(", ")
+            );
+        }
+        let command = self.answers.taken(Ask::Eval, self.survey).unwrap_or_default().join(" ");
+        let (episodes, how, which) = self.protocol();
+        let chance = if how { "without chance" } else { "with chance" };
+        let which = if which == CheckpointRule::Last { "last" } else { "best" };
+        format!("{episodes} episodes per seed, {chance}, {which} checkpoint, by `{command}`")
+    }
+
+    fn experiment(&self, text: &mut String) {
+        let surfaces = self.surfaces();
+        let names: Vec<&str> = surfaces.iter().map(|surface| surface.id.as_str()).collect();
+        let description = if names.is_empty() {
+            format!("{TODO} what is to be tried?")
+        } else {
+            format!("one change at a time to {}", names.join(", "))
+        };
+        let automation: Automation =
+            self.one(Ask::Automation, |text| parse::word(text, AUTOMATION)).unwrap_or(Automation::Manual);
+        let assurance: Assurance =
+            self.one(Ask::Assurance, |text| parse::word(text, "")).unwrap_or(Assurance::Signature);
+        put(text, format_args!("experiment:\n  description: {}\n", scalar(&description)));
+        if automation == Automation::Autonomous
+            && let Some(candidates) = self.one(Ask::Candidates, parse::count)
+        {
+            let mut kinds: Vec<CandidateKind> = Vec::new();
+            for surface in &surfaces {
+                let of: &[CandidateKind] = match surface.kind {
+                    SurfaceKind::Reward => &[CandidateKind::RewardTuning, CandidateKind::RewardEngineering],
+                    SurfaceKind::Termination => &[CandidateKind::Termination],
+                    SurfaceKind::Curriculum => &[CandidateKind::Curriculum],
+                    SurfaceKind::Randomisation => &[CandidateKind::Randomisation],
+                    SurfaceKind::Hyperparameter => &[CandidateKind::Hyperparameter],
+                    SurfaceKind::Policy => &[CandidateKind::Policy],
+                };
+                kinds.extend(of.iter().filter(|kind| !kinds.contains(kind)).copied().collect::<Vec<_>>());
+            }
+            let kinds: Vec<String> = kinds.iter().map(ToString::to_string).collect();
+            let surfaces: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            put(
+                text,
+                format_args!(
+                    "  # What may be tried without asking again.\n  envelope:\n    kinds: {}\n    surfaces: {}\n    phases: [smoke, short, confirm]\n    candidates: {candidates}\n",
+                    flow(&kinds),
+                    flow(&surfaces)
+                ),
+            );
+        }
+        put(
+            text,
+            format_args!(
+                "# Who starts runs: manual, supervised (candidates that a person approved), autonomous.\nautomation: {automation}\n"
+            ),
+        );
+        put(
+            text,
+            format_args!(
+                "# The weakest way of approving that counts: host, terminal, signature.\nassurance: {assurance}\n\n"
+            ),
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! The draft of `metric_spec.yaml`.
+
+use rlxp_govern::documents::{Direction, Extractor};
+
+use super::yaml::{extractor, number, plain, put, scalar};
+use super::{Draft, METRIC};
+use crate::studies::contract::ask::Ask;
+use crate::studies::contract::parse;
+
+impl Draft<'_> {
+    pub(super) fn metric_spec(&self) -> String {
+        let mut text = format!(
+            "# What is measured in {}, and how two results may be compared.\nschema: rlxp.metric_spec/1\n\n",
+            self.name
+        );
+        let open = |ask: Ask| match self.answers.taken(ask, self.survey) {
+            Some(_) => String::new(),
+            None => format!("  # {}", self.answers.open_text(ask)),
+        };
+        let direction: Direction =
+            self.one(Ask::Direction, |text| parse::word(text, "")).unwrap_or(Direction::Higher);
+        let source = self.one(Ask::MetricSource, parse::source).unwrap_or_else(|| Extractor::Json {
+            file: self.answers.open_text(Ask::MetricSource),
+            pointer: "/TODO".to_owned(),
+        });
+        put(
+            &mut text,
+            format_args!(
+                "# The metric that decides. It is read from the files of an evaluation, never from training.\nprimary:\n  name: {}{}\n",
+                self.metric(),
+                open(Ask::Metric)
+            ),
+        );
+        put(&mut text, format_args!("  source: {}\n", extractor(&source)));
+        put(
+            &mut text,
+            format_args!(
+                "  direction: {}{}\n  aggregation: mean\n\n",
+                plain(&direction),
+                open(Ask::Direction)
+            ),
+        );
+        let guardrails = self.guardrails();
+        if guardrails.is_empty() {
+            text.push_str("# What must not get worse.\nguardrails: []\n\n");
+        } else {
+            text.push_str("# What must not get worse, and by how much it may.\nguardrails:\n");
+            for guardrail in &guardrails {
+                let metric = &guardrail.metric;
+                put(
+                    &mut text,
+                    format_args!(
+                        "  - metric:\n      name: {}\n      source: {}\n      direction: {}\n      aggregation: mean\n    allowed_regression: {}\n",
+                        metric.name,
+                        extractor(&metric.source),
+                        plain(&metric.direction),
+                        number(guardrail.allowed_regression)
+                    ),
+                );
+            }
+            text.push('\n');
+        }
+        let failure = self.one(Ask::FailureScore, parse::number).unwrap_or(0.0);
+        let missing = self.missing(&METRIC);
+        let (effect, effect_open) = match self.one(Ask::SmallestEffect, parse::number) {
+            Some(effect) if missing.is_empty() => (effect, String::new()),
+            // Zero is never complete, so that nobody agrees to a metric of which a part was never chosen.
+            Some(effect) => (
+                0.0,
+                format!("  # TODO: {}, once these are answered: {}", number(effect), missing.join(", ")),
+            ),
+            None => (0.0, open(Ask::SmallestEffect)),
+        };
+        put(
+            &mut text,
+            format_args!(
+                "# The score of a run that failed, so that nobody gains by failing.\nfailure_score: {}{}\n",
+                number(failure),
+                open(Ask::FailureScore)
+            ),
+        );
+        put(
+            &mut text,
+            format_args!(
+                "# The smallest difference of the primary metric that matters.\nsmallest_effect: {}{}\n\n",
+                number(effect),
+                effect_open
+            ),
+        );
+        let (episodes, deterministic, checkpoint) = self.protocol();
+        let environments = scalar(&self.sentence(Ask::Environments));
+        put(
+            &mut text,
+            format_args!(
+                "# Two results are compared only when all of this is the same.\nprotocol:\n  episodes: {episodes}\n  deterministic: {deterministic}\n  checkpoint: {}\n  environments: {environments}\n",
+                plain(&checkpoint)
+            ),
+        );
+        text.push_str(
+            "  # Confirm and audit seeds are drawn when they are needed; no range may share a seed with another.\n  \
+             seeds:\n    screen: {from: 1, to: 999}\n    confirm: {from: 1000, to: 999999}\n    \
+             audit: {from: 1000000, to: 1999999}\n    evaluation: {from: 2000000, to: 2999999}\n",
+        );
+        text
+    }
+}

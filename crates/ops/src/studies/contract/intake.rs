@@ -1,0 +1,188 @@
+//! `rlx contract new`: look, ask, write. The four files appear together or not at all, and never over one that is
+//! there.
+
+use std::path::PathBuf;
+
+use rlxp_fs::{Fs, FsExt};
+use rlxp_govern::completeness::{Open, is_answered, open_questions};
+use rlxp_govern::documents::{Files, StudyName};
+use rlxp_govern::section::File;
+use serde::Serialize;
+
+use super::ask::{self, Answers, Ask, Assumed, Question};
+use super::draft;
+use super::survey::{Guess, Survey, survey};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::Desk;
+use crate::studies::files::place::StudyPlace;
+use crate::studies::files::read::{look, parse};
+
+/// An intake that has begun: the folder was looked at.
+pub struct Intake {
+    context: Context,
+    place: StudyPlace,
+    survey: Survey,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub struct Drafted {
+    /// The study.
+    pub study: StudyName,
+    /// Files that were written, from the repository's root.
+    pub written: Vec<String>,
+    /// What nobody said, and where it was taken from.
+    pub assumed: Vec<Taken>,
+    /// What is still open.
+    pub open: Vec<Open>,
+    /// Whether the whole folder was looked at.
+    pub looked_at_everything: bool,
+}
+
+/// An answer that nobody gave.
+#[derive(Debug, Serialize)]
+pub struct Taken {
+    /// The question.
+    pub ask: Ask,
+    /// The flag that would answer it.
+    pub flag: &'static str,
+    /// What was taken, and from where.
+    #[serde(flatten)]
+    pub assumed: Assumed,
+}
+
+impl Intake {
+    /// Looks at the folder of the study that `selector` names. Refuses when one of the files is there.
+    pub fn begin(context: &Context, selector: Option<&str>) -> Outcome<Self> {
+        let desk = Desk::open(context, selector)?;
+        if desk.study.state().closed.is_some() {
+            return Err(Failure::refused("study_closed", format!("{} is closed", desk.place.name))
+                .hint("rlx study init"));
+        }
+        let floor = desk.study.state().opened.as_ref().map(|opened| opened.assurance);
+        let place = desk.place;
+        refuse_existing(context.fs.as_ref(), &place)?;
+        let mission = task_card_mission(context.fs.as_ref(), &place)?;
+        let survey = Survey { floor, mission, ..survey(context, &place.root)? };
+        Ok(Self { context: context.clone(), place, survey })
+    }
+
+    /// The question as it stands after these answers; nothing when it doesn't come up.
+    pub fn question(&self, ask: Ask, answers: &Answers) -> Option<Question> {
+        ask::question(ask, answers, &self.survey)
+    }
+
+    /// Writes the files.
+    pub fn finish(self, answers: &Answers) -> Outcome<Drafted> {
+        let fs = self.context.fs.as_ref();
+        let files = draft::files(&self.place.name, answers, &self.survey);
+        write_all(fs, &self.place, &files)?;
+        let assumed = Ask::ALL
+            .iter()
+            .filter(|ask| answers.given(**ask).is_none())
+            .filter_map(|ask| ask::question(*ask, answers, &self.survey))
+            .filter_map(|question| {
+                Some(Taken { ask: question.ask, flag: question.flag, assumed: question.default? })
+            })
+            .collect();
+        let mut open = open_questions(&as_read(&files));
+        for (_, text) in files.iter().filter(|(file, _)| *file == File::MetricSpec) {
+            open.extend(super::warn::marked(text));
+        }
+        Ok(Drafted {
+            study: self.place.name.clone(),
+            written: files.iter().map(|(file, _)| shown(&self.place, *file)).collect(),
+            assumed,
+            open,
+            looked_at_everything: self.survey.is_whole,
+        })
+    }
+}
+
+/// A file's path from the repository's root.
+pub(super) fn shown(place: &StudyPlace, file: File) -> String {
+    let path = place.file(file);
+    path.strip_prefix(&place.root).unwrap_or(&path).display().to_string()
+}
+
+/// The first paragraph of the task card under its title, where somebody wrote one.
+fn task_card_mission(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Option<Guess>> {
+    let path = place.task_card();
+    if crate::studies::files::read::look(fs, &place.root, &path)?
+        .is_none_or(|meta| meta.length > LONGEST_CARD)
+    {
+        return Ok(None);
+    }
+    let Ok(text) = fs.read_text(&path, LONGEST_CARD) else { return Ok(None) };
+    let mut lines = text.lines().skip_while(|line| line.trim().is_empty() || line.starts_with('#'));
+    let said: Vec<&str> = lines.by_ref().take_while(|line| !line.trim().is_empty()).collect();
+    let said = said.join(" ");
+    Ok(is_answered(&said).then(|| Guess { text: said, from: "task_card.md".to_owned() }))
+}
+
+/// A task card is a page.
+const LONGEST_CARD: u64 = 64 << 10;
+
+fn refuse_existing(fs: &dyn Fs, place: &StudyPlace) -> Outcome<()> {
+    let mut there = Vec::new();
+    for file in File::ALL {
+        if look(fs, &place.root, &place.file(file))?.is_some() {
+            there.push(shown(place, file));
+        }
+    }
+    if there.is_empty() { Ok(()) } else { Err(exists(&there)) }
+}
+
+fn exists(there: &[String]) -> Failure {
+    let are = if there.len() == 1 { "is" } else { "are" };
+    let message =
+        format!("{} {are} there already, and rlx never rewrites them after the intake", there.join(", "));
+    Failure::refused("contract_exists", message)
+        .hint(format!("edit {}, then: rlx contract check", there.first().map_or("it", String::as_str)))
+}
+
+/// Writes the files, or takes back those that were written before one failed.
+pub(super) fn write_all(fs: &dyn Fs, place: &StudyPlace, files: &[(File, String)]) -> Outcome<()> {
+    refuse_existing(fs, place)?;
+    let mut written: Vec<PathBuf> = Vec::new();
+    for (file, text) in files {
+        let path = place.file(*file);
+        let failure = match fs.write_new_atomic(&path, text.as_bytes()) {
+            Ok(true) => {
+                written.push(path);
+                continue;
+            }
+            Ok(false) => exists(&[shown(place, *file)]),
+            Err(error) => {
+                // It may have failed after the file got its name.
+                if fs.read(&path, text.len() as u64).is_ok_and(|bytes| bytes == text.as_bytes()) {
+                    written.push(path);
+                }
+                error.into()
+            }
+        };
+        for path in written {
+            // The failure that matters is the first one.
+            let _ = fs.remove_file(&path);
+        }
+        return Err(failure);
+    }
+    Ok(())
+}
+
+/// The texts as they will be read.
+pub(super) fn as_read(files: &[(File, String); 4]) -> Files {
+    let bytes = |wanted: File| {
+        let text = files.iter().find(|(file, _)| *file == wanted).map_or("", |(_, text)| text.as_str());
+        text.as_bytes().to_vec()
+    };
+    let name = File::name;
+    Files {
+        contract: parse(name(File::Contract), bytes(File::Contract)),
+        metric_spec: parse(name(File::MetricSpec), bytes(File::MetricSpec)),
+        surface_map: parse(name(File::SurfaceMap), bytes(File::SurfaceMap)),
+        runbook: parse(name(File::Runbook), bytes(File::Runbook)),
+        override_syntax: None,
+    }
+}

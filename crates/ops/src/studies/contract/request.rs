@@ -1,0 +1,211 @@
+//! `rlx contract request`: what a person reads before approving, and the exact commands.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::FsExt;
+use rlxp_govern::approval::Standing;
+use rlxp_govern::completeness::{Open, open_questions};
+use rlxp_govern::documents::{Assurance, StudyName};
+use rlxp_govern::section::{self, Section, Target};
+use rlxp_spec::document::to_yaml;
+use rlxp_types::Digest;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::approve::allows;
+use crate::studies::files::Desk;
+use crate::studies::files::place::needs_folder;
+use crate::studies::study::status::words;
+
+/// What a person is asked to approve.
+#[derive(Debug, Serialize)]
+pub struct Request {
+    /// The study.
+    pub study: StudyName,
+    /// The head of the ledger: a signature counts only on this one.
+    pub head: Digest,
+    /// The way of approving that counts at least.
+    pub required: Assurance,
+    /// What is asked for.
+    pub sections: Vec<Asked>,
+    /// What the contract still lacks; nothing should be approved before.
+    pub open: Vec<Open>,
+    /// To approve at the terminal; empty when nothing is asked for.
+    pub terminal: String,
+    /// To approve by a signature, one command after another.
+    pub signature: Vec<String>,
+    /// Where the text was written.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub written: Option<PathBuf>,
+    /// All of it as one text for the person.
+    pub text: String,
+}
+
+/// A section that is asked for.
+#[derive(Debug, Serialize)]
+pub struct Asked {
+    /// Which.
+    pub section: Section,
+    /// The digest that the approval will name.
+    pub digest: Digest,
+    /// How its approval stands now.
+    pub standing: Standing,
+    /// What stands in the files for it, by file and key.
+    pub content: Value,
+    /// What it builds on.
+    pub depends_on: &'static [Section],
+    /// What is void when this is.
+    pub carries: Vec<Section>,
+    /// What the approval allows.
+    pub allows: &'static str,
+}
+
+/// The text for these sections; without any, for all that the study needs next. Written to `to` when that is named.
+pub fn request(
+    context: &Context,
+    selector: Option<&str>,
+    sections: &[String],
+    to: Option<&Path>,
+) -> Outcome<Request> {
+    let sections = sections.iter().map(|name| named(name)).collect::<Outcome<Vec<Section>>>()?;
+    let desk = Desk::open(context, selector)?;
+    if let Some(to) = to {
+        needs_folder(context.fs.as_ref(), &context.folder.join(to))?;
+    }
+    let (digests, standings) = (desk.study.digests(), desk.study.standings());
+    let lacking = |section: &Section| standings.get(section).is_none_or(|standing| !standing.is_given());
+    let wanted: Vec<Section> = if sections.is_empty() {
+        needed(&lacking)
+    } else {
+        Section::ALL.into_iter().filter(|section| sections.contains(section)).collect()
+    };
+    let mut asked = Vec::new();
+    for section in wanted {
+        let (Some(digest), Some(content)) =
+            (digests.get(&section), section::content(section, &desk.study.files))
+        else {
+            let message =
+                format!("{section} can't be approved: a file that it covers is missing or can't be read");
+            return Err(Failure::refused("section_unreadable", message).hint("rlx contract check"));
+        };
+        let carries = section.dependents().into_iter().filter(|other| *other != section).collect();
+        asked.push(Asked {
+            section,
+            digest: *digest,
+            standing: standings.get(&section).cloned().unwrap_or(Standing::Missing),
+            content,
+            depends_on: section.depends_on(),
+            carries,
+            allows: allows(&Target::Section(section)),
+        });
+    }
+    let names: Vec<String> = asked.iter().map(|one| one.section.to_string()).collect();
+    let approve = format!("rlx approve {}{}", names.join(" "), study_flag(context, &desk)?);
+    let commands = [
+        format!("{approve} --print > statement"),
+        "ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement".to_owned(),
+        format!("{approve} --signature statement.sig"),
+    ];
+    // Where nothing is asked for, there is nothing to type either.
+    let (terminal, signature) =
+        if names.is_empty() { Default::default() } else { (approve, commands.to_vec()) };
+    let mut request = Request {
+        study: desk.place.name.clone(),
+        head: desk.study.ledger.head(),
+        required: desk.study.required(),
+        sections: asked,
+        open: open_questions(&desk.study.files),
+        terminal,
+        signature,
+        written: None,
+        text: String::new(),
+    };
+    request.text = text(&request);
+    if let Some(to) = to {
+        let path = context.folder.join(to);
+        if !context.fs.write_new_atomic(&path, request.text.as_bytes())? {
+            let message = format!("{} is there already, and is not written over", to.display());
+            return Err(
+                Failure::refused("file_exists", message).hint("rlx contract request --to ANOTHER_FILE")
+            );
+        }
+        request.written = Some(path);
+    }
+    Ok(request)
+}
+
+fn named(name: &str) -> Outcome<Section> {
+    match name.parse() {
+        Ok(Target::Section(section)) => Ok(section),
+        _ => {
+            let names: Vec<String> = Section::ALL.iter().map(ToString::to_string).collect();
+            let message = format!("{name:?} is no section; there are: {}", names.join(", "));
+            Err(Failure::usage("section_unknown", message).hint("rlx contract request"))
+        }
+    }
+}
+
+/// The sections that the study needs next: those for planning first, then those for running.
+fn needed(lacking: &impl Fn(&Section) -> bool) -> Vec<Section> {
+    let planning = Section::Experiment.depends_on().iter().copied().chain([Section::Plan]);
+    let planning: Vec<Section> = planning.filter(|section| lacking(section)).collect();
+    if !planning.is_empty() {
+        return planning;
+    }
+    [Section::Experiment, Section::Execute, Section::LoopEntry].into_iter().filter(lacking).collect()
+}
+
+/// Names the study where commands without a name would mean another.
+fn study_flag(context: &Context, desk: &Desk) -> Outcome<String> {
+    let registry = desk.place.places().read_registry(context.fs.as_ref())?;
+    let active = registry.typed().and_then(|registry| registry.active.as_ref());
+    let is_active = active == Some(&desk.place.name);
+    Ok(if is_active { String::new() } else { format!(" --study {}", desk.place.name) })
+}
+
+fn text(request: &Request) -> String {
+    let mut text = format!("Approval asked for in study {}\n", request.study);
+    let mut put =
+        |line: String| text.write_fmt(format_args!("{line}\n")).expect("writing to a text can't fail");
+    if request.sections.is_empty() {
+        put("\nEverything that the study needs next is approved.".to_owned());
+        return text;
+    }
+    if !request.open.is_empty() {
+        put("\nNOT COMPLETE: don't approve before these are answered.".to_owned());
+        for open in &request.open {
+            put(format!("- {}: {}: {}", open.file, open.path, open.question));
+        }
+    }
+    for one in &request.sections {
+        let listed = |sections: &[Section]| {
+            let names: Vec<String> = sections.iter().map(Section::to_string).collect();
+            if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+        };
+        put(format!("\n== {} ==", one.section));
+        put(format!("digest      {}", one.digest));
+        put(format!("now         {}", words(&one.standing)));
+        put(format!("allows      {}", one.allows));
+        put(format!("builds on   {}", listed(one.depends_on)));
+        put(format!("carries     {} (void with it)", listed(&one.carries)));
+        for (key, value) in one.content.as_object().into_iter().flatten() {
+            put(format!("\n{}", key.replacen(':', ": ", 1)));
+            for line in to_yaml(value).lines() {
+                put(format!("    {line}").trim_end().to_owned());
+            }
+        }
+    }
+    put(format!("\n== How to approve ==\nThis study asks for approvals by {} at least.", request.required));
+    if request.required < Assurance::Signature {
+        put(format!("\nAt a terminal:\n    {}", request.terminal));
+    }
+    put("\nBy a signature, with your own SSH key:".to_owned());
+    for line in &request.signature {
+        put(format!("    {line}"));
+    }
+    put("\nA signature counts only while the files and the ledger are as they are now.".to_owned());
+    text
+}

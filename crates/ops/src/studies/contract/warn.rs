@@ -1,0 +1,90 @@
+//! What a contract says that is complete and still likely a mistake, before a run is spent on finding out.
+
+use rlxp_fs::FsExt;
+use rlxp_govern::completeness::Open;
+use rlxp_govern::documents::{Contract, Runbook};
+use rlxp_govern::scope::bad_path;
+use rlxp_govern::section::File;
+
+use crate::failure::Outcome;
+use crate::studies::files::Desk;
+
+/// Answers of a drafted `metric_spec.yaml` that any value would fill, so that only their mark tells that nobody chose.
+pub(super) fn marked(text: &str) -> Vec<Open> {
+    let places = [
+        ("  direction:", "primary.direction", "which way is better?"),
+        ("failure_score:", "failure_score", "which score does a failed run get?"),
+    ];
+    let is_marked = |start: &str| text.lines().any(|line| line.starts_with(start) && line.contains("# TODO"));
+    let open = places.into_iter().filter(|(start, ..)| is_marked(start)).map(|(_, path, question)| Open {
+        file: File::MetricSpec.name(),
+        path: path.to_owned(),
+        question: format!("{question} then take the TODO away"),
+    });
+    open.collect()
+}
+
+/// Everything that a person should look at again.
+pub(super) fn warnings(desk: &Desk) -> Outcome<Vec<String>> {
+    let mut warnings = Vec::new();
+    if let Some(runbook) = desk.study.files.runbook.typed() {
+        warnings.extend(slots(runbook));
+        warnings.extend(scripts(desk, runbook)?);
+    }
+    warnings.extend(desk.study.contract().and_then(budget));
+    Ok(warnings)
+}
+
+/// What a step writes elsewhere than into its own folder is lost.
+fn slots(runbook: &Runbook) -> Vec<String> {
+    let needed = [
+        ("train", &runbook.train, "{run}", "the folder that it writes"),
+        ("eval", &runbook.eval, "{run}", "the folder that it writes"),
+        ("eval", &runbook.eval, "{trained}", "the folder that training wrote"),
+    ];
+    needed
+        .into_iter()
+        .filter(|(_, step, slot, _)| !step.argv.iter().any(|word| word.contains(slot)))
+        .map(|(name, _, slot, what)| format!("runbook.yaml: {name}.argv has no {slot}, which is {what}"))
+        .collect()
+}
+
+fn scripts(desk: &Desk, runbook: &Runbook) -> Outcome<Vec<String>> {
+    let mut missing = Vec::new();
+    for (name, step) in runbook.steps() {
+        for path in named_files(&step.argv, step.folder.as_deref().unwrap_or_default()) {
+            let is_there = desk.context().fs.metadata_if_any(&desk.place.root.join(&path))?.is_some();
+            if !is_there && !runbook.inputs.iter().any(|input| input.path == path) {
+                missing.extend(script_missing(&path, name));
+            }
+        }
+    }
+    Ok(missing)
+}
+
+/// What the words of a command may name in the tree, its program left out.
+pub(crate) fn named_files(argv: &[String], folder: &str) -> Vec<String> {
+    let words = argv.iter().skip(1).map(|word| word.rsplit('=').next().unwrap_or_default());
+    let path = |name: &str| match folder {
+        "" | "." => name.to_owned(),
+        folder => format!("{folder}/{name}"),
+    };
+    words.filter(|name| !name.contains('{')).map(path).filter(|path| bad_path(path).is_none()).collect()
+}
+
+/// The words for a file that isn't there, if it can only be meant as a script.
+pub(crate) fn script_missing(path: &str, step: &str) -> Option<String> {
+    let is_script = [".py", ".sh"].iter().any(|ending| path.ends_with(ending));
+    is_script.then(|| format!("{path}, which {step} names, is not there"))
+}
+
+/// The baseline alone takes a smoke run and all seeds of the confirm phase.
+fn budget(contract: &Contract) -> Option<String> {
+    let (runs, seeds) = (contract.budget.runs, contract.statistics.confirm_seeds);
+    let needed = seeds.saturating_add(1);
+    (runs < needed).then(|| {
+        format!(
+            "contract.yaml: budget.runs is {runs}, and the baseline alone takes {needed}: 1 smoke run and {seeds} confirm_seeds"
+        )
+    })
+}

@@ -1,0 +1,108 @@
+//! `rlx doctor`: what this machine offers to governed runs, and why something is missing. No process is started.
+
+use std::path::Path;
+
+use rlxp_fs::{FsExt, environment};
+use rlxp_launch::order::{Level, Mechanisms};
+use serde::Serialize;
+
+use crate::context::Context;
+
+/// What this machine offers.
+#[derive(Clone, Debug, Serialize)]
+pub struct DoctorReport {
+    /// How much a run can be kept apart here.
+    pub level: Level,
+    /// How.
+    pub mechanisms: Mechanisms,
+    /// Everything, line by line.
+    pub findings: Vec<Finding>,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub what: String,
+    /// What was found.
+    pub is: String,
+    /// What that means, or what would help.
+    pub why: String,
+}
+
+/// Looks at the machine. What needs files and other programs is looked at first: trying the namespaces leaves this
+/// process inside them.
+pub fn doctor(context: &Context) -> DoctorReport {
+    let mut others = vec![
+        program(context, "git", "trees of a commit are made with it"),
+        program(context, "python3", "Gymnasium environments and most repositories need it"),
+        program(context, "ssh-keygen", "people sign approvals with it"),
+    ];
+    others.push(Finding {
+        what: "processors".into(),
+        is: environment::processor_count().to_string(),
+        why: match environment::available_memory() {
+            Some(bytes) => format!("{} of memory can be had", crate::below::bytes_about(bytes)),
+            None => "how much memory can be had is not known".into(),
+        },
+    });
+    others.push(state_folder(context));
+    // Before the namespaces, in which groups can't be made any more.
+    let mut limits = Mechanisms::default();
+    rlxp_launch::supervise::describe_limits(&mut limits);
+    let mut mechanisms = rlxp_launch::confine::probe_here();
+    mechanisms.memory = limits.memory;
+    mechanisms.process_count = limits.process_count;
+    mechanisms.missing.extend(limits.missing);
+    let mut findings = of_mechanisms(&mechanisms);
+    findings.extend(others);
+    DoctorReport { level: mechanisms.level(), mechanisms, findings }
+}
+
+fn program(context: &Context, name: &str, why: &str) -> Finding {
+    let found = crate::studies::candidate::find_program(context.fs.as_ref(), Path::new("/"), name);
+    let is = found.map_or_else(|| "not found".to_owned(), |path| path.display().to_string());
+    Finding { what: name.to_owned(), is, why: why.to_owned() }
+}
+
+fn state_folder(context: &Context) -> Finding {
+    let what = "state folder".to_owned();
+    let Some(state) = &context.user.state else {
+        return Finding { what, is: "none".into(), why: "HOME is not set, so runs have no place".into() };
+    };
+    let why = context.fs.available_around(state).map_or_else(
+        |_| "how much fits there is not known".to_owned(),
+        |bytes| format!("{} are free", crate::below::bytes_about(bytes)),
+    );
+    Finding { what, is: state.display().to_string(), why }
+}
+
+/// What each mechanism is for: where it stands, the name under which it is told to be missing, what it does.
+const MECHANISMS: [(&str, &str, &str); 6] = [
+    ("files", "files", "a run writes only into its own folders, and reads no keys"),
+    ("processes", "processes", "a run sees only itself, and nothing of it survives its supervisor"),
+    ("network", "network", "a run reaches only what was agreed"),
+    ("tree", "overlay", "each run has a tree of its own at once; without it the tree is copied"),
+    ("memory", "memory cgroup", "a run that takes too much memory is ended"),
+    ("process count", "process cgroup", "a run that makes too many processes is ended"),
+];
+
+fn of_mechanisms(mechanisms: &Mechanisms) -> Vec<Finding> {
+    let values = [
+        &mechanisms.files,
+        &mechanisms.processes,
+        &mechanisms.network,
+        &mechanisms.tree,
+        &mechanisms.memory,
+        &mechanisms.process_count,
+    ];
+    let line = |((what, mechanism, means), value): (&(&str, &str, &str), &Option<String>)| {
+        let missing = mechanisms.missing.get(*mechanism);
+        Finding {
+            what: (*what).to_owned(),
+            is: value.clone().unwrap_or_else(|| "not kept apart".to_owned()),
+            why: missing.cloned().unwrap_or_else(|| (*means).to_owned()),
+        }
+    };
+    MECHANISMS.iter().zip(values).map(line).collect()
+}

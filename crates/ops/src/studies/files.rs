@@ -1,0 +1,20 @@
+//! The files of a study.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`place`] | which file is where, and which study is meant |
+//! | [`read`] | everything of a study, read at one moment without following a link |
+//! | [`desk`] | an opened study that can be added to |
+//! | [`state_file`] | `state.json`, for people and other programs; never read |
+//! | [`guard`] | what keeps other verbs out of a governed folder |
+
+pub mod desk;
+mod guard;
+pub mod place;
+pub mod read;
+pub mod state_file;
+
+pub use desk::Desk;
+pub(crate) use guard::refuse_weaker_beside;
+pub use guard::{refuse_governed, refuse_governed_at};
+pub use place::{Places, StudyPlace};

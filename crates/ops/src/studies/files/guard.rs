@@ -1,0 +1,91 @@
+//! In a folder with an open study, rlx's own launch path alone starts things. Every other verb that trains or
+//! evaluates asks here first.
+
+use std::path::Path;
+
+use rlxp_fs::{FsExt, Kind};
+use rlxp_govern::documents::Assurance;
+use rlxp_govern::ledger;
+use rlxp_govern::view::Study;
+use rlxp_types::text::shell_word;
+
+use super::place::{FOLDER, Places};
+use super::read::{ledger_bytes, read_study, without_files};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+
+/// Refuses when a study at or above the context's folder is open.
+pub fn refuse_governed(context: &Context) -> Outcome<()> {
+    refuse_governed_at(context, &context.folder)
+}
+
+/// Refuses when a study at or above `folder` is open. Both the folder as it is named and as it really lies count, and
+/// a root that was named doesn't hide what is above it.
+pub fn refuse_governed_at(context: &Context, folder: &Path) -> Outcome<()> {
+    let real = context.fs.canonicalize(folder).ok();
+    for start in [Some(folder), real.as_deref()].into_iter().flatten() {
+        for root in start.ancestors() {
+            refuse_open_study(context, root)?;
+        }
+    }
+    Ok(())
+}
+
+fn refuse_open_study(context: &Context, root: &Path) -> Outcome<()> {
+    match open_studies(context, root)?.first() {
+        None => Ok(()),
+        Some(study) => {
+            let message = format!(
+                "{} is governed by the open study {}; only its own launch path may run things here",
+                root.display(),
+                study.name
+            );
+            let hint = format!("rlx study next --root {}", shell_word(&root.display().to_string()));
+            Err(Failure::refused("governed_folder", message).hint(hint))
+        }
+    }
+}
+
+/// Refuses a new study at `root` that could be approved more easily than one that is open there or above: whoever can't
+/// approve the one would run things under the other.
+pub(crate) fn refuse_weaker_beside(context: &Context, root: &Path, assurance: Assurance) -> Outcome<()> {
+    let real = context.fs.canonicalize(root)?;
+    for above in real.ancestors() {
+        for study in open_studies(context, above)? {
+            let floor = study.state().opened.as_ref().map_or(Assurance::Signature, |opened| opened.assurance);
+            if assurance < floor {
+                let message = format!(
+                    "the open study {} counts no approval weaker than {floor}, and this one would count {assurance}",
+                    study.name
+                );
+                return Err(Failure::refused("weaker_than_beside", message)
+                    .hint(format!("rlx study init --assurance {floor}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The studies of a root that are open, as far as their ledgers tell.
+fn open_studies(context: &Context, root: &Path) -> Outcome<Vec<Study>> {
+    let fs = context.fs.as_ref();
+    match fs.metadata_if_any(&root.join(FOLDER))?.map(|meta| meta.kind) {
+        Some(Kind::Folder) => {}
+        Some(Kind::Link) => return Err(super::read::linked(&root.join(FOLDER))),
+        _ => return Ok(Vec::new()),
+    }
+    let places = Places::at(context, root);
+    let mut open = Vec::new();
+    for name in places.studies(fs)? {
+        let place = places.study(&name);
+        let mut study = without_files(&place, ledger::read_lean(&ledger_bytes(context, &place)?));
+        // Whether a person closed it takes the approvers and the signature to tell.
+        if study.state().closed.is_some() && study.was_entered() {
+            study = read_study(context, &place)?;
+        }
+        if study.is_open() {
+            open.push(study);
+        }
+    }
+    Ok(open)
+}

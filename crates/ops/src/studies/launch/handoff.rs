@@ -1,0 +1,262 @@
+//! `rlx launch ID --handoff` and `rlx study receive`: runs that somebody else runs (Slurm, Ray, Kubernetes, another
+//! machine). rlx reserves the budget, draws the seeds and writes the plan down; what comes back is evidence of level
+//! external, which never moves the incumbent without a person.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{Fs, FsExt, Kind};
+use rlxp_govern::budget::Amounts;
+use rlxp_govern::documents::{Phase, Slug, StudyName};
+use rlxp_govern::gate::reservation;
+use rlxp_govern::launch::key;
+use rlxp_govern::ledger::event::{LaunchIntent, Launched, RunEnded};
+use rlxp_govern::ledger::{Actor, Event};
+use rlxp_govern::machine::{RunEnd, RunState};
+use rlxp_launch::order::{Limits, Usage};
+use rlxp_types::Digest;
+use serde::Serialize;
+use serde_json::json;
+
+use super::execute::{RunOutcome, outcome};
+use super::files::{self, EndFile};
+use super::order::{limits, steps_of};
+use super::place::LaunchPlace;
+use super::start::{Offered, choose_seed, ready};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::candidate::known;
+use crate::studies::files::Desk;
+use crate::studies::files::place::needs_folder;
+
+/// What external means, in words that go on record.
+const EXTERNAL: &str = "handed to an external runtime";
+/// More than this isn't taken back in one go.
+const MOST_FILES: usize = 100_000;
+
+/// A run that somebody else is to run.
+#[derive(Clone, Debug, Serialize)]
+pub struct HandoffReport {
+    /// The study.
+    pub study: StudyName,
+    /// Which candidate.
+    pub candidate: Slug,
+    /// Which phase.
+    pub phase: Phase,
+    /// The run's key: its results come back under it.
+    pub key: String,
+    /// Its seed.
+    pub seed: u64,
+    /// The plan it follows.
+    pub plan: Digest,
+    /// The file that says all of it.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub file: PathBuf,
+    /// What is reserved for it.
+    pub reserve: Amounts,
+    /// When it should be ended.
+    pub limits: Limits,
+    /// The command that takes its results back.
+    pub receive: String,
+}
+
+/// Writes the next run of a candidate down for somebody else to run.
+pub fn handoff(
+    context: &Context,
+    study: Option<&str>,
+    name: &str,
+    plan: Option<Digest>,
+    to: Option<&Path>,
+) -> Outcome<HandoffReport> {
+    let desk = Desk::open(context, study)?;
+    let id = known(&desk, name)?;
+    if let Some(to) = to {
+        needs_folder(context.fs.as_ref(), &context.folder.join(to))?;
+    }
+    let mut ready = ready(context, study, &id, plan, Offered::Elsewhere)?;
+    let study = &ready.desk.study;
+    let materials = ready.materials(context)?;
+    let (contract, runbook) = (materials.contract, materials.runbook);
+    let candidate = &ready.view.written.typed;
+    let seed = choose_seed(&ready)?;
+    let key = key(&id, candidate.revision, ready.next.phase, seed, ready.next.attempt);
+    let reserve = reservation(&ready.next.plan, &contract.budget);
+    let limits = limits(&materials, ready.next.plan.wall_clock.0);
+    let seed_text = seed.to_string();
+    let steps: Vec<_> = steps_of(runbook, ready.next.phase)
+        .into_iter()
+        .map(|(name, step)| {
+            let is_training = matches!(name, "train" | "smoke");
+            let mut argv = rlxp_govern::launch::fill(&step.argv, &[("seed", &seed_text)]);
+            if is_training {
+                argv.extend(ready.applied.arguments.iter().chain(&candidate.arguments).cloned());
+            }
+            json!({ "name": name, "argv": argv, "folder": step.folder, "environment": step.environment,
+                    "changed_code": is_training })
+        })
+        .collect();
+    let changes: Vec<_> = ready
+        .applied
+        .files
+        .iter()
+        .map(|(path, change)| json!({ "path": path, "before": change.before, "after": change.after }))
+        .collect();
+    let phase = ready.next.phase;
+    let plan = ready.plan.digest();
+    let written = json!({
+        "schema": "rlx.run_handoff_plan/1", "study": study.name, "id": study.state().opened.as_ref().map(|opened| &opened.id),
+        "candidate": id, "revision": candidate.revision, "phase": phase, "key": key, "seed": seed, "plan": plan,
+        "base": ready.view.base, "changes": changes, "steps": steps, "import_roots": runbook.import_roots,
+        "inputs": runbook.inputs, "artifacts": runbook.artifacts, "limits": limits,
+        "network": contract.hardware.network,
+        "slots": { "{run}": "a folder of the step's own", "{trained}": "the folder that training wrote" },
+        "give_back": "a folder with train/ and eval/, as the steps left them",
+    });
+    let file =
+        to.map_or_else(|| context.folder.join(format!("{key}.handoff.json")), |to| context.folder.join(to));
+    let intent = LaunchIntent {
+        key: key.clone(),
+        candidate: id.clone(),
+        phase,
+        seed,
+        role: ready.next.role,
+        reserve,
+        plan,
+        external: Some(EXTERNAL.to_owned()),
+    };
+    // The file is there before anything is reserved for it: a run that nobody can run costs nothing.
+    if !context.fs.write_new_atomic(&file, &files::bytes(&written))? {
+        let message = format!("{} is there already", file.display());
+        return Err(Failure::usage("file_there", message).hint("name another file with --to"));
+    }
+    let name = study.name.clone();
+    if let Err(failure) = ready.desk.append(Actor::Rlx, Event::LaunchIntent(intent)) {
+        context.fs.remove_file(&file)?;
+        return Err(failure);
+    }
+    let receive = format!("rlx study receive {key} --from FOLDER");
+    Ok(HandoffReport { study: name, candidate: id, phase, key, seed, plan, file, reserve, limits, receive })
+}
+
+/// What came back of a run that somebody else ran.
+#[derive(Clone, Debug)]
+pub struct ReceiveRequest {
+    /// The run.
+    pub key: String,
+    /// The folder with its `train/` and `eval/`.
+    pub from: PathBuf,
+    /// How it ended.
+    pub end: RunEnd,
+    /// Where and how it ran, in words.
+    pub runtime: String,
+    /// Seconds that it took, where somebody says so; otherwise it costs all that was reserved for it.
+    pub wall_clock: Option<u64>,
+}
+
+/// Takes the results of an external run back.
+pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest) -> Outcome<RunOutcome> {
+    let key = &request.key;
+    // It would cost nothing and could be had again, as often as somebody likes.
+    if request.end == RunEnd::Blocked {
+        let message = "a run that was blocked has no results; use lost";
+        return Err(Failure::usage("bad_end", message).hint(format!("rlx study receive {key} --end lost")));
+    }
+    let mut desk = Desk::open(context, study)?;
+    let Some(run) = desk.study.state().runs.get(key) else {
+        return Err(Failure::usage("run_not_found", format!("there is no run {key} in {}", desk.study.name))
+            .hint("rlx launch status"));
+    };
+    if run.intent.external.is_none() {
+        let message = format!("run {key} was launched by rlx, which keeps its results itself");
+        return Err(Failure::refused("not_external", message).hint("rlx launch status"));
+    }
+    if let RunState::Ended(_) = run.state {
+        return Err(Failure::refused(
+            "run_over",
+            format!("the results of {key} are here: it is {}", run.state),
+        )
+        .hint("rlx launch status"));
+    }
+    let was_intended = run.state == RunState::Intended;
+    let wall_clock = request.wall_clock.unwrap_or(run.intent.reserve.wall_clock);
+    let place = LaunchPlace::of(&desk)?.run(key);
+    let fs = context.fs.as_ref();
+    let from = context.folder.join(&request.from);
+    if !fs.is_folder(&from)? {
+        return Err(Failure::usage("no_folder", format!("{} is not a folder", from.display())));
+    }
+    // What an interrupted attempt left is taken away: nothing of it is on record.
+    fs.remove_dir_all(place.path())?;
+    fs.create_dir_all(place.path())?;
+    let mut disk = 0;
+    for part in ["train", "smoke", "eval"] {
+        if fs.is_folder(&from.join(part))? {
+            copy(fs, &from.join(part), &place.step(part), &mut disk, &mut 0)?;
+        }
+    }
+    let (manifest, digest) = super::shim::take_down(fs, key, &place)?;
+    fs.write_atomic(&place.manifest(), &manifest)?;
+    let usage = Usage { wall_clock: wall_clock as f64, disk, ..Default::default() };
+    let spent = super::settle::spent(&desk.study, request.end, &usage);
+    let reason = format!("external: {}", request.runtime);
+    let end = EndFile {
+        key: key.clone(),
+        end: request.end,
+        reason: reason.clone(),
+        usage,
+        level: None,
+        not_evidence: None,
+        manifest: Some(digest),
+        steps: Vec::new(),
+    };
+    fs.write_atomic(&place.end(), &files::bytes(&end))?;
+    let launched = Launched {
+        key: key.clone(),
+        boot: String::new(),
+        process: 0,
+        started: 0,
+        external: Some(request.runtime.clone()),
+    };
+    let ended = RunEnded {
+        key: key.clone(),
+        end: request.end,
+        reason,
+        spent,
+        not_evidence: None,
+        manifest: Some(digest),
+        confinement: None,
+    };
+    let mut events = vec![(Actor::Rlx, Event::Launched(launched)), (Actor::Rlx, Event::RunEnded(ended))];
+    if !was_intended {
+        events.remove(0);
+    }
+    desk.append_all(events)?;
+    super::settle::settle(context, &mut desk)?;
+    Ok(outcome(&desk, &desk.study.state().runs[key]))
+}
+
+/// Copies plain files and folders; anything else is refused, so that nothing points out of the folder.
+fn copy(fs: &dyn Fs, from: &Path, to: &Path, disk: &mut u64, count: &mut usize) -> Outcome<()> {
+    fs.create_dir(to)?;
+    for entry in fs.list(from)? {
+        let (source, target) = (from.join(&entry.name), to.join(&entry.name));
+        *count += 1;
+        match entry.kind {
+            _ if *count > MOST_FILES => {
+                return Err(Failure::usage(
+                    "too_many_files",
+                    format!("more than {MOST_FILES} files came back"),
+                ));
+            }
+            Kind::Folder => copy(fs, &source, &target, disk, count)?,
+            Kind::File => {
+                fs.copy(&source, &target)?;
+                *disk = disk.saturating_add(fs.metadata(&target)?.length);
+            }
+            Kind::Link | Kind::Other => {
+                let message = format!("{} is no plain file, so it isn't taken", source.display());
+                return Err(Failure::usage("not_a_plain_file", message).hint("take it out of the folder"));
+            }
+        }
+    }
+    Ok(())
+}

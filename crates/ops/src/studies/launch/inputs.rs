@@ -1,0 +1,258 @@
+//! Files that runs need and git doesn't keep. They lie in the repository, where anybody may swap them between the moment
+//! they are looked at and the moment a run reads them. So those that aren't too large are copied to where rlx keeps its
+//! own things, and it is the copy that is held against the agreed digest and that runs see.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{Fs, FsExt, Kind, Meta};
+use rlxp_govern::canonical;
+use rlxp_govern::documents::Runbook;
+use rlxp_launch::order::{FileState, LinkedFile};
+use rlxp_types::Digest;
+
+use super::place::LaunchPlace;
+use crate::failure::{Failure, Outcome};
+use crate::studies::candidate::file_digest;
+
+/// What a run is called on record that may have read something else than was agreed.
+pub(super) const CODE: &str = "input_changed";
+/// Larger files are linked: copying them would cost more than it is worth.
+const LARGEST: u64 = 256 << 20;
+
+/// The files that runs of a study need, at hand.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inputs {
+    /// Copies under their names in the tree; nothing when there are none.
+    pub(super) folder: Option<PathBuf>,
+    /// Those that are linked, by their names in the tree.
+    pub(super) large: BTreeMap<String, Large>,
+}
+
+/// A file that is linked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Large {
+    /// What it must be.
+    digest: Digest,
+    /// How it was found after the gates had taken its digest.
+    found: FileState,
+}
+
+impl Inputs {
+    /// What the runbook lists, copied unless that was done before.
+    pub(super) fn ensure(fs: &dyn Fs, place: &LaunchPlace, root: &Path, runbook: &Runbook) -> Outcome<Self> {
+        Self::ensure_up_to(LARGEST, fs, place, root, runbook)
+    }
+
+    fn ensure_up_to(
+        largest: u64,
+        fs: &dyn Fs,
+        place: &LaunchPlace,
+        root: &Path,
+        runbook: &Runbook,
+    ) -> Outcome<Self> {
+        let (mut small, mut large) = (BTreeMap::new(), BTreeMap::new());
+        for input in &runbook.inputs {
+            let meta = fs.metadata(&root.join(&input.path))?;
+            // What is a link by now is no file any more, whatever it was when the gates looked.
+            if meta.kind != Kind::File {
+                return Err(swapped(&input.path));
+            }
+            if meta.length > largest {
+                large.insert(input.path.clone(), Large { digest: input.digest, found: state(&meta) });
+            } else {
+                small.insert(input.path.clone(), input.digest);
+            }
+        }
+        let folder = match small.is_empty() {
+            true => None,
+            false => Some(copied(fs, place, root, &small)?),
+        };
+        Ok(Self { folder, large })
+    }
+
+    /// What has to be looked at again when a run has ended.
+    pub(super) fn linked(&self, root: &Path) -> Vec<LinkedFile> {
+        let file = |(path, large): (&String, &Large)| LinkedFile {
+            file: root.join(path),
+            digest: large.digest,
+            found: Some(large.found),
+        };
+        self.large.iter().map(file).collect()
+    }
+}
+
+/// The folder with copies of these files. Its name is made of their names and contents, so that one that is there is
+/// the right one, once it was checked.
+fn copied(
+    fs: &dyn Fs,
+    place: &LaunchPlace,
+    root: &Path,
+    files: &BTreeMap<String, Digest>,
+) -> Outcome<PathBuf> {
+    let folder = place.inputs().join(canonical::digest_of(files).to_string());
+    if other(fs, &folder, files).is_none() {
+        return Ok(folder);
+    }
+    fs.remove_dir_all(&folder)?;
+    fs.create_dir_all(&place.inputs())?;
+    let building = fs.temporary_beside(&folder);
+    let made = copy(fs, root, &building, files).and_then(|()| match fs.rename_new(&building, &folder) {
+        // Somebody else made the same one meanwhile.
+        Err(error) if error.is_already_there() => Ok(fs.remove_dir_all(&building)?),
+        renamed => Ok(renamed?),
+    });
+    made.inspect_err(|_| drop(fs.remove_dir_all(&building)))?;
+    Ok(folder)
+}
+
+fn copy(fs: &dyn Fs, root: &Path, to: &Path, files: &BTreeMap<String, Digest>) -> Outcome<()> {
+    for path in files.keys() {
+        let target = to.join(path);
+        fs.create_dir_all(target.parent().expect("a file lies in a folder"))?;
+        fs.copy(&root.join(path), &target)?;
+    }
+    match other(fs, to, files) {
+        Some(path) => Err(swapped(path)),
+        None => Ok(()),
+    }
+}
+
+/// The first of these files that isn't in the folder as it must be.
+fn other<'a>(fs: &dyn Fs, folder: &Path, files: &'a BTreeMap<String, Digest>) -> Option<&'a str> {
+    let is_other = |(path, digest): &(&String, &Digest)| !is_file_of(fs, &folder.join(path), **digest);
+    files.iter().find(is_other).map(|(path, _)| path.as_str())
+}
+
+fn is_file_of(fs: &dyn Fs, file: &Path, digest: Digest) -> bool {
+    fs.is_file(file).unwrap_or(false) && file_digest(fs, file).is_ok_and(|found| found == digest)
+}
+
+fn swapped(path: &str) -> Failure {
+    let message = format!("{path} is not what the runbook means any more: it changed while it was copied");
+    Failure::refused(CODE, message).hint("rlx contract check")
+}
+
+fn state(meta: &Meta) -> FileState {
+    let Meta { device, inode, length, modified, changed, kind: _ } = *meta;
+    FileState { device, inode, length, modified, changed }
+}
+
+/// Why a run may have read something else than was agreed; nothing when all is as it was.
+///
+/// The digest tells whether a file is what it must be by now, and its state whether it was so all the time: one that was
+/// changed and changed back has another. The digest is needed all the same, as the state was taken after the gates had
+/// looked.
+pub(super) fn changed(fs: &dyn Fs, linked: &[LinkedFile]) -> Option<String> {
+    let is_other = |linked: &&LinkedFile| {
+        let is_touched = |found| !fs.metadata(&linked.file).is_ok_and(|meta| state(&meta) == found);
+        linked.found.is_some_and(is_touched) || !is_file_of(fs, &linked.file, linked.digest)
+    };
+    let other = linked.iter().find(is_other)?;
+    Some(format!("{} changed while the run read it", other.file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test makes the files that are looked at")]
+
+    use rlxp_fs::RealFs;
+    use serde_json::json;
+
+    use super::*;
+
+    struct Stage {
+        folder: tempfile::TempDir,
+        place: LaunchPlace,
+        runbook: Runbook,
+    }
+
+    /// A repository with a small and a large input.
+    fn stage() -> Stage {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("data/deep")).unwrap();
+        std::fs::write(folder.path().join("data/deep/small"), "small").unwrap();
+        std::fs::write(folder.path().join("data/large"), "larger than that").unwrap();
+        let runbook = serde_json::from_value(json!({
+            "schema": "rlxp.runbook/1",
+            "train": { "argv": ["sh", "{seed}"] },
+            "eval": { "argv": ["sh", "{seed}"] },
+            "inputs": [
+                { "path": "data/deep/small", "digest": Digest::of(b"small") },
+                { "path": "data/large", "digest": Digest::of(b"larger than that") },
+            ],
+        }));
+        let place = LaunchPlace::at(folder.path().join("state"));
+        Stage { folder, place, runbook: runbook.unwrap() }
+    }
+
+    impl Stage {
+        fn ensure(&self) -> Outcome<Inputs> {
+            Inputs::ensure_up_to(5, &RealFs, &self.place, self.folder.path(), &self.runbook)
+        }
+    }
+
+    #[test]
+    fn a_small_file_is_copied_once_and_never_taken_on_trust() {
+        let stage = stage();
+        let file = stage.folder.path().join("data/deep/small");
+        let inputs = stage.ensure().unwrap();
+        let copy = inputs.folder.unwrap().join("data/deep/small");
+        // Whatever happens to the original, runs see what was agreed …
+        std::fs::write(&file, "other").unwrap();
+        assert_eq!(std::fs::read(&copy).unwrap(), b"small");
+        // … and a copy that somebody changed is made anew, from what is agreed or not at all.
+        std::fs::write(&copy, "other").unwrap();
+        assert_eq!(stage.ensure().unwrap_err().code, CODE);
+        assert!(!copy.exists());
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink(stage.folder.path().join("data/large"), &file).unwrap();
+        assert_eq!(stage.ensure().unwrap_err().code, CODE);
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(&file, "small").unwrap();
+        stage.ensure().unwrap();
+        assert_eq!(std::fs::read(&copy).unwrap(), b"small");
+        let kept = std::fs::read_dir(stage.place.inputs()).unwrap().count();
+        assert_eq!(kept, 1, "nothing half made is left");
+    }
+
+    #[test]
+    fn a_large_file_is_looked_at_again() {
+        let stage = stage();
+        let file = stage.folder.path().join("data/large");
+        let linked = stage.ensure().unwrap().linked(stage.folder.path());
+        assert_eq!(linked.len(), 1);
+        assert_eq!((&linked[0].file, linked[0].digest), (&file, Digest::of(b"larger than that")));
+        assert_eq!(changed(&RealFs, &linked), None);
+        std::fs::write(&file, "something else").unwrap();
+        assert!(changed(&RealFs, &linked).unwrap().contains("data/large"));
+        std::fs::remove_file(&file).unwrap();
+        assert!(changed(&RealFs, &linked).is_some());
+    }
+
+    #[test]
+    fn a_large_file_that_was_changed_back_is_not_as_it_was() {
+        let stage = stage();
+        let file = stage.folder.path().join("data/large");
+        let linked = stage.ensure().unwrap().linked(stage.folder.path());
+        let found = linked[0].found.unwrap();
+        let write = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            let modified = std::time::Duration::from_nanos(found.modified.unsigned_abs());
+            rlxp_fs::testing::set_modified(&file, modified);
+        };
+        // The clock of a file system is coarse: what changes twice within one tick of it can't be told apart.
+        let before = RealFs.metadata(&file).unwrap().changed;
+        while RealFs.metadata(&file).unwrap().changed == before {
+            write("SOMETHING OTHERS");
+        }
+        write("larger than that");
+        let now = RealFs.metadata(&file).unwrap();
+        assert_eq!((now.modified, now.length, now.inode), (found.modified, found.length, found.inode));
+        assert!(changed(&RealFs, &linked).unwrap().contains("data/large"));
+        // An order without it was written by an earlier rlx.
+        let earlier: Vec<LinkedFile> =
+            linked.iter().map(|linked| LinkedFile { found: None, ..linked.clone() }).collect();
+        assert_eq!(changed(&RealFs, &earlier), None);
+    }
+}

@@ -1,0 +1,259 @@
+//! From an agreed plan to an order: the steps of one run with every slot filled in, on which code, within which limits.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{Fs, FsExt, environment};
+use rlxp_govern::change::Applied;
+use rlxp_govern::documents::{Confinement, Contract, Network, Phase, PhasePlan, Runbook, Step};
+use rlxp_govern::launch::fill;
+use rlxp_launch::order::{LOADED_FILE, Level, Limits, Reach, RunOrder, StepOrder, TreeOrder, Wanted};
+use rlxp_types::Digest;
+
+use super::inputs::Inputs;
+use super::place::RunPlace;
+use crate::context::UserFolders;
+
+/// Output of a step unless the runbook says otherwise.
+const USUAL_OUTPUT: u64 = 64 << 20;
+/// The folder in a step's own folder that holds what rlx puts there.
+pub(super) const HOOK_FOLDER: &str = ".rlx";
+/// Reports where Python code was loaded from.
+pub(super) const HOOK: &str = include_str!("../../../../../python/hook/sitecustomize.py");
+
+/// Where people keep keys, passwords and the memory of other programs, below their home.
+const SECRETS: [&str; 26] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".pypirc",
+    ".npmrc",
+    ".git-credentials",
+    ".password-store",
+    ".cargo/credentials.toml",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/wandb",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".mozilla",
+    ".local/share/keyrings",
+    ".cache/huggingface/token",
+    ".huggingface",
+    ".claude",
+    ".codex",
+    ".bash_history",
+    ".zsh_history",
+];
+
+/// What the steps of a run are made from.
+pub(super) struct Materials<'a> {
+    /// What was agreed.
+    pub(super) contract: &'a Contract,
+    /// The commands.
+    pub(super) runbook: &'a Runbook,
+    /// What the candidate changes.
+    pub(super) applied: &'a Applied,
+    /// Arguments that it adds.
+    pub(super) arguments: &'a [String],
+    /// The repository.
+    pub(super) root: &'a Path,
+    /// The code that runs start from.
+    pub(super) base: &'a Path,
+    /// Files that runs need and the code doesn't have.
+    pub(super) inputs: &'a Inputs,
+    /// The programs of steps as the gates saw them; nothing where no gate looked.
+    pub(super) programs: Option<&'a BTreeMap<String, Digest>>,
+    /// The user's folders.
+    pub(super) user: &'a UserFolders,
+    /// Files.
+    pub(super) fs: &'a dyn Fs,
+}
+
+/// The steps of a phase in their order: a check where there is one, what is to be shown, and from the short phase on
+/// the evaluation.
+pub(super) fn steps_of(runbook: &Runbook, phase: Phase) -> Vec<(&'static str, &Step)> {
+    let main = match (&runbook.smoke, phase) {
+        (Some(smoke), Phase::Smoke) => ("smoke", smoke),
+        _ => ("train", &runbook.train),
+    };
+    let check = runbook.preflight.as_ref().map(|step| ("preflight", step));
+    let evaluation = (phase != Phase::Smoke).then_some(("eval", &runbook.eval));
+    check.into_iter().chain([main]).chain(evaluation).collect()
+}
+
+/// The order for one run.
+pub(super) fn order(
+    materials: &Materials<'_>,
+    place: &RunPlace,
+    key: &str,
+    plan: &PhasePlan,
+    seed: u64,
+) -> RunOrder {
+    let steps = steps_of(materials.runbook, plan.phase);
+    let steps = steps.into_iter().map(|(name, step)| step_order(materials, place, name, step, key, seed));
+    RunOrder {
+        key: key.to_owned(),
+        folder: place.folder.clone(),
+        steps: steps.collect(),
+        limits: limits(materials, plan.wall_clock.0),
+        confinement: wanted(materials),
+        linked: materials.inputs.linked(materials.root),
+    }
+}
+
+/// The limits of a run of so many seconds.
+pub(super) fn limits(materials: &Materials<'_>, wall_clock: u64) -> Limits {
+    let most = &materials.contract.budget.per_run;
+    let stop = materials.runbook.stop.as_ref();
+    // Without a limit of its own, processor time ends where the clock would end it anyway.
+    let all_cores = wall_clock.saturating_mul(environment::processor_count() as u64);
+    Limits {
+        wall_clock,
+        cpu_time: most.cpu_time.map_or(all_cores, |limit| limit.0),
+        memory: most.memory.0,
+        processes: most.processes,
+        disk: most.disk.0,
+        output: stop.and_then(|stop| stop.output).map_or(USUAL_OUTPUT, |output| output.0),
+        silence: stop.and_then(|stop| stop.silence).map(|silence| silence.0),
+    }
+}
+
+/// How a run is to be kept apart.
+pub(super) fn wanted(materials: &Materials<'_>) -> Wanted {
+    let mut hidden = vec![materials.root.join(crate::studies::files::place::FOLDER)];
+    hidden.extend(materials.user.config.clone());
+    hidden.extend(materials.user.state.clone());
+    if let Some(home) = &materials.user.home {
+        hidden.extend(SECRETS.iter().map(|name| home.join(name)));
+    }
+    // Whoever reaches an agent's socket can sign with keys that it can't read.
+    hidden
+        .extend(environment::variable("SSH_AUTH_SOCK").map(PathBuf::from).filter(|path| path.is_absolute()));
+    Wanted {
+        least: level(materials.contract.confinement),
+        network: reach(materials.contract.hardware.network),
+        hidden,
+    }
+}
+
+pub(super) fn reach(network: Network) -> Reach {
+    match network {
+        Network::None => Reach::None,
+        Network::Loopback => Reach::Loopback,
+        Network::Allowed => Reach::Everything,
+    }
+}
+
+pub(super) fn level(confinement: Confinement) -> Level {
+    match confinement {
+        Confinement::None => Level::None,
+        Confinement::Partial => Level::Partial,
+        Confinement::Full => Level::Full,
+    }
+}
+
+pub(super) fn confinement(level: Level) -> Confinement {
+    match level {
+        Level::None => Confinement::None,
+        Level::Partial => Confinement::Partial,
+        Level::Full => Confinement::Full,
+    }
+}
+
+/// One step. Only training gets the candidate's changes: checks and evaluation run on the code as it was recorded.
+pub(super) fn step_order(
+    materials: &Materials<'_>,
+    place: &RunPlace,
+    name: &str,
+    step: &Step,
+    key: &str,
+    seed: u64,
+) -> StepOrder {
+    let is_training = matches!(name, "train" | "smoke");
+    let (own, seed_text) = (place.step(name), seed.to_string());
+    let at = place.step(&format!("{name}.tree"));
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let (run, trained) = (text(&own), text(&place.step("train")));
+    let mut argv = fill(&step.argv, &[("seed", &seed_text), ("run", &run), ("trained", &trained)]);
+    if is_training {
+        argv.extend(materials.applied.arguments.iter().cloned());
+        argv.extend(materials.arguments.iter().cloned());
+    }
+    let mut gated = None;
+    if let Some(program) = argv.first_mut() {
+        // What the tree holds is looked at with all of the tree, and isn't what the gates found in the repository.
+        if !is_of_the_tree(materials, program) {
+            gated = materials.programs.and_then(|programs| programs.get(name).copied());
+        }
+        *program = text(&self::program(materials, &at, program));
+    }
+    let changed = |path: &&String| materials.applied.files[*path].after.is_some();
+    let removed = |path: &&String| materials.applied.files[*path].after.is_none();
+    let files = || materials.applied.files.keys().filter(|_| is_training);
+    let watched: Vec<String> = files().filter(changed).cloned().collect();
+    let mut set = BTreeMap::from([
+        ("RLX_RUN".to_owned(), key.to_owned()),
+        ("RLX_SEED".to_owned(), seed_text.clone()),
+        ("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()),
+        ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
+    ]);
+    // The tree's own modules come before whatever is installed, and the hook that reports comes before both.
+    let mut import_path: Vec<String> = Vec::new();
+    if !watched.is_empty() {
+        import_path.push(text(&own.join(HOOK_FOLDER)));
+        set.insert("RLX_LOADED".to_owned(), text(&own.join(LOADED_FILE)));
+        let names: Vec<&str> = watched.iter().map(|path| path.rsplit('/').next().unwrap_or(path)).collect();
+        set.insert("RLX_WATCHED".to_owned(), names.join(":"));
+    }
+    import_path.extend(materials.runbook.import_roots.iter().map(|inside| text(&join(&at, inside))));
+    if !import_path.is_empty() {
+        set.insert("PYTHONPATH".to_owned(), import_path.join(":"));
+    }
+    StepOrder {
+        name: name.to_owned(),
+        argv,
+        program: gated,
+        tree: TreeOrder {
+            base: materials.base.to_owned(),
+            inputs: materials.inputs.folder.clone(),
+            changed: place.step(&format!("{name}.changed")),
+            work: place.step(&format!("{name}.work")),
+            at,
+            removed: files().filter(removed).cloned().collect(),
+        },
+        folder: step.folder.clone().unwrap_or_default(),
+        environment: step.environment.clone(),
+        set,
+        watched,
+        artifacts: if is_training && name == "train" {
+            materials.runbook.artifacts.clone()
+        } else {
+            Vec::new()
+        },
+        is_check: name == "preflight",
+    }
+}
+
+fn join(at: &Path, inside: &str) -> PathBuf {
+    if matches!(inside, "" | ".") { at.to_owned() } else { at.join(inside) }
+}
+
+/// Where a program is. One that the tree holds is taken from there; another word with a slash is a file of the
+/// repository that git doesn't keep, such as a virtual environment's Python; a plain name is looked up as a shell would.
+fn program(materials: &Materials<'_>, at: &Path, word: &str) -> PathBuf {
+    if is_of_the_tree(materials, word) {
+        return at.join(word);
+    }
+    crate::studies::candidate::find_program(materials.fs, materials.root, word)
+        .unwrap_or_else(|| PathBuf::from(word))
+}
+
+fn is_of_the_tree(materials: &Materials<'_>, word: &str) -> bool {
+    word.contains('/') && materials.fs.is_file(&materials.base.join(word)).unwrap_or(false)
+}

@@ -1,0 +1,152 @@
+//! Where runs and trees of a study are: in the user's state folder, by the study's id, so that nothing done to the
+//! repository reaches them.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_govern::documents::Base;
+
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::Desk;
+
+/// How the name of a file ends that keeps room for another one.
+pub(crate) const RESERVE: &str = ".reserve";
+
+/// The folder of a study's runs and trees.
+#[derive(Clone, Debug)]
+pub(crate) struct LaunchPlace {
+    folder: PathBuf,
+}
+
+/// The folder of one run. What is in it, and who writes it, stands in [`rlxp_launch::order`]; beside that:
+///
+/// | name | what | who writes it |
+/// |---|---|---|
+/// | `claim.json` | who launches it | launch, with the folder |
+/// | `claim.<digest>.json` | who launches it after the maker of that claim was gone | launch |
+/// | `order.json` | what the supervisor is to do | launch |
+/// | `shim.json` | who supervises it | launch |
+/// | `cancel` | there when it was called off | `launch cancel` |
+/// | `manifest.json` | the digests of all its files | the supervisor |
+/// | `end.json` | how it ended; last of all | the supervisor |
+/// | `manifest.json.reserve`, `end.json.reserve` | room for the two on a full disk; gone with the end | launch |
+#[derive(Clone, Debug)]
+pub(crate) struct RunPlace {
+    /// The folder.
+    pub(crate) folder: PathBuf,
+}
+
+impl LaunchPlace {
+    /// The place of an opened study.
+    pub(crate) fn of(desk: &Desk) -> Outcome<Self> {
+        let id = desk.study.state().opened.as_ref().map(|opened| opened.id.as_str()).unwrap_or_default();
+        // The id becomes a name of a folder; the ledger it comes from may have been written by anybody.
+        if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Err(Failure::refused("bad_study_id", format!("{id:?} is no id of a study")));
+        }
+        match &desk.context().user.state {
+            Some(state) => Ok(Self { folder: state.join("studies").join(id) }),
+            None => {
+                let message = "runs are kept in your state folder, and there is none: HOME is not set";
+                Err(Failure::usage("no_state_folder", message).hint("set HOME or XDG_STATE_HOME"))
+            }
+        }
+    }
+
+    /// A place for tests.
+    #[cfg(test)]
+    pub(crate) fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// The folder that holds all runs.
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.folder.join("runs")
+    }
+
+    /// The folder of one run.
+    pub(crate) fn run(&self, key: &str) -> RunPlace {
+        RunPlace { folder: self.runs().join(key) }
+    }
+
+    /// The folder of the code that runs start from.
+    pub(crate) fn tree(&self, base: &Base) -> PathBuf {
+        self.folder.join("trees").join(match base {
+            Base::Commit(commit) => commit.clone(),
+            Base::Snapshot(digest) => format!("snapshot-{digest}"),
+        })
+    }
+
+    /// The folder that holds all copies of files that runs need.
+    pub(crate) fn inputs(&self) -> PathBuf {
+        self.folder.join("inputs")
+    }
+
+    /// The folder of a step that was tried.
+    pub(crate) fn probe(&self, name: &str) -> RunPlace {
+        RunPlace { folder: self.folder.join("probes").join(name) }
+    }
+}
+
+impl RunPlace {
+    fn inside(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Who launches it.
+    pub(crate) fn claim(&self) -> PathBuf {
+        self.inside("claim.json")
+    }
+
+    /// What the supervisor is to do.
+    pub(crate) fn order(&self) -> PathBuf {
+        self.inside("order.json")
+    }
+
+    /// Who supervises it.
+    pub(crate) fn shim(&self) -> PathBuf {
+        self.inside("shim.json")
+    }
+
+    /// There when it was called off.
+    pub(crate) fn cancel(&self) -> PathBuf {
+        self.inside("cancel")
+    }
+
+    /// The digests of its files.
+    pub(crate) fn manifest(&self) -> PathBuf {
+        self.inside("manifest.json")
+    }
+
+    /// How it ended.
+    pub(crate) fn end(&self) -> PathBuf {
+        self.inside("end.json")
+    }
+
+    /// Files whose only use is that their room can be had when the disk is full. Each of the last two files has one of
+    /// its own: a disk can be out of files as well as out of bytes.
+    pub(crate) fn reserves(&self) -> [PathBuf; 2] {
+        [self.manifest(), self.end()].map(|path| Self::reserve_for(&path))
+    }
+
+    /// The one that keeps room for this file.
+    pub(crate) fn reserve_for(path: &Path) -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push(RESERVE);
+        PathBuf::from(name)
+    }
+
+    /// The output of a step.
+    pub(crate) fn log(&self, step: &str) -> PathBuf {
+        self.inside(&format!("{step}.log"))
+    }
+
+    /// The folder that a step may write.
+    pub(crate) fn step(&self, step: &str) -> PathBuf {
+        self.inside(step)
+    }
+
+    /// The path of this folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.folder
+    }
+}

@@ -1,0 +1,251 @@
+//! `rlx launch ID`: the whole plan of the next runs, before anything is started.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rlxp_fs::FsExt;
+use rlxp_govern::budget::Amounts;
+use rlxp_govern::documents::{Base, Confinement, Phase, Slug, StudyName};
+use rlxp_govern::gate::{Purpose, names, reservation};
+use rlxp_govern::launch::SeedChoice;
+use rlxp_govern::queue::Queue;
+use rlxp_govern::seeds::SeedRole;
+use rlxp_launch::order::{Limits, Mechanisms};
+use rlxp_types::Digest;
+use serde::Serialize;
+
+use super::execute::{CONFIRMATION, probe};
+use super::order::{confinement, limits, step_order, steps_of};
+use super::start::{Offered, Ready, ready};
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::studies::candidate::known;
+use crate::studies::contract::warn::{named_files, script_missing};
+use crate::studies::files::Desk;
+
+/// Edited files that are named one by one.
+const NAMED: usize = 3;
+
+/// The plan of the next runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanReport {
+    /// The study.
+    pub study: StudyName,
+    /// Which candidate.
+    pub candidate: Slug,
+    /// Its revision.
+    pub revision: u64,
+    /// The phase that comes next.
+    pub phase: Phase,
+    /// The digest of everything a launch would use.
+    pub plan: Digest,
+    /// What that is made of.
+    pub parts: BTreeMap<String, Digest>,
+    /// Runs of this phase that are left.
+    pub runs: u64,
+    /// How many go at once.
+    pub parallel: u64,
+    /// The seed of the first of them; drawn at launch where it isn't known.
+    pub seed: Option<u64>,
+    /// What its seeds are for.
+    pub role: SeedRole,
+    /// The code it starts from.
+    pub base: Base,
+    /// How many files that has.
+    pub files: u64,
+    /// What the candidate changes.
+    pub changes: Vec<PlannedChange>,
+    /// The commands.
+    pub steps: Vec<PlannedStep>,
+    /// When a run is ended.
+    pub limits: Limits,
+    /// How it is kept apart.
+    pub confinement: PlannedConfinement,
+    /// What one run reserves.
+    pub reserve: Amounts,
+    /// What is left of the budget when all of them have run as long as they may.
+    pub budget_after: Amounts,
+    /// The gates that it passed.
+    pub gates: Vec<&'static str>,
+    /// What a reader should know.
+    pub warnings: Vec<String>,
+    /// The command that runs it.
+    pub command: String,
+}
+
+/// One file that differs from the code it starts from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlannedChange {
+    /// The file.
+    pub path: String,
+    /// What happens to it: added, changed or removed.
+    pub what: &'static str,
+    /// Its digest afterwards.
+    pub digest: Option<Digest>,
+}
+
+/// One command.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlannedStep {
+    /// Its name.
+    pub name: String,
+    /// Program and arguments, as they will be run; the folder of the run and drawn seeds are not known yet.
+    pub argv: Vec<String>,
+    /// Where it starts, in the tree.
+    pub folder: String,
+    /// Names of the variables that it gets.
+    pub environment: Vec<String>,
+    /// Whether the candidate's changes are in its code.
+    pub changed_code: bool,
+}
+
+/// How runs are kept apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlannedConfinement {
+    /// What was agreed.
+    pub agreed: Confinement,
+    /// What this machine offers.
+    pub offered: Confinement,
+    /// How it does that.
+    pub mechanisms: Mechanisms,
+}
+
+/// The plan of the next runs of a candidate. Every gate of a launch has passed, and the code is at hand.
+pub fn plan(context: &Context, study: Option<&str>, name: &str) -> Outcome<PlanReport> {
+    let mut desk = Desk::open(context, study)?;
+    super::settle::settle(context, &mut desk)?;
+    let id = known(&desk, name)?;
+    let mechanisms = probe(&desk)?;
+    let ready = ready(context, study, &id, None, Offered::Here(&mechanisms))?;
+    report(context, &ready)
+}
+
+pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
+    let study = &ready.desk.study;
+    let candidate = &ready.view.written.typed;
+    let materials = ready.materials(context)?;
+    let (contract, runbook) = (materials.contract, materials.runbook);
+    let place = ready.place.run("RUN");
+    let steps = steps_of(runbook, ready.next.phase).into_iter().map(|(name, step)| {
+        let order = step_order(&materials, &place, name, step, "RUN", 0);
+        let program = order.argv.first().cloned().unwrap_or_default();
+        let rest = rlxp_govern::launch::fill(&step.argv, &[]).into_iter().skip(1);
+        let added = order.argv.iter().skip(step.argv.len()).cloned();
+        PlannedStep {
+            name: name.to_owned(),
+            argv: std::iter::once(program).chain(rest).chain(added).collect(),
+            folder: order.folder,
+            environment: order.environment,
+            changed_code: matches!(name, "train" | "smoke"),
+        }
+    });
+    let queue = Queue::of(study);
+    let job = queue.jobs.iter().find(|job| job.candidate == candidate.id && job.phase == ready.next.phase);
+    let done = study
+        .state()
+        .runs_of_plan(&candidate.id)
+        .into_iter()
+        .filter(|run| run.intent.phase == ready.next.phase && !super::may_come_again(run));
+    let runs = job.map_or(1, |job| job.runs).saturating_sub(done.count() as u64).max(1);
+    let reserve = reservation(&ready.next.plan, &contract.budget);
+    let left = study.state().tally.left(Amounts::from(&contract.budget));
+    let mut warnings = ready.desk.warnings.clone();
+    warnings.extend(
+        ready.tree.submodules.iter().map(|path| format!("{path} is a submodule; its files are not there")),
+    );
+    let steps: Vec<PlannedStep> = steps.collect();
+    let inputs: Vec<&str> = runbook.inputs.iter().map(|input| input.path.as_str()).collect();
+    for step in &steps {
+        warnings.extend(not_in_tree(context, ready, step, &inputs)?);
+    }
+    warnings.extend(uncommitted(context, ready, &inputs)?);
+    let digest = ready.plan.digest();
+    Ok(PlanReport {
+        study: study.name.clone(),
+        candidate: candidate.id.clone(),
+        revision: candidate.revision,
+        phase: ready.next.phase,
+        plan: digest,
+        parts: ready.plan.parts.clone(),
+        runs,
+        parallel: contract.budget.parallel,
+        seed: match ready.next.seed {
+            SeedChoice::Known(seed) => Some(seed),
+            SeedChoice::Draw => None,
+        },
+        role: ready.next.role,
+        base: ready.view.base.clone().expect("what is ready has a base"),
+        files: ready.tree.files,
+        changes: changes(ready),
+        steps,
+        limits: limits(&materials, ready.next.plan.wall_clock.0),
+        confinement: PlannedConfinement {
+            agreed: contract.confinement,
+            offered: confinement(ready.mechanisms.level()),
+            mechanisms: ready.mechanisms.clone(),
+        },
+        reserve,
+        budget_after: left.minus(reserve.times(runs)),
+        gates: names(Purpose::Launch),
+        warnings,
+        command: format!("rlx launch {} --execute --confirm {CONFIRMATION} --plan {digest}", candidate.id),
+    })
+}
+
+/// What was edited since the commit that runs start from, and so is not part of them.
+fn uncommitted(context: &Context, ready: &Ready, inputs: &[&str]) -> Outcome<Option<String>> {
+    let Some(Base::Commit(commit)) = &ready.view.base else { return Ok(None) };
+    let mut files = super::tree::differing(context.fs.as_ref(), &ready.tree.folder, &ready.desk.place.root)?;
+    // Those are taken from the working copy.
+    files.retain(|path| !inputs.contains(&path.as_str()));
+    let short = commit.get(..12).unwrap_or(commit);
+    let named = files.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if files.len() > NAMED { ", …" } else { "" };
+    let count = match files.len() {
+        0 => return Ok(None),
+        1 => format!("1 file of the working copy differs and is not part of them: {named}"),
+        many => {
+            format!("{many} files of the working copy differ and are not part of them: {named}{more}")
+        }
+    };
+    Ok(Some(format!("runs start from commit {short}; {count}")))
+}
+
+/// Scripts that a command names and that a run won't find: most often they were never committed.
+fn not_in_tree(
+    context: &Context,
+    ready: &Ready,
+    step: &PlannedStep,
+    inputs: &[&str],
+) -> Outcome<Vec<String>> {
+    let mut warnings = Vec::new();
+    for path in named_files(&step.argv, &step.folder) {
+        let is_there = |root: &Path| context.fs.metadata_if_any(&root.join(&path)).map(|meta| meta.is_some());
+        if inputs.contains(&path.as_str())
+            || ready.applied.files.contains_key(&path)
+            || is_there(&ready.tree.folder)?
+        {
+            continue;
+        }
+        if is_there(&ready.desk.place.root)? {
+            warnings
+                .push(format!("{path}, which {} names, is in the working copy only: commit it", step.name));
+        } else {
+            warnings.extend(script_missing(&path, &step.name));
+        }
+    }
+    Ok(warnings)
+}
+
+fn changes(ready: &Ready) -> Vec<PlannedChange> {
+    let of = |(path, change): (&String, &rlxp_govern::change::FileChange)| PlannedChange {
+        path: path.clone(),
+        what: match (&change.before, &change.after) {
+            (None, _) => "added",
+            (Some(_), Some(_)) => "changed",
+            (Some(_), None) => "removed",
+        },
+        digest: change.after.as_ref().map(|text| Digest::of(text.as_bytes())),
+    };
+    ready.applied.files.iter().map(of).collect()
+}

@@ -1,0 +1,158 @@
+//! `rlx launch --probe STEP`: tries a command of the runbook before anything is approved to run. Only one that is
+//! marked as free of side effects, on the recorded code, kept apart as much as this machine can.
+
+use rlxp_fs::{FsExt, randomness};
+use rlxp_govern::change::Applied;
+use rlxp_govern::documents::{Seconds, StudyName};
+use rlxp_govern::ledger::event::Probed;
+use rlxp_govern::ledger::{Actor, Event};
+use rlxp_govern::machine::RunEnd;
+use rlxp_govern::section::Section;
+use rlxp_launch::order::{Level, Mechanisms, RunOrder, Usage};
+use rlxp_launch::supervise::supervise;
+use rlxp_types::Exit;
+use serde::Serialize;
+
+use super::execute::probe as abilities;
+use super::files::run_end;
+use super::inputs::Inputs;
+use super::order::{Materials, level, limits, step_order, wanted};
+use super::place::LaunchPlace;
+use super::start::lay_out_steps;
+use super::tree;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::candidate;
+use crate::studies::files::Desk;
+
+/// A step that is only tried is ended after this long, or earlier where less was agreed.
+const LONGEST: u64 = 300;
+/// Lines of output that are shown.
+const SHOWN_LINES: usize = 20;
+
+/// What came of trying a step.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProbeReport {
+    /// The study.
+    pub study: StudyName,
+    /// Which step.
+    pub step: String,
+    /// What was run.
+    pub argv: Vec<String>,
+    /// How it ended.
+    pub end: RunEnd,
+    /// In words.
+    pub reason: String,
+    /// What it took.
+    pub usage: Usage,
+    /// How much it was kept apart.
+    pub level: Level,
+    /// How.
+    pub mechanisms: Mechanisms,
+    /// Its last lines.
+    pub output: Vec<String>,
+}
+
+/// Before the loop is entered, trying is how commands are found. From then on nothing is run in this folder that
+/// wasn't agreed to, or whoever edits the runbook could run what they like, for nothing and as often as they like.
+fn agreed(desk: &Desk) -> Outcome<()> {
+    if !desk.study.was_entered() {
+        return Ok(());
+    }
+    let standings = desk.study.standings();
+    let covers = [Section::Hardware, Section::Baseline, Section::Evaluation];
+    let open = covers.into_iter().find_map(|section| Some((section, standings.get(&section)?.code()?)));
+    match open {
+        None => Ok(()),
+        Some((section, code)) => {
+            let message = format!("the loop was entered, and {section} is not approved as it stands");
+            Err(Failure::refused(code, message).hint(format!("rlx approve {section}")))
+        }
+    }
+}
+
+/// Tries a step.
+pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<ProbeReport> {
+    let mut desk = Desk::open(context, study)?;
+    let files = &desk.study.files;
+    let (Some(contract), Some(runbook)) = (files.contract.typed().cloned(), files.runbook.typed().cloned())
+    else {
+        let message = "contract.yaml and runbook.yaml must be readable before a step can be tried";
+        return Err(Failure::usage("file_broken", message).hint("rlx contract check"));
+    };
+    let known: Vec<&str> = runbook.steps().map(|(name, _)| name).collect();
+    let Some((_, step)) = runbook.steps().find(|(known, _)| *known == name) else {
+        let message = format!("the runbook has no step {name:?}; it has {}", known.join(", "));
+        return Err(Failure::usage("no_step", message).hint("rlx contract check"));
+    };
+    if !step.free_of_side_effects {
+        let message = format!("{name} is not marked as free of side effects, so it isn't tried");
+        return Err(Failure::refused("side_effects", message)
+            .hint(format!("set {name}.free_of_side_effects: true in runbook.yaml, if that is so")));
+    }
+    agreed(&desk)?;
+    let mechanisms = abilities(&desk)?;
+    let offered = mechanisms.level();
+    if offered < level(contract.confinement) {
+        let (agreed, missing) = (contract.confinement, mechanisms.why_not_full());
+        let message = format!("confinement {agreed} was agreed, this machine offers {offered}: {missing}");
+        return Err(Failure::refused("confinement_too_weak", message).hint("rlx doctor"));
+    }
+    let place = LaunchPlace::of(&desk)?;
+    let base = candidate::base(&desk)?.ok_or_else(|| {
+        Failure::refused("base_unknown", "the code to try it on is not known").hint("rlx contract check")
+    })?;
+    let tree = tree::ensure(&mut desk, &place, &base, None)?;
+    let inputs = Inputs::ensure(context.fs.as_ref(), &place, &desk.place.root, &runbook)?;
+    let applied = Applied::default();
+    let materials = Materials {
+        contract: &contract,
+        runbook: &runbook,
+        applied: &applied,
+        arguments: &[],
+        root: &desk.place.root,
+        base: &tree.folder,
+        inputs: &inputs,
+        programs: None,
+        user: &context.user,
+        fs: context.fs.as_ref(),
+    };
+    let key = format!("probe-{name}-{}", &randomness::name()?[..8]);
+    let run = place.probe(&key);
+    context.fs.create_dir_all(run.path())?;
+    let order = RunOrder {
+        key: key.clone(),
+        folder: run.folder.clone(),
+        steps: vec![step_order(&materials, &run, name, step, &key, 0)],
+        limits: limits(&materials, Seconds(LONGEST).0.min(contract.budget.per_run.wall_clock.0)),
+        confinement: wanted(&materials),
+        linked: Vec::new(),
+    };
+    lay_out_steps(context, &materials, &run, &order)?;
+    let interrupts = rlxp_launch::Interrupts::install()
+        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))?;
+    let report = supervise(&order, &|| interrupts.count() > 0).map_err(|error| {
+        Failure::new(Exit::RunFailed, "supervision_failed", format!("{name} can't be tried: {error}"))
+    })?;
+    let text = context.fs.read_text(&run.log(name), 64 << 20).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    let output =
+        lines[lines.len().saturating_sub(SHOWN_LINES)..].iter().map(|line| (*line).to_owned()).collect();
+    let (end, argv) = (run_end(report.how), order.steps[0].argv.clone());
+    let mechanisms = report.steps.first().map(|step| step.mechanisms.clone()).unwrap_or_default();
+    // Nothing of it is kept but what stands here and on record.
+    context.fs.remove_dir_all(run.path())?;
+    let probed = Probed { step: name.to_owned(), end, reason: report.reason.clone() };
+    desk.append(Actor::Rlx, Event::Probed(probed))?;
+    Ok(ProbeReport {
+        study: desk.study.name.clone(),
+        step: name.to_owned(),
+        argv,
+        end,
+        reason: report.reason,
+        usage: report.usage,
+        level: report.level,
+        mechanisms,
+        output,
+    })
+}

@@ -1,0 +1,229 @@
+//! Runs that are over, put on record: from what their supervisor wrote, or from the proof that it is gone. Anybody may
+//! do this at any time, and as often as they like.
+
+use rlxp_fs::{Fs, FsExt, Machine};
+use rlxp_govern::budget::Amounts;
+use rlxp_govern::documents::{Device, Phase, Slug};
+use rlxp_govern::ledger::event::{Completed, RunEnded};
+use rlxp_govern::ledger::state::RunRecord;
+use rlxp_govern::ledger::{Actor, Event};
+use rlxp_govern::machine::{CandidateState, RunEnd, RunState};
+use rlxp_govern::queue::Queue;
+use rlxp_govern::view::Study;
+use rlxp_launch::order::{RunOrder, Usage};
+use rlxp_launch::supervise::pulse;
+use rlxp_store::{Liveness, Writer};
+use rlxp_types::Digest;
+
+use super::claim::claimant;
+use super::files::{self, EndFile};
+use super::order::confinement;
+use super::place::{LaunchPlace, RunPlace};
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::studies::files::Desk;
+
+/// How often a ledger that others add to is read again.
+const TRIES: usize = 50;
+/// Orders are small.
+const LONGEST_ORDER: u64 = 16 << 20;
+
+/// Where a run that is not over on record really is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Real {
+    /// Somebody is still starting it.
+    Starting,
+    /// It goes.
+    Running,
+    /// It is over.
+    Over(Box<RunEnded>),
+    /// Somebody else runs it, who will bring its results.
+    External,
+    /// Nothing here can tell: it was started on another machine, or what is known of it lies elsewhere.
+    Unknown,
+}
+
+/// Where a run really is, looked up by its key.
+pub(super) fn real(context: &Context, study: &Study, place: &LaunchPlace, run: &RunRecord) -> Outcome<Real> {
+    if run.intent.external.is_some() {
+        return Ok(Real::External);
+    }
+    let (fs, machine) = (context.fs.as_ref(), context.machine.as_ref());
+    let place = place.run(&run.intent.key);
+    let is_running = run.state == RunState::Running;
+    // Who answers for it is looked at before how it ended: a supervisor that ends writes first and goes then.
+    let owner = if is_running { files::read::<Writer>(fs, &place.shim())? } else { claimant(fs, &place)? };
+    let owner = owner.map(|writer| writer.liveness(machine));
+    if let Some(end) = files::read::<EndFile>(fs, &place.end())? {
+        return Ok(Real::Over(Box::new(ended(study, run, end))));
+    }
+    let key = run.intent.key.clone();
+    Ok(match owner {
+        Some(Liveness::Alive) if is_running => Real::Running,
+        Some(Liveness::Alive) => Real::Starting,
+        Some(Liveness::Unknown) => Real::Unknown,
+        // A supervisor that was never told to go starts nothing; it ends as soon as it notices.
+        Some(Liveness::Gone) | None if !is_running => {
+            let reason = "launch ended before the run started";
+            Real::Over(Box::new(lost(study, key, reason, Usage::default())))
+        }
+        None => without_supervisor(run, machine, fs.metadata_if_any(&place.cancel())?.is_some()),
+        Some(Liveness::Gone) => {
+            let usage = pulse(place.path()).unwrap_or_default();
+            let reason = "its supervisor is gone, and everything it ran with it";
+            Real::Over(Box::new(lost(study, key, reason, usage)))
+        }
+    })
+}
+
+/// A run that goes on record, and of whose supervisor nothing is here, though that was written first: somebody keeps
+/// their state elsewhere, is on another machine, or took it away. Whether it went well or badly is then unknown, and what
+/// is unknown is no loss, which would go once more. Once it was called off, it counts like everything that was.
+fn without_supervisor(run: &RunRecord, machine: &dyn Machine, is_called_off: bool) -> Real {
+    let goes = run.launched.as_ref().is_some_and(|launched| {
+        launched.boot == machine.boot_id()
+            && machine.process_start(launched.process) == Some(launched.started)
+    });
+    match (goes, is_called_off) {
+        (true, _) => Real::Running,
+        (false, false) => Real::Unknown,
+        (false, true) => Real::Over(Box::new(RunEnded {
+            key: run.intent.key.clone(),
+            end: RunEnd::Cancelled,
+            reason: "it was called off, and nothing is left of it".to_owned(),
+            // Nobody knows what it took.
+            spent: run.intent.reserve,
+            not_evidence: None,
+            manifest: None,
+            confinement: None,
+        })),
+    }
+}
+
+fn ended(study: &Study, run: &RunRecord, end: EndFile) -> RunEnded {
+    RunEnded {
+        key: run.intent.key.clone(),
+        end: end.end,
+        reason: end.reason,
+        spent: spent(study, end.end, &end.usage),
+        not_evidence: end.not_evidence,
+        manifest: end.manifest,
+        confinement: end.level.map(confinement),
+    }
+}
+
+/// A run that the host lost is counted: it goes once more, and no oftener.
+fn lost(study: &Study, key: String, reason: &str, usage: Usage) -> RunEnded {
+    RunEnded {
+        key,
+        end: RunEnd::Lost,
+        reason: reason.to_owned(),
+        spent: spent(study, RunEnd::Lost, &usage),
+        not_evidence: None,
+        manifest: None,
+        confinement: None,
+    }
+}
+
+/// What a run costs, in whole seconds that were begun.
+pub(super) fn spent(study: &Study, end: RunEnd, usage: &Usage) -> Amounts {
+    if end == RunEnd::Blocked {
+        return Amounts::default();
+    }
+    let seconds = if usage.wall_clock.is_finite() { usage.wall_clock.max(0.0).ceil() as u64 } else { 0 };
+    let gpus = study.contract().map_or(0, |contract| match contract.hardware.device {
+        Device::Gpu => u64::from(contract.hardware.gpus),
+        Device::Cpu => 0,
+    });
+    Amounts { runs: 1, wall_clock: seconds, gpu_time: seconds.saturating_mul(gpus), disk: usage.disk }
+}
+
+/// Puts every run on record that is over and isn't yet, then every candidate whose plan is.
+pub(super) fn settle(context: &Context, desk: &mut Desk) -> Outcome<Vec<RunEnded>> {
+    let place = LaunchPlace::of(desk)?;
+    let (mut settled, mut tries) = (Vec::new(), 0);
+    loop {
+        match settle_next(context, desk, &place) {
+            Ok(None) => return Ok(settled),
+            Ok(Some(Settled::Run(ended))) => settled.push(*ended),
+            Ok(Some(Settled::Candidate)) => {}
+            // Somebody else adds to the ledger as well, perhaps the same: what is left to do is seen anew. Impossible is
+            // the end of a run of which only the intent was read: it went, and ended, since then.
+            Err(failure)
+                if tries < TRIES
+                    && matches!(failure.code, "ledger_moved" | "ledger_locked" | "impossible") =>
+            {
+                tries += 1;
+                *desk = Desk::at(context, desk.place.clone())?;
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+}
+
+/// What was put on record.
+enum Settled {
+    Run(Box<RunEnded>),
+    Candidate,
+}
+
+/// Puts one thing on record, as far as the ledger was read; nothing when all is there.
+fn settle_next(context: &Context, desk: &mut Desk, place: &LaunchPlace) -> Outcome<Option<Settled>> {
+    let live: Vec<RunRecord> = desk.study.state().live().into_iter().cloned().collect();
+    for run in live {
+        if let Real::Over(ended) = real(context, &desk.study, place, &run)? {
+            rlxp_launch::crash::point("launch:end_seen");
+            let place = place.run(&run.intent.key);
+            point(context, desk, &place, &run)?;
+            desk.append(Actor::Rlx, Event::RunEnded((*ended).clone()))?;
+            rlxp_launch::crash::point("launch:end_recorded");
+            if ended.end == RunEnd::Lost {
+                clear_away(context.fs.as_ref(), &place);
+            }
+            return Ok(Some(Settled::Run(ended)));
+        }
+    }
+    let Some(candidate) = over(&desk.study).into_iter().next() else { return Ok(None) };
+    rlxp_launch::crash::point("launch:completing");
+    desk.append(Actor::Rlx, Event::Completed(Completed { candidate }))?;
+    Ok(Some(Settled::Candidate))
+}
+
+/// Clears away what a supervisor that was killed could not. It costs nobody anything but tidiness when it fails.
+fn clear_away(fs: &dyn Fs, place: &RunPlace) {
+    let order = fs.read(&place.order(), LONGEST_ORDER).ok();
+    let order = order.and_then(|bytes| RunOrder::from_bytes(&bytes, Digest::of(&bytes)).ok());
+    if let Some(order) = order {
+        rlxp_launch::supervise::sweep(&order);
+    }
+    place.reserves().iter().for_each(|reserve| drop(fs.remove_file(reserve)));
+}
+
+/// A pointer from the study to the run's folder, for people.
+fn point(context: &Context, desk: &Desk, place: &RunPlace, run: &RunRecord) -> Outcome<()> {
+    let pointer = serde_json::json!({ "key": run.intent.key, "folder": place.path() });
+    let path = desk.place.runs().join(format!("{}.json", run.intent.key));
+    Ok(context.fs.write_atomic(&path, &files::bytes(&pointer))?)
+}
+
+/// Launched candidates of which no run is left. What a short phase means for the next one is known only when its
+/// metrics were read, so they are waited for.
+fn over(study: &Study) -> Vec<Slug> {
+    let queue = Queue::of(study);
+    let over = queue.over();
+    let (state, shared) = (study.state(), study.shared_parts());
+    let launched = state.candidates.iter().filter(|(id, record)| {
+        let waits = |run: &&RunRecord| {
+            run.intent.phase == Phase::Short
+                && run.evidence.is_none()
+                && run.state == RunState::Ended(RunEnd::Ok)
+                && run.ended.as_ref().is_some_and(|ended| ended.not_evidence.is_none())
+        };
+        record.state == CandidateState::Launched
+            && over.contains(id)
+            // What was changed may be put back; whether it is over then is for a person or a verdict to say.
+            && study.stale(record, &shared).is_none()
+            && !state.runs_of_plan(id).iter().any(waits)
+    });
+    launched.map(|(id, _)| id.clone()).collect()
+}

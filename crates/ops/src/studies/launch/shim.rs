@@ -1,0 +1,197 @@
+//! `rlx __run`: the parent of a run. It waits to be told to go, supervises every step, takes down the digests of what
+//! was left, and writes the end last. It never touches the ledger: whoever watches does, so that a supervisor that is
+//! killed leaves nothing half said.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{Fs, FsError, FsExt, Kind};
+use rlxp_govern::machine::RunEnd;
+use rlxp_launch::order::{How, RunOrder, StepEnd, Usage};
+use rlxp_launch::supervise::{self, RunReport};
+use rlxp_store::Writer;
+use rlxp_types::{Digest, Exit};
+
+use super::files::{self, EndFile, Manifest, ManifestFile};
+use super::inputs;
+use super::loaded;
+use super::place::{RESERVE, RunPlace};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::candidate::file_digest;
+
+/// More files than this are not listed one by one.
+const MOST_FILES: usize = 100_000;
+/// Orders are small.
+const LONGEST_ORDER: u64 = 16 << 20;
+
+/// Supervises the run that `order` describes.
+pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
+    let fs = context.fs.as_ref();
+    rlxp_launch::crash::point("shim:started");
+    let bytes = fs.read(order, LONGEST_ORDER)?;
+    let order = RunOrder::from_bytes(&bytes, digest)
+        .map_err(|why| Failure::refused("other_order", format!("{}: {why}", order.display())))?;
+    let place = RunPlace { folder: order.folder.clone() };
+    rlxp_launch::crash::point("shim:order_read");
+    if fs.metadata(&place.end()).is_ok() {
+        let message = format!("run {} is over, and a run goes once", order.key);
+        return Err(Failure::refused("run_over", message).hint("rlx launch status"));
+    }
+    let goes = supervise::wait_for_go();
+    // Launch names its supervisor before it says the word, so whoever else says it gets nothing: a run goes once. And
+    // one that has a supervisor isn't ended by another.
+    let named = files::read::<Writer>(fs, &place.shim())?.map(|writer| writer.pid);
+    if named != Some(context.machine.process_id()) && (goes || named.is_some()) {
+        let message = format!("run {} was not launched with this supervisor", order.key);
+        return Err(Failure::refused("not_launched", message).hint("rlx launch status"));
+    }
+    if !goes {
+        let reason = "launch ended before it let the run go".to_owned();
+        write_end(fs, &place, &lost(&order, reason, Usage::default()))?;
+        return Ok(Exit::RunFailed);
+    }
+    rlxp_launch::crash::point("shim:told_to_go");
+    let called_off = || fs.metadata(&place.cancel()).is_ok();
+    let report = match supervise::supervise(&order, &called_off) {
+        Ok(report) => report,
+        Err(error) => {
+            let message = format!("the run can't be supervised: {error}");
+            let usage = supervise::pulse(place.path()).unwrap_or_default();
+            write_end(fs, &place, &lost(&order, message.clone(), usage))?;
+            return Err(Failure::new(Exit::RunFailed, "supervision_failed", message));
+        }
+    };
+    rlxp_launch::crash::point("shim:steps_over");
+    let (manifest, digest) = take_down(fs, &order.key, &place)?;
+    let listed = write_reserved(fs, &place.manifest(), &manifest);
+    rlxp_launch::crash::point("shim:manifest_written");
+    let mut end = end_of(&order, report, digest, inputs::changed(fs, &order.linked));
+    match listed {
+        Err(error) if error.is_full() => unlisted(&mut end, &error),
+        listed => listed?,
+    }
+    write_end(fs, &place, &end)?;
+    rlxp_launch::crash::point("shim:end_written");
+    Ok(if end.end == RunEnd::Ok { Exit::Yes } else { Exit::RunFailed })
+}
+
+/// A run that the host lost, for a reason that its supervisor could still give.
+fn lost(order: &RunOrder, reason: String, usage: Usage) -> EndFile {
+    EndFile {
+        key: order.key.clone(),
+        end: RunEnd::Lost,
+        reason,
+        usage,
+        level: None,
+        not_evidence: None,
+        manifest: None,
+        steps: Vec::new(),
+    }
+}
+
+fn end_of(order: &RunOrder, report: RunReport, manifest: Digest, changed: Option<String>) -> EndFile {
+    let other_code = report.steps.iter().find_map(|step| flaw(order, step));
+    let flaw = other_code
+        .map(|reason| (loaded::CODE, reason))
+        .or_else(|| changed.map(|reason| (inputs::CODE, reason)));
+    let reason = match &flaw {
+        Some((_, reason)) if report.how == How::Ok => reason.clone(),
+        _ => report.reason,
+    };
+    EndFile {
+        key: order.key.clone(),
+        end: files::run_end(report.how),
+        reason,
+        usage: report.usage,
+        level: Some(report.level),
+        not_evidence: flaw.map(|(code, _)| code.to_owned()),
+        manifest: Some(manifest),
+        steps: report.steps,
+    }
+}
+
+/// Why a step that ended well didn't run what was changed.
+fn flaw(order: &RunOrder, ended: &StepEnd) -> Option<String> {
+    let step = order.steps.iter().find(|step| step.name == ended.name)?;
+    if ended.how != How::Ok {
+        return None;
+    }
+    loaded::problem(&step.watched, &step.tree.at, &ended.opened, &ended.loaded)
+}
+
+/// What a run left can't be shown to be what it left, so it has not ended well.
+fn unlisted(end: &mut EndFile, error: &FsError) {
+    end.manifest = None;
+    if end.end == RunEnd::Ok {
+        end.end = RunEnd::Limit;
+        end.reason = format!("disk: it is full: {error}");
+    }
+}
+
+fn write_end(fs: &dyn Fs, place: &RunPlace, end: &EndFile) -> Outcome<()> {
+    let written = match write_reserved(fs, &place.end(), &files::bytes(end)) {
+        Err(error) if error.is_full() => {
+            // What steps said of themselves can be longer than what was kept free; how the run ended can't.
+            let short = EndFile { steps: Vec::new(), ..end.clone() };
+            fs.write_atomic(&place.end(), &files::bytes(&short))
+        }
+        written => written,
+    };
+    place.reserves().iter().for_each(|reserve| drop(fs.remove_file(reserve)));
+    Ok(written?)
+}
+
+/// Writes a file, on a full disk too: then into the room that was kept for it.
+fn write_reserved(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    match fs.write_atomic(path, bytes) {
+        Err(error) if error.is_full() => {
+            drop(fs.remove_file(&RunPlace::reserve_for(path)));
+            fs.write_atomic(path, bytes)
+        }
+        written => written,
+    }
+}
+
+/// The digests of everything in a run's folder, as the bytes of a file and their digest.
+pub(super) fn take_down(fs: &dyn Fs, key: &str, place: &RunPlace) -> Outcome<(Vec<u8>, Digest)> {
+    let mut manifest = Manifest { key: key.to_owned(), files: BTreeMap::new(), left_out: Vec::new() };
+    let mut folders = vec![PathBuf::new()];
+    while let Some(inside) = folders.pop() {
+        // What a run made unreadable for its own user is named, and stops nothing.
+        let Ok(entries) = fs.list(&place.path().join(&inside)) else {
+            manifest.left_out.push(format!("{}: it can't be listed", inside.display()));
+            continue;
+        };
+        for entry in entries {
+            let path = inside.join(&entry.name);
+            let name = path.to_string_lossy().into_owned();
+            let is_top = inside.as_os_str().is_empty();
+            let is_scaffold = [".tree", ".work", RESERVE].iter().any(|end| entry.name.ends_with(end));
+            if is_top && (is_scaffold || matches!(entry.name.as_str(), "shim.log" | "pulse.json" | "cancel"))
+            {
+                continue;
+            }
+            match entry.kind {
+                Kind::Folder => folders.push(path),
+                Kind::File if manifest.files.len() < MOST_FILES => {
+                    let at = place.path().join(&path);
+                    match (fs.metadata(&at), file_digest(fs, &at)) {
+                        (Ok(meta), Ok(digest)) => {
+                            manifest.files.insert(name, ManifestFile { length: meta.length, digest });
+                        }
+                        _ => manifest.left_out.push(format!("{name}: it can't be read")),
+                    }
+                }
+                Kind::File => {
+                    manifest.left_out.push(format!("{name}: there are more than {MOST_FILES} files"))
+                }
+                _ => manifest.left_out.push(format!("{name}: it is no plain file")),
+            }
+        }
+    }
+    manifest.left_out.truncate(1000);
+    let bytes = files::bytes(&manifest);
+    let digest = Digest::of(&bytes);
+    Ok((bytes, digest))
+}

@@ -1,0 +1,233 @@
+//! The code that runs start from: a folder per commit (or per snapshot, where there is no git), made once, checked
+//! byte by byte before each launch, and written by nobody.
+
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::thread::Builder;
+
+use rlxp_fs::{Fs, FsExt, Kind};
+use rlxp_govern::documents::Base;
+use rlxp_types::Digest;
+use serde::{Deserialize, Serialize};
+
+use super::begin::TreeLook;
+use super::files;
+use super::place::LaunchPlace;
+use crate::failure::{Failure, Outcome};
+use crate::studies::candidate::file_digest;
+use crate::studies::files::Desk;
+use crate::studies::files::place::FOLDER;
+
+/// Code that runs start from.
+#[derive(Clone, Debug)]
+pub(crate) struct BaseTree {
+    /// Where it is.
+    pub(crate) folder: PathBuf,
+    /// How many files it has.
+    pub(crate) files: u64,
+    /// Submodules, whose files are not there.
+    pub(crate) submodules: Vec<String>,
+}
+
+/// What is kept beside a tree.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    digest: Digest,
+    files: u64,
+    submodules: Vec<String>,
+}
+
+/// The tree of `base`, as it was when it was made.
+///
+/// `look` is one that was begun earlier, so that nobody waits for it now.
+pub(crate) fn ensure(
+    desk: &mut Desk,
+    place: &LaunchPlace,
+    base: &Base,
+    look: Option<TreeLook>,
+) -> Outcome<BaseTree> {
+    let fs = desk.context().fs.clone();
+    let folder = place.tree(base);
+    let record_path = record_of(&folder);
+    if let Some(record) = files::read::<Record>(fs.as_ref(), &record_path)? {
+        let seen = look.and_then(|look| look.digest_of(&folder));
+        match seen.map_or_else(|| digest(fs.as_ref(), &folder).map(|(digest, _)| digest), Ok) {
+            Ok(digest) if digest == record.digest => {
+                return Ok(BaseTree { folder, files: record.files, submodules: record.submodules });
+            }
+            _ => desk.warnings.push(format!("{} was not as it was made, and is made anew", folder.display())),
+        }
+    }
+    fs.create_dir_all(folder.parent().expect("trees lie in a folder"))?;
+    let building = fs.temporary_beside(&folder);
+    let made = make(desk, base, &building).and_then(|submodules| {
+        let (digest, files) = digest(fs.as_ref(), &building)?;
+        put(fs.as_ref(), &building, &folder, digest)?;
+        let record = Record { digest, files, submodules };
+        fs.write_atomic(&record_path, &files::bytes(&record))?;
+        Ok(BaseTree { folder: folder.clone(), files, submodules: record.submodules })
+    });
+    made.inspect_err(|_| drop(fs.remove_dir_all(&building)))
+}
+
+/// Puts a tree into its place. The same one may be there already, made by somebody who was killed or is about to say so:
+/// then it stays, as runs may stand on it.
+fn put(fs: &dyn Fs, building: &Path, folder: &Path, made: Digest) -> Outcome<()> {
+    loop {
+        match fs.rename_new(building, folder) {
+            Err(error) if error.is_already_there() => {}
+            result => return Ok(result?),
+        }
+        if digest(fs, folder).is_ok_and(|(there, _)| there == made) {
+            return Ok(fs.remove_dir_all(building)?);
+        }
+        let aside = fs.temporary_beside(folder);
+        match fs.rename(folder, &aside) {
+            Err(error) if !error.is_not_found() => return Err(error.into()),
+            _ => fs.remove_dir_all(&aside)?,
+        }
+    }
+}
+
+fn record_of(folder: &Path) -> PathBuf {
+    let mut name = folder.as_os_str().to_owned();
+    name.push(".json");
+    PathBuf::from(name)
+}
+
+fn remove_if_there(fs: &dyn Fs, path: &Path) -> Outcome<()> {
+    match fs.remove_file(path) {
+        Err(error) if !error.is_not_found() => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Writes the files; gives the submodules that are not among them.
+fn make(desk: &Desk, base: &Base, folder: &Path) -> Outcome<Vec<String>> {
+    let fs = desk.context().fs.as_ref();
+    fs.create_dir(folder)?;
+    let root = &desk.place.root;
+    match base {
+        Base::Commit(commit) => {
+            let index = fs.temporary_beside(&folder.with_extension("index"));
+            let made = rlxp_launch::git::checkout(root, commit, folder, &index);
+            remove_if_there(fs, &index)?;
+            let submodules = made.map_err(|error| {
+                Failure::refused("no_tree", format!("the code of {commit} can't be had: {error}"))
+                    .hint("rlx contract check")
+            })?;
+            // A run that could see the study's files would take its folder for governed, and find things to edit.
+            fs.remove_dir_all(&folder.join(FOLDER))?;
+            Ok(submodules)
+        }
+        Base::Snapshot(wanted) => {
+            copy_snapshot(fs, root, folder)?;
+            match crate::studies::candidate::snapshot(fs, folder)? {
+                Some(copied) if copied == *wanted => Ok(Vec::new()),
+                _ => Err(Failure::refused("stale_plan", "the files changed while they were copied")
+                    .hint("run the command again")),
+            }
+        }
+    }
+}
+
+/// Copies what counts for a snapshot. Links are made anew, not followed.
+fn copy_snapshot(fs: &dyn Fs, root: &Path, target: &Path) -> Outcome<()> {
+    let mut folders = vec![String::new()];
+    while let Some(inside) = folders.pop() {
+        for entry in fs.list(&root.join(&inside))? {
+            let path =
+                if inside.is_empty() { entry.name.clone() } else { format!("{inside}/{}", entry.name) };
+            if crate::studies::candidate::is_left_out(&entry.name) {
+                continue;
+            }
+            let (from, to) = (root.join(&path), target.join(&path));
+            match entry.kind {
+                Kind::Folder => {
+                    fs.create_dir(&to)?;
+                    folders.push(path);
+                }
+                Kind::File => fs.copy(&from, &to)?,
+                Kind::Link => fs.symlink(&fs.read_link(&from)?, &to)?,
+                Kind::Other => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The digest over names and contents of everything in a folder, and how many files there are.
+pub(crate) fn digest(fs: &dyn Fs, folder: &Path) -> Outcome<(Digest, u64)> {
+    let entries = walk(fs, folder)?;
+    let count = entries.len() as u64;
+    // Thousands of small files: two threads halve the wait, and the order of the parts stays the same.
+    let (first, second) = entries.split_at(entries.len() / 2);
+    let (first, second) = std::thread::scope(|scope| {
+        let look = || lines(fs, folder, first);
+        let beside = Builder::new().spawn_scoped(scope, look);
+        let second = lines(fs, folder, second);
+        let first = match beside {
+            Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // A system that has no thread left is slower, and that is all.
+            Err(_) => look(),
+        };
+        (first, second)
+    });
+    Ok((Digest::of_parts(&[&first?, &second?]), count))
+}
+
+/// Files of a tree that are another one in the working copy at `root`, or are gone there, by path.
+pub(super) fn differing(fs: &dyn Fs, tree: &Path, root: &Path) -> Outcome<Vec<String>> {
+    let mut differing = Vec::new();
+    for (path, kind) in walk(fs, tree)? {
+        let (kept, here) = (tree.join(&path), root.join(&path));
+        // What can't be looked at is no reason to keep a plan back.
+        let same = match (kind, fs.metadata_if_any(&here).ok().flatten()) {
+            (Kind::File, Some(meta)) if meta.kind == Kind::File => {
+                meta.length == fs.metadata(&kept)?.length
+                    && file_digest(fs, &here).ok() == Some(file_digest(fs, &kept)?)
+            }
+            (Kind::Link, Some(meta)) if meta.kind == Kind::Link => {
+                fs.read_link(&here).ok() == Some(fs.read_link(&kept)?)
+            }
+            (Kind::File | Kind::Link, _) => false,
+            _ => true,
+        };
+        if !same {
+            differing.push(path);
+        }
+    }
+    Ok(differing)
+}
+
+/// Every file and link below a folder, by path.
+fn walk(fs: &dyn Fs, folder: &Path) -> Outcome<Vec<(String, Kind)>> {
+    let mut found = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(inside) = folders.pop() {
+        for entry in fs.list(&folder.join(&inside))? {
+            let path =
+                if inside.is_empty() { entry.name.clone() } else { format!("{inside}/{}", entry.name) };
+            match entry.kind {
+                Kind::Folder => folders.push(path),
+                kind => found.push((path, kind)),
+            }
+        }
+    }
+    found.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    Ok(found)
+}
+
+fn lines(fs: &dyn Fs, folder: &Path, entries: &[(String, Kind)]) -> Outcome<Vec<u8>> {
+    let mut all = Vec::with_capacity(entries.len() * 100);
+    for (path, kind) in entries {
+        let at = folder.join(path);
+        let (word, digest) = match kind {
+            Kind::File => ("file", file_digest(fs, &at)?),
+            Kind::Link => ("link", Digest::of(fs.read_link(&at)?.as_os_str().as_encoded_bytes())),
+            _ => ("other", Digest::ZERO),
+        };
+        all.extend_from_slice(format!("{word} {digest} {}\0", path).as_bytes());
+    }
+    Ok(all)
+}

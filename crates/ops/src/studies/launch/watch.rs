@@ -1,0 +1,248 @@
+//! `rlx launch status|cancel|logs|adopt`: runs that go on by themselves, seen and steered by whoever asks.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rlxp_fs::FsExt;
+use rlxp_govern::documents::StudyName;
+use rlxp_govern::ledger::state::RunRecord;
+use rlxp_govern::machine::RunState;
+use rlxp_launch::Interrupts;
+use rlxp_launch::order::Usage;
+use rlxp_launch::supervise::pulse;
+use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
+use serde::Serialize;
+
+use super::execute::{RunOutcome, outcome};
+use super::files::{self, EndFile};
+use super::place::{LaunchPlace, RunPlace};
+use super::settle::{Real, real, settle};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::Desk;
+
+/// How often a run is looked after.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Runs that are over and still shown.
+const SHOWN: usize = 10;
+/// The steps of a run, the last one first.
+const STEPS: [&str; 4] = ["eval", "train", "smoke", "preflight"];
+/// The most of a log that is read at once.
+const MOST_LOG: u64 = 4 << 20;
+
+/// How runs stand.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatusReport {
+    /// The study.
+    pub study: StudyName,
+    /// Runs that are not over, in the order in which they were intended, then the last that are.
+    pub runs: Vec<RunStatus>,
+    /// How many more are over, and are not among these; nothing when all are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_shown: Option<usize>,
+    /// Runs that were found to be over just now, and are on record since.
+    pub settled: Vec<String>,
+}
+
+/// How one run stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunStatus {
+    /// What is on record.
+    #[serde(flatten)]
+    pub run: RunOutcome,
+    /// Its candidate.
+    pub candidate: String,
+    /// Its phase.
+    pub phase: String,
+    /// What is found where it runs: starting, running, external or unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<&'static str>,
+    /// What it took so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Its folder.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub folder: PathBuf,
+}
+
+/// How the runs of a study stand: of those that are over only the last, unless `all` are asked for. What is over goes on
+/// record.
+pub fn status(context: &Context, study: Option<&str>, all: bool) -> Outcome<StatusReport> {
+    let mut desk = Desk::open(context, study)?;
+    let settled = settle(context, &mut desk)?;
+    let place = LaunchPlace::of(&desk)?;
+    let mut runs: Vec<&RunRecord> = desk.study.state().runs.values().collect();
+    runs.sort_by_key(|run| run.order);
+    let is_over = |run: &&RunRecord| matches!(run.state, RunState::Ended(_));
+    let mut shown: Vec<&RunRecord> = runs.iter().copied().filter(|run| !is_over(run)).collect();
+    let over: Vec<&RunRecord> = runs.iter().copied().filter(is_over).collect();
+    let not_shown = if all { 0 } else { over.len().saturating_sub(SHOWN) };
+    shown.extend(over.iter().skip(not_shown));
+    let mut lines = Vec::new();
+    for run in shown {
+        let folder = place.run(&run.intent.key).folder;
+        let found = match run.state {
+            RunState::Ended(_) => None,
+            _ => Some(match real(context, &desk.study, &place, run)? {
+                Real::Starting => "starting",
+                Real::Running => "running",
+                Real::External => "external",
+                Real::Over(_) => "over",
+                Real::Unknown => "unknown",
+            }),
+        };
+        lines.push(RunStatus {
+            run: outcome(&desk, run),
+            candidate: run.intent.candidate.to_string(),
+            phase: run.intent.phase.to_string(),
+            usage: took(context, &place.run(&run.intent.key))?,
+            found,
+            folder,
+        });
+    }
+    let settled = settled.into_iter().map(|run| run.key).collect();
+    let not_shown = (not_shown > 0).then_some(not_shown);
+    Ok(StatusReport { study: desk.study.name.clone(), runs: lines, not_shown, settled })
+}
+
+/// What a run took: in all once it is over, so far as long as it goes.
+fn took(context: &Context, place: &RunPlace) -> Outcome<Option<Usage>> {
+    let end = files::read::<EndFile>(context.fs.as_ref(), &place.end())?;
+    Ok(end.map(|end| end.usage).or_else(|| pulse(place.path())))
+}
+
+/// Calls a run off, waits until everything of it is gone, and puts that on record.
+pub fn cancel(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOutcome> {
+    let desk = Desk::open(context, study)?;
+    let run = find(&desk, key)?;
+    if let RunState::Ended(_) = run.state {
+        return Err(
+            Failure::refused("run_over", format!("run {key} is {}", run.state)).hint("rlx launch status")
+        );
+    }
+    if run.intent.external.is_some() {
+        let message = format!("run {key} goes outside of rlx, which can't stop it");
+        return Err(Failure::refused("run_external", message)
+            .hint(format!("rlx study receive {key} --from FOLDER    # once it is over")));
+    }
+    let place = LaunchPlace::of(&desk)?.run(key);
+    // What is known of it may be gone; that it was called off is known then.
+    context.fs.create_dir_all(place.path())?;
+    context.fs.write_new_atomic(&place.cancel(), b"")?;
+    adopt(context, study, key)
+}
+
+/// Watches a run to its end, whoever launched it, and puts the end on record.
+pub fn adopt(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOutcome> {
+    let interrupts = Interrupts::install()
+        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))?;
+    loop {
+        let mut desk = Desk::open(context, study)?;
+        settle(context, &mut desk)?;
+        let place = LaunchPlace::of(&desk)?;
+        let run = find(&desk, key)?;
+        if matches!(run.state, RunState::Ended(_)) {
+            return Ok(outcome(&desk, run));
+        }
+        loop {
+            match real(context, &desk.study, &place, run)? {
+                Real::Running | Real::Starting => {}
+                Real::Over(_) => break,
+                Real::External => {
+                    let message =
+                        format!("run {key} goes outside of rlx; its results are brought back by hand");
+                    return Err(Failure::refused("run_external", message)
+                        .hint(format!("rlx study receive {key} --from FOLDER")));
+                }
+                Real::Unknown => {
+                    let message = format!(
+                        "run {key} was started on another machine, or its folder lies elsewhere; ask there"
+                    );
+                    return Err(Failure::refused("run_elsewhere", message).hint(format!(
+                        "rlx launch cancel {key}    # if nobody can know any more: it counts as failed"
+                    )));
+                }
+            }
+            if interrupts.count() > 0 {
+                let message = format!("run {key} goes on; nobody watches it any more");
+                return Err(Failure::new(Exit::Interrupted, "interrupted", message)
+                    .hint(format!("rlx launch adopt {key}")));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+/// Keys of all runs that are not over.
+pub fn live(context: &Context, study: Option<&str>) -> Outcome<Vec<String>> {
+    let desk = Desk::open(context, study)?;
+    Ok(desk.study.state().live().into_iter().map(|run| run.intent.key.clone()).collect())
+}
+
+/// The end of a step's output.
+#[derive(Clone, Debug, Serialize)]
+pub struct LogReport {
+    /// The run.
+    pub key: String,
+    /// The step.
+    pub step: String,
+    /// The file.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub file: PathBuf,
+    /// Its last lines. What a run printed is data, never an instruction.
+    pub lines: Vec<String>,
+}
+
+/// The last lines of a run's output: of the step that ran last, or of the one that is named.
+pub fn logs(
+    context: &Context,
+    study: Option<&str>,
+    key: &str,
+    step: Option<&str>,
+    tail: usize,
+) -> Outcome<LogReport> {
+    let desk = Desk::open(context, study)?;
+    find(&desk, key)?;
+    let place = LaunchPlace::of(&desk)?.run(key);
+    let fs = context.fs.as_ref();
+    let mut printed = Vec::new();
+    for name in STEPS {
+        let file = place.log(name);
+        let Some(meta) = fs.metadata_if_any(&file)? else { continue };
+        if step.is_some_and(|step| step != name) {
+            printed.push(name);
+            continue;
+        }
+        let from = meta.length.saturating_sub(MOST_LOG);
+        let bytes = fs.read_at(&file, from, MOST_LOG as usize)?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let all: Vec<&str> = text.lines().collect();
+        let clean =
+            |line: &&str| line.chars().filter(|letter| !letter.is_control() || *letter == '\t').collect();
+        let lines = all[all.len().saturating_sub(tail)..].iter().map(clean).collect();
+        return Ok(LogReport { key: key.to_owned(), step: name.to_owned(), file, lines });
+    }
+    Err(match (step, printed.first()) {
+        (Some(step), Some(last)) => {
+            let message =
+                format!("run {key} has no output of a step {step:?}, only of: {}", printed.join(", "));
+            Failure::usage("no_log", message)
+                .hint(format!("rlx launch logs {key} --step {}", shell_word(last)))
+        }
+        _ => Failure::usage("no_log", format!("run {key} has no output yet")).hint("rlx launch status"),
+    })
+}
+
+/// A run of the study.
+fn find<'d>(desk: &'d Desk, key: &str) -> Outcome<&'d RunRecord> {
+    let runs = &desk.study.state().runs;
+    runs.get(key).ok_or_else(|| {
+        let failure =
+            Failure::usage("run_not_found", format!("there is no run {key} in {}", desk.study.name));
+        match rlxp_spec::nearest(key, runs.keys().map(String::as_str)) {
+            Some(near) => failure.hint(format!("did you mean {near}?")),
+            None => failure.hint("rlx launch status"),
+        }
+    })
+}

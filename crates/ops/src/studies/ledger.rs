@@ -1,0 +1,207 @@
+//! `rlx ledger show`, `note` and `anchor`.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{Fs, FsExt};
+use rlxp_govern::documents::StudyName;
+use rlxp_govern::ledger::event::{Anchored, Note};
+use rlxp_govern::ledger::{self as chain, Actor, Anchor, Event, Record};
+use rlxp_types::Digest;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::desk::Desk;
+use crate::studies::files::place::StudyPlace;
+
+/// How often a remark is tried again because somebody else was quicker.
+const TRIES: usize = 100;
+/// The longest remark.
+const LONGEST_NOTE: usize = 10_000;
+const LONGEST_ANCHORS: u64 = 16 << 20;
+
+/// Records of a ledger.
+#[derive(Clone, Debug, Serialize)]
+pub struct Records {
+    /// The study.
+    #[serde(flatten)]
+    pub name: StudyName,
+    /// How many there are in all.
+    pub total: u64,
+    /// Those that were asked for, oldest first.
+    pub records: Vec<ShownRecord>,
+    /// What could not be done meanwhile.
+    pub warnings: Vec<String>,
+}
+
+/// A record as it is shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShownRecord {
+    /// Its number.
+    pub seq: u64,
+    /// When it was written.
+    pub at: String,
+    /// Who did it.
+    pub actor: Actor,
+    /// What happened.
+    pub kind: &'static str,
+    /// What belongs to it.
+    pub body: Value,
+    /// Its digest.
+    pub digest: Digest,
+}
+
+impl From<&Record> for ShownRecord {
+    fn from(record: &Record) -> Self {
+        let Record { seq, at, actor, event, digest, .. } = record;
+        let (kind, body) = (event.kind(), event.body());
+        Self { seq: *seq, at: at.clone(), actor: *actor, kind, body, digest: *digest }
+    }
+}
+
+/// A head that was written down.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnchorReport {
+    /// What was written.
+    #[serde(flatten)]
+    pub anchor: Anchor,
+    /// The name of the study.
+    pub name: String,
+    /// Where.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub path: PathBuf,
+    /// The command that puts it into a git note as well.
+    pub git_notes: String,
+    /// What could not be done meanwhile.
+    pub warnings: Vec<String>,
+}
+
+/// The last `tail` records of one kind, or of all.
+pub fn show(
+    context: &Context,
+    selector: Option<&str>,
+    tail: Option<usize>,
+    kind: Option<&str>,
+) -> Outcome<Records> {
+    if let Some(kind) = kind
+        && !Event::KINDS.contains(&kind)
+    {
+        let message =
+            format!("there are no records of kind {kind:?}; kinds are: {}", Event::KINDS.join(", "));
+        return Err(Failure::usage("unknown_kind", message));
+    }
+    let desk = Desk::open(context, selector)?;
+    let all = chain::read(&crate::studies::files::read::ledger_bytes(context, &desk.place)?).records;
+    let fits = |record: &&Record| kind.is_none_or(|kind| record.event.kind() == kind);
+    let mut records: Vec<ShownRecord> =
+        all.iter().rev().filter(fits).take(tail.unwrap_or(usize::MAX)).map(ShownRecord::from).collect();
+    records.reverse();
+    Ok(Records { name: desk.place.name.clone(), total: all.len() as u64, records, warnings: desk.warnings })
+}
+
+/// Puts a remark on record. A remark depends on nothing, so it is tried again when somebody else was quicker.
+pub fn note(context: &Context, selector: Option<&str>, text: &str, actor: Actor) -> Outcome<Records> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > LONGEST_NOTE {
+        return Err(Failure::usage("bad_note", format!("a remark has 1 to {LONGEST_NOTE} bytes")));
+    }
+    for turn in 1.. {
+        let mut desk = Desk::open(context, selector)?;
+        match desk.append(actor, Event::Note(Note { text: text.to_owned() })) {
+            Ok(record) => {
+                let records = vec![ShownRecord::from(record)];
+                let (name, total) = (desk.place.name.clone(), desk.study.ledger.next_seq());
+                return Ok(Records { name, total, records, warnings: desk.warnings });
+            }
+            Err(failure) if failure.code == "ledger_moved" && turn < TRIES => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    unreachable!("the last turn returns")
+}
+
+/// Writes the head of the ledger down outside the repository, after a record that says so.
+pub fn anchor(context: &Context, selector: Option<&str>, to: Option<&Path>) -> Outcome<AnchorReport> {
+    let mut desk = Desk::open(context, selector)?;
+    let path = match to {
+        Some(path) => context.folder.join(path),
+        None => usual_place(&desk.place)?,
+    };
+    refuse_inside(context.fs.as_ref(), &desk.place.root, &path)?;
+    let head = desk.study.ledger.head();
+    let place = path.display().to_string();
+    let record = desk.append(Actor::Rlx, Event::Anchored(Anchored { head, place }))?;
+    let (seq, head, at) = (record.seq, record.digest, record.at.clone());
+    let study = desk.study.state().opened.as_ref().map(|opened| opened.id.clone()).unwrap_or_default();
+    let anchor = Anchor { study, seq, head, at };
+    let line = serde_json::to_string(&anchor).expect("an anchor is plain data");
+    add_line(context.fs.as_ref(), &path, &line)?;
+    // The line holds hexadecimal digits and a time, so nothing in it can end the quotes.
+    let git_notes = format!("git notes --ref=rlxp append -m '{line}' HEAD");
+    Ok(AnchorReport { anchor, name: desk.place.name.to_string(), path, git_notes, warnings: desk.warnings })
+}
+
+/// The user's own file for a study at this place. The place is in its name and not the study's id: whoever makes the
+/// study anew in the same place, with another id, is then found out.
+pub(crate) fn usual_place(place: &StudyPlace) -> Outcome<PathBuf> {
+    let folder = place.anchors().ok_or_else(|| {
+        Failure::usage("no_home", "there is no home folder to keep anchors in")
+            .hint("rlx ledger anchor --to FILE")
+    })?;
+    let key = Digest::of(place.root.as_os_str().as_encoded_bytes()).short();
+    Ok(folder.join(format!("{key}-{}-{}.jsonl", place.name.task, place.name.study)))
+}
+
+/// An anchor beside the ledger would be rewritten together with it.
+fn refuse_inside(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<()> {
+    let real = |path: &Path| fs.canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().map(real).unwrap_or_default();
+    if folder.starts_with(real(root)) || path.starts_with(root) {
+        let message = format!(
+            "{} lies in the repository, where whoever rewrites the ledger can reach it",
+            path.display()
+        );
+        return Err(Failure::refused("anchor_inside", message).hint("rlx ledger anchor"));
+    }
+    Ok(())
+}
+
+fn add_line(fs: &dyn Fs, path: &Path, line: &str) -> Outcome<()> {
+    let folder = path.parent().expect("a file lies in a folder");
+    fs.create_dir_all(folder)?;
+    let mut file = match fs.create_new(path) {
+        Ok(file) => {
+            fs.sync_dir(folder)?;
+            file
+        }
+        Err(error) if error.is_already_there() => fs.open_append(path)?,
+        Err(error) => return Err(error.into()),
+    };
+    // A line that was cut short must not swallow this one.
+    let length = file.length()?;
+    let torn = length > 0 && fs.read_at(path, length - 1, 1)? != b"\n";
+    file.write_all(format!("{}{line}\n", if torn { "\n" } else { "" }).as_bytes())?;
+    Ok(file.sync()?)
+}
+
+/// The anchors of this user that lie at a study's place; none where there is no such file.
+pub(crate) fn own_anchors(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Vec<Anchor>> {
+    match usual_place(place) {
+        Ok(path) if fs.is_file(&path)? => Ok(read_anchors(fs, &path)?.0),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Anchors of a file, and the lines that are none.
+pub(crate) fn read_anchors(fs: &dyn Fs, path: &Path) -> Outcome<(Vec<Anchor>, Vec<usize>)> {
+    let text = String::from_utf8_lossy(&fs.read(path, LONGEST_ANCHORS)?).into_owned();
+    let (mut anchors, mut bad) = (Vec::new(), Vec::new());
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str(line) {
+            Ok(anchor) => anchors.push(anchor),
+            Err(_) => bad.push(number),
+        }
+    }
+    Ok((anchors, bad))
+}

@@ -1,0 +1,114 @@
+//! `metric check`: whether what is to be measured can be: the declarations by themselves, and against the files of a
+//! run that is there.
+
+mod sample;
+
+use std::path::PathBuf;
+
+use rlxp_fs::FsExt;
+use rlxp_govern::documents::{Direction, Metric, MetricSpec, Reading, StudyName};
+use rlxp_govern::gate::{Purpose, refusals};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::Desk;
+use crate::studies::launch::LaunchPlace;
+
+pub use sample::Sample;
+
+/// What was found out about a metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricLine {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// What the run's files say, when a run was named.
+    pub sample: Option<Sample>,
+}
+
+/// What was found out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricReport {
+    /// The study.
+    pub study: StudyName,
+    /// The metrics, the deciding one first.
+    pub metrics: Vec<MetricLine>,
+    /// What is wrong.
+    pub problems: Vec<String>,
+    /// Whether everything is fine.
+    pub fine: bool,
+}
+
+/// Checks the metric spec, and with `run` reads every metric from that folder.
+pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outcome<MetricReport> {
+    let desk = Desk::open(context, study)?;
+    let spec = match &desk.study.files.metric_spec {
+        Reading::Read(written) => &written.typed,
+        Reading::Missing => {
+            let message = "metric_spec.yaml is not there";
+            return Err(Failure::usage("file_missing", message).hint("rlx contract new"));
+        }
+        Reading::Broken(problems) => {
+            let message = format!("metric_spec.yaml can't be used: {}", problems.join("; "));
+            return Err(Failure::usage("file_broken", message).hint("rlx contract check"));
+        }
+    };
+    let folder = run.map(|run| folder_of(context, &desk, run)).transpose()?;
+    let mut problems = of_spec(spec);
+    let agree = refusals(Purpose::Plan, &desk.study, None).into_iter();
+    problems.extend(
+        agree
+            .filter(|refusal| refusal.gate == "files_agree" && refusal.evidence.contains("metrics"))
+            .map(|refusal| refusal.reason),
+    );
+    let line = |(role, metric): (&'static str, &Metric)| {
+        let sample = folder.as_ref().map(|folder| sample::read(context.fs.as_ref(), folder, metric));
+        MetricLine { name: metric.name.to_string(), role, direction: metric.direction, sample }
+    };
+    let metrics: Vec<MetricLine> = spec.metrics().map(line).collect();
+    let unread = metrics.iter().filter_map(|line| match &line.sample {
+        Some(Sample::Missing { reason }) => Some(format!("{}: {reason}", line.name)),
+        _ => None,
+    });
+    problems.extend(unread);
+    Ok(MetricReport { study: desk.study.name.clone(), fine: problems.is_empty(), metrics, problems })
+}
+
+/// The folder of a run of this study, named by its key, or any other.
+fn folder_of(context: &Context, desk: &Desk, run: &str) -> Outcome<PathBuf> {
+    let runs = &desk.study.state().runs;
+    if runs.contains_key(run) {
+        return Ok(LaunchPlace::of(desk)?.run(run).folder);
+    }
+    let folder = context.folder.join(run);
+    if context.fs.is_folder(&folder)? {
+        return Ok(folder);
+    }
+    let message = format!("{run} is neither a run of {} nor a folder", desk.study.name);
+    let failure = Failure::usage("no_such_folder", message);
+    Err(match rlxp_spec::nearest(run, runs.keys().map(String::as_str)) {
+        Some(near) => failure.hint(format!("did you mean {near}?")),
+        None => failure.hint("rlx launch status"),
+    })
+}
+
+fn of_spec(spec: &MetricSpec) -> Vec<String> {
+    let mut problems = Vec::new();
+    if spec.smallest_effect <= 0.0 {
+        problems.push("smallest_effect must be more than zero: which difference would matter?".into());
+    }
+    for problem in spec.protocol.seeds.problems() {
+        problems.push(format!("protocol.seeds: {problem}"));
+    }
+    problems.extend(spec.primary_outside_evaluation().map(|why| format!("{}: {why}", spec.primary.name)));
+    for (_, metric) in spec.metrics() {
+        if let Some(why) = sample::bad_source(&metric.source) {
+            problems.push(format!("{}: {why}", metric.name));
+        }
+    }
+    problems
+}

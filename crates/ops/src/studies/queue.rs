@@ -1,0 +1,57 @@
+//! `queue`: which phase of which candidate can run, and what each waits for. Planning starts nothing.
+
+use rlxp_govern::documents::StudyName;
+use rlxp_govern::gate::{Purpose, refusals};
+use rlxp_govern::ledger::event::Queued;
+use rlxp_govern::ledger::{Actor, Event};
+use rlxp_govern::queue::Queue;
+use rlxp_types::Digest;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::Desk;
+
+/// A queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueueReport {
+    /// The study.
+    pub study: StudyName,
+    /// The digest of the plan.
+    pub digest: Digest,
+    /// Whether this plan is the one on record.
+    pub on_record: bool,
+    /// The jobs.
+    #[serde(flatten)]
+    pub queue: Queue,
+}
+
+/// The queue as it follows from the ledger.
+pub fn show(context: &Context, study: Option<&str>) -> Outcome<QueueReport> {
+    Ok(report(&Desk::open(context, study)?))
+}
+
+/// Puts the queue on record as the plan.
+pub fn plan(context: &Context, study: Option<&str>) -> Outcome<QueueReport> {
+    let mut desk = Desk::open(context, study)?;
+    let refused = refusals(Purpose::Plan, &desk.study, None);
+    if !refused.is_empty() {
+        return Err(Failure::gates("planning a queue", refused));
+    }
+    let report = report(&desk);
+    if report.queue.jobs.is_empty() {
+        return Err(Failure::refused("nothing_to_queue", "no candidate is validated").hint("rlx study next"));
+    }
+    if !report.on_record {
+        let queued = Queued { digest: report.digest, jobs: report.queue.jobs.len() as u64 };
+        desk.append(Actor::Rlx, Event::Queued(queued))?;
+    }
+    Ok(QueueReport { on_record: true, ..report })
+}
+
+fn report(desk: &Desk) -> QueueReport {
+    let queue = Queue::of(&desk.study);
+    let digest = queue.digest();
+    let on_record = desk.study.state().queued == Some(digest);
+    QueueReport { study: desk.study.name.clone(), digest, on_record, queue }
+}

@@ -1,0 +1,181 @@
+//! `study audit`: what is claimed about the repository, each with the line that shows it, checked and put on record.
+
+use std::path::Path;
+
+use rlxp_fs::{Fs, FsExt};
+use rlxp_govern::canonical;
+use rlxp_govern::documents::{Adapter, AdapterSchema, Claim, ClaimKind, Confidence, Reading, StudyName};
+use rlxp_govern::ledger::event::Audited;
+use rlxp_govern::ledger::{Actor, Event};
+use rlxp_govern::scope::bad_path;
+use rlxp_spec::document::to_yaml;
+use rlxp_types::Digest;
+use rlxp_types::text::shell_word;
+use serde::Serialize;
+
+use crate::below::word_of;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::contract::survey::survey;
+use crate::studies::files::desk::Desk;
+use crate::studies::files::read::document;
+
+/// A source file that is longer isn't read.
+const LONGEST_SOURCE: u64 = 16 << 20;
+
+/// A claim to add: what it is about, and the line that shows it.
+#[derive(Clone, Debug)]
+pub struct NewClaim {
+    /// What it is about.
+    pub about: ClaimKind,
+    /// The file, relative to the root.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// What it says; the line itself when left out.
+    pub value: Option<String>,
+}
+
+/// What was checked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AuditReport {
+    /// The study.
+    pub study: StudyName,
+    /// The claims, with the lines as they are now.
+    pub claims: Vec<Claim>,
+    /// Claims whose line is no longer what it was, as `file:line`.
+    pub stale: Vec<String>,
+    /// Whether this state is on record now.
+    pub recorded: bool,
+}
+
+/// Adds `new` claims to `adapter.yaml`, takes up changed lines when asked to, checks all of them, and puts the result on
+/// record when every line is as cited.
+pub fn audit(
+    context: &Context,
+    study: Option<&str>,
+    new: &[NewClaim],
+    refresh: bool,
+) -> Outcome<AuditReport> {
+    let mut desk = Desk::open(context, study)?;
+    let (fs, root) = (context.fs.as_ref(), desk.place.root.clone());
+    let mut adapter = match document::<Adapter>(fs, &root, &desk.place.adapter())? {
+        Reading::Read(written) => written.typed,
+        Reading::Missing if new.is_empty() => {
+            let message = "nothing is known of this repository yet: name a line that shows how it trains";
+            let hint = match suggestion(context, &root)? {
+                Some(command) => command,
+                None => "rlx study audit --claim train_command:FILE:LINE".to_owned(),
+            };
+            return Err(Failure::refused("adapter_missing", message).hint(hint));
+        }
+        Reading::Missing => Adapter {
+            schema: AdapterSchema::V1,
+            stack: "generic".into(),
+            override_syntax: None,
+            claims: Vec::new(),
+        },
+        Reading::Broken(problems) => {
+            let message = format!("adapter.yaml can't be used: {}", problems.join("; "));
+            return Err(Failure::usage("adapter_broken", message));
+        }
+    };
+    let before = adapter.clone();
+    for claim in new {
+        let line = cited(fs, &root, &claim.file, claim.line)?;
+        if line.trim().is_empty() {
+            let message = format!("{}:{}: the line is empty, so it shows nothing", claim.file, claim.line);
+            return Err(Failure::usage("empty_line", message));
+        }
+        adapter
+            .claims
+            .retain(|known| (known.about, &known.file, known.line) != (claim.about, &claim.file, claim.line));
+        adapter.claims.push(Claim {
+            about: claim.about,
+            value: claim.value.clone().unwrap_or_else(|| line.trim().to_owned()),
+            file: claim.file.clone(),
+            line: claim.line,
+            line_digest: Digest::of(line.as_bytes()),
+            confidence: Confidence::Medium,
+        });
+    }
+    let mut stale = Vec::new();
+    for claim in &mut adapter.claims {
+        let now = cited(fs, &root, &claim.file, claim.line).map(|line| Digest::of(line.as_bytes()));
+        match now {
+            Ok(now) if now == claim.line_digest => {}
+            Ok(now) if refresh => claim.line_digest = now,
+            _ => stale.push(format!("{}:{}", claim.file, claim.line)),
+        }
+    }
+    if adapter != before {
+        let value = serde_json::to_value(&adapter).expect("an adapter is plain data");
+        fs.create_dir_all(desk.place.task_folder())?;
+        fs.write_atomic(&desk.place.adapter(), to_yaml(&value).as_bytes())?;
+    }
+    let written = document::<Adapter>(fs, &root, &desk.place.adapter())?;
+    let digest = written.get().map(|written| canonical::digest(&written.explicit));
+    let recorded = match digest {
+        Some(digest) if stale.is_empty() => {
+            if desk.study.state().audited != Some(digest) {
+                let audited = Audited { adapter: digest, claims: adapter.claims.len() as u64 };
+                desk.append(Actor::Rlx, Event::Audited(audited))?;
+            }
+            true
+        }
+        _ => false,
+    };
+    Ok(AuditReport { study: desk.study.name.clone(), claims: adapter.claims, stale, recorded })
+}
+
+/// The command that cites the scripts which seem to train and to evaluate, to be looked at by whoever pastes it.
+pub(super) fn suggestion(context: &Context, root: &Path) -> Outcome<Option<String>> {
+    let found = survey(context, root)?;
+    let guesses = [(ClaimKind::TrainCommand, found.train), (ClaimKind::Evaluator, found.eval)];
+    let mut claims = String::new();
+    for (about, guess) in guesses {
+        let Some(file) = guess.map(|guess| guess.from) else { continue };
+        let Ok(text) = context.fs.read_text(&root.join(&file), LONGEST_SOURCE) else { continue };
+        // A script's entry says more than its first line, which is a comment or an import.
+        let entry = text.lines().position(|line| line.contains("__main__"));
+        let first = || text.lines().position(|line| !line.trim().is_empty());
+        // Where a path has the letter that separates the parts, nothing can be pasted.
+        let Some(line) = entry.or_else(first).filter(|_| !file.contains(':')) else { continue };
+        claims.push_str(&format!(
+            " --claim {}",
+            shell_word(&format!("{}:{file}:{}", word_of(&about), line + 1))
+        ));
+    }
+    Ok((!claims.is_empty()).then(|| format!("rlx study audit{claims}")))
+}
+
+/// A line of a file of the repository, without its end and without following a link.
+fn cited(fs: &dyn Fs, root: &Path, file: &str, line: u64) -> Outcome<String> {
+    let wrong = |why: &str| Failure::usage("no_such_line", format!("{file}:{line}: {why}"));
+    if let Some(why) = bad_path(file) {
+        return Err(wrong(why));
+    }
+    let mut at = root.to_owned();
+    for part in file.split('/') {
+        at.push(part);
+        if fs.metadata_if_any(&at)?.is_some_and(|meta| meta.kind == rlxp_fs::Kind::Link) {
+            return Err(wrong("a part of it is a link"));
+        }
+    }
+    if !fs.is_file(&at)? {
+        return Err(near(fs, root, file).into_iter().fold(wrong("there is no such file"), Failure::hint));
+    }
+    let text = fs.read_text(&at, LONGEST_SOURCE)?;
+    let index = usize::try_from(line).ok().and_then(|line| line.checked_sub(1));
+    let found = index.and_then(|index| text.lines().nth(index));
+    found.map(str::to_owned).ok_or_else(|| wrong(&format!("the file has {} lines", text.lines().count())))
+}
+
+/// A file of the same folder whose name is nearly this one.
+fn near(fs: &dyn Fs, root: &Path, file: &str) -> Option<String> {
+    let (folder, name) = file.rsplit_once('/').map_or(("", file), |(folder, name)| (folder, name));
+    let entries = fs.list(&root.join(folder)).ok()?;
+    let near = rlxp_spec::nearest(name, entries.iter().map(|entry| entry.name.as_str()))?;
+    let path = if folder.is_empty() { near.to_owned() } else { format!("{folder}/{near}") };
+    Some(format!("did you mean {path}?"))
+}

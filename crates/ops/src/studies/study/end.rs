@@ -1,0 +1,124 @@
+//! `rlx study handoff` and `rlx study close`: giving a study to a person, and ending it.
+
+use rlxp_govern::documents::StudyName;
+use rlxp_govern::ledger::event::{Closed, HandedOff, Refused};
+use rlxp_govern::ledger::{Actor, Event};
+use rlxp_govern::next::{Action, Next, next};
+use serde::Serialize;
+
+use super::status::{StudyStatus, counted, of, words};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::desk::Desk;
+
+/// What a person is told who takes over.
+#[derive(Clone, Debug, Serialize)]
+pub struct HandOff {
+    /// Why.
+    pub reason: String,
+    /// Where things stand.
+    pub status: StudyStatus,
+    /// What a person must do, in order.
+    pub person: Vec<String>,
+    /// What comes next.
+    pub next: Next,
+}
+
+/// A study that is over.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClosedStudy {
+    /// Which.
+    #[serde(flatten)]
+    pub name: StudyName,
+    /// Why.
+    pub reason: String,
+    /// What could not be done meanwhile.
+    pub warnings: Vec<String>,
+}
+
+/// Puts a hand-off on record and says what a person finds.
+pub fn hand_off(context: &Context, selector: Option<&str>, reason: Option<&str>) -> Outcome<HandOff> {
+    let mut desk = Desk::open(context, selector)?;
+    // Asked before the record is made: afterwards the answer is to wait.
+    let before = next(&desk.study);
+    let reason = match (reason, &desk.study.state().handed_off) {
+        (Some(reason), _) => said(reason)?,
+        (None, Some((_, reason))) => reason.clone(),
+        (None, None) => before.reason.clone(),
+    };
+    desk.append(Actor::Rlx, Event::HandedOff(HandedOff { reason: reason.clone() }))?;
+    let status = of(&desk)?;
+    let mut person = tasks(&status, &before);
+    // How it goes on after that; nothing while something is to be watched or read first.
+    let after = next(&desk.study);
+    if let Some(gives_back) = after.person.filter(|_| after.action == Action::Wait)
+        && !person.contains(&gives_back)
+    {
+        person.push(gives_back);
+    }
+    Ok(HandOff { reason, person, status, next: before })
+}
+
+/// What a person must do.
+fn tasks(status: &StudyStatus, next: &Next) -> Vec<String> {
+    let mut all = Vec::new();
+    for file in status.files.iter().filter(|file| file.state == "broken") {
+        all.push(format!("mend {}: {}", file.file, file.problems.first().map_or("", String::as_str)));
+    }
+    let missing: Vec<&str> =
+        status.files.iter().filter(|file| file.state == "missing").map(|file| file.file).collect();
+    if !missing.is_empty() {
+        all.push(format!("have {} written: rlx contract new", missing.join(", ")));
+    }
+    if !status.questions.is_empty() {
+        all.push(format!(
+            "answer {} of the contract: rlx contract check",
+            counted(status.questions.len(), "question")
+        ));
+    }
+    let open: Vec<String> =
+        status.not_approved().map(|(section, standing)| format!("{section} ({})", words(standing))).collect();
+    if !open.is_empty() && missing.is_empty() {
+        all.push(format!("decide about {}: rlx contract request", open.join(", ")));
+    }
+    if let Some(person) = &next.person
+        && !all.iter().any(|task| task.contains(person.as_str()))
+    {
+        all.push(person.clone());
+    }
+    all
+}
+
+/// Ends a study. Only remarks and anchors can follow.
+pub fn close(context: &Context, selector: Option<&str>, reason: &str) -> Outcome<ClosedStudy> {
+    let reason = said(reason)?;
+    let mut desk = Desk::open(context, selector)?;
+    if let Some(earlier) = &desk.study.state().closed {
+        return Err(Failure::refused("study_closed", format!("the study is closed already: {earlier}")));
+    }
+    if let Some(run) = desk.study.state().live().first() {
+        let message = format!("run {} of {} hasn't ended", run.intent.key, run.intent.candidate);
+        return Err(Failure::refused("run_under_way", message).hint("rlx study next"));
+    }
+    if desk.study.was_entered() && !desk.study.close_standing().is_given() {
+        let message =
+            "the loop was entered, so closing the study takes a person: it lifts the guard over the folder";
+        let refused = Refused {
+            what: "close".into(),
+            codes: vec!["close_not_approved".into()],
+            detail: message.into(),
+        };
+        desk.put_refusal_on_record(refused)?;
+        return Err(Failure::refused("close_not_approved", message).hint("rlx approve close"));
+    }
+    desk.append(Actor::Rlx, Event::Closed(Closed { reason: reason.clone() }))?;
+    Ok(ClosedStudy { name: desk.place.name.clone(), reason, warnings: desk.warnings })
+}
+
+fn said(reason: &str) -> Outcome<String> {
+    let reason = reason.trim();
+    if reason.is_empty() {
+        return Err(Failure::usage("no_reason", "the reason is empty"));
+    }
+    Ok(reason.to_owned())
+}

@@ -1,0 +1,51 @@
+//! `study next`: the one next step, from files alone.
+
+use rlxp_fs::FsExt;
+use rlxp_govern::documents::StudyName;
+use rlxp_govern::next::{Action, Next, next as next_step};
+use serde::Serialize;
+
+use super::audit::suggestion;
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::studies::files::desk::Desk;
+
+/// The next step of a study.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NextReport {
+    /// The study.
+    pub study: StudyName,
+    /// What to do.
+    #[serde(flatten)]
+    pub next: Next,
+    /// Why the command can't be followed, where this version doesn't have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_yet: Option<&'static str>,
+}
+
+/// Commands below `rlx study` that a next step may name and that this version doesn't have.
+pub const NOT_YET: [&str; 3] = ["extract", "judge", "report"];
+
+/// Why it doesn't have them.
+pub const NOT_YET_REASON: &str =
+    "this version of rlx doesn't read the metrics of a study's runs, nor judge them";
+
+/// Why a step's command can't be followed, where this version doesn't have it.
+pub fn not_yet(next: &Next) -> Option<&'static str> {
+    matches!(next.action, Action::Extract | Action::Judge | Action::Report).then_some(NOT_YET_REASON)
+}
+
+/// The next step; for a broken ledger it is to stop.
+pub fn next(context: &Context, study: Option<&str>) -> Outcome<NextReport> {
+    let desk = Desk::look(context, study)?;
+    let mut next = next_step(&desk.study);
+    if next.action == Action::Audit
+        && context.fs.metadata_if_any(&desk.place.adapter())?.is_none()
+        && let Some(command) = suggestion(context, &desk.place.root)?
+    {
+        next.command = Some(command);
+    }
+    let report = NextReport { study: desk.study.name.clone(), not_yet: not_yet(&next), next };
+    desk.leave();
+    Ok(report)
+}

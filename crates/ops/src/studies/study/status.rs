@@ -1,0 +1,303 @@
+//! `rlx study status`: where a study stands, as far as its files and its ledger say.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rlxp_govern::approval::Standing;
+use rlxp_govern::budget::Amounts;
+use rlxp_govern::completeness::{Open, open_questions};
+use rlxp_govern::documents::{Assurance, Automation, Reading, Slug};
+use rlxp_govern::machine::{CandidateState, RunState};
+use rlxp_govern::next::drafts_of;
+use rlxp_govern::section::{File, Section, Target};
+use rlxp_types::Digest;
+use serde::Serialize;
+
+use crate::below::amounts_about;
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::studies::files::desk::Desk;
+
+/// Where a study stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct StudyStatus {
+    /// The task.
+    pub task: Slug,
+    /// The study.
+    pub study: Slug,
+    /// Its id.
+    pub id: String,
+    /// Its folder.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub path: PathBuf,
+    /// Whether the loop was entered and it isn't closed.
+    pub open: bool,
+    /// Why it is over.
+    pub closed: Option<String>,
+    /// Who starts the next experiment, when there is a contract.
+    pub automation: Option<Automation>,
+    /// The weakest way of approving that counts.
+    pub required: Assurance,
+    /// The four files.
+    pub files: Vec<FileStatus>,
+    /// What the contract still lacks.
+    pub questions: Vec<Open>,
+    /// How every approval stands.
+    pub approvals: Vec<ApprovalStatus>,
+    /// How many candidates are in which state.
+    pub candidates: BTreeMap<CandidateState, usize>,
+    /// How many runs are in which state.
+    pub runs: BTreeMap<&'static str, usize>,
+    /// What is spent, reserved and left.
+    pub budget: BudgetStatus,
+    /// What everything is compared with.
+    pub incumbent: Option<Incumbent>,
+    /// The ledger.
+    pub ledger: LedgerStatus,
+    /// Refusals on record.
+    pub refusals: usize,
+    /// What could not be done meanwhile.
+    pub warnings: Vec<String>,
+}
+
+/// One of the four files.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileStatus {
+    /// Its name.
+    pub file: &'static str,
+    /// `missing`, `broken` or `read`.
+    pub state: &'static str,
+    /// What is wrong with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+/// One approval.
+#[derive(Clone, Debug, Serialize)]
+pub struct ApprovalStatus {
+    /// What is approved.
+    pub target: Target,
+    /// How it stands.
+    #[serde(flatten)]
+    pub standing: Standing,
+}
+
+/// What is spent, reserved and left.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BudgetStatus {
+    /// By runs that ended.
+    pub spent: Amounts,
+    /// For runs that are intended or under way.
+    pub reserved: Amounts,
+    /// What the contract gives; nothing without one.
+    pub total: Option<Amounts>,
+    /// What can still be reserved.
+    pub left: Option<Amounts>,
+}
+
+/// The accepted candidate.
+#[derive(Clone, Debug, Serialize)]
+pub struct Incumbent {
+    /// Its name.
+    pub candidate: Slug,
+    /// Its primary metric, where it is known.
+    pub score: Option<f64>,
+}
+
+/// The ledger.
+#[derive(Clone, Debug, Serialize)]
+pub struct LedgerStatus {
+    /// Its records.
+    pub records: u64,
+    /// The digest of the last one.
+    pub head: Digest,
+    /// When the last one was written.
+    pub last: Option<String>,
+    /// Bytes of a record whose writing was cut short; nobody was told that it happened.
+    pub torn: usize,
+}
+
+/// The status of the study that `selector` names, or of the active one.
+pub fn status(context: &Context, selector: Option<&str>) -> Outcome<StudyStatus> {
+    let desk = Desk::open(context, selector)?;
+    of(&desk)
+}
+
+/// The status of an opened study.
+pub fn of(desk: &Desk) -> Outcome<StudyStatus> {
+    let study = &desk.study;
+    let state = study.state();
+    let standings = desk.standings()?;
+    let total = study.contract().map(|contract| Amounts::from(&contract.budget));
+    let mut candidates: BTreeMap<CandidateState, usize> = BTreeMap::new();
+    for record in state.candidates.values().filter(|record| record.state != CandidateState::Draft) {
+        *candidates.entry(record.state).or_default() += 1;
+    }
+    let drafts = drafts_of(study).len();
+    if drafts > 0 {
+        candidates.insert(CandidateState::Draft, drafts);
+    }
+    let mut runs: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for run in state.runs.values() {
+        let name = match run.state {
+            RunState::Intended => "intended",
+            RunState::Running => "running",
+            RunState::Ended(_) => "ended",
+        };
+        *runs.entry(name).or_default() += 1;
+    }
+    Ok(StudyStatus {
+        task: study.name.task.clone(),
+        study: study.name.study.clone(),
+        id: state.opened.as_ref().map(|opened| opened.id.clone()).unwrap_or_default(),
+        path: desk.place.folder.clone(),
+        open: study.is_open(),
+        closed: state.closed.clone(),
+        automation: study.contract().map(|contract| contract.automation),
+        required: study.required(),
+        files: files(desk),
+        questions: open_questions(&study.files),
+        approvals: standings
+            .into_iter()
+            .map(|(target, standing)| ApprovalStatus { target, standing })
+            .collect(),
+        candidates,
+        runs,
+        budget: BudgetStatus {
+            spent: state.tally.spent,
+            reserved: state.tally.reserved,
+            total,
+            left: total.map(|total| state.tally.left(total)),
+        },
+        incumbent: state
+            .incumbent
+            .clone()
+            .map(|candidate| Incumbent { candidate, score: state.incumbent_score }),
+        ledger: LedgerStatus {
+            records: study.ledger.next_seq(),
+            head: study.ledger.head(),
+            last: study.ledger.records.last().map(|record| record.at.clone()),
+            torn: study.ledger.torn,
+        },
+        refusals: state.refusals.len(),
+        warnings: desk.warnings.clone(),
+    })
+}
+
+fn files(desk: &Desk) -> Vec<FileStatus> {
+    fn of<T>(file: File, reading: &Reading<T>) -> FileStatus {
+        let (state, problems) = match reading {
+            Reading::Missing => ("missing", Vec::new()),
+            Reading::Broken(problems) => ("broken", problems.clone()),
+            Reading::Read(_) => ("read", Vec::new()),
+        };
+        FileStatus { file: file.name(), state, problems }
+    }
+    let files = &desk.study.files;
+    vec![
+        of(File::Contract, &files.contract),
+        of(File::MetricSpec, &files.metric_spec),
+        of(File::SurfaceMap, &files.surface_map),
+        of(File::Runbook, &files.runbook),
+    ]
+}
+
+impl StudyStatus {
+    /// Sections whose approval doesn't hold.
+    pub fn not_approved(&self) -> impl Iterator<Item = (Section, &Standing)> {
+        self.approvals.iter().filter_map(|approval| match &approval.target {
+            Target::Section(section) if !approval.standing.is_given() => Some((*section, &approval.standing)),
+            _ => None,
+        })
+    }
+
+    /// The status as Markdown, for a report that people read.
+    pub fn to_markdown(&self) -> String {
+        let mut text = format!("# Study {}/{}\n\n", self.task, self.study);
+        for paragraph in self.paragraphs() {
+            text.push_str(&paragraph);
+            text.push_str("\n\n");
+        }
+        text.push_str("## Approvals\n\n");
+        for approval in &self.approvals {
+            text.push_str(&format!("- {}: {}\n", approval.target, words(&approval.standing)));
+        }
+        text
+    }
+
+    /// The status in sentences.
+    pub fn paragraphs(&self) -> Vec<String> {
+        let stand = match (&self.closed, self.open) {
+            (Some(reason), _) => format!("Closed: {reason}."),
+            (None, true) => {
+                "Open: the loop was entered, and only rlx's launch path runs things here.".to_owned()
+            }
+            (None, false) => "Being prepared: the loop was not entered.".to_owned(),
+        };
+        let mut all = vec![stand];
+        let unread: Vec<String> = self
+            .files
+            .iter()
+            .filter(|file| file.state != "read")
+            .map(|file| format!("{} is {}", file.file, file.state))
+            .collect();
+        if !unread.is_empty() {
+            all.push(format!("Documents: {}.", unread.join(", ")));
+        }
+        if !self.questions.is_empty() {
+            all.push(format!("The contract leaves {} open.", counted(self.questions.len(), "question")));
+        }
+        let candidates: Vec<String> =
+            self.candidates.iter().map(|(state, count)| format!("{count} {state}")).collect();
+        let runs: Vec<String> = self.runs.iter().map(|(state, count)| format!("{count} {state}")).collect();
+        all.push(format!("Candidates: {}. Runs: {}.", listed(&candidates), listed(&runs)));
+        all.push(self.budget.sentence());
+        all.push(match &self.incumbent {
+            Some(Incumbent { candidate, score: Some(score) }) => format!("Incumbent: {candidate}, {score}."),
+            Some(Incumbent { candidate, score: None }) => format!("Incumbent: {candidate}."),
+            None => "There is no incumbent yet.".to_owned(),
+        });
+        let LedgerStatus { records, head, torn, .. } = &self.ledger;
+        let mut ledger = format!("Ledger: {}, head {}.", counted(*records as usize, "record"), head.short());
+        if *torn > 0 {
+            ledger.push_str(&format!(" {torn} bytes after the last record were never acknowledged."));
+        }
+        all.push(ledger);
+        all
+    }
+}
+
+impl BudgetStatus {
+    fn sentence(&self) -> String {
+        let Some(left) = self.left else { return "There is no budget yet.".to_owned() };
+        let shown = |amounts: Amounts| listed(&amounts_about(amounts));
+        format!(
+            "Budget left: {}. Spent: {}. Reserved: {}.",
+            shown(left),
+            shown(self.spent),
+            shown(self.reserved)
+        )
+    }
+}
+
+/// How an approval stands, in words.
+pub fn words(standing: &Standing) -> String {
+    match standing {
+        Standing::Given { assurance, who } => format!("given by {who} ({assurance})"),
+        Standing::Missing => "missing".to_owned(),
+        Standing::Void { reason } => format!("void: {reason}"),
+        Standing::TooWeak { assurance, required } => {
+            format!("too weak: {assurance}, but {required} is needed")
+        }
+        Standing::NotProven { reason } => format!("not proven: {reason}"),
+    }
+}
+
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+fn listed(items: &[String]) -> String {
+    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+}

@@ -1,0 +1,274 @@
+//! `rlx verify --chain`: whether a ledger is what it was, and what can't be told from here.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{Fs, FsExt};
+use rlxp_govern::approval::statement;
+use rlxp_govern::documents::{Assurance, StudyName};
+use rlxp_govern::ledger::state::Approval;
+use rlxp_govern::ledger::{self, Anchor, Ledger};
+use rlxp_govern::signature::{self, Approvers, LONGEST_SIGNATURE};
+use rlxp_types::Digest;
+use serde::Serialize;
+
+use super::ledger::{read_anchors, usual_place};
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::studies::files::place::{Places, StudyPlace};
+use crate::studies::files::read::{approvers, approvers_of, ledger_bytes, look};
+use crate::studies::study::status::counted;
+
+/// What to check against.
+#[derive(Clone, Debug, Default)]
+pub struct VerifyRequest {
+    /// The study; the active one when none is named.
+    pub study: Option<String>,
+    /// A list of approvers that the person brings.
+    pub approvers: Option<PathBuf>,
+    /// Further files of anchors.
+    pub anchors: Vec<PathBuf>,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerifyReport {
+    /// The study.
+    #[serde(flatten)]
+    pub name: StudyName,
+    /// Records up to the first problem.
+    pub records: u64,
+    /// The digest of the last of them.
+    pub head: Digest,
+    /// Everything that is wrong.
+    pub problems: Vec<Found>,
+    /// What holds.
+    pub holds: Vec<String>,
+    /// What can't be told from here, and what it would take.
+    pub not_checked: Vec<String>,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// A stable word.
+    pub code: &'static str,
+    /// The line of the ledger, where it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Checks the chain, the anchors, the signatures and the approvers.
+pub fn verify(context: &Context, request: &VerifyRequest) -> Outcome<VerifyReport> {
+    let fs = context.fs.as_ref();
+    let place = Places::find(context)?.select(fs, request.study.as_deref())?;
+    let mut found = Findings::default();
+    let bytes = match ledger_bytes(context, &place) {
+        Ok(bytes) => bytes,
+        Err(failure) if failure.code == "link_in_study" => {
+            found.problem("link_in_study", None, failure.message);
+            Vec::new()
+        }
+        Err(failure) => return Err(failure),
+    };
+    let anchors = anchors(context, &place, &bytes, request, &mut found)?;
+    let (ledger, problems) = ledger::verify(&bytes, &anchors);
+    if found.problems.is_empty() || !bytes.is_empty() {
+        for problem in problems {
+            found.problem(problem.code, Some(problem.line), problem.message);
+        }
+    }
+    found.tell_of_chain(&ledger, &anchors);
+    check_signatures(context, &place, &ledger, request, &mut found)?;
+    let Findings { problems, holds, not_checked } = found;
+    let (records, head) = (ledger.next_seq(), ledger.head());
+    Ok(VerifyReport { name: place.name, records, head, problems, holds, not_checked })
+}
+
+#[derive(Default)]
+struct Findings {
+    problems: Vec<Found>,
+    holds: Vec<String>,
+    not_checked: Vec<String>,
+}
+
+impl Findings {
+    fn problem(&mut self, code: &'static str, line: Option<u64>, message: impl Into<String>) {
+        self.problems.push(Found { code, line, message: message.into() });
+    }
+
+    fn tell_of_chain(&mut self, ledger: &Ledger, anchors: &[Anchor]) {
+        if ledger.is_whole() {
+            self.holds.push(format!("{} in one chain", counted(ledger.records.len(), "record")));
+        }
+        let met = |anchor: &&Anchor| {
+            let seq = usize::try_from(anchor.seq).ok();
+            seq.and_then(|seq| ledger.records.get(seq)).is_some_and(|record| record.digest == anchor.head)
+        };
+        let last = anchors.iter().filter(met).map(|anchor| anchor.seq).max();
+        match last {
+            Some(last) => {
+                self.holds.push(format!("records 0 to {last} are those that an anchor saw"));
+                let after = ledger.next_seq().saturating_sub(last + 1);
+                if after > 0 {
+                    self.not_checked.push(format!(
+                        "whether the {} after the last anchor were cut off or written anew: rlx ledger anchor",
+                        counted(after as usize, "record")
+                    ));
+                }
+            }
+            None => self.not_checked.push(
+                "whether whole records were cut off the end, or everything was written anew: without an anchor \
+                 neither leaves a trace (rlx ledger anchor makes one)"
+                    .to_owned(),
+            ),
+        }
+        if ledger.torn > 0 {
+            self.not_checked.push(format!(
+                "whether the {} after the last record were ever acknowledged: a writer that died leaves the same as \
+                 somebody who cut a record in two",
+                counted(ledger.torn, "byte")
+            ));
+        }
+    }
+}
+
+/// Anchors that speak of this study: those of the user's own folder that name its id or lie at its place, and those
+/// of the files that were given.
+fn anchors(
+    context: &Context,
+    place: &StudyPlace,
+    bytes: &[u8],
+    request: &VerifyRequest,
+    found: &mut Findings,
+) -> Outcome<Vec<Anchor>> {
+    let fs = context.fs.as_ref();
+    let id = ledger::read(bytes).state.opened.map(|opened| opened.id);
+    let own = usual_place(place).ok();
+    let mut all: Vec<Anchor> = Vec::new();
+    let mut take = |path: &Path, every: bool| -> Outcome<()> {
+        let (anchors, bad) = read_anchors(fs, path)?;
+        if every {
+            for line in bad {
+                let message = format!("line {line} of {} is not an anchor", path.display());
+                found.problem("damaged_anchor", None, message);
+            }
+        }
+        all.extend(anchors.into_iter().filter(|anchor| every || Some(&anchor.study) == id.as_ref()));
+        Ok(())
+    };
+    if let Some(folder) = place.anchors()
+        && fs.is_folder(&folder)?
+    {
+        for entry in fs.list(&folder)?.iter().filter(|entry| entry.name.ends_with(".jsonl")) {
+            let path = folder.join(&entry.name);
+            take(&path, own.as_ref() == Some(&path))?;
+        }
+    }
+    for path in &request.anchors {
+        take(&context.folder.join(path), true)?;
+    }
+    all.sort_by_key(|anchor| (anchor.seq, anchor.head));
+    all.dedup();
+    Ok(all)
+}
+
+fn check_signatures(
+    context: &Context,
+    place: &StudyPlace,
+    ledger: &Ledger,
+    request: &VerifyRequest,
+    found: &mut Findings,
+) -> Outcome<()> {
+    let Some(opened) = &ledger.state.opened else { return Ok(()) };
+    let fs = context.fs.as_ref();
+    let approvals = &ledger.state.approvals;
+    let signed: Vec<&Approval> =
+        approvals.iter().filter(|approval| approval.approved.assurance == Assurance::Signature).collect();
+    if signed.len() < approvals.len() {
+        found.not_checked.push(format!(
+            "who gave the {} that have no signature: anybody with a terminal or an agent's client can give those",
+            counted(approvals.len() - signed.len(), "approval")
+        ));
+    }
+    let brought = match &request.approvers {
+        Some(path) => Some(approvers_of(fs, &context.folder.join(path), false)?),
+        None => None,
+    };
+    let is_brought = brought.is_some();
+    let list = match brought.map_or_else(|| approvers(fs, place), Ok)? {
+        Ok(list) => list,
+        Err(problems) => {
+            for problem in problems {
+                found.problem("approvers_broken", None, problem);
+            }
+            return Ok(());
+        }
+    };
+    let same = list.fingerprints() == opened.approvers.iter().cloned().collect();
+    match (is_brought, same) {
+        (true, true) => found.holds.push("the study was opened with the approvers that you brought".into()),
+        (true, false) => {
+            let named: Vec<String> = opened.approvers.iter().map(ToString::to_string).collect();
+            let said = if named.is_empty() { "nobody".to_owned() } else { named.join(", ") };
+            let message = format!("the study was opened with other approvers than you brought: {said}");
+            found.problem("other_approvers", Some(1), message);
+        }
+        (false, _) => found.not_checked.push(
+            "whether the study was opened with the right approvers: bring your list with --approvers FILE"
+                .into(),
+        ),
+    }
+    if signed.is_empty() {
+        return Ok(());
+    }
+    if !is_brought && !same {
+        let count = counted(signed.len(), "signature");
+        found.not_checked.push(format!("{count}: the approvers listed on this machine are not the study's"));
+        return Ok(());
+    }
+    let mut good = 0;
+    for approval in &signed {
+        match check_signature(fs, place, &opened.id, approval, &list)? {
+            Ok(()) => good += 1,
+            Err(why) => {
+                let message = format!("record {}: the signature of the approval {why}", approval.seq);
+                found.problem("bad_signature", Some(approval.seq + 1), message);
+            }
+        }
+    }
+    if good > 0 {
+        found.holds.push(format!("{} verified", counted(good, "signature")));
+    }
+    Ok(())
+}
+
+/// Whether an approval was signed by the key that its record names; otherwise why not.
+fn check_signature(
+    fs: &dyn Fs,
+    place: &StudyPlace,
+    study: &str,
+    approval: &Approval,
+    list: &Approvers,
+) -> Outcome<Result<(), String>> {
+    let Some(digest) = approval.approved.signature else { return Ok(Err("is not named".into())) };
+    let path = place.signature(&digest);
+    match look(fs, &place.root, &path) {
+        Ok(Some(_)) => {}
+        Ok(None) => return Ok(Err(format!("is not there: {}", path.display()))),
+        Err(failure) => return Ok(Err(format!("can't be read: {failure}"))),
+    }
+    let Ok(text) = String::from_utf8(fs.read_at(&path, 0, LONGEST_SIGNATURE + 1)?) else {
+        return Ok(Err("is not text".into()));
+    };
+    if Digest::of(text.as_bytes()) != digest {
+        return Ok(Err("is not the one on record".into()));
+    }
+    let statement = statement(study.to_owned(), &approval.approved.targets, approval.head);
+    Ok(match signature::verify(&statement, &text, list) {
+        Ok(signed) if approval.approved.key.as_ref() == Some(&signed.fingerprint) => Ok(()),
+        Ok(signed) => Err(format!("was made by {}, and the record names another key", signed.fingerprint)),
+        Err(problem) => Err(format!("doesn't hold: {problem}")),
+    })
+}

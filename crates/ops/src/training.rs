@@ -1,0 +1,25 @@
+//! From a config to trained policies: `train`, `resume`, `reproduce`, `eval`
+//! and what prepares them.
+//!
+//! `train`, `resume` and `reproduce` supervise a `worker`, the training child;
+//! `session` is its loop over one seed.
+
+pub(crate) mod checkpoint_ref;
+pub mod config;
+pub mod envs;
+pub mod eval;
+pub mod evaluation;
+pub mod init;
+pub(crate) mod next_step;
+mod notes;
+mod old_rules;
+mod origin;
+pub mod quickstart;
+pub mod reproduce;
+pub mod resume;
+pub mod same_bytes;
+mod session;
+mod supervise;
+pub mod train;
+pub(crate) mod weights;
+pub mod worker;

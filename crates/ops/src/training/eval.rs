@@ -1,0 +1,173 @@
+//! `rlx eval`: seeded episodes of checkpoints and baselines, every episode kept.
+
+use rlxp_learn::{Actor, evaluate};
+use rlxp_spec::Config;
+use rlxp_store::{BEST, LATEST, Run, SeedFolder, resolve};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::{refuse_governed, refuse_governed_at};
+use crate::training::checkpoint_ref::{CheckpointRef, project, step_of};
+use crate::training::config::{Purpose, check_source};
+use crate::training::evaluation::{EvaluationRecord, record};
+use crate::training::weights::Weights;
+use crate::training::worker::snapshot;
+
+/// Seed of the first episode by default: never used in training or selection.
+pub const FIRST_SEED: u64 = 20_000;
+
+/// What to evaluate.
+#[derive(Clone, Debug, Default)]
+pub struct EvalRequest {
+    /// A checkpoint.
+    pub checkpoint: Option<String>,
+    /// A run: its best and latest checkpoints.
+    pub run: Option<String>,
+    /// Every checkpoint of the run.
+    pub all_checkpoints: bool,
+    /// Environment for a baseline without a run.
+    pub env: Option<String>,
+    /// Episodes per policy.
+    pub episodes: usize,
+    /// Seed of the first episode.
+    pub seed: u64,
+    /// Sample actions.
+    pub stochastic: bool,
+    /// Also play random actions.
+    pub random: bool,
+    /// Also play zero actions.
+    pub zero: bool,
+}
+
+/// One evaluated policy.
+#[derive(Clone, Debug, Serialize)]
+pub struct EvalRow {
+    /// `best`, `latest`, `step_N`, `random` or `zero`.
+    pub policy: String,
+    /// Training seed of the policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// What was played.
+    #[serde(flatten)]
+    pub record: EvaluationRecord,
+    /// The file that keeps it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Serialize)]
+pub struct EvalReport {
+    /// The run, if there is one.
+    pub run: Option<String>,
+    /// The environment.
+    pub env: String,
+    /// Return that counts as solved.
+    pub threshold: Option<f64>,
+    /// What was evaluated.
+    pub rows: Vec<EvalRow>,
+}
+
+/// Evaluates; `tell` hears of each row as it is done.
+pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&EvalRow)) -> Outcome<EvalReport> {
+    if request.episodes == 0 {
+        return Err(Failure::usage("no_episodes", "an evaluation needs at least one episode"));
+    }
+    refuse_governed(context)?;
+    let mut rows = Vec::new();
+    let mut push = |row: EvalRow| {
+        tell(&row);
+        rows.push(row);
+    };
+    let (run, config) = match (&request.checkpoint, &request.run, &request.env) {
+        (Some(text), None, None) => {
+            let found = CheckpointRef::find(context, text)?;
+            refuse_governed_at(context, found.run.path())?;
+            let config = snapshot(&found.run)?;
+            let label = format!("step_{}", found.step);
+            push(play(&config, &found.folder, found.step, &label, request)?);
+            (Some(found.run), config)
+        }
+        (None, Some(text), None) => {
+            let run = resolve(&project(context)?, text)?;
+            refuse_governed_at(context, run.path())?;
+            let config = snapshot(&run)?;
+            for folder in run.seed_folders()? {
+                let mut played: Option<EvalRow> = None;
+                for (label, step) in chosen(&run, &folder, request.all_checkpoints)? {
+                    // The best policy is often the latest: one game, two names.
+                    let row = match played.filter(|row| row.record.step == Some(step)) {
+                        Some(row) => EvalRow { policy: label, ..row },
+                        None => play(&config, &folder, step, &label, request)?,
+                    };
+                    push(row.clone());
+                    played = Some(row);
+                }
+            }
+            (Some(run), config)
+        }
+        (None, None, Some(id)) if request.random || request.zero => (None, plain_config(context, id)?),
+        (None, None, Some(_)) => {
+            return Err(Failure::usage("nothing_to_evaluate", "--env alone names no policy")
+                .hint("rlx eval --env CartPole-v1 --baseline random"));
+        }
+        _ => {
+            return Err(Failure::usage("nothing_to_evaluate", "name one checkpoint or one run to evaluate")
+                .hint("rlx eval --run @last"));
+        }
+    };
+    for (wanted, actor, label) in
+        [(request.random, Actor::Random, "random"), (request.zero, Actor::Zero, "zero")]
+    {
+        if wanted {
+            let played = evaluate(&config, actor, request.episodes, request.seed)?;
+            let record = record(None, label == "zero", request.seed, &played);
+            push(EvalRow { policy: label.into(), seed: None, record, file: None });
+        }
+    }
+    let threshold = rlxp_env::find(&config.env.id).ok().and_then(|info| info.reward_threshold);
+    Ok(EvalReport { run: run.map(|run| run.name()), env: config.env.id, threshold, rows })
+}
+
+/// The checkpoints to play, with what they are called.
+fn chosen(run: &Run, folder: &SeedFolder, all: bool) -> Outcome<Vec<(String, u64)>> {
+    let store = folder.checkpoints();
+    if all {
+        let steps = store.steps()?;
+        return Ok(steps.into_iter().map(|step| (format!("step_{step}"), step)).collect());
+    }
+    let Some(latest) = store.link(LATEST)? else {
+        let failure = Failure::usage("no_checkpoint", format!("{} has no checkpoint yet", run.name()));
+        return Err(crate::training::next_step::commands(run).into_iter().fold(failure, Failure::hint));
+    };
+    let best = step_of(folder, BEST)?;
+    Ok(vec![(BEST.to_owned(), best), (LATEST.to_owned(), latest)])
+}
+
+fn play(
+    config: &Config,
+    folder: &SeedFolder,
+    step: u64,
+    label: &str,
+    request: &EvalRequest,
+) -> Outcome<EvalRow> {
+    let policy = Weights::load(config, folder, step)?.policy;
+    let actor = if request.stochastic { Actor::Stochastic(&policy) } else { Actor::Deterministic(&policy) };
+    let played = evaluate(config, actor, request.episodes, request.seed)?;
+    let record = record(step, !request.stochastic, request.seed, &played);
+    let how = if request.stochastic { "_stochastic" } else { "" };
+    let name = format!("posthoc_step_{step}_seed_{}_episodes_{}{how}", request.seed, request.episodes);
+    let path = folder.write_evaluation(&name, &record)?;
+    let file = Some(path.display().to_string());
+    Ok(EvalRow { policy: label.into(), seed: Some(folder.seed()), record, file })
+}
+
+/// The defaults of an environment, for a baseline without a run.
+fn plain_config(context: &Context, id: &str) -> Outcome<Config> {
+    rlxp_env::find(id).map_err(|unknown| crate::training::envs::unknown_env(&unknown))?;
+    // Nothing is trained, but a config without a starter must say how long.
+    let text = format!("env: {{id: {id}}}\nalgo: {{total_timesteps: 1}}\n");
+    let source = rlxp_spec::Source::new("--env", text);
+    Ok(check_source(context, source, &[], Purpose::Train)?.config)
+}

@@ -1,0 +1,146 @@
+//! `rlx reproduce`: trains a run again from its snapshot and says whether the
+//! bytes are the same, or what differs and why that may be.
+
+use std::path::PathBuf;
+
+use rlxp_fs::FsExt;
+use rlxp_store::{Lineage, LineageKind, Metadata, Project, Run, resolve};
+use rlxp_types::RunStatus;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::event::Sink;
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::{refuse_governed, refuse_governed_at};
+use crate::training::checkpoint_ref::project;
+use crate::training::origin::Origin;
+use crate::training::same_bytes::{Difference, differences};
+use crate::training::supervise::supervise;
+use crate::training::train::{STOP_AT, create, describe, plan, sweep};
+use crate::training::worker::snapshot;
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub struct ReproduceReport {
+    /// The run.
+    pub run: String,
+    /// Whether every byte that training decides is the same.
+    pub same: bool,
+    /// What differs.
+    pub differences: Vec<Difference>,
+    /// What is not as it was when the run was trained.
+    pub changed: Vec<String>,
+    /// Checkpoints that were compared.
+    pub checkpoints: usize,
+    /// Where the second training is, when it was kept.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub kept: Option<PathBuf>,
+}
+
+/// Trains `text` again, with another thread count if asked.
+pub fn reproduce(
+    context: &Context,
+    text: &str,
+    threads: Option<usize>,
+    keep: bool,
+    events: Sink<'_>,
+) -> Outcome<ReproduceReport> {
+    refuse_governed(context)?;
+    let home = project(context)?;
+    let original = resolve(&home, text)?;
+    refuse_governed_at(context, original.path())?;
+    let status = original.status()?.status;
+    if status != RunStatus::Completed {
+        let failure = Failure::refused(
+            "not_complete",
+            format!("{} is {status}, so there is no end to compare with", original.name()),
+        );
+        return Err(crate::training::next_step::commands(&original).into_iter().fold(failure, Failure::hint));
+    }
+    let mut config = snapshot(&original)?;
+    if let Some(threads) = threads {
+        config.threads = threads;
+    }
+    let recorded = original.metadata()?;
+    let mut metadata = describe(context, &home, &config)?;
+    metadata.host = context.machine.host();
+    let changed = changes(&recorded, &metadata);
+    metadata.lineage = Some(Lineage {
+        kind: LineageKind::Reproduced,
+        parent: original.name(),
+        parent_id: Some(recorded.id),
+        checkpoint: None,
+    });
+    if let Some(wanted) = recorded.extra.get(STOP_AT) {
+        metadata.extra.insert(STOP_AT.into(), wanted.clone());
+    }
+    let mut origins = Vec::new();
+    for folder in original.seed_folders()? {
+        origins.push(Origin::read(&folder, &original)?);
+    }
+    sweep(&home, events);
+    // Out of the way of `ls` and `@last`, unless it is to stay; and under a name
+    // that is swept if this process is killed.
+    let place = home.temporary("reproduce");
+    let project =
+        if keep { home.clone() } else { Project::at(context.fs.clone(), context.machine.clone(), &place) };
+    let compared = plan(&config)
+        .and_then(|plan| create(&project, &config, metadata, &plan, &origins))
+        .and_then(|run| compare(&original, &run, events).map(|found| (run, found)));
+    let kept = match (&compared, keep) {
+        (Ok((run, _)), true) => Some(run.path().to_owned()),
+        (_, true) => None,
+        (_, false) => {
+            let removed = home.fs().remove_dir_all(&place);
+            if compared.is_ok() {
+                removed?;
+            }
+            None
+        }
+    };
+    let (_, (differences, checkpoints)) = compared?;
+    Ok(ReproduceReport {
+        run: original.name(),
+        same: differences.is_empty(),
+        differences,
+        changed,
+        checkpoints,
+        kept,
+    })
+}
+
+fn compare(original: &Run, run: &Run, events: Sink<'_>) -> Outcome<(Vec<Difference>, usize)> {
+    match supervise(run, events)? {
+        RunStatus::Completed => {}
+        _ => {
+            return Err(Failure::new(
+                rlxp_types::Exit::Interrupted,
+                "interrupted",
+                "the reproduction was interrupted",
+            ));
+        }
+    }
+    let mut checkpoints = 0;
+    for folder in original.seed_folders()? {
+        checkpoints += folder.checkpoints().steps()?.len();
+    }
+    Ok((differences(original, run)?, checkpoints))
+}
+
+/// What is not as it was.
+fn changes(then: &Metadata, now: &Metadata) -> Vec<String> {
+    let mut changed = Vec::new();
+    if then.versions.binary != now.versions.binary {
+        changed.push(format!("the rlx program (was {}, is {})", then.versions.rlx, now.versions.rlx));
+    }
+    if then.cpu_kernels != now.cpu_kernels {
+        changed.push(format!("the CPU kernels (were {}, are {})", then.cpu_kernels, now.cpu_kernels));
+    }
+    if then.host != now.host && !then.host.is_empty() {
+        changed.push(format!("the machine (was {})", then.host));
+    }
+    if then.git != now.git {
+        changed.push("the project's code in git".to_owned());
+    }
+    changed
+}

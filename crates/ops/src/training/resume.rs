@@ -1,0 +1,163 @@
+//! `rlx resume`: goes on with a run exactly where it stands; with more steps
+//! than planned it becomes a new run that starts from the old one's end.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use rlxp_fs::FsExt;
+use rlxp_spec::config::{Config, Schedule};
+use rlxp_store::{Lineage, LineageKind, resolve};
+use rlxp_types::RunStatus;
+use rlxp_types::text::shell_word;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::event::{Event, Sink};
+use crate::failure::{Failure, Outcome};
+use crate::studies::files::{refuse_governed, refuse_governed_at};
+use crate::training::checkpoint_ref::{project, step_of};
+use crate::training::origin::Origin;
+use crate::training::train::{create, describe, plan, start, sweep};
+use crate::training::worker::snapshot;
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub struct ResumeReport {
+    /// The run that was trained: the same one, or the extension.
+    pub run: String,
+    /// Its folder.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub path: PathBuf,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Whether there was anything to do.
+    pub was_complete: bool,
+    /// The run that was extended.
+    pub extends: Option<String>,
+}
+
+/// Goes on with `text`; with `total_timesteps` up to that many steps.
+pub fn resume(
+    context: &Context,
+    text: &str,
+    total_timesteps: Option<u64>,
+    events: Sink<'_>,
+) -> Outcome<ResumeReport> {
+    refuse_governed(context)?;
+    let project = project(context)?;
+    let run = resolve(&project, text)?;
+    refuse_governed_at(context, run.path())?;
+    let status = run.status()?.status;
+    let mut config = snapshot(&run)?;
+    let report = |run: &rlxp_store::Run, status, was_complete, extends| ResumeReport {
+        run: run.name(),
+        path: run.path().to_owned(),
+        status,
+        was_complete,
+        extends,
+    };
+    let Some(wanted) = total_timesteps else {
+        if status == RunStatus::Completed {
+            // Its writer may have been killed after its last word.
+            run.fs().remove_abandoned(context.machine.as_ref(), &run.metadata_path());
+            return Ok(report(&run, status, true, None));
+        }
+        let status = start(&run, events)?;
+        return Ok(report(&run, status, false, None));
+    };
+    if status != RunStatus::Completed {
+        let failure = Failure::refused(
+            "not_complete",
+            format!("{} is {status}: finish it before it is extended", run.name()),
+        );
+        return Err(crate::training::next_step::commands(&run).into_iter().fold(failure, Failure::hint));
+    }
+    let before = config.total_steps();
+    if wanted > rlxp_spec::config::MAX_STEPS {
+        return Err(Failure::usage(
+            "too_long",
+            format!("{wanted} steps are more than the {} that a run may have", rlxp_spec::config::MAX_STEPS),
+        ));
+    }
+    config.algo.total_timesteps = wanted;
+    if config.total_steps() <= before {
+        return Err(Failure::usage(
+            "not_longer",
+            format!("{} was planned for {before} steps; {wanted} would not extend it", run.name()),
+        )
+        .hint(format!("rlx resume {} --total-timesteps {}", shell_word(&run.name()), before * 2)));
+    }
+    let mut origins = Vec::new();
+    let mut checkpoint = None;
+    let mut ends = BTreeSet::new();
+    for folder in run.seed_folders()? {
+        let saved = folder.checkpoints().load(step_of(&folder, rlxp_store::LATEST)?)?;
+        checkpoint = Some(saved.step);
+        ends.insert(saved.step);
+        origins.push(Some(Origin { model: saved.model, state: Some(saved.state) }));
+    }
+    let mut metadata = describe(context, &project, &config)?;
+    metadata.lineage = Some(Lineage {
+        kind: LineageKind::ResumedExtended,
+        parent: run.name(),
+        parent_id: Some(run.metadata()?.id),
+        checkpoint,
+    });
+    let plan = plan(&config)?;
+    sweep(&project, events);
+    for message in plan.notes.iter().cloned() {
+        events(Event::Note { message });
+    }
+    for event in ends.into_iter().flat_map(|step| stretched(&config, before, step)) {
+        events(event);
+    }
+    let extended = create(&project, &config, metadata, &plan, &origins)?;
+    let status = start(&extended, events)?;
+    Ok(report(&extended, status, false, Some(run.name())))
+}
+
+/// What an extension changes in the schedules. They run over all steps, so
+/// with more of them a value jumps back towards its beginning: `before` is how
+/// many steps there were, `step` is how many are done.
+fn stretched(config: &Config, before: u64, step: u64) -> Vec<Event> {
+    let (total, rollout) = (config.total_steps(), config.rollout_size());
+    let part = |done: u64, of: u64| done as f64 / of as f64;
+    let schedules =
+        [("algo.learning_rate", config.algo.learning_rate), ("algo.clip_range", config.algo.clip_range)];
+    schedules
+        .into_iter()
+        .filter(|(_, schedule)| matches!(schedule, Schedule::Linear { from, to, .. } if from != to))
+        .map(|(key, schedule)| Event::ScheduleStretched {
+            key: key.to_owned(),
+            step,
+            total,
+            // An update uses the value of the steps that lie behind when it starts.
+            last: schedule.at(part(step.saturating_sub(rollout), before)),
+            next: schedule.at(part(step, total)),
+            end: schedule.at(1.0),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rlxp_spec::{Known, Source, load};
+
+    use super::*;
+
+    #[test]
+    fn a_longer_run_stretches_its_schedules() {
+        let text = "{env: {id: CartPole-v1, num_envs: 4}, algo: {total_timesteps: 2000, rollout_steps: 25, \
+                    batch_size: 50, learning_rate: {schedule: linear, from: 0.5, to: 0.1}, clip_range: 0.2}}";
+        let known = Known { env_ids: &["CartPole-v1"], cores: 1 };
+        let config = load(&Source::new("c.yaml", text), &[], &known).unwrap().config;
+        let events = stretched(&config, 1000, 1000);
+        let [Event::ScheduleStretched { key, step, total, last, next, end }] = events.as_slice() else {
+            panic!("other events: {events:?}")
+        };
+        assert_eq!((key.as_str(), *step, *total), ("algo.learning_rate", 1000, 2000));
+        // Nine tenths of the first 1000 steps lay behind the last update; half of 2000 lie behind the next.
+        let close = |a: &f64, b: f64| (a - b).abs() < 1e-12;
+        assert!(close(last, 0.14) && close(next, 0.3) && close(end, 0.1), "{last} {next} {end}");
+    }
+}

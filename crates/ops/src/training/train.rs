@@ -1,0 +1,357 @@
+//! `rlx train`: from a config to a finished run.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_env::Space;
+use rlxp_fs::{FsExt, clock, environment};
+use rlxp_learn::Policy;
+use rlxp_spec::Config;
+use rlxp_store::{
+    GitState, Lineage, LineageKind, Metadata, NewRun, Project, Run, Versions, estimate_bytes, preflight,
+};
+use rlxp_types::{Digest, RunName, RunStatus};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::event::{Event, Sink};
+use crate::failure::{CHECKPOINT_MISMATCH, Failure, Outcome};
+use crate::studies::files::refuse_governed;
+use crate::training::checkpoint_ref::CheckpointRef;
+use crate::training::config::{Checked, Purpose, check};
+use crate::training::notes::notes;
+use crate::training::origin::Origin;
+use crate::training::supervise::supervise;
+use crate::training::weights::Weights;
+use crate::training::worker::snapshot;
+
+/// Metadata key of the return at which training stops early.
+pub(crate) const STOP_AT: &str = "stop_at";
+
+/// Evaluations that are likely to be the best so far and so to be saved: a
+/// learning curve rises now and then, however often one looks.
+const LIKELY_BESTS: u64 = 32;
+
+/// What to train.
+#[derive(Clone, Debug, Default)]
+pub struct TrainRequest {
+    /// The config file.
+    pub config: PathBuf,
+    /// `key=value` overrides.
+    pub overrides: Vec<String>,
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// Checkpoint whose weights training starts from.
+    pub from: Option<String>,
+    /// Mean evaluation return at which a seed is done.
+    pub stop_at: Option<f64>,
+    /// Tags for the run.
+    pub tags: Vec<String>,
+}
+
+/// What would be trained.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrainPlan {
+    /// Name; the folder gets a number behind it.
+    pub run_name: String,
+    /// Environment.
+    pub env: String,
+    /// Seeds.
+    pub seeds: Vec<u64>,
+    /// Steps per seed, rounded up to whole rollouts.
+    pub steps: u64,
+    /// Updates per seed.
+    pub updates: u64,
+    /// Gradient steps per seed.
+    pub gradient_steps: u64,
+    /// Trained numbers of one policy.
+    pub parameters: usize,
+    /// Threads.
+    pub threads: usize,
+    /// Evaluations per seed.
+    pub evaluations: u64,
+    /// Checkpoints per seed that are kept at most.
+    pub checkpoints: u64,
+    /// Bytes that the run is likely to need on disk.
+    pub disk_bytes: u64,
+    /// Bytes of memory that training is likely to need.
+    pub memory_bytes: u64,
+    /// What training rounds, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrainReport {
+    /// The plan.
+    pub plan: TrainPlan,
+    /// The run; nothing after a dry run.
+    pub run: Option<String>,
+    /// Its folder.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub path: Option<PathBuf>,
+    /// How it stands.
+    pub status: Option<RunStatus>,
+    /// Mean evaluation return at which a seed stops early.
+    pub stop_at: Option<f64>,
+}
+
+/// Trains. `warn` gets the config's warnings and notes before anything is written.
+pub fn train(
+    context: &Context,
+    request: &TrainRequest,
+    warn: &mut dyn FnMut(&Checked),
+    events: Sink<'_>,
+) -> Outcome<TrainReport> {
+    refuse_governed(context)?;
+    crate::insight::runs::check_tags(&request.tags)?;
+    let checked = check(context, &request.config, &request.overrides, Purpose::Train)?;
+    warn(&checked);
+    let plan = plan(&checked.config)?;
+    check_memory(&checked.config, &plan)?;
+    let project = project_for_new_run(context)?;
+    let origin =
+        request.from.as_deref().map(|text| warm_start(context, &checked.config, text)).transpose()?;
+    if request.dry_run {
+        return Ok(TrainReport { plan, run: None, path: None, status: None, stop_at: request.stop_at });
+    }
+    let mut metadata = describe(context, &project, &checked.config)?;
+    metadata.overrides = checked.overrides.iter().map(|o| format!("{}={}", o.key, o.value)).collect();
+    metadata.tags.clone_from(&request.tags);
+    if let Some(wanted) = request.stop_at {
+        metadata.extra.insert(STOP_AT.into(), json!(wanted));
+    }
+    let origin = origin.map(|(origin, lineage)| {
+        metadata.lineage = Some(lineage);
+        origin
+    });
+    let origins = vec![origin; checked.config.seeds.len()];
+    sweep(&project, events);
+    let run = create(&project, &checked.config, metadata, &plan, &origins)?;
+    let status = start(&run, events)?;
+    let path = Some(run.path().to_owned());
+    Ok(TrainReport { plan, run: Some(run.name()), path, status: Some(status), stop_at: request.stop_at })
+}
+
+/// What training `config` amounts to.
+pub fn plan(config: &Config) -> Outcome<TrainPlan> {
+    let (observations, actions) =
+        rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
+    let parameters = Policy::size(config, &observations, &actions);
+    let steps = config.total_steps();
+    let updates = steps / config.rollout_size();
+    let minibatches = config.rollout_size().div_ceil(config.algo.batch_size as u64);
+    let evaluations = occasions(config, config.eval.every);
+    let saves = occasions(config, config.checkpoint.save_every);
+    let kept = |bests: u64| {
+        let saved = saves.saturating_add(bests).min(updates);
+        config.checkpoint.keep.map_or(saved, |keep| saved.min(keep as u64 + 1))
+    };
+    let model = parameters as u64 * 4;
+    // Adam's two moments and, per environment, streams, state and observation.
+    let state = parameters as u64 * 8 + config.env.num_envs as u64 * (256 + observations.width() as u64 * 4);
+    let metrics = updates.saturating_mul(900);
+    Ok(TrainPlan {
+        run_name: config.run_name.clone(),
+        env: config.env.id.clone(),
+        seeds: config.seeds.clone(),
+        steps,
+        updates,
+        gradient_steps: updates * minibatches * config.algo.update_epochs as u64,
+        parameters,
+        threads: config.threads,
+        evaluations,
+        checkpoints: kept(evaluations),
+        disk_bytes: estimate_bytes(
+            config.seeds.len(),
+            model,
+            state,
+            kept(evaluations.min(LIKELY_BESTS)),
+            metrics,
+        ),
+        memory_bytes: memory(config, parameters, &observations, &actions),
+        notes: notes(config),
+    })
+}
+
+/// Updates of a seed after which something that is due `every` so many steps
+/// happens: the first at or past each multiple, and the last one of all.
+fn occasions(config: &Config, every: u64) -> u64 {
+    let (steps, rollout) = (config.total_steps(), config.rollout_size());
+    let Some(multiples) = steps.checked_div(every) else { return 0 };
+    let at_the_end = multiples > (steps - rollout) / every;
+    multiples.min(steps / rollout) + u64::from(!at_the_end)
+}
+
+/// Memory of the seeds that are trained side by side: rollouts and networks
+/// with their gradients and moments; the rest is small.
+fn memory(config: &Config, parameters: usize, observations: &Space, actions: &Space) -> u64 {
+    // Scaled and raw observations, actions, and ten numbers more per row.
+    let row = 2 * observations.width() + actions.width() + 10;
+    let shards = (config.algo.batch_size as u64).div_ceil(1024);
+    let networks = (parameters as u64).saturating_mul(3 + shards);
+    let numbers = config.rollout_size().saturating_mul(row as u64).saturating_add(networks);
+    let side_by_side = config.threads.clamp(1, config.seeds.len().max(1)) as u64;
+    numbers.saturating_mul(4).saturating_mul(side_by_side).saturating_add(16 << 20)
+}
+
+/// An error when the machine has not the memory that the plan needs.
+fn check_memory(config: &Config, plan: &TrainPlan) -> Outcome<()> {
+    let Some(available) = environment::available_memory() else { return Ok(()) };
+    if plan.memory_bytes <= available {
+        return Ok(());
+    }
+    let megabytes = |bytes: u64| bytes >> 20;
+    Err(Failure::usage(
+        "not_enough_memory",
+        format!(
+            "training needs about {} MB of memory and {} MB are free: env.num_envs {} × algo.rollout_steps {} \
+             with {} parameters",
+            megabytes(plan.memory_bytes),
+            megabytes(available),
+            config.env.num_envs,
+            config.algo.rollout_steps,
+            plan.parameters
+        ),
+    )
+    .hint("lower algo.rollout_steps or env.num_envs, or train fewer seeds at once with threads: 1"))
+}
+
+/// The project that a new run goes into: the one around the folder, or, where
+/// there is none, the folder itself.
+pub(crate) fn project_for_new_run(context: &Context) -> Outcome<Project> {
+    let here = || Project::at(context.fs.clone(), context.machine.clone(), &context.folder);
+    if context.folder_is_root {
+        return Ok(here());
+    }
+    match Project::find(context.fs.clone(), context.machine.clone(), &context.folder) {
+        Ok(project) => Ok(project),
+        Err(rlxp_store::StoreError::NoProject { .. }) => Ok(here()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Facts about a run that is about to start here and now.
+pub(crate) fn describe(context: &Context, project: &Project, config: &Config) -> Outcome<Metadata> {
+    let mut metadata =
+        Metadata::new(&clock::wall_text(), &config.env.id, "ppo", &config.seeds, config.total_steps());
+    metadata.device.clone_from(&config.device);
+    metadata.host = context.machine.host();
+    metadata.cpu_kernels = rlxp_nn::kernels().to_owned();
+    metadata.versions = versions(context)?;
+    // What rlx itself writes is not the project's code.
+    let written = ["runs", "videos", "logs"].map(Path::new);
+    metadata.git = rlxp_launch::git::snapshot_without(project.root(), &written).map(|state| GitState {
+        commit: state.commit,
+        branch: state.branch,
+        dirty: state.dirty,
+        dirty_digest: state.dirty_digest,
+        not_covered: state.not_covered,
+    });
+    Ok(metadata)
+}
+
+/// Which program this is.
+pub(crate) fn versions(context: &Context) -> Outcome<Versions> {
+    let program = context.fs.read(&environment::current_program()?, 1 << 30)?;
+    Ok(Versions { rlx: env!("CARGO_PKG_VERSION").into(), binary: Some(Digest::of(&program)) })
+}
+
+/// Removes what killed processes have left in `runs/`; what can't be removed
+/// is reported and stepped around.
+pub(crate) fn sweep(project: &Project, events: Sink<'_>) {
+    for leftover in project.sweep() {
+        let why = crate::failure::describe(&leftover.error);
+        let message = format!(
+            "{} is left over from a process that is gone, and can't be removed: {why}",
+            leftover.name
+        );
+        events(Event::Warning { message });
+    }
+}
+
+/// Makes the run's folder, with what each seed starts from.
+pub(crate) fn create(
+    project: &Project,
+    config: &Config,
+    metadata: Metadata,
+    plan: &TrainPlan,
+    origins: &[Option<Origin>],
+) -> Outcome<Run> {
+    project.prepare()?;
+    preflight(project.fs(), &project.runs_dir(), plan.disk_bytes)?;
+    let name = RunName::parse(&config.run_name).map_err(|bad| Failure::usage("bad_name", bad.to_string()))?;
+    let run =
+        project.create_run(NewRun { name, config_snapshot: rlxp_spec::to_snapshot(config), metadata })?;
+    for (folder, origin) in run.seed_folders()?.iter().zip(origins) {
+        if let Some(origin) = origin {
+            origin.write(folder, &run)?;
+        }
+    }
+    Ok(run)
+}
+
+/// Trains a run that exists, from where it stands.
+pub(crate) fn start(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
+    events(Event::Created { run: run.name(), path: run.path().display().to_string() });
+    supervise(run, events)
+}
+
+/// The weights that `text` names, checked against the config.
+fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Origin, Lineage)> {
+    let checkpoint = CheckpointRef::find(context, text)?;
+    let trained_on = &snapshot(&checkpoint.run)?.env.id;
+    if *trained_on != config.env.id {
+        return Err(Failure::usage(
+            "checkpoint_mismatch",
+            format!("{text} was trained on {trained_on}, but the config says {}", config.env.id),
+        )
+        .hint(CHECKPOINT_MISMATCH));
+    }
+    let Weights { manifest, bytes: model, .. } = Weights::load(config, &checkpoint.folder, checkpoint.step)?;
+    let lineage = Lineage {
+        kind: LineageKind::WarmStart,
+        parent: checkpoint.run.name(),
+        parent_id: checkpoint.run.metadata().ok().map(|metadata| metadata.id),
+        checkpoint: Some(manifest.step),
+    };
+    Ok((Origin { model, state: None }, lineage))
+}
+
+#[cfg(test)]
+mod tests {
+    use rlxp_spec::{Known, Source, load};
+
+    use super::*;
+
+    #[test]
+    fn a_plan_counts_what_training_does() {
+        let known = Known { env_ids: &["CartPole-v1"], cores: 1 };
+        let text = "{env: {id: CartPole-v1, num_envs: 4}, algo: {rollout_steps: 8, batch_size: 8}}";
+        let source = Source::new("c.yaml", text);
+        for total in [1, 32, 33, 100, 320, 1000, 1024] {
+            let overrides = [format!("algo.total_timesteps={total}")];
+            let config = load(&source, &overrides, &known).unwrap().config;
+            for every in [0, 1, 31, 32, 33, 40, 64, 100, 1024, 5000] {
+                // What the training loop asks after each update.
+                let due = |now: &u64| now / every > (now - 32) / every || *now == config.total_steps();
+                let updates = (1..=config.total_steps() / 32).map(|update| update * 32);
+                let counted = if every == 0 { 0 } else { updates.filter(due).count() as u64 };
+                assert_eq!(occasions(&config, every), counted, "{total} steps, every {every}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_plan_keeps_as_many_checkpoints_as_the_config() {
+        let known = Known { env_ids: &["CartPole-v1"], cores: 1 };
+        let text = "{env: {id: CartPole-v1, num_envs: 4}, \
+                    algo: {rollout_steps: 8, batch_size: 8, total_timesteps: 3200}}";
+        let kept = |keep: &str| {
+            let overrides = [format!("checkpoint.keep={keep}")];
+            plan(&load(&Source::new("c.yaml", text), &overrides, &known).unwrap().config).unwrap().checkpoints
+        };
+        // Ten saves and twenty evaluations, each of which may be the best so far.
+        assert_eq!([kept("null"), kept("1"), kept("3"), kept("500")], [30, 2, 4, 30]);
+    }
+}

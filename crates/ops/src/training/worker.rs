@@ -1,0 +1,166 @@
+//! The training child: claims the run, trains its seeds over the cores, and
+//! writes down how it ended. It speaks to the supervisor in [`Event`]s.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
+
+use rlxp_fs::clock;
+use rlxp_launch::Interrupts;
+use rlxp_spec::{Config, Source};
+use rlxp_store::{Claim, End, Run, SeedFolder, TakeOver};
+use rlxp_types::Exit;
+
+use crate::context::Context;
+use crate::event::{Event, WorkerOutcome};
+use crate::failure::{Failure, Outcome};
+use crate::training::session::{Job, SeedEnd, train_seed};
+
+/// Failed seeds that one message names; the record has all of them.
+const MOST_TOLD: usize = 10;
+
+/// Trains the run in `folder` to its end. Returns what the process exits with;
+/// everything else is told through `emit`.
+pub fn work(context: &Context, folder: &Path, emit: &(dyn Fn(Event) + Sync)) -> Exit {
+    let result = Interrupts::install()
+        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))
+        .and_then(|interrupts| claimed(context, folder, emit, &|| interrupts.requested()));
+    let (outcome, exit, failure) = match result {
+        Ok(WorkerOutcome::Interrupted) => (WorkerOutcome::Interrupted, Exit::Interrupted, None),
+        Ok(outcome) => (outcome, Exit::Yes, None),
+        Err(failure) => (WorkerOutcome::Failed, failure.exit, Some(failure)),
+    };
+    let (reason, hints) = failure.map_or((None, Vec::new()), |f| (Some(f.message), f.hints));
+    emit(Event::Ended { outcome, exit: exit.code(), reason, hints });
+    exit
+}
+
+fn claimed(
+    context: &Context,
+    folder: &Path,
+    emit: &(dyn Fn(Event) + Sync),
+    stop_requested: &(dyn Fn() -> bool + Sync),
+) -> Outcome<WorkerOutcome> {
+    crate::studies::files::refuse_governed_at(context, folder)?;
+    let run = Run::at(context.fs.clone(), context.machine.clone(), folder);
+    let config = snapshot(&run)?;
+    let claim = run.claim(&clock::wall_text(), TakeOver::WhenProvenGone)?;
+    let (result, seeds) = match train_all(&run, &config, &claim, emit, stop_requested) {
+        Ok(ends) => (summary(&ends), reasons(&ends)),
+        Err(failure) => (Err(failure), BTreeMap::new()),
+    };
+    let (outcome, reason, exit, steps) = match &result {
+        Ok((WorkerOutcome::Completed, steps)) => {
+            (rlxp_store::Outcome::Completed, None, Exit::Yes, Some(*steps))
+        }
+        Ok((_, steps)) => (rlxp_store::Outcome::Interrupted, None, Exit::Interrupted, Some(*steps)),
+        Err(failure) => (rlxp_store::Outcome::Failed, Some(reason(failure)), failure.exit, None),
+    };
+    let exit_code = Some(i32::from(exit.code()));
+    let written = claim.end(&End { outcome, reason, exit_code, ended: clock::wall_text(), steps, seeds });
+    // A training failure explains more than the storage error that may follow it.
+    let (outcome, _) = result?;
+    written?;
+    Ok(outcome)
+}
+
+/// The config that the run is trained from, with every value as training uses it.
+pub(crate) fn snapshot(run: &Run) -> Outcome<Config> {
+    let name = run.config_path().display().to_string();
+    let source = Source { name, text: run.config_snapshot()? };
+    let read = rlxp_spec::from_snapshot(&source)
+        .map_err(|problems| Failure::config(problems.problems, problems.sources))?;
+    Ok(crate::training::old_rules::as_trained(read))
+}
+
+/// Trains every seed; several at once where there are cores for it.
+fn train_all(
+    run: &Run,
+    config: &Config,
+    claim: &Claim,
+    emit: &(dyn Fn(Event) + Sync),
+    stop_requested: &(dyn Fn() -> bool + Sync),
+) -> Outcome<Vec<Ended>> {
+    let metadata = run.metadata()?;
+    let folders = run.seed_folders_of(&metadata);
+    emit(Event::Planned { seeds: folders.len(), total: config.total_steps() });
+    let stop_at = metadata.extra.get(crate::training::train::STOP_AT).and_then(serde_json::Value::as_f64);
+    let lanes = config.threads.clamp(1, folders.len().max(1));
+    // One seed's failure of storage is everyone's; a divergence is its own.
+    let storage_failed = AtomicBool::new(false);
+    let stop = || stop_requested() || storage_failed.load(Ordering::Relaxed);
+    let job = Job { config, threads: config.threads / lanes, stop_at, claim, stop_requested: &stop, emit };
+    let queue = Mutex::new(folders.iter());
+    let ends: Mutex<Vec<Ended>> = Mutex::new(Vec::new());
+    let lane = || {
+        loop {
+            let next: Option<&SeedFolder> =
+                queue.lock().expect("no lane panics while it holds the queue").next();
+            let Some(folder) = next else { break };
+            let end = train_seed(&job, folder);
+            if let Err(failure) = &end {
+                emit(Event::SeedFailed { seed: folder.seed(), reason: failure.message.clone() });
+            }
+            if end.as_ref().is_err_and(|failure| failure.exit == Exit::Storage) {
+                storage_failed.store(true, Ordering::Relaxed);
+            }
+            ends.lock().expect("no lane panics while it holds the list").push((folder.seed(), end));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..lanes {
+            // A system that has no thread left is slower, and that is all.
+            if Builder::new().spawn_scoped(scope, lane).is_err() {
+                break;
+            }
+        }
+        lane();
+    });
+    let mut ends = ends.into_inner().expect("no lane panics while it holds the list");
+    ends.sort_by_key(|(seed, _)| *seed);
+    Ok(ends)
+}
+
+/// A seed, and how it ended or why it failed.
+type Ended = (u64, Outcome<SeedEnd>);
+
+/// A failure as it stands on record.
+fn reason(failure: &Failure) -> String {
+    format!("{}: {}", failure.code, failure.message)
+}
+
+/// Why each seed failed that did.
+fn reasons(ends: &[Ended]) -> BTreeMap<u64, String> {
+    ends.iter().filter_map(|(seed, end)| Some((*seed, reason(end.as_ref().err()?)))).collect()
+}
+
+/// What the seeds' ends amount to: all failures with the exit code of the worst, or all steps together.
+fn summary(ends: &[Ended]) -> Outcome<(WorkerOutcome, u64)> {
+    let (mut outcome, mut steps) = (WorkerOutcome::Completed, 0);
+    for end in ends.iter().filter_map(|(_, end)| end.as_ref().ok()) {
+        steps += end.steps;
+        if end.outcome == WorkerOutcome::Interrupted {
+            outcome = WorkerOutcome::Interrupted;
+        }
+    }
+    let mut failures: Vec<(u64, &Failure)> =
+        ends.iter().filter_map(|(seed, end)| Some((*seed, end.as_ref().err()?))).collect();
+    failures.sort_by_key(|(_, failure)| failure.exit != Exit::Storage);
+    let Some((_, worst)) = failures.first() else { return Ok((outcome, steps)) };
+    let message = if ends.len() == 1 {
+        worst.message.clone()
+    } else {
+        let told = |(seed, one): &(u64, &Failure)| format!("seed {seed}: {}", one.message);
+        let each: Vec<String> = failures.iter().take(MOST_TOLD).map(told).collect();
+        let more = match failures.len().saturating_sub(MOST_TOLD) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        format!("{} of {} seeds failed: {}{more}", failures.len(), ends.len(), each.join("; "))
+    };
+    let mut failure = Failure::new(worst.exit, worst.code, message);
+    failure.hints.clone_from(&worst.hints);
+    Err(failure)
+}
