@@ -1,6 +1,8 @@
 //! How approvals stand: given, void, too weak, not proven, or missing. Computed from the ledger and the files each time;
 //! nothing keeps an approval alive but that everything it covers is still what it was.
 
+use std::fmt;
+
 use std::collections::BTreeMap;
 
 use rlxp_types::Digest;
@@ -41,6 +43,20 @@ pub enum Standing {
         /// What is wrong.
         reason: String,
     },
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Standing::Given { assurance, who } => write!(f, "given by {who} ({assurance})"),
+            Standing::Missing => write!(f, "missing"),
+            Standing::Void { reason } => write!(f, "void: {reason}"),
+            Standing::TooWeak { assurance, required } => {
+                write!(f, "too weak: {assurance}, but {required} is needed")
+            }
+            Standing::NotProven { reason } => write!(f, "not proven: {reason}"),
+        }
+    }
 }
 
 impl Standing {

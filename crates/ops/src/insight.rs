@@ -4,6 +4,7 @@
 
 pub mod analyze;
 pub mod compare;
+mod config_keys;
 pub mod curve;
 pub mod diagnose;
 pub mod explain;

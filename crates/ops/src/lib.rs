@@ -17,6 +17,7 @@ mod csv_file;
 pub mod event;
 pub mod failure;
 pub mod insight;
+pub mod quickstart;
 pub mod studies;
 pub mod training;
 

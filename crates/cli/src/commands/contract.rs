@@ -9,7 +9,6 @@ use rlxp_ops::studies::contract::diff::{Diff, SectionChange, diff};
 use rlxp_ops::studies::contract::intake::Drafted;
 use rlxp_ops::studies::contract::request::request;
 use rlxp_ops::studies::contract::{Answers, Ask, Intake};
-use rlxp_ops::studies::study::status::words;
 use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::Exit;
 use serde_json::Value;
@@ -373,7 +372,7 @@ fn checked(screen: &Screen, report: &Checked) -> Exit {
     screen.answer(screen.styled(Style::Heading, "approvals"));
     let mut table = Table::new([("section", Align::Left), ("stands", Align::Left)]);
     for (section, standing) in &report.approvals {
-        table.row([section.to_string(), words(standing)]);
+        table.row([section.to_string(), standing.to_string()]);
     }
     screen.answer(table.render("  ", |heading| screen.styled(Style::Dim, heading)));
     let verdict = match report.exit() {
@@ -399,7 +398,7 @@ fn changed(screen: &Screen, report: &Diff) -> Exit {
         match &one.change {
             SectionChange::NeverApproved => screen.line(format!("{name}: never approved")),
             SectionChange::Unchanged { approved } => {
-                screen.line(format!("{name}: unchanged since {approved}; {}", words(&one.standing)));
+                screen.line(format!("{name}: unchanged since {approved}; {}", one.standing));
             }
             SectionChange::ChangedUnknown { approved, reason } => {
                 screen.line(format!("{name}: changed since {approved}; {reason}"));

@@ -1,7 +1,7 @@
 //! `rlx quickstart`
 
 use clap::Args;
-use rlxp_ops::training::quickstart::{QuickstartReport, quickstart};
+use rlxp_ops::quickstart::{QuickstartReport, quickstart};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;

@@ -12,7 +12,7 @@ use rlxp_ops::studies::study::export::export;
 use rlxp_ops::studies::study::init::{InitReport, InitRequest, init};
 use rlxp_ops::studies::study::next::not_yet;
 use rlxp_ops::studies::study::registry::{StudyList, list, make_active};
-use rlxp_ops::studies::study::status::{StudyStatus, status, words};
+use rlxp_ops::studies::study::status::{StudyStatus, status};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
@@ -343,7 +343,7 @@ fn show(screen: &Screen, status: &StudyStatus) {
     }
     let mut table = Table::new([("approval", Align::Left), ("stands", Align::Left)]);
     for approval in &status.approvals {
-        table.row([approval.target.to_string(), words(&approval.standing)]);
+        table.row([approval.target.to_string(), approval.standing.to_string()]);
     }
     screen.answer(table.render("  ", |heading| screen.styled(Style::Heading, heading)));
     warn(screen, &status.warnings);

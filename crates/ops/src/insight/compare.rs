@@ -42,7 +42,6 @@ use crate::insight::material;
 use crate::insight::material::SeedState;
 
 use groups::Arm;
-pub(crate) use groups::ranges;
 
 /// What to compare, and by which score.
 #[derive(Clone, Debug, Default)]

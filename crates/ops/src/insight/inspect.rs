@@ -17,8 +17,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::training::checkpoint_ref::CheckpointRef;
+use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
-use crate::training::worker::snapshot;
 
 pub use picture::{draw, reason_words};
 pub use rlxp_learn::inspect::states::Reason;
@@ -157,7 +157,7 @@ pub fn inspect(context: &Context, request: &InspectRequest) -> Outcome<InspectRe
 
 fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport> {
     let found = CheckpointRef::find(context, &request.checkpoint)?;
-    let config = snapshot(&found.run)?;
+    let config = config_of(&found.run)?;
     let (observations, actions) =
         rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
     let policy = Weights::load(&config, &found.folder, found.step)?.policy;

@@ -108,7 +108,7 @@ impl SeedMaterial {
 impl RunMaterial {
     /// The evaluation at which a seed stopped before its last step, where it did.
     pub(crate) fn stopped_early(&self, seed: &SeedMaterial) -> Option<Best> {
-        let asked = self.metadata.extra.contains_key(crate::training::train::STOP_AT);
+        let asked = self.metadata.extra.contains_key(crate::training::recorded::STOP_AT);
         asked.then(|| stop_of(&seed.folder)).flatten().filter(|stop| stop.step < self.metadata.total_steps)
     }
 }
@@ -192,7 +192,7 @@ fn prepare(run: &Run) -> Outcome<RunMaterial> {
     let metadata = run.metadata()?;
     let report = run.status()?;
     let end = report.attempt.and_then(|attempt| attempt.end);
-    let config = crate::training::worker::snapshot(run)?;
+    let config = crate::training::recorded::config_of(run)?;
     let seeds = run
         .seed_folders_of(&metadata)
         .into_iter()
@@ -295,7 +295,7 @@ pub(crate) fn state_of(
     }
     let own = end.and_then(|end| end.seeds.get(&folder.seed()));
     let stopped =
-        || metadata.extra.contains_key(crate::training::train::STOP_AT) && stop_of(folder).is_some();
+        || metadata.extra.contains_key(crate::training::recorded::STOP_AT) && stop_of(folder).is_some();
     // The update in which a seed diverges may be its last: then it has all steps and is not done.
     if own.is_none() && (last_step >= metadata.total_steps || stopped()) {
         return (SeedState::Finished, None);

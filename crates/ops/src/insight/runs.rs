@@ -8,11 +8,11 @@ use rlxp_types::RunStatus;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::insight::curve::Curve;
 use crate::insight::material::{SeedState, state_of, stopped_early};
 use crate::training::checkpoint_ref::project;
-use crate::training::train::STOP_AT;
+use crate::training::recorded::STOP_AT;
 
 /// What a listing is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub fn info(context: &Context, text: &str) -> Outcome<RunInfo> {
         .iter()
         .map(|folder| seed_info(folder, report.status, end.as_ref(), &metadata))
         .collect::<Outcome<Vec<_>>>()?;
-    let config = crate::training::worker::snapshot(&run)?;
+    let config = crate::training::recorded::config_of(&run)?;
     Ok(RunInfo {
         path: run.path().to_owned(),
         status: report.status,
@@ -162,24 +162,10 @@ pub fn tag(
     add: &[String],
     remove: &[String],
 ) -> Outcome<(String, Vec<String>)> {
-    check_tags(add)?;
+    crate::training::tags::check_tags(add)?;
     let run = resolve(&project(context)?, text)?;
     let tags = run.set_tags(add, remove)?;
     Ok((run.name(), tags))
-}
-
-/// An error when one of these can't be a tag.
-pub(crate) fn check_tags(tags: &[String]) -> Outcome<()> {
-    for tag in tags {
-        let good = !tag.is_empty() && tag.len() <= 60 && !tag.contains(|c: char| c.is_control() || c == ',');
-        if !good {
-            return Err(Failure::usage(
-                "bad_tag",
-                format!("{tag:?} can't be a tag: use 1 to 60 bytes without commas or control characters"),
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// A run that is to be removed, or was.

@@ -7,7 +7,6 @@
 //! evaluation.
 
 mod groups;
-mod keys;
 mod one;
 mod which;
 
@@ -17,9 +16,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Outcome;
 
+pub use crate::insight::config_keys::KeyChange;
 pub use groups::{Counts, EnvSummary, GroupSummary, VariedKey};
-pub use keys::KeyChange;
-pub(crate) use keys::training_keys;
 pub use one::RunSummary;
 
 /// What to summarise.

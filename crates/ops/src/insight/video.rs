@@ -25,8 +25,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, describe};
+use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
-use crate::training::worker::snapshot;
 
 use film::{Encoder, Layout, Setting};
 use plan::{Chosen, Plan};
@@ -154,7 +154,7 @@ pub fn video(
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("signals can't be caught: {error}")))?;
 
     let (found, about_seeds) = best_seed::find(context, &request.checkpoint)?;
-    let config = snapshot(&found.run)?;
+    let config = config_of(&found.run)?;
     let (_, actions) =
         rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
     let policy = Weights::load(&config, &found.folder, found.step)?.policy;

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::studies::contract::allows::allows;
 use crate::studies::files::Desk;
 
 /// What is to be approved.
@@ -326,33 +327,6 @@ fn depends_on(target: &Target) -> Vec<String> {
         Target::Section(section) => section.depends_on().iter().map(ToString::to_string).collect(),
         Target::Candidate(_) => vec![Section::Experiment.to_string()],
         Target::Close => Vec::new(),
-    }
-}
-
-/// What an approval allows, in words.
-pub(crate) fn allows(target: &Target) -> &'static str {
-    match target {
-        Target::Section(Section::Task) => "says what the study is for; every other approval builds on it",
-        Target::Section(Section::Metrics) => "decides by these metrics and guardrails, and no others",
-        Target::Section(Section::Scope) => {
-            "lets candidates change these files and keys within their ranges, and nothing else"
-        }
-        Target::Section(Section::Budget) => "lets runs spend up to these amounts, and stops at these rules",
-        Target::Section(Section::Hardware) => {
-            "lets runs use this device and this network, confined at least this much"
-        }
-        Target::Section(Section::Baseline) => "compares everything with this, and trains by these commands",
-        Target::Section(Section::Evaluation) => "evaluates and judges in this way, and in no other",
-        Target::Section(Section::Experiment) => {
-            "agrees what is tried and who starts it; in autonomous mode everything within the envelope"
-        }
-        Target::Section(Section::Plan) => "lets candidates be proposed and validated; starts nothing",
-        Target::Section(Section::Execute) => "lets validated and agreed candidates be run within the budget",
-        Target::Section(Section::LoopEntry) => {
-            "from here on rlx alone starts runs in this folder, until the study is closed"
-        }
-        Target::Candidate(_) => "lets this candidate, exactly as it stands, be run where running is allowed",
-        Target::Close => "lets the study be closed, after which nothing governs this folder any more",
     }
 }
 

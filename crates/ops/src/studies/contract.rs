@@ -14,6 +14,7 @@
 //! | `warn` | what is likely a mistake though it is complete |
 //! | [`import`] | caches of older tools, taken over word for word |
 
+pub(crate) mod allows;
 pub mod ask;
 pub mod check;
 pub mod diff;

@@ -8,12 +8,15 @@
 //! | [`state_file`] | `state.json`, for people and other programs; never read |
 //! | [`guard`] | what keeps other verbs out of a governed folder |
 
+mod anchors;
 pub mod desk;
 mod guard;
+pub(crate) mod launch_paths;
 pub mod place;
 pub mod read;
 pub mod state_file;
 
+pub(crate) use anchors::{read_anchors, usual_place};
 pub use desk::Desk;
 pub(crate) use guard::refuse_weaker_beside;
 pub use guard::{refuse_governed, refuse_governed_at};

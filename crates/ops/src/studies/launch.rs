@@ -13,7 +13,7 @@
 //! | [`watch`] | `rlx launch status`, `cancel`, `logs`, `adopt` |
 //! | [`probe`] | `rlx launch --probe`: a step that is only tried |
 //! | [`handoff`] | runs that somebody else runs, and what comes back |
-//! | `tree`, `inputs`, `order`, `loaded`, `files`, `place` | code, needed files, orders, witnesses and files of a run |
+//! | `tree`, `inputs`, `order`, `loaded`, `files` | code, needed files, orders, witnesses and files of a run |
 //!
 //! What may be launched is decided by `rlxp-govern`; how it is started, kept apart and ended is `rlxp-launch`.
 
@@ -25,7 +25,6 @@ pub mod handoff;
 mod inputs;
 mod loaded;
 mod order;
-pub(crate) mod place;
 pub mod plan;
 pub mod probe;
 mod settle;
@@ -33,8 +32,6 @@ pub mod shim;
 mod start;
 mod tree;
 pub mod watch;
-
-pub(crate) use place::LaunchPlace;
 
 use rlxp_govern::ledger::state::RunRecord;
 use rlxp_govern::machine::RunState;

@@ -13,13 +13,12 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::desk::Desk;
-use crate::studies::files::place::StudyPlace;
+use crate::studies::files::usual_place;
 
 /// How often a remark is tried again because somebody else was quicker.
 const TRIES: usize = 100;
 /// The longest remark.
 const LONGEST_NOTE: usize = 10_000;
-const LONGEST_ANCHORS: u64 = 16 << 20;
 
 /// Records of a ledger.
 #[derive(Clone, Debug, Serialize)]
@@ -142,17 +141,6 @@ pub fn anchor(context: &Context, selector: Option<&str>, to: Option<&Path>) -> O
     Ok(AnchorReport { anchor, name: desk.place.name.to_string(), path, git_notes, warnings: desk.warnings })
 }
 
-/// The user's own file for a study at this place. The place is in its name and not the study's id: whoever makes the
-/// study anew in the same place, with another id, is then found out.
-pub(crate) fn usual_place(place: &StudyPlace) -> Outcome<PathBuf> {
-    let folder = place.anchors().ok_or_else(|| {
-        Failure::usage("no_home", "there is no home folder to keep anchors in")
-            .hint("rlx ledger anchor --to FILE")
-    })?;
-    let key = Digest::of(place.root.as_os_str().as_encoded_bytes()).short();
-    Ok(folder.join(format!("{key}-{}-{}.jsonl", place.name.task, place.name.study)))
-}
-
 /// An anchor beside the ledger would be rewritten together with it.
 fn refuse_inside(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<()> {
     let real = |path: &Path| fs.canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -183,25 +171,4 @@ fn add_line(fs: &dyn Fs, path: &Path, line: &str) -> Outcome<()> {
     let torn = length > 0 && fs.read_at(path, length - 1, 1)? != b"\n";
     file.write_all(format!("{}{line}\n", if torn { "\n" } else { "" }).as_bytes())?;
     Ok(file.sync()?)
-}
-
-/// The anchors of this user that lie at a study's place; none where there is no such file.
-pub(crate) fn own_anchors(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Vec<Anchor>> {
-    match usual_place(place) {
-        Ok(path) if fs.is_file(&path)? => Ok(read_anchors(fs, &path)?.0),
-        _ => Ok(Vec::new()),
-    }
-}
-
-/// Anchors of a file, and the lines that are none.
-pub(crate) fn read_anchors(fs: &dyn Fs, path: &Path) -> Outcome<(Vec<Anchor>, Vec<usize>)> {
-    let text = String::from_utf8_lossy(&fs.read(path, LONGEST_ANCHORS)?).into_owned();
-    let (mut anchors, mut bad) = (Vec::new(), Vec::new());
-    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str(line) {
-            Ok(anchor) => anchors.push(anchor),
-            Err(_) => bad.push(number),
-        }
-    }
-    Ok((anchors, bad))
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::Desk;
-use crate::studies::launch::LaunchPlace;
+use crate::studies::files::launch_paths::LaunchPlace;
 
 pub use sample::Sample;
 

@@ -11,11 +11,11 @@ use rlxp_govern::signature::{self, Approvers, LONGEST_SIGNATURE};
 use rlxp_types::Digest;
 use serde::Serialize;
 
-use super::ledger::{read_anchors, usual_place};
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::files::place::{Places, StudyPlace};
 use crate::studies::files::read::{approvers, approvers_of, ledger_bytes, look};
+use crate::studies::files::{read_anchors, usual_place};
 use crate::studies::study::status::counted;
 
 /// What to check against.

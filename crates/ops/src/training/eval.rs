@@ -11,8 +11,8 @@ use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::checkpoint_ref::{CheckpointRef, project, step_of};
 use crate::training::config::{Purpose, check_source};
 use crate::training::evaluation::{EvaluationRecord, record};
+use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
-use crate::training::worker::snapshot;
 
 /// Seed of the first episode by default: never used in training or selection.
 pub const FIRST_SEED: u64 = 20_000;
@@ -84,7 +84,7 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
         (Some(text), None, None) => {
             let found = CheckpointRef::find(context, text)?;
             refuse_governed_at(context, found.run.path())?;
-            let config = snapshot(&found.run)?;
+            let config = config_of(&found.run)?;
             let label = format!("step_{}", found.step);
             push(play(&config, &found.folder, found.step, &label, request)?);
             (Some(found.run), config)
@@ -92,7 +92,7 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
         (None, Some(text), None) => {
             let run = resolve(&project(context)?, text)?;
             refuse_governed_at(context, run.path())?;
-            let config = snapshot(&run)?;
+            let config = config_of(&run)?;
             for folder in run.seed_folders()? {
                 let mut played: Option<EvalRow> = None;
                 for (label, step) in chosen(&run, &folder, request.all_checkpoints)? {

@@ -10,8 +10,8 @@ use rlxp_types::RunStatus;
 use rlxp_types::text::shell_word;
 
 use crate::failure::DIVERGED;
-use crate::insight::compare::ranges;
-use crate::training::worker::snapshot;
+use crate::training::recorded::config_of;
+use crate::training::seed_ranges::seed_ranges;
 
 /// A learning rate that diverged is divided by this.
 const LOWER: f64 = 10.0;
@@ -35,12 +35,12 @@ pub(crate) fn commands(run: &Run) -> Vec<String> {
         true => end.reason.as_deref().is_some_and(diverged),
         false => end.seeds.values().all(|reason| diverged(reason)),
     };
-    let (true, Ok(config)) = (all_diverged, snapshot(run)) else { return resume() };
+    let (true, Ok(config)) = (all_diverged, config_of(run)) else { return resume() };
     let mut commands = vec![format!("rlx diagnose {name}"), lower(run, &config)];
     let others = unfinished(run, &end.seeds);
     if !others.is_empty() {
         let seeds = if others.len() == 1 { "seed" } else { "seeds" };
-        commands.push(format!("rlx resume {name}    # finishes {seeds} {}", ranges(others)));
+        commands.push(format!("rlx resume {name}    # finishes {seeds} {}", seed_ranges(others)));
     }
     commands
 }

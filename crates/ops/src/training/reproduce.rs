@@ -14,10 +14,11 @@ use crate::failure::{Failure, Outcome};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::checkpoint_ref::project;
 use crate::training::origin::Origin;
+use crate::training::recorded::STOP_AT;
+use crate::training::recorded::config_of;
 use crate::training::same_bytes::{Difference, differences};
 use crate::training::supervise::supervise;
-use crate::training::train::{STOP_AT, create, describe, plan, sweep};
-use crate::training::worker::snapshot;
+use crate::training::train::{create, describe, plan, sweep};
 
 /// What came of it.
 #[derive(Debug, Serialize)]
@@ -57,7 +58,7 @@ pub fn reproduce(
         );
         return Err(crate::training::next_step::commands(&original).into_iter().fold(failure, Failure::hint));
     }
-    let mut config = snapshot(&original)?;
+    let mut config = config_of(&original)?;
     if let Some(threads) = threads {
         config.threads = threads;
     }

@@ -17,8 +17,8 @@ use crate::failure::{Failure, Outcome};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::checkpoint_ref::{project, step_of};
 use crate::training::origin::Origin;
+use crate::training::recorded::config_of;
 use crate::training::train::{create, describe, plan, start, sweep};
-use crate::training::worker::snapshot;
 
 /// What came of it.
 #[derive(Debug, Serialize)]
@@ -48,7 +48,7 @@ pub fn resume(
     let run = resolve(&project, text)?;
     refuse_governed_at(context, run.path())?;
     let status = run.status()?.status;
-    let mut config = snapshot(&run)?;
+    let mut config = config_of(&run)?;
     let report = |run: &rlxp_store::Run, status, was_complete, extends| ResumeReport {
         run: run.name(),
         path: run.path().to_owned(),

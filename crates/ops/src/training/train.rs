@@ -21,12 +21,9 @@ use crate::training::checkpoint_ref::CheckpointRef;
 use crate::training::config::{Checked, Purpose, check};
 use crate::training::notes::notes;
 use crate::training::origin::Origin;
+use crate::training::recorded::{STOP_AT, config_of};
 use crate::training::supervise::supervise;
 use crate::training::weights::Weights;
-use crate::training::worker::snapshot;
-
-/// Metadata key of the return at which training stops early.
-pub(crate) const STOP_AT: &str = "stop_at";
 
 /// Evaluations that are likely to be the best so far and so to be saved: a
 /// learning curve rises now and then, however often one looks.
@@ -104,7 +101,7 @@ pub fn train(
     events: Sink<'_>,
 ) -> Outcome<TrainReport> {
     refuse_governed(context)?;
-    crate::insight::runs::check_tags(&request.tags)?;
+    crate::training::tags::check_tags(&request.tags)?;
     let checked = check(context, &request.config, &request.overrides, Purpose::Train)?;
     warn(&checked);
     let plan = plan(&checked.config)?;
@@ -300,7 +297,7 @@ pub(crate) fn start(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
 /// The weights that `text` names, checked against the config.
 fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Origin, Lineage)> {
     let checkpoint = CheckpointRef::find(context, text)?;
-    let trained_on = &snapshot(&checkpoint.run)?.env.id;
+    let trained_on = &config_of(&checkpoint.run)?.env.id;
     if *trained_on != config.env.id {
         return Err(Failure::usage(
             "checkpoint_mismatch",

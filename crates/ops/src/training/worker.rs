@@ -9,13 +9,14 @@ use std::thread::Builder;
 
 use rlxp_fs::clock;
 use rlxp_launch::Interrupts;
-use rlxp_spec::{Config, Source};
+use rlxp_spec::Config;
 use rlxp_store::{Claim, End, Run, SeedFolder, TakeOver};
 use rlxp_types::Exit;
 
 use crate::context::Context;
 use crate::event::{Event, WorkerOutcome};
 use crate::failure::{Failure, Outcome};
+use crate::training::recorded::{STOP_AT, config_of};
 use crate::training::session::{Job, SeedEnd, train_seed};
 
 /// Failed seeds that one message names; the record has all of them.
@@ -45,7 +46,7 @@ fn claimed(
 ) -> Outcome<WorkerOutcome> {
     crate::studies::files::refuse_governed_at(context, folder)?;
     let run = Run::at(context.fs.clone(), context.machine.clone(), folder);
-    let config = snapshot(&run)?;
+    let config = config_of(&run)?;
     let claim = run.claim(&clock::wall_text(), TakeOver::WhenProvenGone)?;
     let (result, seeds) = match train_all(&run, &config, &claim, emit, stop_requested) {
         Ok(ends) => (summary(&ends), reasons(&ends)),
@@ -66,15 +67,6 @@ fn claimed(
     Ok(outcome)
 }
 
-/// The config that the run is trained from, with every value as training uses it.
-pub(crate) fn snapshot(run: &Run) -> Outcome<Config> {
-    let name = run.config_path().display().to_string();
-    let source = Source { name, text: run.config_snapshot()? };
-    let read = rlxp_spec::from_snapshot(&source)
-        .map_err(|problems| Failure::config(problems.problems, problems.sources))?;
-    Ok(crate::training::old_rules::as_trained(read))
-}
-
 /// Trains every seed; several at once where there are cores for it.
 fn train_all(
     run: &Run,
@@ -86,7 +78,7 @@ fn train_all(
     let metadata = run.metadata()?;
     let folders = run.seed_folders_of(&metadata);
     emit(Event::Planned { seeds: folders.len(), total: config.total_steps() });
-    let stop_at = metadata.extra.get(crate::training::train::STOP_AT).and_then(serde_json::Value::as_f64);
+    let stop_at = metadata.extra.get(STOP_AT).and_then(serde_json::Value::as_f64);
     let lanes = config.threads.clamp(1, folders.len().max(1));
     // One seed's failure of storage is everyone's; a divergence is its own.
     let storage_failed = AtomicBool::new(false);

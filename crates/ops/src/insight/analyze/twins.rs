@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rlxp_store::MEAN_RETURN;
 
+use crate::insight::config_keys::training_keys;
 use crate::insight::material::{Group, SeedMaterial};
-use crate::insight::summarize::training_keys;
 
 /// Leaves every training in the group once; says which were left out.
 pub(super) fn fold(group: &mut Group) -> Vec<String> {

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::code::{CodeChange, FileChanges, Repository, code_changes};
-use super::groups::{Arm, ranges};
+use super::groups::Arm;
 use crate::insight::material::fold::{NOISE, keys_of};
+use crate::training::seed_ranges::seed_ranges;
 
 /// Distinct values of a group that are written out.
 const MOST_VALUES: usize = 4;
@@ -83,5 +84,5 @@ pub(super) fn joined(values: impl IntoIterator<Item = String>) -> String {
 fn seed_sets(a: &Arm<'_>, b: &Arm<'_>) -> SeedSets {
     let seeds = |arm: &Arm<'_>| arm.members.iter().map(|member| member.seed.seed).collect::<BTreeSet<u64>>();
     let (of_a, of_b) = (seeds(a), seeds(b));
-    SeedSets { same: of_a == of_b, a: ranges(of_a), b: ranges(of_b) }
+    SeedSets { same: of_a == of_b, a: seed_ranges(of_a), b: seed_ranges(of_b) }
 }

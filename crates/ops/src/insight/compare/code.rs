@@ -97,7 +97,7 @@ const FACTS: [(&str, Fact); 9] = [
     ("algorithm", |run| or_unknown(&run.metadata.algo)),
     ("starts from", origin),
     ("stops at", |run| {
-        let stop = run.metadata.extra.get(crate::training::train::STOP_AT);
+        let stop = run.metadata.extra.get(crate::training::recorded::STOP_AT);
         stop.map_or_else(|| "the last step".to_owned(), |value| format!("return {value}"))
     }),
 ];

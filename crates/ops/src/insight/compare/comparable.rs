@@ -26,10 +26,11 @@ use rlxp_spec::config::{Kwarg, WrapperConfig};
 use serde::Serialize;
 
 use super::changes::joined;
-use super::groups::{Arm, ranges};
+use super::groups::Arm;
 use super::score::{Score, ScoreKind, Source};
 use crate::insight::material::{RunMaterial, SeedState};
-use crate::training::train::STOP_AT;
+use crate::training::recorded::STOP_AT;
+use crate::training::seed_ranges::seed_ranges;
 
 /// Budgets may differ by this much when rounding is the only reason.
 const ROUNDING: f64 = 0.05;
@@ -190,7 +191,7 @@ fn unfinished(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
     let seeds = |arm: &Arm<'_>| {
         arm.in_state(SeedState::Unfinished).map(|member| member.seed.seed).collect::<Vec<u64>>()
     };
-    let text = |seeds: Vec<u64>| if seeds.is_empty() { "none".to_owned() } else { ranges(seeds) };
+    let text = |seeds: Vec<u64>| if seeds.is_empty() { "none".to_owned() } else { seed_ranges(seeds) };
     let (of_a, of_b) = (seeds(a), seeds(b));
     if of_a.is_empty() && of_b.is_empty() {
         return None;

@@ -6,6 +6,7 @@ use super::state_word;
 use crate::failure::{Failure, Outcome};
 use crate::insight::material::fold::{Duplicate, Folded, Member, fold, identity_of};
 use crate::insight::material::{Group, RunMaterial, SeedState};
+use crate::training::seed_ranges::seed_ranges;
 
 /// A group as it is compared.
 pub(super) struct Arm<'m> {
@@ -101,7 +102,7 @@ pub(super) fn warnings(arms: &[Arm<'_>]) -> Vec<String> {
                 } else {
                     format!("{} seeds", arm.duplicates.len())
                 },
-                ranges(seeds)
+                seed_ranges(seeds)
             ));
         }
         let configs: BTreeSet<Vec<(String, String)>> = arm.runs.iter().map(identity_of).collect();
@@ -150,25 +151,6 @@ pub(super) fn listed(ids: &[&str]) -> String {
     }
 }
 
-/// `0-4, 7` for 0, 1, 2, 3, 4, 7.
-pub(crate) fn ranges(seeds: impl IntoIterator<Item = u64>) -> String {
-    let mut runs: Vec<(u64, u64)> = Vec::new();
-    for seed in seeds.into_iter().collect::<BTreeSet<u64>>() {
-        match runs.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(seed) => *last = seed,
-            _ => runs.push((seed, seed)),
-        }
-    }
-    let text = |(first, last): &(u64, u64)| match last - first {
-        0 => first.to_string(),
-        1 => format!("{first}, {last}"),
-        _ => format!("{first}-{last}"),
-    };
-    let shown: Vec<String> = runs.iter().take(12).map(text).collect();
-    let more = runs.len().saturating_sub(12);
-    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,13 +168,5 @@ mod tests {
         assert_eq!(listed(&["A"]), "A");
         assert_eq!(listed(&["A", "B", "C"]), "A, B and C");
         assert_eq!(listed(&["A"; 200]), "A, A, A, A, A and 195 more");
-    }
-
-    #[test]
-    fn seeds_are_written_short() {
-        assert_eq!(ranges([4, 1, 2, 3, 0, 7, 9, 10]), "0-4, 7, 9, 10");
-        assert_eq!(ranges([]), "");
-        assert_eq!(ranges([u64::MAX, u64::MAX]), u64::MAX.to_string());
-        assert!(ranges((0..100).map(|seed| seed * 2)).ends_with("22 and 88 more"));
     }
 }

@@ -9,10 +9,11 @@ use serde::Serialize;
 
 use super::CompareRequest;
 use super::comparable::Incomparable;
-use super::groups::{Arm, ranges};
+use super::groups::Arm;
 use super::score::{Score, SeedScore};
 use crate::failure::{Failure, Outcome};
 use crate::insight::material::SeedState;
+use crate::training::seed_ranges::seed_ranges;
 
 /// From this many comparisons on the descriptive intervals are drawn more coarsely.
 const MANY: usize = 20;
@@ -172,7 +173,7 @@ impl<'p> Arms<'p> {
         if !of_a.keys().eq(of_b.keys()) {
             let only = |one: &BTreeMap<u64, f64>, other: &BTreeMap<u64, f64>| {
                 let seeds: Vec<u64> = one.keys().copied().filter(|seed| !other.contains_key(seed)).collect();
-                if seeds.is_empty() { "none".to_owned() } else { ranges(seeds) }
+                if seeds.is_empty() { "none".to_owned() } else { seed_ranges(seeds) }
             };
             let message = format!(
                 "pairs need the same seeds in both groups: only in {}: {}; only in {}: {}",

@@ -250,7 +250,7 @@ pub(super) fn warnings(score: &Score, arms: &[Arm<'_>], scored: &[Vec<SeedScore>
                 arm.id, member.seed.seed, member.run.name
             ));
         }
-        if arm.runs.iter().any(|run| run.metadata.extra.contains_key(crate::training::train::STOP_AT)) {
+        if arm.runs.iter().any(|run| run.metadata.extra.contains_key(crate::training::recorded::STOP_AT)) {
             warnings.push(format!(
                 "{} has runs that stopped at the first evaluation that was good enough: their last score is a lucky one",
                 arm.id

@@ -78,8 +78,8 @@ pub(crate) fn identity_of(run: &RunMaterial) -> Vec<(String, String)> {
         let step = lineage.checkpoint.map_or(String::new(), |step| format!(":step_{step}"));
         identity.push(("starts_from".to_owned(), format!("{}{step}", lineage.parent)));
     }
-    if let Some(wanted) = run.metadata.extra.get(crate::training::train::STOP_AT) {
-        identity.push((crate::training::train::STOP_AT.to_owned(), wanted.to_string()));
+    if let Some(wanted) = run.metadata.extra.get(crate::training::recorded::STOP_AT) {
+        identity.push((crate::training::recorded::STOP_AT.to_owned(), wanted.to_string()));
     }
     identity
 }

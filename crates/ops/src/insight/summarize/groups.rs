@@ -11,10 +11,10 @@ use rlxp_types::text::{one_line, shell_word};
 use serde::Serialize;
 
 use super::SetSummary;
-use super::keys::training_keys;
 use super::which::Chosen;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::insight::config_keys::training_keys;
 
 /// Runs that a command names at most.
 const MOST_NAMED: usize = 6;
@@ -131,7 +131,7 @@ pub(super) fn summary(_context: &Context, chosen: Chosen) -> Outcome<SetSummary>
 }
 
 fn read(run: &Run, row: RunRow) -> Outcome<Known> {
-    let config = crate::training::worker::snapshot(run)?;
+    let config = crate::training::recorded::config_of(run)?;
     let folders = run.seed_folders()?;
     let scores = folders.iter().map(|folder| {
         let store = folder.checkpoints();

@@ -6,14 +6,14 @@ use rlxp_types::RunStatus;
 use rlxp_types::text::{one_line, shell_word};
 use serde::Serialize;
 
-use super::keys::{KeyChange, unusual};
 use super::result_in_words;
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::insight::analyze::{TopFinding, duration, findings, score};
+use crate::insight::config_keys::{KeyChange, unusual};
 use crate::insight::diagnose::Severity;
 use crate::insight::material::{Group, SeedState, load_run};
-use crate::training::train::STOP_AT;
+use crate::training::recorded::STOP_AT;
 
 /// Keys that a paragraph lists.
 const MOST_KEYS: usize = 6;

@@ -15,7 +15,7 @@ use rlxp_types::Digest;
 use super::{code, protected};
 use crate::failure::Outcome;
 use crate::studies::files::Desk;
-use crate::studies::launch::place::LaunchPlace;
+use crate::studies::files::launch_paths::LaunchPlace;
 
 /// Evidence files are summaries; a larger one isn't read.
 const LONGEST_EVIDENCE: u64 = 16 << 20;

@@ -13,12 +13,11 @@ use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::allows::allows;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::approve::allows;
 use crate::studies::files::Desk;
 use crate::studies::files::place::needs_folder;
-use crate::studies::study::status::words;
 
 /// What a person is asked to approve.
 #[derive(Debug, Serialize)]
@@ -187,7 +186,7 @@ fn text(request: &Request) -> String {
         };
         put(format!("\n== {} ==", one.section));
         put(format!("digest      {}", one.digest));
-        put(format!("now         {}", words(&one.standing)));
+        put(format!("now         {}", one.standing));
         put(format!("allows      {}", one.allows));
         put(format!("builds on   {}", listed(one.depends_on)));
         put(format!("carries     {} (void with it)", listed(&one.carries)));

@@ -18,12 +18,12 @@ use rlxp_govern::section::{Section, Target};
 use rlxp_govern::view::Study;
 use rlxp_types::{Digest, Exit};
 
+use super::anchors::own_anchors;
 use super::place::{Places, StudyPlace};
 use super::read::{document, ledger_bytes, ledger_file, read_parts, with_ledger};
 use super::state_file;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::ledger::own_anchors;
 
 /// How often a study is read again because somebody else added to it meanwhile.
 const TRIES: usize = 10;

@@ -10,12 +10,12 @@ use rlxp_govern::documents::Slug;
 use rlxp_govern::view::CandidateView;
 use rlxp_types::Digest;
 
-use super::place::LaunchPlace;
 use super::tree;
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::candidate;
 use crate::studies::files::Desk;
+use crate::studies::files::launch_paths::LaunchPlace;
 
 /// Everything that was looked at, with nothing decided yet.
 pub(super) struct Begun {

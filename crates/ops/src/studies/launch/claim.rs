@@ -12,8 +12,8 @@ use rlxp_store::{Liveness, Writer};
 use rlxp_types::{Digest, Exit};
 
 use super::files;
-use super::place::RunPlace;
 use crate::failure::{Failure, Outcome};
+use crate::studies::files::launch_paths::RunPlace;
 
 /// Claims are small.
 const LONGEST: u64 = 64 * 1024;

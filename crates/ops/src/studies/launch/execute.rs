@@ -17,13 +17,13 @@ use serde::Serialize;
 
 use super::begin::begin;
 use super::order::reach;
-use super::place::LaunchPlace;
 use super::settle::{Real, real, settle};
 use super::start::{Offered, Ready, Started, ready, ready_from, start};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::known;
 use crate::studies::files::Desk;
+use crate::studies::files::launch_paths::LaunchPlace;
 
 /// What must be typed so that nothing is started by a slip.
 pub const CONFIRMATION: &str = "RUN_CANDIDATE";

@@ -20,12 +20,12 @@ use serde_json::json;
 use super::execute::{RunOutcome, outcome};
 use super::files::{self, EndFile};
 use super::order::{limits, steps_of};
-use super::place::LaunchPlace;
 use super::start::{Offered, choose_seed, ready};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::known;
 use crate::studies::files::Desk;
+use crate::studies::files::launch_paths::LaunchPlace;
 use crate::studies::files::place::needs_folder;
 
 /// What external means, in words that go on record.

@@ -11,9 +11,9 @@ use rlxp_govern::documents::Runbook;
 use rlxp_launch::order::{FileState, LinkedFile};
 use rlxp_types::Digest;
 
-use super::place::LaunchPlace;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::file_digest;
+use crate::studies::files::launch_paths::LaunchPlace;
 
 /// What a run is called on record that may have read something else than was agreed.
 pub(super) const CODE: &str = "input_changed";

@@ -11,8 +11,8 @@ use rlxp_launch::order::{LOADED_FILE, Level, Limits, Reach, RunOrder, StepOrder,
 use rlxp_types::Digest;
 
 use super::inputs::Inputs;
-use super::place::RunPlace;
 use crate::context::UserFolders;
+use crate::studies::files::launch_paths::RunPlace;
 
 /// Output of a step unless the runbook says otherwise.
 const USUAL_OUTPUT: u64 = 64 << 20;

@@ -17,13 +17,13 @@ use super::execute::probe as abilities;
 use super::files::run_end;
 use super::inputs::Inputs;
 use super::order::{Materials, level, limits, step_order, wanted};
-use super::place::LaunchPlace;
 use super::start::lay_out_steps;
 use super::tree;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate;
 use crate::studies::files::Desk;
+use crate::studies::files::launch_paths::LaunchPlace;
 
 /// A step that is only tried is ended after this long, or earlier where less was agreed.
 const LONGEST: u64 = 300;

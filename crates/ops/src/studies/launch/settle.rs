@@ -18,10 +18,10 @@ use rlxp_types::Digest;
 use super::claim::claimant;
 use super::files::{self, EndFile};
 use super::order::confinement;
-use super::place::{LaunchPlace, RunPlace};
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::files::Desk;
+use crate::studies::files::launch_paths::{LaunchPlace, RunPlace};
 
 /// How often a ledger that others add to is read again.
 const TRIES: usize = 50;

@@ -15,10 +15,10 @@ use rlxp_types::{Digest, Exit};
 use super::files::{self, EndFile, Manifest, ManifestFile};
 use super::inputs;
 use super::loaded;
-use super::place::{RESERVE, RunPlace};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::file_digest;
+use crate::studies::files::launch_paths::{RESERVE, RunPlace};
 
 /// More files than this are not listed one by one.
 const MOST_FILES: usize = 100_000;

@@ -22,11 +22,11 @@ use super::claim::{self, Claim};
 use super::files;
 use super::inputs::Inputs;
 use super::order::{self, HOOK, HOOK_FOLDER, Materials};
-use super::place::{LaunchPlace, RunPlace};
 use super::tree::{self, BaseTree};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate;
+use crate::studies::files::launch_paths::{LaunchPlace, RunPlace};
 use crate::studies::files::{Desk, StudyPlace};
 
 /// How often something is tried again because somebody else added to the ledger meanwhile.

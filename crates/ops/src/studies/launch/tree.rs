@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::begin::TreeLook;
 use super::files;
-use super::place::LaunchPlace;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::file_digest;
 use crate::studies::files::Desk;
+use crate::studies::files::launch_paths::LaunchPlace;
 use crate::studies::files::place::FOLDER;
 
 /// Code that runs start from.

@@ -16,11 +16,11 @@ use serde::Serialize;
 
 use super::execute::{RunOutcome, outcome};
 use super::files::{self, EndFile};
-use super::place::{LaunchPlace, RunPlace};
 use super::settle::{Real, real, settle};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::Desk;
+use crate::studies::files::launch_paths::{LaunchPlace, RunPlace};
 
 /// How often a run is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -6,7 +6,7 @@ use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::next::{Action, Next, next};
 use serde::Serialize;
 
-use super::status::{StudyStatus, counted, of, words};
+use super::status::{StudyStatus, counted, of};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::desk::Desk;
@@ -77,7 +77,7 @@ fn tasks(status: &StudyStatus, next: &Next) -> Vec<String> {
         ));
     }
     let open: Vec<String> =
-        status.not_approved().map(|(section, standing)| format!("{section} ({})", words(standing))).collect();
+        status.not_approved().map(|(section, standing)| format!("{section} ({standing})")).collect();
     if !open.is_empty() && missing.is_empty() {
         all.push(format!("decide about {}: rlx contract request", open.join(", ")));
     }

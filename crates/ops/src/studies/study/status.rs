@@ -220,7 +220,7 @@ impl StudyStatus {
         }
         text.push_str("## Approvals\n\n");
         for approval in &self.approvals {
-            text.push_str(&format!("- {}: {}\n", approval.target, words(&approval.standing)));
+            text.push_str(&format!("- {}: {}\n", approval.target, approval.standing));
         }
         text
     }
@@ -277,19 +277,6 @@ impl BudgetStatus {
             shown(self.spent),
             shown(self.reserved)
         )
-    }
-}
-
-/// How an approval stands, in words.
-pub fn words(standing: &Standing) -> String {
-    match standing {
-        Standing::Given { assurance, who } => format!("given by {who} ({assurance})"),
-        Standing::Missing => "missing".to_owned(),
-        Standing::Void { reason } => format!("void: {reason}"),
-        Standing::TooWeak { assurance, required } => {
-            format!("too weak: {assurance}, but {required} is needed")
-        }
-        Standing::NotProven { reason } => format!("not proven: {reason}"),
     }
 }
 

@@ -63,7 +63,7 @@ fn short(value: &Value) -> String {
 /// Where a config leaves its environment's starter, or the defaults where
 /// there is none. Nothing when they can't be made, as for an environment that
 /// is not known here.
-pub(super) fn unusual(context: &Context, config: &Config) -> Option<Vec<KeyChange>> {
+pub(crate) fn unusual(context: &Context, config: &Config) -> Option<Vec<KeyChange>> {
     let resolved = |text: String| {
         let source = Source::new("defaults", text);
         check_source(context, source, &[], Purpose::Check).ok().map(|checked| checked.config)

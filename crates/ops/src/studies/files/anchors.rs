@@ -1,0 +1,44 @@
+//! Anchors of ledgers: copies of a ledger's head that the user keeps elsewhere.
+
+use std::path::{Path, PathBuf};
+
+use rlxp_fs::{Fs, FsExt};
+use rlxp_govern::ledger::Anchor;
+use rlxp_types::Digest;
+
+use super::place::StudyPlace;
+use crate::failure::{Failure, Outcome};
+
+const LONGEST_ANCHORS: u64 = 16 << 20;
+
+/// The user's own file for a study at this place. The place is in its name and not the study's id: whoever makes the
+/// study anew in the same place, with another id, is then found out.
+pub(crate) fn usual_place(place: &StudyPlace) -> Outcome<PathBuf> {
+    let folder = place.anchors().ok_or_else(|| {
+        Failure::usage("no_home", "there is no home folder to keep anchors in")
+            .hint("rlx ledger anchor --to FILE")
+    })?;
+    let key = Digest::of(place.root.as_os_str().as_encoded_bytes()).short();
+    Ok(folder.join(format!("{key}-{}-{}.jsonl", place.name.task, place.name.study)))
+}
+
+/// The anchors of this user that lie at a study's place; none where there is no such file.
+pub(crate) fn own_anchors(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Vec<Anchor>> {
+    match usual_place(place) {
+        Ok(path) if fs.is_file(&path)? => Ok(read_anchors(fs, &path)?.0),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Anchors of a file, and the lines that are none.
+pub(crate) fn read_anchors(fs: &dyn Fs, path: &Path) -> Outcome<(Vec<Anchor>, Vec<usize>)> {
+    let text = String::from_utf8_lossy(&fs.read(path, LONGEST_ANCHORS)?).into_owned();
+    let (mut anchors, mut bad) = (Vec::new(), Vec::new());
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str(line) {
+            Ok(anchor) => anchors.push(anchor),
+            Err(_) => bad.push(number),
+        }
+    }
+    Ok((anchors, bad))
+}
