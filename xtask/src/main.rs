@@ -15,15 +15,18 @@ mod mutants;
 mod run;
 mod setup;
 mod suite;
+mod tests;
 
 use std::process::ExitCode;
+
+use suite::Mutants;
 
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
   setup              get what the tests need: Python with gymnasium, system packages
-  test [--quick]     set up and run everything: format, lints, tests, mutants, licences
-                     (--quick leaves the mutants out)
+  test               set up and run everything: format, lints, tests, mutants whose code or
+                     test has changed (--quick leaves them out, --mutants all tries all)
   mutants [TEXT]     break the code on purpose, one change at a time, and require that a
                      test notices; with TEXT only the mutants whose name contains it
   attack             put every command through a corpus of hostile run folders and 200 kills;
@@ -46,8 +49,9 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["setup"] => setup::run(),
-        ["test"] => suite::run(false),
-        ["test", "--quick"] => suite::run(true),
+        ["test"] => suite::run(Mutants::Changed),
+        ["test", "--quick"] => suite::run(Mutants::None),
+        ["test", "--mutants", "all"] => suite::run(Mutants::All),
         ["mutants"] => mutants::run(""),
         ["mutants", text] if !text.starts_with('-') => mutants::run(text),
         ["attack"] => bench::attack(),

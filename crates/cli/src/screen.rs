@@ -17,6 +17,7 @@ use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 
 use rlxp_ops::below::{Problem, Refusal, Source, environment, render};
+use rlxp_ops::reports::Report;
 use rlxp_ops::{Event, Failure};
 use rlxp_types::Exit;
 use rlxp_types::text::{one_line, visible, visible_json};
@@ -140,8 +141,8 @@ impl Screen {
     }
 
     /// The answer as one JSON object on one line.
-    pub(crate) fn json(&self, schema: &str, value: &impl Serialize) {
-        self.put(&visible_json(&object(schema, value).to_string()));
+    pub(crate) fn json<R: Report>(&self, report: &R) {
+        self.put(&visible_json(&object(R::SCHEMA, report).to_string()));
     }
 
     /// A JSON document that is the answer by itself.
@@ -152,7 +153,7 @@ impl Screen {
     /// An event as one line, when the answer is JSON.
     pub(crate) fn event(&self, event: &Event) {
         if self.json {
-            self.json("rlx.event/1", event);
+            self.json(event);
         }
     }
 

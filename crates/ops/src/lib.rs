@@ -18,6 +18,7 @@ pub mod event;
 pub mod failure;
 pub mod insight;
 pub mod quickstart;
+pub mod reports;
 pub mod studies;
 pub mod training;
 

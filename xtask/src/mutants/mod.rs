@@ -6,6 +6,7 @@
 //! compile shows nothing and counts as a failure of the table.
 
 mod copy;
+mod record;
 mod table;
 
 use std::collections::BTreeSet;
@@ -26,17 +27,42 @@ pub(crate) fn run(text: &str) -> Done {
     if chosen.is_empty() {
         return Err(format!("no mutant's name contains {text:?}"));
     }
+    run_these(&chosen)
+}
+
+/// Runs the mutants whose code or test differs from when they were last noticed.
+pub(crate) fn run_changed() -> Result<String, String> {
+    let known = record::read()?;
+    let mut chosen = Vec::new();
+    for mutant in MUTANTS {
+        if known.get(mutant.name) != Some(&record::digest(mutant)?) {
+            chosen.push(mutant);
+        }
+    }
+    if !chosen.is_empty() {
+        run_these(&chosen)?;
+    }
+    Ok(format!("ok ({} of {} had changed)", chosen.len(), MUTANTS.len()))
+}
+
+/// Tries each, and records those that were noticed.
+fn run_these(chosen: &[&Mutant]) -> Done {
     let bench = Bench::prepare()?;
-    bench.tests_pass_unchanged(&chosen)?;
+    bench.tests_pass_unchanged(chosen)?;
+    let mut known = record::read()?;
     let mut bad = Vec::new();
-    for mutant in &chosen {
+    for mutant in chosen {
         let start = Instant::now();
         let verdict = bench.verdict(mutant)?;
         println!("{:<18} {:>6.1} s  {}", verdict.as_str(), start.elapsed().as_secs_f64(), mutant.name);
-        if !verdict.is_good() {
+        if verdict.is_good() {
+            known.insert(mutant.name.to_owned(), record::digest(mutant)?);
+        } else {
+            known.remove(mutant.name);
             bad.push(mutant.name);
         }
     }
+    record::write(known)?;
     if bad.is_empty() {
         println!("all {} mutants were noticed", chosen.len());
         return Ok(());

@@ -8,6 +8,7 @@
 )]
 
 mod dependencies;
+mod licences;
 mod modules;
 mod output;
 mod promises;

@@ -3,8 +3,11 @@
 use crate::workspace::{root, rust_files, text};
 
 /// Who writes to stdout or stderr: the screen, and the worker, whose stdout is a pipe to its supervisor.
-const WRITERS: [&str; 3] =
-    ["crates/cli/src/screen.rs", "crates/cli/src/screen/ink.rs", "crates/cli/src/commands/worker.rs"];
+const WRITERS: [&str; 3] = [
+    "crates/cli/src/screen.rs",
+    "crates/cli/src/screen/ink.rs",
+    "crates/cli/src/commands/training/worker.rs",
+];
 
 /// Every file of the product without the tests at its end.
 fn product() -> Vec<(String, String)> {

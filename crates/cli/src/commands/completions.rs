@@ -3,8 +3,9 @@
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use rlxp_ops::Outcome;
+use rlxp_ops::reports::Report;
 use rlxp_types::Exit;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::arguments::Arguments;
 use crate::screen::Screen;
@@ -23,14 +24,24 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
+#[derive(Serialize)]
+struct Script {
+    shell: String,
+    script: String,
+}
+
+/// Completions are the command line's own affair, and so is their name.
+impl Report for Script {
+    const SCHEMA: &'static str = "rlx.completions/1";
+}
+
 impl Completions {
     pub(crate) fn run(&self, screen: &Screen) -> Outcome<Exit> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "rlx", &mut script);
         let script = String::from_utf8(script).expect("completion scripts are made of UTF-8 text");
         if screen.is_json() {
-            let answer = json!({ "shell": self.shell.to_string(), "script": script });
-            screen.json("rlx.completions/1", &answer);
+            screen.json(&Script { shell: self.shell.to_string(), script });
         } else {
             screen.answer(script);
         }

@@ -1,48 +1,24 @@
-//! One file per command: its arguments, its call of a verb, its answer.
+//! One file per command: its arguments, its call of a verb, its answer. They
+//! are grouped like the verbs in `rlxp-ops`.
 
-mod analyze;
-mod approve;
-mod candidate;
-mod compare;
 mod completions;
-mod config;
-mod contract;
-mod diagnose;
-mod doctor;
-mod envs;
-mod eval;
-mod explain_metrics;
-mod info;
-mod init;
-mod inspect;
-mod launch;
-mod ledger;
-mod ls;
-mod metric;
-mod plot;
-mod queue;
+mod insight;
 mod quickstart;
-mod report;
-mod reproduce;
-mod resume;
-mod rm;
-mod run_shim;
-mod stats;
-mod study;
-mod suggest;
-mod summarize;
-mod tag;
-mod tail;
-mod train;
-mod verify;
-mod video;
-mod worker;
+mod studies;
+mod training;
 
 use clap::Subcommand;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
 use crate::screen::Screen;
+
+use insight::{
+    analyze, compare, diagnose, explain_metrics, info, inspect, ls, plot, report, rm, stats, suggest,
+    summarize, tag, tail, video,
+};
+use studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, run_shim, study, verify};
+use training::{config, envs, eval, init, reproduce, resume, train, worker};
 
 pub(crate) use study::MEANWHILE;
 

@@ -35,7 +35,7 @@ impl Quickstart {
         let report = quickstart(context, &self.folder, SEEDS, &mut |event| progress.take(&event))?;
         progress.clear();
         if screen.is_json() {
-            screen.json("rlx.quickstart/1", &report);
+            screen.json(&report);
         } else {
             self.show(screen, &report, &progress);
         }

@@ -1,0 +1,183 @@
+//! `rlx analyze`
+
+use clap::Args;
+use rlxp_ops::insight::analyze::{AnalyzeRequest, GroupAnalysis, Topic, analyze};
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+use rlxp_types::text::one_line;
+
+use crate::format;
+use crate::paragraph::paragraph;
+use crate::screen::{Screen, Style};
+use crate::table::{Align, Table};
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx analyze @last
+  rlx analyze ppo_cartpole_001 ppo_cartpole_002
+  rlx analyze ppo_cartpole_001+ppo_cartpole_002    # both as one, their seeds folded
+  rlx analyze @last --json";
+
+/// Findings that are written out.
+const MOST_FINDINGS: usize = 3;
+/// Notes that are written out.
+const MOST_NOTES: usize = 10;
+/// Seeds that the table shows.
+const MOST_SEEDS: usize = 20;
+
+/// Tell what happened in runs, over time and over seeds
+///
+/// Where learning began, how fast it went, its phases, the best evaluation
+/// against the last, how the seeds differ and what it cost. Every sentence stands
+/// on a metric, steps and values, which --json lists; changes smaller than the
+/// noise are called so.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Analyze {
+    /// Runs; tag:TAG names all runs with a tag, A+B several as one
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// Don't play random episodes to compare with
+    #[arg(long)]
+    no_baseline: bool,
+}
+
+impl Analyze {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let request = AnalyzeRequest { words: self.runs.clone(), no_baseline: self.no_baseline };
+        let report = analyze(context, &request)?;
+        if screen.is_json() {
+            screen.json(&report);
+            return Ok(Exit::Yes);
+        }
+        for (index, group) in report.groups.iter().enumerate() {
+            if index > 0 {
+                screen.answer("\n");
+            }
+            screen.answer(text(screen, group));
+        }
+        for command in report.groups.last().into_iter().flat_map(|group| &group.next) {
+            screen.hint(command);
+        }
+        let notes: Vec<&String> = report.groups.iter().flat_map(|group| &group.notes).collect();
+        for note in notes.iter().take(MOST_NOTES) {
+            screen.warning(note);
+        }
+        if notes.len() > MOST_NOTES {
+            screen.warning(&format!("and {} more of this kind: --json has them", notes.len() - MOST_NOTES));
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+fn text(screen: &Screen, group: &GroupAnalysis) -> String {
+    let seeds = group.story.seeds.len();
+    let plural = if seeds == 1 { "" } else { "s" };
+    let runs = match group.runs.as_slice() {
+        [one] => one.status.to_string(),
+        several => format!("{} runs", several.len()),
+    };
+    let mut text = format!(
+        "{}: {} on {}, {seeds} seed{plural}, {} steps each, {runs}\n",
+        screen.styled(Style::Heading, &group.label),
+        one_line(&group.algo).to_uppercase(),
+        one_line(&group.env),
+        format::count(group.total_steps)
+    );
+    for run in group.runs.iter().filter(|run| run.reason.is_some()) {
+        let reason = run.reason.as_deref().unwrap_or_default();
+        text.push_str(&paragraph(&format!("{} failed: {reason}", run.name), 2, "  "));
+    }
+    let mut heading = "";
+    for statement in &group.story.statements {
+        let next = heading_of(statement.topic);
+        if next != heading {
+            heading = next;
+            text.push_str(&format!("\n{}\n", screen.styled(Style::Heading, heading)));
+        }
+        text.push_str(&paragraph(&statement.text, 2, "- "));
+    }
+    if !group.findings.is_empty() {
+        text.push_str(&format!("\n{}\n", screen.styled(Style::Heading, "Diagnosis")));
+        for finding in group.findings.iter().take(MOST_FINDINGS) {
+            let told = format!(
+                "{}: {} ({}). {}",
+                finding.severity.word(),
+                finding.title,
+                finding.rule,
+                finding.sentence
+            );
+            text.push_str(&paragraph(&told, 2, "- "));
+        }
+        let more = group.findings.len().saturating_sub(MOST_FINDINGS);
+        if more > 0 {
+            text.push_str(&format!("  and {more} more: rlx diagnose has them\n"));
+        }
+    }
+    if seeds > 1 {
+        text.push_str(&format!(
+            "\n{}\n{}",
+            screen.styled(Style::Heading, "Seed by seed"),
+            seed_table(screen, group)
+        ));
+    }
+    text
+}
+
+fn heading_of(topic: Topic) -> &'static str {
+    match topic {
+        Topic::Result | Topic::Baseline => "Result",
+        Topic::Onset | Topic::Speed | Topic::Phase | Topic::Reach => "Learning",
+        Topic::Best | Topic::Stability => "Best and last",
+        Topic::Seeds => "Seeds",
+        Topic::Policy => "Policy and value function",
+        Topic::Efficiency => "Cost",
+        Topic::Unknown => "How sure this is",
+    }
+}
+
+fn noise(value: f64) -> String {
+    if value > 0.0 { format!("±{}", format::score(value)) } else { "±0".to_owned() }
+}
+
+fn seed_table(screen: &Screen, group: &GroupAnalysis) -> String {
+    let mut table = Table::new([
+        ("seed", Align::Right),
+        ("first", Align::Right),
+        ("best", Align::Right),
+        ("at step", Align::Right),
+        ("last", Align::Right),
+        ("began at", Align::Right),
+        ("90% at", Align::Right),
+        ("largest fall", Align::Right),
+        ("noise", Align::Right),
+    ]);
+    let dash = || "-".to_owned();
+    for seed in group.story.seeds.iter().take(MOST_SEEDS) {
+        let score = |point: Option<rlxp_ops::insight::analyze::Best>| {
+            format::score_or_dash(point.map(|point| point.value))
+        };
+        let began = match (seed.began_before_first, seed.onset, seed.first) {
+            (true, _, Some(first)) => format!("<{}", format::count(first.step)),
+            (_, Some(onset), _) => format::count(onset.step),
+            _ => dash(),
+        };
+        table.row([
+            format!("{}{}", seed.seed, if seed.failed { " failed" } else { "" }),
+            score(seed.first),
+            score(seed.best),
+            seed.best.map_or_else(dash, |best| format::count(best.step)),
+            score(seed.last),
+            began,
+            seed.nine_tenths.map_or_else(dash, |reach| format::count(reach.step)),
+            format::score_or_dash(seed.drawdown.map(|fall| fall.depth)),
+            seed.noise.map_or_else(dash, noise),
+        ]);
+    }
+    let mut text = table.render("  ", |header| screen.styled(Style::Dim, header));
+    let more = group.story.seeds.len().saturating_sub(MOST_SEEDS);
+    if more > 0 {
+        text.push_str(&format!("  and {more} more: --json has them\n"));
+    }
+    text
+}

@@ -1,0 +1,182 @@
+//! `rlx diagnose`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rlxp_ops::insight::diagnose::{
+    Answer, Diagnosis, Finding, RuleOutcome, RuleSet, Severity, diagnose_all, rules,
+};
+use rlxp_ops::reports::Diagnoses;
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+use rlxp_types::text::one_line;
+
+use crate::format;
+use crate::screen::{Screen, Style};
+use crate::table::{Align, Table};
+
+/// Longest line of text.
+const LINE: usize = 100;
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx diagnose @last || true          # exit code 1 says that an error was found
+  rlx diagnose @last --all || true    # also what is clear, and what data is lacking
+  rlx diagnose --rules
+  rlx diagnose --rules --json > rules.json && rlx diagnose @last --rules-file rules.json || true";
+
+/// Say what is wrong with runs, by rules with evidence
+///
+/// Holds runs, also running ones, against known failure signatures. Every finding
+/// cites metric, steps, value and threshold. Exit code 1 when one is an error.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Diagnose {
+    /// Runs; tag:TAG names all runs with a tag
+    #[arg(required_unless_present = "rules", value_name = "RUN")]
+    runs: Vec<String>,
+    /// Show every rule's answer, not only findings
+    #[arg(long)]
+    all: bool,
+    /// Show the rules themselves: formula, thresholds, basis
+    #[arg(long, conflicts_with_all = ["runs", "all"])]
+    rules: bool,
+    /// Use rules from this file instead of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    rules_file: Option<PathBuf>,
+}
+
+impl Diagnose {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let rules = rules(context, self.rules_file.as_deref())?;
+        if self.rules {
+            show_rules(screen, &rules);
+            return Ok(Exit::Yes);
+        }
+        let diagnoses = diagnose_all(context, &self.runs, &rules)?;
+        let error = diagnoses.iter().any(|diagnosis| diagnosis.worst == Some(Severity::Error));
+        if screen.is_json() {
+            screen.json(&Diagnoses { error_found: error, runs: &diagnoses });
+        } else {
+            for (index, diagnosis) in diagnoses.iter().enumerate() {
+                if index > 0 {
+                    screen.answer("\n");
+                }
+                screen.answer(self.text(screen, diagnosis));
+            }
+        }
+        Ok(if error { Exit::No } else { Exit::Yes })
+    }
+
+    fn text(&self, screen: &Screen, diagnosis: &Diagnosis) -> String {
+        let mut text = format!(
+            "{} on {}, {}, {} of {} steps\n",
+            screen.styled(Style::Heading, &diagnosis.run),
+            one_line(&diagnosis.env),
+            diagnosis.status,
+            format::count(diagnosis.steps),
+            format::count(diagnosis.total_steps),
+        );
+        for (outcome, finding) in diagnosis.answers.findings() {
+            text.push_str(&shown(screen, outcome, finding));
+        }
+        let of = |wanted: fn(&Answer) -> bool| -> Vec<&RuleOutcome> {
+            diagnosis.answers.outcomes.iter().filter(|outcome| wanted(&outcome.answer)).collect()
+        };
+        let clear = of(|answer| matches!(answer, Answer::Clear { .. }));
+        let lacking = of(|answer| matches!(answer, Answer::NotEnoughData { .. }));
+        let other = of(|answer| matches!(answer, Answer::DoesNotApply { .. }));
+        if diagnosis.findings.is_empty() {
+            text.push_str(&format!("\n{}\n", screen.styled(Style::Good, "nothing found")));
+        }
+        if self.all {
+            text.push('\n');
+            text.push_str(&all(screen, diagnosis));
+            return text;
+        }
+        text.push_str(&format!("\n{} rules are clear, {} do not apply", clear.len(), other.len()));
+        if !lacking.is_empty() {
+            let ids: Vec<&str> = lacking.iter().map(|outcome| outcome.rule.as_str()).collect();
+            text.push_str(&format!(", {} lack data ({})", lacking.len(), ids.join(" ")));
+        }
+        text.push_str("; --all shows each\n");
+        text
+    }
+}
+
+fn shown(screen: &Screen, outcome: &RuleOutcome, finding: &Finding) -> String {
+    let style = match finding.severity {
+        Severity::Error => Style::Error,
+        Severity::Warning => Style::Warning,
+        Severity::Info => Style::Dim,
+    };
+    let word = screen.styled(style, &format!("{}:", finding.severity.word()));
+    let mut text = format!("\n{}. {word} {} ({})\n", finding.rank, outcome.title, outcome.rule);
+    text.push_str(&wrapped(&finding.sentence));
+    text.push_str(&wrapped(&finding.meaning));
+    if !finding.explained_by.is_empty() {
+        text.push_str(&format!("   probably because of {}\n", finding.explained_by.join(", ")));
+    }
+    if let Some(next) = &finding.next {
+        text.push_str(&format!("   {} {}\n", screen.styled(Style::Hint, "next:"), one_line(next)));
+    }
+    text
+}
+
+/// Every rule that is no finding, with its reason.
+fn all(screen: &Screen, diagnosis: &Diagnosis) -> String {
+    let mut table = Table::new([("rule", Align::Left), ("answer", Align::Left), ("", Align::Left)]);
+    for outcome in &diagnosis.answers.outcomes {
+        let (answer, why) = match &outcome.answer {
+            Answer::Finding(_) => continue,
+            Answer::Clear { note } => ("clear", note.clone().unwrap_or_default()),
+            Answer::NotEnoughData { lacking } => ("not enough data", lacking.clone()),
+            Answer::DoesNotApply { why } => ("does not apply", why.clone()),
+        };
+        let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+        table.row([outcome.rule.clone(), answer.to_owned(), format!("{}{why}", outcome.title)]);
+    }
+    table.render("", |header| screen.styled(Style::Dim, header))
+}
+
+fn show_rules(screen: &Screen, rules: &RuleSet) {
+    if screen.is_json() {
+        screen.document(&serde_json::to_string(rules).expect("rules are plain data"));
+        return;
+    }
+    let mut text = format!("rules, version {}\n", rules.rules_version);
+    for rule in &rules.rules {
+        let severities: Vec<&str> = rule.severities.iter().map(|severity| severity.word()).collect();
+        let heading = screen.styled(Style::Heading, &format!("{} {}", rule.id, rule.title));
+        text.push_str(&format!("\n{heading} ({})\n", severities.join(", ")));
+        text.push_str(&wrapped(&rule.meaning));
+        text.push_str(&wrapped(&format!("formula: {}", rule.formula)));
+        for (name, threshold) in &rule.thresholds {
+            let changed = match &threshold.reason {
+                Some(reason) => format!(" (was {}: {reason})", threshold.start),
+                None => String::new(),
+            };
+            text.push_str(&wrapped(&format!("{name} = {}: {}{changed}", threshold.value, threshold.meaning)));
+        }
+        text.push_str(&wrapped(&format!("reads: {}", rule.inputs.join(", "))));
+        text.push_str(&wrapped(&format!("basis: {}", rule.basis)));
+    }
+    screen.answer(text);
+}
+
+/// Lines of a paragraph, set in a little.
+fn wrapped(paragraph: &str) -> String {
+    let mut text = String::new();
+    let mut line = String::from("  ");
+    for word in paragraph.split_whitespace() {
+        if line.trim().is_empty() || line.chars().count() + 1 + word.chars().count() <= LINE {
+            line.push(' ');
+        } else {
+            text.push_str(&line);
+            text.push('\n');
+            line = String::from("   ");
+        }
+        line.push_str(word);
+    }
+    format!("{text}{line}\n")
+}

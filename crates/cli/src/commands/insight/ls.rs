@@ -1,0 +1,200 @@
+//! `rlx ls`
+
+use clap::{Args, ValueEnum};
+use rlxp_ops::below::{RunFilter, RunRow};
+use rlxp_ops::insight::runs::{SortKey, list};
+use rlxp_ops::reports::RunList;
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::{Exit, RunStatus};
+
+use crate::format;
+use crate::screen::{Screen, Style};
+use crate::table::{Align, Table};
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx ls
+  rlx ls --env CartPole-v1 --status completed --sort best --limit 5
+  rlx ls --columns name,best,tags
+  rlx ls --json";
+
+/// List runs, newest first
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Ls {
+    /// Only runs of this environment
+    #[arg(long, value_name = "ID")]
+    env: Option<String>,
+    /// Only runs that stand so
+    #[arg(long)]
+    status: Option<Status>,
+    /// Only runs with this tag; can be repeated, then all of them
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Only runs whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// What to sort by
+    #[arg(long, default_value = "created")]
+    sort: Sort,
+    /// Turn the order around
+    #[arg(long)]
+    reverse: bool,
+    /// Show at most this many
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Which columns to show
+    #[arg(long, value_delimiter = ',', default_value = "name,status,env,seeds,steps,return,best,created")]
+    columns: Vec<Column>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Status {
+    Created,
+    Running,
+    Completed,
+    Interrupted,
+    Failed,
+    Lost,
+    Unknown,
+}
+
+impl From<Status> for RunStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Created => RunStatus::Created,
+            Status::Running => RunStatus::Running,
+            Status::Completed => RunStatus::Completed,
+            Status::Interrupted => RunStatus::Interrupted,
+            Status::Failed => RunStatus::Failed,
+            Status::Lost => RunStatus::Lost,
+            Status::Unknown => RunStatus::Unknown,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Sort {
+    /// Newest first
+    Created,
+    /// By name
+    Name,
+    /// Best evaluation first
+    Best,
+    /// Highest last training return first
+    Return,
+    /// Most steps first
+    Steps,
+}
+
+impl From<Sort> for SortKey {
+    fn from(sort: Sort) -> Self {
+        match sort {
+            Sort::Created => SortKey::Created,
+            Sort::Name => SortKey::Name,
+            Sort::Best => SortKey::Best,
+            Sort::Return => SortKey::Last,
+            Sort::Steps => SortKey::Steps,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Column {
+    Name,
+    Id,
+    Status,
+    Env,
+    Algo,
+    Seeds,
+    Steps,
+    Return,
+    Best,
+    Created,
+    Ended,
+    Tags,
+}
+
+impl Column {
+    fn heading(self) -> (&'static str, Align) {
+        match self {
+            Column::Name => ("name", Align::Left),
+            Column::Id => ("id", Align::Left),
+            Column::Status => ("status", Align::Left),
+            Column::Env => ("env", Align::Left),
+            Column::Algo => ("algo", Align::Left),
+            Column::Seeds => ("seeds", Align::Right),
+            Column::Steps => ("steps", Align::Right),
+            Column::Return => ("return", Align::Right),
+            Column::Best => ("best", Align::Right),
+            Column::Created => ("created", Align::Left),
+            Column::Ended => ("ended", Align::Left),
+            Column::Tags => ("tags", Align::Left),
+        }
+    }
+
+    fn cell(self, row: &RunRow) -> String {
+        match self {
+            Column::Name => row.name.clone(),
+            Column::Id => row.id.map_or("-".to_owned(), |id| id.to_string().chars().take(12).collect()),
+            Column::Status => row.status.to_string(),
+            Column::Env => row.env.clone(),
+            Column::Algo => row.algo.clone(),
+            Column::Seeds => row.seeds.to_string(),
+            Column::Steps => steps(row),
+            Column::Return => format::score_or_dash(row.last_mean_return),
+            Column::Best => format::score_or_dash(row.best_eval_mean),
+            Column::Created => format::moment(&row.created),
+            Column::Ended => row.ended.as_deref().map_or("-".to_owned(), format::moment),
+            Column::Tags => row.tags.join(","),
+        }
+    }
+}
+
+/// Steps done; with the share of the whole while there is more to do.
+fn steps(row: &RunRow) -> String {
+    let done = format::count(row.steps);
+    if row.status == RunStatus::Completed || row.total_steps == 0 {
+        return done;
+    }
+    format!("{done} ({}%)", row.steps.saturating_mul(100) / row.total_steps)
+}
+
+impl Ls {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let filter = RunFilter {
+            env: self.env.clone(),
+            algo: None,
+            status: self.status.map(RunStatus::from),
+            tags: self.tags.clone(),
+            name: self.name.clone(),
+        };
+        let rows = list(context, &filter, self.sort.into(), self.reverse)?;
+        let found = rows.len();
+        let rows = &rows[..found.min(self.limit.unwrap_or(found))];
+        if screen.is_json() {
+            screen.json(&RunList { found, runs: rows });
+            return Ok(Exit::Yes);
+        }
+        if found == 0 {
+            let is_all = filter == RunFilter::default();
+            screen.note(if is_all { "there are no runs yet" } else { "no run fits" });
+            screen.hint(if is_all { "rlx train configs/ppo_cartpole.yaml" } else { "rlx ls" });
+            return Ok(Exit::Yes);
+        }
+        let mut table = Table::new(self.columns.iter().map(|column| column.heading()));
+        for row in rows {
+            table.row(self.columns.iter().map(|column| column.cell(row)));
+        }
+        screen.answer(table.render("", |header| screen.styled(Style::Heading, header)));
+        for row in rows {
+            if let Some(problem) = &row.problem {
+                screen.warning(&format!("{}: {problem}", row.name));
+            }
+        }
+        if rows.len() < found {
+            screen.note(&format!("{} of {found} runs", rows.len()));
+        }
+        Ok(Exit::Yes)
+    }
+}

@@ -1,0 +1,256 @@
+//! `rlx summarize`
+
+use clap::Args;
+use rlxp_ops::insight::summarize::{
+    Counts, EnvSummary, GroupSummary, RunSummary, SetSummary, SummarizeRequest, SummaryReport, summarize,
+};
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+
+use crate::format;
+use crate::paragraph::paragraph;
+use crate::screen::{Screen, Style};
+use crate::table::{Align, Table};
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx summarize @last
+  rlx summarize                        # every run of the project, grouped
+  rlx summarize ppo_cartpole_001 ppo_cartpole_002
+  rlx summarize .                      # a folder: a project, its runs, or another one's
+  rlx summarize --json";
+
+/// Groups of an environment that the table shows.
+const MOST_GROUPS: usize = 15;
+/// Longest line.
+const LINE: usize = 100;
+/// Keys that are listed as varied.
+const MOST_KEYS: usize = 8;
+
+/// Sum up a run, a set of runs or a folder
+///
+/// A run becomes one paragraph to paste into a message. Several become a table:
+/// grouped by environment and config, seeds folded, with what varied and how much
+/// the best of so many looks better by luck alone.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Summarize {
+    /// Runs, tag:TAG, A+B or folders; by default all runs of the project
+    #[arg(value_name = "RUN|SET|FOLDER")]
+    words: Vec<String>,
+}
+
+impl Summarize {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let report = summarize(context, &SummarizeRequest { words: self.words.clone() })?;
+        if screen.is_json() {
+            screen.json(&report);
+            return Ok(Exit::Yes);
+        }
+        let next = match &report {
+            SummaryReport::Run(run) => {
+                screen.answer(of_run(screen, run));
+                run.notes.iter().for_each(|note| screen.warning(note));
+                &run.next
+            }
+            SummaryReport::Set(set) => {
+                screen.answer(of_set(screen, set));
+                set.unreadable.iter().for_each(|(name, why)| screen.warning(&format!("{name}: {why}")));
+                &set.next
+            }
+        };
+        next.iter().for_each(|command| screen.hint(command));
+        Ok(Exit::Yes)
+    }
+}
+
+fn of_run(screen: &Screen, run: &RunSummary) -> String {
+    let mut table = Table::new([("", Align::Left), ("", Align::Left)]);
+    let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
+    row("environment", run.env.clone());
+    row("status", run.status.to_string());
+    row(
+        "budget",
+        format!("{} of {} steps per seed", format::count(run.steps), format::count(run.total_steps)),
+    );
+    row("seeds", listed(&run.seeds));
+    if let Some(result) = &run.result {
+        row("last score", format::score(result.iqm));
+        if let (Some(low), Some(high)) = (result.low, result.high) {
+            row("95% interval", format!("{} to {}", format::score(low), format::score(high)));
+        }
+        if result.seeds > 1 {
+            row(
+                "lowest, highest",
+                format!("{}, {}", format::score(result.lowest), format::score(result.highest)),
+            );
+        }
+    }
+    if let Some(best) = &run.best {
+        row(
+            "best checkpoint",
+            format!("{} at step {}, seed {}", format::score(best.score), format::count(best.step), best.seed),
+        );
+        row("", best.path.clone());
+    }
+    for finding in run.findings.iter().take(3) {
+        row("finding", format!("{}: {} ({})", finding.severity.word(), finding.title, finding.rule));
+    }
+    row("created", format::moment(&run.created));
+    let numbers = table.render("  ", str::to_owned);
+    // The table has no header of its own.
+    let numbers = numbers.split_once('\n').map_or("", |(_, rows)| rows);
+    format!("{}\n{}", paragraph(&run.paragraph, 0, ""), screen.styled_block(Style::Dim, numbers.trim_end()))
+}
+
+fn listed(seeds: &[u64]) -> String {
+    let shown: Vec<String> = seeds.iter().take(10).map(u64::to_string).collect();
+    let more = seeds.len().saturating_sub(10);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+fn of_set(screen: &Screen, set: &SetSummary) -> String {
+    let mut text = paragraph(&format!("{}: {}.", set.what, counted(&set.counts)), 0, "");
+    for env in &set.environments {
+        text.push_str(&format!("\n{}\n", screen.styled(Style::Heading, &env.env)));
+        text.push_str(&group_table(screen, env));
+        let more = env.groups.len().saturating_sub(MOST_GROUPS);
+        if more > 0 {
+            text.push_str(&format!("  and {more} more groups: --json has them\n"));
+        }
+        for sentence in remarks(env) {
+            text.push_str(&paragraph(&sentence, 2, ""));
+        }
+    }
+    text
+}
+
+fn counted(counts: &Counts) -> String {
+    let plural = |number: usize| if number == 1 { "" } else { "s" };
+    let mut text =
+        format!("{} run{}, {} seed{}", counts.runs, plural(counts.runs), counts.seeds, plural(counts.seeds));
+    let kinds = [
+        (counts.completed, "completed"),
+        (counts.running, "running"),
+        (counts.unfinished, "unfinished"),
+        (counts.failed, "failed"),
+        (counts.unknown, "unknown or unreadable"),
+    ];
+    let kinds: Vec<String> = kinds
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{number} {word}"))
+        .collect();
+    if !kinds.is_empty() {
+        text.push_str(&format!(" ({})", kinds.join(", ")));
+    }
+    text
+}
+
+/// Columns of the table; the last ones only where they say anything.
+fn group_table(screen: &Screen, env: &EnvSummary) -> String {
+    let shown = &env.groups[..env.groups.len().min(MOST_GROUPS)];
+    let all_done = shown.iter().all(|group| group.counts.runs == group.counts.completed);
+    // Colour has no width, so the columns are measured without it.
+    let plain = rendered(shown, all_done, None, &str::to_owned);
+    let wide = plain.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let left = (!env.varied.is_empty()).then(|| LINE.saturating_sub(wide + 2).max(12));
+    rendered(shown, all_done, left, &|header| screen.styled(Style::Dim, header))
+}
+
+fn rendered(
+    groups: &[GroupSummary],
+    all_done: bool,
+    differs_in: Option<usize>,
+    heading: &dyn Fn(&str) -> String,
+) -> String {
+    let mut columns = vec![
+        ("group", Align::Left),
+        ("seeds", Align::Right),
+        ("steps", Align::Right),
+        ("last", Align::Right),
+        ("interval or range", Align::Left),
+        ("best", Align::Right),
+    ];
+    columns.extend((!all_done).then_some(("not done", Align::Right)));
+    columns.extend(differs_in.map(|_| ("differs in", Align::Left)));
+    let mut table = Table::new(columns);
+    for group in groups {
+        let span = group.result.map_or("-".to_owned(), |result| match (result.low, result.high) {
+            (Some(low), Some(high)) => format!("{} to {}", format::score(low), format::score(high)),
+            _ if result.seeds > 1 => {
+                format!("[{} to {}]", format::score(result.lowest), format::score(result.highest))
+            }
+            _ => "one seed".to_owned(),
+        });
+        let mut cells = vec![
+            group.label.clone(),
+            group.seeds.to_string(),
+            format::count(group.total_steps),
+            format::score_or_dash(group.result.map(|result| result.iqm)),
+            span,
+            format::score_or_dash(group.best),
+        ];
+        cells.extend((!all_done).then(|| (group.counts.runs - group.counts.completed).to_string()));
+        cells.extend(differs_in.map(|width| differs(group, width)));
+        table.row(cells);
+    }
+    table.render("  ", heading)
+}
+
+/// The group's values of the keys that vary, short.
+fn differs(group: &GroupSummary, width: usize) -> String {
+    let pairs: Vec<String> = group
+        .values
+        .iter()
+        .map(|(key, value)| format!("{}={value}", key.rsplit('.').next().unwrap_or(key)))
+        .collect();
+    let text = pairs.join(" ");
+    if text.chars().count() <= width {
+        return text;
+    }
+    format!("{}…", text.chars().take(width - 1).collect::<String>())
+}
+
+fn remarks(env: &EnvSummary) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(threshold) = env.threshold {
+        let solved =
+            env.groups.iter().filter_map(|group| group.result).filter(|result| result.iqm >= threshold);
+        remarks.push(format!(
+            "{} of {} scored groups reach the threshold {}.",
+            solved.count(),
+            env.scored_groups,
+            format::score(threshold)
+        ));
+    }
+    if !env.varied.is_empty() {
+        let keys: Vec<String> = env
+            .varied
+            .iter()
+            .take(MOST_KEYS)
+            .map(|key| format!("{} ({} values)", key.key, key.values.len()))
+            .collect();
+        let more = env.varied.len().saturating_sub(MOST_KEYS);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        remarks.push(format!("Varied: {}{rest}.", keys.join(", ")));
+    }
+    if env.scored_groups > 1 {
+        let best = &env.groups[0];
+        let luck = match env.luck_of_the_best {
+            Some(luck) => format!(
+                "the best of {} equally good groups looks better than it is by about {}",
+                env.scored_groups,
+                format::score(luck)
+            ),
+            None => "how much the best owes to luck can't be told, since no group has two seeds".to_owned(),
+        };
+        remarks.push(format!(
+            "Highest: {}. The table invites {} comparison{}, and {luck}; a verdict needs fresh seeds.",
+            best.label,
+            env.comparisons,
+            if env.comparisons == 1 { "" } else { "s" }
+        ));
+    }
+    remarks
+}

@@ -1,0 +1,166 @@
+//! `rlx approve`
+
+use clap::Args;
+use rlxp_ops::below::environment;
+use rlxp_ops::reports::ApprovalStatement;
+use rlxp_ops::studies::approve::{
+    ApproveReport, ApproveRequest, Prepared, by_signature, by_terminal, prepare, read_signature,
+    terminal_counts,
+};
+use rlxp_ops::{Context, Failure, Outcome};
+use rlxp_types::Exit;
+
+use super::study::Which;
+use crate::screen::Screen;
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx approve --all --show
+  rlx approve task metrics scope --show
+  rlx approve metrics --print";
+
+const ABOUT: &str = "\
+Approve what stands in the files at this moment
+
+Sections are task, metrics, scope, budget, hardware, baseline, evaluation, experiment; permissions are plan, execute and \
+loop_entry; `candidate:ID` approves one candidate as it is. A change of anything that an approval covers makes it void.
+
+At a terminal the whole text is shown, and typing the digest's first letters approves it. With a signature, three steps:
+
+  rlx approve metrics --print > statement
+  ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement
+  rlx approve metrics --signature statement.sig
+
+What each way protects against stands in docs/concepts/trust.md.";
+
+/// Approve what stands in the files at this moment
+#[derive(Args)]
+#[command(long_about = ABOUT, after_long_help = EXAMPLES)]
+pub(crate) struct Approve {
+    /// Sections, permissions and `candidate:ID`
+    #[arg(value_name = "SECTION")]
+    targets: Vec<String>,
+    /// Everything that isn't approved as it is
+    #[arg(long)]
+    all: bool,
+    /// Show what would be approved, and approve nothing
+    #[arg(long, conflicts_with_all = ["print", "signature"])]
+    show: bool,
+    /// Print the bytes to sign, and approve nothing
+    #[arg(long, conflicts_with = "signature")]
+    print: bool,
+    /// Approve by a signature over what --print printed
+    #[arg(long, value_name = "FILE")]
+    signature: Option<String>,
+    /// Who approves, for the record of a terminal approval [default: the user's name]
+    #[arg(long, value_name = "NAME")]
+    who: Option<String>,
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Approve {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let request = ApproveRequest {
+            study: self.which.selector().map(str::to_owned),
+            targets: self.targets.clone(),
+            all: self.all,
+        };
+        if let Some(file) = &self.signature {
+            let armored = read_signature(context, file)?;
+            return Ok(done(screen, &by_signature(context, &request, &armored)?));
+        }
+        let prepared = prepare(context, &request)?;
+        if self.print {
+            return Ok(print(screen, &prepared));
+        }
+        if self.show {
+            return Ok(show(screen, &prepared));
+        }
+        if screen.can_type() {
+            terminal_counts(context, &request)?;
+        }
+        text(&prepared).iter().for_each(|line| screen.note(line));
+        let code = prepared.statement().digest.short();
+        let question = format!("type {code} to approve this, anything else to leave it: ");
+        let Some(typed) = screen.type_in(&question) else {
+            let names: Vec<&str> = self.targets.iter().map(String::as_str).collect();
+            let what = if self.all { "--all".to_owned() } else { names.join(" ") };
+            return Err(Failure::refused(
+                "no_terminal",
+                "an approval is typed at a terminal or signed; there is no terminal",
+            )
+            .hint(format!("rlx approve {what} --print > statement"))
+            .hint("ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement")
+            .hint(format!("rlx approve {what} --signature statement.sig")));
+        };
+        if typed.trim() != code {
+            return Err(Failure::refused("not_approved", "nothing was approved"));
+        }
+        let who =
+            self.who.clone().or_else(|| environment::variable("USER")).unwrap_or_else(|| "unknown".into());
+        Ok(done(screen, &by_terminal(context, &request, &prepared, &who)?))
+    }
+}
+
+fn print(screen: &Screen, prepared: &Prepared) -> Exit {
+    let statement = String::from_utf8(prepared.statement().bytes()).expect("a statement is ASCII");
+    if screen.is_json() {
+        screen.json(&ApprovalStatement { statement: &statement, prepared });
+    } else {
+        screen.answer(statement.trim_end_matches('\n'));
+    }
+    Exit::Yes
+}
+
+fn show(screen: &Screen, prepared: &Prepared) -> Exit {
+    if screen.is_json() {
+        screen.json(prepared);
+    } else {
+        screen.lines(text(prepared));
+    }
+    Exit::Yes
+}
+
+fn done(screen: &Screen, report: &ApproveReport) -> Exit {
+    if screen.is_json() {
+        screen.json(report);
+    } else {
+        let names: Vec<String> = report.targets.keys().map(ToString::to_string).collect();
+        screen.line(format!(
+            "{} approved {} by {} (record {} of {})",
+            report.who,
+            names.join(", "),
+            report.assurance,
+            report.seq,
+            report.study
+        ));
+        screen.hint("rlx study next");
+    }
+    Exit::Yes
+}
+
+/// Everything that would be approved, as a person reads it.
+fn text(prepared: &Prepared) -> Vec<String> {
+    let mut lines = vec![format!("Study {} asks for approval by {}.", prepared.study, prepared.required)];
+    for shown in &prepared.targets {
+        lines.push(String::new());
+        lines.push(format!("{} ({})", shown.target, shown.digest.short()));
+        lines.push(format!("  allows: {}", shown.allows));
+        if !shown.depends_on.is_empty() {
+            lines.push(format!("  depends on: {}", shown.depends_on.join(", ")));
+        }
+        if shown.text.trim() == "{}" {
+            lines.push("  it has no text of its own".to_owned());
+            continue;
+        }
+        lines.extend(shown.text.lines().map(|line| format!("  | {line}")));
+    }
+    lines.push(String::new());
+    lines.push(format!(
+        "Ledger head {}, all together {}.",
+        prepared.head.short(),
+        prepared.statement().digest.short()
+    ));
+    lines
+}

@@ -1,0 +1,232 @@
+//! `rlx candidate`
+
+use clap::{Args, Subcommand};
+use rlxp_ops::below::{CandidateKind, Phase, Standing, parse_word};
+use rlxp_ops::studies::candidate::{Draft, ListReport, ShowReport, list, new, show, validate};
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+
+use super::study::Which;
+use crate::screen::{Screen, refused};
+use crate::table::{Align, Table};
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx candidate new baseline --kind baseline
+  rlx candidate list
+  rlx candidate show baseline";
+
+const NEW_EXAMPLES: &str = "\
+Examples:
+  rlx candidate new baseline --kind baseline
+  rlx candidate new slower --key algo.learning_rate --from 3e-4 --to 1e-4 --risk 'It learns later'";
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  rlx candidate new baseline --kind baseline
+  rlx candidate validate baseline || echo 'every reason is named'";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  rlx candidate new baseline --kind baseline
+  rlx candidate show baseline";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  rlx candidate list
+  rlx candidate list --json";
+
+/// Propose bounded changes and hold them against every gate
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Candidate {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Write the file of a new candidate
+    #[command(after_long_help = NEW_EXAMPLES)]
+    New(Box<New>),
+    /// Hold a candidate against every gate; when all pass, put its plan on record
+    #[command(after_long_help = VALIDATE_EXAMPLES)]
+    Validate(Named),
+    /// Show a candidate, where it is, and what stands in its way
+    #[command(after_long_help = SHOW_EXAMPLES)]
+    Show(Named),
+    /// List the candidates of a study
+    #[command(after_long_help = LIST_EXAMPLES)]
+    List(Which),
+}
+
+#[derive(Args)]
+struct New {
+    /// Its name
+    name: String,
+    /// What kind of change it is: baseline, smoke, probe, incumbent, hyperparameter, reward_tuning, reward_engineering,
+    /// termination, curriculum, environment_generation, randomisation, policy
+    #[arg(long, default_value = "hyperparameter", value_parser = parse_word::<CandidateKind>)]
+    kind: CandidateKind,
+    /// Why it should help
+    #[arg(long)]
+    hypothesis: Option<String>,
+    /// How it is undone
+    #[arg(long, value_name = "TEXT")]
+    rollback: Option<String>,
+    /// What could go wrong
+    #[arg(long, value_name = "TEXT")]
+    risk: Option<String>,
+    /// The surface that it changes; found by its key or its file when left out
+    #[arg(long)]
+    surface: Option<String>,
+    /// The file that it changes; the one that the patch names, or the surface's only one, when left out
+    #[arg(long)]
+    path: Option<String>,
+    /// The dotted key that it changes
+    #[arg(long)]
+    key: Option<String>,
+    /// The value before
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    from: Option<String>,
+    /// The value after
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    to: Option<String>,
+    /// A unified diff, where code is changed
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "from", "to"])]
+    patch: Option<String>,
+    /// Phases: smoke, short, confirm, incumbent_validation; those that suit the kind when left out
+    #[arg(long, value_name = "PHASE", value_delimiter = ',', value_parser = parse_word::<Phase>)]
+    phases: Vec<Phase>,
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Args)]
+struct Named {
+    /// The candidate
+    #[arg(value_name = "CANDIDATE")]
+    name: String,
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Candidate {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        match &self.verb {
+            Verb::New(verb) => verb.run(context, screen),
+            Verb::Validate(verb) => {
+                let report = validate(context, verb.which.selector(), &verb.name)?;
+                if screen.is_json() {
+                    screen.json(&report);
+                } else {
+                    let passed = report.gates.len();
+                    screen.line(format!(
+                        "{} passed all {passed} gates, plan {}",
+                        report.candidate, report.plan
+                    ));
+                    screen.hint("rlx study next");
+                }
+                Ok(Exit::Yes)
+            }
+            Verb::Show(verb) => {
+                let report = show(context, verb.which.selector(), &verb.name)?;
+                if screen.is_json() {
+                    screen.json(&report);
+                } else {
+                    screen.lines(shown(&report));
+                }
+                Ok(Exit::Yes)
+            }
+            Verb::List(verb) => {
+                let report = list(context, verb.selector())?;
+                if screen.is_json() {
+                    screen.json(&report);
+                } else {
+                    screen.answer(listed(&report));
+                }
+                Ok(Exit::Yes)
+            }
+        }
+    }
+}
+
+impl New {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let draft = Draft {
+            name: self.name.clone(),
+            kind: self.kind,
+            hypothesis: self.hypothesis.clone(),
+            rollback: self.rollback.clone(),
+            risk: self.risk.clone(),
+            surface: self.surface.clone(),
+            path: self.path.clone(),
+            key: self.key.clone(),
+            from: self.from.clone(),
+            to: self.to.clone(),
+            patch: self.patch.clone(),
+            phases: self.phases.clone(),
+        };
+        let report = new(context, self.which.selector(), &draft)?;
+        if screen.is_json() {
+            screen.json(&report);
+        } else {
+            screen.line(format!("wrote {}", report.file.display()));
+            if !report.open.is_empty() {
+                screen.note(&format!("still to fill in: {}", report.open.join(", ")));
+            }
+            if let Some(key) = &report.unknown_key {
+                let near = key.nearest.as_ref().map(|near| format!("; did you mean {near}?"));
+                screen.warning(&format!("no surface has a key {}{}", key.key, near.unwrap_or_default()));
+            }
+            screen.hint(&format!("rlx candidate validate {}", report.candidate));
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+fn shown(report: &ShowReport) -> Vec<String> {
+    let mut lines = vec![format!("{} of {}: {}", report.candidate, report.study, report.state)];
+    if let Some(plan) = report.plan {
+        lines.push(format!("plan {plan}"));
+    }
+    lines.push(match &report.approval {
+        Standing::Given { assurance, who } => format!("approved by {who} ({assurance})"),
+        Standing::Missing => "not approved".to_owned(),
+        Standing::Void { reason } => format!("its approval is void: {reason}"),
+        Standing::TooWeak { assurance, required } => {
+            format!("approved by {assurance}, {required} is asked for")
+        }
+        Standing::NotProven { reason } => format!("its approval is not proven: {reason}"),
+    });
+    lines.extend(report.problems.iter().map(|problem| format!("problem: {problem}")));
+    if let Some(text) = &report.text {
+        lines.push(String::new());
+        lines.extend(rlxp_ops::below::document_yaml(text).lines().map(|line| format!("  {line}")));
+    }
+    for run in &report.runs {
+        lines.push(format!("run {}: {} phase, seed {}, {}", run.key, run.phase, run.seed, run.state));
+    }
+    if report.refusals.is_empty() && report.problems.is_empty() {
+        lines.push("every gate of validation passes".to_owned());
+    } else {
+        lines.push("in the way of validation:".to_owned());
+        lines.extend(report.refusals.iter().map(refused));
+    }
+    lines
+}
+
+fn listed(report: &ListReport) -> String {
+    if report.candidates.is_empty() {
+        return format!("{} has no candidate", report.study);
+    }
+    let mut table = Table::new(["candidate", "state", "kind", "phases"].map(|name| (name, Align::Left)));
+    for line in &report.candidates {
+        let incumbent = report.incumbent.as_ref().is_some_and(|id| id.as_str() == line.candidate);
+        let name = if incumbent { format!("{} (incumbent)", line.candidate) } else { line.candidate.clone() };
+        let state = if line.file { line.state.to_string() } else { format!("{} (file gone)", line.state) };
+        let kind = line.kind.map(|kind| kind.to_string()).unwrap_or_default();
+        table.row([name, state, kind, line.phases.join(", ")]);
+    }
+    table.render("", str::to_owned).trim_end().to_owned()
+}

@@ -1,0 +1,450 @@
+//! `rlx contract`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use rlxp_ops::below::render;
+use rlxp_ops::studies::contract::check::{Checked, check};
+use rlxp_ops::studies::contract::diff::{Diff, SectionChange, diff};
+use rlxp_ops::studies::contract::intake::Drafted;
+use rlxp_ops::studies::contract::request::request;
+use rlxp_ops::studies::contract::{Answers, Ask, Intake};
+use rlxp_ops::{Context, Failure, Outcome};
+use rlxp_types::Exit;
+use serde_json::Value;
+
+use super::study::Which;
+use crate::paragraph::paragraph;
+use crate::screen::{Screen, Style};
+use crate::table::{Align, Table};
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx contract new --yes --mission 'Balance for longer'
+  rlx contract request task
+  rlx contract diff";
+
+const NEW_EXAMPLES: &str = "\
+Examples:
+  rlx contract new --yes --mission 'Balance for longer' --metric success_rate --confirm-seeds 12";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  rlx contract check || echo 'some answers are missing'
+  rlx contract check --json > check.json || echo 'some answers are missing'";
+
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  rlx contract diff
+  rlx contract diff --json";
+
+const REQUEST_EXAMPLES: &str = "\
+Examples:
+  rlx contract new --yes
+  rlx contract request
+  rlx contract request metrics evaluation --to request.txt";
+
+/// Draft, check and present what a study agrees on
+///
+/// Four files say it: contract.yaml, metric_spec.yaml, surface_map.yaml and
+/// runbook.yaml. Anybody may draft them; people approve them section by
+/// section, and rlx never rewrites them after the intake.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Contract {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    New(Box<New>),
+    Check(Check),
+    Diff(Changes),
+    Request(Request),
+}
+
+/// Draft the four files from what the folder tells and what you answer
+///
+/// Looks at the folder without starting anything, then asks one short question
+/// after another with what it found as the default. Without a terminal, or with
+/// --yes, the defaults are taken; what has no honest default is written as TODO
+/// for a person to answer. Files that are there are never written over.
+#[derive(Args)]
+#[command(after_long_help = NEW_EXAMPLES)]
+struct New {
+    #[command(flatten)]
+    which: Which,
+    /// Don't ask: take the defaults
+    #[arg(short, long)]
+    yes: bool,
+    /// What should get better
+    #[arg(long, value_name = "TEXT", help_heading = "Task")]
+    mission: Option<String>,
+    /// What must hold all the time; can be repeated
+    #[arg(long, value_name = "TEXT", help_heading = "Task", hide_short_help = true)]
+    constraint: Vec<String>,
+    /// What this study is not about; can be repeated
+    #[arg(long, value_name = "TEXT", help_heading = "Task", hide_short_help = true)]
+    non_goal: Vec<String>,
+    /// The metric that decides
+    #[arg(long, value_name = "NAME", help_heading = "Metrics")]
+    metric: Option<String>,
+    /// Where it stands in a run's folder: eval/scores.json#/success_rate, eval/progress.csv#return
+    #[arg(long, value_name = "FILE#KEY", help_heading = "Metrics")]
+    metric_source: Option<String>,
+    /// Which way is better: higher, lower
+    #[arg(long, value_name = "WAY", help_heading = "Metrics", hide_short_help = true)]
+    direction: Option<String>,
+    /// The difference that matters
+    #[arg(long, value_name = "NUMBER", help_heading = "Metrics", hide_short_help = true)]
+    smallest_effect: Option<String>,
+    /// The score of a failed run: the worst that can be had
+    #[arg(long, value_name = "NUMBER", help_heading = "Metrics", hide_short_help = true)]
+    #[arg(allow_hyphen_values = true)]
+    failure_score: Option<String>,
+    /// What must not get worse: NAME=FILE#KEY,higher|lower,ALLOWED; can be repeated
+    #[arg(long, value_name = "METRIC", help_heading = "Metrics", hide_short_help = true)]
+    guardrail: Vec<String>,
+    /// What may be changed: ID=KIND:FILES[:KEY=MIN..MAX]; can be repeated
+    #[arg(long, value_name = "SURFACE", help_heading = "Scope")]
+    surface: Vec<String>,
+    /// Files that evaluate, which nobody may change; can be repeated
+    #[arg(long, value_name = "GLOB", help_heading = "Scope", hide_short_help = true)]
+    protected: Vec<String>,
+    /// The command that trains: {seed} is the seed, {run} the folder that it writes
+    #[arg(long, value_name = "COMMAND", help_heading = "Runs")]
+    train: Option<String>,
+    /// The command that evaluates: {seed}, {run}, and {trained}, the folder that training wrote
+    #[arg(long, value_name = "COMMAND", help_heading = "Runs")]
+    eval: Option<String>,
+    /// What everything is compared with
+    #[arg(long, value_name = "TEXT", help_heading = "Runs", hide_short_help = true)]
+    baseline: Option<String>,
+    /// What training runs on: cpu, gpu
+    #[arg(long, value_name = "DEVICE", help_heading = "Runs", hide_short_help = true)]
+    device: Option<String>,
+    /// What a run may reach: none, loopback, allowed
+    #[arg(long, value_name = "NETWORK", help_heading = "Runs", hide_short_help = true)]
+    network: Option<String>,
+    /// Runs, every seed counted
+    #[arg(long, value_name = "N", help_heading = "Budget")]
+    runs: Option<String>,
+    /// Time of all runs, such as 8h
+    #[arg(long, value_name = "TIME", help_heading = "Budget", hide_short_help = true)]
+    wall_clock: Option<String>,
+    /// Disk of all runs, such as 5GiB
+    #[arg(long, value_name = "SIZE", help_heading = "Budget", hide_short_help = true)]
+    disk: Option<String>,
+    /// The most one run may take, such as 30m,256MiB,4GiB
+    #[arg(long, value_name = "TIME,DISK,MEMORY", help_heading = "Budget", hide_short_help = true)]
+    per_run: Option<String>,
+    /// What is evaluated on: environment, version, situations
+    #[arg(long, value_name = "TEXT", help_heading = "Evaluation", hide_short_help = true)]
+    environments: Option<String>,
+    /// Evaluation episodes per seed
+    #[arg(long, value_name = "N", help_heading = "Evaluation", hide_short_help = true)]
+    episodes: Option<String>,
+    /// Whether the policy acts without chance: yes, no
+    #[arg(long, value_name = "YES|NO", help_heading = "Evaluation", hide_short_help = true)]
+    deterministic: Option<String>,
+    /// Which checkpoint is evaluated: last, best
+    #[arg(long, value_name = "WHICH", help_heading = "Evaluation", hide_short_help = true)]
+    checkpoint: Option<String>,
+    /// When it is enough: 'target VALUE', 'no-improvement N', 'failures N'; can be repeated
+    #[arg(long, value_name = "RULE", help_heading = "Rules", hide_short_help = true)]
+    stop: Vec<String>,
+    /// Who starts runs: manual, supervised, autonomous
+    #[arg(long, value_name = "MODE", help_heading = "Rules")]
+    automation: Option<String>,
+    /// The weakest approval that counts: host, terminal, signature
+    #[arg(long, value_name = "LEVEL", help_heading = "Rules")]
+    assurance: Option<String>,
+    /// Candidates that an autonomous study may try without asking again
+    #[arg(long, value_name = "N", help_heading = "Rules", hide_short_help = true)]
+    candidates: Option<String>,
+    /// How much a run must be kept apart: none, partial, full
+    #[arg(long, value_name = "LEVEL", help_heading = "Rules", hide_short_help = true)]
+    confinement: Option<String>,
+    /// Chance of a false claim over the whole study, 0.0001 to 0.2
+    #[arg(long, value_name = "NUMBER", help_heading = "Statistics", hide_short_help = true)]
+    alpha: Option<String>,
+    /// Seeds on which a candidate is tried first
+    #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
+    screen_seeds: Option<String>,
+    /// Fresh seeds on which it is confirmed, 5 or more
+    #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
+    confirm_seeds: Option<String>,
+    /// Planned looks at those, 1 to 10
+    #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
+    looks: Option<String>,
+    /// Candidates that may be confirmed in this study
+    #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
+    maximum_confirms: Option<String>,
+}
+
+/// Report every problem, open question and disagreement of the four files
+///
+/// Exits with 0 when the contract is complete, 1 when something is open or
+/// doesn't fit together, 2 when a file can't be read.
+#[derive(Args)]
+#[command(after_long_help = CHECK_EXAMPLES)]
+struct Check {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Show what changed in each section since it was last approved
+#[derive(Args)]
+#[command(after_long_help = DIFF_EXAMPLES)]
+struct Changes {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Print what a person reads before approving, with the exact commands
+///
+/// Without sections, all that the study needs next.
+#[derive(Args)]
+#[command(after_long_help = REQUEST_EXAMPLES)]
+struct Request {
+    /// Sections to ask for
+    #[arg(value_name = "SECTION")]
+    sections: Vec<String>,
+    /// Write it to a new file instead
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Contract {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        match &self.what {
+            What::New(new) => new.run(context, screen),
+            What::Check(which) => Ok(checked(screen, &check(context, which.which.selector())?)),
+            What::Diff(which) => Ok(changed(screen, &diff(context, which.which.selector())?)),
+            What::Request(asked) => asked.run(context, screen),
+        }
+    }
+}
+
+impl New {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let intake = Intake::begin(context, self.which.selector())?;
+        let mut answers = Answers::default();
+        let mut wrong = Vec::new();
+        for ask in Ask::ALL.iter().copied() {
+            let given = self.given(ask);
+            if !given.is_empty()
+                && let Err(why) = answers.give(ask, given)
+            {
+                wrong.push(format!("--{}: {why}", ask.flag()));
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(Failure::usage("answer_invalid", wrong.join("; ")).hint("rlx contract new --help"));
+        }
+        if !self.yes {
+            ask_all(screen, &intake, &mut answers);
+        }
+        drafted(screen, &intake.finish(&answers)?);
+        Ok(Exit::Yes)
+    }
+
+    fn given(&self, ask: Ask) -> Vec<String> {
+        let one = |text: &Option<String>| text.iter().cloned().collect();
+        match ask {
+            Ask::Mission => one(&self.mission),
+            Ask::Constraints => self.constraint.clone(),
+            Ask::NonGoals => self.non_goal.clone(),
+            Ask::Metric => one(&self.metric),
+            Ask::MetricSource => one(&self.metric_source),
+            Ask::Direction => one(&self.direction),
+            Ask::SmallestEffect => one(&self.smallest_effect),
+            Ask::FailureScore => one(&self.failure_score),
+            Ask::Guardrails => self.guardrail.clone(),
+            Ask::Surfaces => self.surface.clone(),
+            Ask::Protected => self.protected.clone(),
+            Ask::Train => one(&self.train),
+            Ask::Eval => one(&self.eval),
+            Ask::Runs => one(&self.runs),
+            Ask::WallClock => one(&self.wall_clock),
+            Ask::Disk => one(&self.disk),
+            Ask::PerRun => one(&self.per_run),
+            Ask::Device => one(&self.device),
+            Ask::Network => one(&self.network),
+            Ask::Baseline => one(&self.baseline),
+            Ask::Environments => one(&self.environments),
+            Ask::Episodes => one(&self.episodes),
+            Ask::Deterministic => one(&self.deterministic),
+            Ask::Checkpoint => one(&self.checkpoint),
+            Ask::StopRules => self.stop.clone(),
+            Ask::Automation => one(&self.automation),
+            Ask::Assurance => one(&self.assurance),
+            Ask::Candidates => one(&self.candidates),
+            Ask::Confinement => one(&self.confinement),
+            Ask::Alpha => one(&self.alpha),
+            Ask::ScreenSeeds => one(&self.screen_seeds),
+            Ask::ConfirmSeeds => one(&self.confirm_seeds),
+            Ask::Looks => one(&self.looks),
+            Ask::MaximumConfirms => one(&self.maximum_confirms),
+        }
+    }
+}
+
+/// Asks everything that no flag answered. An empty line takes the default; an answer that can't be taken is asked for
+/// again.
+fn ask_all(screen: &Screen, intake: &Intake, answers: &mut Answers) {
+    for ask in Ask::ALL.iter().copied() {
+        if answers.given(ask).is_some() {
+            continue;
+        }
+        let Some(question) = intake.question(ask, answers) else { continue };
+        let default = question.default.map_or_else(
+            || "leave open".to_owned(),
+            |assumed| if assumed.answer.is_empty() { "none".to_owned() } else { assumed.answer.join("; ") },
+        );
+        loop {
+            let Some(typed) = screen.type_in(&format!("{} [{default}] ", question.text)) else { return };
+            if typed.trim().is_empty() {
+                break;
+            }
+            let items: Vec<String> =
+                if ask.takes_many() { typed.split(';').map(str::to_owned).collect() } else { vec![typed] };
+            match answers.give(ask, items) {
+                Ok(()) => break,
+                Err(why) => screen.note(&format!("  {why}")),
+            }
+        }
+    }
+}
+
+fn drafted(screen: &Screen, report: &Drafted) {
+    if screen.is_json() {
+        return screen.json(report);
+    }
+    let mut text = format!("{}\n", screen.styled(Style::Heading, &format!("written for {}", report.study)));
+    for file in &report.written {
+        text.push_str(&format!("  {file}\n"));
+    }
+    text.push_str(&format!("\n{}\n", screen.styled(Style::Heading, "assumed, since nobody said otherwise")));
+    let mut table = Table::new([("flag", Align::Left), ("taken", Align::Left), ("from", Align::Left)]);
+    for taken in report.assumed.iter().filter(|taken| !taken.assumed.answer.is_empty()) {
+        let answer = shorten(&taken.assumed.answer.join("; "));
+        table.row([format!("--{}", taken.flag), answer, taken.assumed.from.clone()]);
+    }
+    text.push_str(&table.render("  ", |heading| screen.styled(Style::Dim, heading)));
+    if !report.open.is_empty() {
+        text.push_str(&format!("\n{}\n", screen.styled(Style::Heading, "still open")));
+        for open in &report.open {
+            text.push_str(&paragraph(&format!("{} {}: {}", open.file, open.path, open.question), 2, "- "));
+        }
+    }
+    screen.answer(text);
+    if !report.looked_at_everything {
+        screen.note("the folder is large: not everything in it was looked at");
+    }
+    screen.hint(if report.open.is_empty() { "rlx contract request" } else { "rlx contract check" });
+}
+
+fn checked(screen: &Screen, report: &Checked) -> Exit {
+    if screen.is_json() {
+        screen.json(report);
+        return report.exit();
+    }
+    if !report.problems.is_empty() {
+        screen.answer(format!("{}\n", render(&report.problems, &report.sources, false)));
+    }
+    if !report.open.is_empty() {
+        screen.answer(screen.styled(Style::Heading, "open questions"));
+        for open in &report.open {
+            let place = format!("{}:{}:{}:", open.file, open.line, open.column);
+            screen.answer(paragraph(&format!("{place} {}: {}", open.path, open.message), 2, "- "));
+        }
+    }
+    if !report.disagreements.is_empty() {
+        screen.answer(screen.styled(Style::Heading, "what doesn't fit together"));
+        for refusal in &report.disagreements {
+            screen.answer(paragraph(&format!("{}: {}", refusal.code, refusal.reason), 2, "- "));
+        }
+    }
+    screen.answer(screen.styled(Style::Heading, "approvals"));
+    let mut table = Table::new([("section", Align::Left), ("stands", Align::Left)]);
+    for (section, standing) in &report.approvals {
+        table.row([section.to_string(), standing.to_string()]);
+    }
+    screen.answer(table.render("  ", |heading| screen.styled(Style::Dim, heading)));
+    let verdict = match report.exit() {
+        Exit::Usage => format!("the files of {} can't all be read", report.study),
+        Exit::No => format!("the contract of {} is not complete", report.study),
+        _ => format!("the contract of {} is complete", report.study),
+    };
+    screen.answer(verdict);
+    report.warnings.iter().for_each(|warning| screen.warning(warning));
+    if report.complete {
+        screen.hint("rlx contract request");
+    }
+    report.exit()
+}
+
+fn changed(screen: &Screen, report: &Diff) -> Exit {
+    if screen.is_json() {
+        screen.json(report);
+        return Exit::Yes;
+    }
+    for one in &report.sections {
+        let name = screen.styled(Style::Heading, &one.section.to_string());
+        match &one.change {
+            SectionChange::NeverApproved => screen.line(format!("{name}: never approved")),
+            SectionChange::Unchanged { approved } => {
+                screen.line(format!("{name}: unchanged since {approved}; {}", one.standing));
+            }
+            SectionChange::ChangedUnknown { approved, reason } => {
+                screen.line(format!("{name}: changed since {approved}; {reason}"));
+            }
+            SectionChange::Changed { approved, values, below } => {
+                screen.line(format!("{name}: changed since {approved}"));
+                for value in values {
+                    screen.line(format!("  {}", value.path));
+                    screen.line(format!("    - {}", shown(value.before.as_ref())));
+                    screen.line(format!("    + {}", shown(value.after.as_ref())));
+                }
+                if !below.is_empty() {
+                    let names: Vec<String> = below.iter().map(ToString::to_string).collect();
+                    screen.line(format!("  builds on what changed: {}", names.join(", ")));
+                }
+            }
+        }
+    }
+    if report.changed {
+        screen.hint("rlx contract request");
+    }
+    Exit::Yes
+}
+
+impl Request {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let report = request(context, self.which.selector(), &self.sections, self.to.as_deref())?;
+        if screen.is_json() {
+            screen.json(&report);
+        } else if let Some(path) = &report.written {
+            screen.line(format!("written to {}", path.display()));
+        } else {
+            screen.answer(&report.text);
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    value.map_or_else(|| "(not there)".to_owned(), Value::to_string)
+}
+
+fn shorten(text: &str) -> String {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

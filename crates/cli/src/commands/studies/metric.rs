@@ -1,0 +1,74 @@
+//! `rlx metric`
+
+use clap::{Args, Subcommand};
+use rlxp_ops::studies::metric::{MetricReport, Sample, check};
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+use rlxp_types::text::one_line;
+
+use super::study::Which;
+use crate::screen::Screen;
+use crate::table::{Align, Table};
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx metric check
+  rlx metric check --run runs/first    # also reads each metric from that run's files";
+
+/// Check that what a study measures can be measured
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Metric {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Check metric_spec.yaml by itself, against the contract, and against the files of a run
+    #[command(after_long_help = EXAMPLES)]
+    Check(Check),
+}
+
+#[derive(Args)]
+struct Check {
+    /// A run of the study by its key, or a folder with the files of one that is over
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Metric {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let Verb::Check(verb) = &self.verb;
+        let report = check(context, verb.which.selector(), verb.run.as_deref())?;
+        if screen.is_json() {
+            screen.json(&report);
+        } else {
+            screen.answer(text(&report));
+        }
+        Ok(if report.fine { Exit::Yes } else { Exit::No })
+    }
+}
+
+fn text(report: &MetricReport) -> String {
+    let mut table =
+        Table::new(["metric", "role", "better", "read from the run"].map(|name| (name, Align::Left)));
+    for line in &report.metrics {
+        let better = rlxp_ops::below::direction_word(line.direction).to_owned();
+        let read = match &line.sample {
+            None => "no run was named".to_owned(),
+            Some(Sample::Read { file, points, value }) => format!("{value} ({points} points, {file})"),
+            Some(Sample::Missing { reason }) => format!("not read: {reason}"),
+            Some(Sample::NotChecked { format }) => format!("{format} files aren't read here"),
+        };
+        table.row([line.name.clone(), line.role.to_owned(), better, read]);
+    }
+    let mut text = table.render("", str::to_owned);
+    for problem in &report.problems {
+        text.push_str(&format!("problem: {}\n", one_line(problem)));
+    }
+    text.push_str(if report.fine { "everything can be measured" } else { "not everything can be measured" });
+    text
+}

@@ -1,0 +1,418 @@
+//! `rlx study`
+
+mod receive;
+mod steps;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use rlxp_ops::below::{Assurance, parse_word};
+use rlxp_ops::studies::study::end::{HandOff, close, hand_off};
+use rlxp_ops::studies::study::export::export;
+use rlxp_ops::studies::study::init::{InitReport, InitRequest, init};
+use rlxp_ops::studies::study::next::not_yet;
+use rlxp_ops::studies::study::registry::{StudyList, list, make_active};
+use rlxp_ops::studies::study::status::{StudyStatus, status};
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+
+use crate::format::moment;
+use crate::paragraph::paragraph;
+use crate::screen::{Screen, Style};
+use crate::table::{Align, Table};
+
+pub(crate) use steps::MEANWHILE;
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx study init --task balance --study tuning --mission 'Balance for longer with fewer steps'
+  rlx study status
+  rlx study handoff --reason 'the contract needs a person'";
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  rlx study init --task balance --study tuning
+  rlx study init --task balance --study rewards --mission 'Balance for longer'";
+
+const USE_EXAMPLES: &str = "\
+Examples:
+  rlx study use cartpole/first
+  rlx study use first";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  rlx study list
+  rlx study list --json";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  rlx study status
+  rlx study status --study cartpole/first --json";
+
+const HANDOFF_EXAMPLES: &str = "\
+Examples:
+  rlx study handoff
+  rlx study handoff --reason 'three runs in a row failed'";
+
+const CLOSE_EXAMPLES: &str = "\
+Examples:
+  rlx study close --reason 'the target was reached'";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  rlx study export --to ~/first-study
+  rlx study export --study cartpole/first --to exported";
+
+/// Govern the experiments that agents make in a repository
+///
+/// Agents propose, people approve, rlx enforces and remembers. A study has a
+/// contract, candidates, and a ledger of everything that happened; all of it
+/// lies in .rlxp/ as plain text.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Study {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Init(Init),
+    Use(Use),
+    List(List),
+    Status(Status),
+    Next(steps::Next),
+    Audit(steps::Audit),
+    Handoff(Handoff),
+    Close(Close),
+    Export(Export),
+    Receive(receive::Receive),
+}
+
+/// Which study a command means.
+#[derive(Args)]
+pub(crate) struct Which {
+    /// The study, as STUDY or TASK/STUDY; the active one by default
+    #[arg(long = "study", value_name = "STUDY")]
+    selector: Option<String>,
+}
+
+impl Which {
+    pub(crate) fn selector(&self) -> Option<&str> {
+        self.selector.as_deref()
+    }
+}
+
+/// Make a study and make it the active one
+///
+/// Refuses inside a git worktree or submodule, in the home folder, and where
+/// agents keep their own files. The keys in the list of approvers are written
+/// into the ledger's first record: a later change of the list voids every
+/// approval.
+#[derive(Args)]
+#[command(after_long_help = INIT_EXAMPLES)]
+struct Init {
+    /// The task; by default named after the folder
+    #[arg(long, value_name = "NAME")]
+    task: Option<String>,
+    /// The study; "first" by default
+    #[arg(long, value_name = "NAME")]
+    study: Option<String>,
+    /// What should get better, for the task card
+    #[arg(long, value_name = "TEXT")]
+    mission: Option<String>,
+    /// The weakest way of approving that can ever count here: signature, terminal or host; signature by default
+    /// where an approver is listed, else terminal
+    #[arg(long, value_name = "WAY", value_parser = parse_word::<Assurance>)]
+    assurance: Option<Assurance>,
+    /// Take over a flat .rlxp/ or a task of .autorl/ as text; nothing of it counts as approved
+    #[arg(long, value_name = "FOLDER")]
+    import: Option<PathBuf>,
+}
+
+/// Choose the study that commands mean
+#[derive(Args)]
+#[command(after_long_help = USE_EXAMPLES)]
+struct Use {
+    /// The study, as STUDY or TASK/STUDY
+    study: String,
+}
+
+/// List all studies of the repository
+#[derive(Args)]
+#[command(after_long_help = LIST_EXAMPLES)]
+struct List {}
+
+/// Show where a study stands
+///
+/// Documents, approvals, candidates, runs, budget, incumbent and ledger. What
+/// is void by now goes on record when this is asked.
+#[derive(Args)]
+#[command(after_long_help = STATUS_EXAMPLES)]
+struct Status {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Give a study to a person, on record
+///
+/// From then on `rlx study next` says to wait, once nothing is left to be watched,
+/// read or judged. A person gives the study back by approving anything but `close`
+/// (`loop_entry` once more, if nothing is to change), or ends it by approving that.
+/// A hand-off takes no permission away.
+#[derive(Args)]
+#[command(after_long_help = HANDOFF_EXAMPLES)]
+struct Handoff {
+    #[command(flatten)]
+    which: Which,
+    /// Why; by default what would come next
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+/// End a study; only remarks and anchors can follow
+#[derive(Args)]
+#[command(after_long_help = CLOSE_EXAMPLES)]
+struct Close {
+    #[command(flatten)]
+    which: Which,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Copy a study to a folder, with a report and the accepted changes as a patch
+#[derive(Args)]
+#[command(after_long_help = EXPORT_EXAMPLES)]
+struct Export {
+    #[command(flatten)]
+    which: Which,
+    /// The folder; must be new or empty
+    #[arg(long, value_name = "FOLDER")]
+    to: PathBuf,
+}
+
+impl Study {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        match &self.what {
+            What::Init(command) => command.run(context, screen),
+            What::Use(command) => command.run(context, screen),
+            What::List(command) => command.run(context, screen),
+            What::Status(command) => command.run(context, screen),
+            What::Next(command) => command.run(context, screen),
+            What::Audit(command) => command.run(context, screen),
+            What::Handoff(command) => command.run(context, screen),
+            What::Close(command) => command.run(context, screen),
+            What::Export(command) => command.run(context, screen),
+            What::Receive(command) => command.run(context, screen),
+        }
+    }
+}
+
+impl Init {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let request = InitRequest {
+            task: self.task.clone(),
+            study: self.study.clone(),
+            mission: self.mission.clone(),
+            import: self.import.clone(),
+            assurance: self.assurance,
+        };
+        let report = init(context, &request)?;
+        if screen.is_json() {
+            screen.json(&report);
+            return Ok(Exit::Yes);
+        }
+        let InitReport { task, study, path, approvers, approvers_file, .. } = &report;
+        screen.line(format!("opened {task}/{study} in {}", path.display()));
+        let better = if report.assurance == Assurance::Signature { "only" } else { "or better" };
+        screen.line(format!("  approvals count by {} {better}", report.assurance));
+        for approver in approvers {
+            screen.line(format!("  approver {} {}", approver.name, approver.fingerprint));
+        }
+        if approvers.is_empty() {
+            let place =
+                approvers_file.as_ref().map_or_else(String::new, |path| format!(" in {}", path.display()));
+            screen.warning(&format!(
+                "no approver is listed{place}, so nothing can be approved by signature; keys that are added later void \
+                 every approval of this study"
+            ));
+        }
+        for kept in &report.kept {
+            screen.note(&format!("{kept} of the task was there and stays as it is"));
+        }
+        if let Some(imported) = &report.imported {
+            screen.line(format!("imported {} as text; nothing of it is approved", imported.from));
+            for file in &imported.files {
+                screen.line(format!("  imported/{file}"));
+            }
+            if !imported.unknown.is_empty() {
+                let listed = format!("without a place here: {}", imported.unknown.join(", "));
+                screen.answer(paragraph(&listed, 2, ""));
+            }
+            screen.hint("rlx contract check");
+            return Ok(Exit::Yes);
+        }
+        screen.hint("rlx study next");
+        Ok(Exit::Yes)
+    }
+}
+
+impl Use {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let name = make_active(context, &self.study)?;
+        if screen.is_json() {
+            screen.json(&name);
+        } else {
+            screen.line(format!("{name} is active"));
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+impl List {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let found = list(context)?;
+        if screen.is_json() {
+            screen.json(&found);
+            return Ok(Exit::Yes);
+        }
+        let StudyList { studies, flat, .. } = found;
+        if let Some(flat) = &flat {
+            let files = flat.files.join(", ");
+            screen.line(format!("{}/{}  old files, only to be read: {files}", flat.task, flat.study));
+            screen.hint(&flat.import);
+            if studies.is_empty() {
+                return Ok(Exit::Yes);
+            }
+        }
+        if studies.is_empty() {
+            screen.answer("there is no study yet");
+            screen.hint("rlx study init");
+            return Ok(Exit::Yes);
+        }
+        let columns = [
+            ("", Align::Left),
+            ("study", Align::Left),
+            ("state", Align::Left),
+            ("records", Align::Right),
+            ("last", Align::Left),
+        ];
+        let mut table = Table::new(columns);
+        for row in &studies {
+            let state = match (&row.problem, &row.closed, row.open) {
+                (Some(_), ..) => "broken",
+                (None, Some(_), _) => "closed",
+                (None, None, true) => "open",
+                (None, None, false) => "prepared",
+            };
+            table.row([
+                if row.active { "*" } else { "" }.to_owned(),
+                format!("{}/{}", row.task, row.study),
+                state.to_owned(),
+                row.records.to_string(),
+                row.last.as_deref().map(moment).unwrap_or_default(),
+            ]);
+        }
+        screen.answer(table.render("", |heading| screen.styled(Style::Heading, heading)));
+        for row in studies.iter().filter(|row| row.problem.is_some()) {
+            let problem = row.problem.as_deref().unwrap_or_default();
+            screen.warning(&format!("the ledger of {}/{} is broken: {problem}", row.task, row.study));
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+impl Status {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let status = status(context, self.which.selector())?;
+        if screen.is_json() {
+            screen.json(&status);
+            return Ok(Exit::Yes);
+        }
+        show(screen, &status);
+        screen.hint("rlx study next");
+        Ok(Exit::Yes)
+    }
+}
+
+fn show(screen: &Screen, status: &StudyStatus) {
+    screen.answer(screen.styled(Style::Heading, &format!("{}/{}", status.task, status.study)));
+    for sentence in status.paragraphs() {
+        screen.answer(paragraph(&sentence, 2, ""));
+    }
+    let mut table = Table::new([("approval", Align::Left), ("stands", Align::Left)]);
+    for approval in &status.approvals {
+        table.row([approval.target.to_string(), approval.standing.to_string()]);
+    }
+    screen.answer(table.render("  ", |heading| screen.styled(Style::Heading, heading)));
+    warn(screen, &status.warnings);
+}
+
+/// What could not be done and changes no answer.
+pub(crate) fn warn(screen: &Screen, warnings: &[String]) {
+    for warning in warnings {
+        screen.warning(warning);
+    }
+}
+
+impl Handoff {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let report = hand_off(context, self.which.selector(), self.reason.as_deref())?;
+        if screen.is_json() {
+            screen.json(&report);
+            return Ok(Exit::Yes);
+        }
+        let HandOff { reason, status, person, next } = &report;
+        screen.line(format!("handed off {}/{}: {reason}", status.task, status.study));
+        for sentence in status.paragraphs() {
+            screen.answer(paragraph(&sentence, 2, ""));
+        }
+        screen.answer(screen.styled(Style::Heading, "What a person must do"));
+        if person.is_empty() {
+            screen.answer("  nothing");
+        }
+        for task in person {
+            screen.answer(paragraph(task, 2, "- "));
+        }
+        screen.answer(paragraph(&format!("Then: {}", next.reason), 2, ""));
+        warn(screen, &status.warnings);
+        match (not_yet(next), &next.command) {
+            (Some(reason), _) => screen.answer(paragraph(&format!("Not yet: {reason}."), 2, "")),
+            (None, Some(command)) => screen.hint(command),
+            (None, None) => {}
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+impl Close {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let report = close(context, self.which.selector(), &self.reason)?;
+        if screen.is_json() {
+            screen.json(&report);
+            return Ok(Exit::Yes);
+        }
+        screen.line(format!("closed {}: {}", report.name, report.reason));
+        warn(screen, &report.warnings);
+        screen.hint(&format!("rlx study export --study {} --to FOLDER", report.name));
+        Ok(Exit::Yes)
+    }
+}
+
+impl Export {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let report = export(context, self.which.selector(), &self.to)?;
+        if screen.is_json() {
+            screen.json(&report);
+            return Ok(Exit::Yes);
+        }
+        screen.line(format!("exported {} files to {}", report.files.len(), report.path.display()));
+        if !report.accepted.is_empty() {
+            let names: Vec<String> = report.accepted.iter().map(ToString::to_string).collect();
+            screen.line(format!("  accepted.patch holds {}", names.join(", ")));
+        }
+        warn(screen, &report.warnings);
+        Ok(Exit::Yes)
+    }
+}

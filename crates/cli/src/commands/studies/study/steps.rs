@@ -1,0 +1,124 @@
+//! `rlx study next` and `rlx study audit`
+
+use clap::Args;
+use rlxp_ops::below::{ClaimKind, parse_word};
+use rlxp_ops::studies::study::audit::{NewClaim, audit};
+use rlxp_ops::studies::study::next::next;
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+
+use super::Which;
+use crate::paragraph::paragraph;
+use crate::screen::{Screen, Style};
+
+const NEXT_EXAMPLES: &str = "\
+Examples:
+  rlx study next
+  rlx study next --json";
+
+const AUDIT_EXAMPLES: &str = "\
+Examples:
+  rlx study audit --claim train_command:configs/ppo_cartpole.yaml:1
+  rlx study audit";
+
+/// What can be done where the next step is one that this version doesn't have.
+pub(crate) const MEANWHILE: [&str; 2] =
+    ["rlx queue show    # what can be launched meanwhile", "rlx launch status    # how runs ended"];
+
+/// Show the one next step, from files alone
+///
+/// Prints the action, why it comes now, the exact command, what that would
+/// change, and what a person must do.
+#[derive(Args)]
+#[command(after_long_help = NEXT_EXAMPLES)]
+pub(super) struct Next {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Check what is claimed about the repository, line by line
+///
+/// Each claim in adapter.yaml cites a line of the repository. A claim whose
+/// line changed is stale, and nothing is validated before it was looked at
+/// again.
+#[derive(Args)]
+#[command(after_long_help = AUDIT_EXAMPLES)]
+pub(super) struct Audit {
+    /// A claim to add, as KIND:FILE:LINE or KIND:FILE:LINE:TEXT. Kinds: train_command, eval_command, config_system,
+    /// log_source, launcher, reward, termination, curriculum, randomisation, evaluator
+    #[arg(long, value_name = "CLAIM", value_parser = claim)]
+    claim: Vec<NewClaim>,
+    /// Take up lines that changed: somebody looked at them again
+    #[arg(long)]
+    refresh: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+fn claim(text: &str) -> Result<NewClaim, String> {
+    let wrong = || format!("{text:?} is not KIND:FILE:LINE or KIND:FILE:LINE:TEXT");
+    let mut parts = text.splitn(4, ':');
+    let (Some(kind), Some(file), Some(line)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(wrong());
+    };
+    Ok(NewClaim {
+        about: parse_word::<ClaimKind>(kind)?,
+        file: file.to_owned(),
+        line: line.parse().map_err(|_| wrong())?,
+        value: parts.next().map(str::to_owned),
+    })
+}
+
+impl Next {
+    pub(super) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let report = next(context, self.which.selector())?;
+        if screen.is_json() {
+            screen.json(&report);
+            return Ok(Exit::Yes);
+        }
+        let step = &report.next;
+        let action = rlxp_ops::below::word_of(&step.action).replace('_', " ");
+        screen.line(format!("{}: {}", report.study, screen.styled(Style::Hint, &action)));
+        screen.answer(paragraph(&step.reason, 2, "why: ").trim_end());
+        if let Some(command) = &step.command {
+            screen.line(format!("  command: {command}"));
+        }
+        if let Some(reason) = report.not_yet {
+            screen.answer(paragraph(reason, 2, "not yet: ").trim_end());
+        }
+        screen.line(format!("  changes: {}", step.changes));
+        if let Some(person) = &step.person {
+            screen.line(format!("  a person must: {person}"));
+        }
+        if report.not_yet.is_some() {
+            MEANWHILE.iter().for_each(|hint| screen.hint(hint));
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+impl Audit {
+    pub(super) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let report = audit(context, self.which.selector(), &self.claim, self.refresh)?;
+        if screen.is_json() {
+            screen.json(&report);
+        } else {
+            for claim in &report.claims {
+                let place = format!("{}:{}", claim.file, claim.line);
+                let stale = if report.stale.contains(&place) { " (the line changed)" } else { "" };
+                let about = rlxp_ops::below::word_of(&claim.about).replace('_', " ");
+                screen.line(format!("{about}: {} ({place}){stale}", claim.value));
+            }
+            if report.recorded {
+                let all = report.claims.len();
+                let hold = if all == 1 { "1 claim holds".to_owned() } else { format!("{all} claims hold") };
+                screen.line(format!("{hold}, on record"));
+                screen.hint("rlx study next");
+            } else {
+                screen.line(format!("{} of {} claims are stale", report.stale.len(), report.claims.len()));
+                screen.hint("rlx study audit --refresh    # once you have looked at the lines again");
+            }
+        }
+        Ok(if report.recorded { Exit::Yes } else { Exit::No })
+    }
+}

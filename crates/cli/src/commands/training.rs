@@ -1,0 +1,10 @@
+//! Commands that prepare, train and evaluate.
+
+pub(super) mod config;
+pub(super) mod envs;
+pub(super) mod eval;
+pub(super) mod init;
+pub(super) mod reproduce;
+pub(super) mod resume;
+pub(super) mod train;
+pub(super) mod worker;

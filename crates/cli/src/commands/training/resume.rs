@@ -1,0 +1,56 @@
+//! `rlx resume`
+
+use clap::Args;
+use rlxp_ops::insight::runs::info;
+use rlxp_ops::training::resume::resume;
+use rlxp_ops::{Context, Outcome};
+use rlxp_types::Exit;
+use rlxp_types::text::shell_word;
+
+use super::train::conclude;
+use crate::progress::Progress;
+use crate::screen::Screen;
+
+const EXAMPLES: &str = "\
+Examples:
+  rlx resume @last
+  rlx resume ppo_cartpole_001 --total-timesteps 150000    # a new run that goes on from its end";
+
+/// Go on with a run that was interrupted, killed or has failed
+///
+/// The run goes on from its newest whole checkpoint and ends with the same
+/// bytes as if it had never stopped. With more steps than it was made for, a
+/// completed run is extended: as a new run, so that the old one stays as it is.
+/// Linear schedules then run over all steps of the new run, so their values
+/// jump; a warning says from where to where.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Resume {
+    /// The run
+    run: String,
+    /// Extend a completed run to this many steps per seed
+    #[arg(long, value_name = "N")]
+    total_timesteps: Option<u64>,
+}
+
+impl Resume {
+    pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let progress = Progress::new(screen);
+        let report = resume(context, &self.run, self.total_timesteps, &mut |event| progress.take(&event))?;
+        progress.clear();
+        if screen.is_json() {
+            screen.json(&report);
+        } else if report.was_complete {
+            screen.line(format!("{} is complete: there is nothing to resume", report.run));
+            let longer = info(context, &report.run)?.metadata.total_steps.saturating_mul(2);
+            screen.hint(&format!(
+                "rlx resume {} --total-timesteps {longer}    # extends it",
+                shell_word(&report.run)
+            ));
+            return Ok(Exit::Yes);
+        } else if let Some(parent) = &report.extends {
+            screen.line(format!("{} goes on from the end of {parent}", report.run));
+        }
+        conclude(context, screen, &report.run, report.status, &progress)
+    }
+}

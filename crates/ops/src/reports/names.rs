@@ -1,0 +1,110 @@
+//! Every answer's name. A new command adds its line here.
+
+use super::*;
+use crate::event::Event;
+use crate::insight::{
+    analyze, compare, explain, inspect, plot, report, runs, stats, suggest, summarize, video,
+};
+use crate::quickstart::QuickstartReport;
+use crate::studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, study, verify};
+use crate::training::{eval, init, reproduce, resume, train};
+
+macro_rules! names {
+    ($($name:literal: $report:ty,)*) => {
+        $(impl Report for $report {
+            const SCHEMA: &'static str = $name;
+        })*
+    };
+}
+
+names! {
+    "rlx.event/1": Event,
+    "rlx.quickstart/1": QuickstartReport,
+
+    "rlx.project/1": init::InitReport,
+    "rlx.environments/1": Environments<'_>,
+    "rlx.config_schema/1": ConfigSchema,
+    "rlx.config_check/1": ConfigCheck<'_>,
+    "rlx.config/1": ShownConfig<'_>,
+    "rlx.training/1": train::TrainReport,
+    "rlx.resumption/1": resume::ResumeReport,
+    "rlx.reproduction/1": reproduce::ReproduceReport,
+    "rlx.evaluations/1": eval::EvalReport,
+
+    "rlx.runs/1": RunList<'_>,
+    "rlx.run/1": runs::RunInfo,
+    "rlx.tags/1": RunTags<'_>,
+    "rlx.removed/1": RemovedRuns<'_>,
+    "rlx.record/1": TailedRecord<'_>,
+    "rlx.tail/1": TailEnd,
+    "rlx.comparison/1": compare::CompareReport,
+    "rlx.verdict/1": rlxp_analyze::verdict::Verdict,
+    "rlx.power/1": stats::PowerReport,
+    "rlx.plot/1": plot::PlotReport,
+    "rlx.report/1": report::ReportReport,
+    "rlx.video/1": video::VideoReport,
+    "rlx.inspection/1": inspect::InspectReport,
+    "rlx.diagnosis/1": Diagnoses<'_>,
+    "rlx.suggestions/1": suggest::Suggestions,
+    "rlx.analysis/1": analyze::AnalysisReport,
+    "rlx.summary/1": summarize::SummaryReport,
+    "rlx.explanation/1": explain::ExplainReport,
+
+    "rlx.study_opened/1": study::init::InitReport,
+    "rlx.active_study/1": rlxp_govern::documents::StudyName,
+    "rlx.studies/1": study::registry::StudyList,
+    "rlx.study/1": study::status::StudyStatus,
+    "rlx.next_step/1": study::next::NextReport,
+    "rlx.study_audit/1": study::audit::AuditReport,
+    "rlx.handoff/1": study::end::HandOff,
+    "rlx.study_closed/1": study::end::ClosedStudy,
+    "rlx.export/1": study::export::ExportReport,
+    "rlx.ledger/1": ledger::Records,
+    "rlx.anchor/1": ledger::AnchorReport,
+    "rlx.verification/1": verify::VerifyReport,
+    "rlx.contract_draft/1": contract::intake::Drafted,
+    "rlx.contract_check/1": contract::check::Checked,
+    "rlx.contract_diff/1": contract::diff::Diff,
+    "rlx.approval_request/1": contract::request::Request,
+    "rlx.approval_preview/1": approve::Prepared,
+    "rlx.statement/1": ApprovalStatement<'_>,
+    "rlx.approval/1": approve::ApproveReport,
+    "rlx.candidate_draft/1": candidate::NewReport,
+    "rlx.candidate_validation/1": candidate::ValidateReport,
+    "rlx.candidate/1": candidate::ShowReport,
+    "rlx.candidates/1": candidate::ListReport,
+    "rlx.metric_check/1": metric::MetricReport,
+    "rlx.queue/1": queue::QueueReport,
+    "rlx.launch_plan/1": launch::plan::PlanReport,
+    "rlx.launch/1": launch::execute::ExecuteReport,
+    "rlx.governed_run/1": launch::execute::RunOutcome,
+    "rlx.governed_runs/1": launch::watch::StatusReport,
+    "rlx.run_log/1": launch::watch::LogReport,
+    "rlx.adopted/1": AdoptedRuns<'_>,
+    "rlx.probe/1": launch::probe::ProbeReport,
+    "rlx.run_handoff/1": launch::handoff::HandoffReport,
+    "rlx.doctor/1": doctor::DoctorReport,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// Two answers of one name could not be told apart by whoever reads them.
+    #[test]
+    fn every_name_is_given_once_and_is_well_formed() {
+        let table = include_str!("names.rs");
+        let names: Vec<&str> = table
+            .lines()
+            .filter_map(|line| line.trim_start().strip_prefix("\"rlx.")?.split_once("\": "))
+            .map(|(name, _)| name)
+            .collect();
+        assert!(names.len() > 50, "{names:?}");
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+        for name in names {
+            let (noun, version) = name.split_once('/').unwrap();
+            assert!(noun.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name}");
+            assert!(version.parse::<u32>().is_ok(), "{name}");
+        }
+    }
+}
