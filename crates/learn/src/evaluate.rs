@@ -112,7 +112,7 @@ pub fn evaluate_in(
         let seeds: Vec<u64> = tile.map(|index| seed.wrapping_add(index as u64)).collect();
         let streams = seeds.iter().map(|seed| Stream::new(*seed, "eval", 0)).collect();
         let mut env = factory(streams)?;
-        play(env.as_mut(), actor, &seeds, config.policy.sde_sample_freq, &mut played);
+        play(env.as_mut(), actor, &seeds, config.policy.sde_sample_freq(), &mut played);
     }
     Ok(Evaluation { episodes: played })
 }

@@ -4,7 +4,7 @@
 
 use rlxp_env::Space;
 use rlxp_nn::{Activation, ActorCritic, Head, Input, Noise, Scratch, Shape, Tensors};
-use rlxp_spec::config::{ActivationName, Config, PolicyConfig};
+use rlxp_spec::config::{ActivationName, Config, MlpConfig, PolicyConfig};
 use rlxp_types::Stream;
 
 use crate::LearnError;
@@ -27,9 +27,10 @@ pub struct Policy {
 impl Policy {
     /// A fresh policy for these spaces.
     pub fn new(config: &Config, observations: &Space, actions: &Space, seed: u64) -> Self {
-        let network = ActorCritic::new(shape(&config.policy, observations, actions));
+        let PolicyConfig::Mlp(mlp) = &config.policy;
+        let network = ActorCritic::new(shape(mlp, observations, actions));
         let mut parameters = vec![0.0; network.parameter_count()];
-        let log_std = config.policy.log_std_init as f32;
+        let log_std = mlp.log_std_init as f32;
         network.init(&mut parameters, log_std, &mut Stream::new(seed, "init", 0));
         // Only real numbers have a scale; an index keeps its meaning.
         let scaled = config.env.normalize_observations && matches!(observations, Space::Box { .. });
@@ -43,7 +44,8 @@ impl Policy {
 
     /// How many numbers a policy for these spaces would train.
     pub fn size(config: &Config, observations: &Space, actions: &Space) -> usize {
-        ActorCritic::new(shape(&config.policy, observations, actions)).parameter_count()
+        let PolicyConfig::Mlp(mlp) = &config.policy;
+        ActorCritic::new(shape(mlp, observations, actions)).parameter_count()
     }
 
     /// The policy that `tensors` describe; refused when shapes differ from the config's.
@@ -163,7 +165,7 @@ impl Policy {
     }
 }
 
-fn shape(policy: &PolicyConfig, observations: &Space, actions: &Space) -> Shape {
+fn shape(policy: &MlpConfig, observations: &Space, actions: &Space) -> Shape {
     let input = match observations {
         Space::Discrete { n } => Input::OneHot(vec![*n]),
         Space::MultiDiscrete { nvec } => Input::OneHot(nvec.clone()),

@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use rlxp_nn::{Adam, clip_global_norm, global_norm};
-use rlxp_spec::config::{AlgoConfig, Config};
+use rlxp_spec::config::{AlgoConfig, Config, PpoConfig};
 use rlxp_types::Stream;
 
 use crate::LearnError;
@@ -43,7 +43,7 @@ const RECENT_EPISODES: usize = 100;
 
 /// A PPO learner: policy, optimiser, environments and random streams.
 pub struct Ppo {
-    algo: AlgoConfig,
+    algo: PpoConfig,
     total_steps: u64,
     threads: usize,
     policy: Policy,
@@ -94,8 +94,9 @@ impl Ppo {
         let policy = Policy::new(config, sample.observation_space(), sample.action_space(), seed);
         let collector = Collector::new(config, factory, &policy, seed, threads)?;
         let rows = config.rollout_size() as usize;
+        let AlgoConfig::Ppo(algo) = &config.algo;
         Ok(Self {
-            algo: config.algo.clone(),
+            algo: algo.clone(),
             total_steps: config.total_steps(),
             threads,
             adam: Adam::new(policy.parameters.len()),
@@ -106,7 +107,7 @@ impl Ppo {
             episodes: 0,
             recent: VecDeque::with_capacity(RECENT_EPISODES),
             order: Vec::with_capacity(rows),
-            shards: GradientShard::for_batch(&policy, config.algo.batch_size.min(rows)),
+            shards: GradientShard::for_batch(&policy, algo.batch_size.min(rows)),
             policy,
             collector,
         })

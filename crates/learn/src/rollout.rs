@@ -146,7 +146,7 @@ impl Collector {
                 env,
             });
         }
-        let steps = config.algo.rollout_steps;
+        let steps = config.algo.rollout_steps();
         let rows = copies * steps;
         let observation_width = shards[0].env.observation_space().width();
         let action_width = policy.head().action_width();
@@ -162,7 +162,7 @@ impl Collector {
             advantages: vec![0.0; rows],
             returns: vec![0.0; rows],
         };
-        let sde_sample_freq = config.policy.sde_sample_freq;
+        let sde_sample_freq = config.policy.sde_sample_freq();
         Ok(Self { shards, rollout, collected: false, steps, sde_sample_freq, threads })
     }
 

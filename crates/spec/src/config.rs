@@ -3,10 +3,16 @@
 //! This is what a run is trained from and what `config_snapshot.yaml` holds,
 //! so a field that changes training must stand here and nowhere else.
 
+mod algo;
+mod policy;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use algo::{AlgoConfig, PpoConfig};
+pub use policy::{ActivationName, MlpConfig, PolicyConfig};
 
 /// Most steps that a seed may be trained for.
 pub const MAX_STEPS: u64 = 1_000_000_000_000;
@@ -125,94 +131,6 @@ impl Schedule {
     }
 }
 
-/// Which algorithm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AlgoName {
-    /// Proximal policy optimisation.
-    Ppo,
-}
-
-/// The algorithm's numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AlgoConfig {
-    /// Which algorithm.
-    pub name: AlgoName,
-    /// Environment steps in all; rounds up to a whole rollout.
-    pub total_timesteps: u64,
-    /// Steps per environment between updates.
-    pub rollout_steps: usize,
-    /// Samples of one gradient step.
-    pub batch_size: usize,
-    /// Passes over each rollout.
-    pub update_epochs: usize,
-    /// Adam's step size.
-    pub learning_rate: Schedule,
-    /// How far the policy ratio may move.
-    pub clip_range: Schedule,
-    /// Discount.
-    pub gamma: f64,
-    /// Bias against variance of the advantage.
-    pub gae_lambda: f64,
-    /// Weight of the entropy bonus.
-    pub entropy_coef: f64,
-    /// Weight of the value loss.
-    pub value_coef: f64,
-    /// Global gradient norm cap; null for none.
-    pub max_grad_norm: Option<f64>,
-    /// Ends an update's epochs when approx_kl passes 1.5 times this; null for never.
-    pub target_kl: Option<f64>,
-    /// Normalise advantages per minibatch.
-    pub normalize_advantages: bool,
-    /// Clip range of the value function; null for none.
-    pub clip_value: Option<f64>,
-    /// Adam's epsilon.
-    pub adam_epsilon: f64,
-}
-
-/// Kind of network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PolicyType {
-    /// Fully connected layers.
-    Mlp,
-}
-
-/// Activation between layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ActivationName {
-    /// Hyperbolic tangent.
-    Tanh,
-    /// max(0, x).
-    Relu,
-    /// Exponential linear unit.
-    Elu,
-    /// Gaussian error linear unit.
-    Gelu,
-}
-
-/// The networks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PolicyConfig {
-    /// Kind of network.
-    pub r#type: PolicyType,
-    /// Widths of the hidden layers.
-    pub hidden_sizes: Vec<usize>,
-    /// Activation between layers.
-    pub activation: ActivationName,
-    /// Policy and value share their hidden layers.
-    pub shared_network: bool,
-    /// Initial logarithm of the action deviation (continuous actions).
-    pub log_std_init: f64,
-    /// State-dependent exploration (continuous actions).
-    pub use_sde: bool,
-    /// Steps between new exploration matrices; null for once per rollout.
-    pub sde_sample_freq: Option<u64>,
-}
-
 /// When checkpoints are saved and how many are kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -240,11 +158,11 @@ pub struct EvalConfig {
 impl Config {
     /// Steps of one rollout over all environments.
     pub fn rollout_size(&self) -> u64 {
-        self.env.num_envs as u64 * self.algo.rollout_steps as u64
+        self.env.num_envs as u64 * self.algo.rollout_steps() as u64
     }
 
     /// Training steps in all, rounded up to a whole rollout.
     pub fn total_steps(&self) -> u64 {
-        self.algo.total_timesteps.div_ceil(self.rollout_size()) * self.rollout_size()
+        self.algo.total_timesteps().div_ceil(self.rollout_size()) * self.rollout_size()
     }
 }

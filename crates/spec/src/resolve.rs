@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::check::Values;
 use crate::config::{
-    ActivationName, AlgoConfig, AlgoName, CheckpointConfig, Config, EnvConfig, EvalConfig, Kwarg,
-    PolicyConfig, PolicyType, Schedule, WrapperConfig,
+    ActivationName, AlgoConfig, CheckpointConfig, Config, EnvConfig, EvalConfig, Kwarg, MlpConfig,
+    PolicyConfig, PpoConfig, Schedule, WrapperConfig,
 };
 use crate::starters;
 use crate::values::Value;
@@ -144,8 +144,7 @@ pub(crate) fn config(layers: &Layers<'_>, cores: usize) -> Config {
             normalize_observations: layers.flag("env.normalize_observations"),
             normalize_rewards: layers.flag("env.normalize_rewards"),
         },
-        algo: AlgoConfig {
-            name: AlgoName::Ppo,
+        algo: AlgoConfig::Ppo(PpoConfig {
             total_timesteps: total,
             rollout_steps,
             // A default shrinks to fit; one that the user chose is known to fit.
@@ -162,16 +161,15 @@ pub(crate) fn config(layers: &Layers<'_>, cores: usize) -> Config {
             normalize_advantages: layers.flag("algo.normalize_advantages"),
             clip_value: layers.number_or_null("algo.clip_value"),
             adam_epsilon: layers.number("algo.adam_epsilon"),
-        },
-        policy: PolicyConfig {
-            r#type: PolicyType::Mlp,
+        }),
+        policy: PolicyConfig::Mlp(MlpConfig {
             hidden_sizes: layers.sizes("policy.hidden_sizes"),
             activation: activation(layers.text("policy.activation").expect(HELD)),
             shared_network: layers.flag("policy.shared_network"),
             log_std_init: layers.number("policy.log_std_init"),
             use_sde: layers.flag("policy.use_sde"),
             sde_sample_freq: layers.count_or_null("policy.sde_sample_freq"),
-        },
+        }),
         checkpoint: CheckpointConfig {
             save_every: layers.count_or_null("checkpoint.save_every").unwrap_or((total / 10).max(1)),
             keep: layers.size_or_null("checkpoint.keep"),

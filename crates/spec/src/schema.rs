@@ -14,6 +14,14 @@ use crate::snapshot::{FORMAT_KEY, SNAPSHOT_FORMAT};
 /// The schema of a config file.
 pub fn schema() -> Json {
     let mut root = schemars::schema_for!(Config).to_value();
+    // There is one algorithm and one kind of network, so their keys are those of the section.
+    for (section, tag) in [("algo", "name"), ("policy", "type")] {
+        let definition = definition(&mut root, section);
+        let (section, mut only) = (definition["description"].take(), definition["oneOf"][0].take());
+        only["properties"][tag]["description"] = only["description"].take();
+        only["description"] = section;
+        *definition = only;
+    }
     root["title"] = json!("rlx config");
     root["required"] = json!(["env"]);
     for section in SECTIONS {

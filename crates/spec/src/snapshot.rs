@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::check::Checker;
-use crate::config::{ActivationName, Config, Kwarg, Schedule, WrapperConfig};
+use crate::config::{ActivationName, AlgoConfig, Config, Kwarg, PolicyConfig, Schedule, WrapperConfig};
 use crate::fields::FIELDS;
 use crate::problem::{Collector, Problem, Problems, Severity};
 use crate::relations::{self, Settled};
@@ -114,7 +114,8 @@ fn read(source: &Source, problems: &mut Collector) -> Option<Snapshot> {
 }
 
 fn value_of(config: &Config, path: &str) -> String {
-    let Config { env, algo, policy, checkpoint, eval, .. } = config;
+    let Config { env, checkpoint, eval, .. } = config;
+    let (AlgoConfig::Ppo(algo), PolicyConfig::Mlp(policy)) = (&config.algo, &config.policy);
     match path {
         "run_name" => text(&config.run_name),
         "seed" => config.seed.to_string(),

@@ -1,6 +1,6 @@
 //! What a config resolves to: starters, defaults, overrides, warnings.
 
-use rlxp_spec::config::{Kwarg, LinearTag, Schedule, WrapperConfig};
+use rlxp_spec::config::{AlgoConfig, Kwarg, LinearTag, PolicyConfig, PpoConfig, Schedule, WrapperConfig};
 use rlxp_spec::{
     Config, Known, Loaded, Problems, SNAPSHOT_FORMAT, Severity, Snapshot, Source, from_snapshot, load,
     starters, to_snapshot, to_yaml,
@@ -36,6 +36,11 @@ fn config(text: &str, overrides: &[&str]) -> Config {
     loaded.config
 }
 
+fn ppo(config: &Config) -> &PpoConfig {
+    let AlgoConfig::Ppo(ppo) = &config.algo;
+    ppo
+}
+
 #[test]
 fn every_starter_loads_and_its_environment_alone_gives_the_same() {
     for starter in starters() {
@@ -43,7 +48,7 @@ fn every_starter_loads_and_its_environment_alone_gives_the_same() {
         assert_eq!(whole.env.id, starter.env_id);
         assert_eq!(format!("{}.yaml", whole.run_name), starter.file_name);
         assert_eq!(config(&format!("env: {{id: {}}}", starter.env_id), &[]), whole);
-        assert!(whole.rollout_size().is_multiple_of(whole.algo.batch_size as u64), "{}", starter.env_id);
+        assert!(whole.rollout_size().is_multiple_of(whole.algo.batch_size() as u64), "{}", starter.env_id);
         assert!(whole.eval.episodes >= 100);
     }
     let mut alias = config("env: {id: Taxi-v3}", &[]);
@@ -91,7 +96,7 @@ policy:
 eval:
 "#;
     let config = config(text, &[]);
-    assert_eq!((config.seed, config.seeds), (7, vec![7, 3, 1000]));
+    assert_eq!((config.seed, config.seeds.clone()), (7, vec![7, 3, 1000]));
     assert_eq!(config.run_name, "läufer-2");
     let kwargs = [
         ("is_slippery", Kwarg::Bool(false)),
@@ -111,9 +116,10 @@ eval:
     ];
     assert_eq!(config.env.wrappers, wrappers);
     let line = Schedule::Linear { schedule: LinearTag::Linear, from: 1e-3, to: 0.0 };
-    assert_eq!((config.algo.learning_rate, config.algo.clip_range), (line, Schedule::Constant(0.1)));
-    assert_eq!((config.algo.total_timesteps, config.algo.rollout_steps), (1_000_000, 10));
-    assert_eq!((config.algo.max_grad_norm, config.algo.clip_value), (None, Some(1.0)));
+    let algo = ppo(&config);
+    assert_eq!((algo.learning_rate, algo.clip_range), (line, Schedule::Constant(0.1)));
+    assert_eq!((algo.total_timesteps, algo.rollout_steps), (1_000_000, 10));
+    assert_eq!((algo.max_grad_norm, algo.clip_value), (None, Some(1.0)));
     assert_eq!((config.eval.every, config.checkpoint.save_every), (50_000, 100_000));
 }
 
@@ -137,7 +143,7 @@ fn threads_nought_is_every_core() {
 #[test]
 fn a_default_batch_shrinks_to_fit_and_a_chosen_one_does_not() {
     let text = "env: {id: CartPole-v1, num_envs: 2}\nalgo: {rollout_steps: 32}";
-    assert_eq!(config(text, &[]).algo.batch_size, 64);
+    assert_eq!(config(text, &[]).algo.batch_size(), 64);
     let problems = try_load(text, &["algo.batch_size=65"]).unwrap_err().problems;
     assert_eq!(problems.len(), 1);
     for part in ["algo.batch_size` 65", "env.num_envs` 2", "algo.rollout_steps` 32", "= 64"] {
@@ -157,11 +163,12 @@ fn overrides_win_and_are_recorded() {
         "run_name=a",
     ];
     let loaded = try_load(text, &set).unwrap();
-    assert_eq!(loaded.config.algo.gamma, 0.9);
-    assert_eq!(loaded.config.policy.hidden_sizes, [8, 8]);
-    assert_eq!(loaded.config.algo.learning_rate.at(0.0), 1e-2);
+    let PolicyConfig::Mlp(policy) = &loaded.config.policy;
+    assert_eq!(ppo(&loaded.config).gamma, 0.9);
+    assert_eq!(policy.hidden_sizes, [8, 8]);
+    assert_eq!(loaded.config.algo.learning_rate().at(0.0), 1e-2);
     assert_eq!(loaded.config.env.kwargs.len(), 2);
-    assert_eq!(loaded.config.algo.max_grad_norm, None);
+    assert_eq!(ppo(&loaded.config).max_grad_norm, None);
     let recorded: Vec<_> = loaded.overrides.iter().map(|o| (o.key.as_str(), o.value.as_str())).collect();
     assert_eq!(recorded[0], ("algo.gamma", "0.9"));
     assert_eq!(recorded[2].0, "algo.learning_rate");

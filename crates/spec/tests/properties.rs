@@ -164,23 +164,24 @@ fn algo() -> impl Strategy<Value = AlgoConfig> {
         prop::option::of(number(1e-300, 1e6)),
         any::<bool>(),
     );
-    (counts, schedules, numbers, options).prop_map(|(counts, schedules, numbers, options)| AlgoConfig {
-        name: AlgoName::Ppo,
-        total_timesteps: counts.0,
-        rollout_steps: counts.1,
-        batch_size: counts.2.min(counts.1),
-        update_epochs: counts.3,
-        learning_rate: schedules.0,
-        clip_range: schedules.1,
-        gamma: numbers.0,
-        gae_lambda: numbers.1,
-        entropy_coef: numbers.2,
-        value_coef: numbers.3,
-        max_grad_norm: options.0,
-        target_kl: options.1,
-        normalize_advantages: options.3,
-        clip_value: options.2,
-        adam_epsilon: numbers.4,
+    (counts, schedules, numbers, options).prop_map(|(counts, schedules, numbers, options)| {
+        AlgoConfig::Ppo(PpoConfig {
+            total_timesteps: counts.0,
+            rollout_steps: counts.1,
+            batch_size: counts.2.min(counts.1),
+            update_epochs: counts.3,
+            learning_rate: schedules.0,
+            clip_range: schedules.1,
+            gamma: numbers.0,
+            gae_lambda: numbers.1,
+            entropy_coef: numbers.2,
+            value_coef: numbers.3,
+            max_grad_norm: options.0,
+            target_kl: options.1,
+            normalize_advantages: options.3,
+            clip_value: options.2,
+            adam_epsilon: numbers.4,
+        })
     })
 }
 
@@ -198,14 +199,15 @@ fn any_config() -> impl Strategy<Value = Config> {
         number(-20.0, 5.0),
         prop::option::of(1u64..=1_000_000_000),
     )
-        .prop_map(|(hidden_sizes, activation, flags, log_std_init, sde_sample_freq)| PolicyConfig {
-            r#type: PolicyType::Mlp,
-            hidden_sizes,
-            activation,
-            shared_network: flags.0,
-            log_std_init,
-            use_sde: flags.1,
-            sde_sample_freq,
+        .prop_map(|(hidden_sizes, activation, flags, log_std_init, sde_sample_freq)| {
+            PolicyConfig::Mlp(MlpConfig {
+                hidden_sizes,
+                activation,
+                shared_network: flags.0,
+                log_std_init,
+                use_sde: flags.1,
+                sde_sample_freq,
+            })
         });
     let seeds = prop::collection::btree_set(0u64..(1 << 53), 1..20).prop_map(Vec::from_iter).prop_shuffle();
     let rest = (

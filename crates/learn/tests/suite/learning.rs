@@ -3,6 +3,7 @@
 
 use crate::common::{config, trained};
 use rlxp_learn::{Actor, evaluate};
+use rlxp_spec::config::AlgoConfig;
 
 /// Mean evaluation return over three seeds.
 fn mean_score(yaml: &str) -> f64 {
@@ -49,7 +50,7 @@ fn a_pendulum_is_swung_up_with_continuous_actions() {
 
 #[test]
 fn the_usual_constants_are_the_default() {
-    let algo = config("env: {id: ProbeValue-v0}\nalgo: {total_timesteps: 1000}\n").algo;
+    let AlgoConfig::Ppo(algo) = config("env: {id: ProbeValue-v0}\nalgo: {total_timesteps: 1000}\n").algo;
     assert_eq!(algo.adam_epsilon, 1e-5);
     assert_eq!(algo.max_grad_norm, Some(0.5));
     assert!(algo.normalize_advantages);

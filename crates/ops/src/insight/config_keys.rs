@@ -70,11 +70,11 @@ pub(crate) fn unusual(context: &Context, config: &Config) -> Option<Vec<KeyChang
     };
     // Quoted, so that any id is text.
     let id = Value::from(config.env.id.as_str());
-    let steps = config.algo.total_timesteps;
+    let steps = config.algo.total_timesteps();
     // How often is saved and evaluated follows from the length, so the usual
     // values are those of a training of this length.
     let usual = resolved(format!("env: {{id: {id}}}\nalgo: {{total_timesteps: {steps}}}\n"))?;
-    let usual_steps = resolved(format!("env: {{id: {id}}}\n")).map(|usual| usual.algo.total_timesteps);
+    let usual_steps = resolved(format!("env: {{id: {id}}}\n")).map(|usual| usual.algo.total_timesteps());
     let mut changes: Vec<KeyChange> = training_keys(config)
         .into_iter()
         .zip(training_keys(&usual))

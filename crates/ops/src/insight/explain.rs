@@ -7,6 +7,7 @@ use rlxp_analyze::metrics::{
 };
 use rlxp_analyze::story::{Course, SeedCourse, fold};
 use rlxp_env::Space;
+use rlxp_spec::config::{AlgoConfig, PolicyConfig};
 use rlxp_store::{Series, resolve};
 use rlxp_types::text::shell_word;
 use serde::Serialize;
@@ -255,6 +256,7 @@ pub(crate) fn here(run: &RunMaterial) -> Here {
     };
     let largest = values("reward_max_abs").fold(f64::NEG_INFINITY, f64::max);
     let deviations: Vec<f64> = values("reward_deviation").collect();
+    let (AlgoConfig::Ppo(algo), PolicyConfig::Mlp(policy)) = (&config.algo, &config.policy);
     Here {
         env: config.env.id.clone(),
         actions,
@@ -266,18 +268,18 @@ pub(crate) fn here(run: &RunMaterial) -> Here {
         total_steps: config.total_steps(),
         rollout: config.rollout_size(),
         copies: config.env.num_envs,
-        update_epochs: config.algo.update_epochs,
-        learning_rate: (config.algo.learning_rate.at(0.0), config.algo.learning_rate.at(1.0)),
-        clip_range: (config.algo.clip_range.at(0.0), config.algo.clip_range.at(1.0)),
-        gamma: config.algo.gamma,
-        entropy_coef: config.algo.entropy_coef,
-        max_grad_norm: config.algo.max_grad_norm,
-        target_kl: config.algo.target_kl,
-        first_deviation: config.policy.log_std_init.exp(),
-        state_dependent: config.policy.use_sde,
+        update_epochs: algo.update_epochs,
+        learning_rate: (algo.learning_rate.at(0.0), algo.learning_rate.at(1.0)),
+        clip_range: (algo.clip_range.at(0.0), algo.clip_range.at(1.0)),
+        gamma: algo.gamma,
+        entropy_coef: algo.entropy_coef,
+        max_grad_norm: algo.max_grad_norm,
+        target_kl: algo.target_kl,
+        first_deviation: policy.log_std_init.exp(),
+        state_dependent: policy.use_sde,
         normalize_observations: config.env.normalize_observations,
         normalize_rewards: config.env.normalize_rewards,
-        shared_network: config.policy.shared_network,
+        shared_network: policy.shared_network,
         eval_episodes: config.eval.episodes,
         largest_reward: largest.is_finite().then_some(largest),
         steady_reward: !deviations.is_empty() && deviations.iter().all(|deviation| *deviation < 1e-9),

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use rlxp_spec::config::{Config, Schedule};
+use rlxp_spec::config::{AlgoConfig, Config, Schedule};
 use rlxp_store::{LATEST, Run, SaveReason, SeedFolder};
 use rlxp_types::RunStatus;
 use rlxp_types::text::shell_word;
@@ -49,7 +49,7 @@ pub(crate) fn commands(run: &Run) -> Vec<String> {
 /// gradient where there was none.
 fn lower(run: &Run, config: &Config) -> String {
     let less = |value: f64| format!("{:.2e}", value / LOWER).parse::<f64>().unwrap_or(value / LOWER);
-    let rate = match config.algo.learning_rate {
+    let rate = match config.algo.learning_rate() {
         Schedule::Constant(value) => format!("algo.learning_rate={}", less(value)),
         Schedule::Linear { from, to, .. } => {
             let rate = format!("{{schedule: linear, from: {}, to: {}}}", less(from), less(to));
@@ -58,7 +58,8 @@ fn lower(run: &Run, config: &Config) -> String {
     };
     let file = format!("runs/{}/{}", run.name(), rlxp_store::CONFIG_FILE);
     let file = shell_word(&file);
-    let cap = if config.algo.max_grad_norm.is_none() { " --set algo.max_grad_norm=0.5" } else { "" };
+    let AlgoConfig::Ppo(algo) = &config.algo;
+    let cap = if algo.max_grad_norm.is_none() { " --set algo.max_grad_norm=0.5" } else { "" };
     format!("rlx train {file} --set {rate}{cap}")
 }
 

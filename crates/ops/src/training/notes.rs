@@ -2,6 +2,7 @@
 //! is wrong, so none of it is a warning.
 
 use rlxp_spec::Config;
+use rlxp_spec::config::AlgoConfig;
 
 /// A sentence for each number that training rounds.
 pub(crate) fn notes(config: &Config) -> Vec<String> {
@@ -10,9 +11,10 @@ pub(crate) fn notes(config: &Config) -> Vec<String> {
 
 /// Training collects whole rollouts.
 fn total(config: &Config) -> Option<String> {
-    let (asked, steps, rollout) = (config.algo.total_timesteps, config.total_steps(), config.rollout_size());
+    let (asked, steps, rollout) =
+        (config.algo.total_timesteps(), config.total_steps(), config.rollout_size());
     (asked != steps).then(|| {
-        let (envs, each) = (config.env.num_envs, config.algo.rollout_steps);
+        let (envs, each) = (config.env.num_envs, config.algo.rollout_steps());
         let rollouts = steps / rollout;
         let plural = if rollouts == 1 { "" } else { "s" };
         format!(
@@ -23,10 +25,11 @@ fn total(config: &Config) -> Option<String> {
 
 /// Each epoch passes over the whole rollout, so what doesn't fill a batch is a smaller one.
 fn last_batch(config: &Config) -> Option<String> {
-    let (rollout, batch) = (config.rollout_size(), config.algo.batch_size as u64);
+    let AlgoConfig::Ppo(algo) = &config.algo;
+    let (rollout, batch) = (config.rollout_size(), algo.batch_size as u64);
     let rest = rollout % batch;
     (rest > 0).then(|| {
-        let useless = if rest == 1 && config.algo.normalize_advantages {
+        let useless = if rest == 1 && algo.normalize_advantages {
             ", whose normalised advantage is always 0"
         } else {
             ""

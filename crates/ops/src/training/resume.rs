@@ -79,7 +79,7 @@ pub fn resume(
             format!("{wanted} steps are more than the {} that a run may have", rlxp_spec::config::MAX_STEPS),
         ));
     }
-    config.algo.total_timesteps = wanted;
+    config.algo.set_total_timesteps(wanted);
     if config.total_steps() <= before {
         return Err(Failure::usage(
             "not_longer",
@@ -122,8 +122,7 @@ pub fn resume(
 fn stretched(config: &Config, before: u64, step: u64) -> Vec<Event> {
     let (total, rollout) = (config.total_steps(), config.rollout_size());
     let part = |done: u64, of: u64| done as f64 / of as f64;
-    let schedules =
-        [("algo.learning_rate", config.algo.learning_rate), ("algo.clip_range", config.algo.clip_range)];
+    let schedules = config.algo.schedules();
     schedules
         .into_iter()
         .filter(|(_, schedule)| matches!(schedule, Schedule::Linear { from, to, .. } if from != to))

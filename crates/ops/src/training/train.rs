@@ -137,7 +137,6 @@ pub fn plan(config: &Config) -> Outcome<TrainPlan> {
     let parameters = Policy::size(config, &observations, &actions);
     let steps = config.total_steps();
     let updates = steps / config.rollout_size();
-    let minibatches = config.rollout_size().div_ceil(config.algo.batch_size as u64);
     let evaluations = occasions(config, config.eval.every);
     let saves = occasions(config, config.checkpoint.save_every);
     let kept = |bests: u64| {
@@ -154,7 +153,7 @@ pub fn plan(config: &Config) -> Outcome<TrainPlan> {
         seeds: config.seeds.clone(),
         steps,
         updates,
-        gradient_steps: updates * minibatches * config.algo.update_epochs as u64,
+        gradient_steps: updates * config.algo.gradient_steps(config.rollout_size()),
         parameters,
         threads: config.threads,
         evaluations,
@@ -185,7 +184,7 @@ fn occasions(config: &Config, every: u64) -> u64 {
 fn memory(config: &Config, parameters: usize, observations: &Space, actions: &Space) -> u64 {
     // Scaled and raw observations, actions, and ten numbers more per row.
     let row = 2 * observations.width() + actions.width() + 10;
-    let shards = (config.algo.batch_size as u64).div_ceil(1024);
+    let shards = (config.algo.batch_size() as u64).div_ceil(1024);
     let networks = (parameters as u64).saturating_mul(3 + shards);
     let numbers = config.rollout_size().saturating_mul(row as u64).saturating_add(networks);
     let side_by_side = config.threads.clamp(1, config.seeds.len().max(1)) as u64;
@@ -207,7 +206,7 @@ fn check_memory(config: &Config, plan: &TrainPlan) -> Outcome<()> {
             megabytes(plan.memory_bytes),
             megabytes(available),
             config.env.num_envs,
-            config.algo.rollout_steps,
+            config.algo.rollout_steps(),
             plan.parameters
         ),
     )

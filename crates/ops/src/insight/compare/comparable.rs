@@ -175,7 +175,7 @@ fn budget(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
     let all = || a.runs.iter().chain(b.runs);
     let steps = all().map(|run| run.metadata.total_steps);
     let (least, most) = (steps.clone().min().unwrap_or(0), steps.max().unwrap_or(0));
-    let asked: BTreeSet<u64> = all().map(|run| run.config.algo.total_timesteps).collect();
+    let asked: BTreeSet<u64> = all().map(|run| run.config.algo.total_timesteps()).collect();
     let rounded = asked.len() <= 1 && (most - least) as f64 <= ROUNDING * most as f64;
     if least == most || rounded {
         return None;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rlxp_analyze::diagnose::{Baseline, Evaluation, Evidence, RecordState, SeedEvidence, Series, Settings};
 use rlxp_spec::Config;
-use rlxp_spec::config::{Schedule, WrapperConfig};
+use rlxp_spec::config::{AlgoConfig, Schedule, WrapperConfig};
 use rlxp_store::BEST;
 use rlxp_types::text::shell_word;
 
@@ -26,9 +26,9 @@ pub(super) fn evidence(run: &RunMaterial) -> Outcome<Evidence<'_>> {
 }
 
 fn settings(config: &Config, total_steps: u64) -> Settings {
-    let algo = &config.algo;
+    let AlgoConfig::Ppo(algo) = &config.algo;
     Settings {
-        algorithm: "ppo".to_owned(),
+        algorithm: config.algo.name().to_owned(),
         total_steps,
         gamma: Some(algo.gamma),
         update_epochs: Some(algo.update_epochs as f64),
@@ -110,10 +110,7 @@ fn words(run: &RunMaterial) -> BTreeMap<String, String> {
     let mut words = BTreeMap::new();
     let config = serde_json::to_value(&run.config).expect("a config is plain data");
     flatten("", &config, &mut words);
-    for (key, schedule) in [
-        ("algo.learning_rate", run.config.algo.learning_rate),
-        ("algo.clip_range", run.config.algo.clip_range),
-    ] {
+    for (key, schedule) in run.config.algo.schedules() {
         if let Schedule::Linear { from, .. } = schedule {
             words.insert(key.to_owned(), from.to_string());
         }
