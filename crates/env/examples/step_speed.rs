@@ -70,7 +70,7 @@ fn draw_actions(space: &Space, stream: &mut Stream, actions: &mut [f32]) {
         Space::Discrete { n } => {
             actions.iter_mut().for_each(|action| *action = stream.below(*n as u32) as f32)
         }
-        Space::Box { low, high } => {
+        Space::Box { low, high, .. } => {
             for row in actions.chunks_mut(low.len()) {
                 for ((action, low), high) in row.iter_mut().zip(low).zip(high) {
                     *action = low + (high - low) * stream.uniform_f32();

@@ -24,6 +24,6 @@ pub use catalogue::{EnvInfo, KwargInfo, KwargKind, UnknownEnv, catalogue, find};
 pub use make::{MakeError, Problem, is_stochastic, make, observation_and_action_space};
 pub use native::{Dynamics, Native};
 pub use own::{Environment, Step, Vectorized};
-pub use space::Space;
+pub use space::{Dtype, Space};
 pub use vector::{BadState, StepBatch, VectorEnv};
 pub use view::{Passenger, Tile, View};

@@ -153,7 +153,7 @@ mod tests {
 
     impl Environment for Counter {
         fn observation_space(&self) -> Space {
-            Space::Box { low: vec![0.0, 0.0], high: vec![20.0, 1.0] }
+            Space::vector(vec![0.0, 0.0], vec![20.0, 1.0])
         }
 
         fn action_space(&self) -> Space {

@@ -52,7 +52,7 @@ fn made(config: &EnvConfig, seed: u64, copies: usize) -> Box<dyn VectorEnv> {
 fn random_actions(space: &Space, copies: usize, streams: &mut [Stream]) -> Vec<f32> {
     let row = |stream: &mut Stream| match space {
         Space::Discrete { n } => vec![stream.below(*n as u32) as f32],
-        Space::Box { low, high } => {
+        Space::Box { low, high, .. } => {
             low.iter().zip(high).map(|(low, high)| low + (high - low) * stream.uniform_f32()).collect()
         }
         other => panic!("no environment acts by {other:?}"),
@@ -190,7 +190,7 @@ fn observations_and_actions_stay_in_their_spaces() {
                         *value >= 0.0 && *value < nvec[index] as f32 && value.fract() == 0.0
                     }
                     Space::MultiBinary { .. } => *value == 0.0 || *value == 1.0,
-                    Space::Box { low, high } => (low[index]..=high[index]).contains(value),
+                    Space::Box { low, high, .. } => (low[index]..=high[index]).contains(value),
                 };
                 assert!(fits, "{}: {row:?} is outside of {space:?}", config.id);
             }

@@ -239,7 +239,7 @@ fn random_action(space: &Space, stream: &mut Stream, row: &mut [f32]) {
             row.iter_mut().zip(nvec).for_each(|(x, n)| *x = stream.below(*n as u32) as f32);
         }
         Space::MultiBinary { .. } => row.iter_mut().for_each(|x| *x = stream.below(2) as f32),
-        Space::Box { low, high } => {
+        Space::Box { low, high, .. } => {
             for ((x, low), high) in row.iter_mut().zip(low).zip(high) {
                 *x = if low.is_finite() && high.is_finite() {
                     stream.uniform_in(f64::from(*low), f64::from(*high)) as f32

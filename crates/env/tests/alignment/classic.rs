@@ -214,7 +214,7 @@ fn check_registration<D: Dynamics>(subject: &Subject<D>, theirs: &Value) {
     ] {
         match ours {
             Space::Discrete { n } => assert_eq!(json!(n), theirs["n"]),
-            Space::Box { low, high } => {
+            Space::Box { low, high, .. } => {
                 for (ours, theirs) in [(low, &theirs["low"]), (high, &theirs["high"])] {
                     let theirs: Vec<f32> = theirs
                         .as_array()

@@ -136,7 +136,7 @@ fn draw(space: &Space, stream: &mut Stream, row: &mut [f32]) {
             row.iter_mut().zip(nvec).for_each(|(x, n)| *x = stream.below(*n as u32) as f32);
         }
         Space::MultiBinary { .. } => row.iter_mut().for_each(|x| *x = stream.below(2) as f32),
-        Space::Box { low, high } => {
+        Space::Box { low, high, .. } => {
             for ((x, low), high) in row.iter_mut().zip(low).zip(high) {
                 let (low, high) = (low.max(-1.0), high.min(1.0));
                 *x = stream.uniform_in(f64::from(low.min(high)), f64::from(high)) as f32;
