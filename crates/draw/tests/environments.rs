@@ -319,7 +319,7 @@ fn every_environment_of_the_catalogue_can_be_drawn_as_it_goes() {
         let (width, action_width) = (env.observation_space().width(), env.action_space().width());
         let mut observations = vec![0.0; width];
         let mut batch = StepBatch::new(1, width);
-        env.reset(&mut observations);
+        env.reset(&mut observations).unwrap();
         let action = vec![0.0; action_width];
         let look = Look {
             action: Some(&action),
@@ -333,7 +333,7 @@ fn every_environment_of_the_catalogue_can_be_drawn_as_it_goes() {
             let colors: HashSet<&[u8]> = frame.rgba.chunks_exact(4).collect();
             assert!(colors.len() > 20, "{} is nearly empty", info.id);
             assert!((1..=60).contains(&steps_per_second(&view)));
-            env.step(&action, &mut batch);
+            env.step(&action, &mut batch).unwrap();
         }
     }
 }

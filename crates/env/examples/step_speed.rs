@@ -42,13 +42,13 @@ fn round(env: &mut dyn VectorEnv) -> f64 {
     let mut actions = vec![0.0; copies * env.action_space().width()];
     let mut stream = Stream::new(0, "action", 0);
     let space = env.action_space().clone();
-    env.reset(&mut out.observations);
+    env.reset(&mut out.observations).expect("a native environment does not fail");
     let batches = STEPS / copies;
     let start = Instant::now();
     let mut episodes = 0usize;
     for _ in 0..batches {
         draw_actions(&space, &mut stream, &mut actions);
-        env.step(&actions, &mut out);
+        env.step(&actions, &mut out).expect("a native environment does not fail");
         episodes += out.terminated.iter().zip(&out.truncated).filter(|(end, cut)| **end || **cut).count();
     }
     let rate = (batches * copies) as f64 / start.elapsed().as_secs_f64();

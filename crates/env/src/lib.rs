@@ -25,5 +25,5 @@ pub use make::{MakeError, Problem, is_stochastic, make, observation_and_action_s
 pub use native::{Dynamics, Native};
 pub use own::{Environment, Step, Vectorized};
 pub use space::{Dtype, Space};
-pub use vector::{BadState, StepBatch, VectorEnv};
+pub use vector::{BadState, Call, EnvError, StepBatch, VectorEnv};
 pub use view::{Passenger, Tile, View};

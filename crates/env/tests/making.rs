@@ -140,7 +140,7 @@ fn arguments_take_effect() {
     let mut out = StepBatch::new(1, 1);
     let mut path = Vec::new();
     for action in [1.0, 1.0, 2.0] {
-        env.step(&[action], &mut out);
+        env.step(&[action], &mut out).unwrap();
         path.push((out.observations[0], out.rewards[0], out.terminated[0]));
     }
     assert_eq!(path, [(2.0, 0.0, false), (4.0, 0.0, false), (0.0, 1.0, true)]);
@@ -152,7 +152,7 @@ fn coast(env: &mut dyn VectorEnv, steps: usize) -> Vec<StepBatch> {
     (0..steps)
         .map(|_| {
             let mut out = StepBatch::new(1, 2);
-            env.step(&[1.0], &mut out);
+            env.step(&[1.0], &mut out).unwrap();
             out
         })
         .collect()
@@ -182,7 +182,7 @@ fn wrappers_change_what_training_sees() {
         let config = EnvConfig { max_episode_steps: Some(5), wrappers, ..config("MountainCar-v0", &[]) };
         let mut env = make(&config, streams(1)).unwrap();
         let mut first = vec![0.0; 2];
-        env.reset(&mut first);
+        env.reset(&mut first).unwrap();
         (first, coast(env.as_mut(), 12))
     };
     let (first, bare) = wrapped(vec![]);
@@ -215,7 +215,7 @@ fn one_dimension_can_be_held() {
     let wrapped = |wrappers: Vec<WrapperConfig>| {
         let config = EnvConfig { max_episode_steps: Some(4), wrappers, ..config("MountainCar-v0", &[]) };
         let mut env = make(&config, streams(1)).unwrap();
-        env.reset(&mut [0.0; 2]);
+        env.reset(&mut [0.0; 2]).unwrap();
         coast(env.as_mut(), 10)
     };
     let (bare, held) = (wrapped(vec![]), wrapped(vec![freeze(&[1])]));
@@ -256,9 +256,9 @@ fn probes_pay_what_they_promise() {
     let run = |id: &str, action: f32| {
         let mut env = make(&config(id, &[]), streams(64)).unwrap();
         let mut out = StepBatch::new(64, 1);
-        env.reset(&mut out.observations);
+        env.reset(&mut out.observations).unwrap();
         let first = out.observations.clone();
-        env.step(&[action; 64], &mut out);
+        env.step(&[action; 64], &mut out).unwrap();
         (first, out)
     };
     let (first, out) = run("ProbeValue-v0", 0.0);
@@ -276,7 +276,7 @@ fn probes_pay_what_they_promise() {
     let mut out = StepBatch::new(1, 1);
     let rewards: Vec<(f32, bool)> = (0..4)
         .map(|_| {
-            env.step(&[0.0], &mut out);
+            env.step(&[0.0], &mut out).unwrap();
             (out.rewards[0], out.terminated[0])
         })
         .collect();

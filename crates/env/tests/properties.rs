@@ -67,7 +67,7 @@ fn walk(env: &mut dyn VectorEnv, streams: &mut [Stream], steps: usize) -> Vec<St
     (0..steps)
         .map(|_| {
             let mut out = StepBatch::new(copies, width);
-            env.step(&random_actions(&action_space, copies, streams), &mut out);
+            env.step(&random_actions(&action_space, copies, streams), &mut out).unwrap();
             out
         })
         .collect()
@@ -88,15 +88,15 @@ proptest! {
             let mut env = made(&config, seed, copies);
             let mut actions = action_streams(seed, copies);
             let mut observations = vec![0.0; copies * env.observation_space().width()];
-            env.reset(&mut observations);
+            env.reset(&mut observations).unwrap();
             walk(env.as_mut(), &mut actions, before);
-            let saved = env.save();
+            let saved = env.save().unwrap().unwrap();
             let mut actions_again = actions.clone();
             let straight = walk(env.as_mut(), &mut actions, after);
 
             let mut other = made(&config, seed + 1, copies);
             other.restore(&saved).unwrap();
-            prop_assert_eq!(&other.save(), &saved, "{} saves what it restored", config.id);
+            prop_assert_eq!(&other.save().unwrap().unwrap(), &saved, "{} saves what it restored", config.id);
             let restored = walk(other.as_mut(), &mut actions_again, after);
             prop_assert_eq!(straight, restored, "{}", config.id);
         }
@@ -110,16 +110,16 @@ proptest! {
             let mut env = made(&config, seed, 3);
             let mut actions = action_streams(seed, 3);
             walk(env.as_mut(), &mut actions, steps);
-            let mut saved = env.save();
+            let mut saved = env.save().unwrap().unwrap();
             let place = (place * saved.len() as f64) as usize;
             if cut {
                 saved.truncate(place);
             } else {
                 saved[place] ^= 1 << bit;
             }
-            let kept = env.save();
+            let kept = env.save().unwrap().unwrap();
             match env.restore(&saved) {
-                Err(_) => prop_assert_eq!(&env.save(), &kept, "a refused state leaves {} alone", config.id),
+                Err(_) => prop_assert_eq!(&env.save().unwrap().unwrap(), &kept, "a refused state leaves {} alone", config.id),
                 Ok(()) => {
                     prop_assert!(!cut, "{} took a state that was cut", config.id);
                     walk(env.as_mut(), &mut actions, 20);
@@ -137,8 +137,8 @@ proptest! {
             let width = alone.observation_space().width();
             let mut first = vec![0.0; width];
             let mut firsts = vec![0.0; width * (1 + more)];
-            alone.reset(&mut first);
-            among.reset(&mut firsts);
+            alone.reset(&mut first).unwrap();
+            among.reset(&mut firsts).unwrap();
             prop_assert_eq!(&first[..], &firsts[..width]);
             let alone = walk(alone.as_mut(), &mut action_streams(seed, 1), 250);
             let among = walk(among.as_mut(), &mut action_streams(seed, 1 + more), 250);
@@ -158,7 +158,7 @@ proptest! {
 fn a_state_of_another_environment_is_refused() {
     let configs = configs();
     for (index, from) in configs.iter().enumerate() {
-        let saved = made(from, 0, 2).save();
+        let saved = made(from, 0, 2).save().unwrap().unwrap();
         for (other_index, to) in configs.iter().enumerate() {
             let fits = made(to, 1, 2).restore(&saved).is_ok();
             // One world of the same size can't be told from another, such as
@@ -179,7 +179,7 @@ fn observations_and_actions_stay_in_their_spaces() {
         let width = env.observation_space().width();
         let space = env.observation_space().clone();
         let mut observations = vec![0.0; 8 * width];
-        env.reset(&mut observations);
+        env.reset(&mut observations).unwrap();
         let batches = walk(env.as_mut(), &mut action_streams(7, 8), 600);
         let rows = batches.iter().flat_map(|batch| batch.observations.chunks_exact(width));
         for row in rows.chain(observations.chunks_exact(width)) {

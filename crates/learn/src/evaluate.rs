@@ -2,7 +2,7 @@
 //! `seed + i` and draws from streams that training never touches, so the same
 //! checkpoint always gives the same returns.
 
-use rlxp_env::{Space, StepBatch, make};
+use rlxp_env::{EnvError, Space, StepBatch, make};
 use rlxp_spec::config::{Config, EnvConfig, WrapperConfig};
 use rlxp_types::Stream;
 use serde::Serialize;
@@ -112,7 +112,10 @@ pub fn evaluate_in(
         let seeds: Vec<u64> = tile.map(|index| seed.wrapping_add(index as u64)).collect();
         let streams = seeds.iter().map(|seed| Stream::new(*seed, "eval", 0)).collect();
         let mut env = factory(streams)?;
-        play(env.as_mut(), actor, &seeds, config.policy.sde_sample_freq, &mut played);
+        play(env.as_mut(), actor, &seeds, config.policy.sde_sample_freq, &mut played).map_err(|error| {
+            let first = played.len() - seeds.len();
+            LearnError::in_environment(&config.env.id, error.counted_from(first))
+        })?;
     }
     Ok(Evaluation { episodes: played })
 }
@@ -124,7 +127,7 @@ fn play(
     seeds: &[u64],
     noise_every: Option<u64>,
     played: &mut Vec<Episode>,
-) {
+) -> Result<(), EnvError> {
     let copies = seeds.len();
     let width = env.observation_space().width();
     let space = env.action_space().clone();
@@ -136,10 +139,10 @@ fn play(
     played.extend(seeds.iter().map(|seed| Episode { seed: *seed, total: 0.0, length: 0, truncated: false }));
     let mut running = vec![true; copies];
     let mut observations = vec![0.0; copies * width];
-    env.reset(&mut observations);
+    env.reset(&mut observations)?;
     for time in 0.. {
         hand.act(time, &mut observations, &mut streams, &mut actions);
-        env.step(&actions, &mut batch);
+        env.step(&actions, &mut batch)?;
         for copy in (0..copies).filter(|copy| running[*copy]).collect::<Vec<_>>() {
             let episode = &mut played[start + copy];
             episode.total += f64::from(batch.rewards[copy]);
@@ -148,10 +151,11 @@ fn play(
             running[copy] = !(batch.terminated[copy] || batch.truncated[copy]);
         }
         if !running.contains(&true) {
-            return;
+            break;
         }
         observations.copy_from_slice(&batch.observations);
     }
+    Ok(())
 }
 
 /// Turns observations into actions, with the room that takes.

@@ -162,7 +162,7 @@ pub fn inspect_in(
             break;
         }
         let seed = options.seed.wrapping_add(index as u64);
-        trajectory.play(factory, actor, policy, seed, config.policy.sde_sample_freq)?;
+        trajectory.play(factory, actor, policy, seed, config)?;
     }
     let mut explainer = Explainer::new(policy);
     let (mean, spread) = explainer.moments(&trajectory.moments);

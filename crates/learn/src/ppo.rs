@@ -44,6 +44,7 @@ const RECENT_EPISODES: usize = 100;
 /// A PPO learner: policy, optimiser, environments and random streams.
 pub struct Ppo {
     algo: AlgoConfig,
+    env_id: String,
     total_steps: u64,
     threads: usize,
     policy: Policy,
@@ -96,6 +97,7 @@ impl Ppo {
         let rows = config.rollout_size() as usize;
         Ok(Self {
             algo: config.algo.clone(),
+            env_id: config.env.id.clone(),
             total_steps: config.total_steps(),
             threads,
             adam: Adam::new(policy.parameters.len()),
@@ -141,7 +143,8 @@ impl Ppo {
     /// One round: collect, advantages, update.
     pub fn iterate(&mut self) -> Result<Update, LearnError> {
         let begin = Instant::now();
-        let finished = self.collector.collect(&self.policy);
+        let collected = self.collector.collect(&self.policy);
+        let finished = collected.map_err(|error| LearnError::in_environment(&self.env_id, error))?;
         self.note_episodes(&finished);
         let collected = Instant::now();
 

@@ -122,7 +122,7 @@ fn transitions<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> Walk 
     let width = env.observation_space().width();
     let mut out = StepBatch::new(inputs.len(), width);
     let actions: Vec<f32> = inputs.iter().map(|(_, action)| *action).collect();
-    env.step(&actions, &mut out);
+    env.step(&actions, &mut out).unwrap();
     let answers = (0..inputs.len()).map(|copy| found(&out, copy, width)).collect();
     (inputs, answers)
 }
@@ -147,7 +147,7 @@ fn episodes<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> Vec<Walk
                 Some((_, action)) if step == cap => *action,
                 _ => (subject.survive)(&state),
             };
-            env.step(&[action], &mut out);
+            env.step(&[action], &mut out).unwrap();
             inputs.push((state, action));
             answers.push(found(&out, 0, width));
         }

@@ -103,7 +103,7 @@ fn still(config: &Config) -> Option<Vec<f64>> {
         .map(|copy| Stream::new(BASELINE_SEED + copy, "diagnose/action", 0))
         .collect();
     let mut before = vec![0.0; WATCHED_COPIES * width];
-    env.reset(&mut before);
+    env.reset(&mut before).ok()?;
     let mut batch = StepBatch::new(WATCHED_COPIES, width);
     let mut row = vec![0.0; WATCHED_COPIES * actions.width()];
     let (mut same, mut seen) = (vec![0_u64; width], 0_u64);
@@ -111,7 +111,7 @@ fn still(config: &Config) -> Option<Vec<f64>> {
         for (stream, row) in hand.iter_mut().zip(row.chunks_exact_mut(actions.width())) {
             draw(&actions, stream, row);
         }
-        env.step(&row, &mut batch);
+        env.step(&row, &mut batch).ok()?;
         for copy in 0..WATCHED_COPIES {
             if batch.terminated[copy] || batch.truncated[copy] {
                 continue;

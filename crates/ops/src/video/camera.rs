@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rlxp_draw::environment::steps_per_second;
-use rlxp_env::{BadState, Space, StepBatch, VectorEnv, View, make};
+use rlxp_env::{EnvError, Space, StepBatch, VectorEnv, View, make};
 use rlxp_learn::evaluate::evaluation_env;
 use rlxp_learn::{Actor, LearnError, evaluate_in};
 use rlxp_spec::Config;
@@ -126,12 +126,13 @@ impl VectorEnv for Camera {
         self.inner.step_cap()
     }
 
-    fn reset(&mut self, observations: &mut [f32]) {
-        self.inner.reset(observations);
+    fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError> {
+        self.inner.reset(observations)?;
         self.observations = observations.to_vec();
+        Ok(())
     }
 
-    fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) -> Result<(), EnvError> {
         let tape = Arc::clone(&self.tape);
         let mut tape = lock(&tape);
         let needed = Arc::clone(&self.needed);
@@ -150,7 +151,7 @@ impl VectorEnv for Camera {
                 });
             }
         }
-        self.inner.step(actions, out);
+        self.inner.step(actions, out)?;
         for (episode, last) in watched {
             let copy = episode - self.first;
             let recording = tape.recordings.entry(*episode).or_default();
@@ -168,13 +169,14 @@ impl VectorEnv for Camera {
             }
         }
         self.observations.clone_from(&out.observations);
+        Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
+    fn save(&self) -> Result<Option<Vec<u8>>, EnvError> {
         self.inner.save()
     }
 
-    fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
+    fn restore(&mut self, saved: &[u8]) -> Result<(), EnvError> {
         self.inner.restore(saved)
     }
 
