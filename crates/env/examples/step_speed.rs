@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use rlxp_env::{Space, StepBatch, VectorEnv, make};
+use rlxp_env::{NATIVE, Space, StepBatch, VectorEnv};
 use rlxp_spec::config::EnvConfig;
 use rlxp_types::Stream;
 
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         normalize_rewards: false,
     };
     let streams = (0..copies as u64).map(|copy| Stream::new(0, "env", copy)).collect();
-    let mut env = make(&config, streams)?;
+    let mut env = NATIVE.make(&config, streams)?;
     let mut rates: Vec<f64> = (0..5).map(|_| round(env.as_mut())).collect();
     rates.sort_by(f64::total_cmp);
     println!("{id}, {copies} copies: {:.1} million steps/s", rates[2] / 1e6);

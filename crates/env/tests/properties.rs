@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use rlxp_env::{EnvInfo, Space, StepBatch, VectorEnv, catalogue, make};
+use rlxp_env::{EnvInfo, NATIVE, Space, StepBatch, VectorEnv};
 use rlxp_spec::config::{EnvConfig, Kwarg, WrapperConfig};
 use rlxp_types::Stream;
 
@@ -25,7 +25,7 @@ fn config(id: &str) -> EnvConfig {
 
 /// Every environment, every stochastic argument, and every wrapper at once.
 fn configs() -> Vec<EnvConfig> {
-    let mut configs: Vec<EnvConfig> = catalogue().iter().map(|info: &EnvInfo| config(info.id)).collect();
+    let mut configs: Vec<EnvConfig> = NATIVE.catalogue().map(|info: &EnvInfo| config(info.id)).collect();
     let mut fickle = config("Taxi-v4");
     for flag in ["is_rainy", "fickle_passenger"] {
         fickle.kwargs.insert(flag.to_owned(), Kwarg::Bool(true));
@@ -46,7 +46,7 @@ fn configs() -> Vec<EnvConfig> {
 }
 
 fn made(config: &EnvConfig, seed: u64, copies: usize) -> Box<dyn VectorEnv> {
-    make(config, (0..copies as u64).map(|copy| Stream::new(seed, "env", copy)).collect()).unwrap()
+    NATIVE.make(config, (0..copies as u64).map(|copy| Stream::new(seed, "env", copy)).collect()).unwrap()
 }
 
 fn random_actions(space: &Space, copies: usize, streams: &mut [Stream]) -> Vec<f32> {

@@ -11,8 +11,8 @@ use rlxp_env::toy::frozen_lake::{MAP_4X4, MAP_8X8, Map, Rewards};
 use rlxp_env::toy::taxi::TaxiRules;
 use rlxp_env::toy::{Blackjack, TableWorld, Taxi, cliff_walking, frozen_lake};
 use rlxp_env::{
-    BadState, Dynamics, Environment, Passenger, Space, Step, StepBatch, Tile, VectorEnv, Vectorized, View,
-    catalogue, make,
+    BadState, Dynamics, Environment, NATIVE, Passenger, Space, Step, StepBatch, Tile, VectorEnv, Vectorized,
+    View,
 };
 use rlxp_spec::config::{EnvConfig, Kwarg, WrapperConfig};
 use rlxp_types::Stream;
@@ -30,7 +30,7 @@ fn config(id: &str) -> EnvConfig {
 }
 
 fn made(config: &EnvConfig, copies: u64) -> Box<dyn VectorEnv> {
-    make(config, (0..copies).map(|copy| Stream::new(5, "env", copy)).collect()).unwrap()
+    NATIVE.make(config, (0..copies).map(|copy| Stream::new(5, "env", copy)).collect()).unwrap()
 }
 
 /// Any fixed, legal action for every copy.
@@ -50,7 +50,7 @@ fn check_all_different(views: &[View]) {
 
 #[test]
 fn every_native_environment_has_a_view_and_a_final_view() {
-    for info in catalogue() {
+    for info in NATIVE.catalogue() {
         let mut config = config(info.id);
         config.max_episode_steps = Some(3);
         let mut env = made(&config, 2);

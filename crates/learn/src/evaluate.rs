@@ -2,7 +2,7 @@
 //! `seed + i` and draws from streams that training never touches, so the same
 //! checkpoint always gives the same returns.
 
-use rlxp_env::{EnvError, Space, StepBatch, make};
+use rlxp_env::{EnvError, Sources, Space, StepBatch};
 use rlxp_spec::config::{Config, EnvConfig, WrapperConfig};
 use rlxp_types::Stream;
 use serde::Serialize;
@@ -77,25 +77,26 @@ impl Evaluation {
 /// The environment that a policy is judged in: raw rewards and a step cap.
 /// Scaling of rewards is for training alone; wrappers that change what is
 /// observed stay.
-pub fn evaluation_env(config: &Config) -> EnvConfig {
+pub fn evaluation_env(sources: Sources<'_>, config: &Config) -> EnvConfig {
     let mut env = config.env.clone();
     env.wrappers.retain(|wrapper| {
         !matches!(wrapper, WrapperConfig::ScaleReward { .. } | WrapperConfig::TruncationAsTermination {})
     });
-    let own_cap = rlxp_env::find(&env.id).ok().and_then(|info| info.max_episode_steps);
+    let own_cap = sources.find(&env.id).ok().and_then(|info| info.max_episode_steps);
     env.max_episode_steps = env.max_episode_steps.or(own_cap).or(Some(DEFAULT_STEP_CAP));
     env
 }
 
 /// Plays `episodes` episodes in [`evaluation_env`].
 pub fn evaluate(
+    sources: Sources<'_>,
     config: &Config,
     actor: Actor<'_>,
     episodes: usize,
     seed: u64,
 ) -> Result<Evaluation, LearnError> {
-    let env = evaluation_env(config);
-    evaluate_in(config, &|streams| make(&env, streams), actor, episodes, seed)
+    let env = evaluation_env(sources, config);
+    evaluate_in(config, &|streams| sources.make(&env, streams), actor, episodes, seed)
 }
 
 /// Plays `episodes` episodes in an environment of the caller's own, which must

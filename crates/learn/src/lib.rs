@@ -43,7 +43,7 @@ pub use rollout::Factory;
 pub enum LearnError {
     /// The environment can't be made as asked.
     #[error(transparent)]
-    Environment(#[from] rlxp_env::MakeError),
+    Environment(rlxp_env::MakeError),
     /// The environment failed while it was used.
     #[error("environment {env:?} failed")]
     EnvironmentFailed {
@@ -92,6 +92,15 @@ impl LearnError {
         match error {
             rlxp_env::EnvError::State(bad) => Self::EnvironmentState(bad),
             source => Self::EnvironmentFailed { env: env.to_owned(), source },
+        }
+    }
+}
+
+impl From<rlxp_env::MakeError> for LearnError {
+    fn from(error: rlxp_env::MakeError) -> Self {
+        match error {
+            rlxp_env::MakeError::Failed { env, source } => Self::in_environment(&env, source),
+            refused @ rlxp_env::MakeError::Config { .. } => Self::Environment(refused),
         }
     }
 }

@@ -79,9 +79,9 @@ pub struct Update {
 }
 
 impl Ppo {
-    /// A fresh learner in the environment that the config names.
+    /// A fresh learner in the native environment that the config names.
     pub fn new(config: &Config, seed: u64, threads: usize) -> Result<Self, LearnError> {
-        Self::with_environment(config, seed, threads, &|streams| rlxp_env::make(&config.env, streams))
+        Self::with_environment(config, seed, threads, &|streams| rlxp_env::NATIVE.make(&config.env, streams))
     }
 
     /// A fresh learner in an environment of the caller's own.

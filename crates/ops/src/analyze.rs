@@ -23,6 +23,7 @@ use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::envs::SOURCES;
 use crate::eval::FIRST_SEED;
 use crate::failure::{Failure, Outcome};
 use crate::material::{self, Group};
@@ -174,7 +175,7 @@ fn place(topic: Topic) -> usize {
 /// What random actions get, on the episodes that `rlx eval` plays; nothing
 /// where the environment is not known here.
 fn random_policy(config: &Config) -> Option<Baseline> {
-    let played = evaluate(config, Actor::Random, BASELINE_EPISODES, FIRST_SEED).ok()?;
+    let played = evaluate(SOURCES, config, Actor::Random, BASELINE_EPISODES, FIRST_SEED).ok()?;
     let episodes = played.episodes.len();
     let standard_error = played.deviation() / (episodes as f64).sqrt();
     Some(Baseline { mean: played.mean_return(), standard_error, episodes })

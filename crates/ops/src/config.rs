@@ -7,6 +7,7 @@ use rlxp_fs::FsExt;
 use rlxp_spec::{Config, Known, Loaded, Problem, Severity, Snapshot, Source};
 
 use crate::context::Context;
+use crate::envs::SOURCES;
 use crate::envs::known_ids;
 use crate::failure::{Failure, Outcome};
 use crate::notes::notes;
@@ -108,13 +109,13 @@ fn read(context: &Context, path: &Path) -> Outcome<Source> {
 
 /// Problems that only the environment can see: keyword arguments, maps.
 fn environment_problems(loaded: &Loaded) -> Vec<Problem> {
-    if rlxp_env::find(&loaded.config.env.id).is_err() {
+    if SOURCES.find(&loaded.config.env.id).is_err() {
         return Vec::new();
     }
-    match rlxp_env::observation_and_action_space(&loaded.config.env) {
+    match SOURCES.spaces(&loaded.config.env) {
         Ok(_) => Vec::new(),
         Err(error) => error
-            .problems
+            .problems()
             .iter()
             .map(|problem| {
                 let hint = problem.nearest.as_ref().map(|nearest| format!("did you mean {nearest}?"));

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::checkpoint_ref::project;
 use crate::context::Context;
+use crate::envs::SOURCES;
 use crate::failure::{Failure, Outcome};
 use crate::material::{RunMaterial, SeedState, load_run};
 
@@ -241,8 +242,8 @@ fn is_fact(name: &str) -> bool {
 /// What a run's expectations rest on.
 pub(crate) fn here(run: &RunMaterial) -> Here {
     let config = &run.config;
-    let info = rlxp_env::find(&config.env.id).ok();
-    let actions = match rlxp_env::observation_and_action_space(&config.env) {
+    let info = SOURCES.find(&config.env.id).ok();
+    let actions = match SOURCES.spaces(&config.env) {
         Ok((_, Space::Discrete { n })) => Actions::Choices(vec![n]),
         Ok((_, Space::MultiDiscrete { nvec })) => Actions::Choices(nvec),
         Ok((_, Space::MultiBinary { n })) => Actions::Choices(vec![2; n]),

@@ -17,6 +17,7 @@ use rlxp_store::{
 };
 use serde_json::{Map, json};
 
+use crate::envs::SOURCES;
 use crate::evaluation::record;
 use crate::event::{Event, WorkerOutcome};
 use crate::failure::Outcome;
@@ -79,7 +80,8 @@ impl<'a> Session<'a> {
         for note in recovery.notes {
             (job.emit)(Event::Warning { message: note });
         }
-        let mut learner = Ppo::new(job.config, folder.seed(), job.threads)?;
+        let factory = |streams| SOURCES.make(&job.config.env, streams);
+        let mut learner = Ppo::with_environment(job.config, folder.seed(), job.threads, &factory)?;
         let mut best = None;
         let (mut last_score, mut stopped_early, mut saved_at) = (None, false, None);
         if let Some(checkpoint) = recovery.checkpoint {
@@ -229,7 +231,7 @@ impl<'a> Session<'a> {
         let policy = self.learner.policy();
         let actor =
             if config.eval.deterministic { Actor::Deterministic(policy) } else { Actor::Stochastic(policy) };
-        let played = evaluate(config, actor, episodes, config.eval.seed)?;
+        let played = evaluate(SOURCES, config, actor, episodes, config.eval.seed)?;
         let step = self.learner.steps();
         let score = played.mean_return();
         // A tie keeps the earlier policy.

@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::checkpoint_ref::CheckpointRef;
 use crate::config::{Checked, Purpose, check};
 use crate::context::Context;
+use crate::envs::SOURCES;
 use crate::event::{Event, Sink};
 use crate::failure::{CHECKPOINT_MISMATCH, Failure, Outcome};
 use crate::notes::notes;
@@ -135,8 +136,7 @@ pub fn train(
 
 /// What training `config` amounts to.
 pub fn plan(config: &Config) -> Outcome<TrainPlan> {
-    let (observations, actions) =
-        rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
+    let (observations, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
     let parameters = Policy::size(config, &observations, &actions);
     let steps = config.total_steps();
     let updates = steps / config.rollout_size();

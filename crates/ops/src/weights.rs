@@ -10,6 +10,7 @@ use rlxp_store::{MODEL_FILE, Manifest, SeedFolder};
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
 
+use crate::envs::SOURCES;
 use crate::failure::{Failure, Outcome, describe};
 
 /// Checkpoints that a hint names.
@@ -25,8 +26,7 @@ pub(crate) struct Weights {
 impl Weights {
     /// Loads the policy of a checkpoint for `config`.
     pub(crate) fn load(config: &Config, folder: &SeedFolder, step: u64) -> Outcome<Self> {
-        let (observations, actions) =
-            rlxp_env::observation_and_action_space(&config.env).map_err(LearnError::from)?;
+        let (observations, actions) = SOURCES.spaces(&config.env).map_err(LearnError::from)?;
         let load = || {
             let (manifest, bytes) = folder.checkpoints().load_model(step)?;
             let path = folder.checkpoints().step_path(step).join(MODEL_FILE);

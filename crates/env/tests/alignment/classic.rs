@@ -4,7 +4,7 @@
 use std::f64::consts::PI;
 
 use rlxp_env::classic::{Acrobot, CartPole, MountainCar, MountainCarContinuous, Pendulum};
-use rlxp_env::{Dynamics, Native, Space, StepBatch, VectorEnv, find};
+use rlxp_env::{Dynamics, NATIVE, Native, Space, StepBatch, VectorEnv};
 use rlxp_types::Stream;
 use serde_json::{Value, json};
 
@@ -129,7 +129,7 @@ fn transitions<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> Walk 
 
 /// Two episodes up to the registered cap; the second really ends in its last step.
 fn episodes<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> Vec<Walk> {
-    let cap = find(subject.id).unwrap().max_episode_steps.unwrap();
+    let cap = NATIVE.find(subject.id).unwrap().max_episode_steps.unwrap();
     let mut episodes = Vec::new();
     for ending in
         [None, subject.ending.as_ref()].into_iter().take(if subject.ending.is_some() { 2 } else { 1 })
@@ -204,7 +204,7 @@ fn check<D: Dynamics>(subject: &Subject<D>) {
 }
 
 fn check_registration<D: Dynamics>(subject: &Subject<D>, theirs: &Value) {
-    let info = find(subject.id).unwrap();
+    let info = NATIVE.find(subject.id).unwrap();
     assert_eq!(json!(info.max_episode_steps), theirs["max_episode_steps"]);
     assert_eq!(info.reward_threshold, theirs["reward_threshold"].as_f64());
     let dynamics = (subject.make)(1, Arguments::Default);

@@ -3,7 +3,7 @@
 
 use std::error::Error;
 
-use rlxp_env::{Call, EnvError, MakeError, Space, StepBatch, VectorEnv, make};
+use rlxp_env::{Call, EnvError, MakeError, NATIVE, Space, StepBatch, VectorEnv};
 use rlxp_learn::evaluate::evaluation_env;
 use rlxp_learn::{Actor, LearnError, Ppo, Resumed, evaluate_in};
 use rlxp_spec::Config;
@@ -67,8 +67,8 @@ fn with_fault(
     config: &Config,
     fault: impl Fn(Box<dyn VectorEnv>) -> Faulty,
 ) -> impl Fn(Vec<Stream>) -> Result<Box<dyn VectorEnv>, MakeError> {
-    let env = evaluation_env(config);
-    move |streams| Ok(Box::new(fault(make(&env, streams)?)) as Box<dyn VectorEnv>)
+    let env = evaluation_env(NATIVE, config);
+    move |streams| Ok(Box::new(fault(NATIVE.make(&env, streams)?)) as Box<dyn VectorEnv>)
 }
 
 fn healthy(inner: Box<dyn VectorEnv>) -> Faulty {

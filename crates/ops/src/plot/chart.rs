@@ -11,6 +11,7 @@ use super::metric::Metric;
 use super::notes;
 use super::place;
 use super::{Figure, PlotGroup, PlotOptions, PlotReport, XAxis};
+use crate::envs::SOURCES;
 use crate::failure::{Failure, Outcome};
 use crate::material::SeedState;
 
@@ -176,7 +177,7 @@ fn references(arms: &[Arm<'_>], metric: &Metric, options: &PlotOptions) -> Vec<R
         });
     let threshold = shared
         .filter(|_| metric.is_return())
-        .and_then(|env| rlxp_env::find(&env.id).ok())
+        .and_then(|env| SOURCES.find(&env.id).ok())
         .and_then(|info| info.reward_threshold);
     references.extend(threshold.map(|value| Reference {
         value,
