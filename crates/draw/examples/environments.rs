@@ -18,7 +18,7 @@ fn main() -> std::io::Result<()> {
     let mut sheet = Scene::new(across * columns as f32 + 14.0, down * rows as f32 + 14.0, Color::WHITE);
     "Every native environment".clone_into(&mut sheet.description);
     for (index, (id, view, action)) in shown.iter().enumerate() {
-        let info = rlxp_env::find(id).ok();
+        let info = rlxp_env::NATIVE.find(id).ok();
         let look = Look {
             action: action.as_deref(),
             observation_names: info.map_or(&[], |info| info.observation_names),

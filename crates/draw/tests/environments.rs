@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rlxp_draw::Frame;
 use rlxp_draw::environment::{CALM, HEIGHT, Look, WIDTH, scene, steps_per_second};
-use rlxp_env::{Passenger, StepBatch, Tile, View, catalogue, make};
+use rlxp_env::{NATIVE, Passenger, StepBatch, Tile, View};
 use rlxp_spec::config::EnvConfig;
 use rlxp_types::Stream;
 
@@ -305,7 +305,7 @@ fn numbers_that_are_none_are_drawn_without_a_panic() {
 
 #[test]
 fn every_environment_of_the_catalogue_can_be_drawn_as_it_goes() {
-    for info in catalogue() {
+    for info in NATIVE.catalogue() {
         let config = EnvConfig {
             id: info.id.to_owned(),
             num_envs: 1,
@@ -315,11 +315,11 @@ fn every_environment_of_the_catalogue_can_be_drawn_as_it_goes() {
             normalize_observations: false,
             normalize_rewards: false,
         };
-        let mut env = make(&config, vec![Stream::new(1, "env", 0)]).unwrap();
+        let mut env = NATIVE.make(&config, vec![Stream::new(1, "env", 0)]).unwrap();
         let (width, action_width) = (env.observation_space().width(), env.action_space().width());
         let mut observations = vec![0.0; width];
         let mut batch = StepBatch::new(1, width);
-        env.reset(&mut observations);
+        env.reset(&mut observations).unwrap();
         let action = vec![0.0; action_width];
         let look = Look {
             action: Some(&action),
@@ -333,7 +333,7 @@ fn every_environment_of_the_catalogue_can_be_drawn_as_it_goes() {
             let colors: HashSet<&[u8]> = frame.rgba.chunks_exact(4).collect();
             assert!(colors.len() > 20, "{} is nearly empty", info.id);
             assert!((1..=60).contains(&steps_per_second(&view)));
-            env.step(&action, &mut batch);
+            env.step(&action, &mut batch).unwrap();
         }
     }
 }

@@ -6,7 +6,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example answers on stdout")]
 
-use rlxp_env::{BadState, Environment, Space, Step, StepBatch, VectorEnv, Vectorized};
+use rlxp_env::{BadState, EnvError, Environment, Space, Step, StepBatch, VectorEnv, Vectorized};
 use rlxp_types::Stream;
 
 const END: i8 = 5;
@@ -18,7 +18,7 @@ struct WindyLine {
 
 impl Environment for WindyLine {
     fn observation_space(&self) -> Space {
-        Space::Box { low: vec![-1.0], high: vec![1.0] }
+        Space::vector(vec![-1.0], vec![1.0])
     }
 
     fn action_space(&self) -> Space {
@@ -60,20 +60,20 @@ impl Environment for WindyLine {
     }
 }
 
-fn main() {
+fn main() -> Result<(), EnvError> {
     const COPIES: usize = 8;
     let streams = (0..COPIES as u64).map(|copy| Stream::new(0, "env", copy)).collect();
     let mut env = Vectorized::new(WindyLine::default, streams, Some(100));
 
     let mut out = StepBatch::new(COPIES, env.observation_space().width());
-    env.reset(&mut out.observations);
+    env.reset(&mut out.observations)?;
     let mut action_stream = Stream::new(0, "action", 0);
     let mut actions = [0.0; COPIES];
     let mut running = [0.0; COPIES];
     let mut returns = Vec::new();
     for _ in 0..10_000 {
         actions.iter_mut().for_each(|action| *action = action_stream.below(2) as f32);
-        env.step(&actions, &mut out);
+        env.step(&actions, &mut out)?;
         for (copy, running) in running.iter_mut().enumerate() {
             *running += f64::from(out.rewards[copy]);
             if out.terminated[copy] || out.truncated[copy] {
@@ -83,4 +83,5 @@ fn main() {
     }
     let mean = returns.iter().sum::<f64>() / returns.len() as f64;
     println!("random actions: mean return {mean:.3} over {} episodes", returns.len());
+    Ok(())
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use rlxp_env::{Space, StepBatch, VectorEnv, make};
+use rlxp_env::{NATIVE, Space, StepBatch, VectorEnv};
 use rlxp_spec::config::EnvConfig;
 use rlxp_types::Stream;
 
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         normalize_rewards: false,
     };
     let streams = (0..copies as u64).map(|copy| Stream::new(0, "env", copy)).collect();
-    let mut env = make(&config, streams)?;
+    let mut env = NATIVE.make(&config, streams)?;
     let mut rates: Vec<f64> = (0..5).map(|_| round(env.as_mut())).collect();
     rates.sort_by(f64::total_cmp);
     println!("{id}, {copies} copies: {:.1} million steps/s", rates[2] / 1e6);
@@ -42,13 +42,13 @@ fn round(env: &mut dyn VectorEnv) -> f64 {
     let mut actions = vec![0.0; copies * env.action_space().width()];
     let mut stream = Stream::new(0, "action", 0);
     let space = env.action_space().clone();
-    env.reset(&mut out.observations);
+    env.reset(&mut out.observations).expect("a native environment does not fail");
     let batches = STEPS / copies;
     let start = Instant::now();
     let mut episodes = 0usize;
     for _ in 0..batches {
         draw_actions(&space, &mut stream, &mut actions);
-        env.step(&actions, &mut out);
+        env.step(&actions, &mut out).expect("a native environment does not fail");
         episodes += out.terminated.iter().zip(&out.truncated).filter(|(end, cut)| **end || **cut).count();
     }
     let rate = (batches * copies) as f64 / start.elapsed().as_secs_f64();
@@ -70,7 +70,7 @@ fn draw_actions(space: &Space, stream: &mut Stream, actions: &mut [f32]) {
         Space::Discrete { n } => {
             actions.iter_mut().for_each(|action| *action = stream.below(*n as u32) as f32)
         }
-        Space::Box { low, high } => {
+        Space::Box { low, high, .. } => {
             for row in actions.chunks_mut(low.len()) {
                 for ((action, low), high) in row.iter_mut().zip(low).zip(high) {
                     *action = low + (high - low) * stream.uniform_f32();

@@ -19,7 +19,7 @@ pub struct EnvInfo {
     /// Mean return from which it counts as solved.
     pub reward_threshold: Option<f64>,
     /// With default arguments, episodes of one deterministic policy vary,
-    /// start states included. See [`crate::make::is_stochastic`] for others.
+    /// start states included. See [`crate::Sources::is_stochastic`] for others.
     pub stochastic: bool,
     /// Arguments that `env.kwargs` may set.
     pub kwargs: &'static [KwargInfo],
@@ -27,8 +27,13 @@ pub struct EnvInfo {
     pub observation_names: &'static [&'static str],
     /// What each choice does; for a continuous action, what each number is.
     pub action_names: &'static [&'static str],
-    #[serde(skip)]
-    pub(crate) kind: Kind,
+}
+
+impl EnvInfo {
+    /// Whether this is its id or an alias.
+    pub fn is_called(&self, id: &str) -> bool {
+        self.id == id || self.aliases.contains(&id)
+    }
 }
 
 /// A keyword argument of an environment.
@@ -87,24 +92,21 @@ fn offer(nearest: &[&str]) -> String {
     if nearest.is_empty() { String::new() } else { format!("; the nearest are {}", nearest.join(", ")) }
 }
 
-/// Every environment, in the order to show them.
-pub fn catalogue() -> &'static [EnvInfo] {
-    CATALOGUE
+/// Every native environment, in the order to show them.
+pub(crate) fn native_infos() -> impl Iterator<Item = &'static EnvInfo> {
+    CATALOGUE.iter().map(|(_, info)| info)
 }
 
-/// The environment with this id or alias.
-pub fn find(id: &str) -> Result<&'static EnvInfo, UnknownEnv> {
-    CATALOGUE
-        .iter()
-        .find(|info| info.id == id || info.aliases.contains(&id))
-        .ok_or_else(|| UnknownEnv { id: id.to_owned(), nearest: nearest_ids(id) })
+/// Which program steps a native environment.
+pub(crate) fn kind_of(info: &'static EnvInfo) -> Kind {
+    let entry = CATALOGUE.iter().find(|(_, native)| native.id == info.id);
+    entry.expect("the native source is asked only for what it found").0
 }
 
 /// Up to three ids, those first that differ only in case or version.
-fn nearest_ids(id: &str) -> Vec<&'static str> {
+pub(crate) fn nearest_ids(id: &str, among: impl Iterator<Item = &'static EnvInfo>) -> Vec<&'static str> {
     let asked = id.to_lowercase();
-    let mut ranked: Vec<(f64, &'static str)> = CATALOGUE
-        .iter()
+    let mut ranked: Vec<(f64, &'static str)> = among
         .map(|info| {
             let names = std::iter::once(&info.id).chain(info.aliases);
             let likeness = names.map(|name| likeness(&asked, &name.to_lowercase())).fold(0.0, f64::max);
@@ -189,7 +191,6 @@ const BASE: EnvInfo = EnvInfo {
     kwargs: &[],
     observation_names: &[],
     action_names: &[],
-    kind: Kind::Acrobot,
 };
 
 const CAR: &[&str] = &["car position", "car velocity"];
@@ -198,187 +199,230 @@ const ONE_NUMBER: &[&str] = &["observation"];
 const ONE_CHOICE: &[&str] = &["the only action"];
 const TWO_CHOICES: &[&str] = &["action 0", "action 1"];
 
-static CATALOGUE: &[EnvInfo] = &[
-    EnvInfo {
-        id: "CartPole-v1",
-        summary: "push a cart left or right so that its pole stays up",
-        max_episode_steps: Some(500),
-        reward_threshold: Some(475.0),
-        kwargs: &[kwarg("sutton_barto_reward", KwargKind::Bool, "false", "0 per step and -1 for the fall")],
-        observation_names: &["cart position", "cart velocity", "pole angle", "pole angular velocity"],
-        action_names: &["push left", "push right"],
-        kind: Kind::CartPole,
-        ..BASE
-    },
-    EnvInfo {
-        id: "Acrobot-v1",
-        summary: "swing the tip of two links above a line, torque only between them",
-        max_episode_steps: Some(500),
-        reward_threshold: Some(-100.0),
-        observation_names: &[
-            "cosine of angle 1",
-            "sine of angle 1",
-            "cosine of angle 2",
-            "sine of angle 2",
-            "angular velocity 1",
-            "angular velocity 2",
-        ],
-        action_names: &["torque -1", "no torque", "torque +1"],
-        kind: Kind::Acrobot,
-        ..BASE
-    },
-    EnvInfo {
-        id: "MountainCar-v0",
-        summary: "swing a weak car out of a valley with three pushes",
-        max_episode_steps: Some(200),
-        reward_threshold: Some(-110.0),
-        kwargs: GOAL_VELOCITY,
-        observation_names: CAR,
-        action_names: &["push left", "no push", "push right"],
-        kind: Kind::MountainCar,
-        ..BASE
-    },
-    EnvInfo {
-        id: "MountainCarContinuous-v0",
-        summary: "swing a weak car out of a valley with a push of any strength",
-        max_episode_steps: Some(999),
-        reward_threshold: Some(90.0),
-        kwargs: GOAL_VELOCITY,
-        observation_names: CAR,
-        action_names: &["force"],
-        kind: Kind::MountainCarContinuous,
-        ..BASE
-    },
-    EnvInfo {
-        id: "Pendulum-v1",
-        summary: "swing a pole up with a limited torque and hold it there",
-        max_episode_steps: Some(200),
-        kwargs: &[kwarg("g", KwargKind::Number, "10.0", "gravity")],
-        observation_names: &["cosine of angle", "sine of angle", "angular velocity"],
-        action_names: &["torque"],
-        kind: Kind::Pendulum,
-        ..BASE
-    },
-    EnvInfo {
-        id: "FrozenLake-v1",
-        summary: "cross slippery ice without falling into a hole",
-        max_episode_steps: Some(100),
-        reward_threshold: Some(0.70),
-        kwargs: LAKE_4X4,
-        observation_names: CELL,
-        action_names: &["left", "down", "right", "up"],
-        kind: Kind::FrozenLake { map_name: "4x4" },
-        ..BASE
-    },
-    EnvInfo {
-        id: "FrozenLake8x8-v1",
-        summary: "cross a larger lake of slippery ice",
-        max_episode_steps: Some(200),
-        reward_threshold: Some(0.85),
-        kwargs: LAKE_8X8,
-        observation_names: CELL,
-        action_names: &["left", "down", "right", "up"],
-        kind: Kind::FrozenLake { map_name: "8x8" },
-        ..BASE
-    },
-    EnvInfo {
-        id: "Taxi-v4",
-        aliases: &["Taxi-v3"],
-        summary: "fetch a passenger and bring them to one of four places",
-        max_episode_steps: Some(200),
-        reward_threshold: Some(8.0),
-        kwargs: TAXI,
-        observation_names: &["state"],
-        action_names: &["down", "up", "right", "left", "pick up", "drop off"],
-        kind: Kind::Taxi,
-        ..BASE
-    },
-    EnvInfo {
-        id: "CliffWalking-v1",
-        summary: "walk along a cliff to the other end",
-        stochastic: false,
-        kwargs: CLIFF,
-        observation_names: CELL,
-        action_names: &["up", "right", "down", "left"],
-        kind: Kind::CliffWalking { slippery: false },
-        ..BASE
-    },
-    EnvInfo {
-        id: "CliffWalkingSlippery-v1",
-        summary: "walk along a slippery cliff to the other end",
-        kwargs: CLIFF_SLIPPERY,
-        observation_names: CELL,
-        action_names: &["up", "right", "down", "left"],
-        kind: Kind::CliffWalking { slippery: true },
-        ..BASE
-    },
-    EnvInfo {
-        id: "Blackjack-v1",
-        summary: "beat the dealer by hitting or sticking",
-        kwargs: &[
-            kwarg("natural", KwargKind::Bool, "false", "a win by ace and ten pays 1.5"),
-            kwarg("sab", KwargKind::Bool, "true", "the rules of Sutton and Barto's book; natural is ignored"),
-        ],
-        observation_names: &["player's sum", "dealer's card", "usable ace"],
-        action_names: &["stick", "hit"],
-        kind: Kind::Blackjack,
-        ..BASE
-    },
-    EnvInfo {
-        id: "ProbeValue-v0",
-        summary: "one step, reward 1: checks the value network",
-        stochastic: false,
-        observation_names: ONE_NUMBER,
-        action_names: ONE_CHOICE,
-        kind: Kind::Probe(ProbeKind::Value),
-        ..BASE
-    },
-    EnvInfo {
-        id: "ProbeBackprop-v0",
-        summary: "one step, reward equal to the observation: checks that gradients flow",
-        observation_names: ONE_NUMBER,
-        action_names: ONE_CHOICE,
-        kind: Kind::Probe(ProbeKind::Backprop),
-        ..BASE
-    },
-    EnvInfo {
-        id: "ProbeDiscount-v0",
-        summary: "two steps, reward at the end: checks discounting",
-        stochastic: false,
-        observation_names: ONE_NUMBER,
-        action_names: ONE_CHOICE,
-        kind: Kind::Probe(ProbeKind::Discount),
-        ..BASE
-    },
-    EnvInfo {
-        id: "ProbePolicy-v0",
-        summary: "one step, action 1 is right: checks advantages and policy loss",
-        stochastic: false,
-        observation_names: ONE_NUMBER,
-        action_names: TWO_CHOICES,
-        kind: Kind::Probe(ProbeKind::Policy),
-        ..BASE
-    },
-    EnvInfo {
-        id: "ProbeBatching-v0",
-        summary: "one step, the action must match the observation: checks batching",
-        observation_names: ONE_NUMBER,
-        action_names: TWO_CHOICES,
-        kind: Kind::Probe(ProbeKind::Batching),
-        ..BASE
-    },
+static CATALOGUE: &[(Kind, EnvInfo)] = &[
+    (
+        Kind::CartPole,
+        EnvInfo {
+            id: "CartPole-v1",
+            summary: "push a cart left or right so that its pole stays up",
+            max_episode_steps: Some(500),
+            reward_threshold: Some(475.0),
+            kwargs: &[kwarg(
+                "sutton_barto_reward",
+                KwargKind::Bool,
+                "false",
+                "0 per step and -1 for the fall",
+            )],
+            observation_names: &["cart position", "cart velocity", "pole angle", "pole angular velocity"],
+            action_names: &["push left", "push right"],
+            ..BASE
+        },
+    ),
+    (
+        Kind::Acrobot,
+        EnvInfo {
+            id: "Acrobot-v1",
+            summary: "swing the tip of two links above a line, torque only between them",
+            max_episode_steps: Some(500),
+            reward_threshold: Some(-100.0),
+            observation_names: &[
+                "cosine of angle 1",
+                "sine of angle 1",
+                "cosine of angle 2",
+                "sine of angle 2",
+                "angular velocity 1",
+                "angular velocity 2",
+            ],
+            action_names: &["torque -1", "no torque", "torque +1"],
+            ..BASE
+        },
+    ),
+    (
+        Kind::MountainCar,
+        EnvInfo {
+            id: "MountainCar-v0",
+            summary: "swing a weak car out of a valley with three pushes",
+            max_episode_steps: Some(200),
+            reward_threshold: Some(-110.0),
+            kwargs: GOAL_VELOCITY,
+            observation_names: CAR,
+            action_names: &["push left", "no push", "push right"],
+            ..BASE
+        },
+    ),
+    (
+        Kind::MountainCarContinuous,
+        EnvInfo {
+            id: "MountainCarContinuous-v0",
+            summary: "swing a weak car out of a valley with a push of any strength",
+            max_episode_steps: Some(999),
+            reward_threshold: Some(90.0),
+            kwargs: GOAL_VELOCITY,
+            observation_names: CAR,
+            action_names: &["force"],
+            ..BASE
+        },
+    ),
+    (
+        Kind::Pendulum,
+        EnvInfo {
+            id: "Pendulum-v1",
+            summary: "swing a pole up with a limited torque and hold it there",
+            max_episode_steps: Some(200),
+            kwargs: &[kwarg("g", KwargKind::Number, "10.0", "gravity")],
+            observation_names: &["cosine of angle", "sine of angle", "angular velocity"],
+            action_names: &["torque"],
+            ..BASE
+        },
+    ),
+    (
+        Kind::FrozenLake { map_name: "4x4" },
+        EnvInfo {
+            id: "FrozenLake-v1",
+            summary: "cross slippery ice without falling into a hole",
+            max_episode_steps: Some(100),
+            reward_threshold: Some(0.70),
+            kwargs: LAKE_4X4,
+            observation_names: CELL,
+            action_names: &["left", "down", "right", "up"],
+            ..BASE
+        },
+    ),
+    (
+        Kind::FrozenLake { map_name: "8x8" },
+        EnvInfo {
+            id: "FrozenLake8x8-v1",
+            summary: "cross a larger lake of slippery ice",
+            max_episode_steps: Some(200),
+            reward_threshold: Some(0.85),
+            kwargs: LAKE_8X8,
+            observation_names: CELL,
+            action_names: &["left", "down", "right", "up"],
+            ..BASE
+        },
+    ),
+    (
+        Kind::Taxi,
+        EnvInfo {
+            id: "Taxi-v4",
+            aliases: &["Taxi-v3"],
+            summary: "fetch a passenger and bring them to one of four places",
+            max_episode_steps: Some(200),
+            reward_threshold: Some(8.0),
+            kwargs: TAXI,
+            observation_names: &["state"],
+            action_names: &["down", "up", "right", "left", "pick up", "drop off"],
+            ..BASE
+        },
+    ),
+    (
+        Kind::CliffWalking { slippery: false },
+        EnvInfo {
+            id: "CliffWalking-v1",
+            summary: "walk along a cliff to the other end",
+            stochastic: false,
+            kwargs: CLIFF,
+            observation_names: CELL,
+            action_names: &["up", "right", "down", "left"],
+            ..BASE
+        },
+    ),
+    (
+        Kind::CliffWalking { slippery: true },
+        EnvInfo {
+            id: "CliffWalkingSlippery-v1",
+            summary: "walk along a slippery cliff to the other end",
+            kwargs: CLIFF_SLIPPERY,
+            observation_names: CELL,
+            action_names: &["up", "right", "down", "left"],
+            ..BASE
+        },
+    ),
+    (
+        Kind::Blackjack,
+        EnvInfo {
+            id: "Blackjack-v1",
+            summary: "beat the dealer by hitting or sticking",
+            kwargs: &[
+                kwarg("natural", KwargKind::Bool, "false", "a win by ace and ten pays 1.5"),
+                kwarg(
+                    "sab",
+                    KwargKind::Bool,
+                    "true",
+                    "the rules of Sutton and Barto's book; natural is ignored",
+                ),
+            ],
+            observation_names: &["player's sum", "dealer's card", "usable ace"],
+            action_names: &["stick", "hit"],
+            ..BASE
+        },
+    ),
+    (
+        Kind::Probe(ProbeKind::Value),
+        EnvInfo {
+            id: "ProbeValue-v0",
+            summary: "one step, reward 1: checks the value network",
+            stochastic: false,
+            observation_names: ONE_NUMBER,
+            action_names: ONE_CHOICE,
+            ..BASE
+        },
+    ),
+    (
+        Kind::Probe(ProbeKind::Backprop),
+        EnvInfo {
+            id: "ProbeBackprop-v0",
+            summary: "one step, reward equal to the observation: checks that gradients flow",
+            observation_names: ONE_NUMBER,
+            action_names: ONE_CHOICE,
+            ..BASE
+        },
+    ),
+    (
+        Kind::Probe(ProbeKind::Discount),
+        EnvInfo {
+            id: "ProbeDiscount-v0",
+            summary: "two steps, reward at the end: checks discounting",
+            stochastic: false,
+            observation_names: ONE_NUMBER,
+            action_names: ONE_CHOICE,
+            ..BASE
+        },
+    ),
+    (
+        Kind::Probe(ProbeKind::Policy),
+        EnvInfo {
+            id: "ProbePolicy-v0",
+            summary: "one step, action 1 is right: checks advantages and policy loss",
+            stochastic: false,
+            observation_names: ONE_NUMBER,
+            action_names: TWO_CHOICES,
+            ..BASE
+        },
+    ),
+    (
+        Kind::Probe(ProbeKind::Batching),
+        EnvInfo {
+            id: "ProbeBatching-v0",
+            summary: "one step, the action must match the observation: checks batching",
+            observation_names: ONE_NUMBER,
+            action_names: TWO_CHOICES,
+            ..BASE
+        },
+    ),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NATIVE;
 
     #[test]
     fn ids_and_aliases_are_found_and_unique() {
         let mut names: Vec<&str> = Vec::new();
-        for info in catalogue() {
+        for info in native_infos() {
             for name in std::iter::once(&info.id).chain(info.aliases) {
-                assert_eq!(find(name).unwrap().id, info.id);
+                assert_eq!(NATIVE.find(name).unwrap().id, info.id);
                 assert!(!names.contains(name), "{name} stands twice");
                 names.push(name);
             }
@@ -387,7 +431,7 @@ mod tests {
 
     #[track_caller]
     fn check_nearest(asked: &str, best: &str) {
-        let error = find(asked).unwrap_err();
+        let error = NATIVE.find(asked).unwrap_err();
         assert_eq!(error.nearest.first(), Some(&best), "{error}");
         assert!(error.to_string().contains(best));
     }
@@ -403,7 +447,7 @@ mod tests {
         check_nearest("taxi-v3", "Taxi-v4");
         check_nearest("FrozenLake8x8-v0", "FrozenLake8x8-v1");
         check_nearest("MountainCarContinous-v0", "MountainCarContinuous-v0");
-        assert!(find("zzz").unwrap_err().nearest.is_empty());
-        assert!(find("").unwrap_err().nearest.is_empty());
+        assert!(NATIVE.find("zzz").unwrap_err().nearest.is_empty());
+        assert!(NATIVE.find("").unwrap_err().nearest.is_empty());
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rlxp_spec::config::Kwarg;
 
 use crate::catalogue::{EnvInfo, KwargKind};
-use crate::make::Problem;
+use crate::source::Problem;
 
 pub(crate) struct Kwargs<'a> {
     given: &'a BTreeMap<String, Kwarg>,

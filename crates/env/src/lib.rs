@@ -1,9 +1,10 @@
 //! Environments: spaces, vectorisation, wrappers and the native catalogue.
 //!
-//! [`make()`] turns a config's `env` section into a [`VectorEnv`], which steps
-//! many copies at once. Native environments are [`native::Dynamics`] over
-//! arrays inside one [`Native`]; an environment of your own implements
-//! [`Environment`] and is lifted by [`Vectorized`].
+//! [`Sources`] turns a config's `env` section into a [`VectorEnv`], which steps
+//! many copies at once. [`NATIVE`] has the environments of this crate; a program
+//! that has others lists their [`Source`] beside it. Native environments are
+//! [`native::Dynamics`] over arrays inside one [`Native`]; an environment of
+//! your own implements [`Environment`] and is lifted by [`Vectorized`].
 
 pub mod catalogue;
 pub mod classic;
@@ -12,6 +13,7 @@ pub mod make;
 pub mod native;
 pub mod own;
 pub mod probe;
+pub mod source;
 pub mod space;
 pub mod state;
 pub mod toy;
@@ -20,10 +22,11 @@ pub mod vector;
 pub mod view;
 pub mod wrapper;
 
-pub use catalogue::{EnvInfo, KwargInfo, KwargKind, UnknownEnv, catalogue, find};
-pub use make::{MakeError, Problem, is_stochastic, make, observation_and_action_space};
+pub use catalogue::{EnvInfo, KwargInfo, KwargKind, UnknownEnv};
+pub use make::{NATIVE, NativeSource};
 pub use native::{Dynamics, Native};
 pub use own::{Environment, Step, Vectorized};
-pub use space::Space;
-pub use vector::{BadState, StepBatch, VectorEnv};
+pub use source::{Built, MakeError, Order, Problem, Source, Sources};
+pub use space::{Dtype, Space};
+pub use vector::{BadState, Call, EnvError, StepBatch, VectorEnv};
 pub use view::{Passenger, Tile, View};

@@ -6,7 +6,7 @@ use rlxp_types::Stream;
 
 use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
-use crate::vector::{BadState, StepBatch, VectorEnv};
+use crate::vector::{BadState, EnvError, StepBatch, VectorEnv};
 use crate::view::View;
 
 /// The rules of one environment over the states of all copies.
@@ -134,7 +134,7 @@ impl<D: Dynamics> VectorEnv for Native<D> {
         (self.cap < u64::MAX).then_some(self.cap)
     }
 
-    fn reset(&mut self, observations: &mut [f32]) {
+    fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError> {
         assert_eq!(observations.len(), self.copies() * self.width, "one observation row per copy");
         for (copy, stream) in self.streams.iter_mut().enumerate() {
             self.dynamics.reset_one(copy, stream);
@@ -142,9 +142,10 @@ impl<D: Dynamics> VectorEnv for Native<D> {
         self.elapsed.fill(0);
         self.final_views.fill(None);
         self.dynamics.observe(observations);
+        Ok(())
     }
 
-    fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) -> Result<(), EnvError> {
         let copies = self.streams.len();
         assert_eq!(actions.len(), copies * self.action_space.width(), "one action row per copy");
         assert_eq!(out.observations.len(), copies * self.width, "one observation row per copy");
@@ -164,17 +165,18 @@ impl<D: Dynamics> VectorEnv for Native<D> {
         if ended {
             self.restart_ended(out);
         }
+        Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
+    fn save(&self) -> Result<Option<Vec<u8>>, EnvError> {
         let mut writer = StateWriter::new(D::KIND, self.copies());
         self.elapsed.iter().for_each(|steps| writer.u64(*steps));
         writer.streams(&self.streams);
         self.dynamics.save(&mut writer);
-        writer.finish()
+        Ok(Some(writer.finish()))
     }
 
-    fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
+    fn restore(&mut self, saved: &[u8]) -> Result<(), EnvError> {
         // Read into a copy: a state that turns out damaged halfway leaves this
         // environment as it was.
         let mut fresh = self.clone();

@@ -5,7 +5,7 @@ use rlxp_types::Stream;
 
 use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
-use crate::vector::{BadState, StepBatch, VectorEnv};
+use crate::vector::{BadState, EnvError, StepBatch, VectorEnv};
 
 /// What one step of one copy gave.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,15 +83,16 @@ impl<E: Environment> VectorEnv for Vectorized<E> {
         (self.cap < u64::MAX).then_some(self.cap)
     }
 
-    fn reset(&mut self, observations: &mut [f32]) {
+    fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError> {
         let rows = observations.chunks_exact_mut(self.observation_space.width());
         for ((environment, stream), row) in self.environments.iter_mut().zip(&mut self.streams).zip(rows) {
             environment.reset(stream, row);
         }
         self.elapsed.fill(0);
+        Ok(())
     }
 
-    fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) -> Result<(), EnvError> {
         let (width, action_width) = (self.observation_space.width(), self.action_space.width());
         for (copy, action) in actions.chunks_exact(action_width).enumerate() {
             let (environment, stream) = (&mut self.environments[copy], &mut self.streams[copy]);
@@ -108,17 +109,18 @@ impl<E: Environment> VectorEnv for Vectorized<E> {
                 environment.reset(stream, observation);
             }
         }
+        Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
+    fn save(&self) -> Result<Option<Vec<u8>>, EnvError> {
         let mut writer = StateWriter::new("own", self.copies());
         self.elapsed.iter().for_each(|steps| writer.u64(*steps));
         writer.streams(&self.streams);
         self.environments.iter().for_each(|environment| writer.blob(&environment.save()));
-        writer.finish()
+        Ok(Some(writer.finish()))
     }
 
-    fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
+    fn restore(&mut self, saved: &[u8]) -> Result<(), EnvError> {
         let mut reader = StateReader::new(saved, "own", self.copies())?;
         let (mut elapsed, mut streams) = (self.elapsed.clone(), self.streams.clone());
         for steps in &mut elapsed {
@@ -134,7 +136,7 @@ impl<E: Environment> VectorEnv for Vectorized<E> {
             for (environment, state) in self.environments.iter_mut().zip(&before) {
                 environment.restore(state)?;
             }
-            return Err(refused);
+            return Err(refused.into());
         }
         (self.elapsed, self.streams) = (elapsed, streams);
         Ok(())
@@ -153,7 +155,7 @@ mod tests {
 
     impl Environment for Counter {
         fn observation_space(&self) -> Space {
-            Space::Box { low: vec![0.0, 0.0], high: vec![20.0, 1.0] }
+            Space::vector(vec![0.0, 0.0], vec![20.0, 1.0])
         }
 
         fn action_space(&self) -> Space {
@@ -189,15 +191,19 @@ mod tests {
         Vectorized::new(Counter::default, streams, Some(6))
     }
 
+    fn state(env: &dyn VectorEnv) -> Vec<u8> {
+        env.save().unwrap().expect("own environments can be saved")
+    }
+
     #[test]
     fn episodes_end_restart_and_are_cut() {
         let mut env = counters(0);
         let mut out = StepBatch::new(3, 2);
-        env.reset(&mut out.observations);
+        env.reset(&mut out.observations).unwrap();
         assert!(out.observations.chunks(2).all(|row| row[1] == 1.0));
         let (mut terminated, mut truncated) = (0, 0);
         for step in 0..200 {
-            env.step(&[0.0, 1.0, f32::from(step % 2 == 0)], &mut out);
+            env.step(&[0.0, 1.0, f32::from(step % 2 == 0)], &mut out).unwrap();
             for copy in 0..3 {
                 let ended = out.terminated[copy] || out.truncated[copy];
                 assert_eq!(
@@ -219,29 +225,29 @@ mod tests {
     fn a_saved_environment_goes_on_and_a_damaged_one_is_refused() {
         let mut env = counters(0);
         let mut out = StepBatch::new(3, 2);
-        env.reset(&mut out.observations);
+        env.reset(&mut out.observations).unwrap();
         for _ in 0..50 {
-            env.step(&[1.0, 0.0, 1.0], &mut out);
+            env.step(&[1.0, 0.0, 1.0], &mut out).unwrap();
             let mut other = counters(1);
-            let saved = env.save();
+            let saved = state(&env);
             other.restore(&saved).unwrap();
             let (mut ours, mut theirs) = (StepBatch::new(3, 2), StepBatch::new(3, 2));
             for _ in 0..9 {
-                other.step(&[0.0, 1.0, 1.0], &mut theirs);
+                other.step(&[0.0, 1.0, 1.0], &mut theirs).unwrap();
             }
             let mut again = counters(2);
             again.restore(&saved).unwrap();
             for _ in 0..9 {
-                again.step(&[0.0, 1.0, 1.0], &mut ours);
+                again.step(&[0.0, 1.0, 1.0], &mut ours).unwrap();
             }
             assert_eq!(ours, theirs);
-            let kept = other.save();
+            let kept = state(&other);
             for length in 0..saved.len() {
                 assert!(other.restore(&saved[..length]).is_err());
             }
             let last_copy_damaged = [&saved[..saved.len() - 1], &[99]].concat();
             assert!(other.restore(&last_copy_damaged).is_err());
-            assert_eq!(other.save(), kept, "a refused state changes nothing");
+            assert_eq!(state(&other), kept, "a refused state changes nothing");
         }
     }
 }

@@ -51,7 +51,7 @@ impl Dynamics for Probe {
     }
 
     fn observation_space(&self) -> Space {
-        Space::Box { low: vec![-1.0], high: vec![1.0] }
+        Space::vector(vec![-1.0], vec![1.0])
     }
 
     fn action_space(&self) -> Space {

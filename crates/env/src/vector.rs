@@ -37,8 +37,73 @@ impl StepBatch {
 #[error("the saved environment state does not fit: {0}")]
 pub struct BadState(pub String);
 
+/// What was asked of an environment when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// To be made: its program or process to start.
+    Start,
+    /// To reset.
+    Reset,
+    /// To step.
+    Step,
+    /// To save its state.
+    Save,
+    /// To restore a saved state.
+    Restore,
+}
+
+impl Call {
+    fn past(self) -> &'static str {
+        match self {
+            Self::Start => "started",
+            Self::Reset => "reset",
+            Self::Step => "stepped",
+            Self::Save => "saved",
+            Self::Restore => "restored",
+        }
+    }
+}
+
+/// An environment did not do what it was asked. It can't be used any more,
+/// except after a state that does not fit, which changes nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvError {
+    /// It raised an error, or the process that runs it ended.
+    #[error("{} could not be {}: {message}", who(*copy), call.past())]
+    Failed {
+        /// Which copy, where that is known.
+        copy: Option<usize>,
+        /// What was asked of it.
+        call: Call,
+        /// What happened.
+        message: String,
+    },
+    /// A saved state does not fit.
+    #[error(transparent)]
+    State(#[from] BadState),
+}
+
+fn who(copy: Option<usize>) -> String {
+    copy.map_or("it".to_owned(), |copy| format!("copy {copy}"))
+}
+
+impl EnvError {
+    /// The same error where this environment's copies are counted from `first`
+    /// on, because it runs a part of a learner's copies.
+    #[must_use]
+    pub fn counted_from(mut self, first: usize) -> Self {
+        if let Self::Failed { copy: Some(copy), .. } = &mut self {
+            *copy += first;
+        }
+        self
+    }
+}
+
 /// Many copies of one environment, stepped together. A copy that ends starts
 /// its next episode within the same step.
+///
+/// The environment may be another program or run in another process, so every
+/// call that reaches it can fail.
 pub trait VectorEnv: Send {
     /// Number of copies.
     fn copies(&self) -> usize;
@@ -51,13 +116,15 @@ pub trait VectorEnv: Send {
         None
     }
     /// Starts a fresh episode in every copy and writes the first observations.
-    fn reset(&mut self, observations: &mut [f32]);
+    fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError>;
     /// Applies one action row per copy.
-    fn step(&mut self, actions: &[f32], out: &mut StepBatch);
-    /// Everything needed to go on exactly: physics, step counts, random streams.
-    fn save(&self) -> Vec<u8>;
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) -> Result<(), EnvError>;
+    /// Everything needed to continue exactly: physics, step counts, random
+    /// streams. `None` where the environment can't save its state; a learner
+    /// that is resumed then starts new episodes.
+    fn save(&self) -> Result<Option<Vec<u8>>, EnvError>;
     /// Takes the state that `save` gave.
-    fn restore(&mut self, saved: &[u8]) -> Result<(), BadState>;
+    fn restore(&mut self, saved: &[u8]) -> Result<(), EnvError>;
 
     /// What a person would see of one copy now; `None` when there is no such
     /// copy or the environment doesn't say.

@@ -2,7 +2,7 @@
 
 use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
-use crate::vector::{BadState, StepBatch, VectorEnv};
+use crate::vector::{EnvError, StepBatch, VectorEnv};
 use crate::view::View;
 
 /// Delegates what a wrapper leaves alone to `self.inner`.
@@ -36,12 +36,13 @@ macro_rules! delegate {
 /// the state of another stack of wrappers from being taken.
 macro_rules! delegate_state {
     ($name:literal) => {
-        fn save(&self) -> Vec<u8> {
+        fn save(&self) -> Result<Option<Vec<u8>>, EnvError> {
+            let Some(inner) = self.inner.save()? else { return Ok(None) };
             let mut writer = StateWriter::new($name, self.copies());
-            writer.blob(&self.inner.save());
-            writer.finish()
+            writer.blob(&inner);
+            Ok(Some(writer.finish()))
         }
-        fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
+        fn restore(&mut self, saved: &[u8]) -> Result<(), EnvError> {
             let mut reader = StateReader::new(saved, $name, self.copies())?;
             let inner = reader.blob()?;
             reader.finish()?;
@@ -67,13 +68,14 @@ impl VectorEnv for ScaleReward {
     delegate!();
     delegate_state!("scale_reward");
 
-    fn reset(&mut self, observations: &mut [f32]) {
-        self.inner.reset(observations);
+    fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError> {
+        self.inner.reset(observations)
     }
 
-    fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
-        self.inner.step(actions, out);
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) -> Result<(), EnvError> {
+        self.inner.step(actions, out)?;
         out.rewards.iter_mut().for_each(|reward| *reward *= self.factor);
+        Ok(())
     }
 }
 
@@ -93,15 +95,16 @@ impl VectorEnv for TruncationAsTermination {
     delegate!();
     delegate_state!("truncation_as_termination");
 
-    fn reset(&mut self, observations: &mut [f32]) {
-        self.inner.reset(observations);
+    fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError> {
+        self.inner.reset(observations)
     }
 
-    fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
-        self.inner.step(actions, out);
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) -> Result<(), EnvError> {
+        self.inner.step(actions, out)?;
         for (terminated, truncated) in out.terminated.iter_mut().zip(&mut out.truncated) {
             *terminated |= std::mem::take(truncated);
         }
+        Ok(())
     }
 }
 
@@ -131,13 +134,14 @@ impl FreezeObservation {
 impl VectorEnv for FreezeObservation {
     delegate!();
 
-    fn reset(&mut self, observations: &mut [f32]) {
-        self.inner.reset(observations);
+    fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError> {
+        self.inner.reset(observations)?;
         self.first.copy_from_slice(observations);
+        Ok(())
     }
 
-    fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
-        self.inner.step(actions, out);
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) -> Result<(), EnvError> {
+        self.inner.step(actions, out)?;
         for (copy, first) in self.first.chunks_exact_mut(self.width).enumerate() {
             let row = copy * self.width..(copy + 1) * self.width;
             if out.terminated[copy] || out.truncated[copy] {
@@ -147,16 +151,18 @@ impl VectorEnv for FreezeObservation {
                 hold(&self.held, first, &mut out.observations[row]);
             }
         }
+        Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
+    fn save(&self) -> Result<Option<Vec<u8>>, EnvError> {
+        let Some(inner) = self.inner.save()? else { return Ok(None) };
         let mut writer = StateWriter::new("freeze_observation", self.copies());
         writer.f32s(&self.first);
-        writer.blob(&self.inner.save());
-        writer.finish()
+        writer.blob(&inner);
+        Ok(Some(writer.finish()))
     }
 
-    fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
+    fn restore(&mut self, saved: &[u8]) -> Result<(), EnvError> {
         let mut reader = StateReader::new(saved, "freeze_observation", self.copies())?;
         let mut first = vec![0.0; self.first.len()];
         reader.f32s(&mut first)?;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rlxp_env::{Space, StepBatch, VectorEnv, catalogue, is_stochastic, make, observation_and_action_space};
+use rlxp_env::{NATIVE, Space, StepBatch, VectorEnv};
 use rlxp_spec::config::{EnvConfig, Kwarg, WrapperConfig};
 use rlxp_types::Stream;
 
@@ -32,30 +32,30 @@ fn streams(copies: u64) -> Vec<Stream> {
 
 /// Path and nearest name of every problem.
 fn problems(config: &EnvConfig, copies: u64) -> Vec<(String, Option<String>)> {
-    let Err(error) = make(config, streams(copies)) else { panic!("{config:?} was made") };
-    assert!(error.problems.iter().all(|problem| error.to_string().contains(&problem.to_string())));
-    error.problems.into_iter().map(|problem| (problem.path, problem.nearest)).collect()
+    let Err(error) = NATIVE.make(config, streams(copies)) else { panic!("{config:?} was made") };
+    assert!(error.problems().iter().all(|problem| error.to_string().contains(&problem.to_string())));
+    error.problems().into_iter().map(|problem| (problem.path, problem.nearest)).collect()
 }
 
 #[test]
 fn every_environment_is_made_with_its_spaces() {
-    for info in catalogue() {
+    for info in NATIVE.catalogue() {
         for id in std::iter::once(&info.id).chain(info.aliases) {
-            let (observation, action) = observation_and_action_space(&config(id, &[])).unwrap();
-            let env = make(&config(id, &[]), streams(3)).unwrap();
+            let (observation, action) = NATIVE.spaces(&config(id, &[])).unwrap();
+            let env = NATIVE.make(&config(id, &[]), streams(3)).unwrap();
             assert_eq!(
                 (env.copies(), env.observation_space(), env.action_space()),
                 (3, &observation, &action)
             );
-            assert_eq!(is_stochastic(&config(id, &[])).unwrap(), info.stochastic, "{id}");
+            assert_eq!(NATIVE.is_stochastic(&config(id, &[])).unwrap(), info.stochastic, "{id}");
         }
     }
 }
 
 #[test]
 fn every_number_of_an_observation_and_every_action_has_a_name() {
-    for info in catalogue() {
-        let (observation, action) = observation_and_action_space(&config(info.id, &[])).unwrap();
+    for info in NATIVE.catalogue() {
+        let (observation, action) = NATIVE.spaces(&config(info.id, &[])).unwrap();
         assert_eq!(info.observation_names.len(), observation.width(), "{}", info.id);
         let actions = match action {
             Space::Discrete { n } => n,
@@ -122,25 +122,25 @@ fn all_problems_are_told_at_once() {
 
 #[test]
 fn arguments_take_effect() {
-    let observation = |config: &EnvConfig| observation_and_action_space(config).unwrap().0;
+    let observation = |config: &EnvConfig| NATIVE.spaces(config).unwrap().0;
     assert_eq!(
         observation(&config("FrozenLake-v1", &[("map_name", text("8x8"))])),
         Space::Discrete { n: 64 }
     );
     assert_eq!(observation(&config("FrozenLake-v1", &[("desc", text("SFG,FFF"))])), Space::Discrete { n: 6 });
     let stochastic = |id: &str, slippery: bool| {
-        is_stochastic(&config(id, &[("is_slippery", Kwarg::Bool(slippery))])).unwrap()
+        NATIVE.is_stochastic(&config(id, &[("is_slippery", Kwarg::Bool(slippery))])).unwrap()
     };
     assert!(!stochastic("FrozenLake-v1", false));
     assert!(stochastic("CliffWalking-v1", true));
     assert!(!stochastic("CliffWalkingSlippery-v1", false));
     // Down, down, right to the goal of a lake without ice that slips.
     let lake = config("FrozenLake-v1", &[("desc", text("SF,FF,FG")), ("is_slippery", Kwarg::Bool(false))]);
-    let mut env = make(&lake, streams(1)).unwrap();
+    let mut env = NATIVE.make(&lake, streams(1)).unwrap();
     let mut out = StepBatch::new(1, 1);
     let mut path = Vec::new();
     for action in [1.0, 1.0, 2.0] {
-        env.step(&[action], &mut out);
+        env.step(&[action], &mut out).unwrap();
         path.push((out.observations[0], out.rewards[0], out.terminated[0]));
     }
     assert_eq!(path, [(2.0, 0.0, false), (4.0, 0.0, false), (0.0, 1.0, true)]);
@@ -152,7 +152,7 @@ fn coast(env: &mut dyn VectorEnv, steps: usize) -> Vec<StepBatch> {
     (0..steps)
         .map(|_| {
             let mut out = StepBatch::new(1, 2);
-            env.step(&[1.0], &mut out);
+            env.step(&[1.0], &mut out).unwrap();
             out
         })
         .collect()
@@ -162,7 +162,7 @@ fn coast(env: &mut dyn VectorEnv, steps: usize) -> Vec<StepBatch> {
 fn the_step_cap_is_the_registered_one_or_the_configs() {
     for (cap, expected) in [(None, 200), (Some(3), 3), (Some(450), 450)] {
         let config = EnvConfig { max_episode_steps: cap, ..config("MountainCar-v0", &[]) };
-        let mut env = make(&config, streams(1)).unwrap();
+        let mut env = NATIVE.make(&config, streams(1)).unwrap();
         assert_eq!(env.step_cap(), Some(expected as u64));
         let batches = coast(env.as_mut(), 2 * expected);
         for (step, batch) in batches.iter().enumerate() {
@@ -180,9 +180,9 @@ fn the_step_cap_is_the_registered_one_or_the_configs() {
 fn wrappers_change_what_training_sees() {
     let wrapped = |wrappers: Vec<WrapperConfig>| {
         let config = EnvConfig { max_episode_steps: Some(5), wrappers, ..config("MountainCar-v0", &[]) };
-        let mut env = make(&config, streams(1)).unwrap();
+        let mut env = NATIVE.make(&config, streams(1)).unwrap();
         let mut first = vec![0.0; 2];
-        env.reset(&mut first);
+        env.reset(&mut first).unwrap();
         (first, coast(env.as_mut(), 12))
     };
     let (first, bare) = wrapped(vec![]);
@@ -214,8 +214,8 @@ fn wrappers_change_what_training_sees() {
 fn one_dimension_can_be_held() {
     let wrapped = |wrappers: Vec<WrapperConfig>| {
         let config = EnvConfig { max_episode_steps: Some(4), wrappers, ..config("MountainCar-v0", &[]) };
-        let mut env = make(&config, streams(1)).unwrap();
-        env.reset(&mut [0.0; 2]);
+        let mut env = NATIVE.make(&config, streams(1)).unwrap();
+        env.reset(&mut [0.0; 2]).unwrap();
         coast(env.as_mut(), 10)
     };
     let (bare, held) = (wrapped(vec![]), wrapped(vec![freeze(&[1])]));
@@ -230,12 +230,12 @@ fn one_dimension_can_be_held() {
     assert_eq!(wrapped(vec![freeze(&[1, 0])]), wrapped(vec![freeze(&[0]), freeze(&[1])]));
 
     let wrong = EnvConfig { wrappers: vec![freeze(&[2])], ..config("MountainCar-v0", &[]) };
-    let told = make(&wrong, streams(1)).err().unwrap().to_string();
+    let told = NATIVE.make(&wrong, streams(1)).err().unwrap().to_string();
     let expected =
         "env.wrappers[0].dimensions[0]: there is no dimension 2; observations have 2 dimensions: 0 to 1";
     assert_eq!(told, expected);
     let wrong = EnvConfig { wrappers: vec![freeze(&[1])], ..config("Taxi-v4", &[]) };
-    assert!(make(&wrong, streams(1)).err().unwrap().to_string().ends_with("1 dimension: 0"));
+    assert!(NATIVE.make(&wrong, streams(1)).err().unwrap().to_string().ends_with("1 dimension: 0"));
 }
 
 #[test]
@@ -246,19 +246,19 @@ fn the_step_cap_is_known_through_wrappers() {
         WrapperConfig::TruncationAsTermination {},
     ];
     let capped = EnvConfig { wrappers: wrappers.clone(), ..config("CartPole-v1", &[]) };
-    assert_eq!(make(&capped, streams(1)).unwrap().step_cap(), Some(500));
+    assert_eq!(NATIVE.make(&capped, streams(1)).unwrap().step_cap(), Some(500));
     let endless = EnvConfig { wrappers, ..config("Blackjack-v1", &[]) };
-    assert_eq!(make(&endless, streams(1)).unwrap().step_cap(), None);
+    assert_eq!(NATIVE.make(&endless, streams(1)).unwrap().step_cap(), None);
 }
 
 #[test]
 fn probes_pay_what_they_promise() {
     let run = |id: &str, action: f32| {
-        let mut env = make(&config(id, &[]), streams(64)).unwrap();
+        let mut env = NATIVE.make(&config(id, &[]), streams(64)).unwrap();
         let mut out = StepBatch::new(64, 1);
-        env.reset(&mut out.observations);
+        env.reset(&mut out.observations).unwrap();
         let first = out.observations.clone();
-        env.step(&[action; 64], &mut out);
+        env.step(&[action; 64], &mut out).unwrap();
         (first, out)
     };
     let (first, out) = run("ProbeValue-v0", 0.0);
@@ -272,11 +272,11 @@ fn probes_pay_what_they_promise() {
     let (first, out) = run("ProbeDiscount-v0", 0.0);
     assert!(first.iter().all(|value| *value == 0.0) && out.rewards.iter().all(|reward| *reward == 0.0));
     assert!(out.observations.iter().all(|value| *value == 1.0) && out.terminated.iter().all(|end| !end));
-    let mut env = make(&config("ProbeDiscount-v0", &[]), streams(1)).unwrap();
+    let mut env = NATIVE.make(&config("ProbeDiscount-v0", &[]), streams(1)).unwrap();
     let mut out = StepBatch::new(1, 1);
     let rewards: Vec<(f32, bool)> = (0..4)
         .map(|_| {
-            env.step(&[0.0], &mut out);
+            env.step(&[0.0], &mut out).unwrap();
             (out.rewards[0], out.terminated[0])
         })
         .collect();

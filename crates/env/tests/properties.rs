@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use rlxp_env::{EnvInfo, Space, StepBatch, VectorEnv, catalogue, make};
+use rlxp_env::{EnvInfo, NATIVE, Space, StepBatch, VectorEnv};
 use rlxp_spec::config::{EnvConfig, Kwarg, WrapperConfig};
 use rlxp_types::Stream;
 
@@ -25,7 +25,7 @@ fn config(id: &str) -> EnvConfig {
 
 /// Every environment, every stochastic argument, and every wrapper at once.
 fn configs() -> Vec<EnvConfig> {
-    let mut configs: Vec<EnvConfig> = catalogue().iter().map(|info: &EnvInfo| config(info.id)).collect();
+    let mut configs: Vec<EnvConfig> = NATIVE.catalogue().map(|info: &EnvInfo| config(info.id)).collect();
     let mut fickle = config("Taxi-v4");
     for flag in ["is_rainy", "fickle_passenger"] {
         fickle.kwargs.insert(flag.to_owned(), Kwarg::Bool(true));
@@ -46,13 +46,13 @@ fn configs() -> Vec<EnvConfig> {
 }
 
 fn made(config: &EnvConfig, seed: u64, copies: usize) -> Box<dyn VectorEnv> {
-    make(config, (0..copies as u64).map(|copy| Stream::new(seed, "env", copy)).collect()).unwrap()
+    NATIVE.make(config, (0..copies as u64).map(|copy| Stream::new(seed, "env", copy)).collect()).unwrap()
 }
 
 fn random_actions(space: &Space, copies: usize, streams: &mut [Stream]) -> Vec<f32> {
     let row = |stream: &mut Stream| match space {
         Space::Discrete { n } => vec![stream.below(*n as u32) as f32],
-        Space::Box { low, high } => {
+        Space::Box { low, high, .. } => {
             low.iter().zip(high).map(|(low, high)| low + (high - low) * stream.uniform_f32()).collect()
         }
         other => panic!("no environment acts by {other:?}"),
@@ -67,7 +67,7 @@ fn walk(env: &mut dyn VectorEnv, streams: &mut [Stream], steps: usize) -> Vec<St
     (0..steps)
         .map(|_| {
             let mut out = StepBatch::new(copies, width);
-            env.step(&random_actions(&action_space, copies, streams), &mut out);
+            env.step(&random_actions(&action_space, copies, streams), &mut out).unwrap();
             out
         })
         .collect()
@@ -88,15 +88,15 @@ proptest! {
             let mut env = made(&config, seed, copies);
             let mut actions = action_streams(seed, copies);
             let mut observations = vec![0.0; copies * env.observation_space().width()];
-            env.reset(&mut observations);
+            env.reset(&mut observations).unwrap();
             walk(env.as_mut(), &mut actions, before);
-            let saved = env.save();
+            let saved = env.save().unwrap().unwrap();
             let mut actions_again = actions.clone();
             let straight = walk(env.as_mut(), &mut actions, after);
 
             let mut other = made(&config, seed + 1, copies);
             other.restore(&saved).unwrap();
-            prop_assert_eq!(&other.save(), &saved, "{} saves what it restored", config.id);
+            prop_assert_eq!(&other.save().unwrap().unwrap(), &saved, "{} saves what it restored", config.id);
             let restored = walk(other.as_mut(), &mut actions_again, after);
             prop_assert_eq!(straight, restored, "{}", config.id);
         }
@@ -110,16 +110,16 @@ proptest! {
             let mut env = made(&config, seed, 3);
             let mut actions = action_streams(seed, 3);
             walk(env.as_mut(), &mut actions, steps);
-            let mut saved = env.save();
+            let mut saved = env.save().unwrap().unwrap();
             let place = (place * saved.len() as f64) as usize;
             if cut {
                 saved.truncate(place);
             } else {
                 saved[place] ^= 1 << bit;
             }
-            let kept = env.save();
+            let kept = env.save().unwrap().unwrap();
             match env.restore(&saved) {
-                Err(_) => prop_assert_eq!(&env.save(), &kept, "a refused state leaves {} alone", config.id),
+                Err(_) => prop_assert_eq!(&env.save().unwrap().unwrap(), &kept, "a refused state leaves {} alone", config.id),
                 Ok(()) => {
                     prop_assert!(!cut, "{} took a state that was cut", config.id);
                     walk(env.as_mut(), &mut actions, 20);
@@ -137,8 +137,8 @@ proptest! {
             let width = alone.observation_space().width();
             let mut first = vec![0.0; width];
             let mut firsts = vec![0.0; width * (1 + more)];
-            alone.reset(&mut first);
-            among.reset(&mut firsts);
+            alone.reset(&mut first).unwrap();
+            among.reset(&mut firsts).unwrap();
             prop_assert_eq!(&first[..], &firsts[..width]);
             let alone = walk(alone.as_mut(), &mut action_streams(seed, 1), 250);
             let among = walk(among.as_mut(), &mut action_streams(seed, 1 + more), 250);
@@ -158,7 +158,7 @@ proptest! {
 fn a_state_of_another_environment_is_refused() {
     let configs = configs();
     for (index, from) in configs.iter().enumerate() {
-        let saved = made(from, 0, 2).save();
+        let saved = made(from, 0, 2).save().unwrap().unwrap();
         for (other_index, to) in configs.iter().enumerate() {
             let fits = made(to, 1, 2).restore(&saved).is_ok();
             // One world of the same size can't be told from another, such as
@@ -179,7 +179,7 @@ fn observations_and_actions_stay_in_their_spaces() {
         let width = env.observation_space().width();
         let space = env.observation_space().clone();
         let mut observations = vec![0.0; 8 * width];
-        env.reset(&mut observations);
+        env.reset(&mut observations).unwrap();
         let batches = walk(env.as_mut(), &mut action_streams(7, 8), 600);
         let rows = batches.iter().flat_map(|batch| batch.observations.chunks_exact(width));
         for row in rows.chain(observations.chunks_exact(width)) {
@@ -190,7 +190,7 @@ fn observations_and_actions_stay_in_their_spaces() {
                         *value >= 0.0 && *value < nvec[index] as f32 && value.fract() == 0.0
                     }
                     Space::MultiBinary { .. } => *value == 0.0 || *value == 1.0,
-                    Space::Box { low, high } => (low[index]..=high[index]).contains(value),
+                    Space::Box { low, high, .. } => (low[index]..=high[index]).contains(value),
                 };
                 assert!(fits, "{}: {row:?} is outside of {space:?}", config.id);
             }

@@ -11,8 +11,8 @@ use rlxp_env::toy::frozen_lake::{MAP_4X4, MAP_8X8, Map, Rewards};
 use rlxp_env::toy::taxi::TaxiRules;
 use rlxp_env::toy::{Blackjack, TableWorld, Taxi, cliff_walking, frozen_lake};
 use rlxp_env::{
-    BadState, Dynamics, Environment, Passenger, Space, Step, StepBatch, Tile, VectorEnv, Vectorized, View,
-    catalogue, make,
+    BadState, Dynamics, Environment, NATIVE, Passenger, Space, Step, StepBatch, Tile, VectorEnv, Vectorized,
+    View,
 };
 use rlxp_spec::config::{EnvConfig, Kwarg, WrapperConfig};
 use rlxp_types::Stream;
@@ -30,7 +30,7 @@ fn config(id: &str) -> EnvConfig {
 }
 
 fn made(config: &EnvConfig, copies: u64) -> Box<dyn VectorEnv> {
-    make(config, (0..copies).map(|copy| Stream::new(5, "env", copy)).collect()).unwrap()
+    NATIVE.make(config, (0..copies).map(|copy| Stream::new(5, "env", copy)).collect()).unwrap()
 }
 
 /// Any fixed, legal action for every copy.
@@ -50,17 +50,17 @@ fn check_all_different(views: &[View]) {
 
 #[test]
 fn every_native_environment_has_a_view_and_a_final_view() {
-    for info in catalogue() {
+    for info in NATIVE.catalogue() {
         let mut config = config(info.id);
         config.max_episode_steps = Some(3);
         let mut env = made(&config, 2);
         let mut out = StepBatch::new(2, env.observation_space().width());
         env.record_final_views(true);
-        env.reset(&mut out.observations);
+        env.reset(&mut out.observations).unwrap();
         assert!(env.view(0).is_some() && env.view(1).is_some(), "{}", info.id);
         assert_eq!(env.view(2), None, "there are two copies");
         for _ in 0..3 {
-            env.step(&actions(env.as_ref()), &mut out);
+            env.step(&actions(env.as_ref()), &mut out).unwrap();
         }
         assert!(env.final_view(0).is_some() && env.final_view(1).is_some(), "{}", info.id);
         assert_eq!(env.final_view(2), None, "there are two copies");
@@ -78,9 +78,9 @@ fn a_view_is_of_the_state_that_is_observed() {
         let mut out = StepBatch::new(3, width);
         let mut ends = 0;
         env.record_final_views(true);
-        env.reset(&mut out.observations);
+        env.reset(&mut out.observations).unwrap();
         for _ in 0..1100 {
-            env.step(&actions(env.as_ref()), &mut out);
+            env.step(&actions(env.as_ref()), &mut out).unwrap();
             for copy in 0..3 {
                 let row = copy * width..(copy + 1) * width;
                 assert_eq!(numbers(&env.view(copy).unwrap()), out.observations[row.clone()], "{id}");
@@ -110,20 +110,20 @@ fn final_views_are_kept_only_when_asked_for_and_forgotten_by_a_reset_and_a_resto
     config.max_episode_steps = Some(2);
     let mut env = made(&config, 1);
     let mut out = StepBatch::new(1, 4);
-    env.reset(&mut out.observations);
+    env.reset(&mut out.observations).unwrap();
     let two_steps = |env: &mut dyn VectorEnv, out: &mut StepBatch| {
-        env.step(&[0.0], out);
-        env.step(&[0.0], out);
+        env.step(&[0.0], out).unwrap();
+        env.step(&[0.0], out).unwrap();
         env.final_view(0)
     };
     assert_eq!(two_steps(env.as_mut(), &mut out), None);
     env.record_final_views(true);
     let end = two_steps(env.as_mut(), &mut out).unwrap();
     assert_ne!(Some(end), env.view(0), "the copy has restarted");
-    env.reset(&mut out.observations);
+    env.reset(&mut out.observations).unwrap();
     assert_eq!(env.final_view(0), None);
     assert!(two_steps(env.as_mut(), &mut out).is_some(), "a reset goes on recording");
-    let saved = env.save();
+    let saved = env.save().unwrap().unwrap();
     env.restore(&saved).unwrap();
     assert_eq!(env.final_view(0), None);
     assert!(two_steps(env.as_mut(), &mut out).is_some(), "a restore goes on recording");
@@ -144,11 +144,11 @@ fn wrappers_pass_views_through_and_recording_changes_no_step() {
     let (mut bare, mut wrapped) = (made(&bare, 2), made(&wrapped, 2));
     let (mut out, mut wrapped_out) = (StepBatch::new(2, 4), StepBatch::new(2, 4));
     wrapped.record_final_views(true);
-    bare.reset(&mut out.observations);
-    wrapped.reset(&mut wrapped_out.observations);
+    bare.reset(&mut out.observations).unwrap();
+    wrapped.reset(&mut wrapped_out.observations).unwrap();
     for step in 0..23 {
-        bare.step(&[0.0, 1.0], &mut out);
-        wrapped.step(&[0.0, 1.0], &mut wrapped_out);
+        bare.step(&[0.0, 1.0], &mut out).unwrap();
+        wrapped.step(&[0.0, 1.0], &mut wrapped_out).unwrap();
         for copy in 0..2 {
             assert_eq!(bare.view(copy), wrapped.view(copy));
             assert_eq!(wrapped.final_view(copy).is_some(), step >= 4);
@@ -182,7 +182,7 @@ impl Environment for Own {
 fn an_environment_of_your_own_has_no_view() {
     let mut env = Vectorized::new(|| Own, vec![Stream::new(0, "env", 0)], None);
     env.record_final_views(true);
-    env.step(&[0.0], &mut StepBatch::new(1, 1));
+    env.step(&[0.0], &mut StepBatch::new(1, 1)).unwrap();
     assert_eq!((env.view(0), env.final_view(0)), (None, None));
 }
 
@@ -276,13 +276,13 @@ fn a_lake_of_a_config_shows_its_own_map() {
     let mut env = made(&config, 1);
     env.record_final_views(true);
     let mut out = StepBatch::new(1, 1);
-    env.reset(&mut out.observations);
+    env.reset(&mut out.observations).unwrap();
     let tiles = vec![Tile::Start, Tile::Hole, Tile::Frozen, Tile::Goal];
     let at = |row, column| {
         Some(View::FrozenLake { rows: 2, columns: 2, tiles: tiles.clone(), slippery: false, row, column })
     };
     assert_eq!(env.view(0), at(0, 0));
-    env.step(&[2.0], &mut out);
+    env.step(&[2.0], &mut out).unwrap();
     assert_eq!((env.view(0), env.final_view(0)), (at(0, 0), at(0, 1)));
 }
 

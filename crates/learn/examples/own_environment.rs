@@ -24,7 +24,7 @@ struct WindyLine {
 
 impl Environment for WindyLine {
     fn observation_space(&self) -> Space {
-        Space::Box { low: vec![-1.0], high: vec![1.0] }
+        Space::vector(vec![-1.0], vec![1.0])
     }
 
     fn action_space(&self) -> Space {

@@ -16,7 +16,7 @@ fn main() {
     let count: u64 = arguments[2].parse().expect("the count is a number");
     let episodes = arguments.get(3).and_then(|text| text.parse().ok()).unwrap_or(100);
     let overrides: Vec<String> = arguments.iter().skip(3).filter(|x| x.contains('=')).cloned().collect();
-    let ids: Vec<&str> = rlxp_env::catalogue().iter().map(|info| info.id).collect();
+    let ids: Vec<&str> = rlxp_env::NATIVE.catalogue().map(|info| info.id).collect();
     let source = rlxp_spec::Source { name: arguments[0].clone(), text };
     let known = rlxp_spec::Known { env_ids: &ids, cores: 1 };
     let config = rlxp_spec::load(&source, &overrides, &known).unwrap_or_else(|p| panic!("{p}")).config;
@@ -40,8 +40,9 @@ fn main() {
                     }
                     let rate = learner.steps() as f64 / begin.elapsed().as_secs_f64();
                     let actor = Actor::Deterministic(learner.policy());
-                    let mean =
-                        evaluate(&config, actor, episodes, 20_000).expect("it evaluates").mean_return();
+                    let mean = evaluate(rlxp_env::NATIVE, &config, actor, episodes, 20_000)
+                        .expect("it evaluates")
+                        .mean_return();
                     println!("seed {seed}: {mean:.3}  {rate:.0} steps/s  train{curve}");
                     scores.lock().expect("no seed panicked").push(mean);
                 }

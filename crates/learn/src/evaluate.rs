@@ -2,7 +2,7 @@
 //! `seed + i` and draws from streams that training never touches, so the same
 //! checkpoint always gives the same returns.
 
-use rlxp_env::{Space, StepBatch, make};
+use rlxp_env::{EnvError, Sources, Space, StepBatch};
 use rlxp_spec::config::{Config, EnvConfig, WrapperConfig};
 use rlxp_types::Stream;
 use serde::Serialize;
@@ -77,25 +77,26 @@ impl Evaluation {
 /// The environment that a policy is judged in: raw rewards and a step cap.
 /// Scaling of rewards is for training alone; wrappers that change what is
 /// observed stay.
-pub fn evaluation_env(config: &Config) -> EnvConfig {
+pub fn evaluation_env(sources: Sources<'_>, config: &Config) -> EnvConfig {
     let mut env = config.env.clone();
     env.wrappers.retain(|wrapper| {
         !matches!(wrapper, WrapperConfig::ScaleReward { .. } | WrapperConfig::TruncationAsTermination {})
     });
-    let own_cap = rlxp_env::find(&env.id).ok().and_then(|info| info.max_episode_steps);
+    let own_cap = sources.find(&env.id).ok().and_then(|info| info.max_episode_steps);
     env.max_episode_steps = env.max_episode_steps.or(own_cap).or(Some(DEFAULT_STEP_CAP));
     env
 }
 
 /// Plays `episodes` episodes in [`evaluation_env`].
 pub fn evaluate(
+    sources: Sources<'_>,
     config: &Config,
     actor: Actor<'_>,
     episodes: usize,
     seed: u64,
 ) -> Result<Evaluation, LearnError> {
-    let env = evaluation_env(config);
-    evaluate_in(config, &|streams| make(&env, streams), actor, episodes, seed)
+    let env = evaluation_env(sources, config);
+    evaluate_in(config, &|streams| sources.make(&env, streams), actor, episodes, seed)
 }
 
 /// Plays `episodes` episodes in an environment of the caller's own, which must
@@ -112,7 +113,10 @@ pub fn evaluate_in(
         let seeds: Vec<u64> = tile.map(|index| seed.wrapping_add(index as u64)).collect();
         let streams = seeds.iter().map(|seed| Stream::new(*seed, "eval", 0)).collect();
         let mut env = factory(streams)?;
-        play(env.as_mut(), actor, &seeds, config.policy.sde_sample_freq(), &mut played);
+        play(env.as_mut(), actor, &seeds, config.policy.sde_sample_freq(), &mut played).map_err(|error| {
+            let first = played.len() - seeds.len();
+            LearnError::in_environment(&config.env.id, error.counted_from(first))
+        })?;
     }
     Ok(Evaluation { episodes: played })
 }
@@ -124,7 +128,7 @@ fn play(
     seeds: &[u64],
     noise_every: Option<u64>,
     played: &mut Vec<Episode>,
-) {
+) -> Result<(), EnvError> {
     let copies = seeds.len();
     let width = env.observation_space().width();
     let space = env.action_space().clone();
@@ -136,10 +140,10 @@ fn play(
     played.extend(seeds.iter().map(|seed| Episode { seed: *seed, total: 0.0, length: 0, truncated: false }));
     let mut running = vec![true; copies];
     let mut observations = vec![0.0; copies * width];
-    env.reset(&mut observations);
+    env.reset(&mut observations)?;
     for time in 0.. {
         hand.act(time, &mut observations, &mut streams, &mut actions);
-        env.step(&actions, &mut batch);
+        env.step(&actions, &mut batch)?;
         for copy in (0..copies).filter(|copy| running[*copy]).collect::<Vec<_>>() {
             let episode = &mut played[start + copy];
             episode.total += f64::from(batch.rewards[copy]);
@@ -148,10 +152,11 @@ fn play(
             running[copy] = !(batch.terminated[copy] || batch.truncated[copy]);
         }
         if !running.contains(&true) {
-            return;
+            break;
         }
         observations.copy_from_slice(&batch.observations);
     }
+    Ok(())
 }
 
 /// Turns observations into actions, with the room that takes.
@@ -239,7 +244,7 @@ fn random_action(space: &Space, stream: &mut Stream, row: &mut [f32]) {
             row.iter_mut().zip(nvec).for_each(|(x, n)| *x = stream.below(*n as u32) as f32);
         }
         Space::MultiBinary { .. } => row.iter_mut().for_each(|x| *x = stream.below(2) as f32),
-        Space::Box { low, high } => {
+        Space::Box { low, high, .. } => {
             for ((x, low), high) in row.iter_mut().zip(low).zip(high) {
                 *x = if low.is_finite() && high.is_finite() {
                     stream.uniform_in(f64::from(*low), f64::from(*high)) as f32

@@ -23,7 +23,7 @@ pub mod ranking;
 pub mod states;
 pub mod trajectory;
 
-use rlxp_env::make;
+use rlxp_env::Sources;
 use rlxp_spec::Config;
 use rlxp_types::Stream;
 use serde::Serialize;
@@ -142,9 +142,14 @@ pub struct Inspection {
 }
 
 /// Plays episodes of `policy` as an evaluation does and explains it.
-pub fn inspect(config: &Config, policy: &Policy, options: &Options) -> Result<Inspection, LearnError> {
-    let env = evaluation_env(config);
-    inspect_in(config, &|streams| make(&env, streams), policy, options)
+pub fn inspect(
+    sources: Sources<'_>,
+    config: &Config,
+    policy: &Policy,
+    options: &Options,
+) -> Result<Inspection, LearnError> {
+    let env = evaluation_env(sources, config);
+    inspect_in(config, &|streams| sources.make(&env, streams), policy, options)
 }
 
 /// The same in an environment of the caller's own, which must cap its episodes.
@@ -162,7 +167,7 @@ pub fn inspect_in(
             break;
         }
         let seed = options.seed.wrapping_add(index as u64);
-        trajectory.play(factory, actor, policy, seed, config.policy.sde_sample_freq())?;
+        trajectory.play(factory, actor, policy, seed, config)?;
     }
     let mut explainer = Explainer::new(policy);
     let (mean, spread) = explainer.moments(&trajectory.moments);

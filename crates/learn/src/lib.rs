@@ -20,6 +20,7 @@
 pub mod advantage;
 pub mod evaluate;
 pub mod inspect;
+pub mod learner;
 pub mod normalize;
 mod observed;
 mod parallel;
@@ -32,16 +33,25 @@ mod state;
 mod testing;
 
 pub use evaluate::{Actor, Episode, Evaluation, evaluate, evaluate_in};
+pub use learner::Resumed;
 pub use policy::Policy;
 pub use ppo::{Ppo, Update};
 pub use rollout::Factory;
 
-/// Why a learner can't be built or restored.
+/// Why a learner can't be built, restored or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
     /// The environment can't be made as asked.
     #[error(transparent)]
-    Environment(#[from] rlxp_env::MakeError),
+    Environment(rlxp_env::MakeError),
+    /// The environment failed while it was used.
+    #[error("environment {env:?} failed")]
+    EnvironmentFailed {
+        /// Its id.
+        env: String,
+        /// Which copy, and what happened.
+        source: rlxp_env::EnvError,
+    },
     /// The environment's saved state does not fit.
     #[error(transparent)]
     EnvironmentState(#[from] rlxp_env::BadState),
@@ -74,4 +84,23 @@ pub enum LearnError {
         /// The numbers of the update in which it happened, as far as it got.
         values: Vec<(&'static str, f64)>,
     },
+}
+
+impl LearnError {
+    /// What went wrong in the environment that `env` names.
+    pub fn in_environment(env: &str, error: rlxp_env::EnvError) -> Self {
+        match error {
+            rlxp_env::EnvError::State(bad) => Self::EnvironmentState(bad),
+            source => Self::EnvironmentFailed { env: env.to_owned(), source },
+        }
+    }
+}
+
+impl From<rlxp_env::MakeError> for LearnError {
+    fn from(error: rlxp_env::MakeError) -> Self {
+        match error {
+            rlxp_env::MakeError::Failed { env, source } => Self::in_environment(&env, source),
+            refused @ rlxp_env::MakeError::Config { .. } => Self::Environment(refused),
+        }
+    }
 }

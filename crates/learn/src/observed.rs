@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn dormancy_is_measured_in_both_networks() {
         let config = config("env: {id: CartPole-v1}\npolicy: {hidden_sizes: [8], activation: relu}");
-        let observations = Space::Box { low: vec![-1.0; 2], high: vec![1.0; 2] };
+        let observations = Space::vector(vec![-1.0; 2], vec![1.0; 2]);
         let mut policy = Policy::new(&config, &observations, &Space::Discrete { n: 2 }, 0);
         // More rows than one tile, and an odd number of them.
         let rows: Vec<f32> = (0..2 * 301).map(|x| (x as f32 * 0.37).sin()).collect();

@@ -36,7 +36,7 @@ impl Policy {
         let scaled = config.env.normalize_observations && matches!(observations, Space::Box { .. });
         let normalizer = scaled.then(|| ObservationNormalizer::new(Moments::new(observations.width())));
         let bounds = match actions {
-            Space::Box { low, high } => Some((low.clone(), high.clone())),
+            Space::Box { low, high, .. } => Some((low.clone(), high.clone())),
             _ => None,
         };
         Self { network, parameters, normalizer, bounds }

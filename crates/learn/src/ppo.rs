@@ -44,6 +44,7 @@ const RECENT_EPISODES: usize = 100;
 /// A PPO learner: policy, optimiser, environments and random streams.
 pub struct Ppo {
     algo: PpoConfig,
+    env_id: String,
     total_steps: u64,
     threads: usize,
     policy: Policy,
@@ -78,9 +79,9 @@ pub struct Update {
 }
 
 impl Ppo {
-    /// A fresh learner in the environment that the config names.
+    /// A fresh learner in the native environment that the config names.
     pub fn new(config: &Config, seed: u64, threads: usize) -> Result<Self, LearnError> {
-        Self::with_environment(config, seed, threads, &|streams| rlxp_env::make(&config.env, streams))
+        Self::with_environment(config, seed, threads, &|streams| rlxp_env::NATIVE.make(&config.env, streams))
     }
 
     /// A fresh learner in an environment of the caller's own.
@@ -97,6 +98,7 @@ impl Ppo {
         let AlgoConfig::Ppo(algo) = &config.algo;
         Ok(Self {
             algo: algo.clone(),
+            env_id: config.env.id.clone(),
             total_steps: config.total_steps(),
             threads,
             adam: Adam::new(policy.parameters.len()),
@@ -142,7 +144,8 @@ impl Ppo {
     /// One round: collect, advantages, update.
     pub fn iterate(&mut self) -> Result<Update, LearnError> {
         let begin = Instant::now();
-        let finished = self.collector.collect(&self.policy);
+        let collected = self.collector.collect(&self.policy);
+        let finished = collected.map_err(|error| LearnError::in_environment(&self.env_id, error))?;
         self.note_episodes(&finished);
         let collected = Instant::now();
 

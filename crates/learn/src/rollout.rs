@@ -6,7 +6,7 @@
 //! shards can be filled by any number of threads with the same result. Within
 //! a shard rows are time-major: `t * copies + copy`.
 
-use rlxp_env::{MakeError, Space, StepBatch, VectorEnv};
+use rlxp_env::{EnvError, MakeError, Space, StepBatch, VectorEnv};
 use rlxp_nn::Scratch;
 use rlxp_spec::config::Config;
 use rlxp_types::Stream;
@@ -60,6 +60,8 @@ pub struct Shard {
     bounded: Vec<f32>,
     raw: Vec<f32>,
     finished: Vec<FinishedEpisode>,
+    /// Why the environment could not be stepped; it never is again.
+    failed: Option<EnvError>,
 }
 
 /// What was collected; flat over shards.
@@ -129,7 +131,9 @@ impl Collector {
             let width = env.observation_space().width();
             let count = range.len();
             let mut current = vec![0.0; count * width];
-            env.reset(&mut current);
+            env.reset(&mut current).map_err(|error| {
+                LearnError::in_environment(&config.env.id, error.counted_from(range.start))
+            })?;
             shards.push(Shard {
                 streams: streams("action"),
                 current,
@@ -143,6 +147,7 @@ impl Collector {
                 bounded: vec![0.0; count * env.action_space().width()],
                 raw: Vec::new(),
                 finished: Vec::new(),
+                failed: None,
                 env,
             });
         }
@@ -167,20 +172,26 @@ impl Collector {
     }
 
     /// Fills the rollout: every environment takes `rollout_steps` steps.
-    /// Gives the episodes that ended, in the order of time and environment.
-    pub fn collect(&mut self, policy: &Policy) -> Vec<FinishedEpisode> {
+    /// Gives the episodes that ended, in the order of time and environment, or
+    /// the failure of the first environment that could not be stepped.
+    pub fn collect(&mut self, policy: &Policy) -> Result<Vec<FinishedEpisode>, EnvError> {
         let (steps, frequency) = (self.steps, self.sde_sample_freq);
         let sizes: Vec<usize> = self.shards.iter().map(Shard::copies).collect();
         let parts = self.rollout.parts(&sizes, steps);
         let mut work: Vec<(&mut Shard, Part<'_>)> = self.shards.iter_mut().zip(parts).collect();
         parallel::for_each(self.threads, &mut work, |_, (shard, part)| {
-            shard.fill(policy, part, steps, frequency);
+            shard.failed = shard.fill(policy, part, steps, frequency).err();
         });
+        for shard in &mut self.shards {
+            if let Some(error) = shard.failed.take() {
+                return Err(error.counted_from(shard.first_copy));
+            }
+        }
         let mut finished: Vec<FinishedEpisode> =
             self.shards.iter_mut().flat_map(|shard| shard.finished.drain(..)).collect();
         self.collected = true;
         finished.sort_by_key(|episode| (episode.time, episode.copy));
-        finished
+        Ok(finished)
     }
 
     /// Copies of the environment.
@@ -283,7 +294,13 @@ impl Shard {
         self.streams.len()
     }
 
-    fn fill(&mut self, policy: &Policy, part: &mut Part<'_>, steps: usize, frequency: Option<u64>) {
+    fn fill(
+        &mut self,
+        policy: &Policy,
+        part: &mut Part<'_>,
+        steps: usize,
+        frequency: Option<u64>,
+    ) -> Result<(), EnvError> {
         let copies = self.copies();
         let observation_width = self.current.len() / copies;
         let action_width = policy.head().action_width();
@@ -313,7 +330,7 @@ impl Shard {
                 &mut part.values[rows.clone()],
             );
             policy.bounded(actions, &mut self.bounded);
-            self.env.step(&self.bounded, &mut self.batch);
+            self.env.step(&self.bounded, &mut self.batch)?;
             part.rewards[rows.clone()].copy_from_slice(&self.batch.rewards);
             self.current.copy_from_slice(&self.batch.observations);
             self.note_ends(policy, time, &mut part.ends[rows.clone()], &mut part.final_values[rows]);
@@ -324,6 +341,7 @@ impl Shard {
             let rows = &observations[tile.start * observation_width..tile.end * observation_width];
             policy.values(rows, tile.len(), &mut self.scratch, &mut part.next_values[tile]);
         }
+        Ok(())
     }
 
     /// Samples an action for every row, tile by tile.

@@ -148,6 +148,7 @@ impl From<LearnError> for Failure {
         let message = describe(&error);
         match error {
             LearnError::Environment(_) => Self::usage("environment", message),
+            LearnError::EnvironmentFailed { .. } => Self::new(Exit::RunFailed, "environment_failed", message),
             // What helps is known where the run is: see `next_step`.
             LearnError::Diverged { .. } => Self::new(Exit::RunFailed, DIVERGED, message),
             LearnError::EnvironmentState(_)

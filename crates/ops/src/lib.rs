@@ -31,7 +31,7 @@ pub mod below {
     pub use rlxp_analyze::BandPoint;
     pub use rlxp_analyze::curves::CurvePoint;
     pub use rlxp_analyze::verdict::Answer;
-    pub use rlxp_env::Space;
+    pub use rlxp_env::{Dtype, Space};
     pub use rlxp_fs::environment;
     pub use rlxp_govern::approval::Standing;
     pub use rlxp_govern::documents::{Assurance, CandidateKind, ClaimKind, Phase};

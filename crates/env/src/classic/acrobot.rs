@@ -98,7 +98,7 @@ impl Dynamics for Acrobot {
 
     fn observation_space(&self) -> Space {
         let high = vec![1.0, 1.0, 1.0, 1.0, SPEED_MAX_1 as f32, SPEED_MAX_2 as f32];
-        Space::Box { low: high.iter().map(|bound| -bound).collect(), high }
+        Space::vector(high.iter().map(|bound| -bound).collect(), high)
     }
 
     fn action_space(&self) -> Space {

@@ -70,7 +70,7 @@ impl Dynamics for CartPole {
     fn observation_space(&self) -> Space {
         let high =
             vec![2.0 * POSITION_LIMIT as f32, f32::INFINITY, (2.0 * ANGLE_LIMIT) as f32, f32::INFINITY];
-        Space::Box { low: high.iter().map(|bound| -bound).collect(), high }
+        Space::vector(high.iter().map(|bound| -bound).collect(), high)
     }
 
     fn action_space(&self) -> Space {

@@ -50,10 +50,10 @@ impl Dynamics for MountainCar {
     }
 
     fn observation_space(&self) -> Space {
-        Space::Box {
-            low: vec![POSITION_MIN as f32, -SPEED_MAX as f32],
-            high: vec![POSITION_MAX as f32, SPEED_MAX as f32],
-        }
+        Space::vector(
+            vec![POSITION_MIN as f32, -SPEED_MAX as f32],
+            vec![POSITION_MAX as f32, SPEED_MAX as f32],
+        )
     }
 
     fn action_space(&self) -> Space {

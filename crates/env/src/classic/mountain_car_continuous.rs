@@ -80,14 +80,14 @@ impl Dynamics for MountainCarContinuous {
     }
 
     fn observation_space(&self) -> Space {
-        Space::Box {
-            low: vec![POSITION_MIN as f32, -SPEED_MAX as f32],
-            high: vec![POSITION_MAX as f32, SPEED_MAX as f32],
-        }
+        Space::vector(
+            vec![POSITION_MIN as f32, -SPEED_MAX as f32],
+            vec![POSITION_MAX as f32, SPEED_MAX as f32],
+        )
     }
 
     fn action_space(&self) -> Space {
-        Space::Box { low: vec![-1.0], high: vec![1.0] }
+        Space::vector(vec![-1.0], vec![1.0])
     }
 
     fn reset_one(&mut self, copy: usize, stream: &mut Stream) {

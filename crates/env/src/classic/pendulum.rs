@@ -50,11 +50,11 @@ impl Dynamics for Pendulum {
 
     fn observation_space(&self) -> Space {
         let high = vec![1.0, 1.0, SPEED_MAX as f32];
-        Space::Box { low: high.iter().map(|bound| -bound).collect(), high }
+        Space::vector(high.iter().map(|bound| -bound).collect(), high)
     }
 
     fn action_space(&self) -> Space {
-        Space::Box { low: vec![-TORQUE_MAX], high: vec![TORQUE_MAX] }
+        Space::vector(vec![-TORQUE_MAX], vec![TORQUE_MAX])
     }
 
     fn reset_one(&mut self, copy: usize, stream: &mut Stream) {

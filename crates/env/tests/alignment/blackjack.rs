@@ -1,7 +1,7 @@
 //! Blackjack: the same cards on both sides must give the same game.
 
 use rlxp_env::toy::Blackjack;
-use rlxp_env::{Dynamics, KwargInfo, find};
+use rlxp_env::{Dynamics, KwargInfo, NATIVE};
 use rlxp_types::Stream;
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ fn the_same_cards_give_the_same_games() {
         }
     }
     assert!(paid_more > 50, "naturals that pay 1.5 are among the hands: {paid_more}");
-    let info = find("Blackjack-v1").unwrap();
+    let info = NATIVE.find("Blackjack-v1").unwrap();
     assert_eq!(json!(info.max_episode_steps), theirs["max_episode_steps"]);
     assert_eq!(json!(info.reward_threshold), theirs["reward_threshold"]);
     for KwargInfo { name, default, .. } in info.kwargs {

@@ -4,7 +4,7 @@
 use std::f64::consts::PI;
 
 use rlxp_env::classic::{Acrobot, CartPole, MountainCar, MountainCarContinuous, Pendulum};
-use rlxp_env::{Dynamics, Native, Space, StepBatch, VectorEnv, find};
+use rlxp_env::{Dynamics, NATIVE, Native, Space, StepBatch, VectorEnv};
 use rlxp_types::Stream;
 use serde_json::{Value, json};
 
@@ -122,14 +122,14 @@ fn transitions<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> Walk 
     let width = env.observation_space().width();
     let mut out = StepBatch::new(inputs.len(), width);
     let actions: Vec<f32> = inputs.iter().map(|(_, action)| *action).collect();
-    env.step(&actions, &mut out);
+    env.step(&actions, &mut out).unwrap();
     let answers = (0..inputs.len()).map(|copy| found(&out, copy, width)).collect();
     (inputs, answers)
 }
 
 /// Two episodes up to the registered cap; the second really ends in its last step.
 fn episodes<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> Vec<Walk> {
-    let cap = find(subject.id).unwrap().max_episode_steps.unwrap();
+    let cap = NATIVE.find(subject.id).unwrap().max_episode_steps.unwrap();
     let mut episodes = Vec::new();
     for ending in
         [None, subject.ending.as_ref()].into_iter().take(if subject.ending.is_some() { 2 } else { 1 })
@@ -147,7 +147,7 @@ fn episodes<D: Dynamics>(subject: &Subject<D>, arguments: Arguments) -> Vec<Walk
                 Some((_, action)) if step == cap => *action,
                 _ => (subject.survive)(&state),
             };
-            env.step(&[action], &mut out);
+            env.step(&[action], &mut out).unwrap();
             inputs.push((state, action));
             answers.push(found(&out, 0, width));
         }
@@ -204,7 +204,7 @@ fn check<D: Dynamics>(subject: &Subject<D>) {
 }
 
 fn check_registration<D: Dynamics>(subject: &Subject<D>, theirs: &Value) {
-    let info = find(subject.id).unwrap();
+    let info = NATIVE.find(subject.id).unwrap();
     assert_eq!(json!(info.max_episode_steps), theirs["max_episode_steps"]);
     assert_eq!(info.reward_threshold, theirs["reward_threshold"].as_f64());
     let dynamics = (subject.make)(1, Arguments::Default);
@@ -214,7 +214,7 @@ fn check_registration<D: Dynamics>(subject: &Subject<D>, theirs: &Value) {
     ] {
         match ours {
             Space::Discrete { n } => assert_eq!(json!(n), theirs["n"]),
-            Space::Box { low, high } => {
+            Space::Box { low, high, .. } => {
                 for (ours, theirs) in [(low, &theirs["low"]), (high, &theirs["high"])] {
                     let theirs: Vec<f32> = theirs
                         .as_array()

@@ -4,7 +4,7 @@
 use rlxp_env::toy::frozen_lake::{self, MAP_4X4, MAP_8X8, Map, Rewards};
 use rlxp_env::toy::taxi::{TaxiRules, table as taxi_table};
 use rlxp_env::toy::{Table, TableWorld, Taxi, cliff_walking};
-use rlxp_env::{Dynamics, find};
+use rlxp_env::{Dynamics, NATIVE};
 use rlxp_types::Stream;
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ fn tables_and_starts_are_gymnasiums() {
         assert_eq!(theirs["table"].as_array().unwrap().len(), table.states());
         let starts: Value = table.starts().iter().map(|probability| json!(probability.to_bits())).collect();
         assert_eq!(starts, theirs["starts"], "{id} with {kwargs}");
-        let info = find(id).unwrap();
+        let info = NATIVE.find(id).unwrap();
         assert_eq!(json!(info.max_episode_steps), theirs["max_episode_steps"], "{id}");
         assert_eq!(info.reward_threshold, theirs["reward_threshold"].as_f64(), "{id}");
     }

@@ -14,7 +14,7 @@ const QUICK: &str = "algo: {total_timesteps: 64}\npolicy: {hidden_sizes: [16, 16
 
 fn quick(env: &str) -> (Config, Policy) {
     let config = config(&format!("env: {{id: {env}}}\n{QUICK}"));
-    let (observations, actions) = rlxp_env::observation_and_action_space(&config.env).unwrap();
+    let (observations, actions) = rlxp_env::NATIVE.spaces(&config.env).unwrap();
     let policy = Policy::new(&config, &observations, &actions, 3);
     (config, policy)
 }
@@ -253,13 +253,13 @@ fn options(target: Target) -> Options {
 
 #[test]
 fn every_environment_is_inspected() {
-    for info in rlxp_env::catalogue() {
+    for info in rlxp_env::NATIVE.catalogue() {
         let (config, policy) = quick(info.id);
         for target in [Target::Value, Target::Action] {
             for baseline in [Baseline::Mean, Baseline::Zeros] {
                 for sampled in [false, true] {
                     let options = Options { baseline, sampled, ..options(target) };
-                    let found = inspect(&config, &policy, &options).unwrap();
+                    let found = inspect(rlxp_env::NATIVE, &config, &policy, &options).unwrap();
                     check_inspection(info.id, &found, &options);
                 }
             }
@@ -293,24 +293,24 @@ fn episodes_are_those_of_an_evaluation_and_repeat_exactly() {
     {
         let (config, policy) = quick(id);
         let options = Options { sampled, episodes: 4, ..options(Target::Action) };
-        let found = inspect(&config, &policy, &options).unwrap();
+        let found = inspect(rlxp_env::NATIVE, &config, &policy, &options).unwrap();
         let actor = if sampled { Actor::Stochastic(&policy) } else { Actor::Deterministic(&policy) };
-        let played = evaluate(&config, actor, found.episodes.len(), options.seed).unwrap();
+        let played = evaluate(rlxp_env::NATIVE, &config, actor, found.episodes.len(), options.seed).unwrap();
         assert_eq!(found.episodes, played.episodes, "{id}");
-        assert_eq!(inspect(&config, &policy, &options).unwrap(), found, "{id}");
+        assert_eq!(inspect(rlxp_env::NATIVE, &config, &policy, &options).unwrap(), found, "{id}");
         let other = Options { seed: 5, ..options };
-        assert_ne!(inspect(&config, &policy, &other).unwrap().states, found.states, "{id}");
+        assert_ne!(inspect(rlxp_env::NATIVE, &config, &policy, &other).unwrap().states, found.states, "{id}");
     }
 }
 
 #[test]
 fn short_episodes_are_followed_by_more_and_a_single_state_is_not_repeated() {
     let (config, policy) = quick("Blackjack-v1");
-    let found = inspect(&config, &policy, &options(Target::Value)).unwrap();
+    let found = inspect(rlxp_env::NATIVE, &config, &policy, &options(Target::Value)).unwrap();
     assert!(found.episodes.len() > 1 && found.episodes.len() < EPISODE_CAP);
     assert_eq!(found.states.len(), 8);
     let (config, policy) = quick("ProbeValue-v0");
-    let found = inspect(&config, &policy, &options(Target::Value)).unwrap();
+    let found = inspect(rlxp_env::NATIVE, &config, &policy, &options(Target::Value)).unwrap();
     assert_eq!((found.episodes.len(), found.states.len()), (EPISODE_CAP, 1));
     assert_eq!(found.ranking.dimensions[0].share, 0.0, "what never changes can't be compared");
 }
@@ -320,7 +320,7 @@ fn weights_that_are_not_numbers_are_survived() {
     for id in ["CartPole-v1", "FrozenLake-v1", "Pendulum-v1"] {
         let (config, mut policy) = quick(id);
         policy.parameters.fill(f32::NAN);
-        let found = inspect(&config, &policy, &options(Target::Action)).unwrap();
+        let found = inspect(rlxp_env::NATIVE, &config, &policy, &options(Target::Action)).unwrap();
         assert!(found.states.iter().all(|state| !state.integration.complete), "{id}");
     }
 }

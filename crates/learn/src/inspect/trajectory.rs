@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use rlxp_env::StepBatch;
+use rlxp_env::{EnvError, StepBatch, VectorEnv};
 use rlxp_nn::Head;
+use rlxp_spec::Config;
 use rlxp_types::Stream;
 use serde::Serialize;
 
@@ -61,9 +62,21 @@ impl Trajectory {
         actor: Actor<'_>,
         policy: &Policy,
         seed: u64,
-        noise_every: Option<u64>,
+        config: &Config,
     ) -> Result<(), LearnError> {
         let mut env = factory(vec![Stream::new(seed, "eval", 0)])?;
+        self.play_in(env.as_mut(), actor, policy, seed, config.policy.sde_sample_freq())
+            .map_err(|error| LearnError::in_environment(&config.env.id, error))
+    }
+
+    fn play_in(
+        &mut self,
+        env: &mut dyn VectorEnv,
+        actor: Actor<'_>,
+        policy: &Policy,
+        seed: u64,
+        noise_every: Option<u64>,
+    ) -> Result<(), EnvError> {
         let space = env.action_space().clone();
         let mut streams = [Stream::new(seed, "eval/action", 0)];
         let mut hand = Hand::new(actor, &space, 1, noise_every);
@@ -72,12 +85,12 @@ impl Trajectory {
         let mut batch = StepBatch::new(1, observation.len());
         let mut action = vec![0.0; space.width()];
         let mut episode = Episode { seed, total: 0.0, length: 0, truncated: false };
-        env.reset(&mut observation);
+        env.reset(&mut observation)?;
         loop {
             let mut scaled = observation.clone();
             hand.act(episode.length, &mut scaled, &mut streams, &mut action);
             policy.network.forward(&policy.parameters, &scaled, 1, &mut scratch);
-            env.step(&action, &mut batch);
+            env.step(&action, &mut batch)?;
             self.different.insert(observation.iter().map(|value| value.to_bits()).collect());
             let is_continuous = policy.head().parameter_count() > 0;
             let outputs = &scratch.policy[..policy.head().outputs()];

@@ -4,15 +4,18 @@
 use rlxp_nn::Tensors;
 use rlxp_spec::config::Config;
 
+use rlxp_env::EnvError;
+
 use super::Ppo;
 use crate::LearnError;
+use crate::learner::Resumed;
 use crate::normalize::Moments;
 use crate::state::{numbers, sized, streams};
 
 impl Ppo {
     /// Everything but the policy: optimiser, random streams, environments,
-    /// reward normaliser, counters.
-    pub fn state(&self) -> Tensors {
+    /// reward normaliser, counters. What environments can't save is left out.
+    pub fn state(&self) -> Result<Tensors, LearnError> {
         let mut tensors = Tensors::new();
         tensors.insert_u64s("counters", vec![self.steps, self.updates, self.episodes, self.adam.steps()]);
         tensors.insert_f32s("adam.first", self.adam.first().to_vec());
@@ -29,14 +32,21 @@ impl Ppo {
         for (index, shard) in self.collector.shards.iter().enumerate() {
             let name = |part: &str| format!("shard.{index}.{part}");
             let streams = shard.streams.iter().flat_map(|stream| stream.save()).collect();
-            tensors.insert_u8s(name("environments"), shard.env.save());
+            let environments = shard.env.save().map_err(|error| self.in_environment(error))?;
+            if let Some(environments) = environments {
+                tensors.insert_u8s(name("environments"), environments);
+            }
             tensors.insert_f32s(name("observations"), shard.current.clone());
             tensors.insert_u8s(name("streams"), streams);
             tensors.insert_f64s(name("totals"), shard.totals.clone());
             tensors.insert_u64s(name("lengths"), shard.lengths.clone());
             tensors.insert_f32s(name("steady"), shard.steady.clone());
         }
-        tensors
+        Ok(tensors)
+    }
+
+    fn in_environment(&self, error: EnvError) -> LearnError {
+        LearnError::in_environment(&self.env_id, error)
     }
 
     /// The learner that `model` (its policy) and `state` describe.
@@ -53,7 +63,7 @@ impl Ppo {
     }
 
     /// Takes over policy and state of a saved learner with the same config.
-    pub fn continue_from(&mut self, model: &Tensors, state: &Tensors) -> Result<(), LearnError> {
+    pub fn continue_from(&mut self, model: &Tensors, state: &Tensors) -> Result<Resumed, LearnError> {
         self.policy.load(model)?;
         let counters = sized("counters", state.u64s("counters")?, 4)?;
         (self.steps, self.updates, self.episodes) = (counters[0], counters[1], counters[2]);
@@ -68,10 +78,19 @@ impl Ppo {
                 Moments { count: summary[0], mean: vec![summary[1]], variance: vec![summary[2]] };
             scaler.returns = numbers(state, "reward.returns", scaler.returns.len())?;
         }
+        let mut resumed = Resumed::Exactly;
+        let failed = |error| LearnError::in_environment(&self.env_id, error);
         for (index, shard) in self.collector.shards.iter_mut().enumerate() {
             let name = |part: &str| format!("shard.{index}.{part}");
             let copies = shard.copies();
-            shard.env.restore(state.u8s(&name("environments"))?)?;
+            if shard.env.save().map_err(failed)?.is_none() {
+                // It was reset when it was made: its copies are at the start of
+                // an episode, and so are the books kept of them.
+                shard.streams = streams(state, &name("streams"), copies)?;
+                resumed = Resumed::WithNewEpisodes;
+                continue;
+            }
+            shard.env.restore(state.u8s(&name("environments"))?).map_err(failed)?;
             let observations = name("observations");
             shard.current = sized(&observations, state.f32s(&observations)?, shard.current.len())?;
             shard.streams = streams(state, &name("streams"), copies)?;
@@ -88,6 +107,12 @@ impl Ppo {
                 }
             };
         }
-        Ok(())
+        if resumed == Resumed::WithNewEpisodes
+            && let Some(scaler) = &mut self.reward_scaler
+        {
+            // The discounted returns so far belong to the episodes that were lost.
+            scaler.returns.fill(0.0);
+        }
+        Ok(resumed)
     }
 }

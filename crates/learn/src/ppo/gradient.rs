@@ -154,7 +154,7 @@ mod tests {
     /// A rollout of random numbers and the policy that it could be of.
     fn setup() -> (Policy, Rollout, Vec<u32>) {
         let config = crate::testing::config("env: {id: CartPole-v1}\npolicy: {hidden_sizes: [8, 8]}");
-        let observations = Space::Box { low: vec![-1.0; 3], high: vec![1.0; 3] };
+        let observations = Space::vector(vec![-1.0; 3], vec![1.0; 3]);
         let policy = Policy::new(&config, &observations, &Space::Discrete { n: 2 }, 1);
         let mut stream = Stream::new(9, "test", 0);
         let mut normals = |count: usize| {

@@ -17,7 +17,7 @@ const WIDE: &str = "env: {id: CartPole-v1, num_envs: 600}\n\
     policy: {hidden_sizes: [16, 16]}\n";
 
 fn bytes(learner: &Ppo) -> (Vec<u8>, Vec<u8>) {
-    (learner.policy().tensors().to_bytes(), learner.state().to_bytes())
+    (learner.policy().tensors().to_bytes(), learner.state().unwrap().to_bytes())
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_learner_restored_after_every_update_ends_the_same() {
 fn a_checkpoint_of_another_shape_is_refused_by_name() {
     let small = trained_once(SMALL);
     let other = config(&SMALL.replace("[16, 16]", "[16, 8]"));
-    let error = Ppo::restore(&other, 0, 1, &small.policy().tensors(), &small.state()).err().unwrap();
+    let error = Ppo::restore(&other, 0, 1, &small.policy().tensors(), &small.state().unwrap()).err().unwrap();
     assert!(error.to_string().contains("policy.1.weight"), "{error}");
 }
 

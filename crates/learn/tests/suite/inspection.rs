@@ -21,7 +21,7 @@ const UNITS: [f32; WIDTH] = [0.1, 1.0, 10.0, 3.0];
 
 impl Environment for OneMatters {
     fn observation_space(&self) -> Space {
-        Space::Box { low: vec![-30.0; WIDTH], high: vec![30.0; WIDTH] }
+        Space::vector(vec![-30.0; WIDTH], vec![30.0; WIDTH])
     }
     fn action_space(&self) -> Space {
         Space::Discrete { n: 2 }

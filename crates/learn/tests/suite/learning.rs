@@ -10,7 +10,9 @@ fn mean_score(yaml: &str) -> f64 {
     let config = config(yaml);
     let score = |seed| {
         let learner = trained(&config, seed, 1);
-        evaluate(&config, Actor::Deterministic(learner.policy()), 50, 20_000).unwrap().mean_return()
+        evaluate(rlxp_env::NATIVE, &config, Actor::Deterministic(learner.policy()), 50, 20_000)
+            .unwrap()
+            .mean_return()
     };
     (0..3).map(score).sum::<f64>() / 3.0
 }

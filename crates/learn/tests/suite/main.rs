@@ -4,6 +4,7 @@
 
 mod common;
 mod exact;
+mod failing;
 mod inspection;
 mod learning;
 mod probes;

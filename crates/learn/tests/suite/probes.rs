@@ -47,9 +47,11 @@ fn check_policy(id: &str) {
     let config = probe(id);
     for seed in 0..5 {
         let learner = trained(&config, seed, 1);
-        let evaluation = evaluate(&config, Actor::Deterministic(learner.policy()), 50, 10_000).unwrap();
+        let evaluation =
+            evaluate(rlxp_env::NATIVE, &config, Actor::Deterministic(learner.policy()), 50, 10_000).unwrap();
         assert_eq!(evaluation.mean_return(), 1.0, "{id} seed {seed}");
-        let sampled = evaluate(&config, Actor::Stochastic(learner.policy()), 200, 10_000).unwrap();
+        let sampled =
+            evaluate(rlxp_env::NATIVE, &config, Actor::Stochastic(learner.policy()), 200, 10_000).unwrap();
         assert!(sampled.mean_return() > 0.9, "{id} seed {seed}: sampled {}", sampled.mean_return());
     }
 }

@@ -75,14 +75,14 @@ fn a_learner_saved_before_steady_rewards_were_kept_goes_on() {
     let yaml = format!("env: {{id: CartPole-v1, num_envs: 4}}\n{SMALL}");
     let (mut learner, _) = first(&yaml);
     let mut old = Tensors::new();
-    let state = learner.state();
+    let state = learner.state().unwrap();
     for (name, tensor) in state.iter().filter(|(name, _)| !name.ends_with("steady")) {
         old.insert(name, tensor.clone());
     }
     assert_eq!(old.len() + 1, state.len());
     let mut restored = Ppo::restore(&config(&yaml), 0, 1, &learner.policy().tensors(), &old).unwrap();
     assert_eq!(restored.iterate().unwrap().values, learner.iterate().unwrap().values);
-    assert_eq!(restored.state().to_bytes(), learner.state().to_bytes());
+    assert_eq!(restored.state().unwrap().to_bytes(), learner.state().unwrap().to_bytes());
 }
 
 #[test]
@@ -152,7 +152,7 @@ struct Breaks {
 
 impl Environment for Breaks {
     fn observation_space(&self) -> Space {
-        Space::Box { low: vec![0.0], high: vec![1.0] }
+        Space::vector(vec![0.0], vec![1.0])
     }
     fn action_space(&self) -> Space {
         Space::Discrete { n: 2 }

@@ -14,7 +14,7 @@ struct Forever {
 
 impl Environment for Forever {
     fn observation_space(&self) -> Space {
-        Space::Box { low: vec![0.0], high: vec![1.0] }
+        Space::vector(vec![0.0], vec![1.0])
     }
     fn action_space(&self) -> Space {
         Space::Discrete { n: 2 }

@@ -26,6 +26,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::material;
 use crate::insight::material::Group;
+use crate::training::envs::SOURCES;
 use crate::training::eval::FIRST_SEED;
 
 pub(crate) use cost::duration;
@@ -175,7 +176,7 @@ fn place(topic: Topic) -> usize {
 /// What random actions get, on the episodes that `rlx eval` plays; nothing
 /// where the environment is not known here.
 fn random_policy(config: &Config) -> Option<Baseline> {
-    let played = evaluate(config, Actor::Random, BASELINE_EPISODES, FIRST_SEED).ok()?;
+    let played = evaluate(SOURCES, config, Actor::Random, BASELINE_EPISODES, FIRST_SEED).ok()?;
     let episodes = played.episodes.len();
     let standard_error = played.deviation() / (episodes as f64).sqrt();
     Some(Baseline { mean: played.mean_return(), standard_error, episodes })

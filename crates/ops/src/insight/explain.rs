@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::material::{RunMaterial, SeedState, load_run};
 use crate::training::checkpoint_ref::project;
+use crate::training::envs::SOURCES;
 
 /// What to explain.
 #[derive(Clone, Debug, Default)]
@@ -242,8 +243,8 @@ fn is_fact(name: &str) -> bool {
 /// What a run's expectations rest on.
 pub(crate) fn here(run: &RunMaterial) -> Here {
     let config = &run.config;
-    let info = rlxp_env::find(&config.env.id).ok();
-    let actions = match rlxp_env::observation_and_action_space(&config.env) {
+    let info = SOURCES.find(&config.env.id).ok();
+    let actions = match SOURCES.spaces(&config.env) {
         Ok((_, Space::Discrete { n })) => Actions::Choices(vec![n]),
         Ok((_, Space::MultiDiscrete { nvec })) => Actions::Choices(nvec),
         Ok((_, Space::MultiBinary { n })) => Actions::Choices(vec![2; n]),

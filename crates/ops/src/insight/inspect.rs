@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::training::checkpoint_ref::CheckpointRef;
+use crate::training::envs::SOURCES;
 use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
 
@@ -158,8 +159,7 @@ pub fn inspect(context: &Context, request: &InspectRequest) -> Outcome<InspectRe
 fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport> {
     let found = CheckpointRef::find(context, &request.checkpoint)?;
     let config = config_of(&found.run)?;
-    let (observations, actions) =
-        rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
+    let (observations, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
     let policy = Weights::load(&config, &found.folder, found.step)?.policy;
     let options = Options {
         episodes: request.episodes,
@@ -170,7 +170,7 @@ fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport
         samples: request.samples,
         sampled: request.sampled,
     };
-    let inspection = look(&config, &policy, &options)?;
+    let inspection = look(SOURCES, &config, &policy, &options)?;
     let (observation_names, action_names) = names(&config, &observations, &actions);
     let notes = notes(request, &inspection, &observations, &observation_names);
     let name_of = |place: &RankedDimension| observation_names[place.dimension].clone();
@@ -223,7 +223,7 @@ fn check(request: &InspectRequest) -> Outcome<()> {
 /// Names of observation dimensions and of actions: the catalogue's, or numbers
 /// where a wrapper or an own environment has others.
 fn names(config: &Config, observations: &Space, actions: &Space) -> (Vec<String>, Vec<String>) {
-    let info = rlxp_env::find(&config.env.id).ok();
+    let info = SOURCES.find(&config.env.id).ok();
     let named = |known: &[&str], count: usize, kind: &str| -> Vec<String> {
         if known.len() == count {
             return known.iter().map(|name| (*name).to_owned()).collect();

@@ -21,6 +21,7 @@ use crate::failure::Outcome;
 use crate::insight::diagnose::{RuleSet, diagnose_material, wanted};
 use crate::insight::material::{RunMaterial, SeedState, load_run};
 use crate::training::config::{Purpose, check_source};
+use crate::training::envs::SOURCES;
 use crate::training::envs::known_ids;
 
 /// Budgets that differ by no more than this differ by rounding to rollouts.
@@ -162,12 +163,12 @@ fn reference(context: &Context, config: &Config, rules_alone: bool) -> Option<Re
 /// Whether a starter exists for this id, an alias included: only then does an
 /// empty config differ from the general defaults in its environment's own way.
 fn has_starter(id: &str) -> bool {
-    let Ok(info) = rlxp_env::find(id) else { return false };
+    let Ok(info) = SOURCES.find(id) else { return false };
     rlxp_spec::starters().iter().any(|starter| starter.env_id == info.id)
 }
 
 fn continuous(config: &Config) -> Option<bool> {
-    let (_, actions) = rlxp_env::observation_and_action_space(&config.env).ok()?;
+    let (_, actions) = SOURCES.spaces(&config.env).ok()?;
     Some(matches!(actions, Space::Box { .. }))
 }
 
@@ -185,7 +186,7 @@ fn standing(run: &RunMaterial) -> Standing {
     let is_done = run.seeds.iter().all(|seed| seed.state == SeedState::Finished);
     let mean =
         (!last.is_empty()).then(|| last.iter().map(|(_, value)| value).sum::<f64>() / last.len() as f64);
-    let info = rlxp_env::find(&run.config.env.id).ok();
+    let info = SOURCES.find(&run.config.env.id).ok();
     // With other arguments it is another task.
     let good = info
         .filter(|_| run.config.env.kwargs.is_empty())

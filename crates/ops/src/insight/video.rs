@@ -25,6 +25,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, describe};
+use crate::training::envs::SOURCES;
 use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
 
@@ -155,8 +156,7 @@ pub fn video(
 
     let (found, about_seeds) = best_seed::find(context, &request.checkpoint)?;
     let config = config_of(&found.run)?;
-    let (_, actions) =
-        rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
+    let (_, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
     let policy = Weights::load(&config, &found.folder, found.step)?.policy;
     let actor = if request.sampled { Actor::Stochastic(&policy) } else { Actor::Deterministic(&policy) };
 
@@ -179,7 +179,7 @@ pub fn video(
     // Settings that can't work are found before anything is played.
     let encoder = Encoder::new(&path, layout.size(), frames_per_second).map_err(refuse)?;
 
-    let episodes = evaluate(&config, actor, count, request.seed)?.episodes;
+    let episodes = evaluate(SOURCES, &config, actor, count, request.seed)?.episodes;
     let (chosen, mut notes) = choose(request.show, &episodes);
     let plan = Plan::new(request, chosen, &episodes, frames_per_second);
     notes.extend(about_seeds);
@@ -192,7 +192,7 @@ pub fn video(
         episodes: &episodes,
         layout: &layout,
         overlay: request.overlay,
-        names: rlxp_env::find(&config.env.id).ok(),
+        names: SOURCES.find(&config.env.id).ok(),
         actions: &actions,
         threads: context.cores,
     };

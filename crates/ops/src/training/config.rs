@@ -8,6 +8,7 @@ use rlxp_spec::{Config, Known, Loaded, Problem, Severity, Snapshot, Source};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::training::envs::SOURCES;
 use crate::training::envs::known_ids;
 use crate::training::notes::notes;
 use crate::training::old_rules;
@@ -108,13 +109,13 @@ fn read(context: &Context, path: &Path) -> Outcome<Source> {
 
 /// Problems that only the environment can see: keyword arguments, maps.
 fn environment_problems(loaded: &Loaded) -> Vec<Problem> {
-    if rlxp_env::find(&loaded.config.env.id).is_err() {
+    if SOURCES.find(&loaded.config.env.id).is_err() {
         return Vec::new();
     }
-    match rlxp_env::observation_and_action_space(&loaded.config.env) {
+    match SOURCES.spaces(&loaded.config.env) {
         Ok(_) => Vec::new(),
         Err(error) => error
-            .problems
+            .problems()
             .iter()
             .map(|problem| {
                 let hint = problem.nearest.as_ref().map(|nearest| format!("did you mean {nearest}?"));

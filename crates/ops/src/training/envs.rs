@@ -1,11 +1,15 @@
 //! `rlx envs`: the catalogue of native environments.
 
-use rlxp_env::{EnvInfo, Space, catalogue, find};
+use rlxp_env::{EnvInfo, NativeSource, Sources, Space};
 use rlxp_spec::config::EnvConfig;
 use rlxp_types::Stream;
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
+
+/// Where environments come from. Every command asks this table, so a row more
+/// is an environment more in all of them.
+pub(crate) const SOURCES: Sources<'static> = Sources::new(&[&NativeSource]);
 
 /// One environment as shown.
 #[derive(Debug, Serialize)]
@@ -46,8 +50,8 @@ pub struct KwargRow {
 /// All environments, or the one that `id` names.
 pub fn list(id: Option<&str>) -> Outcome<Vec<EnvRow>> {
     match id {
-        Some(id) => find(id).map(|info| vec![row(info)]).map_err(|unknown| unknown_env(&unknown)),
-        None => Ok(catalogue().iter().map(row).collect()),
+        Some(id) => SOURCES.find(id).map(|info| vec![row(info)]).map_err(|unknown| unknown_env(&unknown)),
+        None => Ok(SOURCES.catalogue().map(row).collect()),
     }
 }
 
@@ -58,7 +62,10 @@ pub(crate) fn unknown_env(unknown: &rlxp_env::UnknownEnv) -> Failure {
 
 /// Ids and aliases of all environments.
 pub(crate) fn known_ids() -> Vec<&'static str> {
-    catalogue().iter().flat_map(|info| std::iter::once(info.id).chain(info.aliases.iter().copied())).collect()
+    SOURCES
+        .catalogue()
+        .flat_map(|info| std::iter::once(info.id).chain(info.aliases.iter().copied()))
+        .collect()
 }
 
 fn row(info: &'static EnvInfo) -> EnvRow {
@@ -71,7 +78,8 @@ fn row(info: &'static EnvInfo) -> EnvRow {
         normalize_observations: false,
         normalize_rewards: false,
     };
-    let env = rlxp_env::make(&plain, vec![Stream::new(0, "env", 0)])
+    let env = SOURCES
+        .make(&plain, vec![Stream::new(0, "env", 0)])
         .expect("a catalogue environment is made with its defaults");
     EnvRow {
         id: info.id,

@@ -10,6 +10,7 @@ use crate::failure::{Failure, Outcome};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::checkpoint_ref::{CheckpointRef, project, step_of};
 use crate::training::config::{Purpose, check_source};
+use crate::training::envs::SOURCES;
 use crate::training::evaluation::{EvaluationRecord, record};
 use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
@@ -121,12 +122,12 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
         [(request.random, Actor::Random, "random"), (request.zero, Actor::Zero, "zero")]
     {
         if wanted {
-            let played = evaluate(&config, actor, request.episodes, request.seed)?;
+            let played = evaluate(SOURCES, &config, actor, request.episodes, request.seed)?;
             let record = record(None, label == "zero", request.seed, &played);
             push(EvalRow { policy: label.into(), seed: None, record, file: None });
         }
     }
-    let threshold = rlxp_env::find(&config.env.id).ok().and_then(|info| info.reward_threshold);
+    let threshold = SOURCES.find(&config.env.id).ok().and_then(|info| info.reward_threshold);
     Ok(EvalReport { run: run.map(|run| run.name()), env: config.env.id, threshold, rows })
 }
 
@@ -154,7 +155,7 @@ fn play(
 ) -> Outcome<EvalRow> {
     let policy = Weights::load(config, folder, step)?.policy;
     let actor = if request.stochastic { Actor::Stochastic(&policy) } else { Actor::Deterministic(&policy) };
-    let played = evaluate(config, actor, request.episodes, request.seed)?;
+    let played = evaluate(SOURCES, config, actor, request.episodes, request.seed)?;
     let record = record(step, !request.stochastic, request.seed, &played);
     let how = if request.stochastic { "_stochastic" } else { "" };
     let name = format!("posthoc_step_{step}_seed_{}_episodes_{}{how}", request.seed, request.episodes);
@@ -165,7 +166,7 @@ fn play(
 
 /// The defaults of an environment, for a baseline without a run.
 fn plain_config(context: &Context, id: &str) -> Outcome<Config> {
-    rlxp_env::find(id).map_err(|unknown| crate::training::envs::unknown_env(&unknown))?;
+    SOURCES.find(id).map_err(|unknown| crate::training::envs::unknown_env(&unknown))?;
     // Nothing is trained, but a config without a starter must say how long.
     let text = format!("env: {{id: {id}}}\nalgo: {{total_timesteps: 1}}\n");
     let source = rlxp_spec::Source::new("--env", text);

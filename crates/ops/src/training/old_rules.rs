@@ -9,6 +9,8 @@ use std::path::Path;
 use rlxp_spec::{Config, Snapshot, Source, from_snapshot};
 use rlxp_store::CONFIG_FILE;
 
+use crate::training::envs::SOURCES;
+
 /// Episodes that format 1 played at least where chance plays a part, whatever
 /// `eval.episodes` said.
 const FEWEST_EPISODES: usize = 100;
@@ -32,7 +34,7 @@ pub(crate) fn snapshot_format(path: &Path, source: &Source) -> Option<u64> {
 /// Whether episodes of one policy may differ. An environment that this version
 /// doesn't have can't be evaluated either, and says so where that is tried.
 fn chance_plays_a_part(config: &Config) -> bool {
-    !config.eval.deterministic || rlxp_env::is_stochastic(&config.env).unwrap_or(false)
+    !config.eval.deterministic || SOURCES.is_stochastic(&config.env).unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! can be resumed before its first checkpoint and reproduced at any time.
 
 use rlxp_fs::FsExt;
-use rlxp_learn::Ppo;
+use rlxp_learn::{Ppo, Resumed};
 use rlxp_store::{LineageKind, MODEL_FILE, Run, STATE_FILE, SeedFolder};
 use rlxp_types::Exit;
 
@@ -51,8 +51,9 @@ impl Origin {
         Ok(Some(Self { model, state: file(STATE_FILE)? }))
     }
 
-    /// Starts `learner` from the seed's origin, where the run has one.
-    pub(crate) fn apply(run: &Run, folder: &SeedFolder, learner: &mut Ppo) -> Outcome<()> {
+    /// Starts `learner` from the seed's origin, where the run has one; says how
+    /// it continues where it begins from a training state.
+    pub(crate) fn apply(run: &Run, folder: &SeedFolder, learner: &mut Ppo) -> Outcome<Option<Resumed>> {
         let lineage = run.metadata()?.lineage;
         let needed = lineage.as_ref().is_some_and(|lineage| lineage.kind != LineageKind::Reproduced);
         let Some(origin) = Self::read(folder, run)? else {
@@ -61,13 +62,15 @@ impl Origin {
                 return Err(Failure::new(Exit::Storage, "origin_missing", message)
                     .hint("the run was cut off while it was made: start it again"));
             }
-            return Ok(());
+            return Ok(None);
         };
         let place = folder.path().join(FOLDER);
         let model = tensors(&place.join(MODEL_FILE), &origin.model)?;
         let begun = match origin.state {
-            Some(state) => learner.continue_from(&model, &tensors(&place.join(STATE_FILE), &state)?),
-            None => learner.start_from(&model),
+            Some(state) => {
+                learner.continue_from(&model, &tensors(&place.join(STATE_FILE), &state)?).map(Some)
+            }
+            None => learner.start_from(&model).map(|()| None),
         };
         begun.map_err(|error| unfit(&place, error))
     }

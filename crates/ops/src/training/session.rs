@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use rlxp_fs::{clock, machine};
-use rlxp_learn::{Actor, Evaluation, LearnError, Ppo, Update, evaluate};
+use rlxp_learn::{Actor, Evaluation, LearnError, Ppo, Resumed, Update, evaluate};
 use rlxp_spec::Config;
 use rlxp_store::{
     BEST, Best, CheckpointFacts, Claim, MEAN_RETURN, MODEL_FILE, MetricValue, MetricsWriter, STATE_FILE,
@@ -19,6 +19,7 @@ use serde_json::{Map, json};
 
 use crate::event::{Event, WorkerOutcome};
 use crate::failure::Outcome;
+use crate::training::envs::SOURCES;
 use crate::training::evaluation::record;
 use crate::training::origin::Origin;
 use crate::training::weights::{tensors, unfit, with_others};
@@ -79,7 +80,8 @@ impl<'a> Session<'a> {
         for note in recovery.notes {
             (job.emit)(Event::Warning { message: note });
         }
-        let mut learner = Ppo::new(job.config, folder.seed(), job.threads)?;
+        let factory = |streams| SOURCES.make(&job.config.env, streams);
+        let mut learner = Ppo::with_environment(job.config, folder.seed(), job.threads, &factory)?;
         let mut best = None;
         let (mut last_score, mut stopped_early, mut saved_at) = (None, false, None);
         if let Some(checkpoint) = recovery.checkpoint {
@@ -90,13 +92,16 @@ impl<'a> Session<'a> {
                 .and_then(|(model, state)| {
                     learner.continue_from(&model, &state).map_err(|error| unfit(&place, error))
                 })
+                .map(|resumed| tell_resumed(job, resumed))
                 .map_err(|failure| with_others(failure, folder, checkpoint.step))?;
             best = checkpoint.manifest.best;
             last_score = checkpoint.manifest.facts.get("last_score").and_then(serde_json::Value::as_f64);
             stopped_early = checkpoint.manifest.facts.get("stopped_early") == Some(&json!(true));
             saved_at = Some(checkpoint.step);
         } else {
-            Origin::apply(job.claim.run(), folder, &mut learner)?;
+            if let Some(resumed) = Origin::apply(job.claim.run(), folder, &mut learner)? {
+                tell_resumed(job, resumed);
+            }
         }
         let first_step = learner.steps();
         let (seed, total) = (folder.seed(), job.config.total_steps());
@@ -226,7 +231,7 @@ impl<'a> Session<'a> {
         let policy = self.learner.policy();
         let actor =
             if config.eval.deterministic { Actor::Deterministic(policy) } else { Actor::Stochastic(policy) };
-        let played = evaluate(config, actor, episodes, config.eval.seed)?;
+        let played = evaluate(SOURCES, config, actor, episodes, config.eval.seed)?;
         let step = self.learner.steps();
         let score = played.mean_return();
         // A tie keeps the earlier policy.
@@ -269,7 +274,7 @@ impl<'a> Session<'a> {
         let metrics = self.metrics.sync()?;
         let checkpoints = self.folder.checkpoints();
         let model = self.learner.policy().tensors().to_bytes();
-        let state = self.learner.state().to_bytes();
+        let state = self.learner.state()?.to_bytes();
         let facts = CheckpointFacts { reason, metrics, best: self.best, facts };
         checkpoints.save(step, &model, &state, &facts)?;
         if let Some(best) = self.best {
@@ -304,6 +309,20 @@ impl<'a> Session<'a> {
             mean_return: self.learner.mean_return(),
             best: self.best.map(|best| best.score),
         });
+    }
+}
+
+/// A warning where a saved state could not bring back everything.
+fn tell_resumed(job: &Job<'_>, resumed: Resumed) {
+    match resumed {
+        Resumed::Exactly => {}
+        Resumed::WithNewEpisodes => (job.emit)(Event::Warning {
+            message: format!(
+                "{} can't save its state: every copy starts a new episode, so results differ from a run \
+                 that was never stopped",
+                job.config.env.id
+            ),
+        }),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::failure::{CHECKPOINT_MISMATCH, Failure, Outcome};
 use crate::studies::files::refuse_governed;
 use crate::training::checkpoint_ref::CheckpointRef;
 use crate::training::config::{Checked, Purpose, check};
+use crate::training::envs::SOURCES;
 use crate::training::notes::notes;
 use crate::training::origin::Origin;
 use crate::training::recorded::{STOP_AT, config_of};
@@ -132,8 +133,7 @@ pub fn train(
 
 /// What training `config` amounts to.
 pub fn plan(config: &Config) -> Outcome<TrainPlan> {
-    let (observations, actions) =
-        rlxp_env::observation_and_action_space(&config.env).map_err(rlxp_learn::LearnError::from)?;
+    let (observations, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
     let parameters = Policy::size(config, &observations, &actions);
     let steps = config.total_steps();
     let updates = steps / config.rollout_size();

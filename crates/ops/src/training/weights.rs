@@ -11,6 +11,7 @@ use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
 
 use crate::failure::{Failure, Outcome, describe};
+use crate::training::envs::SOURCES;
 
 /// Checkpoints that a hint names.
 const MOST_NAMED: usize = 3;
@@ -25,8 +26,7 @@ pub(crate) struct Weights {
 impl Weights {
     /// Loads the policy of a checkpoint for `config`.
     pub(crate) fn load(config: &Config, folder: &SeedFolder, step: u64) -> Outcome<Self> {
-        let (observations, actions) =
-            rlxp_env::observation_and_action_space(&config.env).map_err(LearnError::from)?;
+        let (observations, actions) = SOURCES.spaces(&config.env).map_err(LearnError::from)?;
         let load = || {
             let (manifest, bytes) = folder.checkpoints().load_model(step)?;
             let path = folder.checkpoints().step_path(step).join(MODEL_FILE);

@@ -131,7 +131,7 @@ impl Plan<'_> {
     pub(crate) fn make(self) -> Run {
         let mut overrides = vec![format!("run_name={}", self.name)];
         overrides.extend(self.overrides);
-        let ids: Vec<&str> = rlxp_env::catalogue().iter().map(|info| info.id).collect();
+        let ids: Vec<&str> = rlxp_env::NATIVE.catalogue().map(|info| info.id).collect();
         let known = rlxp_spec::Known { env_ids: &ids, cores: 1 };
         let config =
             rlxp_spec::load(&rlxp_spec::Source::new("made", CONFIG), &overrides, &known).unwrap().config;

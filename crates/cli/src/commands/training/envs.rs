@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rlxp_ops::Outcome;
-use rlxp_ops::below::Space;
+use rlxp_ops::below::{Dtype, Space};
 use rlxp_ops::reports::Environments;
 use rlxp_ops::training::envs::{EnvRow, list};
 use rlxp_types::Exit;
@@ -90,6 +90,10 @@ fn space(space: &Space) -> String {
         Space::Discrete { n } => format!("Discrete({n})"),
         Space::MultiDiscrete { nvec } => format!("MultiDiscrete({nvec:?})"),
         Space::MultiBinary { n } => format!("MultiBinary({n})"),
-        Space::Box { low, .. } => format!("Box({})", low.len()),
+        Space::Box { shape, dtype, .. } => {
+            let axes: Vec<String> = shape.iter().map(usize::to_string).collect();
+            let kind = if *dtype == Dtype::Float32 { String::new() } else { format!(", {}", dtype.name()) };
+            format!("Box({}{kind})", axes.join("x"))
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::policy::Policy;
 /// Networks and samples for one kind of action.
 fn setup(actions: &Space, rows: usize, yaml: &str) -> (Policy, Tile) {
     let config = crate::testing::config(&format!("env: {{id: CartPole-v1}}\n{yaml}"));
-    let observations = Space::Box { low: vec![-1.0; 3], high: vec![1.0; 3] };
+    let observations = Space::vector(vec![-1.0; 3], vec![1.0; 3]);
     let mut policy = Policy::new(&config, &observations, actions, 3);
     let mut stream = Stream::new(5, "test", 0);
     // Away from the initial near-uniform policy, so that every gradient counts.
@@ -137,7 +137,7 @@ fn gradient_with_binary_actions() {
 
 #[test]
 fn gradient_with_continuous_actions() {
-    check_gradient(Space::Box { low: vec![-1.0; 2], high: vec![1.0; 2] }, SMALL);
+    check_gradient(Space::vector(vec![-1.0; 2], vec![1.0; 2]), SMALL);
 }
 
 #[test]

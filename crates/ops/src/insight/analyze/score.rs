@@ -6,12 +6,13 @@ use rlxp_analyze::story::{Baseline, Course, SeedCourse, Subject};
 use rlxp_store::MEAN_RETURN;
 
 use crate::insight::material::{Group, RunMaterial, SeedMaterial, SeedState};
+use crate::training::envs::SOURCES;
 
 /// What is scored, and the curve of every seed in the order of the group's.
 pub(crate) fn score(group: &Group, baseline: Option<Baseline>) -> (Subject, Vec<SeedCourse>) {
     let evaluated = group.seeds().any(|(_, seed)| seed.series("eval", MEAN_RETURN).is_some());
     let kind = if evaluated { "eval" } else { "train" };
-    let threshold = rlxp_env::find(&group.runs[0].config.env.id).ok().and_then(|info| info.reward_threshold);
+    let threshold = SOURCES.find(&group.runs[0].config.env.id).ok().and_then(|info| info.reward_threshold);
     let seeds = group.seeds().map(|(run, seed)| SeedCourse {
         seed: seed.seed,
         label: label(group, run, seed),

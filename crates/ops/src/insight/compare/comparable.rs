@@ -29,6 +29,7 @@ use super::changes::joined;
 use super::groups::Arm;
 use super::score::{Score, ScoreKind, Source};
 use crate::insight::material::{RunMaterial, SeedState};
+use crate::training::envs::SOURCES;
 use crate::training::recorded::STOP_AT;
 use crate::training::seed_ranges::seed_ranges;
 
@@ -114,7 +115,7 @@ fn kwargs(run: &RunMaterial) -> String {
     };
     let mut all: Vec<(String, String)> =
         env.kwargs.iter().map(|(name, value)| (name.clone(), text(value))).collect();
-    if let Ok(info) = rlxp_env::find(&env.id) {
+    if let Ok(info) = SOURCES.find(&env.id) {
         let missing = info.kwargs.iter().filter(|known| !env.kwargs.contains_key(known.name));
         all.extend(missing.map(|known| (known.name.to_owned(), known.default.to_owned())));
     }
@@ -125,7 +126,7 @@ fn kwargs(run: &RunMaterial) -> String {
 
 fn step_cap(run: &RunMaterial) -> String {
     let env = &run.config.env;
-    let own = rlxp_env::find(&env.id).ok().and_then(|info| info.max_episode_steps);
+    let own = SOURCES.find(&env.id).ok().and_then(|info| info.max_episode_steps);
     env.max_episode_steps.or(own).map_or("none".to_owned(), |cap| cap.to_string())
 }
 

@@ -2,10 +2,12 @@
 //! in particular scores in it, and which numbers of an observation ever change.
 
 use rlxp_analyze::diagnose::{Actions, Environment, Termination};
-use rlxp_env::{Space, StepBatch, make};
+use rlxp_env::{Space, StepBatch};
 use rlxp_learn::{Actor, Evaluation, evaluate};
 use rlxp_spec::Config;
 use rlxp_types::Stream;
+
+use crate::training::envs::SOURCES;
 
 /// Episodes of a baseline: enough to tell learning from luck, few enough to
 /// play while somebody waits.
@@ -18,8 +20,8 @@ const WATCHED_STEPS: usize = 64;
 
 /// The facts; unknown ones where the environment can't be made.
 pub(super) fn facts(config: &Config) -> Environment {
-    let info = rlxp_env::find(&config.env.id).ok();
-    let spaces = rlxp_env::observation_and_action_space(&config.env).ok();
+    let info = SOURCES.find(&config.env.id).ok();
+    let spaces = SOURCES.spaces(&config.env).ok();
     let own_cap = info.and_then(|info| info.max_episode_steps);
     let as_registered = config.env.kwargs.is_empty()
         && config.env.max_episode_steps.is_none_or(|cap| own_cap.is_some_and(|own| cap >= own));
@@ -37,7 +39,7 @@ pub(super) fn facts(config: &Config) -> Environment {
         reward_threshold: info.and_then(|info| info.reward_threshold).filter(|_| as_registered),
         return_range: return_range(&config.env.id, step_cap).filter(|_| config.env.kwargs.is_empty()),
         termination: termination(&config.env.id),
-        stochastic: rlxp_env::is_stochastic(&config.env).ok(),
+        stochastic: SOURCES.is_stochastic(&config.env).ok(),
         still_steps: if still.is_empty() { 0 } else { (WATCHED_COPIES * WATCHED_STEPS) as u64 },
         still,
     }
@@ -84,7 +86,7 @@ pub(super) fn baselines(config: &Config) -> Vec<(&'static str, Evaluation)> {
     [("random", Actor::Random), ("zero", Actor::Zero)]
         .into_iter()
         .filter_map(|(name, actor)| {
-            Some((name, evaluate(config, actor, BASELINE_EPISODES, BASELINE_SEED).ok()?))
+            Some((name, evaluate(SOURCES, config, actor, BASELINE_EPISODES, BASELINE_SEED).ok()?))
         })
         .collect()
 }
@@ -94,7 +96,7 @@ pub(super) fn baselines(config: &Config) -> Vec<(&'static str, Evaluation)> {
 /// sensor that is not wired, shows here although every episode differs.
 fn still(config: &Config) -> Option<Vec<f64>> {
     let streams = (0..WATCHED_COPIES as u64).map(|copy| Stream::new(BASELINE_SEED + copy, "diagnose", 0));
-    let mut env = make(&config.env, streams.collect()).ok()?;
+    let mut env = SOURCES.make(&config.env, streams.collect()).ok()?;
     if !matches!(env.observation_space(), Space::Box { .. }) {
         return None;
     }
@@ -103,7 +105,7 @@ fn still(config: &Config) -> Option<Vec<f64>> {
         .map(|copy| Stream::new(BASELINE_SEED + copy, "diagnose/action", 0))
         .collect();
     let mut before = vec![0.0; WATCHED_COPIES * width];
-    env.reset(&mut before);
+    env.reset(&mut before).ok()?;
     let mut batch = StepBatch::new(WATCHED_COPIES, width);
     let mut row = vec![0.0; WATCHED_COPIES * actions.width()];
     let (mut same, mut seen) = (vec![0_u64; width], 0_u64);
@@ -111,7 +113,7 @@ fn still(config: &Config) -> Option<Vec<f64>> {
         for (stream, row) in hand.iter_mut().zip(row.chunks_exact_mut(actions.width())) {
             draw(&actions, stream, row);
         }
-        env.step(&row, &mut batch);
+        env.step(&row, &mut batch).ok()?;
         for copy in 0..WATCHED_COPIES {
             if batch.terminated[copy] || batch.truncated[copy] {
                 continue;
@@ -136,7 +138,7 @@ fn draw(space: &Space, stream: &mut Stream, row: &mut [f32]) {
             row.iter_mut().zip(nvec).for_each(|(x, n)| *x = stream.below(*n as u32) as f32);
         }
         Space::MultiBinary { .. } => row.iter_mut().for_each(|x| *x = stream.below(2) as f32),
-        Space::Box { low, high } => {
+        Space::Box { low, high, .. } => {
             for ((x, low), high) in row.iter_mut().zip(low).zip(high) {
                 let (low, high) = (low.max(-1.0), high.min(1.0));
                 *x = stream.uniform_in(f64::from(low.min(high)), f64::from(high)) as f32;

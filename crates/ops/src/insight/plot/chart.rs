@@ -13,6 +13,7 @@ use super::place;
 use super::{Figure, PlotGroup, PlotOptions, PlotReport, XAxis};
 use crate::failure::{Failure, Outcome};
 use crate::insight::material::SeedState;
+use crate::training::envs::SOURCES;
 
 /// An arm with the curves of its seeds.
 pub(super) struct Drawn<'m> {
@@ -176,7 +177,7 @@ fn references(arms: &[Arm<'_>], metric: &Metric, options: &PlotOptions) -> Vec<R
         });
     let threshold = shared
         .filter(|_| metric.is_return())
-        .and_then(|env| rlxp_env::find(&env.id).ok())
+        .and_then(|env| SOURCES.find(&env.id).ok())
         .and_then(|info| info.reward_threshold);
     references.extend(threshold.map(|value| Reference {
         value,

@@ -15,6 +15,7 @@ use super::which::Chosen;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::config_keys::training_keys;
+use crate::training::envs::SOURCES;
 
 /// Runs that a command names at most.
 const MOST_NAMED: usize = 6;
@@ -185,7 +186,7 @@ fn of_env(env: String, runs: Vec<Known>) -> EnvSummary {
         .then(|| median(&errors) * expected_maximum(scored.len() as u32));
     let scored_groups = scored.len();
     EnvSummary {
-        threshold: rlxp_env::find(&env).ok().and_then(|info| info.reward_threshold),
+        threshold: SOURCES.find(&env).ok().and_then(|info| info.reward_threshold),
         env,
         varied,
         scored_groups,

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rlxp_draw::environment::steps_per_second;
-use rlxp_env::{BadState, Space, StepBatch, VectorEnv, View, make};
+use rlxp_env::{EnvError, Space, StepBatch, VectorEnv, View};
 use rlxp_learn::evaluate::evaluation_env;
 use rlxp_learn::{Actor, LearnError, evaluate_in};
 use rlxp_spec::Config;
 use rlxp_types::Stream;
+
+use crate::training::envs::SOURCES;
 
 /// A state and the action that was taken in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,11 +51,11 @@ pub(super) fn record(
     count: usize,
     needed: &BTreeMap<usize, u64>,
 ) -> Result<BTreeMap<usize, Recording>, LearnError> {
-    let env = evaluation_env(config);
+    let env = evaluation_env(SOURCES, config);
     let needed = Arc::new(needed.clone());
     let tape = Arc::new(Mutex::new(Tape::default()));
     let factory = |streams: Vec<Stream>| -> Result<Box<dyn VectorEnv>, rlxp_env::MakeError> {
-        let mut inner = make(&env, streams)?;
+        let mut inner = SOURCES.make(&env, streams)?;
         inner.record_final_views(true);
         let copies = inner.copies();
         // Copies are made in the order of their episodes.
@@ -75,7 +77,7 @@ pub(super) fn record(
 
 /// Frames per second that suit the environment.
 pub(super) fn usual_rate(config: &Config, seed: u64) -> Result<u32, LearnError> {
-    let env = make(&evaluation_env(config), vec![Stream::new(seed, "eval", 0)])?;
+    let env = SOURCES.make(&evaluation_env(SOURCES, config), vec![Stream::new(seed, "eval", 0)])?;
     Ok(steps_per_second(&env.view(0).unwrap_or(View::Observation(Vec::new()))))
 }
 
@@ -126,12 +128,13 @@ impl VectorEnv for Camera {
         self.inner.step_cap()
     }
 
-    fn reset(&mut self, observations: &mut [f32]) {
-        self.inner.reset(observations);
+    fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError> {
+        self.inner.reset(observations)?;
         self.observations = observations.to_vec();
+        Ok(())
     }
 
-    fn step(&mut self, actions: &[f32], out: &mut StepBatch) {
+    fn step(&mut self, actions: &[f32], out: &mut StepBatch) -> Result<(), EnvError> {
         let tape = Arc::clone(&self.tape);
         let mut tape = lock(&tape);
         let needed = Arc::clone(&self.needed);
@@ -150,7 +153,7 @@ impl VectorEnv for Camera {
                 });
             }
         }
-        self.inner.step(actions, out);
+        self.inner.step(actions, out)?;
         for (episode, last) in watched {
             let copy = episode - self.first;
             let recording = tape.recordings.entry(*episode).or_default();
@@ -168,13 +171,14 @@ impl VectorEnv for Camera {
             }
         }
         self.observations.clone_from(&out.observations);
+        Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
+    fn save(&self) -> Result<Option<Vec<u8>>, EnvError> {
         self.inner.save()
     }
 
-    fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
+    fn restore(&mut self, saved: &[u8]) -> Result<(), EnvError> {
         self.inner.restore(saved)
     }
 

@@ -11,11 +11,12 @@ use super::film::{Encoder, Layout, Setting, shoot};
 use super::plan::Plan;
 use super::{Show, VideoRequest, choose};
 use crate::failure::Outcome;
+use crate::training::envs::SOURCES;
 
 fn config(env: &str) -> Config {
     let text = format!("env: {{{env}}}\nalgo: {{total_timesteps: 1}}\n");
     let source = rlxp_spec::Source { name: "test.yaml".into(), text };
-    let ids: Vec<&str> = rlxp_env::catalogue().iter().map(|info| info.id).collect();
+    let ids: Vec<&str> = rlxp_env::NATIVE.catalogue().map(|info| info.id).collect();
     let known = rlxp_spec::Known { env_ids: &ids, cores: 1 };
     rlxp_spec::load(&source, &[], &known).unwrap_or_else(|problems| panic!("{problems}")).config
 }
@@ -37,7 +38,7 @@ fn request(show: Show) -> VideoRequest {
 
 /// The episodes and everything that was seen of them.
 fn watch(config: &Config, actor: Actor<'_>, count: usize) -> (Vec<Episode>, BTreeMap<usize, Recording>) {
-    let episodes = evaluate(config, actor, count, 20_000).unwrap().episodes;
+    let episodes = evaluate(SOURCES, config, actor, count, 20_000).unwrap().episodes;
     let needed = episodes.iter().map(|episode| episode.length).enumerate().collect();
     let recordings = record(config, actor, 20_000, count, &needed).unwrap();
     (episodes, recordings)
@@ -45,7 +46,7 @@ fn watch(config: &Config, actor: Actor<'_>, count: usize) -> (Vec<Episode>, BTre
 
 #[test]
 fn every_environment_is_filmed_from_start_to_end() {
-    for info in rlxp_env::catalogue() {
+    for info in rlxp_env::NATIVE.catalogue() {
         let config = config(&format!("id: {}, max_episode_steps: 40", info.id));
         for actor in [Actor::Random, Actor::Zero] {
             let (episodes, recordings) = watch(&config, actor, 7);
@@ -109,19 +110,19 @@ fn film(
     threads: usize,
     stop: bool,
 ) -> (u64, Outcome<Vec<u8>>) {
-    let episodes = evaluate(config, Actor::Random, count, 20_000).unwrap().episodes;
+    let episodes = evaluate(SOURCES, config, Actor::Random, count, 20_000).unwrap().episodes;
     let (chosen, _) = choose(request.show, &episodes);
     let plan = Plan::new(request, chosen, &episodes, 10);
     let recordings = record(config, Actor::Random, 20_000, count, &plan.steps_needed()).unwrap();
     let layout = Layout::new(request.show, request.size);
-    let (_, actions) = rlxp_env::observation_and_action_space(&config.env).unwrap();
+    let (_, actions) = SOURCES.spaces(&config.env).unwrap();
     let setting = Setting {
         plan: &plan,
         recordings: &recordings,
         episodes: &episodes,
         layout: &layout,
         overlay: request.overlay,
-        names: rlxp_env::find(&config.env.id).ok(),
+        names: SOURCES.find(&config.env.id).ok(),
         actions: &actions,
         threads,
     };

@@ -112,7 +112,7 @@ mod tests {
         let discrete = Space::Discrete { n: 2 };
         assert_eq!(action(&discrete, &["push left", "push right"], &[1.0]), "push right");
         assert_eq!(action(&discrete, &[], &[1.0]), "action 1");
-        let real = |n: usize| Space::Box { low: vec![-1.0; n], high: vec![1.0; n] };
+        let real = |n: usize| Space::vector(vec![-1.0; n], vec![1.0; n]);
         assert_eq!(action(&real(1), &["force"], &[-0.5]), "force −0.50");
         assert_eq!(action(&real(3), &["a", "b", "c"], &[-0.5, 0.0, 1.0]), "−0.50, 0.00, 1.00");
         assert_eq!((number(-200.0), number(0.123)), ("−200".to_owned(), "0.12".to_owned()));
