@@ -1,6 +1,5 @@
 //! Aggregates of a matrix of final scores, runs × tasks: mean, median,
-//! interquartile mean, optimality gap, performance profile and probability of
-//! improvement, as defined by Agarwal et al. 2021 ("Deep reinforcement
+//! interquartile mean and probability of improvement, as defined by Agarwal et al. 2021 ("Deep reinforcement
 //! learning at the edge of the statistical precipice") and computed by their
 //! library rliable, integer cut of the interquartile mean included.
 
@@ -62,19 +61,6 @@ impl Scores {
     /// The interquartile mean of all scores together; NaN without scores.
     pub fn iqm(&self) -> f64 {
         iqm(&self.all().collect::<Vec<_>>())
-    }
-
-    /// How far the scores stay below `target` on average, where exceeding it
-    /// doesn't make up for falling short elsewhere.
-    pub fn optimality_gap(&self, target: f64) -> f64 {
-        target - self.all().map(|score| score.min(target)).sum::<f64>() / self.count() as f64
-    }
-
-    /// For each threshold the fraction of all scores above it.
-    pub fn performance_profile(&self, thresholds: &[f64]) -> Vec<f64> {
-        let count = self.count() as f64;
-        let above = |threshold: f64| self.all().filter(|score| *score > threshold).count() as f64;
-        thresholds.iter().map(|threshold| above(*threshold) / count).collect()
     }
 
     /// The chance that a run of `self` beats a run of `other`, averaged over
@@ -206,13 +192,6 @@ mod tests {
         let published = [0.81, 0.92, 0.85, 0.40, 0.88, 0.95, 0.79, 0.90, 0.86, 0.91];
         assert!((mean(&published) - 0.827).abs() < 1e-12);
         assert!((iqm(&published) - 0.868_333).abs() < 5e-7);
-    }
-
-    #[test]
-    fn gaps_and_profiles_count_what_they_say() {
-        let scores = Scores::from_runs(&[vec![0.5, 2.0], vec![1.5, 0.0]]);
-        assert_eq!(scores.optimality_gap(1.0), 1.0 - (0.5 + 1.0 + 1.0 + 0.0) / 4.0);
-        assert_eq!(scores.performance_profile(&[-1.0, 0.0, 0.5, 2.0]), [1.0, 0.75, 0.5, 0.0]);
     }
 
     #[test]

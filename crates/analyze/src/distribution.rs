@@ -1,9 +1,9 @@
 //! The distributions that the tests and intervals need: normal, Student's t,
-//! chi-square, beta, and the noncentral t of power calculations. Quantiles
+//! and the noncentral t of power calculations. Quantiles
 //! invert the distribution functions, so the two always agree.
 
 use crate::numeric::root;
-use crate::special::{beta_regularized, beta_with_complement, gamma_upper};
+use crate::special::{beta_with_complement, gamma_upper};
 
 /// Density of the standard normal distribution.
 pub fn normal_density(z: f64) -> f64 {
@@ -72,21 +72,6 @@ pub fn student_quantile(p: f64, df: f64) -> f64 {
     if p < 0.5 { -t } else { t }
 }
 
-/// The point below which chi-square with `df` degrees of freedom lies with
-/// probability `p`, strictly between 0 and 1.
-pub fn chi_square_quantile(p: f64, df: f64) -> f64 {
-    let mut high = df + 2.0;
-    while gamma_upper(df / 2.0, high / 2.0) > 1.0 - p {
-        high *= 2.0;
-    }
-    root(0.0, high, |x| 1.0 - p - gamma_upper(df / 2.0, x / 2.0))
-}
-
-/// The point below which a beta variable lies with probability `p`.
-pub fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
-    root(0.0, 1.0, |x| beta_regularized(a, b, x) - p)
-}
-
 /// The chance that the noncentral t with `df` degrees of freedom and
 /// noncentrality `delta` is at most `t`: the normal probability averaged over
 /// the distribution of the estimated standard deviation.
@@ -108,15 +93,6 @@ pub fn noncentral_t_cdf(t: f64, df: f64, delta: f64) -> f64 {
         sum += weight * normal_cdf(t * u.exp() - delta);
     }
     sum / total
-}
-
-/// The point below which the noncentral t lies with probability `p`.
-pub fn noncentral_t_quantile(p: f64, df: f64, delta: f64) -> f64 {
-    let mut reach = delta.abs() + 4.0;
-    while noncentral_t_cdf(reach, df, delta) < p || noncentral_t_cdf(-reach, df, delta) > p {
-        reach *= 2.0;
-    }
-    root(-reach, reach, |t| noncentral_t_cdf(t, df, delta) - p)
 }
 
 #[cfg(test)]
@@ -167,20 +143,6 @@ mod tests {
         ] {
             check(student_quantile(p, df), expected, 1e-12);
         }
-        for (p, df, expected) in [
-            (0.2, 4.0, 1.648_776_618_065_969),
-            (0.05, 1.0, 0.003_932_140_000_019_522),
-            (0.95, 30.0, 43.772_971_825_742_19),
-        ] {
-            check(chi_square_quantile(p, df), expected, 1e-11);
-        }
-        for (p, a, b, expected) in [
-            (0.025, 18.0, 3.0, 0.683_017_285_980_917_7),
-            (0.975, 0.5, 0.5, 0.998_458_666_866_563_9),
-            (0.5, 100.0, 2.0, 0.983_438_384_466_954_8),
-        ] {
-            check(beta_quantile(p, a, b), expected, 1e-12);
-        }
     }
 
     #[test]
@@ -202,8 +164,6 @@ mod tests {
         fn quantiles_invert_the_distribution_functions(p in 1e-6..0.999_999f64, df in 1.0..200.0f64) {
             prop_assert!((normal_cdf(normal_quantile(p)) - p).abs() < 1e-13);
             prop_assert!((student_tail(student_quantile(p, df), df) - (1.0 - p)).abs() < 1e-12);
-            let chi = chi_square_quantile(p, df);
-            prop_assert!((gamma_upper(df / 2.0, chi / 2.0) - (1.0 - p)).abs() < 1e-11);
         }
 
         #[test]

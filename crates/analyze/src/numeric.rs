@@ -76,11 +76,6 @@ impl Quadrature {
         }
         Self { nodes, weights }
     }
-
-    /// The integral of `function`.
-    pub(crate) fn integrate(&self, mut function: impl FnMut(f64) -> f64) -> f64 {
-        self.nodes.iter().zip(&self.weights).map(|(node, weight)| weight * function(*node)).sum()
-    }
 }
 
 /// The Legendre polynomial of degree `order` at `x`, and its slope there.
@@ -97,6 +92,12 @@ fn legendre(order: usize, x: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Quadrature {
+        fn integrate(&self, mut function: impl FnMut(f64) -> f64) -> f64 {
+            self.nodes.iter().zip(&self.weights).map(|(node, weight)| weight * function(*node)).sum()
+        }
+    }
 
     #[test]
     fn roots_are_found_to_the_last_digits() {

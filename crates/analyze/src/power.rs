@@ -1,13 +1,9 @@
 //! How many runs a question needs, and what a number of runs can detect:
-//! power of the t tests by the noncentral t distribution, the pilot's spread
-//! with its own uncertainty (Browne 1995), and one-sided tolerance bounds for
-//! the question "how bad can a run be?".
+//! power of the t tests by the noncentral t distribution.
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::{
-    chi_square_quantile, noncentral_t_cdf, noncentral_t_quantile, normal_quantile, student_quantile,
-};
+use crate::distribution::{noncentral_t_cdf, student_quantile};
 use crate::numeric::root;
 
 /// Beyond this many runs per group a question counts as unanswerable.
@@ -96,31 +92,6 @@ impl Test {
     }
 }
 
-/// A standard deviation estimated from few runs, raised to the value that the
-/// true one stays below with probability `confidence` (0.8 is customary).
-pub fn inflated_deviation(deviation: f64, runs: u64, confidence: f64) -> Option<f64> {
-    let df = runs.checked_sub(1).filter(|df| *df > 0)? as f64;
-    Some(deviation * (df / chi_square_quantile(1.0 - confidence, df)).sqrt())
-}
-
-/// The factor k for which mean - k × deviation of `runs` normal scores lies
-/// below the share `content` of all future runs, with probability
-/// `confidence`. `None` below two runs.
-pub fn tolerance_factor(runs: u64, content: f64, confidence: f64) -> Option<f64> {
-    if runs < 2 {
-        return None;
-    }
-    let root_n = (runs as f64).sqrt();
-    Some(noncentral_t_quantile(confidence, runs as f64 - 1.0, normal_quantile(content) * root_n) / root_n)
-}
-
-/// How many runs it takes until the worst of them lies below the share
-/// `content` of all future runs with probability `confidence`, whatever the
-/// distribution.
-pub fn runs_for_worst_case(content: f64, confidence: f64) -> u64 {
-    ((1.0 - confidence).ln() / content.ln()).ceil() as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,23 +133,6 @@ mod tests {
             let got = paired.detectable_effect(runs, 0.8).unwrap();
             assert!((got - expected).abs() < 6e-5, "{runs} pairs: got {got}, expected {expected}");
         }
-    }
-
-    #[test]
-    fn tolerance_bounds_have_the_reference_values() {
-        for (runs, expected) in [(5, 3.4066), (10, 2.3546), (20, 1.9260), (30, 1.7773)] {
-            let got = tolerance_factor(runs, 0.9, 0.95).unwrap();
-            assert!((got - expected).abs() < 6e-5, "{runs} runs: got {got}, expected {expected}");
-        }
-        assert_eq!((runs_for_worst_case(0.9, 0.95), runs_for_worst_case(0.95, 0.95)), (29, 59));
-    }
-
-    #[test]
-    fn a_small_pilot_inflates_its_deviation() {
-        // sqrt(4 / 1.648776618065969), the 20% point of chi-square with 4.
-        let got = inflated_deviation(1.0, 5, 0.8).unwrap();
-        assert!((got - 1.557_575_4).abs() < 1e-6, "{got}");
-        assert_eq!(inflated_deviation(1.0, 1, 0.8), None);
     }
 
     #[test]

@@ -20,12 +20,6 @@ pub fn expected_maximum(candidates: u32) -> f64 {
     (-72..=72).map(|index| f64::from(index) * step).map(|z| step * z * density(z)).sum()
 }
 
-/// The chance that at least one of `candidates` true nulls passes a test of
-/// level `alpha`.
-pub fn chance_of_any(candidates: u32, alpha: f64) -> f64 {
-    1.0 - (1.0 - alpha).powf(f64::from(candidates))
-}
-
 /// The screened gains pulled towards zero by the share of their variance that
 /// chance explains: `deviation` is the spread of one run and `runs` how many
 /// each candidate and the incumbent had. With fewer than two candidates there
@@ -60,9 +54,6 @@ mod tests {
         ] {
             let got = expected_maximum(candidates);
             assert!((got - expected).abs() < 6e-7, "{candidates}: got {got}, expected {expected}");
-        }
-        for (candidates, expected) in [(5, 0.226), (10, 0.401), (16, 0.560), (20, 0.642)] {
-            assert!((chance_of_any(candidates, 0.05) - expected).abs() < 6e-4);
         }
     }
 

@@ -77,13 +77,8 @@ pub fn gamma_upper(a: f64, x: f64) -> f64 {
 }
 
 /// The regularised incomplete beta function I_x(a, b), for positive `a` and
-/// `b` and `x` in [0, 1].
-pub fn beta_regularized(a: f64, b: f64, x: f64) -> f64 {
-    beta_with_complement(a, b, x, 1.0 - x)
-}
-
-/// `beta_regularized` for callers that know 1 - x better than subtraction
-/// gives it.
+/// `b` and `x` in [0, 1]. `complement` is 1 - x, which callers know better
+/// than subtraction gives it.
 pub(crate) fn beta_with_complement(a: f64, b: f64, x: f64, complement: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -128,6 +123,10 @@ fn away_from_zero(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn beta_regularized(a: f64, b: f64, x: f64) -> f64 {
+        beta_with_complement(a, b, x, 1.0 - x)
+    }
 
     fn check(got: f64, expected: f64) {
         let error = (got - expected).abs() / expected.abs();

@@ -85,23 +85,6 @@ pub fn paired_t(x: &[f64], y: &[f64]) -> Option<TTest> {
     one_sample_t(&x.iter().zip(y).map(|(x, y)| x - y).collect::<Vec<_>>())
 }
 
-/// The standard deviation of both groups together, around their own means.
-pub fn pooled_deviation(x: &[f64], y: &[f64]) -> f64 {
-    let (dx, dy) = (x.len() as f64 - 1.0, y.len() as f64 - 1.0);
-    ((variance(x) * dx + variance(y) * dy) / (dx + dy)).sqrt()
-}
-
-/// Cohen's d: the difference of means in pooled standard deviations.
-pub fn cohen_d(x: &[f64], y: &[f64]) -> f64 {
-    (mean(x) - mean(y)) / pooled_deviation(x, y)
-}
-
-/// Hedges' g: Cohen's d without most of its small-sample bias.
-pub fn hedges_g(x: &[f64], y: &[f64]) -> f64 {
-    let df = (x.len() + y.len()) as f64 - 2.0;
-    cohen_d(x, y) * (1.0 - 3.0 / (4.0 * df - 1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,12 +116,6 @@ mod tests {
         let (low, high) = test.interval(0.95);
         close(low, 0.984_285_223_017_727_7);
         close(high, 3.815_714_776_982_272);
-    }
-
-    #[test]
-    fn effects_have_the_reference_values() {
-        close(cohen_d(&A, &B), 1.741_143_000_264_028_5);
-        close(hedges_g(&A, &B), 1.572_645_290_561_058);
     }
 
     #[test]
