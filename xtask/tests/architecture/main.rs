@@ -8,6 +8,7 @@
 )]
 
 mod dependencies;
+mod modules;
 mod output;
 mod promises;
 mod workspace;
