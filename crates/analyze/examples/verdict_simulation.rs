@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use rlxp_analyze::campaign::{Finalist, Rules, Runs, Spending, confirm, screen};
 use rlxp_analyze::power::{Design, Test};
 use rlxp_analyze::proportion::wilson;
-use rlxp_analyze::verdict::{Answer, Names, Options, Question, verdict};
+use rlxp_analyze::verdict::{Answer, Options, Question, verdict};
 use rlxp_types::Stream;
 
 const REPETITIONS: u64 = 4_000;
@@ -195,11 +195,8 @@ fn main() {
                 let claimed = |_: &u64| {
                     let (a, b) =
                         (returns.many(&mut stream, 0.0, seeds), returns.many(&mut stream, 0.0, seeds));
-                    let got = verdict(
-                        Question { a: &a, b: &b, guardrails: &[], names: Names::default() },
-                        &options,
-                    )
-                    .expect("the simulated question is a valid one");
+                    let got = verdict(Question { a: &a, b: &b, guardrails: &[] }, &options)
+                        .expect("the simulated question is a valid one");
                     got.verdict != Answer::CannotTell
                 };
                 share((0..REPETITIONS).filter(claimed).count() as u64)

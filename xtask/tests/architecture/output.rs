@@ -1,6 +1,6 @@
 //! What reaches a terminal or a program passes one place, and nothing in it can make an answer impossible.
 
-use crate::workspace::{root, rust_files, text};
+use crate::workspace::{root, rust_files, text, without_tests};
 
 /// Who writes to stdout or stderr: the screen, and the worker, whose stdout is a pipe to its supervisor.
 const WRITERS: [&str; 3] = [
@@ -13,7 +13,7 @@ const WRITERS: [&str; 3] = [
 fn product() -> Vec<(String, String)> {
     let files = rust_files(&root().join("crates")).into_iter().map(|file| {
         let name = file.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-        let source = text(&file).split("#[cfg(test)]").next().unwrap().to_owned();
+        let source = without_tests(&text(&file)).to_owned();
         (name, source)
     });
     files.filter(|(name, _)| name.contains("/src/") && !name.contains("/tests")).collect()

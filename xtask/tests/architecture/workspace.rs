@@ -13,6 +13,11 @@ pub(crate) fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// A source file without the tests at its end. `mod tests;` at its beginning cuts nothing off.
+pub(crate) fn without_tests(source: &str) -> &str {
+    source.split("#[cfg(test)]\nmod tests {").next().unwrap()
+}
+
 /// Every Rust file below `folder`.
 pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -4,8 +4,8 @@
 
 use super::evidence::{Evaluation, Series};
 use super::rules::RuleSet;
-use crate::aggregate::{mean, median, median_of_sorted};
-use crate::trend::{Trend, theil_sen};
+use crate::statistics::aggregate::{mean, median, median_of_sorted};
+use crate::statistics::trend::{Trend, theil_sen};
 
 /// A normal deviation is this many median absolute deviations.
 const MAD_TO_SIGMA: f64 = 1.4826;

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
+use rlxp_analyze::describe::verdict::{Described, Names};
 use rlxp_analyze::power::{Design, Test};
-use rlxp_analyze::verdict::{MinimumEffect, Names, Options, Question, Verdict, verdict};
+use rlxp_analyze::verdict::{MinimumEffect, Options, Question, verdict};
 use rlxp_fs::FsExt;
 use serde::Serialize;
 use serde_json::Value;
@@ -36,7 +37,7 @@ pub struct CompareRequest {
 }
 
 /// Whether B is better than A.
-pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<Verdict> {
+pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<Described> {
     let a = scores(context, &request.a, request.column.as_deref())?;
     let b = scores(context, &request.b, request.column.as_deref())?;
     let mut options =
@@ -47,8 +48,9 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<Verdict> 
     if let Some(effect) = request.minimum_effect {
         options.minimum_effect = MinimumEffect::Absolute(effect);
     }
-    verdict(Question { a: &a, b: &b, guardrails: &[], names: Names::default() }, &options)
-        .map_err(|invalid| Failure::usage("not_comparable", invalid.to_string()))
+    let judged = verdict(Question { a: &a, b: &b, guardrails: &[] }, &options)
+        .map_err(|invalid| Failure::usage("not_comparable", invalid.to_string()))?;
+    Ok(Described::new(judged, Names::default(), options.look))
 }
 
 /// A question about how many seeds are needed.

@@ -38,7 +38,7 @@ names! {
     "rlx.record/1": TailedRecord<'_>,
     "rlx.tail/1": TailEnd,
     "rlx.comparison/1": compare::CompareReport,
-    "rlx.verdict/1": rlxp_analyze::verdict::Verdict,
+    "rlx.verdict/1": rlxp_analyze::describe::verdict::Described,
     "rlx.power/1": stats::PowerReport,
     "rlx.plot/1": plot::PlotReport,
     "rlx.report/1": report::ReportReport,

@@ -4,7 +4,7 @@
 use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, show, step_range, steps};
 use super::super::curve::{Curve, Point, longest_stretch, rise, span, values, within};
 use super::super::outcome::Severity;
-use crate::aggregate::{mean, median, variance};
+use crate::statistics::aggregate::{mean, median, variance};
 
 /// F16: the return has stopped rising.
 pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {

@@ -5,7 +5,7 @@ use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, s
 use super::super::curve::{finite, longest_stretch, rise, span, values, within};
 use super::super::evidence::Termination;
 use super::super::outcome::Severity;
-use crate::aggregate::median;
+use crate::statistics::aggregate::median;
 
 /// F28: a time limit is taken for a real end.
 pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {

@@ -9,8 +9,8 @@ use super::super::check::{
 use super::super::curve::{finite, values};
 use super::super::evidence::Evaluation;
 use super::super::outcome::{Citation, Severity};
-use crate::aggregate::median;
-use crate::selection::expected_maximum;
+use crate::statistics::aggregate::median;
+use crate::statistics::selection::expected_maximum;
 
 /// F31: the policy plays differently without its noise.
 pub(super) fn modes_differ(check: &Check<'_>, seed: &SeedView<'_>) -> Found {

@@ -5,7 +5,7 @@ use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, s
 use super::super::curve::{Point, longest_stretch, rise, span, values, within};
 use super::super::evidence::Actions;
 use super::super::outcome::Severity;
-use crate::aggregate::median;
+use crate::statistics::aggregate::median;
 
 const DEVIATION: &str = "train.action_std";
 

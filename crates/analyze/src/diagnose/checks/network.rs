@@ -4,7 +4,7 @@
 use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, grouped, percent, show, steps};
 use super::super::curve::{Point, finite, values};
 use super::super::outcome::{Citation, Severity};
-use crate::aggregate::median;
+use crate::statistics::aggregate::median;
 
 /// F15: hidden units that answer to nothing.
 pub(super) fn dormant(check: &Check<'_>, seed: &SeedView<'_>) -> Found {

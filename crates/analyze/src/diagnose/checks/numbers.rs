@@ -3,7 +3,7 @@
 use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, show, steps};
 use super::super::curve::{Point, deviation, finite, trailing_median, values};
 use super::super::outcome::{Citation, Severity};
-use crate::aggregate::median;
+use crate::statistics::aggregate::median;
 
 /// F01: anything logged that is not finite, or a training that ended for it.
 pub(super) fn not_finite(check: &Check<'_>, seed: &SeedView<'_>) -> Found {

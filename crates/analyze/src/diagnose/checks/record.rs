@@ -6,7 +6,7 @@ use super::super::check::{
 };
 use super::super::curve::{Point, finite, line, span, tail, values};
 use super::super::outcome::{Citation, Severity};
-use crate::aggregate::median;
+use crate::statistics::aggregate::median;
 
 /// F36: training gets slower, or memory grows.
 pub(super) fn slower(check: &Check<'_>, seed: &SeedView<'_>) -> Found {

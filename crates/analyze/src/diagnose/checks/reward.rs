@@ -6,7 +6,7 @@ use super::super::check::{
 };
 use super::super::curve::{Point, finite, rank_correlation, rise, span, values, within};
 use super::super::outcome::Severity;
-use crate::aggregate::mean;
+use crate::statistics::aggregate::mean;
 
 /// F19: what training rewards and what the task wants part ways.
 pub(super) fn hacking(check: &Check<'_>, seed: &SeedView<'_>) -> Found {

@@ -3,7 +3,7 @@
 
 use super::super::check::{Check, Found, Hit, Missing, SeedView, percent, show, step_range};
 use super::super::outcome::{Citation, Severity};
-use crate::aggregate::{mean, median, percentile_of_sorted};
+use crate::statistics::aggregate::{mean, median, percentile_of_sorted};
 
 /// F33: seeds end far apart.
 pub(super) fn spread(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {

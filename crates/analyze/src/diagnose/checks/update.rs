@@ -3,7 +3,7 @@
 use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, show, steps};
 use super::super::curve::{Point, longest_stretch, repeated, trailing_median, values};
 use super::super::outcome::Severity;
-use crate::aggregate::median;
+use crate::statistics::aggregate::median;
 
 const KL: &str = "train.approx_kl";
 
@@ -195,7 +195,7 @@ pub(super) fn gradients(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         }
     }
     if let Ok(points) = &clipped {
-        let share = crate::aggregate::mean(&values(points));
+        let share = crate::statistics::aggregate::mean(&values(points));
         if share > clipped_share {
             let sentence = format!(
                 "{} of the gradient steps are cut to max_grad_norm (train.grad_clipped, above {}), at {}",

@@ -4,7 +4,7 @@
 use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, series, show, steps};
 use super::super::curve::{Point, finite, longest_stretch, span, values, within};
 use super::super::outcome::Severity;
-use crate::aggregate::median;
+use crate::statistics::aggregate::median;
 
 const EXPLAINED: &str = "train.explained_variance";
 

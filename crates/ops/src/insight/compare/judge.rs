@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use rlxp_analyze::describe::verdict::{Described, Names};
 use rlxp_analyze::multiplicity::holm;
-use rlxp_analyze::verdict::{Answer, MinimumEffect, Names, Options, Question, Verdict, verdict};
+use rlxp_analyze::verdict::{Answer, MinimumEffect, Options, Question, Verdict, verdict};
 use serde::Serialize;
 
 use super::CompareRequest;
@@ -55,7 +56,7 @@ pub struct Unjudged {
 #[serde(untagged)]
 pub enum Judgement {
     /// The verdict.
-    Judged(Box<Verdict>),
+    Judged(Box<Described>),
     /// None.
     Unjudged(Unjudged),
 }
@@ -64,7 +65,7 @@ impl Judgement {
     /// The verdict, if there is one.
     pub fn verdict(&self) -> Option<&Verdict> {
         match self {
-            Self::Judged(verdict) => Some(verdict),
+            Self::Judged(judged) => Some(&judged.verdict),
             Self::Unjudged(_) => None,
         }
     }
@@ -72,7 +73,7 @@ impl Judgement {
     /// All of it in sentences.
     pub fn statements(&self) -> &[String] {
         match self {
-            Self::Judged(verdict) => &verdict.statements,
+            Self::Judged(judged) => &judged.statements,
             Self::Unjudged(none) => &none.statements,
         }
     }
@@ -188,9 +189,10 @@ impl<'p> Arms<'p> {
         Ok(Self { a: of_a.into_values().collect(), b: of_b.into_values().collect(), names })
     }
 
-    fn verdict(&self, options: &Options) -> Outcome<Verdict> {
-        verdict(Question { a: &self.a, b: &self.b, guardrails: &[], names: self.names }, options)
-            .map_err(|invalid| Failure::usage("no_question", invalid.to_string()))
+    fn verdict(&self, options: &Options) -> Outcome<Described> {
+        let judged = verdict(Question { a: &self.a, b: &self.b, guardrails: &[] }, options)
+            .map_err(|invalid| Failure::usage("no_question", invalid.to_string()))?;
+        Ok(Described::new(judged, self.names, options.look))
     }
 }
 
@@ -229,12 +231,12 @@ fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) -> Option<U
 }
 
 /// Adds what the arms alone don't say.
-fn describe(verdict: &mut Verdict, pair: &Pair<'_>, shared: Option<&Holm>) {
+fn describe(judged: &mut Described, pair: &Pair<'_>, shared: Option<&Holm>) {
     let id = &pair.b.id;
     if !pair.differences.is_empty() {
         let list: Vec<String> = pair.differences.iter().map(|difference| difference.sentence(id)).collect();
         let forced = format!("This disregards that the groups are not comparable: {}.", list.join("; "));
-        verdict.statements.insert(1, forced);
+        judged.statements.insert(1, forced);
     }
     if let Some(shared) = shared {
         let level = if shared.level < 1e-3 {
@@ -242,7 +244,7 @@ fn describe(verdict: &mut Verdict, pair: &Pair<'_>, shared: Option<&Holm>) {
         } else {
             format!("{:.4}", shared.level)
         };
-        verdict.statements.push(format!(
+        judged.statements.push(format!(
             "One of {} comparisons with A: each direction is judged at {level} so that all of them together keep the level \
              (Holm; adjusted p = {:.4}).",
             shared.comparisons, shared.adjusted_p

@@ -125,10 +125,10 @@ impl TopAnswer {
     pub(super) fn of(comparisons: &[Comparison]) -> Self {
         let [only] = comparisons else { return Self::default() };
         match &only.judgement {
-            Judgement::Judged(verdict) => Self {
-                verdict: Some(verdict.verdict),
-                reason: verdict.reason.map(word),
-                seeds_needed: verdict.seeds_needed,
+            Judgement::Judged(judged) => Self {
+                verdict: Some(judged.verdict.verdict),
+                reason: judged.verdict.reason.map(word),
+                seeds_needed: judged.verdict.seeds_needed,
             },
             Judgement::Unjudged(none) => {
                 Self { verdict: None, reason: Some(word(none.reason)), seeds_needed: None }

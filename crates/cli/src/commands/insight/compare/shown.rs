@@ -260,7 +260,7 @@ fn verdicts(screen: &Screen, report: &CompareReport) -> String {
 
 fn word(judgement: &Judgement) -> &'static str {
     match judgement {
-        Judgement::Judged(verdict) => match verdict.verdict {
+        Judgement::Judged(judged) => match judged.verdict.verdict {
             Answer::Better => "better",
             Answer::Worse => "worse",
             Answer::CannotTell => "cannot tell",

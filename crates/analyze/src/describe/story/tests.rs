@@ -1,0 +1,141 @@
+//! Stories of small, made-up curves.
+
+use super::*;
+
+fn subject() -> Subject {
+    Subject { kind: "eval".into(), metric: "mean_return".into(), threshold: None, baseline: None }
+}
+
+fn seed(seed: u64, values: &[f64]) -> SeedCourse {
+    let points = values.iter().enumerate().map(|(at, value)| (1000 * (at as u64 + 1), *value));
+    SeedCourse {
+        seed,
+        label: format!("seed {seed}"),
+        course: Course::new(points),
+        errors: Course::default(),
+        failed: false,
+    }
+}
+
+fn text(story: &Story, topic: Topic) -> String {
+    let of = story.statements.iter().filter(|statement| statement.topic == topic);
+    of.map(|statement| statement.text.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn value(story: &Story, topic: Topic, name: &str) -> f64 {
+    let of = story.statements.iter().find(|statement| statement.topic == topic);
+    of.unwrap_or_else(|| panic!("no {topic:?}")).values[name]
+}
+
+const RISE: [f64; 20] = [
+    0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0,
+    100.0, 100.0, 100.0, 100.0,
+];
+
+#[test]
+fn a_rise_is_told_with_its_numbers() {
+    let told = tell(&Subject { threshold: Some(95.0), ..subject() }, &[seed(7, &RISE)]);
+    assert_eq!(value(&told, Topic::Onset, "step"), 2000.0);
+    assert!((value(&told, Topic::Speed, "per_10k_steps") - 100.0).abs() < 1e-9);
+    let one = &told.seeds[0];
+    assert_eq!(one.half, Some(Reach { level: 50.0, step: 6000, held: true }));
+    assert_eq!(one.nine_tenths, Some(Reach { level: 90.0, step: 10_000, held: true }));
+    assert_eq!(one.threshold, Some(Reach { level: 95.0, step: 11_000, held: true }));
+    assert_eq!(one.drawdown, None);
+    assert_eq!(told.result.unwrap().iqm, 100.0);
+    // One seed: what can't be known is said.
+    assert!(text(&told, Topic::Unknown).contains("one seed"), "{}", text(&told, Topic::Unknown));
+    for statement in &told.statements {
+        assert!(statement.from_step <= statement.to_step && statement.seeds == [7], "{statement:?}");
+        assert!(!statement.values.is_empty(), "{statement:?}");
+    }
+}
+
+#[test]
+fn a_flat_curve_has_not_learned_and_says_so() {
+    let noisy: Vec<f64> = (0..20).map(|at| 20.0 + f64::from(at * 7 % 5)).collect();
+    let told = tell(&subject(), &[seed(0, &noisy)]);
+    assert!(text(&told, Topic::Onset).contains("No learning"), "{}", text(&told, Topic::Onset));
+    assert_eq!(told.seeds[0].half, None);
+    assert!(text(&told, Topic::Best).contains("smaller than"), "{}", text(&told, Topic::Best));
+    assert_eq!(told.phases.len(), 1);
+}
+
+#[test]
+fn a_collapse_is_told() {
+    let values = [&RISE[..], &[80.0, 50.0, 20.0, 5.0, 5.0, 5.0, 5.0]].concat();
+    let told = tell(&subject(), &[seed(0, &values)]);
+    let fall = told.phases.iter().find(|phase| phase.kind == PhaseKind::Fall).unwrap();
+    assert!((5.0..20.0).contains(&fall.to_value) && fall.from_value > 80.0, "{fall:?}");
+    assert_eq!(value(&told, Topic::Stability, "depth"), 95.0);
+    assert!(text(&told, Topic::Stability).contains("never came back"), "{}", text(&told, Topic::Stability));
+    assert_eq!(value(&told, Topic::Best, "difference"), 95.0);
+}
+
+#[test]
+fn the_odd_seed_is_named_and_the_failed_one_scored() {
+    let mut seeds: Vec<SeedCourse> =
+        (0..5).map(|index| seed(index, &RISE.map(|value| value + index as f64))).collect();
+    seeds[3] = seed(3, &RISE.map(|value| value / 10.0));
+    let told = tell(&subject(), &seeds);
+    assert!(text(&told, Topic::Seeds).contains("Seed 3 is the odd one"), "{}", text(&told, Topic::Seeds));
+    let result = told.result.unwrap();
+    assert_eq!((result.lowest, result.highest, result.failed), (10.0, 104.0, 0));
+    assert_eq!(result.iqm, (100.0 + 101.0 + 102.0) / 3.0);
+    assert!(result.low.unwrap() < result.iqm && result.high.unwrap() <= 104.0);
+    seeds[3].failed = true;
+    let told = tell(&subject(), &seeds);
+    let result = told.result.unwrap();
+    assert_eq!(result.failed, 1);
+    assert!(result.lowest < 100.0, "{result:?}");
+    assert!(text(&told, Topic::Seeds).contains("failed"), "{}", text(&told, Topic::Seeds));
+}
+
+#[test]
+fn a_random_policy_says_where_learning_began() {
+    let random = Baseline { mean: -50.0, standard_error: 1.0, episodes: 50 };
+    let told = tell(&Subject { baseline: Some(random), ..subject() }, &[seed(0, &RISE)]);
+    assert!(text(&told, Topic::Onset).contains("before the first"), "{}", text(&told, Topic::Onset));
+    assert_eq!(value(&told, Topic::Baseline, "difference"), 150.0);
+    let poor = Baseline { mean: 200.0, ..random };
+    let told = tell(&Subject { baseline: Some(poor), ..subject() }, &[seed(0, &RISE)]);
+    assert!(text(&told, Topic::Baseline).contains("worse than"), "{}", text(&told, Topic::Baseline));
+}
+
+#[test]
+fn little_or_nothing_is_said_to_be_so() {
+    let none = tell(&subject(), &[seed(0, &[])]);
+    assert_eq!(none.result, None);
+    assert!(text(&none, Topic::Unknown).contains("There is no finite"), "{:?}", none.statements);
+    let broken = tell(&subject(), &[seed(0, &[f64::NAN; 6])]);
+    assert!(
+        text(&broken, Topic::Unknown).contains("6 points of eval mean_return are NaN"),
+        "{:?}",
+        broken.statements
+    );
+    let two = tell(&subject(), &[seed(0, &[1.0, 2.0])]);
+    assert!(text(&two, Topic::Unknown).contains("2 points are too few"), "{:?}", two.statements);
+    assert!(tell(&subject(), &[]).statements.iter().all(|statement| statement.topic == Topic::Unknown));
+    let all_failed = tell(&subject(), &[SeedCourse { failed: true, ..seed(1, &[1.0, 2.0]) }]);
+    assert_eq!(all_failed.result, None);
+}
+
+#[test]
+fn a_curve_at_its_ceiling_has_the_noise_of_its_episodes() {
+    // Almost all points are alike, so only their episodes know of noise.
+    let mut values = [100.0; 20];
+    values[..4].copy_from_slice(&[10.0, 60.0, 45.0, 90.0]);
+    let mut one = seed(0, &values);
+    one.errors = Course::new((1..=20).map(|at| (1000 * at, if at <= 4 { 9.0 } else { 0.0 })));
+    let told = tell(&subject(), &[one]);
+    let found = &told.seeds[0];
+    assert_eq!((found.noise, found.first_noise), (Some(0.0), Some(9.0)));
+    // From 60 to 45 is 15 deep, and 9·√2 off by chance.
+    assert_eq!(found.fall_noise, Some(162.0_f64.sqrt()));
+    assert!(
+        text(&told, Topic::Stability).contains("no more than noise"),
+        "{}",
+        text(&told, Topic::Stability)
+    );
+    assert!(text(&told, Topic::Unknown).contains("±9"), "{}", text(&told, Topic::Unknown));
+}

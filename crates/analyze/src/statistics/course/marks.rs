@@ -1,0 +1,211 @@
+//! Single events of a course: where it left its start, when it reached a
+//! level, how far it fell back, and how fast a part of it went.
+
+use serde::Serialize;
+
+use super::Course;
+use crate::statistics::aggregate::{mean, median, percentile_of_sorted};
+
+/// Noises that a value must lie above its start to have left it.
+const LEAVES: f64 = 2.0;
+/// Fewest points whose slope has a range worth telling.
+const FEWEST_FOR_RANGE: usize = 5;
+/// Slopes are taken between at most so many points.
+const MOST_POINTS: usize = 300;
+
+/// Where a course left the noise of its start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Onset {
+    /// The step.
+    pub step: u64,
+    /// The course there, smoothed over three points.
+    pub value: f64,
+    /// Where it started from.
+    pub start: f64,
+    /// How far above its start it had to come.
+    pub margin: f64,
+}
+
+/// A level that was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Reach {
+    /// The level.
+    pub level: f64,
+    /// First step at or above it.
+    pub step: u64,
+    /// Whether it never went below again.
+    pub held: bool,
+}
+
+/// The largest fall from a peak.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Drawdown {
+    /// Where the peak is.
+    pub from_step: u64,
+    /// The peak.
+    pub peak: f64,
+    /// Where the lowest point after it is.
+    pub to_step: u64,
+    /// The lowest point after it.
+    pub trough: f64,
+    /// How far it fell.
+    pub depth: f64,
+    /// First step after that at which it was back at the peak.
+    pub recovered: Option<u64>,
+}
+
+/// A slope with the range that its points leave open.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Speed {
+    /// Change per 10,000 steps (Theil–Sen).
+    pub slope: f64,
+    /// Lower end of its 95% interval (Sen 1968); none below five points.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// First step.
+    pub from_step: u64,
+    /// Last step.
+    pub to_step: u64,
+}
+
+/// Where the course, smoothed by the median of three, first stays above its
+/// start by more than twice the noise for two points in a row. The start is the
+/// mean of the first twentieth of the points. None when that never happens.
+pub fn onset(course: &Course, noise: f64) -> Option<Onset> {
+    let points = course.points();
+    let head = (points.len() / 20).max(1);
+    let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
+    let start = mean(&values[..head.min(values.len())]);
+    // Both sides of the difference are noisy. A course without noise still has
+    // to move by a visible part of its range.
+    let margin = (LEAVES * noise * (1.0 + 1.0 / head as f64).sqrt()).max(0.01 * course.range());
+    let smooth = |at: usize| {
+        let around = &values[at.saturating_sub(1)..(at + 2).min(values.len())];
+        median(around)
+    };
+    let left = |at: usize| smooth(at) > start + margin;
+    let found = (head..values.len()).find(|at| left(*at) && (*at + 1 == values.len() || left(at + 1)))?;
+    Some(Onset { step: points[found].0, value: smooth(found), start, margin })
+}
+
+/// When the course first came to `level`.
+pub fn reach(course: &Course, level: f64) -> Option<Reach> {
+    let first = course.points().iter().position(|(_, value)| *value >= level)?;
+    let held = course.points()[first..].iter().all(|(_, value)| *value >= level);
+    Some(Reach { level, step: course.points()[first].0, held })
+}
+
+/// The largest fall from a peak; none when it never falls.
+pub fn drawdown(course: &Course) -> Option<Drawdown> {
+    let mut peak = course.first()?;
+    let mut found: Option<Drawdown> = None;
+    for (step, value) in course.points().iter().copied() {
+        if value > peak.1 {
+            peak = (step, value);
+        }
+        let depth = peak.1 - value;
+        if depth > found.map_or(0.0, |found| found.depth) {
+            let (from_step, peak) = peak;
+            found = Some(Drawdown { from_step, peak, to_step: step, trough: value, depth, recovered: None });
+        }
+    }
+    let mut found = found?;
+    let after = course.points().iter().find(|(step, value)| *step > found.to_step && *value >= found.peak);
+    found.recovered = after.map(|(step, _)| *step);
+    Some(found)
+}
+
+/// The slope from step `from` to step `to`; none with fewer than two points.
+pub fn speed(course: &Course, from: u64, to: u64) -> Option<Speed> {
+    let inside = course.points().iter().copied().filter(|(step, _)| (from..=to).contains(step));
+    let part = Course::new(inside);
+    let points = part.blocks(MOST_POINTS);
+    let mut slopes = Vec::new();
+    for (index, early) in points.iter().enumerate() {
+        let middle = |from: u64, to: u64| (from as f64 + to as f64) / 2.0;
+        slopes.extend(points[index + 1..].iter().map(|late| {
+            (late.value - early.value) / (middle(late.from, late.to) - middle(early.from, early.to))
+        }));
+    }
+    if slopes.is_empty() {
+        return None;
+    }
+    slopes.sort_unstable_by(f64::total_cmp);
+    // Sen's interval: the slopes at the ranks that Kendall's statistic leaves open.
+    let (count, pairs) = (points.len() as f64, slopes.len() as f64);
+    let open = 1.96 * (count * (count - 1.0) * (2.0 * count + 5.0) / 18.0).sqrt();
+    let rank = |rank: f64| {
+        let slope = slopes[(rank.round().max(0.0) as usize).min(slopes.len() - 1)];
+        (points.len() >= FEWEST_FOR_RANGE).then_some(1e4 * slope)
+    };
+    Some(Speed {
+        slope: 1e4 * percentile_of_sorted(&slopes, 0.5),
+        low: rank((pairs - open) / 2.0 - 1.0),
+        high: rank((pairs + open) / 2.0),
+        from_step: part.first()?.0,
+        to_step: part.last()?.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(values: &[f64]) -> Course {
+        Course::new(values.iter().enumerate().map(|(at, value)| (100 * (at as u64 + 1), *value)))
+    }
+
+    #[test]
+    fn learning_begins_when_the_start_is_left_for_good() {
+        let found = onset(&course(&[10.0, 11.0, 9.0, 10.0, 30.0, 50.0, 60.0]), 1.0).unwrap();
+        // Median of (10, 30, 50) at step 500; margin 2·√2.
+        assert_eq!((found.step, found.value, found.start), (500, 30.0, 10.0));
+        assert!((found.margin - 8.0_f64.sqrt()).abs() < 1e-12);
+        // One spike is smoothed away, a flat course never leaves.
+        assert_eq!(onset(&course(&[10.0, 11.0, 90.0, 10.0, 9.0, 10.0]), 1.0), None);
+        assert_eq!(onset(&course(&[10.0; 9]), 0.0), None);
+        assert_eq!(onset(&course(&[10.0, 9.0, 5.0, 1.0]), 0.5), None);
+        assert_eq!(onset(&course(&[]), 0.5), None);
+        assert_eq!(onset(&course(&[1.0]), 0.5), None);
+        // Two points can tell, if they are far enough apart: the median of two is their middle.
+        assert_eq!(onset(&course(&[0.0, 10.0]), 1.0).map(|found| found.step), Some(200));
+        assert_eq!(onset(&course(&[0.0, 10.0]), 5.0), None);
+    }
+
+    #[test]
+    fn levels_are_reached_and_held_or_not() {
+        let found = course(&[0.0, 5.0, 4.0, 6.0, 7.0]);
+        assert_eq!(reach(&found, 5.0), Some(Reach { level: 5.0, step: 200, held: false }));
+        assert_eq!(reach(&found, 6.0), Some(Reach { level: 6.0, step: 400, held: true }));
+        assert_eq!(reach(&found, 8.0), None);
+        assert_eq!(reach(&course(&[f64::NAN]), 0.0), None);
+    }
+
+    #[test]
+    fn the_largest_fall_counts_and_whether_it_came_back() {
+        let found = drawdown(&course(&[1.0, 10.0, 8.0, 12.0, 5.0, 11.0, 12.0, 11.0])).unwrap();
+        assert_eq!((found.from_step, found.peak, found.to_step, found.trough), (400, 12.0, 500, 5.0));
+        assert_eq!((found.depth, found.recovered), (7.0, Some(700)));
+        assert_eq!(drawdown(&course(&[5.0, 1.0])).unwrap().recovered, None);
+        assert_eq!(drawdown(&course(&[1.0, 2.0, 2.0])), None);
+        assert_eq!(drawdown(&course(&[])), None);
+    }
+
+    #[test]
+    fn a_straight_line_has_its_slope_and_no_range() {
+        let line = course(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let found = speed(&line, 200, 600).unwrap();
+        assert_eq!((found.from_step, found.to_step), (200, 600));
+        for value in [Some(found.slope), found.low, found.high] {
+            assert!((value.unwrap() - 100.0).abs() < 1e-9, "{found:?}");
+        }
+        assert_eq!(speed(&line, 200, 500).unwrap().low, None);
+        // The median of 1.25, as the reference value of Theil–Sen has it.
+        let found = speed(&course(&[1.0, 3.0, 2.0, 5.0, 4.0, 8.0]), 0, 10_000).unwrap();
+        assert!((found.slope - 125.0).abs() < 1e-9, "{found:?}");
+        assert!(found.low.unwrap() < 125.0 && found.high.unwrap() > 125.0, "{found:?}");
+        assert_eq!(speed(&line, 200, 200), None);
+        assert_eq!(speed(&course(&[]), 0, 9), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! The probability of improvement with its interval, and from it the seeds
+//! that a rank test needs.
+//!
+//! Unpaired: the score interval of Newcombe (2006, method 5), which stays
+//! inside [0, 1] and has a width even when one arm beats the other in every
+//! pair. Paired: Wilson's interval of the share of pairs won. Seeds needed
+//! after Noether (1987).
+
+use super::Chance;
+use crate::statistics::aggregate::probability_of_improvement;
+use crate::statistics::distribution::{normal_cdf, normal_quantile};
+use crate::statistics::numeric::root;
+use crate::statistics::proportion::wilson_share;
+
+/// The chance that a value of `b` exceeds one of `a`.
+pub(super) fn unpaired(a: &[f64], b: &[f64], confidence: f64) -> Option<Chance> {
+    if a.is_empty() || b.is_empty() {
+        return None;
+    }
+    let value = probability_of_improvement(b, a);
+    let (m, n) = (a.len() as f64, b.len() as f64);
+    let z = normal_quantile(0.5 + confidence / 2.0);
+    let others = (m + n) / 2.0 - 1.0;
+    let deviation = |chance: f64| {
+        let pairs = 1.0 + others * ((1.0 - chance) / (2.0 - chance) + chance / (1.0 + chance));
+        (chance * (1.0 - chance) * pairs / (m * n)).sqrt()
+    };
+    // At 0 and 1 the deviation vanishes, so the estimate itself would solve
+    // the equation there; the end that is wanted lies strictly inside.
+    let hair = 1e-12;
+    let low = if value <= 0.0 {
+        0.0
+    } else {
+        root(0.0, value.min(1.0 - hair), |at| at + z * deviation(at) - value)
+    };
+    let high =
+        if value >= 1.0 { 1.0 } else { root(value.max(hair), 1.0, |at| at - z * deviation(at) - value) };
+    Some(Chance { value, low, high, confidence })
+}
+
+/// The share of pairs in which `b` exceeds `a`.
+pub(super) fn paired(differences: &[f64], tolerance: f64, confidence: f64) -> Option<Chance> {
+    if differences.is_empty() {
+        return None;
+    }
+    let won = |difference: &f64| {
+        if *difference > tolerance {
+            1.0
+        } else if *difference < -tolerance {
+            0.0
+        } else {
+            0.5
+        }
+    };
+    let (wins, pairs) = (differences.iter().map(won).sum::<f64>(), differences.len() as f64);
+    let (low, high) = wilson_share(wins, pairs, confidence);
+    Some(Chance { value: wins / pairs, low, high, confidence })
+}
+
+/// How far from even the chance is for a shift of so many spreads: of a run
+/// beating a run, or of two differences together being positive.
+pub(super) fn imbalance_of(spreads: f64, paired: bool) -> f64 {
+    let scale = if paired { std::f64::consts::SQRT_2 } else { std::f64::consts::FRAC_1_SQRT_2 };
+    normal_cdf(spreads * scale) - 0.5
+}
+
+/// Seeds per arm (or pairs) to find an imbalance with a one-sided rank test.
+pub(super) fn seeds_for(imbalance: f64, alpha: f64, power: f64, paired: bool) -> u64 {
+    let reach = (normal_quantile(1.0 - alpha) + normal_quantile(power)).powi(2);
+    let count = reach / (if paired { 3.0 } else { 6.0 } * imbalance * imbalance);
+    (count.ceil() as u64).max(fewest_seeds(alpha, paired))
+}
+
+/// The fewest seeds per arm with which the exact test can reach `alpha`.
+pub(super) fn fewest_seeds(alpha: f64, paired: bool) -> u64 {
+    let mut smallest = 1.0;
+    let mut n = 0u64;
+    while smallest > alpha {
+        n += 1;
+        let count = n as f64;
+        // One arrangement in 2^n, or in (2n choose n).
+        smallest /= if paired { 2.0 } else { 2.0 * (2.0 * count - 1.0) / count };
+    }
+    n
+}
+
+/// Whether the exact test can reach `alpha` with these sizes.
+pub(super) fn can_reach(alpha: f64, n_a: u64, n_b: u64, paired: bool) -> bool {
+    if paired {
+        return n_a >= fewest_seeds(alpha, true);
+    }
+    let (small, total) = (n_a.min(n_b), n_a + n_b);
+    let ways = (0..small).map(|i| (total - i) as f64 / (small - i) as f64).product::<f64>();
+    // A hair's breadth for the rounding of the product.
+    1.0 / ways <= alpha * (1.0 + 1e-12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rlxp_types::Stream;
+
+    #[test]
+    fn intervals_hold_their_chance_and_never_collapse() {
+        let chance = unpaired(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], 0.95).unwrap();
+        assert_eq!((chance.value, chance.high), (1.0, 1.0));
+        assert!(chance.low > 0.3 && chance.low < 0.9, "{chance:?}");
+        let mirrored = unpaired(&[4.0, 5.0, 6.0], &[1.0, 2.0, 3.0], 0.95).unwrap();
+        assert!((mirrored.high - (1.0 - chance.low)).abs() < 1e-12);
+        assert_eq!(unpaired(&[], &[1.0], 0.95), None);
+        let chance = paired(&[1.0, -1.0, 0.0, 2.0], 0.0, 0.95).unwrap();
+        assert_eq!(chance.value, 0.625);
+        assert!(chance.low < 0.625 && chance.high > 0.625);
+    }
+
+    #[test]
+    fn intervals_cover_as_often_as_they_say() {
+        let mut stream = Stream::new(8, "test", 0);
+        // A shift of one: the true chance is the normal probability of 1/√2.
+        let truth = normal_cdf(std::f64::consts::FRAC_1_SQRT_2);
+        let rounds = 3000;
+        let covered = (0..rounds).filter(|_| {
+            let a: Vec<f64> = (0..10).map(|_| stream.normal_pair().0).collect();
+            let b: Vec<f64> = (0..10).map(|_| 1.0 + stream.normal_pair().0).collect();
+            let chance = unpaired(&a, &b, 0.95).unwrap();
+            chance.low <= truth && truth <= chance.high
+        });
+        let share = covered.count() as f64 / f64::from(rounds);
+        assert!((0.93..0.985).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn seeds_needed_are_those_of_the_t_test_and_a_little_more() {
+        // Two-sided .05 and power .8 at half a deviation: 64 by the t test.
+        let seeds = seeds_for(imbalance_of(0.5, false), 0.025, 0.8, false);
+        assert!((64..=70).contains(&seeds), "{seeds}");
+        // 27 pairs by the t test; Noether's formula is a few on the safe side.
+        let seeds = seeds_for(imbalance_of(0.5, true), 0.05, 0.8, true);
+        assert!((27..=31).contains(&seeds), "{seeds}");
+    }
+
+    #[test]
+    fn the_fewest_seeds_are_those_of_the_smallest_p_value() {
+        // 1/70 at four against four, 1/20 at three against three.
+        assert_eq!(fewest_seeds(0.025, false), 4);
+        assert_eq!(
+            (fewest_seeds(0.05, true), fewest_seeds(0.025, true), fewest_seeds(0.01, true)),
+            (5, 6, 7)
+        );
+        assert!(can_reach(0.05, 3, 3, false) && !can_reach(0.049, 3, 3, false));
+        assert!(can_reach(1.0 / 252.0, 5, 5, false));
+        assert!(!can_reach(0.025, 1, 30, false) && can_reach(0.025, 1, 39, false));
+    }
+}

@@ -1,0 +1,204 @@
+//! Is B better than A, or was it luck? The decision procedure for two groups
+//! of runs, one score per run.
+//!
+//! 1. Runs that failed (NaN, infinite or missing scores) get a failure score;
+//!    none is ever dropped.
+//! 2. An exact rank test looks in both directions, each at its own level:
+//!    Mann–Whitney, or Wilcoxon's signed rank for pairs. Rank tests keep their
+//!    level at five runs per arm whatever the distribution, don't depend on
+//!    how bad exactly a failed run is scored, and find the differences that
+//!    skewed returns hide from t tests.
+//! 3. A claim also needs an effect that matters, by Hodges and Lehmann's
+//!    estimate, and guardrails that are shown not to have suffered.
+//! 4. What can't be claimed is said with its reason and the seeds that would
+//!    settle it. The sentences are `describe::verdict`.
+//!
+//! | default | value | why |
+//! | --- | --- | --- |
+//! | fewest seeds per arm | 5 | exact tests are calibrated from there on |
+//! | `alpha`, each way | 0.025 | one-sided; "better" and "worse" together 5% |
+//! | `minimum_effect` | 0.5 spreads | half the usual distance between two runs of an arm; keeps the verdict free of units and zero points |
+//! | failure score | worst score of both arms minus a spread | worse than anything seen, in the scores' own unit |
+//! | guardrail margin | 0.5 spreads of the guardrail | as for the effect |
+//! | `guardrail_alpha` | 0.05 | one-sided 95% bound must stay above the margin |
+//! | planned looks | none | each further look must be planned and lowers `alpha` |
+//! | `power` of seeds needed | 0.8 | customary |
+//! | `resamples` | 10,000 | descriptive interval of the IQM difference (BCa) |
+//!
+//! The **spread** is the median distance between two runs of the same arm,
+//! over both arms, scaled to equal the standard deviation of normal scores.
+//! One run that went astray hardly moves it.
+
+mod chance;
+mod decide;
+mod options;
+mod scored;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+pub use decide::{Question, verdict};
+pub use options::{Direction, Guardrail, InvalidQuestion, Look, MinimumEffect, Options};
+pub(crate) use scored::scored_arms;
+
+use crate::statistics::bootstrap::Estimate;
+
+/// Fewer seeds per arm than this never make a claim.
+pub const FEWEST_SEEDS: u64 = 5;
+
+/// The answer to "is B better than A?".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// B is better.
+    Better,
+    /// B is worse.
+    Worse,
+    /// The runs don't say.
+    CannotTell,
+}
+
+/// Why the runs don't say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// No result of so few seeds could be told from luck at this level.
+    TooFewSeeds,
+    /// The arms overlap too much, or a guardrail stands in the way.
+    NotSeparated,
+    /// If there is a difference, it is too small to matter.
+    NoMeaningfulDifference,
+}
+
+/// Which test decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestKind {
+    /// Mann and Whitney's U of two independent groups.
+    MannWhitney,
+    /// Wilcoxon's signed rank of pairs.
+    WilcoxonSignedRank,
+}
+
+/// An interval; an end is null where the runs can't bound it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Nominal coverage.
+    pub confidence: f64,
+}
+
+/// The chance that a run of B beats a run of A, ties counted half.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Chance {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Nominal coverage.
+    pub confidence: f64,
+}
+
+/// One arm as it was judged, failed runs scored.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Arm {
+    /// Runs.
+    pub n: u64,
+    /// Runs among them that failed.
+    pub failed: u64,
+    /// Mean score.
+    pub mean: Option<f64>,
+    /// Interquartile mean.
+    pub iqm: Option<f64>,
+    /// Standard deviation, from two runs on.
+    pub deviation: Option<f64>,
+    /// Lowest score.
+    pub lowest: Option<f64>,
+    /// Highest score.
+    pub highest: Option<f64>,
+}
+
+/// What a guardrail said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GuardrailResult {
+    /// Its name.
+    pub name: String,
+    /// B minus A in the guardrail's unit.
+    pub effect: Option<f64>,
+    /// One-sided bound on how bad it may be, in the direction that counts as
+    /// good: negative means B may be worse by that much.
+    pub worst_case: Option<f64>,
+    /// How much worse was allowed.
+    pub margin: f64,
+    /// B is shown not to be worse than A by more than the margin.
+    pub held: bool,
+    /// A is shown not to be worse than B by more than the margin.
+    pub held_reversed: bool,
+    /// B is shown to be worse than A by more than the margin, or the reverse:
+    /// more seeds won't change that.
+    pub violated: bool,
+}
+
+/// The verdict with everything that it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The answer.
+    pub verdict: Answer,
+    /// Why it is `cannot_tell`.
+    pub reason: Option<Reason>,
+    /// How many more seeds per arm would probably settle it; null for an
+    /// answer, for `no_meaningful_difference`, and where seeds can't help.
+    pub seeds_needed: Option<u64>,
+    /// B minus A (Hodges and Lehmann), in the scores' unit.
+    pub effect: Option<f64>,
+    /// The interval of the effect that the test doesn't reject.
+    pub interval: Interval,
+    /// The effect in spreads, positive when B is better.
+    pub effect_in_spreads: Option<f64>,
+    /// The usual distance between two runs of an arm.
+    pub spread: f64,
+    /// The smallest effect that counts.
+    pub minimum_effect: f64,
+    /// The chance that a run of B beats one of A (of its own pair, if paired).
+    pub probability_of_improvement: Option<Chance>,
+    /// Which test decided.
+    pub test: TestKind,
+    /// Whether it counted every arrangement.
+    pub exact: bool,
+    /// The level of each direction, after planned looks.
+    pub alpha: f64,
+    /// p value of "B is better".
+    pub p_better: f64,
+    /// p value of "B is worse".
+    pub p_worse: f64,
+    /// Two-sided p of the t test on means (Welch, or paired), for readers who
+    /// ask; it decides nothing.
+    pub p_means: Option<f64>,
+    /// Whether more or less is better.
+    pub direction: Direction,
+    /// Whether runs were compared pair by pair.
+    pub paired: bool,
+    /// Correlation of the pairs.
+    pub correlation: Option<f64>,
+    /// Seeds of A.
+    pub n_a: u64,
+    /// Seeds of B.
+    pub n_b: u64,
+    /// A as it was judged.
+    pub a: Arm,
+    /// B as it was judged.
+    pub b: Arm,
+    /// What failed runs were scored with, where there were any.
+    pub failure_score: Option<f64>,
+    /// IQM of B minus IQM of A with a bootstrap interval (BCa; percentile of
+    /// 1,000 resamples beyond 1,000 runs), which describes and decides nothing.
+    pub iqm_difference: Option<Estimate>,
+    /// What the guardrails said.
+    pub guardrails: Vec<GuardrailResult>,
+}
