@@ -5,12 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::documents::{BudgetSection, Bytes, PhasePlan, Seconds, Slug};
-use crate::ledger::StudyState;
-use crate::ledger::event::PlannedPhase;
-use crate::ledger::state::RunRecord;
-use crate::machine::{CandidateState, RunEnd};
-use crate::queue::by_seed;
+use crate::documents::{BudgetSection, Bytes, PhasePlan, Seconds};
+use crate::machine::RunEnd;
 
 /// An amount of everything that is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,37 +75,6 @@ impl From<&BudgetSection> for Amounts {
 /// What one run of a phase may take.
 pub fn reservation(plan: &PhasePlan, budget: &BudgetSection) -> Amounts {
     Amounts { runs: 1, wall_clock: plan.wall_clock.0, gpu_time: plan.gpu_time.0, disk: budget.per_run.disk.0 }
-}
-
-/// In what a candidate's runs don't fit into what is left of the budget, in words; empty when they fit. `phases` is the
-/// plan that they follow. A gate refuses by this, and the next step is chosen by it, so that none is offered that would
-/// be refused.
-pub fn shortfalls(
-    state: &StudyState,
-    candidate: &Slug,
-    phases: &[PlannedPhase],
-    budget: &BudgetSection,
-) -> Vec<String> {
-    let overruns =
-        state.tally.overruns(Amounts::from(budget), to_come(state, candidate, phases, budget)).into_iter();
-    overruns.map(|(what, wanted, left)| format!("its runs want {wanted} of {what}, {left} is left")).collect()
-}
-
-/// What the runs of a plan that aren't intended yet may take together. Those that are stand in the tally; runs of
-/// earlier revisions belong to other plans, and a run that the host lost is intended once more, but not twice.
-fn to_come(state: &StudyState, candidate: &Slug, phases: &[PlannedPhase], budget: &BudgetSection) -> Amounts {
-    let record = state.candidates.get(candidate);
-    let under_way = record.is_some_and(|record| record.state == CandidateState::Launched);
-    let runs = if under_way { state.runs_of_plan(candidate) } else { Vec::new() };
-    phases.iter().fold(Amounts::default(), |sum, planned| {
-        let of_phase: Vec<&RunRecord> =
-            runs.iter().copied().filter(|run| run.intent.phase == planned.phase).collect();
-        let intended = by_seed(&of_phase).into_values().filter(|seed| seed.is_live() || seed.is_done());
-        // A record of an earlier version doesn't say how long a run may take; that it is a run is sure.
-        let least = Amounts { runs: 1, disk: budget.per_run.disk.0, ..Amounts::default() };
-        let left = planned.seeds.saturating_sub(intended.count() as u64);
-        sum.plus(planned.reserve.unwrap_or(least).times(left))
-    })
 }
 
 /// What is spent and what is reserved.

@@ -9,8 +9,8 @@ use serde_json::{Number, Value, json};
 
 use crate::canonical;
 use crate::documents::{Change, Operation};
-use crate::launch::fill_word;
 use crate::patch;
+use crate::slots::fill_word;
 
 /// What changes come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

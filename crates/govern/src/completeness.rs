@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use crate::documents::is_answered;
 use crate::documents::{Automation, Contract, Extractor, Files, MetricSpec, Runbook, SurfaceMap};
 use crate::scope::bad_glob;
 
@@ -36,14 +37,6 @@ pub fn open_questions(files: &Files) -> Vec<Open> {
         of_runbook(runbook, &mut asking("runbook.yaml", &mut open));
     }
     open
-}
-
-/// Whether a text says something. Drafts have `TODO` where nobody has answered yet.
-pub fn is_answered(text: &str) -> bool {
-    let text = text.trim();
-    !text.is_empty()
-        && !text.to_ascii_uppercase().starts_with("TODO")
-        && text.chars().any(char::is_alphanumeric)
 }
 
 fn asking<'o>(file: &'static str, open: &'o mut Vec<Open>) -> impl FnMut(&str, &str) + 'o {

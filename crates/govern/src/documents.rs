@@ -6,23 +6,27 @@
 
 mod adapter;
 mod amount;
+mod answered;
 mod base;
 mod candidate;
 mod contract;
 mod metric_spec;
 mod registry;
 mod runbook;
+mod section;
 mod slug;
 mod surface_map;
 
 pub use adapter::*;
 pub use amount::{Bytes, NotAnAmount, Seconds};
+pub use answered::is_answered;
 pub use base::Base;
 pub use candidate::*;
 pub use contract::*;
 pub use metric_spec::*;
 pub use registry::*;
 pub use runbook::*;
+pub use section::Section;
 pub use slug::{NotASlug, Slug};
 pub use surface_map::*;
 

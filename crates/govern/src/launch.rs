@@ -107,35 +107,6 @@ pub fn key(candidate: &Slug, revision: u64, phase: Phase, seed: u64, attempt: u6
     format!("{candidate}-r{revision}-{phase}-{seed}-{attempt}")
 }
 
-/// The words of a command with its slots filled: `{name}` becomes the value, wherever it stands in a word. One pass:
-/// what was filled in isn't looked at again, and slots that nobody names stay.
-pub fn fill(argv: &[String], slots: &[(&str, &str)]) -> Vec<String> {
-    argv.iter().map(|word| fill_word(word, slots)).collect()
-}
-
-pub(crate) fn fill_word(word: &str, slots: &[(&str, &str)]) -> String {
-    let (mut filled, mut rest) = (String::with_capacity(word.len()), word);
-    while let Some(at) = rest.find('{') {
-        filled.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let slot = slots.iter().find_map(|(name, value)| {
-            let after = rest[1..].strip_prefix(name)?.strip_prefix('}')?;
-            Some((*value, after))
-        });
-        match slot {
-            Some((value, after)) => {
-                filled.push_str(value);
-                rest = after;
-            }
-            None => {
-                filled.push('{');
-                rest = &rest[1..];
-            }
-        }
-    }
-    filled + rest
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -147,15 +118,6 @@ mod tests {
         let id: Slug = "lower-lr".parse().unwrap();
         assert_eq!(key(&id, 1, Phase::Smoke, 17, 1), "lower-lr-r1-smoke-17-1");
         assert_eq!(key(&id, 2, Phase::IncumbentValidation, 200, 3), "lower-lr-r2-incumbent-200-3");
-    }
-
-    #[test]
-    fn slots_are_filled_once() {
-        let argv: Vec<String> = ["train.py", "--seed={seed}", "{run}/{seed}", "{other}", "{{seed}", "{", ""]
-            .map(str::to_owned)
-            .into();
-        let filled = fill(&argv, &[("seed", "{run}"), ("run", "/tmp/é")]);
-        assert_eq!(filled, ["train.py", "--seed={run}", "/tmp/é/{run}", "{other}", "{{run}", "{", ""]);
     }
 
     #[test]
@@ -186,14 +148,6 @@ mod tests {
                 }
             }
             prop_assert_eq!(draw(pool, &used, u64::MAX), left.last().copied());
-        }
-
-        #[test]
-        fn filling_never_panics(word in "[{}a-dé]{0,12}", value in "[{}a-d]{0,6}") {
-            let filled = fill_word(&word, &[("a", &value), ("ab", "x")]);
-            if !word.contains("{a}") && !word.contains("{ab}") {
-                prop_assert_eq!(filled, word);
-            }
         }
     }
 }

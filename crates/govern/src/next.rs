@@ -25,15 +25,13 @@ use serde::Serialize;
 
 use crate::budget::Amounts;
 use crate::completeness::open_questions;
-use crate::documents::{Assurance, Contract, Direction, Reading, Slug, StopRule};
+use crate::documents::{Assurance, Contract, Reading, Slug};
 use crate::gate::{self, Purpose};
 use crate::ledger::state::CandidateRecord;
 use crate::machine::{CandidateState, RunState};
 use crate::queue::Queue;
+use crate::stop_rules::stop_rule;
 use crate::view::Study;
-
-pub use candidates::drafts_of;
-pub(crate) use candidates::first_command;
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -248,25 +246,6 @@ fn spent(study: &Study, contract: &Contract) -> Option<String> {
         .map(|(left, _)| left.0)
         .collect();
     (!out.is_empty()).then(|| format!("the budget of {} is spent", out.join(" and ")))
-}
-
-/// The stop rule that holds, in words.
-pub(crate) fn stop_rule(study: &Study, contract: &Contract) -> Option<String> {
-    let state = study.state();
-    contract.stop_rules.iter().find_map(|rule| match rule {
-        StopRule::TargetReached { value } => {
-            let score = state.incumbent_score?;
-            let reached = match study.files.metric_spec.typed()?.primary.direction {
-                Direction::Higher => score >= *value,
-                Direction::Lower => score <= *value,
-            };
-            reached.then(|| format!("the incumbent has {score}, the target is {value}"))
-        }
-        StopRule::NoImprovement { candidates } => (state.misses_in_a_row >= *candidates)
-            .then(|| format!("{} candidates in a row were not accepted", state.misses_in_a_row)),
-        StopRule::FailuresInARow { runs } => (state.failures_in_a_row >= *runs)
-            .then(|| format!("{} runs in a row failed", state.failures_in_a_row)),
-    })
 }
 
 fn audit(study: &Study) -> Option<Next> {

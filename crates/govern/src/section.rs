@@ -9,41 +9,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use rlxp_types::Digest;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::canonical;
+pub use crate::documents::Section;
 use crate::documents::{Files, Slug};
 use crate::signature::Fingerprint;
-
-/// Something that is approved as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Section {
-    /// What is to be achieved
-    Task,
-    /// How success is measured
-    Metrics,
-    /// What may be changed
-    Scope,
-    /// What may be spent, and when to stop
-    Budget,
-    /// What it runs on, and how confined
-    Hardware,
-    /// What everything is compared with, and the commands
-    Baseline,
-    /// How a result is evaluated and judged
-    Evaluation,
-    /// Which experiments are agreed, and who starts them
-    Experiment,
-    /// Candidates may be planned
-    Plan,
-    /// Candidates may be run
-    Execute,
-    /// The loop may be entered: from here on rlx alone starts runs in this folder
-    LoopEntry,
-}
 
 /// One of the four files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -18,7 +18,8 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("rlxp-draw", &["rlxp-env", "rlxp-types"]),
     // It isolates the C++ encoder.
     ("rlxp-video", &[]),
-    ("rlxp-govern", &["rlxp-types", "rlxp-spec"]),
+    // Verdicts of studies are statistics.
+    ("rlxp-govern", &["rlxp-types", "rlxp-spec", "rlxp-analyze"]),
     ("rlxp-launch", &["rlxp-types", "rlxp-fs"]),
     (
         "rlxp-ops",

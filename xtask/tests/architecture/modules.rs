@@ -13,11 +13,12 @@ struct Crate {
     parts: &'static [(&'static str, &'static [&'static str])],
 }
 
-const CRATES: [Crate; 2] = [
+const CRATES: [Crate; 3] = [
     Crate {
         name: "ops",
         parts: &[("training", &["studies/files"]), ("insight", &["training"]), ("studies", &[])],
     },
+    Crate { name: "govern", parts: &[] },
     // Rules decide on numbers; sentences never decide.
     Crate {
         name: "analyze",

@@ -5,8 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::section::Section;
 use super::{Bytes, CandidateKind, Phase, Seconds, Slug};
-use crate::section::Section;
 
 /// What was agreed for one study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -226,7 +226,7 @@ impl MetricSpec {
     /// Why the primary metric wouldn't come from the evaluation, which alone writes below `eval/`.
     pub fn primary_outside_evaluation(&self) -> Option<String> {
         const OWN: [&str; 4] = ["eval.json", "train.json", "order.json", "end.json"];
-        let file = self.primary.source.file().filter(|file| crate::completeness::is_answered(file))?;
+        let file = self.primary.source.file().filter(|file| crate::documents::is_answered(file))?;
         if file.starts_with("eval/") || file == "eval" {
             return None;
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Answers, Question};
-use crate::completeness::is_answered;
+use crate::documents::is_answered;
 use crate::documents::{Change, Operation, SurfaceKey};
 use crate::section::Section;
 

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::{Answers, Purpose, Question};
-use crate::budget::shortfalls;
 use crate::completeness::SEED_SLOT;
 use crate::documents::{CandidateKind, Device, Network};
+use crate::first_run::FirstRun;
 use crate::machine::CandidateState;
-use crate::next::{first_command, stop_rule};
 use crate::plan::{Plan, phases};
 use crate::section::Section;
 use crate::seeds::SeedRole;
+use crate::shortfall::shortfalls;
+use crate::stop_rules::stop_rule;
 
 /// What a person can do where the budget is too small.
 const RAISE_BUDGET: &str =
@@ -124,7 +125,7 @@ fn baseline_help(question: &Question<'_>) -> String {
     match on_its_way {
         Some((id, record)) if record.state == CandidateState::Validated => format!("rlx launch {id}"),
         Some(_) => "rlx study next    # the baseline is not over yet".to_owned(),
-        None => first_command(study, CandidateKind::Baseline),
+        None => FirstRun::of(study, CandidateKind::Baseline).command(CandidateKind::Baseline),
     }
 }
 

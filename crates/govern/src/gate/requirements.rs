@@ -1,7 +1,7 @@
 //! Gates over what some kinds of candidates must bring.
 
 use super::{Answers, Question};
-use crate::completeness::is_answered;
+use crate::documents::is_answered;
 use crate::documents::{CandidateKind, Slug, SurfaceKind};
 use crate::section::Section;
 use crate::view::CandidateView;

@@ -2,12 +2,13 @@
 
 use super::{Action, NOTHING, Next, RECORD};
 use crate::approval::{Standing, approvers_changed, standing};
-use crate::budget::shortfalls;
 use crate::documents::{Automation, CandidateKind, Phase, Slug};
+use crate::first_run::{FirstRun, drafts_of};
 use crate::ledger::state::CandidateRecord;
 use crate::machine::CandidateState;
 use crate::queue::{Job, Queue};
 use crate::section::{Section, Target};
+use crate::shortfall::shortfalls;
 use crate::view::Study;
 
 pub(super) fn planning_not_approved(study: &Study) -> Option<Next> {
@@ -130,26 +131,13 @@ fn does_without_baseline(study: &Study) -> bool {
     })
 }
 
-/// The command that comes first for a run that changes nothing.
-pub(crate) fn first_command(study: &Study, kind: CandidateKind) -> String {
-    first_run(study, kind, Action::PlanBaseline, "").command.unwrap_or_default()
-}
-
 /// Validates the draft of a first run, or has one written under a name that is free.
 fn first_run(study: &Study, kind: CandidateKind, action: Action, reason: &str) -> Next {
-    let is_named = |name: &str| {
-        let rest = name.strip_prefix(kind.to_string().as_str()).map(|rest| rest.trim_start_matches('-'));
-        rest.is_some_and(|rest| rest.bytes().all(|letter| letter.is_ascii_digit()))
-    };
-    if let Some(draft) = drafts_of(study).into_iter().find(|draft| is_named(draft)) {
-        return Next::new(Action::Validate, reason, format!("rlx candidate validate {draft}"), RECORD);
+    let first = FirstRun::of(study, kind);
+    match first {
+        FirstRun::Validate(_) => Next::new(Action::Validate, reason, first.command(kind), RECORD),
+        FirstRun::Write(_) => Next::new(action, reason, first.command(kind), "writes a candidate"),
     }
-    let is_taken = |name: &String| {
-        study.candidate_files.contains_key(name) || study.state().candidates.contains_key(name.as_str())
-    };
-    let names = std::iter::once(kind.to_string()).chain((2..).map(|number: u64| format!("{kind}-{number}")));
-    let free = names.into_iter().find(|name| !is_taken(name)).unwrap_or_default();
-    Next::new(action, reason, format!("rlx candidate new {free} --kind {kind}"), "writes a candidate")
 }
 
 pub(super) fn validated(study: &Study) -> Option<Next> {
@@ -225,20 +213,6 @@ pub(super) fn drafts(study: &Study) -> Option<Next> {
     let draft = drafts_of(study).into_iter().next()?;
     let reason = format!("{draft} is a draft");
     Some(Next::new(Action::Validate, reason, format!("rlx candidate validate {draft}"), RECORD))
-}
-
-/// Candidate files that aren't validated as they are, by name.
-pub fn drafts_of(study: &Study) -> Vec<String> {
-    let state = study.state();
-    let is_draft = |name: &str| match state.candidates.get(name).map(|record| record.state) {
-        None | Some(CandidateState::Draft) => true,
-        Some(CandidateState::Debug) => {
-            // Debugged: a draft again once its text is another one.
-            study.candidate_files.get(name) != state.candidates.get(name).map(|record| &record.validated.file)
-        }
-        Some(_) => false,
-    };
-    study.candidate_files.keys().filter(|name| is_draft(name)).cloned().collect()
 }
 
 pub(super) fn propose(study: &Study) -> Next {

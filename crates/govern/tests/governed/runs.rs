@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use rlxp_govern::budget::shortfalls;
 use rlxp_govern::documents::{Base, Phase};
 use rlxp_govern::gate::Purpose;
 use rlxp_govern::launch::{NextRun, SeedChoice, draw, key, next_run};
@@ -15,6 +14,7 @@ use rlxp_govern::plan::{Plan, phases};
 use rlxp_govern::queue::{JobStand, Queue};
 use rlxp_govern::score::{self, Score, ScoreSource};
 use rlxp_govern::seeds::SeedRole;
+use rlxp_govern::shortfall::shortfalls;
 use rlxp_types::Digest;
 use serde_json::json;
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use rlxp_govern::approval::standing;
 use rlxp_govern::documents::{Files, Reading, StudyName, Written};
+use rlxp_govern::first_run::drafts_of;
 use rlxp_govern::ledger::read;
-use rlxp_govern::next::{drafts_of, next};
+use rlxp_govern::next::next;
 use rlxp_govern::queue::Queue;
 use rlxp_govern::section::Target;
 use rlxp_govern::signature::Approvers;

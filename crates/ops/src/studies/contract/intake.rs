@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use rlxp_fs::{Fs, FsExt};
-use rlxp_govern::completeness::{Open, is_answered, open_questions};
+use rlxp_govern::completeness::{Open, open_questions};
+use rlxp_govern::documents::is_answered;
 use rlxp_govern::documents::{Files, StudyName};
 use rlxp_govern::section::File;
 use serde::Serialize;

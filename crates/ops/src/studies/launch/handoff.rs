@@ -86,7 +86,7 @@ pub fn handoff(
         .into_iter()
         .map(|(name, step)| {
             let is_training = matches!(name, "train" | "smoke");
-            let mut argv = rlxp_govern::launch::fill(&step.argv, &[("seed", &seed_text)]);
+            let mut argv = rlxp_govern::slots::fill(&step.argv, &[("seed", &seed_text)]);
             if is_training {
                 argv.extend(ready.applied.arguments.iter().chain(&candidate.arguments).cloned());
             }

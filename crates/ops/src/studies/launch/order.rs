@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rlxp_fs::{Fs, FsExt, environment};
 use rlxp_govern::change::Applied;
 use rlxp_govern::documents::{Confinement, Contract, Network, Phase, PhasePlan, Runbook, Step};
-use rlxp_govern::launch::fill;
+use rlxp_govern::slots::fill;
 use rlxp_launch::order::{LOADED_FILE, Level, Limits, Reach, RunOrder, StepOrder, TreeOrder, Wanted};
 use rlxp_types::Digest;
 

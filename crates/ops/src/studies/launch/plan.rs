@@ -129,7 +129,7 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
     let steps = steps_of(runbook, ready.next.phase).into_iter().map(|(name, step)| {
         let order = step_order(&materials, &place, name, step, "RUN", 0);
         let program = order.argv.first().cloned().unwrap_or_default();
-        let rest = rlxp_govern::launch::fill(&step.argv, &[]).into_iter().skip(1);
+        let rest = rlxp_govern::slots::fill(&step.argv, &[]).into_iter().skip(1);
         let added = order.argv.iter().skip(step.argv.len()).cloned();
         PlannedStep {
             name: name.to_owned(),

@@ -1,0 +1,9 @@
+//! Answers in documents.
+
+/// Whether a text says something. Drafts have `TODO` where nobody has answered yet.
+pub fn is_answered(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty()
+        && !text.to_ascii_uppercase().starts_with("TODO")
+        && text.chars().any(char::is_alphanumeric)
+}
