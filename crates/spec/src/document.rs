@@ -33,7 +33,7 @@ use crate::problem::{Collector, Problem, Problems};
 use crate::source::Source;
 use crate::tree::{self, Kind, Wording};
 use build::Doubtful;
-use check::{At, Unguided};
+use check::At;
 use place::Place;
 
 pub use edit::{add_value, get_value, remove_value, set_value};
@@ -106,7 +106,7 @@ impl Document {
         debug_assert_eq!(unsupported(schema), Vec::<String>::new(), "keywords that no check enforces");
         let mut problems = Collector::default();
         let root = At { value: &self.value, place: &self.places, path: "" };
-        for finding in check::findings(schema, schema, &self.source.text, root, &Unguided) {
+        for finding in check::findings(schema, schema, &self.source.text, root, None) {
             problems.push(|| finding.into_problem(&self.source));
         }
         problems.into_sorted(std::slice::from_ref(&self.source))

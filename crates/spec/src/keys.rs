@@ -11,7 +11,6 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use crate::config::Config;
-use crate::document::check::Guide;
 use crate::document::choice::{shared_tag, tag_of};
 use crate::document::schema::alternatives;
 use crate::nearest;
@@ -41,7 +40,7 @@ pub(crate) struct Shape {
     /// Every key, in the order of the type.
     pub(crate) keys: Vec<Key>,
     /// Of each section that is a choice: its name, its tag and the words.
-    tags: Vec<(String, String, Vec<String>)>,
+    pub(crate) tags: Vec<(String, String, Vec<String>)>,
 }
 
 /// The chosen word of each section that is a choice.
@@ -152,18 +151,27 @@ pub(crate) struct Chosen<'a> {
     pub(crate) tags: &'a Tags,
 }
 
-impl Guide for Chosen<'_> {
-    fn instead_of(&self, path: &str, key: &str) -> Option<String> {
+impl Chosen<'_> {
+    /// What to write instead of the unknown `key` of the mapping at `path`.
+    pub(crate) fn instead_of(&self, path: &str, key: &str) -> Option<String> {
         let is_here = path.is_empty() || self.shape.is_section(path);
-        is_here.then(|| nearest::key_hint(&self.paths(), path, key))
+        let other = || self.of_other_choice(&format!("{path}.{key}"));
+        is_here.then(|| other().unwrap_or_else(|| nearest::key_hint(&self.paths(), path, key)))
     }
 
-    fn tag(&self, path: &str) -> Option<&str> {
+    /// What to choose to have a key that another choice has.
+    pub(crate) fn of_other_choice(&self, path: &str) -> Option<String> {
+        let (section, word) = self.shape.keys.iter().find(|key| key.path == path)?.variant.as_ref()?;
+        let (_, tag, _) = self.shape.tags.iter().find(|(own, _, _)| own == section)?;
+        Some(format!("`{path}` is a key of `{section}.{tag}: {word}`"))
+    }
+
+    /// The word under the tag of the mapping at `path`, where a file leaves it out.
+    pub(crate) fn tag(&self, path: &str) -> Option<&str> {
         self.tags.get(path).map(String::as_str)
     }
-}
 
-impl Chosen<'_> {
+    /// The path of every key.
     pub(crate) fn paths(&self) -> Vec<&str> {
         self.shape.keys_with(self.tags).map(|key| key.path.as_str()).collect()
     }
@@ -216,3 +224,6 @@ pub(crate) fn nested<'a>(values: impl IntoIterator<Item = (&'a str, Value)>) -> 
 pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(value, |value, key| value.get(key))
 }
+
+#[cfg(test)]
+mod tests;

@@ -53,7 +53,7 @@ impl File {
     pub(crate) fn check(&self, chosen: &Chosen<'_>, source: &Source, problems: &mut Collector) -> Layer {
         let root = At { value: &self.value, place: &self.place, path: "" };
         let schema = &chosen.shape.schema;
-        let mut found = findings(schema, schema, &source.text, root, chosen);
+        let mut found = findings(schema, schema, &source.text, root, Some(chosen));
         found.iter_mut().for_each(|finding| later_format(&self.value, finding));
         let mut wrong: Vec<String> = found.iter().map(|finding| finding.path.clone()).collect();
         refused(&self.value, &self.place, "", &mut wrong);
@@ -137,13 +137,13 @@ pub(crate) fn check_assigned(
         let mut found = Vec::new();
         if key.path == *path {
             coerce(root, &key.schema, value);
-            found = findings(root, &key.schema, &source.text, At { value, place, path }, chosen);
+            found = findings(root, &key.schema, &source.text, At { value, place, path }, Some(chosen));
         } else if let Some(name) = path.get(key.path.len() + 1..) {
             // Checked as the only entry of its mapping.
             let mapping = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
             let around = Place { children: vec![place.clone()], ..Place::default() };
             let at = At { value: &mapping, place: &around, path: &key.path };
-            found = findings(root, &key.schema, &source.text, at, chosen);
+            found = findings(root, &key.schema, &source.text, at, Some(chosen));
         }
         if !found.is_empty() || place.refused {
             assigned.layer.failed.insert(key.path.clone());
@@ -161,7 +161,8 @@ pub(crate) fn check_assigned(
 fn unknown(path: &str, span: std::ops::Range<usize>, chosen: &Chosen<'_>, source: &Source) -> Problem {
     use crate::document::place::shorten;
     let message = format!("unknown key `{}`", shorten(path));
-    let hint = crate::nearest::path_hint(&chosen.paths(), path);
+    let near = || crate::nearest::path_hint(&chosen.paths(), path);
+    let hint = chosen.of_other_choice(path).unwrap_or_else(near);
     source.problem(span, &shorten(path), message).with_hint(hint)
 }
 

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::config::rules::{self, Facts};
 use crate::document::place::is_within;
-use crate::keys::{Chosen, Shape, at, nested};
+use crate::keys::{Chosen, Shape, at};
 use crate::layers::{self, Assignment, File, Layers};
 use crate::nearest::nearest;
 use crate::overrides::{self, Override};
@@ -72,10 +72,8 @@ pub fn load(source: &Source, overrides: &[String], known: &Known<'_>) -> Result<
     let sources = vec![source.clone(), overrides::source(overrides)];
     let file = layers::read(shape, source, &mut problems);
     let (assignments, recorded) = overrides::read(&sources[1], &mut problems);
-    // Where nothing could be read, nothing can be said to be missing.
-    let is_read = file.is_some();
     let mut places = Places { file: file.unwrap_or_default(), assignments };
-    let config = resolve(shape, &mut places, &sources, known, &mut problems).filter(|_| is_read);
+    let config = resolve(shape, &mut places, &sources, known, &mut problems);
     let problems = problems.into_sorted(&sources);
     match config {
         Some(config) if problems.iter().all(|problem| problem.severity == Severity::Warning) => {
@@ -105,6 +103,7 @@ fn resolve(
     let of_file = if is_read { file.check(&chosen, &sources[0], problems) } else { layers::Layer::default() };
     let assigned = layers::check_assigned(&mut places.assignments, &chosen, &sources[1], problems);
     if !is_read {
+        // Where nothing could be read, nothing can be said to be missing.
         return None;
     }
     let layers = Layers { chosen, assigned: &assigned, file: &of_file, starter };
@@ -113,7 +112,7 @@ fn resolve(
     let mut report = |path: &str, severity, message: String, hint| {
         problems.push(|| Problem { severity, hint, ..places.located(sources, path, message) });
     };
-    let mut values = layers.merged();
+    let values = layers.merged();
     match values.get("env.id").and_then(serde_json::Value::as_str) {
         Some(id) if !known.env_ids.contains(&id) => {
             let near = nearest(id, known.env_ids.iter().copied());
@@ -126,15 +125,8 @@ fn resolve(
         }
         _ => {}
     }
-    rules::derive(&mut values, &facts, &mut report);
-    let mut config = match serde_json::from_value::<Config>(nested(values).into()) {
-        Ok(config) => config,
-        Err(error) => {
-            report("", Severity::Error, format!("the config can't be read: {error}"), None);
-            return None;
-        }
-    };
-    rules::check(&config, &facts, &mut report);
-    rules::settle(&mut config, known.cores);
-    failed.is_empty().then_some(config)
+    if let Some(device) = values.get("device").and_then(serde_json::Value::as_str) {
+        rules::check_device(device, &mut report);
+    }
+    rules::resolve(values, &facts, known.cores, &mut report).filter(|_| failed.is_empty())
 }

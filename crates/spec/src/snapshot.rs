@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use crate::config::Config;
 use crate::config::rules::{self, Facts};
-use crate::keys::{Chosen, Shape, at, nested};
+use crate::keys::{Chosen, Shape, at};
 use crate::layers::{self, Assigned, Layers};
 use crate::load::Places;
 use crate::problem::{Collector, Problem, Problems, Severity};
@@ -110,22 +110,12 @@ fn read(source: &Source, sources: &[Source], problems: &mut Collector) -> Option
     let assigned = Assigned::default();
     let layers = Layers { chosen, assigned: &assigned, file: &layer, starter: None };
     let facts = Facts { failed: &layer.failed, is_chosen: &|_| true };
-    // What a user is only warned of can't come from `to_yaml`, except for what can't be had here.
+    // What a user is only warned of can't come from `to_yaml`.
     let mut refuse = |path: &str, _, message: String, hint| {
         let severity = Severity::Error;
         problems.push(|| Problem { severity, hint, ..places.located(sources, path, message) });
     };
-    let mut values = layers.merged();
-    rules::derive(&mut values, &facts, &mut refuse);
-    let mut config: Config = match serde_json::from_value(nested(values).into()) {
-        Ok(config) => config,
-        Err(error) => {
-            refuse("", Severity::Error, format!("the snapshot can't be read: {error}"), None);
-            return None;
-        }
-    };
-    rules::check(&config, &facts, &mut refuse);
-    rules::settle(&mut config, 1);
+    let config = rules::resolve(layers.merged(), &facts, 1, &mut refuse)?;
     let format = places.file.value.get(FORMAT_KEY).and_then(Value::as_u64).unwrap_or(1);
     problems.is_empty().then_some(Snapshot { config, format })
 }
@@ -146,7 +136,7 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// A value on one line.
-fn inline(value: &Value) -> String {
+pub(crate) fn inline(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(flag) => flag.to_string(),

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::config::{AlgoConfig, Config, MAX_SEED, Schedule};
+use crate::config::{Config, MAX_SEED, Schedule};
+use crate::keys::nested;
 use crate::problem::Severity;
 
 /// The only device that there is.
-pub(crate) const CPU: &str = "cpu";
+const CPU: &str = "cpu";
 
 /// What is known about how a config came about.
 pub(crate) struct Facts<'a> {
@@ -27,8 +28,29 @@ impl Facts<'_> {
 /// Takes a problem at a key: path, severity, message, hint.
 pub(crate) type Report<'a> = dyn FnMut(&str, Severity, String, Option<String>) + 'a;
 
+/// The config that checked values make. Reports what doesn't fit together in it.
+pub(crate) fn resolve(
+    mut values: BTreeMap<&str, Value>,
+    facts: &Facts<'_>,
+    cores: usize,
+    report: &mut Report<'_>,
+) -> Option<Config> {
+    derive(&mut values, facts, report);
+    match serde_json::from_value::<Config>(nested(values).into()) {
+        Ok(mut config) => {
+            check(&config, facts, report);
+            settle(&mut config, cores);
+            Some(config)
+        }
+        Err(error) => {
+            report("", Severity::Error, format!("the config can't be read: {error}"), None);
+            None
+        }
+    }
+}
+
 /// Fills in what follows from other values, and turns a count of seeds into the list.
-pub(crate) fn derive(values: &mut BTreeMap<&str, Value>, facts: &Facts<'_>, report: &mut Report<'_>) {
+fn derive(values: &mut BTreeMap<&str, Value>, facts: &Facts<'_>, report: &mut Report<'_>) {
     let text = |path: &str| values.get(path).and_then(Value::as_str).unwrap_or_default();
     let run_name = run_name(text("algo.name"), text("env.id"));
     let total = values.get("algo.total_timesteps").and_then(Value::as_u64).unwrap_or_default();
@@ -88,26 +110,25 @@ fn seeds(values: &BTreeMap<&str, Value>, facts: &Facts<'_>, report: &mut Report<
 }
 
 /// Reports every pair of values that don't fit together.
-pub(crate) fn check(config: &Config, facts: &Facts<'_>, report: &mut Report<'_>) {
+fn check(config: &Config, facts: &Facts<'_>, report: &mut Report<'_>) {
     for (path, schedule) in config.algo.schedules() {
         let is_zero = matches!(schedule, Schedule::Linear { from: 0.0, to: 0.0, .. });
         if is_zero && facts.all_fine(&[path]) {
             report(path, Severity::Error, format!("`{path}` would be 0 throughout"), None);
         }
     }
-    match &config.algo {
-        AlgoConfig::Ppo(ppo) => ppo.check(&config.env, facts, report),
-    }
-    if config.device != CPU {
-        let (device, hint) = (&config.device, Some("device: cpu".to_owned()));
-        if is_device(device) {
-            let message = format!("device `{device}` is not available; training runs on the CPU");
-            report("device", Severity::Warning, message, hint);
-        } else {
-            let message =
-                format!("`{device}` is not a device: cpu, auto, cuda, cuda:N, mps, xpu and tpu are");
-            report("device", Severity::Error, message, hint);
-        }
+    config.algo.check(&config.env, facts, report);
+}
+
+/// Reports a device that can't be had. A record is read whatever device it names.
+pub(crate) fn check_device(device: &str, report: &mut Report<'_>) {
+    let hint = Some("device: cpu".to_owned());
+    if is_device(device) {
+        let message = format!("device `{device}` is not available; training runs on the CPU");
+        report("device", Severity::Warning, message, hint);
+    } else if device != CPU {
+        let message = format!("`{device}` is not a device: cpu, auto, cuda, cuda:N, mps, xpu and tpu are");
+        report("device", Severity::Error, message, hint);
     }
 }
 
@@ -118,15 +139,12 @@ fn is_device(name: &str) -> bool {
 }
 
 /// What training really uses: this machine's cores, the CPU, a batch that fits.
-pub(crate) fn settle(config: &mut Config, cores: usize) {
+fn settle(config: &mut Config, cores: usize) {
     if config.threads == 0 {
         config.threads = cores.clamp(1, 1024);
     }
     // Whatever is asked for: the record says where it was computed.
     config.device = CPU.to_owned();
     let rollout = config.rollout_size() as usize;
-    match &mut config.algo {
-        // A default shrinks to fit; one that the user chose is known to fit.
-        AlgoConfig::Ppo(ppo) => ppo.batch_size = ppo.batch_size.min(rollout),
-    }
+    config.algo.fit(rollout);
 }

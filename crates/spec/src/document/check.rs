@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::document::place::{Place, of_item, of_key, shorten};
 use crate::document::schema::{all_types, alternatives, description, expected, is_of, target, types, words};
 use crate::document::words::{describe, name, range, rewritten, within, written};
+use crate::keys::Chosen;
 use crate::nearest::nearest;
 use crate::problem::Problem;
 use crate::source::Source;
@@ -47,28 +48,6 @@ pub(crate) struct At<'a> {
 /// More than a report shows, so that a hostile file can't cost more words than anybody reads.
 const MOST: usize = 250;
 
-/// What a kind of document knows beyond its schema.
-pub(crate) trait Guide {
-    /// What to write instead of the unknown `key` of the mapping at `path`.
-    fn instead_of(&self, path: &str, key: &str) -> Option<String>;
-
-    /// The tag of the mapping at `path`, where the document leaves it out.
-    fn tag(&self, path: &str) -> Option<&str>;
-}
-
-/// All that is known is the schema.
-pub(crate) struct Unguided;
-
-impl Guide for Unguided {
-    fn instead_of(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
-
-    fn tag(&self, _: &str) -> Option<&str> {
-        None
-    }
-}
-
 /// Everything in which the value at `at` differs from `schema`, a part of
 /// `root`, in the order of the text.
 pub(crate) fn findings(
@@ -76,7 +55,7 @@ pub(crate) fn findings(
     schema: &Value,
     text: &str,
     at: At<'_>,
-    guide: &dyn Guide,
+    guide: Option<&Chosen<'_>>,
 ) -> Vec<Finding> {
     let mut check = Check { root, text, guide, found: Vec::new() };
     check.visit(schema, at);
@@ -88,7 +67,8 @@ pub(crate) fn findings(
 pub(crate) struct Check<'a> {
     pub(crate) root: &'a Value,
     pub(crate) text: &'a str,
-    pub(crate) guide: &'a dyn Guide,
+    /// What a config knows beyond its schema.
+    pub(crate) guide: Option<&'a Chosen<'a>>,
     pub(crate) found: Vec<Finding>,
 }
 
@@ -258,7 +238,8 @@ impl<'a> Check<'a> {
         let (guide, mut near) = (self.guide, None);
         self.push(|| {
             near = nearest(key, keys.iter().copied());
-            let hint = guide.instead_of(at.path, key).unwrap_or_else(|| match near {
+            let guided = guide.and_then(|guide| guide.instead_of(at.path, key));
+            let hint = guided.unwrap_or_else(|| match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if keys.is_empty() => "no key is allowed here".to_owned(),
                 None => format!("valid keys here: {}", keys.join(", ")),

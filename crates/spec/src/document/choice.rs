@@ -57,7 +57,7 @@ impl<'a> Check<'a> {
             );
         };
         let Some((index, (_, value))) = entries.iter().enumerate().find(|(_, (key, _))| *key == tag) else {
-            let named = self.guide.tag(at.path);
+            let named = self.guide.and_then(|guide| guide.tag(at.path));
             return match branches.iter().find(|branch| named.is_some() && tag_of(branch, tag) == named) {
                 Some(branch) => self.visit(branch, at),
                 None => self.missing_key(tag, Some(format!("one of {}", allowed.join(", "))), at),
