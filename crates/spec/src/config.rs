@@ -1,35 +1,54 @@
 //! The resolved config: every default filled in, every value checked.
 //!
-//! This is what a run is trained from and what `config_snapshot.yaml` holds,
-//! so a field that changes training must stand here and nowhere else.
+//! This is what a run is trained from and what `config_snapshot.yaml` holds, so
+//! every field that changes training is here. The types also describe what a
+//! user may write: their schema gives the checks, the defaults, the hints, the
+//! order of a snapshot, shell completion, `rlx config schema` and the reference
+//! page. An attribute says what is allowed, `default` what a config gets that
+//! leaves the key out, and the comment what the key means.
 
-mod algo;
-mod policy;
+pub(crate) mod algo;
+pub(crate) mod policy;
+pub(crate) mod rules;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 pub use algo::{AlgoConfig, PpoConfig};
 pub use policy::{ActivationName, MlpConfig, PolicyConfig};
 
 /// Most steps that a seed may be trained for.
 pub const MAX_STEPS: u64 = 1_000_000_000_000;
+/// The largest seed: above it JSON readers such as `jq` would round.
+pub(crate) const MAX_SEED: u64 = (1 << 53) - 1;
+/// Seeds of one run.
+const MAX_SEEDS: usize = 1000;
+/// Bytes of a text value.
+const MAX_TEXT: usize = 200;
+/// How many numbers of an observation a wrapper may name.
+const MAX_DIMENSIONS: usize = 65_536;
 
 /// A whole training config.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Name of the run; its folder is `runs/<run_name>_<nnn>`. Unless given, made from algorithm and environment.
+    /// Name of the run, whose folder is `runs/<run_name>_<nnn>`. Made from the algorithm and the environment if left out.
+    #[schemars(length(min = 1, max = 100), extend("format" = "run-name", "pattern" = r"^[^.\-\s/\\][^\s/\\]*$"))]
     pub run_name: String,
-    /// First seed; 0 unless given.
+    /// The first seed.
+    #[schemars(range(max = MAX_SEED), extend("default" = 0))]
     pub seed: u64,
-    /// The seeds that are trained: a list, or a count in a config, where `seeds: 5` means seed … seed+4.
+    /// The seeds to train: a list, or how many. `seeds: 5` trains `seed` to `seed` + 4.
+    #[schemars(schema_with = "seeds", extend("default" = 1))]
     pub seeds: Vec<u64>,
-    /// Threads to train with; never changes a result. In a config 0 means every core.
+    /// Threads to train with; 0 uses every core. Does not change results.
+    #[schemars(range(max = 1024), extend("default" = 0))]
     pub threads: usize,
-    /// Where to compute. rlx trains on the CPU: any other device, such as `auto` or `cuda`, is accepted with a warning and becomes `cpu`.
+    /// Device to train on. rlx trains on the CPU: any other device, such as `auto` or `cuda`, is accepted with a warning and becomes `cpu`.
+    #[schemars(length(min = 1, max = MAX_TEXT), extend("format" = "line", "default" = "cpu"))]
     pub device: String,
     /// The environment.
     pub env: EnvConfig,
@@ -61,34 +80,44 @@ pub enum Kwarg {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnvConfig {
-    /// Id such as `CartPole-v1`.
+    /// Id of the environment, such as `CartPole-v1`; `rlx envs` lists them.
+    #[schemars(length(min = 1, max = MAX_TEXT), extend("format" = "line"))]
     pub id: String,
-    /// Copies stepped together.
+    /// Copies of the environment that are stepped together.
+    #[schemars(range(min = 1, max = 65_536), extend("default" = 8))]
     pub num_envs: usize,
-    /// Keyword arguments of the environment.
+    /// Arguments of the environment by name; `rlx envs ID` lists them.
+    #[schemars(schema_with = "kwargs", extend("default" = {}))]
     pub kwargs: BTreeMap<String, Kwarg>,
-    /// Step cap of an episode; null keeps the environment's own.
+    /// Most steps of an episode; null keeps the environment's own limit.
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("default" = null))]
     pub max_episode_steps: Option<u64>,
-    /// Wrappers, innermost first.
+    /// Wrappers around the environment, innermost first.
+    #[schemars(length(max = 16), extend("default" = []))]
     pub wrappers: Vec<WrapperConfig>,
     /// Scale observations by their running mean and variance.
+    #[schemars(extend("default" = false))]
     pub normalize_observations: bool,
-    /// Scale rewards by the running deviation of the discounted return.
+    /// Scale rewards by the running standard deviation of the discounted return.
+    #[schemars(extend("default" = false))]
     pub normalize_rewards: bool,
 }
 
 /// A change to an environment that training sees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(transform = name_alone)]
 pub enum WrapperConfig {
     /// Multiplies rewards.
     ScaleReward {
-        /// The factor.
+        /// What rewards are multiplied by.
+        #[schemars(range(min = -1e6, max = 1e6))]
         factor: f64,
     },
     /// Every observation is the first one of the episode.
     FreezeObservation {
-        /// Which numbers of the observation are held; null holds all of them.
+        /// Indices of the observation's numbers to freeze; null freezes all of them.
+        #[schemars(schema_with = "dimensions")]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dimensions: Option<Vec<usize>>,
     },
@@ -98,17 +127,19 @@ pub enum WrapperConfig {
 
 /// A value that may change over training.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum Schedule {
     /// The same value throughout.
-    Constant(f64),
+    Constant(#[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0))] f64),
     /// A straight line over the training steps.
     Linear {
         /// Always `linear`.
         schedule: LinearTag,
         /// Value at the first step.
+        #[schemars(range(min = 0.0, max = 100.0))]
         from: f64,
         /// Value at the last step.
+        #[schemars(range(min = 0.0, max = 100.0))]
         to: f64,
     },
 }
@@ -135,9 +166,11 @@ impl Schedule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckpointConfig {
-    /// Steps between saves; a tenth of the training unless given.
+    /// Steps between checkpoints. A tenth of the training if left out.
+    #[schemars(range(min = 1, max = MAX_STEPS))]
     pub save_every: u64,
-    /// How many of the newest checkpoints to keep; `best` is kept besides. Unless given, and with null, all are kept.
+    /// How many of the newest checkpoints to keep, besides `best`; null keeps all.
+    #[schemars(range(min = 1, max = 10_000), extend("default" = null))]
     pub keep: Option<usize>,
 }
 
@@ -145,13 +178,17 @@ pub struct CheckpointConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvalConfig {
-    /// Steps between evaluations; 0 switches it off. A twentieth of the training unless given.
+    /// Steps between evaluations; 0 disables them. A twentieth of the training if left out.
+    #[schemars(range(max = MAX_STEPS))]
     pub every: u64,
-    /// Episodes of each evaluation, played exactly as given. Unless given 100, and 1000 in Blackjack-v1: `best` is chosen on them, and among policies that played few the luckiest wins.
+    /// Episodes per evaluation. `best` is the checkpoint with the highest mean, so with few episodes the luckiest wins.
+    #[schemars(range(min = 1, max = 100_000), extend("default" = 100))]
     pub episodes: usize,
-    /// Take the most likely action instead of sampling.
+    /// Take the most likely action instead of sampling one.
+    #[schemars(extend("default" = true))]
     pub deterministic: bool,
-    /// Episode i starts from this seed + i.
+    /// Seed of the first episode; episode i uses this seed + i.
+    #[schemars(range(max = MAX_SEED - 100_000), extend("default" = 10_000))]
     pub seed: u64,
 }
 
@@ -164,5 +201,53 @@ impl Config {
     /// Training steps in all, rounded up to a whole rollout.
     pub fn total_steps(&self) -> u64 {
         self.algo.total_timesteps().div_ceil(self.rollout_size()) * self.rollout_size()
+    }
+}
+
+fn seeds(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [
+        {"type": "integer", "minimum": 1, "maximum": MAX_SEEDS},
+        {
+            "type": "array", "minItems": 1, "maxItems": MAX_SEEDS, "uniqueItems": true,
+            "items": {"type": "integer", "minimum": 0, "maximum": MAX_SEED},
+        },
+    ]})
+}
+
+fn kwargs(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["object", "null"],
+        "maxProperties": 64,
+        "propertyNames": {"format": "argument-name", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$"},
+        "additionalProperties": {
+            "description": "delete the line to keep the environment's default",
+            "type": ["boolean", "number", "string"],
+            "minLength": 1, "maxLength": MAX_TEXT, "format": "line",
+        },
+    })
+}
+
+fn dimensions(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["array", "null"], "minItems": 1, "maxItems": MAX_DIMENSIONS, "uniqueItems": true,
+        "items": {"type": "integer", "minimum": 0, "maximum": MAX_DIMENSIONS - 1},
+    })
+}
+
+/// A wrapper that needs no argument may be given by its name alone, or with nothing after its colon.
+fn name_alone(schema: &mut Schema) {
+    let mut names = Vec::new();
+    let branches = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+    for (name, arguments) in branches.into_iter().flatten().flat_map(|branch| {
+        let properties = branch.get_mut("properties").and_then(Value::as_object_mut);
+        properties.into_iter().flatten()
+    }) {
+        if arguments.get("required").is_none() {
+            arguments["type"] = json!(["object", "null"]);
+            names.push(name.clone());
+        }
+    }
+    if let Some(branches) = schema.get_mut("oneOf").and_then(Value::as_array_mut) {
+        branches.push(json!({"enum": names}));
     }
 }

@@ -1,8 +1,9 @@
-//! Hand-written YAML documents other than configs: what was written, where it
-//! stands, and how it differs from what a type expects.
+//! YAML documents: what was written, where it is, and how it differs from what
+//! the schema of a type allows. Configs are read and checked by the same code;
+//! [`load`](crate::load()) adds layers and defaults to it.
 //!
-//! A document holds explicit values only. Nothing is filled in, so a digest of
-//! the value covers exactly what a person or an agent has written.
+//! A [`Document`] holds explicit values only. Nothing is filled in, so a digest
+//! of the value covers exactly what a person or an agent has written.
 //!
 //! Plain scalars mean what they seem to mean to everybody: `true`, `false`,
 //! `null`, `~` and nothing at all; whole numbers (`1_000` too); numbers with a
@@ -12,14 +13,16 @@
 //! else is text, `2h` and `2026-01-31` included, and so is everything in
 //! quotes and every key.
 
-mod build;
-mod check;
-mod choice;
+pub(crate) mod build;
+pub(crate) mod check;
+pub(crate) mod choice;
+pub(crate) mod coerce;
 mod edit;
 mod json;
-mod place;
-mod schema;
+pub(crate) mod place;
+pub(crate) mod schema;
 mod typed;
+pub(crate) mod words;
 mod write;
 
 use schemars::JsonSchema;
@@ -29,6 +32,7 @@ use serde_json::Value;
 use crate::problem::{Collector, Problem, Problems};
 use crate::source::Source;
 use crate::tree::{self, Kind, Wording};
+use build::Doubtful;
 use check::At;
 use place::Place;
 
@@ -58,7 +62,7 @@ impl Document {
             {
                 problems.push(|| source.problem(root.span.clone(), "", DOCUMENT.nothing));
             }
-            build::build(&source, &root, &mut problems)
+            build::build(&source, &root, Doubtful::Refused, &mut problems)
         });
         match read {
             Some((value, places)) if problems.is_empty() => Ok(Self { source, value, places }),
@@ -102,14 +106,8 @@ impl Document {
         debug_assert_eq!(unsupported(schema), Vec::<String>::new(), "keywords that no check enforces");
         let mut problems = Collector::default();
         let root = At { value: &self.value, place: &self.places, path: "" };
-        let mut found = check::findings(schema, &self.source.text, root);
-        // Before those beyond the limit of a report are left out.
-        found.sort_by_key(|finding| finding.span.start);
-        for finding in found {
-            problems.push(|| Problem {
-                hint: finding.hint,
-                ..self.source.problem(finding.span, &finding.path, finding.message)
-            });
+        for finding in check::findings(schema, schema, &self.source.text, root, None) {
+            problems.push(|| finding.into_problem(&self.source));
         }
         problems.into_sorted(std::slice::from_ref(&self.source))
     }

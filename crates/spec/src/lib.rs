@@ -1,42 +1,36 @@
 //! Config: YAML to a checked, resolved snapshot, with spans and JSON Schema.
 //!
-//! The way of a file: [`Source`] → tree with spans → values by the table of
-//! fields → layers (overrides, file, starter, general defaults) →
+//! A file goes from [`Source`] to a tree with spans, to a JSON value with
+//! places, and is checked against the schema of [`Config`]'s types. Layers
+//! (overrides, file, starter, defaults of the types) are merged and read as a
 //! [`Config`]. Every step adds its problems to one report, so a user sees all
 //! of them at once.
 //!
-//! Other hand-written YAML files take the shorter way of [`document`]: the
-//! same tree, their explicit values, and the JSON Schema of a type.
+//! Other hand-written YAML files go the first half of that way: see [`document`].
 
-mod check;
 mod clean;
-mod compounds;
 pub mod config;
 pub mod document;
-mod fields;
+mod keys;
+mod layers;
 mod load;
 mod nearest;
 mod overrides;
 mod problem;
-mod relations;
 mod render;
-mod resolve;
 mod scalar;
-mod schema;
 mod snapshot;
 mod source;
 mod starters;
 mod tree;
-mod values;
 
 pub use config::Config;
-pub use fields::known_keys;
+pub use keys::{known_keys, schema};
 pub use load::{Known, Loaded, load};
 pub use nearest::nearest;
 pub use overrides::Override;
 pub use problem::{Problem, Problems, Severity};
 pub use render::render;
-pub use schema::schema;
 pub use snapshot::{SNAPSHOT_FORMAT, Snapshot, from_snapshot, to_snapshot, to_yaml};
 pub use source::{MAX_BYTES, OVERRIDES_NAME, Source};
 pub use starters::{Starter, starters};

@@ -1,18 +1,15 @@
 //! From a user's file to a resolved config, with every problem on the way.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-
-use crate::check::{Checked, Checker};
 use crate::config::Config;
+use crate::config::rules::{self, Facts};
+use crate::document::place::is_within;
+use crate::keys::{Chosen, Shape, at};
+use crate::layers::{self, Assignment, File, Layers};
 use crate::nearest::nearest;
 use crate::overrides::{self, Override};
 use crate::problem::{Collector, Problem, Problems, Severity};
-use crate::relations::{self, Settled};
-use crate::resolve::{self, Layers};
 use crate::source::Source;
 use crate::starters;
-use crate::tree::{self, Kind};
 
 /// What the caller knows and a config can't.
 #[derive(Clone, Copy, Debug)]
@@ -37,37 +34,46 @@ pub struct Loaded {
     places: Places,
 }
 
-/// Where each key stands: the source's index and the span within it.
-type Places = BTreeMap<String, (usize, Range<usize>)>;
+/// Where each key is: in the file, or in an override above it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    pub(crate) file: File,
+    pub(crate) assignments: Vec<Assignment>,
+}
+
+impl Places {
+    /// An error at `path`, or at the nearest parent that is written somewhere.
+    pub(crate) fn located(&self, sources: &[Source], path: &str, message: String) -> Problem {
+        match self.assignments.iter().find(|assignment| is_within(path, &assignment.path)) {
+            Some(Assignment { path: own, value, place }) => {
+                let span = place.find(value, &path[own.len()..]).span(&sources[1].text);
+                sources[1].problem(span, path, message)
+            }
+            None => {
+                let span = self.file.place.find(&self.file.value, path).span(&sources[0].text);
+                sources[0].problem(span, path, message)
+            }
+        }
+    }
+}
 
 impl Loaded {
     /// An error of the caller's own about the key `path`, located there or at
     /// the nearest key that holds it.
     pub fn problem(&self, path: &str, message: String, hint: Option<String>) -> Problem {
-        located(&self.places, &self.sources, path, message, hint)
+        Problem { hint, ..self.places.located(&self.sources, path, message) }
     }
 }
 
 /// Reads, checks and resolves a config. Reports every problem at once.
 pub fn load(source: &Source, overrides: &[String], known: &Known<'_>) -> Result<Loaded, Problems> {
     let mut problems = Collector::default();
-    let set = overrides::source(overrides);
-    let tree = tree::parse(source, 0..source.text.len(), &mut problems);
-    let mut checker = Checker::new(source, &mut problems);
-    if let Some(root) = &tree {
-        checker.root(root);
-    }
-    let file = checker.checked;
-    let (set_checked, recorded) = overrides::check(&set, &mut problems);
-    let sources = vec![source.clone(), set];
-    let places = places(&file, &set_checked);
-    // Where nothing could be read, nothing can be said to be missing.
-    let config = tree.filter(|root| matches!(root.kind, Kind::Mapping(_))).and_then(|_| {
-        let mut report = |path: &str, severity, message: String, hint| {
-            problems.push(|| Problem { severity, ..located(&places, &sources, path, message, hint) });
-        };
-        settle(file, set_checked, known, &mut report)
-    });
+    let shape = Shape::config();
+    let sources = vec![source.clone(), overrides::source(overrides)];
+    let file = layers::read(shape, source, &mut problems);
+    let (assignments, recorded) = overrides::read(&sources[1], &mut problems);
+    let mut places = Places { file: file.unwrap_or_default(), assignments };
+    let config = resolve(shape, &mut places, &sources, known, &mut problems);
     let problems = problems.into_sorted(&sources);
     match config {
         Some(config) if problems.iter().all(|problem| problem.severity == Severity::Warning) => {
@@ -77,77 +83,50 @@ pub fn load(source: &Source, overrides: &[String], known: &Known<'_>) -> Result<
     }
 }
 
-/// Takes a problem at a key: path, severity, message, hint.
-pub(crate) type Report<'a> = dyn FnMut(&str, Severity, String, Option<String>) + 'a;
-
-fn settle(mut file: Checked, set: Checked, known: &Known<'_>, report: &mut Report<'_>) -> Option<Config> {
-    let overridden: Vec<&str> = set.values.keys().copied().collect();
-    file.failed.retain(|path| !overridden.contains(path));
-    file.failed.extend(&set.failed);
-    let id = resolve::text(&[&set.values, &file.values], "env.id");
-    let starter = id.and_then(starters::values_for);
-    let defaults = starters::general();
-    let mut layers = vec![&set.values, &file.values];
-    layers.extend(starter);
-    layers.push(defaults);
-    let layers = Layers { layers, chosen: 2, added_kwargs: &set.added_kwargs };
-
-    if id.is_none() && !file.failed.contains("env.id") {
-        let message = "`env.id` is missing: which environment?".to_owned();
-        report("env.id", Severity::Error, message, Some("env: {id: CartPole-v1}".to_owned()));
-    }
-    relations::check(&Settled { layers: &layers, failed: &file.failed }, report);
-    if let Some(id) = id
-        && !known.env_ids.contains(&id)
-    {
-        let near = nearest(id, known.env_ids.iter().copied());
-        let hint = near.map(|near| format!("did you mean `{near}`?"));
-        report("env.id", Severity::Warning, format!("there is no environment `{id}` here"), hint);
-    }
-    if let Some(device) = layers.text("device")
-        && device != resolve::CPU
-    {
-        if is_device(device) {
-            let message = format!("device `{device}` is not available; training runs on the CPU");
-            report("device", Severity::Warning, message, Some("device: cpu".to_owned()));
-        } else {
-            let message =
-                format!("`{device}` is not a device: cpu, auto, cuda, cuda:N, mps, xpu and tpu are");
-            report("device", Severity::Error, message, Some("device: cpu".to_owned()));
-        }
-    }
-    let complete = id.is_some() && file.failed.is_empty();
-    complete.then(|| resolve::config(&layers, known.cores))
-}
-
-fn places(file: &Checked, set: &Checked) -> Places {
-    let of_file = file.places.iter().map(|(path, span)| (path.clone(), (0, span.clone())));
-    let of_set = set.places.iter().map(|(path, span)| (path.clone(), (1, span.clone())));
-    of_file.chain(of_set).collect()
-}
-
-/// An error at `path`, or at the nearest parent that is written somewhere.
-fn located(
-    places: &Places,
+fn resolve(
+    shape: &Shape,
+    places: &mut Places,
     sources: &[Source],
-    path: &str,
-    message: String,
-    hint: Option<String>,
-) -> Problem {
-    let mut at = path;
-    loop {
-        if let Some((index, span)) = places.get(at) {
-            return Problem { hint, ..sources[*index].problem(span.clone(), path, message) };
-        }
-        match at.rfind(['.', '[']) {
-            Some(cut) => at = &at[..cut],
-            None => return Problem { hint, ..sources[0].problem(0..0, path, message) },
-        }
+    known: &Known<'_>,
+    problems: &mut Collector,
+) -> Option<Config> {
+    let Places { file, assignments } = &*places;
+    let written = |path: &str| {
+        let assigned = assignments.iter().find(|assignment| assignment.path == path);
+        assigned.map(|assignment| &assignment.value).or_else(|| at(&file.value, path))
+    };
+    let id = written("env.id").and_then(serde_json::Value::as_str);
+    let starter = id.and_then(starters::layer_for);
+    let tags = shape.tags(|path| written(path).or_else(|| starter?.values.get(path)));
+    let chosen = Chosen { shape, tags: &tags };
+    let is_read = file.value.is_object();
+    let of_file = if is_read { file.check(&chosen, &sources[0], problems) } else { layers::Layer::default() };
+    let assigned = layers::check_assigned(&mut places.assignments, &chosen, &sources[1], problems);
+    if !is_read {
+        // Where nothing could be read, nothing can be said to be missing.
+        return None;
     }
-}
-
-/// Names of devices that other stacks know.
-fn is_device(name: &str) -> bool {
-    let (kind, number) = name.split_once(':').unwrap_or((name, "0"));
-    matches!(kind, "auto" | "cuda" | "gpu" | "mps" | "xpu" | "tpu") && number.parse::<u32>().is_ok()
+    let layers = Layers { chosen, assigned: &assigned, file: &of_file, starter };
+    let failed = layers.failed();
+    let facts = Facts { failed: &failed, is_chosen: &|path| layers.is_chosen(path) };
+    let mut report = |path: &str, severity, message: String, hint| {
+        problems.push(|| Problem { severity, hint, ..places.located(sources, path, message) });
+    };
+    let values = layers.merged();
+    match values.get("env.id").and_then(serde_json::Value::as_str) {
+        Some(id) if !known.env_ids.contains(&id) => {
+            let near = nearest(id, known.env_ids.iter().copied());
+            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            report("env.id", Severity::Warning, format!("there is no environment `{id}` here"), hint);
+        }
+        None if !failed.contains("env.id") => {
+            let message = "`env.id` is missing: which environment?".to_owned();
+            report("env.id", Severity::Error, message, Some("env: {id: CartPole-v1}".to_owned()));
+        }
+        _ => {}
+    }
+    if let Some(device) = values.get("device").and_then(serde_json::Value::as_str) {
+        rules::check_device(device, &mut report);
+    }
+    rules::resolve(values, &facts, known.cores, &mut report).filter(|_| failed.is_empty())
 }

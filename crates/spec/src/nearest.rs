@@ -1,6 +1,4 @@
-//! The key or word that somebody probably meant.
-
-use crate::fields::{FIELDS, SECTIONS, keys_of};
+//! The key or word that was probably meant.
 
 /// What other libraries call our keys.
 const OTHER_NAMES: &[(&str, &str)] = &[
@@ -48,19 +46,19 @@ fn similarity(left: &str, right: &str) -> f64 {
     strsim::normalized_damerau_levenshtein(left, right).max(strsim::jaro_winkler(left, right) - 0.2)
 }
 
-/// What to write instead of the unknown `key` in `section`.
-pub(crate) fn key_hint(section: &str, key: &str) -> String {
-    if let Some(full) = elsewhere(key) {
+/// What to write instead of the unknown `key` in `section`, of all `paths`.
+pub(crate) fn key_hint(paths: &[&str], section: &str, key: &str) -> String {
+    if let Some(full) = elsewhere(paths, key) {
         return match full.split_once('.') {
             Some((of, own)) if of == section => format!("did you mean `{own}`?"),
             Some((of, own)) => format!("write `{own}` under `{of}`"),
             None => format!("write `{full}` at the top level"),
         };
     }
-    let keys = keys_of(section);
+    let keys = keys_of(paths, section);
     match nearest(key, keys.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => match nearest(key, FIELDS.iter().map(|field| last(field.path))).and_then(elsewhere) {
+        None => match near_elsewhere(paths, key) {
             Some(full) => format!("did you mean `{full}`?"),
             None => format!("valid keys here: {}", keys.join(", ")),
         },
@@ -68,24 +66,45 @@ pub(crate) fn key_hint(section: &str, key: &str) -> String {
 }
 
 /// What to write instead of the unknown dotted `path` of an override.
-pub(crate) fn path_hint(path: &str) -> String {
-    if SECTIONS.contains(&path) {
-        let key = keys_of(path)[0];
+pub(crate) fn path_hint(paths: &[&str], path: &str) -> String {
+    if let Some(key) = keys_of(paths, path).first().filter(|_| !path.is_empty()) {
         return format!("`{path}` holds other keys; set one of them, such as `{path}.{key}`");
     }
-    let near = elsewhere(last(path)).or_else(|| nearest(path, FIELDS.iter().map(|field| field.path)));
-    match near
-        .or_else(|| nearest(last(path), FIELDS.iter().map(|field| last(field.path))).and_then(elsewhere))
-    {
+    let near = elsewhere(paths, last(path)).or_else(|| nearest(path, paths.iter().copied()));
+    match near.or_else(|| near_elsewhere(paths, last(path))) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("valid keys start with: {}", keys_of("").join(", ")),
+        None => format!("valid keys start with: {}", keys_of(paths, "").join(", ")),
     }
 }
 
+/// The names of the keys directly within a section; `""` is the top level.
+fn keys_of<'p>(paths: &[&'p str], section: &str) -> Vec<&'p str> {
+    let mut keys = Vec::new();
+    for path in paths {
+        let key = match path.split_once('.') {
+            Some((of, _)) if section.is_empty() => of,
+            None if section.is_empty() => path,
+            Some((of, key)) if of == section => key,
+            _ => continue,
+        };
+        if keys.last() != Some(&key) {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
 /// The full path of a key that is known by another name or in another section.
-fn elsewhere(key: &str) -> Option<&'static str> {
-    let own = FIELDS.iter().find(|field| last(field.path) == key).map(|field| field.path);
-    own.or_else(|| OTHER_NAMES.iter().find(|(name, _)| *name == key).map(|(_, path)| *path))
+fn elsewhere<'p>(paths: &[&'p str], key: &str) -> Option<&'p str> {
+    let find = |wanted: &dyn Fn(&str) -> bool| paths.iter().copied().find(|path| wanted(path));
+    find(&|path| last(path) == key).or_else(|| {
+        let (_, other) = OTHER_NAMES.iter().find(|(name, _)| *name == key)?;
+        find(&|path| path == *other)
+    })
+}
+
+fn near_elsewhere<'p>(paths: &[&'p str], key: &str) -> Option<&'p str> {
+    nearest(key, paths.iter().map(|path| last(path))).and_then(|near| elsewhere(paths, near))
 }
 
 fn last(path: &str) -> &str {
@@ -96,9 +115,15 @@ fn last(path: &str) -> &str {
 mod tests {
     use super::*;
 
+    fn known() -> Vec<String> {
+        crate::known_keys()
+    }
+
     #[test]
     fn a_typo_finds_its_key() {
-        let check = |section, key, expected: &str| assert_eq!(key_hint(section, key), expected);
+        let known = known();
+        let paths: Vec<&str> = known.iter().map(String::as_str).collect();
+        let check = |section, key, expected: &str| assert_eq!(key_hint(&paths, section, key), expected);
         check("algo", "learnig_rate", "did you mean `learning_rate`?");
         check("algo", "gama", "did you mean `gamma`?");
         check("algo", "n_steps", "did you mean `rollout_steps`?");
@@ -106,15 +131,16 @@ mod tests {
         check("", "envs", "did you mean `env`?");
         check("env", "seeds", "write `seeds` at the top level");
         check("eval", "xyzzy", "valid keys here: every, episodes, deterministic, seed");
-        assert_eq!(path_hint("algo.learning_rat"), "did you mean `algo.learning_rate`?");
-        assert_eq!(path_hint("lr"), "did you mean `algo.learning_rate`?");
+        assert_eq!(path_hint(&paths, "algo.learning_rat"), "did you mean `algo.learning_rate`?");
+        assert_eq!(path_hint(&paths, "lr"), "did you mean `algo.learning_rate`?");
     }
 
     #[test]
     fn other_names_lead_to_real_keys() {
+        let known = known();
         for (name, path) in OTHER_NAMES {
-            assert!(crate::fields::find(path).is_some(), "{path}");
-            assert!(FIELDS.iter().all(|field| last(field.path) != *name), "{name}");
+            assert!(known.iter().any(|key| key == path), "{path}");
+            assert!(known.iter().all(|key| last(key) != *name), "{name}");
         }
     }
 }

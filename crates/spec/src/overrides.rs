@@ -1,10 +1,13 @@
 //! `--set key=value`: checked like the file, and kept on record.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use serde::Serialize;
 
-use crate::check::{Checked, Checker, shorten};
+use crate::document::build::{Doubtful, build};
+use crate::document::place::{Place, shorten};
+use crate::layers::Assignment;
 use crate::problem::Collector;
 use crate::source::{OVERRIDES_NAME, Source};
 use crate::tree;
@@ -24,10 +27,9 @@ pub(crate) fn source(overrides: &[String]) -> Source {
     Source::new(OVERRIDES_NAME, lines.join("\n"))
 }
 
-/// Checks every line of `source`.
-pub(crate) fn check(source: &Source, problems: &mut Collector) -> (Checked, Vec<Override>) {
-    let mut checker = Checker::new(source, problems);
-    let mut recorded: Vec<Override> = Vec::new();
+/// Reads every line of `source`.
+pub(crate) fn read(source: &Source, problems: &mut Collector) -> (Vec<Assignment>, Vec<Override>) {
+    let (mut assignments, mut recorded) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
     let mut start = 0;
     // No overrides are an empty text, which has no lines.
@@ -35,10 +37,12 @@ pub(crate) fn check(source: &Source, problems: &mut Collector) -> (Checked, Vec<
         let line_start = start;
         start += line.len();
         let line = line.trim_end_matches('\n');
+        let mut error = |span: Range<usize>, path: &str, message: String, hint: &str| {
+            problems.push(|| source.problem(span, path, message).with_hint(hint));
+        };
         let Some((key, value)) = line.split_once('=') else {
             let message = format!("`{}` is not of the form key=value", shorten(line));
-            let hint = Some("--set algo.learning_rate=1e-3".to_owned());
-            checker.error(&(line_start..line_start + line.len()), "", message, hint);
+            error(line_start..line_start + line.len(), "", message, "--set algo.learning_rate=1e-3");
             continue;
         };
         let key_start = line_start + (key.len() - key.trim_start().len());
@@ -46,20 +50,20 @@ pub(crate) fn check(source: &Source, problems: &mut Collector) -> (Checked, Vec<
         let key = key.trim();
         let key_span = key_start..key_start + key.len();
         if !seen.insert(key) {
-            let message = format!("`{}` is set twice", shorten(key));
-            checker.error(&key_span, key, message, Some("keep one of the two".to_owned()));
+            error(key_span, key, format!("`{}` is set twice", shorten(key)), "keep one of the two");
             continue;
         }
-        let part = value_start..value_start + value.len();
         if value.trim().is_empty() {
-            let message = format!("`{}` is set to nothing", shorten(key));
-            checker.error(&key_span, key, message, Some(format!("--set {}=null, or a value", shorten(key))));
+            let hint = format!("--set {}=null, or a value", shorten(key));
+            error(key_span, key, format!("`{}` is set to nothing", shorten(key)), &hint);
             continue;
         }
-        if let Some(node) = tree::parse(source, part, checker.problems) {
-            checker.assign(key, &key_span, &node);
+        if let Some(node) = tree::parse(source, value_start..value_start + value.len(), problems) {
+            let (value_read, at) = build(source, &node, Doubtful::Accepted, problems);
+            let place = Place { key: Some(key_span), ..at };
+            assignments.push(Assignment { path: key.to_owned(), value: value_read, place });
             recorded.push(Override { key: key.to_owned(), value: value.trim().to_owned() });
         }
     }
-    (checker.checked, recorded)
+    (assignments, recorded)
 }

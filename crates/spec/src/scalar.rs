@@ -34,18 +34,6 @@ impl Scalar {
         }
         number(text, unsigned)
     }
-
-    /// How a message calls it.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Scalar::Null => "nothing (null)",
-            Scalar::Bool(_) => "true or false",
-            Scalar::Integer(_) => "a whole number",
-            Scalar::Number(_) => "a number",
-            Scalar::NotFinite => "a number that is not finite",
-            Scalar::Text => "text",
-        }
-    }
 }
 
 fn number(text: &str, unsigned: &str) -> Scalar {

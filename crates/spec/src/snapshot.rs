@@ -13,19 +13,18 @@
 //! part, so [`from_snapshot`] gives the format and changes nothing. In a config
 //! the key has no effect: a snapshot can be trained from like any other file.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::check::Checker;
-use crate::config::{ActivationName, AlgoConfig, Config, Kwarg, PolicyConfig, Schedule, WrapperConfig};
-use crate::fields::FIELDS;
+use serde_json::{Map, Value};
+
+use crate::config::Config;
+use crate::config::rules::{self, Facts};
+use crate::keys::{Chosen, Shape, at};
+use crate::layers::{self, Assigned, Layers};
+use crate::load::Places;
 use crate::problem::{Collector, Problem, Problems, Severity};
-use crate::relations::{self, Settled};
-use crate::resolve::{self, Layers};
 use crate::scalar::Scalar;
 use crate::source::Source;
-use crate::tree;
-use crate::values::Value;
 
 /// The key of a snapshot's format.
 pub(crate) const FORMAT_KEY: &str = "snapshot";
@@ -47,19 +46,21 @@ pub fn to_snapshot(config: &Config) -> String {
     format!("{FORMAT_KEY}: {SNAPSHOT_FORMAT}\n{}", to_yaml(config))
 }
 
-/// Every field in the order of the table. A float is written with the fewest
-/// digits that read back to the same bits.
+/// Every field in the order of the types, a section at a time. A float is
+/// written with the fewest digits that read back to the same bits.
 pub fn to_yaml(config: &Config) -> String {
-    let mut text = String::new();
-    let mut section = "";
-    for field in FIELDS {
-        let (of, key) = field.path.split_once('.').unwrap_or(("", field.path));
-        if of != section {
-            section = of;
-            writeln!(text, "{section}:").expect(WRITES);
+    let config = serde_json::to_value(config).expect("a config is plain data");
+    let (mut text, none) = (String::new(), Map::new());
+    for (name, value) in config.as_object().unwrap_or(&none) {
+        match value {
+            Value::Object(section) => {
+                writeln!(text, "{name}:").expect(WRITES);
+                for (key, value) in section {
+                    writeln!(text, "  {key}: {}", inline(value)).expect(WRITES);
+                }
+            }
+            _ => writeln!(text, "{name}: {}", inline(value)).expect(WRITES),
         }
-        let indent = if section.is_empty() { "" } else { "  " };
-        writeln!(text, "{indent}{key}: {}", value_of(config, field.path)).expect(WRITES);
     }
     text
 }
@@ -71,7 +72,7 @@ const WRITES: &str = "a String takes any text";
 pub fn from_snapshot(source: &Source) -> Result<Snapshot, Problems> {
     let mut problems = Collector::default();
     let sources = vec![source.clone()];
-    let snapshot = read(source, &mut problems);
+    let snapshot = read(source, &sources, &mut problems);
     let problems = problems.into_sorted(&sources);
     match snapshot {
         Some(snapshot) if problems.is_empty() => Ok(snapshot),
@@ -79,92 +80,44 @@ pub fn from_snapshot(source: &Source) -> Result<Snapshot, Problems> {
     }
 }
 
-fn read(source: &Source, problems: &mut Collector) -> Option<Snapshot> {
-    let root = tree::parse(source, 0..source.text.len(), problems)?;
-    let mut checker = Checker::new(source, problems);
-    checker.root(&root);
-    let checked = checker.checked;
-    let at = |path: &str| checked.places.get(path).cloned().unwrap_or(0..0);
-    let missing = |path: &&str| !checked.values.contains_key(path) && !checked.failed.contains(path);
-    for path in FIELDS.iter().map(|field| field.path).filter(missing) {
-        let message = format!("`{path}` is missing; a snapshot holds every key");
-        problems.push(|| source.problem(at(path.split('.').next().unwrap_or(path)), path, message));
-    }
-    if checked.values.get("threads") == Some(&Value::Count(0)) {
-        problems.push(|| source.problem(at("threads"), "threads", "a snapshot holds the number of threads"));
-    }
-    if let Some(Value::SeedCount(_)) = checked.values.get("seeds") {
-        problems.push(|| source.problem(at("seeds"), "seeds", "a snapshot holds the list of seeds"));
+fn read(source: &Source, sources: &[Source], problems: &mut Collector) -> Option<Snapshot> {
+    let shape = Shape::config();
+    let places = Places { file: layers::read(shape, source, problems)?, assignments: Vec::new() };
+    let tags = shape.tags(|path| at(&places.file.value, path));
+    let chosen = Chosen { shape, tags: &tags };
+    let layer = places.file.check(&chosen, source, problems);
+    let mut refuse = |path: &str, message: String, hint| {
+        let severity = Severity::Error;
+        problems.push(|| Problem { severity, hint, ..places.located(sources, path, message) });
+    };
+    for path in chosen.paths() {
+        match layer.values.get(path) {
+            None if !layer.failed.contains(path) => {
+                refuse(path, format!("`{path}` is missing; a snapshot holds every key"), None);
+            }
+            Some(Value::Number(count)) if path == "threads" && count.as_u64() == Some(0) => {
+                refuse(path, "a snapshot holds the number of threads".to_owned(), None);
+            }
+            Some(Value::Number(_)) if path == "seeds" => {
+                refuse(path, "a snapshot holds the list of seeds".to_owned(), None);
+            }
+            _ => {}
+        }
     }
     if !problems.is_empty() {
         return None;
     }
-    let none = BTreeMap::new();
-    let layers = Layers { layers: vec![&checked.values], chosen: 1, added_kwargs: &none };
-    relations::check(&Settled { layers: &layers, failed: &checked.failed }, &mut |path, _, message, hint| {
-        // What a user is only warned of can't come from `to_yaml`.
-        problems.push(|| Problem {
-            severity: Severity::Error,
-            hint,
-            ..source.problem(at(path), path, message)
-        });
-    });
-    let format = checked.format.unwrap_or(1);
-    problems.is_empty().then(|| Snapshot { config: resolve::config(&layers, 1), format })
-}
-
-fn value_of(config: &Config, path: &str) -> String {
-    let Config { env, checkpoint, eval, .. } = config;
-    let (AlgoConfig::Ppo(algo), PolicyConfig::Mlp(policy)) = (&config.algo, &config.policy);
-    match path {
-        "run_name" => text(&config.run_name),
-        "seed" => config.seed.to_string(),
-        "seeds" => list(config.seeds.iter().map(u64::to_string)),
-        "threads" => config.threads.to_string(),
-        "device" => text(&config.device),
-        "env.id" => text(&env.id),
-        "env.num_envs" => env.num_envs.to_string(),
-        "env.kwargs" => kwargs(&env.kwargs),
-        "env.max_episode_steps" => or_null(env.max_episode_steps.map(|n| n.to_string())),
-        "env.wrappers" => list(env.wrappers.iter().map(wrapper)),
-        "env.normalize_observations" => env.normalize_observations.to_string(),
-        "env.normalize_rewards" => env.normalize_rewards.to_string(),
-        "algo.name" => "ppo".to_owned(),
-        "algo.total_timesteps" => algo.total_timesteps.to_string(),
-        "algo.rollout_steps" => algo.rollout_steps.to_string(),
-        "algo.batch_size" => algo.batch_size.to_string(),
-        "algo.update_epochs" => algo.update_epochs.to_string(),
-        "algo.learning_rate" => schedule(algo.learning_rate),
-        "algo.clip_range" => schedule(algo.clip_range),
-        "algo.gamma" => number(algo.gamma),
-        "algo.gae_lambda" => number(algo.gae_lambda),
-        "algo.entropy_coef" => number(algo.entropy_coef),
-        "algo.value_coef" => number(algo.value_coef),
-        "algo.max_grad_norm" => or_null(algo.max_grad_norm.map(number)),
-        "algo.target_kl" => or_null(algo.target_kl.map(number)),
-        "algo.normalize_advantages" => algo.normalize_advantages.to_string(),
-        "algo.clip_value" => or_null(algo.clip_value.map(number)),
-        "algo.adam_epsilon" => number(algo.adam_epsilon),
-        "policy.type" => "mlp".to_owned(),
-        "policy.hidden_sizes" => list(policy.hidden_sizes.iter().map(usize::to_string)),
-        "policy.activation" => match policy.activation {
-            ActivationName::Tanh => "tanh".to_owned(),
-            ActivationName::Relu => "relu".to_owned(),
-            ActivationName::Elu => "elu".to_owned(),
-            ActivationName::Gelu => "gelu".to_owned(),
-        },
-        "policy.shared_network" => policy.shared_network.to_string(),
-        "policy.log_std_init" => number(policy.log_std_init),
-        "policy.use_sde" => policy.use_sde.to_string(),
-        "policy.sde_sample_freq" => or_null(policy.sde_sample_freq.map(|n| n.to_string())),
-        "checkpoint.save_every" => checkpoint.save_every.to_string(),
-        "checkpoint.keep" => or_null(checkpoint.keep.map(|n| n.to_string())),
-        "eval.every" => eval.every.to_string(),
-        "eval.episodes" => eval.episodes.to_string(),
-        "eval.deterministic" => eval.deterministic.to_string(),
-        "eval.seed" => eval.seed.to_string(),
-        _ => unreachable!("the table of fields and this match are tested to agree: {path}"),
-    }
+    let assigned = Assigned::default();
+    let layers = Layers { chosen, assigned: &assigned, file: &layer, starter: None };
+    let facts = Facts { failed: &layer.failed, is_chosen: &|_| true };
+    // What a user is only warned of can't come from `to_yaml`.
+    let mut refuse = |path: &str, _, message: String, hint| {
+        let severity = Severity::Error;
+        problems.push(|| Problem { severity, hint, ..places.located(sources, path, message) });
+    };
+    let config = rules::resolve(layers.merged(), &facts, 1, &mut refuse)?;
+    let format = places.file.value.get(FORMAT_KEY).and_then(Value::as_u64).unwrap_or(1);
+    problems.is_empty().then_some(Snapshot { config, format })
 }
 
 /// Rust's debug form is the shortest that reads back to the same bits. Readers
@@ -182,44 +135,29 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-fn or_null(value: Option<String>) -> String {
-    value.unwrap_or_else(|| "null".to_owned())
-}
-
-fn list(items: impl Iterator<Item = String>) -> String {
-    format!("[{}]", items.collect::<Vec<_>>().join(", "))
-}
-
-fn schedule(schedule: Schedule) -> String {
-    match schedule {
-        Schedule::Constant(value) => number(value),
-        Schedule::Linear { from, to, .. } => {
-            format!("{{schedule: linear, from: {}, to: {}}}", number(from), number(to))
+/// A value on one line.
+pub(crate) fn inline(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(float) if float.is_f64() => number(float.as_f64().unwrap_or_default()),
+        Value::Number(integer) => integer.to_string(),
+        Value::String(content) => text(content),
+        Value::Array(items) => format!("[{}]", items.iter().map(item).collect::<Vec<_>>().join(", ")),
+        Value::Object(entries) => {
+            let entries = entries.iter().map(|(key, value)| format!("{key}: {}", inline(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         }
     }
 }
 
-fn wrapper(wrapper: &WrapperConfig) -> String {
-    match wrapper {
-        WrapperConfig::ScaleReward { factor } => format!("scale_reward: {{factor: {}}}", number(*factor)),
-        WrapperConfig::FreezeObservation { dimensions: None } => "freeze_observation".to_owned(),
-        WrapperConfig::FreezeObservation { dimensions: Some(held) } => {
-            format!("freeze_observation: {{dimensions: {}}}", list(held.iter().map(usize::to_string)))
-        }
-        WrapperConfig::TruncationAsTermination {} => "truncation_as_termination".to_owned(),
+/// An item of a list. A name with its arguments needs no braces, and one without arguments is the name alone.
+fn item(value: &Value) -> String {
+    match value.as_object().filter(|entries| entries.len() == 1).and_then(|entries| entries.iter().next()) {
+        Some((name, Value::Object(arguments))) if arguments.is_empty() => name.clone(),
+        Some((name, arguments)) => format!("{name}: {}", inline(arguments)),
+        None => inline(value),
     }
-}
-
-fn kwargs(kwargs: &BTreeMap<String, Kwarg>) -> String {
-    let value = |kwarg: &Kwarg| match kwarg {
-        Kwarg::Bool(flag) => flag.to_string(),
-        Kwarg::Integer(integer) => integer.to_string(),
-        Kwarg::Number(value) => number(*value),
-        Kwarg::Text(value) => text(value),
-    };
-    let entries: Vec<String> =
-        kwargs.iter().map(|(name, kwarg)| format!("{name}: {}", value(kwarg))).collect();
-    format!("{{{}}}", entries.join(", "))
 }
 
 /// Plain where that is surely text, otherwise in double quotes with everything

@@ -1,4 +1,4 @@
-//! Starter configs, one per environment, and the general defaults.
+//! Starter configs, one per environment.
 //!
 //! They are files that a user gets from `init` and edits; the same files give
 //! the defaults of keys that a config leaves out, so that `env: {id: …}` alone
@@ -6,10 +6,10 @@
 
 use std::sync::LazyLock;
 
-use crate::check::{Checker, Values};
+use crate::keys::{Chosen, Shape, at};
+use crate::layers::{self, Layer};
 use crate::problem::Collector;
 use crate::source::Source;
-use crate::tree;
 
 /// A config to start from.
 #[derive(Clone, Copy, Debug)]
@@ -55,45 +55,19 @@ pub fn starters() -> &'static [Starter] {
 
 /// What the starter of an environment says about how to train it. What it says
 /// about the run itself (its name, seeds, threads) is not taken over.
-pub(crate) fn values_for(env_id: &str) -> Option<&'static Values> {
-    static VALUES: LazyLock<Vec<Values>> = LazyLock::new(|| {
-        let of_environment = |starter: &Starter| {
-            let mut values = trusted(starter.file_name, starter.text);
-            values.retain(|path, _| path.contains('.') && *path != "env.id");
-            values
-        };
-        STARTERS.iter().map(of_environment).collect()
-    });
+pub(crate) fn layer_for(env_id: &str) -> Option<&'static Layer> {
+    static LAYERS: LazyLock<Vec<Layer>> = LazyLock::new(|| STARTERS.iter().map(layer).collect());
     let id = ALIASES.iter().find(|(alias, _)| *alias == env_id).map_or(env_id, |(_, id)| *id);
-    STARTERS.iter().position(|starter| starter.env_id == id).map(|index| &VALUES[index])
+    STARTERS.iter().position(|starter| starter.env_id == id).map(|index| &LAYERS[index])
 }
 
-/// The defaults of environments without a starter, and of keys that starters leave out.
-pub(crate) fn general() -> &'static Values {
-    static VALUES: LazyLock<Values> =
-        LazyLock::new(|| trusted("defaults.yaml", include_str!("../starters/defaults.yaml")));
-    &VALUES
-}
-
-/// The values of a file that is part of the program.
-fn trusted(name: &str, text: &str) -> Values {
-    let source = Source::new(name, text);
+fn layer(starter: &Starter) -> Layer {
+    let (shape, source) = (Shape::config(), Source::new(starter.file_name, starter.text));
     let mut problems = Collector::default();
-    let root = tree::parse(&source, 0..text.len(), &mut problems);
-    let mut checker = Checker::new(&source, &mut problems);
-    checker.root(&root.expect("embedded files are tested to parse"));
-    let values = checker.checked.values;
-    assert!(problems.is_empty(), "embedded {name}: {problems:?}");
-    values
-}
-
-/// `ppo_cartpole` for `CartPole-v1`.
-pub(crate) fn run_name(env_id: &str) -> String {
-    let base = match env_id.rsplit_once("-v") {
-        Some((base, version)) if !base.is_empty() && version.bytes().all(|b| b.is_ascii_digit()) => base,
-        _ => env_id,
-    };
-    let safe = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
-    let name: String = base.chars().take(80).map(safe).collect();
-    format!("ppo_{name}")
+    let file = layers::read(shape, &source, &mut problems).expect("embedded files are tested to be read");
+    let tags = shape.tags(|path| at(&file.value, path));
+    let mut layer = file.check(&Chosen { shape, tags: &tags }, &source, &mut problems);
+    assert!(problems.is_empty(), "embedded {}: {problems:?}", starter.file_name);
+    layer.values.retain(|path, _| path.contains('.') && path != "env.id");
+    layer
 }

@@ -230,8 +230,8 @@ fn types_and_ranges() {
         "seeds: [1, 2, 1]",
         "4:15: error: `seeds[2]` is the same as `seeds[0]` (hint: delete one of the two)\n",
     );
-    check("seeds: [-1]", "4:9: error: `seeds[0]` must be at least 0; this is -1\n");
-    check("seeds: [4294967296]", "4:9: error: `seeds[0]` must be at most 4294967295; this is 4294967296\n");
+    check("seeds: [-1]", "4:9: error: `seeds[0]` must be 0 to 4294967295; this is -1\n");
+    check("seeds: [4294967296]", "4:9: error: `seeds[0]` must be 0 to 4294967295; this is 4294967296\n");
     check(
         "seeds: [1e3]",
         "4:9: error: `seeds[0]` must be a whole number; this is the number 1000.0 (hint: write 1000)\n",
@@ -249,9 +249,9 @@ fn types_and_ranges() {
     assert_eq!(
         said("name: 1\nmode: manual\nbudget: {runs: 101, unit: \"\", strict: 1}\n"),
         "1:7: error: `name` must be text; this is the whole number 1 (hint: put it in quotes: \"1\")\n\
-         3:16: error: `budget.runs` must be at most 100; this is 101 (hint: How many runs may be started.)\n\
+         3:16: error: `budget.runs` must be 1 to 100; this is 101 (hint: How many runs may be started.)\n\
          3:27: error: `budget.unit` is empty; it must have 1 to 5 characters\n\
-         3:39: error: `budget.strict` must be true or false; this is the whole number 1\n"
+         3:39: error: `budget.strict` must be true or false; this is the whole number 1 (hint: write true)\n"
     );
 }
 
@@ -283,7 +283,7 @@ fn choices() {
     );
     check(
         "stop: after",
-        "4:7: error: `after` needs a value of its own in `stop` (hint: write {after: ...})\n",
+        "4:7: error: `after` needs a value of its own in `stop` (hint: write {after: {runs: ...}})\n",
     );
     check("stop: {never: 1}", "4:15: error: `never` takes no value of its own (hint: write `never` alone)\n");
     check(
@@ -298,7 +298,7 @@ fn choices() {
     check("amount: -1", "4:9: error: `amount` must be at least 0; this is -1\n");
     check(
         "amount: true",
-        "4:9: error: `amount` must be a whole number or text or a mapping with `count`, `unit` or a mapping with `weight`; this is true\n",
+        "4:9: error: `amount` must be a whole number or text or a mapping with `count`, `unit` or a mapping with `weight`; this is true (hint: put it in quotes: \"true\")\n",
     );
     check(
         "amount: {wight: 1}",
@@ -317,7 +317,7 @@ fn what_is_no_document() {
     );
     check(
         "a: yes\nb: .nan\nc: 0x10\n",
-        "1:4: error: `yes` is true to some readers of YAML and text to others (hint: write true, or \"yes\" if it is text)\n2:4: error: `.nan` is no finite number; a document holds finite ones (hint: write a finite number, or \".nan\" if it is text)\n3:4: error: `0x10` is a number to some readers of YAML and text to others (hint: write it as a decimal number, or \"0x10\" if it is text)\n",
+        "1:4: error: `yes` is true to some readers of YAML and text to others (hint: write true, or \"yes\" if it is text)\n2:4: error: `.nan` is not a finite number (hint: write a finite number, or \".nan\" if it is text)\n3:4: error: `0x10` is a number to some readers of YAML and text to others (hint: write it as a decimal number, or \"0x10\" if it is text)\n",
     );
     check("a: 1\n---\nb: 2\n", "2:1: error: a second document in the file; a document is one document\n");
     check(

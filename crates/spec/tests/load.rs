@@ -1,6 +1,6 @@
 //! What a config resolves to: starters, defaults, overrides, warnings.
 
-use rlxp_spec::config::{AlgoConfig, Kwarg, LinearTag, PolicyConfig, PpoConfig, Schedule, WrapperConfig};
+use rlxp_spec::config::{Kwarg, LinearTag, PolicyConfig, PpoConfig, Schedule, WrapperConfig};
 use rlxp_spec::{
     Config, Known, Loaded, Problems, SNAPSHOT_FORMAT, Severity, Snapshot, Source, from_snapshot, load,
     starters, to_snapshot, to_yaml,
@@ -37,8 +37,7 @@ fn config(text: &str, overrides: &[&str]) -> Config {
 }
 
 fn ppo(config: &Config) -> &PpoConfig {
-    let AlgoConfig::Ppo(ppo) = &config.algo;
-    ppo
+    config.algo.ppo().unwrap()
 }
 
 #[test]

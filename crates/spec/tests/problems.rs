@@ -62,20 +62,20 @@ fn wrong_types() {
     check(
         "run_name: 12\nseed: x\nseeds: {a: 1}\nthreads: 1.5\nenv:\n  id: [a]\n  num_envs: \"8\"\n  kwargs: 3\n  wrappers: scale_reward\n  normalize_rewards: yes\n  max_episode_steps: \nalgo:\n  learning_rate: \"3e-4\"\n  clip_range: [1]\n  gamma: null\n  total_timesteps: {}\npolicy: 3\n",
         &[
-            "1:11 run_name | must be text; this is a whole number | quotes: \"12\"",
-            "2:7 seed | must be a whole number; this is text",
-            "3:8 seeds | must be a count or a list of seeds; this is a mapping",
-            "4:10 threads | must be a whole number; this is 1.5",
+            "1:11 run_name | must be text; this is the whole number 12 | quotes: \"12\"",
+            "2:7 seed | must be a whole number; this is the text \"x\"",
+            "3:8 seeds | must be a whole number or a list; this is a mapping | a list, or how many",
+            "4:10 threads | must be a whole number; this is the number 1.5",
             "6:7 env.id | must be text; this is a list",
-            "7:13 env.num_envs | must be a whole number; this is text | write 8 without quotes",
-            "8:11 env.kwargs | must be a mapping of names to values; this is a whole number",
-            "9:13 env.wrappers | must be a list of wrappers; this is text",
-            "10:22 env.normalize_rewards | must be true or false; this is text | write true",
-            "13:18 algo.learning_rate | must be a number; this is text | write 3e-4 without quotes",
-            "14:15 algo.clip_range | must be a number or {schedule: linear",
+            "7:13 env.num_envs | must be a whole number; this is the text \"8\" | write 8 without quotes",
+            "8:11 env.kwargs | must be a mapping or null; this is the whole number 3 | Arguments of the environment by name",
+            "9:13 env.wrappers | must be a list; this is the text \"scale_reward\" | brackets",
+            "10:22 env.normalize_rewards | must be true or false; this is the text \"yes\" | write true",
+            "13:18 algo.learning_rate | must be a number or a mapping with `schedule`, `from`, `to`; this is the text \"3e-4\" | write 3e-4 without quotes",
+            "14:15 algo.clip_range | must be a number or a mapping with `schedule`, `from`, `to`; this is a list",
             "15:10 algo.gamma | must be a number; this is nothing",
             "16:20 algo.total_timesteps | must be a whole number; this is a mapping",
-            "17:9 policy | holds other keys; this is a whole number | hidden_sizes",
+            "17:9 policy | must be a mapping; this is the whole number 3 | keys of `policy`: type, hidden_sizes",
         ],
     );
 }
@@ -106,9 +106,9 @@ fn out_of_range() {
     );
     let list =
         |n: usize| format!("{ENV}seeds: [{}]", (0..n).map(|i| i.to_string()).collect::<Vec<_>>().join(","));
-    check(&list(1001), &["2:8 seeds | must have 1 to 1000 entries; this has 1001"]);
-    check(&list(0), &["2:8 seeds | must have 1 to 1000 entries"]);
-    check(&format!("{ENV}policy: {{hidden_sizes: []}}"), &["2:24 policy.hidden_sizes | 1 to 8 entries"]);
+    check(&list(1001), &["2:8 seeds | must have 1 to 1000 items; this has 1001"]);
+    check(&list(0), &["2:8 seeds | is empty; it must have 1 to 1000 items"]);
+    check(&format!("{ENV}policy: {{hidden_sizes: []}}"), &["2:24 policy.hidden_sizes | 1 to 8 items"]);
     check(&format!("{ENV}algo: {{gamma: 1e-400}}"), &["2:15 algo.gamma | above 0"]);
 }
 
@@ -118,7 +118,7 @@ fn duplicate_keys_and_seeds() {
         "env:\n  id: CartPole-v1\n  kwargs: {a: 1, a: 2}\nseeds: [1, 2, 1]\nalgo:\n  gamma: 0.9\n  gamma: 0.9\nenv: 3\n",
         &[
             "3:18 env.kwargs.a | duplicate key `a`; it is already on line 3",
-            "4:15 seeds[2] | seed 1 stands in `seeds` twice",
+            "4:15 seeds[2] | `seeds[2]` is the same as `seeds[0]` | delete one",
             "7:3 algo.gamma | duplicate key `gamma`; it is already on line 6",
             "8:1 env | duplicate key `env`; it is already on line 1",
         ],
@@ -173,7 +173,7 @@ fn files_that_are_no_mapping_or_nothing() {
         assert!(found[0].message.contains("nothing here"), "{empty:?}: {}", found[0]);
     }
     check("- a\n- b\n", &["1:1 | a config is a mapping of keys to values; this is a list"]);
-    check("hello", &["1:1 | this is text"]);
+    check("hello", &["1:1 | this is the text \"hello\""]);
     check("seed: 1", &["1:1 env.id | missing"]);
     check("seed: 1\nenv:\n  num_envs: 3", &["2:1 env.id | missing"]);
     check(&format!("{ENV}---\nseed: 1"), &["2:1 | a second document"]);
@@ -213,19 +213,18 @@ fn schedules_wrappers_and_kwargs() {
     check(
         "env:\n  id: CartPole-v1\n  wrappers:\n    - scale_rewards: {factor: 2}\n    - scale_reward\n    - scale_reward: {facto: 2}\n    - freeze_observation: {x: 1}\n    - [a]\n    - freeze\n  kwargs: {1a: 2, b: [1], c: null, d: 99999999999999999999}\nalgo:\n  learning_rate: {schedule: cosine, from: 1}\n  clip_range: {schedule: linear, form: 1, to: -1}\n",
         &[
-            "4:7 env.wrappers[0] | can't be `scale_rewards` | `scale_reward`",
-            "5:7 env.wrappers[1] | needs a `factor` | {factor: 2}",
-            "6:22 env.wrappers[2] | no argument `facto` | `factor`",
-            "7:28 env.wrappers[3] | no argument `x` | `dimensions`",
-            "8:7 env.wrappers[4] | the name of a wrapper",
+            "4:7 env.wrappers[0].scale_rewards | unknown key `scale_rewards` | `scale_reward`",
+            "5:7 env.wrappers[1] | `scale_reward` needs a value | {scale_reward: {factor: ...}}",
+            "6:22 env.wrappers[2].scale_reward.facto | unknown key `facto` | `factor`",
+            "7:28 env.wrappers[3].freeze_observation.x | unknown key `x` | dimensions",
+            "8:7 env.wrappers[4] | one of scale_reward, freeze_observation, truncation_as_termination",
             "9:7 env.wrappers[5] | can't be `freeze` | `freeze_observation`",
             "10:12 env.kwargs.1a | can't name an argument",
-            "10:22 env.kwargs.b | must be true or false, a number or text; this is a list",
+            "10:22 env.kwargs.b | must be true or false or a number or text; this is a list",
             "10:30 env.kwargs.c | nothing (null) | delete the line",
             "10:39 env.kwargs.d | 64 bits",
-            "12:18 algo.learning_rate | lacks `to`",
+            "12:3 algo.learning_rate.to | `to` is missing in `algo.learning_rate`",
             "12:29 algo.learning_rate.schedule | can't be `cosine`; valid: linear",
-            "13:15 algo.clip_range | lacks `from`",
             "13:34 algo.clip_range.form | unknown key | `from`",
             "13:47 algo.clip_range.to | must be 0 to 100",
         ],
@@ -237,12 +236,12 @@ fn dimensions_that_are_held() {
     check(
         "env:\n  id: CartPole-v1\n  wrappers:\n    - freeze_observation: {dimensions: []}\n    - freeze_observation: {dimensions: 2}\n    - freeze_observation: {dimensions: [1, -1, 0.5]}\n    - freeze_observation: {dimensions: [4, 4]}\n    - truncation_as_termination: {dimensions: [1]}\n",
         &[
-            "4:40 env.wrappers[0].dimensions | must have 1 to 65536 entries; this has 0",
-            "5:40 env.wrappers[1].dimensions | must be a list of dimensions",
-            "6:44 env.wrappers[2].dimensions[1] | 0 to 65535",
-            "6:48 env.wrappers[2].dimensions[2] | whole number",
-            "7:44 env.wrappers[3].dimensions[1] | dimension 4 stands in",
-            "8:35 env.wrappers[4] | no argument `dimensions`",
+            "4:40 env.wrappers[0].freeze_observation.dimensions | is empty; it must have 1 to 65536 items",
+            "5:40 env.wrappers[1].freeze_observation.dimensions | must be a list",
+            "6:44 env.wrappers[2].freeze_observation.dimensions[1] | 0 to 65535",
+            "6:48 env.wrappers[2].freeze_observation.dimensions[2] | whole number",
+            "7:44 env.wrappers[3].freeze_observation.dimensions[1] | is the same as",
+            "8:35 env.wrappers[4].truncation_as_termination.dimensions | unknown key `dimensions` | no key",
         ],
     );
 }

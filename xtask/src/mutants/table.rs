@@ -210,9 +210,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "Adam's epsilon is 1e-8 by default",
-        file: "crates/spec/starters/defaults.yaml",
-        find: "adam_epsilon: 1.0e-5",
-        replace: "adam_epsilon: 1.0e-8",
+        file: "crates/spec/src/config/algo/ppo.rs",
+        find: "extend(\"default\" = 1e-5)",
+        replace: "extend(\"default\" = 1e-8)",
         package: "rlxp-learn",
         tests: &["--test", "suite", "learning::the_usual_constants_are_the_default"],
     },

@@ -283,7 +283,6 @@ fn next(run: &RunMaterial, standing: &Standing, is_empty: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use rlxp_analyze::diagnose::{Answer, Answers, Citation, Finding, RuleOutcome, Severity};
-    use rlxp_spec::config::AlgoConfig;
 
     use super::*;
 
@@ -393,8 +392,7 @@ mod tests {
             |key: &str, to: serde_json::Value| is_sound(&context, &config, &suggestion(key, to, true));
         assert!(sound("algo.gamma", 0.9.into()));
         assert!(!sound("algo.gamma", 1.5.into()), "invalid");
-        let AlgoConfig::Ppo(algo) = &config.algo;
-        assert!(!sound("algo.gamma", algo.gamma.into()), "changes nothing");
+        assert!(!sound("algo.gamma", config.algo.ppo().unwrap().gamma.into()), "changes nothing");
         assert!(!sound("env.max_episode_steps", 20.into()), "another task");
         assert!(!sound("eval.episodes", 7.into()), "another evaluation");
         assert!(!sound("algo.total_timesteps", 300_000.into()), "another budget");

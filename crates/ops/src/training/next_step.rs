@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use rlxp_spec::config::{AlgoConfig, Config, Schedule};
+use rlxp_spec::config::{Config, Schedule};
 use rlxp_store::{LATEST, Run, SaveReason, SeedFolder};
 use rlxp_types::RunStatus;
 use rlxp_types::text::shell_word;
@@ -58,8 +58,8 @@ fn lower(run: &Run, config: &Config) -> String {
     };
     let file = format!("runs/{}/{}", run.name(), rlxp_store::CONFIG_FILE);
     let file = shell_word(&file);
-    let AlgoConfig::Ppo(algo) = &config.algo;
-    let cap = if algo.max_grad_norm.is_none() { " --set algo.max_grad_norm=0.5" } else { "" };
+    let is_uncapped = config.algo.ppo().is_some_and(|ppo| ppo.max_grad_norm.is_none());
+    let cap = if is_uncapped { " --set algo.max_grad_norm=0.5" } else { "" };
     format!("rlx train {file} --set {rate}{cap}")
 }
 

@@ -2,7 +2,6 @@
 //! is wrong, so none of it is a warning.
 
 use rlxp_spec::Config;
-use rlxp_spec::config::AlgoConfig;
 
 /// A sentence for each number that training rounds.
 pub(crate) fn notes(config: &Config) -> Vec<String> {
@@ -25,7 +24,7 @@ fn total(config: &Config) -> Option<String> {
 
 /// Each epoch passes over the whole rollout, so what doesn't fill a batch is a smaller one.
 fn last_batch(config: &Config) -> Option<String> {
-    let AlgoConfig::Ppo(algo) = &config.algo;
+    let algo = config.algo.ppo()?;
     let (rollout, batch) = (config.rollout_size(), algo.batch_size as u64);
     let rest = rollout % batch;
     (rest > 0).then(|| {

@@ -1,14 +1,19 @@
-//! The learning algorithms: one variant each, with keys of its own in a file of its own.
+//! The learning algorithms: a variant each, with its keys and checks in a file of its own.
+//!
+//! This file is the table of them. A new algorithm is a variant here, with an
+//! arm in each method below; the first variant is what a config gets that names
+//! none. Its keys, their ranges, defaults and meanings come from its type.
 
 mod ppo;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Schedule;
+use crate::config::rules::{Facts, Report};
+use crate::config::{EnvConfig, Schedule};
 pub use ppo::PpoConfig;
 
-/// The learning algorithm, chosen by `name`.
+/// The learning algorithm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum AlgoConfig {
@@ -18,6 +23,27 @@ pub enum AlgoConfig {
 
 /// What every algorithm has.
 impl AlgoConfig {
+    /// The keys of proximal policy optimisation, if that is what is trained.
+    pub fn ppo(&self) -> Option<&PpoConfig> {
+        match self {
+            AlgoConfig::Ppo(ppo) => Some(ppo),
+        }
+    }
+
+    /// Reports values that don't fit together or to the environment.
+    pub(crate) fn check(&self, env: &EnvConfig, facts: &Facts<'_>, report: &mut Report<'_>) {
+        match self {
+            AlgoConfig::Ppo(ppo) => ppo.check(env, facts, report),
+        }
+    }
+
+    /// Shrinks defaults to a rollout of this many samples; what the user chose is known to fit.
+    pub(crate) fn fit(&mut self, rollout: usize) {
+        match self {
+            AlgoConfig::Ppo(ppo) => ppo.batch_size = ppo.batch_size.min(rollout),
+        }
+    }
+
     /// The word that chooses it in a config.
     pub fn name(&self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The networks, chosen by `type`.
+/// The kind of network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum PolicyConfig {
@@ -15,17 +15,23 @@ pub enum PolicyConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MlpConfig {
-    /// Widths of the hidden layers.
+    /// Units of each hidden layer.
+    #[schemars(length(min = 1, max = 8), inner(range(min = 1, max = 4096)), extend("default" = [64, 64]))]
     pub hidden_sizes: Vec<usize>,
     /// Activation between layers.
+    #[schemars(extend("default" = "tanh"))]
     pub activation: ActivationName,
-    /// Policy and value share their hidden layers.
+    /// Share the hidden layers between policy and value function.
+    #[schemars(extend("default" = false))]
     pub shared_network: bool,
-    /// Initial logarithm of the action deviation (continuous actions).
+    /// Initial logarithm of the standard deviation of actions (continuous actions).
+    #[schemars(range(min = -20.0, max = 5.0), extend("default" = 0.0))]
     pub log_std_init: f64,
     /// State-dependent exploration (continuous actions).
+    #[schemars(extend("default" = false))]
     pub use_sde: bool,
-    /// Steps between new exploration matrices; null for once per rollout.
+    /// Steps between new exploration matrices; null for one per rollout.
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("default" = null))]
     pub sde_sample_freq: Option<u64>,
 }
 

@@ -1,32 +1,53 @@
 //! From the tree of a YAML text to JSON values and their places.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Number, Value};
 
-use crate::check::{Checker, shorten};
-use crate::document::place::{Place, of_item, of_key};
-use crate::problem::Collector;
+use crate::document::place::{Place, of_item, of_key, shorten};
+use crate::problem::{Collector, Problem};
 use crate::scalar::Scalar;
 use crate::source::Source;
-use crate::tree::{Kind, Node};
+use crate::tree::{Entry, Kind, Node};
 
 /// The value at `node`. What can't be had is reported and stands as null.
-pub(crate) fn build(source: &Source, node: &Node, problems: &mut Collector) -> (Value, Place) {
-    Builder { checker: Checker::new(source, problems) }.value("", node)
+pub(crate) fn build(
+    source: &Source,
+    node: &Node,
+    doubtful: Doubtful,
+    problems: &mut Collector,
+) -> (Value, Place) {
+    Builder { source, doubtful, problems }.value("", node)
+}
+
+/// What to do with plain text that readers of YAML disagree about, such as `yes` and `012`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubtful {
+    /// A digest covers the document, so nobody may read it another way.
+    Refused,
+    /// The type of the key decides what is meant.
+    Accepted,
 }
 
 struct Builder<'a> {
-    checker: Checker<'a>,
+    source: &'a Source,
+    doubtful: Doubtful,
+    problems: &'a mut Collector,
 }
 
 impl Builder<'_> {
     fn value(&mut self, path: &str, node: &Node) -> (Value, Place) {
-        let mut place = Place { key: None, value: node.span.clone(), children: Vec::new() };
+        let mut place = Place { value: node.span.clone(), ..Place::default() };
         let value = match &node.kind {
-            Kind::Refused => Value::Null,
-            Kind::Scalar { text, plain } => match meaning(text, *plain) {
+            Kind::Refused => {
+                place.refused = true;
+                Value::Null
+            }
+            Kind::Scalar { text, plain } => match meaning(text, *plain, self.doubtful) {
                 Ok(value) => value,
                 Err((message, hint)) => {
-                    self.checker.error(&node.span, path, message, Some(hint));
+                    self.error(node, path, message, Some(hint));
+                    place.refused = true;
                     Value::Null
                 }
             },
@@ -41,11 +62,10 @@ impl Builder<'_> {
             }
             Kind::Mapping(entries) => {
                 let mut values = Map::with_capacity(entries.len());
-                for (entry, key) in self.checker.keys(path, entries) {
+                for (entry, key) in self.keys(path, entries) {
                     let child = of_key(path, key);
                     if let (Kind::Scalar { plain: true, .. }, "") = (&entry.key.kind, key) {
-                        let message = "there is a value without a key".to_owned();
-                        self.checker.error(&entry.key.span, &child, message, None);
+                        self.error(&entry.key, &child, "there is a value without a key".to_owned(), None);
                     }
                     let (value, at) = self.value(&child, &entry.value);
                     values.insert(key.to_owned(), value);
@@ -56,32 +76,69 @@ impl Builder<'_> {
         };
         (value, place)
     }
+
+    /// The entries of a mapping with their keys as text; reports keys that are
+    /// no text and keys that are there twice.
+    fn keys<'n>(&mut self, path: &str, entries: &'n [Entry]) -> Vec<(&'n Entry, &'n str)> {
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut kept = Vec::new();
+        for entry in entries {
+            match &entry.key.kind {
+                Kind::Scalar { text, .. } => match seen.get(text.as_str()) {
+                    Some(first) => {
+                        let (first, source) = (*first, self.source);
+                        self.problems.push(|| {
+                            let (line, _) = source.line_and_column(first);
+                            let message =
+                                format!("duplicate key `{}`; it is already on line {line}", shorten(text));
+                            source
+                                .problem(entry.key.span.clone(), &of_key(path, text), message)
+                                .with_hint("delete one of the two")
+                        });
+                    }
+                    None => {
+                        seen.insert(text, entry.key.span.start);
+                        kept.push((entry, text.as_str()));
+                    }
+                },
+                Kind::Refused => {}
+                _ => self.error(&entry.key, path, "a key must be plain text".to_owned(), None),
+            }
+        }
+        kept
+    }
+
+    fn error(&mut self, node: &Node, path: &str, message: String, hint: Option<String>) {
+        let source = self.source;
+        self.problems.push(|| Problem { hint, ..source.problem(node.span.clone(), path, message) });
+    }
 }
 
 /// What a scalar means, or why it is refused and what to write instead.
-pub(crate) fn meaning(text: &str, plain: bool) -> Result<Value, (String, String)> {
+pub(crate) fn meaning(text: &str, plain: bool, doubtful: Doubtful) -> Result<Value, (String, String)> {
     let shown = shorten(text);
+    let refuse = doubtful == Doubtful::Refused;
     let or_text = |instead: &str| format!("write {instead}, or \"{shown}\" if it is text");
     match Scalar::of(text, plain) {
         Scalar::Null => Ok(Value::Null),
         Scalar::Bool(flag) => Ok(Value::Bool(flag)),
-        Scalar::Integer(_) | Scalar::Number(_) if has_leading_zero(text) => {
+        Scalar::Integer(_) | Scalar::Number(_) if refuse && has_leading_zero(text) => {
             let message =
                 format!("`{shown}` begins with a zero, which some readers take for an octal number");
             Err((message, or_text("it without the zero")))
         }
         Scalar::Integer(integer) => {
-            let number = i64::try_from(integer).map(Number::from);
-            number.or_else(|_| u64::try_from(integer).map(Number::from)).map(Value::Number).map_err(|_| {
-                (format!("`{shown}` is too large for a whole number"), or_text("it with an exponent"))
+            let signed = i64::try_from(integer).ok().map(Number::from);
+            // A config's whole numbers are signed, and read back as such.
+            let unsigned = || u64::try_from(integer).ok().filter(|_| refuse).map(Number::from);
+            signed.or_else(unsigned).map(Value::Number).ok_or_else(|| {
+                let message = format!("`{shown}` does not fit in 64 bits, the most a whole number may have");
+                (message, or_text("it with an exponent"))
             })
         }
         Scalar::Number(number) => Ok(Number::from_f64(number).map_or(Value::Null, Value::Number)),
-        Scalar::NotFinite => Err((
-            format!("`{shown}` is no finite number; a document holds finite ones"),
-            or_text("a finite number"),
-        )),
-        Scalar::Text if plain => match other_meaning(text) {
+        Scalar::NotFinite => Err((format!("`{shown}` is not a finite number"), or_text("a finite number"))),
+        Scalar::Text if plain && refuse => match other_meaning(text) {
             Some((what, instead)) => Err((
                 format!("`{shown}` is {what} to some readers of YAML and text to others"),
                 or_text(instead),
@@ -146,8 +203,8 @@ mod tests {
             ("nobody", json!("nobody")),
             ("0é", json!("0é")),
         ] {
-            assert_eq!(meaning(text, true), Ok(expected), "{text}");
-            assert_eq!(meaning(text, false), Ok(json!(text)));
+            assert_eq!(meaning(text, true, Doubtful::Refused), Ok(expected), "{text}");
+            assert_eq!(meaning(text, false, Doubtful::Refused), Ok(json!(text)));
         }
     }
 
@@ -170,9 +227,9 @@ mod tests {
             "1e999",
             "18446744073709551616",
         ] {
-            let (message, hint) = meaning(text, true).expect_err(text);
+            let (message, hint) = meaning(text, true, Doubtful::Refused).expect_err(text);
             assert!(message.contains(text) && hint.contains(&format!("\"{text}\"")), "{message} {hint}");
-            assert_eq!(meaning(text, false), Ok(json!(text)));
+            assert_eq!(meaning(text, false, Doubtful::Refused), Ok(json!(text)));
         }
     }
 }

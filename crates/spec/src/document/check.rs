@@ -3,16 +3,18 @@
 //! It knows the keywords that `schemars` writes for types of ours, no more;
 //! [`unsupported`](super::unsupported) lists the rest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::check::shorten;
-use crate::document::place::{Place, of_item, of_key};
-use crate::document::schema::{alternatives, description, expected, is_of, target, types};
+use crate::document::place::{Place, of_item, of_key, shorten};
+use crate::document::schema::{all_types, alternatives, description, expected, is_of, target, types, words};
+use crate::document::words::{describe, name, range, rewritten, within, written};
+use crate::keys::Chosen;
 use crate::nearest::nearest;
-use crate::scalar::Scalar;
+use crate::problem::Problem;
+use crate::source::Source;
 
 /// Something that is wrong, before its line and column are looked up.
 #[derive(Debug)]
@@ -29,6 +31,10 @@ impl Finding {
     fn new(span: Range<usize>, path: &str, message: String, hint: Option<String>) -> Self {
         Self { span, path: path.to_owned(), message, hint, described: false }
     }
+
+    pub(crate) fn into_problem(self, source: &Source) -> Problem {
+        Problem { hint: self.hint, ..source.problem(self.span, &self.path, self.message) }
+    }
 }
 
 /// A value under inspection, where it stands and how it is called.
@@ -40,23 +46,37 @@ pub(crate) struct At<'a> {
 }
 
 /// More than a report shows, so that a hostile file can't cost more words than anybody reads.
-const MOST: usize = 1000;
+const MOST: usize = 250;
 
-/// Everything that differs, mappings before what they lack.
-pub(crate) fn findings(root: &Value, text: &str, at: At<'_>) -> Vec<Finding> {
-    let mut check = Check { root, text, found: Vec::new() };
-    check.visit(root, at);
+/// Everything in which the value at `at` differs from `schema`, a part of
+/// `root`, in the order of the text.
+pub(crate) fn findings(
+    root: &Value,
+    schema: &Value,
+    text: &str,
+    at: At<'_>,
+    guide: Option<&Chosen<'_>>,
+) -> Vec<Finding> {
+    let mut check = Check { root, text, guide, found: Vec::new() };
+    check.visit(schema, at);
+    // Before those beyond the limit of a report are left out.
+    check.found.sort_by_key(|finding| finding.span.start);
     check.found
 }
 
 pub(crate) struct Check<'a> {
     pub(crate) root: &'a Value,
     pub(crate) text: &'a str,
+    /// What a config knows beyond its schema.
+    pub(crate) guide: Option<&'a Chosen<'a>>,
     pub(crate) found: Vec<Finding>,
 }
 
 impl<'a> Check<'a> {
     pub(crate) fn visit(&mut self, schema: &'a Value, at: At<'_>) {
+        if at.place.refused {
+            return;
+        }
         let before = self.found.len();
         self.keywords(schema, at);
         // A key's own description comes after that of its type, and says more.
@@ -83,14 +103,12 @@ impl<'a> Check<'a> {
         if let Some(target) = target(self.root, schema) {
             self.visit(target, at);
         }
-        self.words(schema, at);
+        self.word(schema, at);
         match at.value {
             Value::Object(entries) => self.mapping(schema, entries, at),
             Value::Array(items) => self.list(schema, items, at),
             Value::Number(_) => self.number(schema, at),
-            Value::String(text) => {
-                self.length(schema, text.chars().count(), ["minLength", "maxLength"], "characters", at)
-            }
+            Value::String(text) => self.text(schema, text, at),
             _ => {}
         }
         let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
@@ -120,10 +138,26 @@ impl<'a> Check<'a> {
         let is_named =
             self.root.get("$defs").and_then(Value::as_object).is_some_and(|all| all.values().any(named));
         let form = description(self.root, schema).filter(|_| is_named && types(schema) == ["string"]);
-        self.report(at, message, form.or_else(|| rewritten(schema, at.value)));
+        let is_word = words(self.root, schema).is_some();
+        let other = || rewritten(&all_types(self.root, schema), at.value).filter(|_| !is_word);
+        let keys = || {
+            let keys = schema.get("properties").filter(|_| schema.get("required").is_none())?.as_object()?;
+            let keys: Vec<&str> = keys.keys().map(String::as_str).collect();
+            Some(format!("keys of {}: {}", name(at.path), keys.join(", ")))
+        };
+        self.report(at, message, form.or_else(other).or_else(keys));
     }
 
-    fn words(&mut self, schema: &'a Value, at: At<'_>) {
+    fn text(&mut self, schema: &Value, text: &str, at: At<'_>) {
+        let before = self.found.len();
+        self.length(schema, text.chars().count(), ["minLength", "maxLength"], "characters", at);
+        let refusal = schema.get("format").and_then(Value::as_str).and_then(|format| refusal(format, text));
+        if let Some(message) = refusal.filter(|_| self.found.len() == before) {
+            self.report(at, message, None);
+        }
+    }
+
+    fn word(&mut self, schema: &'a Value, at: At<'_>) {
         let allowed: Vec<&Value> = match (schema.get("const"), schema.get("enum").and_then(Value::as_array)) {
             (Some(value), _) => vec![value],
             (None, Some(values)) => values.iter().collect(),
@@ -155,27 +189,36 @@ impl<'a> Check<'a> {
 
     fn mapping(&mut self, schema: &'a Value, entries: &Map<String, Value>, at: At<'_>) {
         let own = schema.get("properties").and_then(Value::as_object);
+        let mut misspelt = BTreeSet::new();
         for ((key, value), place) in entries.iter().zip(&at.place.children) {
             let path = of_key(at.path, key);
             let child = At { value, place, path: &path };
             if let Some(names) = schema.get("propertyNames") {
                 let key = Value::String(key.clone());
-                let at_key =
-                    Place { key: None, value: place.key.clone().unwrap_or_default(), children: Vec::new() };
+                let at_key = Place { value: place.key.clone().unwrap_or_default(), ..Place::default() };
+                let before = self.found.len();
                 self.visit(names, At { value: &key, place: &at_key, path: &path });
+                if self.found.len() > before {
+                    continue;
+                }
             }
             match (own.and_then(|own| own.get(key)), schema.get("additionalProperties")) {
                 (Some(schema), _) => self.visit(schema, child),
                 (None, Some(Value::Bool(false))) => {
                     let keys: Vec<&str> = own.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
-                    self.unknown_key(key, &keys, at, child);
+                    misspelt.extend(self.unknown_key(key, &keys, at, child));
                 }
                 (None, Some(schema)) => self.visit(schema, child),
                 (None, None) => {}
             }
         }
+        self.length(schema, entries.len(), ["minProperties", "maxProperties"], "entries", at);
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
         for key in required.filter_map(Value::as_str).filter(|key| !entries.contains_key(*key)) {
+            // A misspelt key is one mistake, and reported already.
+            if misspelt.contains(key) {
+                continue;
+            }
             let hint = own.and_then(|own| own.get(key)).map(|schema| {
                 description(self.root, schema)
                     .unwrap_or_else(|| format!("write `{key}:` and {}", expected(self.root, schema)))
@@ -184,17 +227,28 @@ impl<'a> Check<'a> {
         }
     }
 
-    pub(crate) fn unknown_key(&mut self, key: &str, keys: &[&str], at: At<'_>, child: At<'_>) {
+    /// Gives the one of `keys` that was probably meant.
+    pub(crate) fn unknown_key<'k>(
+        &mut self,
+        key: &str,
+        keys: &[&'k str],
+        at: At<'_>,
+        child: At<'_>,
+    ) -> Option<&'k str> {
+        let (guide, mut near) = (self.guide, None);
         self.push(|| {
-            let hint = match nearest(key, keys.iter().copied()) {
+            near = nearest(key, keys.iter().copied());
+            let guided = guide.and_then(|guide| guide.instead_of(at.path, key));
+            let hint = guided.unwrap_or_else(|| match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if keys.is_empty() => "no key is allowed here".to_owned(),
                 None => format!("valid keys here: {}", keys.join(", ")),
-            };
+            });
             let message = format!("unknown key `{}`{}", shorten(key), within(at.path));
             let span = child.place.key.clone().unwrap_or_else(|| child.place.value.clone());
             Finding::new(span, child.path, message, Some(hint))
         });
+        near
     }
 
     pub(crate) fn missing_key(&mut self, key: &str, hint: Option<String>, at: At<'_>) {
@@ -250,82 +304,52 @@ impl<'a> Check<'a> {
     fn number(&mut self, schema: &Value, at: At<'_>) {
         let (lowest, highest) = match schema.get("format").and_then(Value::as_str) {
             Some("int32") => (Some(Value::from(i32::MIN)), Some(Value::from(i32::MAX))),
-            Some("uint32") => (Some(Value::from(0)), Some(Value::from(u32::MAX))),
+            Some("uint32") => (None, Some(Value::from(u32::MAX))),
             Some("int64" | "int") => (None, Some(Value::from(i64::MAX))),
             _ => (None, None),
         };
         let bound = |keyword: &str, other: Option<Value>| schema.get(keyword).cloned().or(other);
-        let limits = [
-            (bound("minimum", lowest), "at least", false, true),
-            (bound("maximum", highest), "at most", true, true),
-            (bound("exclusiveMinimum", None), "more than", false, false),
-            (bound("exclusiveMaximum", None), "less than", true, false),
-        ];
-        for (bound, words, upper, closed) in limits {
-            let Some(bound) = bound else { continue };
-            let (low, high) = if upper { (at.value, &bound) } else { (&bound, at.value) };
-            if !(is_less(low, high) || (closed && !is_less(high, low))) {
-                let message = format!("{} must be {words} {bound}; this is {}", name(at.path), at.value);
-                return self.report(at, message, None);
-            }
+        let (least, most) = (bound("minimum", lowest), bound("maximum", highest));
+        let (above, below) = (bound("exclusiveMinimum", None), bound("exclusiveMaximum", None));
+        let holds = |bound: &Option<Value>, fits: &dyn Fn(&Value) -> bool| bound.as_ref().is_none_or(fits);
+        let fits = holds(&least, &|least| !is_less(at.value, least))
+            && holds(&most, &|most| !is_less(most, at.value))
+            && holds(&above, &|above| is_less(above, at.value))
+            && holds(&below, &|below| is_less(at.value, below));
+        if !fits {
+            let range = range(least.as_ref(), above.as_ref(), most.as_ref(), below.as_ref());
+            let message = format!("{} must be {range}; this is {}", name(at.path), written(self.text, at));
+            self.report(at, message, None);
         }
     }
 }
+
+/// Why a text is not of a format of ours. `pattern` says the same to editors.
+fn refusal(format: &str, text: &str) -> Option<String> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    match format {
+        "run-name" => rlxp_types::RunName::parse(text).err().map(|error| error.to_string()),
+        "line" if text.chars().any(char::is_control) => {
+            Some("the text has a line break or a control character".to_owned())
+        }
+        "argument-name"
+            if text.len() > 64
+                || !text.chars().all(is_word)
+                || text.starts_with(|c: char| c.is_ascii_digit()) =>
+        {
+            Some(format!("`{}` can't name an argument: use letters, digits and _", shorten(text)))
+        }
+        _ => None,
+    }
+}
+
+/// The formats that [`refusal`] knows.
+pub(crate) const FORMATS: &[&str] = &["run-name", "line", "argument-name"];
 
 fn is_less(left: &Value, right: &Value) -> bool {
     let whole = |value: &Value| value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
     match (whole(left), whole(right)) {
         (Some(left), Some(right)) => left < right,
         _ => left.as_f64() < right.as_f64(),
-    }
-}
-
-/// How a message calls the value at a path.
-pub(crate) fn name(path: &str) -> String {
-    if path.is_empty() { "the document".to_owned() } else { format!("`{path}`") }
-}
-
-fn within(path: &str) -> String {
-    if path.is_empty() { String::new() } else { format!(" in `{path}`") }
-}
-
-/// What stands there, in words.
-pub(crate) fn describe(value: &Value) -> String {
-    match value {
-        Value::Null => "nothing (null)".to_owned(),
-        Value::Bool(flag) => flag.to_string(),
-        Value::Number(number) if number.is_f64() => format!("the number {number}"),
-        Value::Number(number) => format!("the whole number {number}"),
-        Value::String(text) => format!("the text \"{}\"", shorten(text)),
-        Value::Array(_) => "a list".to_owned(),
-        Value::Object(_) => "a mapping".to_owned(),
-    }
-}
-
-/// What to write where the same thing was meant in another type.
-fn rewritten(schema: &Value, value: &Value) -> Option<String> {
-    let wants = |name: &str| types(schema).contains(&name);
-    match value {
-        Value::String(text) if wants("integer") || wants("number") => {
-            let number = Scalar::of(text, true);
-            matches!(number, Scalar::Integer(_) | Scalar::Number(_))
-                .then(|| format!("write {} without quotes", shorten(text)))
-        }
-        Value::String(text) if wants("boolean") => match text.to_lowercase().as_str() {
-            "yes" | "on" | "true" | "y" => Some("write true".to_owned()),
-            "no" | "off" | "false" | "n" => Some("write false".to_owned()),
-            _ => None,
-        },
-        // Beyond 2^53 an f64 no longer says which whole number was meant.
-        Value::Number(number) if wants("integer") => number
-            .as_f64()
-            .filter(|number| number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0)
-            .map(|number| format!("write {}", number as i64)),
-        Value::Number(_) | Value::Bool(_) if wants("string") => {
-            Some(format!("put it in quotes: \"{value}\""))
-        }
-        Value::Array(_) | Value::Object(_) | Value::Null => None,
-        _ if wants("array") => Some("put it in brackets: [...]".to_owned()),
-        _ => None,
     }
 }

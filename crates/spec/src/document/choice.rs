@@ -4,11 +4,14 @@
 //! meant for, as far as that can be told: by its tag, its key, its word or its
 //! type. The problems of all branches together would help nobody.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use crate::document::check::{At, Check, describe, name};
+use crate::document::check::{At, Check};
 use crate::document::place::of_key;
 use crate::document::schema::{expected, is_of, resolve, types, words};
+use crate::document::words::{describe, name};
 
 impl<'a> Check<'a> {
     /// Checks a value against the branches of the choice `schema`.
@@ -27,7 +30,7 @@ impl<'a> Check<'a> {
         let keyed: Option<Vec<Variant<'_>>> =
             branches.iter().map(|branch| variant(self.root, branch)).collect();
         if let Some(variants) = keyed {
-            return self.keyed(schema, &variants.concat(), at);
+            return self.keyed(&variants.concat(), at);
         }
         let takes = |branch: &&&Value| {
             let types = types(branch);
@@ -54,7 +57,11 @@ impl<'a> Check<'a> {
             );
         };
         let Some((index, (_, value))) = entries.iter().enumerate().find(|(_, (key, _))| *key == tag) else {
-            return self.missing_key(tag, Some(format!("one of {}", allowed.join(", "))), at);
+            let named = self.guide.and_then(|guide| guide.tag(at.path));
+            return match branches.iter().find(|branch| named.is_some() && tag_of(branch, tag) == named) {
+                Some(branch) => self.visit(branch, at),
+                None => self.missing_key(tag, Some(format!("one of {}", allowed.join(", "))), at),
+            };
         };
         match branches.iter().find(|branch| tag_of(branch, tag) == value.as_str() && value.is_string()) {
             Some(branch) => self.visit(branch, at),
@@ -68,14 +75,25 @@ impl<'a> Check<'a> {
     }
 
     /// A word, or a mapping of one key to what belongs to it.
-    fn keyed(&mut self, schema: &'a Value, variants: &[(&'a str, Option<&'a Value>)], at: At<'_>) {
-        let all: Vec<&str> = variants.iter().map(|(name, _)| *name).collect();
+    fn keyed(&mut self, variants: &[(&'a str, Option<&'a Value>)], at: At<'_>) {
+        let mut all: Vec<&str> = variants.iter().map(|(name, _)| *name).collect();
+        // A name that may be alone or have a value comes twice.
+        all.retain({
+            let mut seen = BTreeSet::new();
+            move |name| seen.insert(*name)
+        });
+        let is_alone = |name: &str| variants.iter().any(|(own, branch)| *own == name && branch.is_none());
+        let branch_of = |name: &str| {
+            let mut named = variants.iter().filter(|(own, _)| *own == name);
+            named.find_map(|(_, branch)| *branch)
+        };
         match at.value {
-            Value::String(word) => match variants.iter().find(|(name, _)| name == word) {
-                Some((_, None)) => {}
-                Some((word, Some(_))) => {
+            Value::String(word) if is_alone(word) => {}
+            Value::String(word) => match branch_of(word) {
+                Some(branch) => {
                     let message = format!("`{word}` needs a value of its own in {}", name(at.path));
-                    self.report(at, message, Some(format!("write {{{word}: ...}}")));
+                    let needed = required_of(branch, word).unwrap_or_else(|| "...".to_owned());
+                    self.report(at, message, Some(format!("write {{{word}: {needed}}}")));
                 }
                 None => self.not_among(&all, at),
             },
@@ -84,13 +102,13 @@ impl<'a> Check<'a> {
                 let Some(place) = at.place.children.first() else { return };
                 let path = of_key(at.path, key);
                 let child = At { value, place, path: &path };
-                match variants.iter().find(|(name, _)| name == key) {
-                    Some((_, Some(branch))) => self.visit(branch, at),
-                    Some((word, None)) => {
-                        let message = format!("`{word}` takes no value of its own");
-                        self.report(child, message, Some(format!("write `{word}` alone")));
+                match branch_of(key) {
+                    Some(branch) => self.visit(branch, at),
+                    None if all.contains(&key.as_str()) => {
+                        let message = format!("`{key}` takes no value of its own");
+                        self.report(child, message, Some(format!("write `{key}` alone")));
                     }
-                    None => self.unknown_key(key, &all, at, child),
+                    None => drop(self.unknown_key(key, &all, at, child)),
                 }
             }
             Value::Object(entries) => {
@@ -98,7 +116,12 @@ impl<'a> Check<'a> {
                     format!("{} must have exactly one key; this has {}", name(at.path), entries.len());
                 self.report(at, message, Some(format!("one of {}", all.join(", "))));
             }
-            _ => self.wrong_type(schema, at),
+            other => {
+                let has_values = variants.iter().any(|(_, branch)| branch.is_some());
+                let all = all.join(", ") + if has_values { ", alone or with a value" } else { "" };
+                let message = format!("{} must be one of {all}; this is {}", name(at.path), describe(other));
+                self.report(at, message, None);
+            }
         }
     }
 
@@ -106,7 +129,7 @@ impl<'a> Check<'a> {
     fn any_of(&mut self, schema: &Value, branches: &[&'a Value], at: At<'_>) {
         let mut nearest: Option<Vec<_>> = None;
         for branch in branches {
-            let mut trial = Check { root: self.root, text: self.text, found: Vec::new() };
+            let mut trial = Check { found: Vec::new(), ..*self };
             trial.visit(branch, at);
             if trial.found.is_empty() {
                 return;
@@ -121,16 +144,22 @@ impl<'a> Check<'a> {
     }
 }
 
+/// The keys that the value of `word` must have, as something to write.
+fn required_of(branch: &Value, word: &str) -> Option<String> {
+    let required = branch.get("properties")?.get(word)?.get("required")?.as_array()?;
+    let keys: Vec<String> =
+        required.iter().filter_map(Value::as_str).map(|key| format!("{key}: ...")).collect();
+    Some(format!("{{{}}}", keys.join(", ")))
+}
+
 /// The key whose word tells all branches apart.
-fn shared_tag<'a>(first: &'a Value, branches: &[&Value]) -> Option<&'a str> {
+pub(crate) fn shared_tag<'a>(first: &'a Value, branches: &[&Value]) -> Option<&'a str> {
     let keys = first.get("properties")?.as_object()?.keys();
     keys.map(String::as_str).find(|tag| branches.iter().all(|branch| tag_of(branch, tag).is_some()))
 }
 
-fn tag_of<'a>(branch: &'a Value, tag: &str) -> Option<&'a str> {
-    let required = branch.get("required")?.as_array()?;
-    let word = branch.get("properties")?.get(tag)?.get("const")?.as_str();
-    word.filter(|_| required.iter().any(|key| key == tag))
+pub(crate) fn tag_of<'a>(branch: &'a Value, tag: &str) -> Option<&'a str> {
+    branch.get("properties")?.get(tag)?.get("const")?.as_str()
 }
 
 /// Names, each with the branch of its mapping; none for a word alone.

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::document::build::meaning;
+use crate::document::build::{Doubtful, meaning};
 use crate::document::json;
 use crate::document::write::inline;
 use crate::problem::Collector;
@@ -204,9 +204,8 @@ fn node_at<'n>(root: &'n Node, way: &[usize]) -> &'n Node {
 /// What a node means; only what everybody agrees about.
 fn value_of(node: &Node, key: &str) -> Result<Value, String> {
     match &node.kind {
-        Kind::Scalar { text, plain } => {
-            meaning(text, *plain).map_err(|(message, _)| format!("{key} can't be told: {message}"))
-        }
+        Kind::Scalar { text, plain } => meaning(text, *plain, Doubtful::Refused)
+            .map_err(|(message, _)| format!("{key} can't be told: {message}")),
         Kind::Sequence(items) => items.iter().map(|item| value_of(item, key)).collect(),
         Kind::Mapping(entries) => {
             let mut map = Map::new();

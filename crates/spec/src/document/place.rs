@@ -15,6 +15,8 @@ pub(crate) struct Place {
     pub(crate) value: Range<usize>,
     /// In the order of the value's own items or entries.
     pub(crate) children: Vec<Place>,
+    /// What is written here could not be read and is already reported.
+    pub(crate) refused: bool,
 }
 
 impl Place {
@@ -66,7 +68,23 @@ fn step<'a, 'p>(value: &'a Value, path: &'p str) -> Option<(usize, &'a Value, &'
 
 /// The path of an entry of a mapping.
 pub(crate) fn of_key(path: &str, key: &str) -> String {
-    crate::check::join(path, &crate::check::shorten(key))
+    let key = shorten(key);
+    if path.is_empty() { key } else { format!("{path}.{key}") }
+}
+
+/// Whether `path` is `parent` or leads to something in it.
+pub(crate) fn is_within(path: &str, parent: &str) -> bool {
+    let rest = path.strip_prefix(parent);
+    parent.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// A text that is short enough for a message and has nothing in it that could
+/// steer a terminal.
+pub(crate) fn shorten(text: &str) -> String {
+    const MOST: usize = 60;
+    let clean: String =
+        text.chars().take(MOST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(MOST).is_some() { format!("{clean}…") } else { clean }
 }
 
 /// The path of an item of a list.

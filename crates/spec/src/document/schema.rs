@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::document::check::FORMATS;
+
 /// A part of a schema behind its references, as far as they lead.
 pub(crate) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let mut schema = schema;
@@ -52,6 +54,13 @@ pub(crate) fn types(schema: &Value) -> Vec<&str> {
             None => Vec::new(),
         },
     }
+}
+
+/// The types of a schema and of all its branches.
+pub(crate) fn all_types<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a str> {
+    let schema = resolve(root, schema);
+    let branches = alternatives(schema).into_iter().flatten();
+    types(schema).into_iter().chain(branches.flat_map(|branch| all_types(root, branch))).collect()
 }
 
 /// Whether a value is of the type with this name.
@@ -160,7 +169,10 @@ fn search(schema: &Value, at: &str, found: &mut Vec<String>) {
             "items" | "additionalProperties" | "propertyNames" => search(value, &at, found),
             "$ref" | "type" | "required" | "enum" | "const" | "format" | "minItems" | "maxItems"
             | "uniqueItems" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
-            | "minLength" | "maxLength" => {}
+            | "minLength" | "maxLength" | "minProperties" | "maxProperties" => {}
+            // Of a pattern alone we would know nothing.
+            "pattern"
+                if keywords.get("format").and_then(Value::as_str).is_some_and(|f| FORMATS.contains(&f)) => {}
             keyword if is_annotation(keyword) => {}
             _ => found.push(at),
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::document::build::meaning;
+use crate::document::build::{Doubtful, meaning};
 
 /// Longest key that YAML takes before its colon, with room for escapes.
 const LONGEST_KEY: usize = 1000;
@@ -179,7 +179,7 @@ fn is_plain(text: &str) -> bool {
         && text.chars().all(allowed)
         && !text.ends_with([' ', ':'])
         && !text.contains(": ")
-        && meaning(text, true).is_ok_and(|value| value.is_string())
+        && meaning(text, true, Doubtful::Refused).is_ok_and(|value| value.is_string())
 }
 
 /// A number with a unit, such as `2h` or `500MB`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rlxp_analyze::diagnose::{Baseline, Evaluation, Evidence, RecordState, SeedEvidence, Series, Settings};
 use rlxp_spec::Config;
-use rlxp_spec::config::{AlgoConfig, Schedule, WrapperConfig};
+use rlxp_spec::config::{Schedule, WrapperConfig};
 use rlxp_store::BEST;
 use rlxp_types::text::shell_word;
 
@@ -26,14 +26,14 @@ pub(super) fn evidence(run: &RunMaterial) -> Outcome<Evidence<'_>> {
 }
 
 fn settings(config: &Config, total_steps: u64) -> Settings {
-    let AlgoConfig::Ppo(algo) = &config.algo;
+    let ppo = config.algo.ppo();
     Settings {
         algorithm: config.algo.name().to_owned(),
         total_steps,
-        gamma: Some(algo.gamma),
-        update_epochs: Some(algo.update_epochs as f64),
-        target_kl: algo.target_kl,
-        entropy_coef: Some(algo.entropy_coef),
+        gamma: ppo.map(|ppo| ppo.gamma),
+        update_epochs: ppo.map(|ppo| ppo.update_epochs as f64),
+        target_kl: ppo.and_then(|ppo| ppo.target_kl),
+        entropy_coef: ppo.map(|ppo| ppo.entropy_coef),
         normalize_observations: config.env.normalize_observations,
         normalize_rewards: config.env.normalize_rewards,
         reward_factor: reward_factor(config),
