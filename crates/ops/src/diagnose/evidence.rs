@@ -28,7 +28,7 @@ pub(super) fn evidence(run: &RunMaterial) -> Outcome<Evidence<'_>> {
 fn settings(config: &Config, total_steps: u64) -> Settings {
     let algo = &config.algo;
     Settings {
-        algorithm: "ppo".to_owned(),
+        algorithm: rlxp_learn::algorithm(config).name().to_owned(),
         total_steps,
         gamma: Some(algo.gamma),
         update_epochs: Some(algo.update_epochs as f64),
