@@ -58,6 +58,8 @@ pub mod reproduce;
 pub mod resume;
 pub mod runs;
 pub mod same_bytes;
+#[cfg(test)]
+mod seam;
 mod session;
 mod show;
 pub mod stats;
