@@ -152,7 +152,7 @@ fn coast(env: &mut dyn VectorEnv, steps: usize) -> Vec<StepBatch> {
     (0..steps)
         .map(|_| {
             let mut out = StepBatch::new(1, 2);
-            env.step(&[1.0], &mut out).unwrap();
+            env.step(&[1.0], &mut out).expect("a native environment steps");
             out
         })
         .collect()

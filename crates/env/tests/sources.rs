@@ -91,7 +91,7 @@ fn streams() -> Vec<Stream> {
 
 /// The only problem of an environment that can't be made.
 fn problem(config: &EnvConfig) -> (String, String) {
-    let error = TABLE.make(config, streams()).err().unwrap();
+    let Err(error) = TABLE.make(config, streams()) else { panic!("{config:?} was made") };
     let [only] = &error.problems()[..] else { panic!("{error}") };
     (only.path.clone(), only.message.clone())
 }

@@ -8,8 +8,9 @@ use rlxp_types::Stream;
 use serde::Serialize;
 
 use crate::LearnError;
+use crate::learner::{Agent, Choice, Hand};
 use crate::parallel;
-use crate::policy::{Policy, TILE};
+use crate::policy::TILE;
 use crate::rollout::Factory;
 
 /// Step cap of an episode where neither config nor environment sets one: a
@@ -19,10 +20,10 @@ pub const DEFAULT_STEP_CAP: u64 = 1000;
 /// Who acts.
 #[derive(Clone, Copy)]
 pub enum Actor<'a> {
-    /// A policy's most likely action.
-    Deterministic(&'a Policy),
-    /// An action sampled from the policy.
-    Stochastic(&'a Policy),
+    /// An agent's most likely action.
+    Deterministic(&'a dyn Agent),
+    /// An action that an agent samples.
+    Stochastic(&'a dyn Agent),
     /// A uniformly random action.
     Random,
     /// The first action, or zeros.
@@ -113,7 +114,7 @@ pub fn evaluate_in(
         let seeds: Vec<u64> = tile.map(|index| seed.wrapping_add(index as u64)).collect();
         let streams = seeds.iter().map(|seed| Stream::new(*seed, "eval", 0)).collect();
         let mut env = factory(streams)?;
-        play(env.as_mut(), actor, &seeds, config.policy.sde_sample_freq(), &mut played).map_err(|error| {
+        play(env.as_mut(), actor, &seeds, &mut played).map_err(|error| {
             let first = played.len() - seeds.len();
             LearnError::in_environment(&config.env.id, error.counted_from(first))
         })?;
@@ -126,7 +127,6 @@ fn play(
     env: &mut dyn rlxp_env::VectorEnv,
     actor: Actor<'_>,
     seeds: &[u64],
-    noise_every: Option<u64>,
     played: &mut Vec<Episode>,
 ) -> Result<(), EnvError> {
     let copies = seeds.len();
@@ -134,7 +134,7 @@ fn play(
     let space = env.action_space().clone();
     let mut batch = StepBatch::new(copies, width);
     let mut streams: Vec<Stream> = seeds.iter().map(|seed| Stream::new(*seed, "eval/action", 0)).collect();
-    let mut hand = Hand::new(actor, &space, copies, noise_every);
+    let mut hand = actor.hand(&space, copies);
     let mut actions = vec![0.0; copies * space.width()];
     let start = played.len();
     played.extend(seeds.iter().map(|seed| Episode { seed: *seed, total: 0.0, length: 0, truncated: false }));
@@ -159,80 +159,33 @@ fn play(
     Ok(())
 }
 
-/// Turns observations into actions, with the room that takes.
-pub(crate) struct Hand<'a> {
-    actor: Actor<'a>,
-    space: &'a Space,
-    scratch: Option<rlxp_nn::Scratch>,
-    noise: Vec<f32>,
-    raw: Vec<f32>,
-    log_probs: Vec<f32>,
-    noise_every: Option<u64>,
-}
-
-impl<'a> Hand<'a> {
-    pub(crate) fn new(actor: Actor<'a>, space: &'a Space, copies: usize, noise_every: Option<u64>) -> Self {
-        let policy = match actor {
-            Actor::Deterministic(policy) | Actor::Stochastic(policy) => Some(policy),
-            Actor::Random | Actor::Zero => None,
-        };
-        Self {
-            actor,
-            space,
-            scratch: policy.map(|policy| policy.network.scratch(copies)),
-            noise: vec![0.0; policy.map_or(0, |policy| copies * policy.noise_width())],
-            raw: vec![0.0; copies * space.width()],
-            log_probs: vec![0.0; copies],
-            noise_every,
+impl<'a> Actor<'a> {
+    /// Room to act in `copies` copies at once.
+    pub(crate) fn hand(self, space: &'a Space, copies: usize) -> Box<dyn Hand + 'a> {
+        match self {
+            Self::Deterministic(agent) => agent.hand(copies, Choice::MostLikely),
+            Self::Stochastic(agent) => agent.hand(copies, Choice::Sampled),
+            Self::Random => Box::new(RandomHand(space)),
+            Self::Zero => Box::new(ZeroHand),
         }
     }
+}
 
-    /// Fills `actions`; a policy leaves `observations` scaled as its network wants them.
-    pub(crate) fn act(
-        &mut self,
-        time: u64,
-        observations: &mut [f32],
-        streams: &mut [Stream],
-        actions: &mut [f32],
-    ) {
-        let copies = streams.len();
-        match self.actor {
-            Actor::Zero => actions.fill(0.0),
-            Actor::Random => {
-                for (stream, row) in streams.iter_mut().zip(actions.chunks_exact_mut(self.space.width())) {
-                    random_action(self.space, stream, row);
-                }
-            }
-            Actor::Deterministic(policy) => {
-                let scratch = self.scratch.as_mut().expect("a policy has scratch");
-                policy.normalize(observations);
-                policy.network.forward_policy(&policy.parameters, observations, copies, scratch);
-                policy.head().mode(&scratch.policy, copies, &mut self.raw);
-                policy.bounded(&self.raw, actions);
-            }
-            Actor::Stochastic(policy) => {
-                let scratch = self.scratch.as_mut().expect("a policy has scratch");
-                policy.normalize(observations);
-                policy.network.forward_policy(&policy.parameters, observations, copies, scratch);
-                let due = self.noise_every.is_some_and(|every| time.is_multiple_of(every));
-                if !policy.noise_is_kept() || time == 0 || due {
-                    let width = policy.noise_width();
-                    for (stream, row) in streams.iter_mut().zip(self.noise.chunks_exact_mut(width)) {
-                        policy.draw_noise(stream, row);
-                    }
-                }
-                policy.head().sample(
-                    policy.head_parameters(),
-                    &scratch.policy,
-                    scratch.latent(),
-                    &self.noise,
-                    copies,
-                    &mut self.raw,
-                    &mut self.log_probs,
-                );
-                policy.bounded(&self.raw, actions);
-            }
+struct RandomHand<'a>(&'a Space);
+
+impl Hand for RandomHand<'_> {
+    fn act(&mut self, _: u64, _: &mut [f32], streams: &mut [Stream], actions: &mut [f32]) {
+        for (stream, row) in streams.iter_mut().zip(actions.chunks_exact_mut(self.0.width())) {
+            random_action(self.0, stream, row);
         }
+    }
+}
+
+struct ZeroHand;
+
+impl Hand for ZeroHand {
+    fn act(&mut self, _: u64, _: &mut [f32], _: &mut [Stream], actions: &mut [f32]) {
+        actions.fill(0.0);
     }
 }
 

@@ -1,10 +1,152 @@
-//! What every learning algorithm is to the rest of the program.
+//! What every learning algorithm is to the rest of the program: a [`Learner`]
+//! is trained, saved and restored, an [`Agent`] acts with what was learned, and
+//! an [`Algorithm`] makes both from a config.
+//!
+//! [`algorithm`] is the one table of algorithms.
 
-/// How a learner goes on from a saved state.
+use std::time::Duration;
+
+use rlxp_env::Space;
+use rlxp_nn::Tensors;
+use rlxp_spec::config::{AlgoConfig, Config};
+use rlxp_types::Stream;
+
+use crate::policy::Policy;
+use crate::rollout::Factory;
+use crate::{LearnError, ppo};
+
+/// The algorithm that a config asks for.
+pub fn algorithm(config: &Config) -> &'static dyn Algorithm {
+    match config.algo {
+        AlgoConfig::Ppo(_) => &ppo::Algorithm,
+    }
+}
+
+/// Makes learners and agents of one kind.
+pub trait Algorithm: Sync {
+    /// Its name, as in `algo.name`.
+    fn name(&self) -> &'static str;
+
+    /// A fresh learner.
+    fn learner(&self, setup: &Setup<'_>) -> Result<Box<dyn Learner>, LearnError>;
+
+    /// What acts with the weights in `model`; refused when they don't fit the config.
+    fn agent(&self, config: &Config, spaces: &Spaces, model: &Tensors) -> Result<Box<dyn Agent>, LearnError>;
+
+    /// How many numbers it would train.
+    fn parameters(&self, config: &Config, spaces: &Spaces) -> usize;
+}
+
+/// What a learner is made from.
+#[derive(Clone, Copy)]
+pub struct Setup<'a> {
+    /// Everything that was asked for.
+    pub config: &'a Config,
+    /// Seed of this training.
+    pub seed: u64,
+    /// Threads that it may use; their number never changes a bit of a result.
+    pub threads: usize,
+    /// Makes the environments.
+    pub factory: Factory<'a>,
+}
+
+/// What observations and actions look like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spaces {
+    /// Observations.
+    pub observations: Space,
+    /// Actions.
+    pub actions: Space,
+}
+
+impl From<(Space, Space)> for Spaces {
+    fn from((observations, actions): (Space, Space)) -> Self {
+        Self { observations, actions }
+    }
+}
+
+/// A training in progress. Two things describe it wholly: its model, which is
+/// what acts, and its state, which is everything else.
+pub trait Learner {
+    /// One round of collecting experience and learning from it.
+    fn iterate(&mut self) -> Result<Update, LearnError>;
+
+    /// Environment steps done.
+    fn steps(&self) -> u64;
+
+    /// Whether all steps are done.
+    fn is_finished(&self) -> bool;
+
+    /// Mean return of the recent training episodes.
+    fn mean_return(&self) -> Option<f64>;
+
+    /// Named numbers about what was observed lately, described less often than
+    /// after every round; empty as long as nothing was.
+    fn observed(&self) -> Vec<(String, f64)>;
+
+    /// What acts, as it is now.
+    fn agent(&self) -> &dyn Agent;
+
+    /// Everything but the model.
+    fn state(&self) -> Result<Tensors, LearnError>;
+
+    /// Starts from the weights of another training (warm start).
+    fn start_from(&mut self, model: &Tensors) -> Result<(), LearnError>;
+
+    /// Takes over model and state of a saved learner with the same config.
+    fn continue_from(&mut self, model: &Tensors, state: &Tensors) -> Result<Resumed, LearnError>;
+}
+
+/// What one round gave.
+#[derive(Clone, Debug)]
+pub struct Update {
+    /// Environment steps done in all.
+    pub step: u64,
+    /// Named numbers for the metrics file; those that don't apply are left out.
+    pub values: Vec<(&'static str, f64)>,
+    /// Mean return of the recent episodes, once one has ended.
+    pub mean_return: Option<f64>,
+    /// Time spent on each part, under names that end in `_seconds`.
+    pub times: Vec<(&'static str, Duration)>,
+}
+
+/// How a learner continues from a saved state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resumed {
     /// As if it had never stopped.
     Exactly,
     /// Its environments can't save their state: every copy starts a new episode.
     WithNewEpisodes,
+}
+
+/// Something learned that acts.
+pub trait Agent: Send + Sync {
+    /// Room to act in `copies` copies at once.
+    fn hand(&self, copies: usize, choice: Choice) -> Box<dyn Hand + '_>;
+
+    /// Everything that acting needs, by name.
+    fn model(&self) -> Tensors;
+
+    /// The policy and value networks that it consists of, where it does: what
+    /// `inspect` explains.
+    fn actor_critic(&self) -> Option<&Policy> {
+        None
+    }
+}
+
+/// Which action is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The most likely one.
+    MostLikely,
+    /// One sampled as in training.
+    Sampled,
+}
+
+/// Turns observations into actions, one batch of rows at a time and without
+/// allocating.
+pub trait Hand {
+    /// Fills `actions` for step `time` of the episodes. May change
+    /// `observations`, such as to the scale that a network wants.
+    fn act(&mut self, time: u64, observations: &mut [f32], streams: &mut [Stream], actions: &mut [f32]);
 }

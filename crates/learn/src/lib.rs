@@ -6,6 +6,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `learner` | what every algorithm is to the rest of the program, and the table of them |
 //! | `ppo` | the algorithm, top to bottom as the paper: collect, advantages, update |
 //! | `rollout` | many environments stepped with one policy into flat buffers |
 //! | `advantage` | generalised advantage estimation |
@@ -33,9 +34,9 @@ mod state;
 mod testing;
 
 pub use evaluate::{Actor, Episode, Evaluation, evaluate, evaluate_in};
-pub use learner::Resumed;
+pub use learner::{Agent, Algorithm, Learner, Resumed, Setup, Spaces, Update, algorithm};
 pub use policy::Policy;
-pub use ppo::{Ppo, Update};
+pub use ppo::Ppo;
 pub use rollout::Factory;
 
 /// Why a learner can't be built, restored or continue.

@@ -2,6 +2,8 @@
 //! the bounds of the actions. This is also what a checkpoint's
 //! `model.safetensors` holds.
 
+mod hand;
+
 use rlxp_env::Space;
 use rlxp_nn::{Activation, ActorCritic, Head, Input, Noise, Scratch, Shape, Tensors};
 use rlxp_spec::config::{ActivationName, Config, MlpConfig, PolicyConfig};
@@ -22,6 +24,8 @@ pub struct Policy {
     pub(crate) parameters: Vec<f32>,
     pub(crate) normalizer: Option<ObservationNormalizer>,
     bounds: Option<(Vec<f32>, Vec<f32>)>,
+    /// Steps between new exploration noise, where it is kept over several.
+    noise_every: Option<u64>,
 }
 
 impl Policy {
@@ -39,7 +43,7 @@ impl Policy {
             Space::Box { low, high, .. } => Some((low.clone(), high.clone())),
             _ => None,
         };
-        Self { network, parameters, normalizer, bounds }
+        Self { network, parameters, normalizer, bounds, noise_every: config.policy.sde_sample_freq() }
     }
 
     /// How many numbers a policy for these spaces would train.

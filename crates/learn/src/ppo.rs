@@ -17,23 +17,26 @@
 //! Large minibatches are cut into shards of a fixed size whose gradients are
 //! added in order: threads change the time, never the result.
 
+mod algorithm;
 mod checkpoint;
 mod gradient;
 mod loss;
 mod report;
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rlxp_nn::{Adam, clip_global_norm, global_norm};
 use rlxp_spec::config::{AlgoConfig, Config, PpoConfig};
 use rlxp_types::Stream;
 
 use crate::LearnError;
+use crate::learner::Update;
 use crate::normalize::RewardScaler;
 use crate::policy::Policy;
 use crate::rollout::{Collector, Factory, FinishedEpisode};
 use crate::signals;
+pub use algorithm::Algorithm;
 use gradient::{GradientShard, minibatch_gradient};
 use loss::Coefficients;
 use report::Learned;
@@ -59,23 +62,6 @@ pub struct Ppo {
     /// Sample order of the current epoch; made anew in every update.
     order: Vec<u32>,
     shards: Vec<GradientShard>,
-}
-
-/// What one round of collect, advantages, update gave.
-#[derive(Clone, Debug)]
-pub struct Update {
-    /// Environment steps done in all.
-    pub step: u64,
-    /// Named numbers for the metrics file; those that don't apply are left out.
-    pub values: Vec<(&'static str, f64)>,
-    /// Mean return of the recent episodes, once one has ended.
-    pub mean_return: Option<f64>,
-    /// Time spent collecting.
-    pub collect_time: Duration,
-    /// Time spent on advantages and normalisation.
-    pub advantage_time: Duration,
-    /// Time spent updating the networks.
-    pub update_time: Duration,
 }
 
 impl Ppo {
@@ -170,9 +156,11 @@ impl Ppo {
             step: self.steps,
             values,
             mean_return: self.mean_return(),
-            collect_time: collected - begin,
-            advantage_time: estimated - collected,
-            update_time: updated - estimated,
+            times: vec![
+                ("collect_seconds", collected - begin),
+                ("advantage_seconds", estimated - collected),
+                ("update_seconds", updated - estimated),
+            ],
         })
     }
 

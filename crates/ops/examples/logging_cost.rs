@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rlxp_fs::{FsExt, RealFs, clock};
-use rlxp_learn::Ppo;
 use rlxp_store::{MetricValue, MetricsPosition, MetricsWriter};
 
 const CONFIG: &str = "
@@ -55,7 +54,9 @@ fn processor_seconds() -> Result<f64, Box<dyn Error>> {
 type Log<'a> = &'a mut dyn FnMut(u64, &[(&str, MetricValue<'_>)]) -> Result<(), Box<dyn Error>>;
 
 fn time(config: &rlxp_spec::Config, log: Log<'_>) -> Result<f64, Box<dyn Error>> {
-    let mut learner = Ppo::new(config, 0, 1)?;
+    let factory = |streams| rlxp_env::NATIVE.make(&config.env, streams);
+    let setup = rlxp_learn::Setup { config, seed: 0, threads: 1, factory: &factory };
+    let mut learner = rlxp_learn::algorithm(config).learner(&setup)?;
     let begin = processor_seconds()?;
     while !learner.is_finished() {
         let update = learner.iterate()?;

@@ -18,6 +18,8 @@ pub(crate) mod recorded;
 pub mod reproduce;
 pub mod resume;
 pub mod same_bytes;
+#[cfg(test)]
+mod seam;
 pub(crate) mod seed_ranges;
 mod session;
 mod supervise;

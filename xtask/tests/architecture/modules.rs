@@ -2,6 +2,7 @@
 //! in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use crate::workspace::{root, rust_files, text, without_tests};
 
@@ -43,7 +44,7 @@ fn graph(of: &Crate) -> Graph {
     for file in &files {
         let relative = file.strip_prefix(&source).unwrap().with_extension("");
         let parts: Vec<&str> = relative.iter().map(|part| part.to_str().unwrap()).collect();
-        if parts != ["lib"] {
+        if parts != ["lib"] && !is_for_tests(&source, &parts) {
             // Tests may use everything.
             named.push((unit_of(&parts), paths(without_tests(&text(file)))));
         }
@@ -60,6 +61,14 @@ fn graph(of: &Crate) -> Graph {
         }
     }
     graph
+}
+
+/// Whether a file lies in a module that its parent has for tests only.
+fn is_for_tests(source: &Path, parts: &[&str]) -> bool {
+    (1..parts.len()).any(|depth| {
+        let parent = source.join(parts[..depth].join("/")).with_extension("rs");
+        parent.is_file() && text(&parent).contains(&format!("#[cfg(test)]\nmod {};", parts[depth]))
+    })
 }
 
 /// Every path after `crate::`, groups in braces taken apart.

@@ -10,7 +10,7 @@ use rlxp_types::Stream;
 use serde::Serialize;
 
 use crate::LearnError;
-use crate::evaluate::{Actor, Episode, Hand};
+use crate::evaluate::{Actor, Episode};
 use crate::policy::Policy;
 use crate::rollout::Factory;
 
@@ -65,7 +65,7 @@ impl Trajectory {
         config: &Config,
     ) -> Result<(), LearnError> {
         let mut env = factory(vec![Stream::new(seed, "eval", 0)])?;
-        self.play_in(env.as_mut(), actor, policy, seed, config.policy.sde_sample_freq())
+        self.play_in(env.as_mut(), actor, policy, seed)
             .map_err(|error| LearnError::in_environment(&config.env.id, error))
     }
 
@@ -75,11 +75,10 @@ impl Trajectory {
         actor: Actor<'_>,
         policy: &Policy,
         seed: u64,
-        noise_every: Option<u64>,
     ) -> Result<(), EnvError> {
         let space = env.action_space().clone();
         let mut streams = [Stream::new(seed, "eval/action", 0)];
-        let mut hand = Hand::new(actor, &space, 1, noise_every);
+        let mut hand = actor.hand(&space, 1);
         let mut scratch = policy.network.scratch(1);
         let mut observation = vec![0.0; env.observation_space().width()];
         let mut batch = StepBatch::new(1, observation.len());

@@ -6,10 +6,10 @@ mod picture;
 use std::path::PathBuf;
 
 use rlxp_env::Space;
-use rlxp_learn::Episode;
 use rlxp_learn::inspect::ranking::{Agreement, RankedDimension};
 use rlxp_learn::inspect::trajectory::Moment;
 use rlxp_learn::inspect::{Explained, Inspection, NOISE, Options, inspect as look};
+use rlxp_learn::{Episode, algorithm};
 use rlxp_spec::Config;
 use rlxp_types::text::shell_word;
 use serde::Serialize;
@@ -160,7 +160,12 @@ fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport
     let found = CheckpointRef::find(context, &request.checkpoint)?;
     let config = config_of(&found.run)?;
     let (observations, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
-    let policy = Weights::load(&config, &found.folder, found.step)?.policy;
+    let agent = Weights::load(&config, &found.folder, found.step)?.agent;
+    let Some(policy) = agent.actor_critic() else {
+        let name = algorithm(&config).name();
+        let message = format!("rlx inspect explains policy and value networks; {name} has none");
+        return Err(Failure::usage("not_inspectable", message));
+    };
     let options = Options {
         episodes: request.episodes,
         seed: request.seed,
@@ -170,7 +175,7 @@ fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport
         samples: request.samples,
         sampled: request.sampled,
     };
-    let inspection = look(SOURCES, &config, &policy, &options)?;
+    let inspection = look(SOURCES, &config, policy, &options)?;
     let (observation_names, action_names) = names(&config, &observations, &actions);
     let notes = notes(request, &inspection, &observations, &observation_names);
     let name_of = |place: &RankedDimension| observation_names[place.dimension].clone();

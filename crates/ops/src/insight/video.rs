@@ -157,8 +157,8 @@ pub fn video(
     let (found, about_seeds) = best_seed::find(context, &request.checkpoint)?;
     let config = config_of(&found.run)?;
     let (_, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
-    let policy = Weights::load(&config, &found.folder, found.step)?.policy;
-    let actor = if request.sampled { Actor::Stochastic(&policy) } else { Actor::Deterministic(&policy) };
+    let agent = Weights::load(&config, &found.folder, found.step)?.agent;
+    let actor = if request.sampled { Actor::Stochastic(&*agent) } else { Actor::Deterministic(&*agent) };
 
     let count = match request.show {
         Show::Episodes(count) | Show::BestAndWorst(count) | Show::Grid(count) => count,

@@ -9,7 +9,11 @@ use crate::failure::{Failure, Outcome};
 
 /// Where environments come from. Every command asks this table, so a row more
 /// is an environment more in all of them.
-pub(crate) const SOURCES: Sources<'static> = Sources::new(&[&NativeSource]);
+pub(crate) const SOURCES: Sources<'static> = Sources::new(&[
+    &NativeSource,
+    #[cfg(test)]
+    &crate::training::seam::ProcessSource,
+]);
 
 /// One environment as shown.
 #[derive(Debug, Serialize)]

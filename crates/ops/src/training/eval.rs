@@ -153,8 +153,8 @@ fn play(
     label: &str,
     request: &EvalRequest,
 ) -> Outcome<EvalRow> {
-    let policy = Weights::load(config, folder, step)?.policy;
-    let actor = if request.stochastic { Actor::Stochastic(&policy) } else { Actor::Deterministic(&policy) };
+    let agent = Weights::load(config, folder, step)?.agent;
+    let actor = if request.stochastic { Actor::Stochastic(&*agent) } else { Actor::Deterministic(&*agent) };
     let played = evaluate(SOURCES, config, actor, request.episodes, request.seed)?;
     let record = record(step, !request.stochastic, request.seed, &played);
     let how = if request.stochastic { "_stochastic" } else { "" };

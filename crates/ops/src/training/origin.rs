@@ -4,7 +4,7 @@
 //! can be resumed before its first checkpoint and reproduced at any time.
 
 use rlxp_fs::FsExt;
-use rlxp_learn::{Ppo, Resumed};
+use rlxp_learn::{Learner, Resumed};
 use rlxp_store::{LineageKind, MODEL_FILE, Run, STATE_FILE, SeedFolder};
 use rlxp_types::Exit;
 
@@ -53,7 +53,11 @@ impl Origin {
 
     /// Starts `learner` from the seed's origin, where the run has one; says how
     /// it continues where it begins from a training state.
-    pub(crate) fn apply(run: &Run, folder: &SeedFolder, learner: &mut Ppo) -> Outcome<Option<Resumed>> {
+    pub(crate) fn apply(
+        run: &Run,
+        folder: &SeedFolder,
+        learner: &mut dyn Learner,
+    ) -> Outcome<Option<Resumed>> {
         let lineage = run.metadata()?.lineage;
         let needed = lineage.as_ref().is_some_and(|lineage| lineage.kind != LineageKind::Reproduced);
         let Some(origin) = Self::read(folder, run)? else {

@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use rlxp_fs::{clock, machine};
-use rlxp_learn::{Actor, Evaluation, LearnError, Ppo, Resumed, Update, evaluate};
+use rlxp_learn::{Actor, Algorithm, Evaluation, LearnError, Learner, Resumed, Setup, Update, evaluate};
 use rlxp_spec::Config;
 use rlxp_store::{
     BEST, Best, CheckpointFacts, Claim, MEAN_RETURN, MODEL_FILE, MetricValue, MetricsWriter, STATE_FILE,
@@ -35,6 +35,7 @@ const DESCRIPTIONS: u64 = 20;
 /// What a seed is trained with.
 pub(crate) struct Job<'a> {
     pub(crate) config: &'a Config,
+    pub(crate) algorithm: &'a dyn Algorithm,
     pub(crate) threads: usize,
     pub(crate) stop_at: Option<f64>,
     pub(crate) claim: &'a Claim,
@@ -51,7 +52,7 @@ pub(crate) struct SeedEnd {
 struct Session<'a> {
     job: &'a Job<'a>,
     folder: &'a SeedFolder,
-    learner: Ppo,
+    learner: Box<dyn Learner>,
     metrics: MetricsWriter,
     best: Option<Best>,
     last_score: Option<f64>,
@@ -81,7 +82,9 @@ impl<'a> Session<'a> {
             (job.emit)(Event::Warning { message: note });
         }
         let factory = |streams| SOURCES.make(&job.config.env, streams);
-        let mut learner = Ppo::with_environment(job.config, folder.seed(), job.threads, &factory)?;
+        let Job { config, threads, .. } = *job;
+        let mut learner =
+            job.algorithm.learner(&Setup { config, seed: folder.seed(), threads, factory: &factory })?;
         let mut best = None;
         let (mut last_score, mut stopped_early, mut saved_at) = (None, false, None);
         if let Some(checkpoint) = recovery.checkpoint {
@@ -99,7 +102,7 @@ impl<'a> Session<'a> {
             stopped_early = checkpoint.manifest.facts.get("stopped_early") == Some(&json!(true));
             saved_at = Some(checkpoint.step);
         } else {
-            if let Some(resumed) = Origin::apply(job.claim.run(), folder, &mut learner)? {
+            if let Some(resumed) = Origin::apply(job.claim.run(), folder, learner.as_mut())? {
                 tell_resumed(job, resumed);
             }
         }
@@ -203,13 +206,8 @@ impl<'a> Session<'a> {
     fn log(&mut self, update: &Update) -> Outcome<()> {
         let wall = clock::wall_seconds();
         self.log_training(update.step, wall, &update.values)?;
-        let seconds = |time: Duration| MetricValue::Float(time.as_secs_f64());
-        let mut times = vec![
-            ("steps_per_second", MetricValue::Float(self.steps_per_second())),
-            ("collect_seconds", seconds(update.collect_time)),
-            ("advantage_seconds", seconds(update.advantage_time)),
-            ("update_seconds", seconds(update.update_time)),
-        ];
+        let mut times = vec![("steps_per_second", MetricValue::Float(self.steps_per_second()))];
+        times.extend(update.times.iter().map(|(name, time)| (*name, MetricValue::Float(time.as_secs_f64()))));
         times.extend(self.resident_bytes().map(|bytes| ("resident_bytes", MetricValue::Count(bytes))));
         self.metrics.append(update.step, wall, TIMING_KIND, &times)?;
         Ok(())
@@ -228,9 +226,9 @@ impl<'a> Session<'a> {
     fn evaluate(&mut self) -> Outcome<bool> {
         let config = self.job.config;
         let episodes = config.eval.episodes;
-        let policy = self.learner.policy();
+        let agent = self.learner.agent();
         let actor =
-            if config.eval.deterministic { Actor::Deterministic(policy) } else { Actor::Stochastic(policy) };
+            if config.eval.deterministic { Actor::Deterministic(agent) } else { Actor::Stochastic(agent) };
         let played = evaluate(SOURCES, config, actor, episodes, config.eval.seed)?;
         let step = self.learner.steps();
         let score = played.mean_return();
@@ -273,7 +271,7 @@ impl<'a> Session<'a> {
         facts.insert("stopped_early".into(), json!(self.stopped_early));
         let metrics = self.metrics.sync()?;
         let checkpoints = self.folder.checkpoints();
-        let model = self.learner.policy().tensors().to_bytes();
+        let model = self.learner.agent().model().to_bytes();
         let state = self.learner.state()?.to_bytes();
         let facts = CheckpointFacts { reason, metrics, best: self.best, facts };
         checkpoints.save(step, &model, &state, &facts)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rlxp_env::Space;
 use rlxp_fs::{FsExt, clock, environment};
-use rlxp_learn::Policy;
+use rlxp_learn::{Spaces, algorithm};
 use rlxp_spec::Config;
 use rlxp_store::{
     GitState, Lineage, LineageKind, Metadata, NewRun, Project, Run, Versions, estimate_bytes, preflight,
@@ -133,8 +133,9 @@ pub fn train(
 
 /// What training `config` amounts to.
 pub fn plan(config: &Config) -> Outcome<TrainPlan> {
-    let (observations, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
-    let parameters = Policy::size(config, &observations, &actions);
+    let spaces = Spaces::from(SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?);
+    let parameters = algorithm(config).parameters(config, &spaces);
+    let Spaces { observations, actions } = spaces;
     let steps = config.total_steps();
     let updates = steps / config.rollout_size();
     let evaluations = occasions(config, config.eval.every);
@@ -229,8 +230,13 @@ pub(crate) fn project_for_new_run(context: &Context) -> Outcome<Project> {
 
 /// Facts about a run that is about to start here and now.
 pub(crate) fn describe(context: &Context, project: &Project, config: &Config) -> Outcome<Metadata> {
-    let mut metadata =
-        Metadata::new(&clock::wall_text(), &config.env.id, "ppo", &config.seeds, config.total_steps());
+    let mut metadata = Metadata::new(
+        &clock::wall_text(),
+        &config.env.id,
+        algorithm(config).name(),
+        &config.seeds,
+        config.total_steps(),
+    );
     metadata.device.clone_from(&config.device);
     metadata.host = context.machine.host();
     metadata.cpu_kernels = rlxp_nn::kernels().to_owned();

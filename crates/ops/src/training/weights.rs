@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use rlxp_learn::{LearnError, Policy};
+use rlxp_learn::{Agent, LearnError, Spaces, algorithm};
 use rlxp_nn::Tensors;
 use rlxp_spec::Config;
 use rlxp_store::{MODEL_FILE, Manifest, SeedFolder};
@@ -16,23 +16,24 @@ use crate::training::envs::SOURCES;
 /// Checkpoints that a hint names.
 const MOST_NAMED: usize = 3;
 
-/// A checkpoint's policy, with the bytes it was read from.
+/// What acts in a checkpoint, with the bytes it was read from.
 pub(crate) struct Weights {
     pub(crate) manifest: Manifest,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) policy: Policy,
+    pub(crate) agent: Box<dyn Agent>,
 }
 
 impl Weights {
-    /// Loads the policy of a checkpoint for `config`.
+    /// Loads a checkpoint for `config`.
     pub(crate) fn load(config: &Config, folder: &SeedFolder, step: u64) -> Outcome<Self> {
-        let (observations, actions) = SOURCES.spaces(&config.env).map_err(LearnError::from)?;
+        let spaces = Spaces::from(SOURCES.spaces(&config.env).map_err(LearnError::from)?);
         let load = || {
             let (manifest, bytes) = folder.checkpoints().load_model(step)?;
             let path = folder.checkpoints().step_path(step).join(MODEL_FILE);
-            let policy = Policy::from_tensors(config, &observations, &actions, &tensors(&path, &bytes)?)
+            let agent = algorithm(config)
+                .agent(config, &spaces, &tensors(&path, &bytes)?)
                 .map_err(|error| unfit(&path, error))?;
-            Ok(Self { manifest, bytes, policy })
+            Ok(Self { manifest, bytes, agent })
         };
         load().map_err(|failure| with_others(failure, folder, step))
     }

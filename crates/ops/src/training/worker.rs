@@ -83,7 +83,16 @@ fn train_all(
     // One seed's failure of storage is everyone's; a divergence is its own.
     let storage_failed = AtomicBool::new(false);
     let stop = || stop_requested() || storage_failed.load(Ordering::Relaxed);
-    let job = Job { config, threads: config.threads / lanes, stop_at, claim, stop_requested: &stop, emit };
+    let algorithm = rlxp_learn::algorithm(config);
+    let job = Job {
+        config,
+        algorithm,
+        threads: config.threads / lanes,
+        stop_at,
+        claim,
+        stop_requested: &stop,
+        emit,
+    };
     let queue = Mutex::new(folders.iter());
     let ends: Mutex<Vec<Ended>> = Mutex::new(Vec::new());
     let lane = || {
