@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rlxp_analyze::diagnose::{Baseline, Evaluation, Evidence, RecordState, SeedEvidence, Series, Settings};
+use rlxp_analyze::diagnose::{
+    Baseline, Evaluation, Evidence, Failed, RecordState, SeedEvidence, Series, Settings,
+};
 use rlxp_spec::Config;
 use rlxp_spec::config::{Schedule, WrapperConfig};
 use rlxp_store::BEST;
@@ -11,7 +13,7 @@ use rlxp_types::text::shell_word;
 use super::environment;
 use crate::evaluation::EvaluationRecord;
 use crate::failure::Outcome;
-use crate::material::{RunMaterial, SeedMaterial, SeedState};
+use crate::material::{RunMaterial, SeedMaterial};
 
 /// Everything that rules can use of a run.
 pub(super) fn evidence(run: &RunMaterial) -> Outcome<Evidence<'_>> {
@@ -77,8 +79,10 @@ fn of_seed(seed: &SeedMaterial) -> Outcome<SeedEvidence<'_>> {
         seed.evaluations()?.into_iter().partition(|(name, _)| name.starts_with("step_"));
     Ok(SeedEvidence {
         seed: seed.seed,
-        failure: (seed.state == SeedState::Failed)
-            .then(|| seed.reason.clone().unwrap_or_else(|| "the run failed".to_owned())),
+        failure: seed.failure.as_ref().map(|failure| Failed {
+            cause: failure.cause,
+            reason: failure.reason.clone().unwrap_or_else(|| "the run failed".to_owned()),
+        }),
         series,
         evaluations: during.into_iter().filter_map(evaluation).collect(),
         later_evaluations: later.into_iter().filter_map(evaluation).collect(),
