@@ -117,14 +117,7 @@ fn make(project: &Project, name: &str, gain: f64) -> Result<(), Box<dyn Error>> 
     for seed in run.seed_folders()? {
         bytes += write(&seed, &config, gain)?;
     }
-    claim.end(&End {
-        outcome: Outcome::Completed,
-        reason: None,
-        exit_code: Some(0),
-        ended: NOW.into(),
-        steps: None,
-        seeds: Default::default(),
-    })?;
+    claim.end(&End { exit_code: Some(0), ..End::new(Outcome::Completed, NOW) })?;
     println!(
         "{name}: 10 seeds × {} updates, {} MB of metrics",
         total / config.rollout_size(),

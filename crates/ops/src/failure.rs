@@ -8,17 +8,13 @@ use rlxp_govern::gate::Refusal;
 use rlxp_learn::LearnError;
 use rlxp_spec::{Problem, Source};
 use rlxp_store::StoreError;
-use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
+use rlxp_types::{EndCause, Exit};
 use serde::Serialize;
 
 /// What is wrong when a checkpoint's parts don't fit a config.
 pub(crate) const CHECKPOINT_MISMATCH: &str =
     "the checkpoint belongs to another environment, network shape or version";
-
-/// The code of a training whose numbers stopped being finite; reasons on record
-/// begin with it.
-pub(crate) const DIVERGED: &str = "diverged";
 
 /// A verb's "no".
 #[derive(Debug)]
@@ -27,6 +23,8 @@ pub struct Failure {
     pub exit: Exit,
     /// A stable word for programs, such as `run_not_found`.
     pub code: &'static str,
+    /// What it means for a training that it ends; decided by kind, never by `code`.
+    pub(crate) cause: EndCause,
     /// What failed, on what.
     pub message: String,
     /// Commands or corrections that help; each can be pasted or followed.
@@ -47,7 +45,12 @@ impl Failure {
     pub fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
         let (hints, refusals, problems, sources) =
             (Vec::new(), Box::default(), Box::default(), Box::default());
-        Self { exit, code, message: message.into(), hints, refusals, problems, sources }
+        let cause = match exit {
+            Exit::Storage => EndCause::Storage,
+            Exit::Interrupted => EndCause::Interrupted,
+            _ => EndCause::Other,
+        };
+        Self { exit, code, cause, message: message.into(), hints, refusals, problems, sources }
     }
 
     /// Wrong usage.
@@ -150,7 +153,9 @@ impl From<LearnError> for Failure {
             LearnError::Environment(_) => Self::usage("environment", message),
             LearnError::EnvironmentFailed { .. } => Self::new(Exit::RunFailed, "environment_failed", message),
             // What helps is known where the run is: see `next_step`.
-            LearnError::Diverged { .. } => Self::new(Exit::RunFailed, DIVERGED, message),
+            LearnError::Diverged { .. } => {
+                Self { cause: EndCause::Diverged, ..Self::new(Exit::RunFailed, "diverged", message) }
+            }
             LearnError::EnvironmentState(_)
             | LearnError::Network(_)
             | LearnError::Tensors(_)

@@ -8,7 +8,7 @@ use rlxp_analyze::verdict::{Answer, Reason};
 use rlxp_ops::insight::compare::{CompareReport, CompareRequest, Judgement, NoVerdict, ScoreKind, compare};
 use rlxp_ops::insight::material::SeedState;
 use rlxp_store::{GitState, Outcome};
-use rlxp_types::Digest;
+use rlxp_types::{Digest, EndCause};
 
 const TEN: [u64; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
@@ -239,6 +239,27 @@ fn failed_seeds_are_scored_and_unfinished_ones_wait() {
             "{name}"
         );
         assert_eq!(report.next, [next]);
+    }
+}
+
+#[test]
+fn a_full_disk_is_no_failure_of_the_training() {
+    let world = World::new();
+    world.run("a").seeds(&TEN).make();
+    let half = |_: u64, step: u64| (step < 600).then_some(50.0);
+    // The cause decides, not the words; runs of version 0.1 have only words.
+    for (name, cause, reason, state) in [
+        ("b", Some(EndCause::Storage), "the disk gave up", SeedState::Unfinished),
+        ("c", None, "disk_full: 3 MB are needed", SeedState::Unfinished),
+        ("d", None, "damaged: runs/d_001", SeedState::Unfinished),
+        ("e", Some(EndCause::OutOfMemory), "storage: not what ended it", SeedState::Failed),
+        ("f", None, "was ended by signal 9", SeedState::Failed),
+    ] {
+        world.run(name).seeds(&TEN).returns(half).failed(cause, reason).make();
+        let report = answer(&world, &ask(&["a_001", &format!("{name}_001")]));
+        let seed = &report.groups[1].seeds[0];
+        assert_eq!(seed.state, state, "{name}");
+        assert_eq!(seed.why.as_deref() == Some(reason), state == SeedState::Failed, "{name}: {:?}", seed.why);
     }
 }
 

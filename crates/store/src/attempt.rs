@@ -5,14 +5,14 @@
 //! it says how the attempt ended. A run is called dead only on proof: see
 //! [`Writer::liveness`].
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, Kind};
-use rlxp_types::RunStatus;
+use rlxp_types::{EndCause, RunStatus};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
+use crate::end::{End, Outcome};
 use crate::leftovers::remove_leftovers;
 use crate::metadata::pretty;
 use crate::plain::list_plain;
@@ -27,51 +27,6 @@ const RESERVE_FILE: &str = "reserve";
 const SMALL: u64 = 1 << 20;
 /// Higher numbers were not given by rlx, and the next one must fit.
 const HIGHEST_ATTEMPT: u64 = 999_999_999;
-
-/// How an attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Everything is done.
-    Completed,
-    /// Stopped by the user after a save.
-    Interrupted,
-    /// An error ended it.
-    Failed,
-}
-
-impl Outcome {
-    /// The run's status that follows from it.
-    pub fn status(self) -> RunStatus {
-        match self {
-            Outcome::Completed => RunStatus::Completed,
-            Outcome::Interrupted => RunStatus::Interrupted,
-            Outcome::Failed => RunStatus::Failed,
-        }
-    }
-}
-
-/// The content of `end.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Why, when it is not simply done; `storage: …` for a storage error.
-    #[serde(default)]
-    pub reason: Option<String>,
-    /// The exit code that goes with it.
-    #[serde(default)]
-    pub exit_code: Option<i32>,
-    /// When, RFC 3339.
-    pub ended: String,
-    /// Steps done in all.
-    #[serde(default)]
-    pub steps: Option<u64>,
-    /// Why each seed failed that did, in the form of `reason`. Empty when
-    /// nothing is known of single seeds, as in runs of older versions.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub seeds: BTreeMap<u64, String>,
-}
 
 /// The other part of `end.json`: how far the run had come. Version 0.1 didn't
 /// write it.
@@ -234,11 +189,8 @@ impl Run {
         let (claim, earlier) = self.take(now, take_over, Purpose::Train)?;
         claim.begin(now, earlier).inspect_err(|error| {
             // Otherwise the run would look alive for as long as this process.
-            let reason = Some(format!("storage: {error}"));
-            let ended = now.to_owned();
-            let seeds = BTreeMap::new();
-            let (outcome, exit_code, steps) = (Outcome::Failed, None, None);
-            drop(claim.end(&End { outcome, reason, exit_code, ended, steps, seeds }));
+            let (reason, cause) = (Some(format!("storage: {error}")), Some(EndCause::Storage));
+            drop(claim.end(&End { reason, cause, ..End::new(Outcome::Failed, now) }));
         })?;
         Ok(claim)
     }

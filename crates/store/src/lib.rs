@@ -29,6 +29,7 @@
 
 mod attempt;
 mod checkpoint;
+mod end;
 mod error;
 mod index;
 mod labels;
@@ -48,8 +49,9 @@ mod space;
 mod summary;
 mod writer;
 
-pub use attempt::{Attempt, Claim, End, Outcome, StatusReport, TakeOver};
+pub use attempt::{Attempt, Claim, StatusReport, TakeOver};
 pub use checkpoint::{BEST, Checkpoint, CheckpointStore, DamagedCheckpoint, LATEST, NewestCheckpoint};
+pub use end::{End, Outcome};
 pub use error::StoreError;
 pub use index::{Index, RunFilter, RunRow};
 pub use ledger_file::{LedgerFile, LockedLedger};

@@ -2,6 +2,7 @@
 //! codes and the random generator. Nothing here does I/O.
 
 pub mod digest;
+pub mod end_cause;
 pub mod exit;
 pub mod name;
 pub mod path_text;
@@ -10,6 +11,7 @@ pub mod status;
 pub mod text;
 
 pub use digest::Digest;
+pub use end_cause::EndCause;
 pub use exit::Exit;
 pub use name::RunName;
 pub use rng::Stream;

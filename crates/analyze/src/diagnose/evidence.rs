@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use rlxp_types::EndCause;
+
 /// A metric over training. Steps rise; walls may be empty where nobody knows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series<'a> {
@@ -149,13 +151,22 @@ pub struct RecordState {
     pub damage: Vec<String>,
 }
 
+/// Why a training failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// What ended it; rules decide by this.
+    pub cause: EndCause,
+    /// The same in words, for sentences.
+    pub reason: String,
+}
+
 /// One seed's part.
 #[derive(Clone, Debug, Default)]
 pub struct SeedEvidence<'a> {
     /// The seed.
     pub seed: u64,
     /// Why it failed, where it did.
-    pub failure: Option<String>,
+    pub failure: Option<Failed>,
     /// Series by `kind.name`, such as `train.approx_kl`. Components of the
     /// reward have the kind `reward`, randomised parameters the kind
     /// `randomization` (their variance over environments), the curriculum
@@ -173,6 +184,14 @@ pub struct SeedEvidence<'a> {
     pub normalizer_missing: bool,
     /// How the metrics file came through; nothing when there is no such file.
     pub record: Option<RecordState>,
+}
+
+impl SeedEvidence<'_> {
+    /// The words of a training that ended as its numbers became NaN or infinite.
+    pub(super) fn diverged(&self) -> Option<&str> {
+        let failed = self.failure.as_ref().filter(|failed| failed.cause == EndCause::Diverged);
+        failed.map(|failed| failed.reason.as_str())
+    }
 }
 
 /// How somebody who learned nothing scores.

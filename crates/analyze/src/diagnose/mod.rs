@@ -30,8 +30,8 @@ use serde::Serialize;
 
 use check::{Check, Reading, SeedView};
 pub use evidence::{
-    Actions, Baseline, Environment, Evaluation, Evidence, RecordState, SeedEvidence, Series, Settings,
-    Termination,
+    Actions, Baseline, Environment, Evaluation, Evidence, Failed, RecordState, SeedEvidence, Series,
+    Settings, Termination,
 };
 pub use outcome::{Answer, Citation, Considered, Finding, RuleOutcome, Severity};
 pub use rules::{

@@ -240,6 +240,10 @@ fn every_seed_that_fails_is_named_with_its_own_reason() {
         );
         assert!(told.contains(&format!("warning: seed {seed} failed: the gradient norm")), "{told}");
     }
+    let end = std::fs::read(project.path("runs/tiny_001/attempts/1/end.json")).unwrap();
+    let end: serde_json::Value = serde_json::from_slice(&end).unwrap();
+    assert_eq!(end["cause"], "diverged");
+    assert_eq!(end["seed_causes"], serde_json::json!({ "0": "diverged", "1": "diverged", "2": "diverged" }));
     let lower = "'algo.learning_rate={schedule: linear, from: 0.0001, to: 0}' --set algo.max_grad_norm=0.5";
     let command = told.lines().find_map(|line| line.strip_prefix("hint: rlx train ")).unwrap();
     assert!(command.ends_with(lower), "{command}");

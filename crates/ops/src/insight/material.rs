@@ -17,7 +17,7 @@ use rlxp_store::{
     Best, End, Index, Manifest, Metadata, MetricColumns, Project, Run, RunFilter, SeedFolder, Series,
     StoreError, resolve,
 };
-use rlxp_types::RunStatus;
+use rlxp_types::{EndCause, RunStatus};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -46,7 +46,7 @@ pub struct SeedMaterial {
     /// How its training stands.
     pub state: SeedState,
     /// Why it failed, where it did.
-    pub reason: Option<String>,
+    pub failure: Option<SeedFailure>,
     /// Its metrics, as far as they were asked for.
     pub metrics: MetricColumns,
 }
@@ -82,6 +82,10 @@ pub struct Group {
 }
 
 impl SeedMaterial {
+    /// Why it failed, in words, where it did and they were recorded.
+    pub fn reason(&self) -> Option<&str> {
+        self.failure.as_ref()?.reason.as_deref()
+    }
     /// A series, if it has any point.
     pub fn series(&self, kind: &str, name: &str) -> Option<&Series> {
         self.metrics.get(kind, name)
@@ -200,7 +204,7 @@ fn prepare(run: &Run) -> Outcome<RunMaterial> {
             seed: folder.seed(),
             folder,
             state: SeedState::Unfinished,
-            reason: None,
+            failure: None,
             metrics: MetricColumns::default(),
         })
         .collect();
@@ -260,7 +264,7 @@ fn read_metrics(
                 MetricColumns::default()
             });
             let last_step = seed.metrics.last_step;
-            (seed.state, seed.reason) =
+            (seed.state, seed.failure) =
                 state_of(run.status, run.end.as_ref(), &run.metadata, last_step, &seed.folder);
             for damage in &seed.metrics.damage {
                 run.notes.push(format!("{of}metrics.jsonl, {damage}"));
@@ -278,8 +282,14 @@ fn read_metrics(
     Ok(())
 }
 
-/// What a failure's reason begins with when the disk is to blame and not the training.
-const STORAGE_REASONS: [&str; 3] = ["storage:", "disk_full:", "damaged:"];
+/// Why a seed failed.
+#[derive(Clone, Debug)]
+pub struct SeedFailure {
+    /// What ended it.
+    pub cause: EndCause,
+    /// The same in words, where they were recorded.
+    pub reason: Option<String>,
+}
 
 /// How a seed stands, and why it failed where it did.
 pub(crate) fn state_of(
@@ -288,7 +298,7 @@ pub(crate) fn state_of(
     metadata: &Metadata,
     last_step: u64,
     folder: &SeedFolder,
-) -> (SeedState, Option<String>) {
+) -> (SeedState, Option<SeedFailure>) {
     // A run that ended well has finished every seed, some of them early if it was told to.
     if status == RunStatus::Completed {
         return (SeedState::Finished, None);
@@ -301,16 +311,20 @@ pub(crate) fn state_of(
         return (SeedState::Finished, None);
     }
     let Some(end) = end.filter(|_| status == RunStatus::Failed) else { return (SeedState::Unfinished, None) };
-    let reason = match (own, end.seeds.is_empty()) {
-        (Some(own), _) => Some(own.clone()),
+    let (cause, reason) = match (own, end.seeds.is_empty()) {
+        (Some(own), _) => (end.cause_of(folder.seed()), Some(own.clone())),
         // It was stopped with the others and did not fail itself.
         (None, false) => return (SeedState::Unfinished, None),
-        (None, true) => end.reason.as_deref().map(|reason| of_the_whole_run(reason, folder.seed())),
+        (None, true) => {
+            let reason = end.reason.as_deref().map(|reason| of_the_whole_run(reason, folder.seed()));
+            (end.cause(), reason)
+        }
     };
-    // A full disk says nothing about what was trained, and the run can be resumed.
-    let is_storage =
-        reason.as_deref().is_some_and(|reason| STORAGE_REASONS.iter().any(|word| reason.starts_with(word)));
-    if is_storage { (SeedState::Unfinished, None) } else { (SeedState::Failed, reason) }
+    match cause.unwrap_or(EndCause::Other) {
+        // A full disk says nothing about what was trained, and the run can be resumed.
+        EndCause::Storage => (SeedState::Unfinished, None),
+        cause => (SeedState::Failed, Some(SeedFailure { cause, reason })),
+    }
 }
 
 /// A seed's reason where only the run has one. Older versions wrote down that

@@ -132,7 +132,7 @@ fn seed_info(
 ) -> Outcome<SeedInfo> {
     let content = folder.metrics()?;
     let steps = content.records.last().map_or(0, |record| record.step);
-    let (state, reason) = state_of(status, end, metadata, steps, folder);
+    let (state, failure) = state_of(status, end, metadata, steps, folder);
     let store = folder.checkpoints();
     let newest = store.newest_valid()?;
     let mut damage: Vec<String> =
@@ -142,7 +142,7 @@ fn seed_info(
         seed: folder.seed(),
         steps,
         state,
-        reason,
+        reason: failure.and_then(|failure| failure.reason),
         checkpoints: store.steps()?,
         stopped_early: newest
             .checkpoint

@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 
 use rlxp_spec::config::{Config, Schedule};
 use rlxp_store::{LATEST, Run, SaveReason, SeedFolder};
-use rlxp_types::RunStatus;
 use rlxp_types::text::shell_word;
+use rlxp_types::{EndCause, RunStatus};
 
-use crate::failure::DIVERGED;
 use crate::training::recorded::config_of;
 use crate::training::seed_ranges::seed_ranges;
 
@@ -30,10 +29,9 @@ pub(crate) fn commands(run: &Run) -> Vec<String> {
         RunStatus::Failed => {}
     }
     let Some(end) = report.attempt.and_then(|attempt| attempt.end) else { return resume() };
-    let diverged = |reason: &str| reason.split_once(':').is_some_and(|(code, _)| code == DIVERGED);
     let all_diverged = match end.seeds.is_empty() {
-        true => end.reason.as_deref().is_some_and(diverged),
-        false => end.seeds.values().all(|reason| diverged(reason)),
+        true => end.cause() == Some(EndCause::Diverged),
+        false => end.seeds.keys().all(|seed| end.cause_of(*seed) == Some(EndCause::Diverged)),
     };
     let (true, Ok(config)) = (all_diverged, config_of(run)) else { return resume() };
     let mut commands = vec![format!("rlx diagnose {name}"), lower(run, &config)];

@@ -1,14 +1,13 @@
 //! Starting a worker on a run and watching it to its end. The worker keeps the
 //! record; the supervisor adds only what a dead worker can't say itself.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rlxp_fs::clock;
 use rlxp_launch::{Ended, Interrupts, Next, OutOfMemory, Worker, WorkerCommand};
 use rlxp_store::{End, Outcome as RunOutcome, Run};
 use rlxp_types::text::shell_word;
-use rlxp_types::{Exit, RunStatus};
+use rlxp_types::{EndCause, Exit, RunStatus};
 
 use crate::event::{Event, Sink, WorkerOutcome};
 use crate::failure::{Failure, Outcome};
@@ -83,9 +82,9 @@ fn died(run: &Run, worker: &Worker, ended: &Ended, stopped_by_user: bool) -> Out
         let is_its = attempt.writer.as_ref().is_some_and(|writer| writer.pid == worker.pid());
         if is_its && attempt.end.is_none() {
             let reason = Some(if stopped_by_user { "stopped at once".into() } else { how.clone() });
+            let cause = Some(if stopped_by_user { EndCause::Interrupted } else { cause_of(ended) });
             let exit_code = Some(i32::from(exit.code()));
-            let (ended, seeds) = (clock::wall_text(), BTreeMap::new());
-            let end = End { outcome, reason, exit_code, ended, steps: None, seeds };
+            let end = End { reason, cause, exit_code, ..End::new(outcome, clock::wall_text()) };
             run.claimed(attempt.number)?.end(&end)?;
         }
     }
@@ -101,6 +100,14 @@ fn died(run: &Run, worker: &Worker, ended: &Ended, stopped_by_user: bool) -> Out
     }
     Err(Failure::new(Exit::RunFailed, "worker_died", message)
         .hint(format!("rlx resume {}", shell_word(&run.name()))))
+}
+
+fn cause_of(ended: &Ended) -> EndCause {
+    match (ended.out_of_memory, ended.signal) {
+        (OutOfMemory::Likely, _) => EndCause::OutOfMemory,
+        (_, Some(_)) => EndCause::Killed,
+        (_, None) => EndCause::Other,
+    }
 }
 
 fn describe_end(ended: &Ended) -> String {

@@ -1,7 +1,6 @@
 //! The training child: claims the run, trains its seeds over the cores, and
 //! writes down how it ended. It speaks to the supervisor in [`Event`]s.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +10,7 @@ use rlxp_fs::clock;
 use rlxp_launch::Interrupts;
 use rlxp_spec::Config;
 use rlxp_store::{Claim, End, Run, SeedFolder, TakeOver};
-use rlxp_types::Exit;
+use rlxp_types::{EndCause, Exit};
 
 use crate::context::Context;
 use crate::event::{Event, WorkerOutcome};
@@ -48,19 +47,30 @@ fn claimed(
     let run = Run::at(context.fs.clone(), context.machine.clone(), folder);
     let config = config_of(&run)?;
     let claim = run.claim(&clock::wall_text(), TakeOver::WhenProvenGone)?;
-    let (result, seeds) = match train_all(&run, &config, &claim, emit, stop_requested) {
-        Ok(ends) => (summary(&ends), reasons(&ends)),
-        Err(failure) => (Err(failure), BTreeMap::new()),
+    let (result, failed) = match train_all(&run, &config, &claim, emit, stop_requested) {
+        Ok(ends) => (summary(&ends), failures(ends)),
+        Err(failure) => (Err(failure), Vec::new()),
     };
-    let (outcome, reason, exit, steps) = match &result {
-        Ok((WorkerOutcome::Completed, steps)) => {
-            (rlxp_store::Outcome::Completed, None, Exit::Yes, Some(*steps))
+    let now = clock::wall_text();
+    let (end, exit) = match &result {
+        Ok((outcome, steps)) => {
+            let (outcome, cause, exit) = match outcome {
+                WorkerOutcome::Completed => (rlxp_store::Outcome::Completed, None, Exit::Yes),
+                _ => (rlxp_store::Outcome::Interrupted, Some(EndCause::Interrupted), Exit::Interrupted),
+            };
+            (End { cause, steps: Some(*steps), ..End::new(outcome, now) }, exit)
         }
-        Ok((_, steps)) => (rlxp_store::Outcome::Interrupted, None, Exit::Interrupted, Some(*steps)),
-        Err(failure) => (rlxp_store::Outcome::Failed, Some(reason(failure)), failure.exit, None),
+        Err(failure) => {
+            let (cause, reason) = (Some(failure.cause), Some(reason(failure)));
+            (End { cause, reason, ..End::new(rlxp_store::Outcome::Failed, now) }, failure.exit)
+        }
     };
-    let exit_code = Some(i32::from(exit.code()));
-    let written = claim.end(&End { outcome, reason, exit_code, ended: clock::wall_text(), steps, seeds });
+    let written = claim.end(&End {
+        exit_code: Some(i32::from(exit.code())),
+        seeds: failed.iter().map(|(seed, failure)| (*seed, reason(failure))).collect(),
+        seed_causes: failed.iter().map(|(seed, failure)| (*seed, failure.cause)).collect(),
+        ..end
+    });
     // A training failure explains more than the storage error that may follow it.
     let (outcome, _) = result?;
     written?;
@@ -132,9 +142,9 @@ fn reason(failure: &Failure) -> String {
     format!("{}: {}", failure.code, failure.message)
 }
 
-/// Why each seed failed that did.
-fn reasons(ends: &[Ended]) -> BTreeMap<u64, String> {
-    ends.iter().filter_map(|(seed, end)| Some((*seed, reason(end.as_ref().err()?)))).collect()
+/// The seeds that failed.
+fn failures(ends: Vec<Ended>) -> Vec<(u64, Failure)> {
+    ends.into_iter().filter_map(|(seed, end)| Some((seed, end.err()?))).collect()
 }
 
 /// What the seeds' ends amount to: all failures with the exit code of the worst, or all steps together.
@@ -162,6 +172,7 @@ fn summary(ends: &[Ended]) -> Outcome<(WorkerOutcome, u64)> {
         format!("{} of {} seeds failed: {}{more}", failures.len(), ends.len(), each.join("; "))
     };
     let mut failure = Failure::new(worst.exit, worst.code, message);
+    failure.cause = worst.cause;
     failure.hints.clone_from(&worst.hints);
     Err(failure)
 }

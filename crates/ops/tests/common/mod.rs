@@ -12,7 +12,7 @@ use rlxp_ops::Context;
 use rlxp_store::{
     End, Metadata, MetricValue, MetricsPosition, NewRun, Outcome, Project, Run, SeedFolder, TakeOver,
 };
-use rlxp_types::RunName;
+use rlxp_types::{EndCause, RunName};
 
 pub(crate) const NOW: &str = "2026-01-02T03:04:05.000Z";
 
@@ -43,6 +43,7 @@ pub(crate) struct Plan<'w> {
     overrides: Vec<String>,
     formula: Formula,
     outcome: Option<Outcome>,
+    failed: (Option<EndCause>, String),
     change: Box<dyn Fn(&mut Metadata)>,
 }
 
@@ -80,6 +81,7 @@ impl World {
             overrides: Vec::new(),
             formula: Box::new(|_, step| Some(100.0 * step as f64 / 2048.0)),
             outcome: Some(Outcome::Completed),
+            failed: (None, "diverged: the loss is NaN".to_owned()),
             change: Box::new(|_| {}),
         }
     }
@@ -112,6 +114,12 @@ impl Plan<'_> {
     /// How it ends; nothing leaves it running.
     pub(crate) fn outcome(mut self, outcome: Option<Outcome>) -> Self {
         self.outcome = outcome;
+        self
+    }
+
+    /// It fails with this on record; without a cause as version 0.1 wrote it.
+    pub(crate) fn failed(mut self, cause: Option<EndCause>, reason: &str) -> Self {
+        (self.outcome, self.failed) = (Some(Outcome::Failed), (cause, reason.to_owned()));
         self
     }
 
@@ -153,9 +161,10 @@ impl Plan<'_> {
             write_metrics(&folder, &config, &self.formula);
         }
         if let Some(outcome) = self.outcome {
-            let reason = (outcome == Outcome::Failed).then(|| "diverged: the loss is NaN".to_owned());
-            let (exit_code, steps, ended) = (Some(0), Some(total), NOW.to_owned());
-            let end = End { outcome, reason, exit_code, ended, steps, seeds: Default::default() };
+            let (cause, reason) = self.failed;
+            let reason = (outcome == Outcome::Failed).then_some(reason);
+            let (exit_code, steps) = (Some(0), Some(total));
+            let end = End { cause, reason, exit_code, steps, ..End::new(outcome, NOW) };
             claim.end(&end).unwrap();
         }
         run

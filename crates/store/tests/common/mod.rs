@@ -51,14 +51,7 @@ pub(crate) fn new_run(name: &str, seeds: &[u64]) -> NewRun {
 }
 
 pub(crate) fn end(outcome: Outcome) -> End {
-    End {
-        outcome,
-        reason: None,
-        exit_code: Some(0),
-        ended: NOW.to_owned(),
-        steps: Some(1),
-        seeds: Default::default(),
-    }
+    End { exit_code: Some(0), steps: Some(1), ..End::new(outcome, NOW) }
 }
 
 pub(crate) fn facts(reason: SaveReason, metrics: MetricsPosition) -> CheckpointFacts {

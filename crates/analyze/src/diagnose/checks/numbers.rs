@@ -27,7 +27,7 @@ pub(super) fn not_finite(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     // What broke first is nearest to the cause.
     broken.sort_by_key(|(_, points)| points[0].0);
     let total: usize = broken.iter().map(|(_, points)| points.len()).sum();
-    let diverged = seed.data.failure.as_deref().filter(|reason| reason.contains("diverged"));
+    let diverged = seed.data.diverged();
     if (total as f64) < occurrences && diverged.is_none() {
         if seed.data.series.is_empty() {
             return Err(Missing::Data("the run has no metrics".to_owned()));
@@ -117,7 +117,6 @@ fn first_not_finite(check: &Check<'_>, seed: &SeedView<'_>) -> Option<u64> {
         let index = series.values.iter().position(|value| !value.is_finite())?;
         series.steps.get(index).copied()
     });
-    let failed = seed.data.failure.as_ref().filter(|reason| reason.contains("diverged"));
     let last = || seed.data.series.values().filter_map(|series| series.steps.last().copied()).max();
-    broken.min().or_else(|| failed.and_then(|_| last()))
+    broken.min().or_else(|| seed.data.diverged().and_then(|_| last()))
 }

@@ -47,7 +47,7 @@ fn f33_seeds_far_apart() {
     let finding = fires(&run, "F33", Error, "eval.mean_return");
     assert!(finding.sentence.contains("below random"), "{}", finding.sentence);
     let mut failed = with_seeds(&healthy(), 3);
-    failed.seeds[1].failure = Some("diverged".to_owned());
+    failed.seeds[1].failure = super::failed(EndCause::Diverged, "diverged");
     assert!(found(&failed, "F33").sentence.contains("1 of 3 seeds failed (seed 1)"));
     let mut two = with_seeds(&healthy(), 2);
     lacks(&two, "F33", "at least 3 seeds");

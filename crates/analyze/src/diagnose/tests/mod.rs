@@ -11,7 +11,14 @@ mod networks;
 mod run_folders;
 mod updates;
 
+use rlxp_types::EndCause;
+
 use super::*;
+
+/// A seed's failure.
+pub(super) fn failed(cause: EndCause, reason: &str) -> Option<Failed> {
+    Some(Failed { cause, reason: reason.to_owned() })
+}
 
 /// Updates of the hand-made run.
 pub(super) const UPDATES: u64 = 100;

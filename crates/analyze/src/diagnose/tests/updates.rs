@@ -15,9 +15,12 @@ fn f01_one_nan_is_enough_and_a_divergence_too() {
     assert_eq!(json["evidence"][0]["value"], "NaN");
 
     let mut run = healthy();
-    run.seeds[0].failure = Some("diverged: the gradient norm is NaN at step 4096".to_owned());
+    run.seeds[0].failure = failed(EndCause::Diverged, "diverged: the gradient norm is NaN at step 4096");
     assert!(found(&run, "F01").sentence.contains("gradient norm is NaN"));
-    run.seeds[0].failure = Some("killed: by signal 9".to_owned());
+    // The cause decides, whatever the words are.
+    run.seeds[0].failure = failed(EndCause::Diverged, "the loss is NaN");
+    assert!(found(&run, "F01").sentence.contains("the loss is NaN"));
+    run.seeds[0].failure = failed(EndCause::Killed, "the run diverged_001 was ended by signal 9");
     clear(&run, "F01");
     // Undefined where returns don't vary, and no failure.
     put(&mut run, "train.explained_variance", each(|_| f64::NAN));

@@ -114,7 +114,7 @@ pub(super) fn warnings(arms: &[Arm<'_>]) -> Vec<String> {
             ));
         }
         for member in arm.in_state(SeedState::Failed) {
-            let why = member.seed.reason.as_deref().unwrap_or("its run ended before it was done");
+            let why = member.seed.reason().unwrap_or("its run ended before it was done");
             let of = format!(
                 "{}: seed {} of {} {}",
                 arm.id,

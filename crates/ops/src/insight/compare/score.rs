@@ -180,8 +180,7 @@ pub(super) fn scores(
 /// Why a member has no score whatever it logged.
 pub(super) fn lost(member: &Member<'_>) -> Option<String> {
     let failed = member.seed.state == SeedState::Failed;
-    failed
-        .then(|| member.seed.reason.clone().unwrap_or_else(|| "its run ended before it was done".to_owned()))
+    failed.then(|| member.seed.reason().unwrap_or("its run ended before it was done").to_owned())
 }
 
 fn from_metrics(score: &Score, lower: bool, member: &Member<'_>) -> SeedScore {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rlxp_analyze::diagnose::{Baseline, Evaluation, Evidence, RecordState, SeedEvidence, Series, Settings};
+use rlxp_analyze::diagnose::{
+    Baseline, Evaluation, Evidence, Failed, RecordState, SeedEvidence, Series, Settings,
+};
 use rlxp_spec::Config;
 use rlxp_spec::config::{Schedule, WrapperConfig};
 use rlxp_store::BEST;
@@ -10,7 +12,7 @@ use rlxp_types::text::shell_word;
 
 use super::environment;
 use crate::failure::Outcome;
-use crate::insight::material::{RunMaterial, SeedMaterial, SeedState};
+use crate::insight::material::{RunMaterial, SeedMaterial};
 use crate::training::evaluation::EvaluationRecord;
 
 /// Everything that rules can use of a run.
@@ -77,8 +79,10 @@ fn of_seed(seed: &SeedMaterial) -> Outcome<SeedEvidence<'_>> {
         seed.evaluations()?.into_iter().partition(|(name, _)| name.starts_with("step_"));
     Ok(SeedEvidence {
         seed: seed.seed,
-        failure: (seed.state == SeedState::Failed)
-            .then(|| seed.reason.clone().unwrap_or_else(|| "the run failed".to_owned())),
+        failure: seed.failure.as_ref().map(|failure| Failed {
+            cause: failure.cause,
+            reason: failure.reason.clone().unwrap_or_else(|| "the run failed".to_owned()),
+        }),
         series,
         evaluations: during.into_iter().filter_map(evaluation).collect(),
         later_evaluations: later.into_iter().filter_map(evaluation).collect(),
