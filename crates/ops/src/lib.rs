@@ -43,7 +43,7 @@ pub mod below {
     pub use rlxp_launch::order::Mechanisms;
     pub use rlxp_launch::signals::survive_file_size_limit;
     pub use rlxp_spec::document::to_yaml as document_yaml;
-    pub use rlxp_spec::{Config, Problem, Source, render, schema, to_yaml};
+    pub use rlxp_spec::{Config, Problem, Source, config_reference, render, schema, to_yaml};
     pub use rlxp_store::{Lineage, LineageKind, Record, Run, RunFilter, RunRow};
 
     /// An amount of time as files write it.

@@ -62,7 +62,7 @@ impl Document {
             {
                 problems.push(|| source.problem(root.span.clone(), "", DOCUMENT.nothing));
             }
-            build::build(&source, &root, Doubtful::Refused, &mut problems)
+            build::build(&source, "", &root, Doubtful::Refused, &mut problems)
         });
         match read {
             Some((value, places)) if problems.is_empty() => Ok(Self { source, value, places }),

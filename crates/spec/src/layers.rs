@@ -1,14 +1,16 @@
 //! What a config's sources say: the file, and each `--set` above it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use serde_json::{Map, Value};
 
 use crate::document::check::{At, Finding, findings};
 use crate::document::coerce::coerce;
-use crate::document::place::{Place, is_within};
+use crate::document::place::{Place, is_within, of_item, of_key, shorten};
 use crate::document::{build, words};
 use crate::keys::{Chosen, Shape, Tags, at};
+use crate::nearest::path_hint;
 use crate::problem::{Collector, Problem};
 use crate::snapshot::{FORMAT_KEY, SNAPSHOT_FORMAT};
 use crate::source::Source;
@@ -32,7 +34,7 @@ pub(crate) struct Layer {
 /// Reads a whole config. `None` means that there is no mapping, and a problem says why.
 pub(crate) fn read(shape: &Shape, source: &Source, problems: &mut Collector) -> Option<File> {
     let root = tree::parse(source, 0..source.text.len(), problems)?;
-    let (mut value, place) = build::build(source, &root, build::Doubtful::Accepted, problems);
+    let (mut value, place) = build::build(source, "", &root, build::Doubtful::Accepted, problems);
     if value.is_object() {
         coerce(&shape.schema, &shape.schema, &mut value);
         return Some(File { value, place });
@@ -82,7 +84,6 @@ fn later_format(file: &Value, finding: &mut Finding) {
 
 /// The paths of everything that could not be read.
 fn refused(value: &Value, place: &Place, path: &str, wrong: &mut Vec<String>) {
-    use crate::document::place::{of_item, of_key};
     if place.refused {
         wrong.push(path.to_owned());
     }
@@ -158,10 +159,9 @@ pub(crate) fn check_assigned(
     assigned
 }
 
-fn unknown(path: &str, span: std::ops::Range<usize>, chosen: &Chosen<'_>, source: &Source) -> Problem {
-    use crate::document::place::shorten;
+fn unknown(path: &str, span: Range<usize>, chosen: &Chosen<'_>, source: &Source) -> Problem {
     let message = format!("unknown key `{}`", shorten(path));
-    let near = || crate::nearest::path_hint(&chosen.paths(), path);
+    let near = || path_hint(&chosen.paths(), path);
     let hint = chosen.of_other_choice(path).unwrap_or_else(near);
     source.problem(span, &shorten(path), message).with_hint(hint)
 }

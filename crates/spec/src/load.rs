@@ -1,5 +1,7 @@
 //! From a user's file to a resolved config, with every problem on the way.
 
+use serde_json::Value;
+
 use crate::config::Config;
 use crate::config::rules::{self, Facts};
 use crate::document::place::is_within;
@@ -95,7 +97,7 @@ fn resolve(
         let assigned = assignments.iter().find(|assignment| assignment.path == path);
         assigned.map(|assignment| &assignment.value).or_else(|| at(&file.value, path))
     };
-    let id = written("env.id").and_then(serde_json::Value::as_str);
+    let id = written("env.id").and_then(Value::as_str);
     let starter = id.and_then(starters::layer_for);
     let tags = shape.tags(|path| written(path).or_else(|| starter?.values.get(path)));
     let chosen = Chosen { shape, tags: &tags };
@@ -113,7 +115,7 @@ fn resolve(
         problems.push(|| Problem { severity, hint, ..places.located(sources, path, message) });
     };
     let values = layers.merged();
-    match values.get("env.id").and_then(serde_json::Value::as_str) {
+    match values.get("env.id").and_then(Value::as_str) {
         Some(id) if !known.env_ids.contains(&id) => {
             let near = nearest(id, known.env_ids.iter().copied());
             let hint = near.map(|near| format!("did you mean `{near}`?"));
@@ -125,7 +127,7 @@ fn resolve(
         }
         _ => {}
     }
-    if let Some(device) = values.get("device").and_then(serde_json::Value::as_str) {
+    if let Some(device) = values.get("device").and_then(Value::as_str) {
         rules::check_device(device, &mut report);
     }
     rules::resolve(values, &facts, known.cores, &mut report).filter(|_| failed.is_empty())

@@ -59,7 +59,7 @@ pub(crate) fn read(source: &Source, problems: &mut Collector) -> (Vec<Assignment
             continue;
         }
         if let Some(node) = tree::parse(source, value_start..value_start + value.len(), problems) {
-            let (value_read, at) = build(source, &node, Doubtful::Accepted, problems);
+            let (value_read, at) = build(source, key, &node, Doubtful::Accepted, problems);
             let place = Place { key: Some(key_span), ..at };
             assignments.push(Assignment { path: key.to_owned(), value: value_read, place });
             recorded.push(Override { key: key.to_owned(), value: value.trim().to_owned() });

@@ -37,7 +37,7 @@ fn config(text: &str, overrides: &[&str]) -> Config {
 }
 
 fn ppo(config: &Config) -> &PpoConfig {
-    config.algo.ppo().unwrap()
+    config.algo.ppo().expect("PPO is what these configs choose")
 }
 
 #[test]
@@ -120,6 +120,20 @@ eval:
     assert_eq!((algo.total_timesteps, algo.rollout_steps), (1_000_000, 10));
     assert_eq!((algo.max_grad_norm, algo.clip_value), (None, Some(1.0)));
     assert_eq!((config.eval.every, config.checkpoint.save_every), (50_000, 100_000));
+}
+
+/// Snapshots of earlier versions have such words without quotes.
+#[test]
+fn what_readers_of_yaml_disagree_about_means_what_the_key_needs() {
+    let config = config(
+        "run_name: yes\nseed: 007\nenv: {id: CartPole-v1, kwargs: {a: off, b: 1e0, c: 0x10}}\npolicy: {log_std_init: -0.0}",
+        &["env.kwargs.d=no"],
+    );
+    assert_eq!((config.run_name.as_str(), config.seed), ("yes", 7));
+    let text = |text: &str| Kwarg::Text(text.to_owned());
+    let kwargs = [("a", text("off")), ("b", Kwarg::Number(1.0)), ("c", text("0x10")), ("d", text("no"))];
+    assert_eq!(config.env.kwargs, kwargs.map(|(name, value)| (name.to_owned(), value)).into());
+    assert!(to_yaml(&config).contains("  log_std_init: 0.0\n"), "no -0.0");
 }
 
 #[test]

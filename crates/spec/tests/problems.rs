@@ -163,6 +163,7 @@ fn numbers_that_are_not_finite() {
         ],
     );
     check("env: {id: CartPole-v1, kwargs: {x: inf}}", &["1:36 env.kwargs.x | finite"]);
+    check_set(&["algo.gamma=.nan"], &["1:12 algo.gamma | `algo.gamma`: `.nan` is not a finite number"]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `docs/reference/cli.md` is what the program says about itself. To write it
-//! anew: `UPDATE_REFERENCE=1 cargo test -p rlxp --test cli reference`.
+//! `docs/reference/cli.md` and `config.md` are what the program says about
+//! itself. To update them: `UPDATE_REFERENCE=1 cargo test -p rlxp --test cli reference`.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -94,15 +94,24 @@ fn reference() -> String {
     page
 }
 
-#[test]
-fn the_reference_is_what_the_program_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cli.md");
-    let page = reference();
+/// Compares a page under `docs/reference/` with what the program says, or writes it.
+fn check(name: &str, page: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
-        std::fs::write(&path, &page).unwrap();
+        std::fs::write(&path, page).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == page, "docs/reference/cli.md is out of date: run this test with UPDATE_REFERENCE=1");
+    assert!(written == page, "docs/reference/{name} is out of date: run this test with UPDATE_REFERENCE=1");
+}
+
+#[test]
+fn the_reference_is_what_the_program_says() {
+    check("cli.md", &reference());
+}
+
+#[test]
+fn the_reference_of_configs_is_what_the_types_say() {
+    check("config.md", &rlxp_ops::below::config_reference());
 }
 
 #[test]

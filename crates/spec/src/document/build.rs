@@ -10,14 +10,15 @@ use crate::scalar::Scalar;
 use crate::source::Source;
 use crate::tree::{Entry, Kind, Node};
 
-/// The value at `node`. What can't be had is reported and stands as null.
+/// The value at `node`, which is at `path`. What can't be had is reported and becomes null.
 pub(crate) fn build(
     source: &Source,
+    path: &str,
     node: &Node,
     doubtful: Doubtful,
     problems: &mut Collector,
 ) -> (Value, Place) {
-    Builder { source, doubtful, problems }.value("", node)
+    Builder { source, doubtful, problems }.value(path, node)
 }
 
 /// What to do with plain text that readers of YAML disagree about, such as `yes` and `012`.
@@ -46,7 +47,11 @@ impl Builder<'_> {
             Kind::Scalar { text, plain } => match meaning(text, *plain, self.doubtful) {
                 Ok(value) => value,
                 Err((message, hint)) => {
-                    self.error(node, path, message, Some(hint));
+                    // A config's key has a type, which says whether text may be meant.
+                    match self.doubtful {
+                        Doubtful::Refused => self.error(node, path, message, Some(hint)),
+                        Doubtful::Accepted => self.error(node, path, format!("`{path}`: {message}"), None),
+                    }
                     place.refused = true;
                     Value::Null
                 }
@@ -132,7 +137,7 @@ pub(crate) fn meaning(text: &str, plain: bool, doubtful: Doubtful) -> Result<Val
             // A config's whole numbers are signed, and read back as such.
             let unsigned = || u64::try_from(integer).ok().filter(|_| refuse).map(Number::from);
             signed.or_else(unsigned).map(Value::Number).ok_or_else(|| {
-                let message = format!("`{shown}` does not fit in 64 bits, the most a whole number may have");
+                let message = format!("`{shown}` does not fit in 64 bits");
                 (message, or_text("it with an exponent"))
             })
         }
