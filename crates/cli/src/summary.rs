@@ -2,7 +2,7 @@
 //! evaluations came out.
 
 use rlxp_ops::insight::curve::over_seeds;
-use rlxp_ops::insight::material::SeedState;
+use rlxp_ops::insight::run_data::SeedState;
 use rlxp_ops::insight::runs::{RunInfo, SeedInfo};
 use rlxp_ops::training::eval::{EvalReport, EvalRow};
 

@@ -16,7 +16,7 @@ use crate::signature::{Approvers, Fingerprint, Statement, verify};
 /// How the approval of one target stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
-pub enum Standing {
+pub enum ApprovalStatus {
     /// It holds.
     Given {
         /// How surely.
@@ -45,34 +45,34 @@ pub enum Standing {
     },
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for ApprovalStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Standing::Given { assurance, who } => write!(f, "given by {who} ({assurance})"),
-            Standing::Missing => write!(f, "missing"),
-            Standing::Void { reason } => write!(f, "void: {reason}"),
-            Standing::TooWeak { assurance, required } => {
+            ApprovalStatus::Given { assurance, who } => write!(f, "given by {who} ({assurance})"),
+            ApprovalStatus::Missing => write!(f, "missing"),
+            ApprovalStatus::Void { reason } => write!(f, "void: {reason}"),
+            ApprovalStatus::TooWeak { assurance, required } => {
                 write!(f, "too weak: {assurance}, but {required} is needed")
             }
-            Standing::NotProven { reason } => write!(f, "not proven: {reason}"),
+            ApprovalStatus::NotProven { reason } => write!(f, "not proven: {reason}"),
         }
     }
 }
 
-impl Standing {
+impl ApprovalStatus {
     /// Whether it holds.
     pub fn is_given(&self) -> bool {
-        matches!(self, Standing::Given { .. })
+        matches!(self, ApprovalStatus::Given { .. })
     }
 
     /// A stable word for what is wrong; nothing when it holds.
     pub fn code(&self) -> Option<&'static str> {
         match self {
-            Standing::Given { .. } => None,
-            Standing::Missing => Some("approval_missing"),
-            Standing::Void { .. } => Some("approval_void"),
-            Standing::TooWeak { .. } => Some("approval_too_weak"),
-            Standing::NotProven { .. } => Some("approval_not_proven"),
+            ApprovalStatus::Given { .. } => None,
+            ApprovalStatus::Missing => Some("approval_missing"),
+            ApprovalStatus::Void { .. } => Some("approval_void"),
+            ApprovalStatus::TooWeak { .. } => Some("approval_too_weak"),
+            ApprovalStatus::NotProven { .. } => Some("approval_not_proven"),
         }
     }
 }
@@ -98,34 +98,34 @@ pub fn standing(
     required: Assurance,
     state: &StudyState,
     proofs: Proofs<'_>,
-) -> Standing {
+) -> ApprovalStatus {
     let given = |approval: &Approval| approval.approved.targets.get(target).copied();
     let mut approvals = state.approvals.iter().rev().filter_map(|one| Some((one, given(one)?))).peekable();
     // A later approval of something else replaces an earlier one.
-    let Some((last, digest)) = approvals.peek().copied() else { return Standing::Missing };
+    let Some((last, digest)) = approvals.peek().copied() else { return ApprovalStatus::Missing };
     if let Some(reason) = approvers_changed(state, proofs) {
-        return Standing::Void { reason };
+        return ApprovalStatus::Void { reason };
     }
     let voided = state.voided.get(target).filter(|(seq, _)| *seq > last.seq);
     if let Some((_, reason)) = voided {
-        return Standing::Void { reason: reason.clone() };
+        return ApprovalStatus::Void { reason: reason.clone() };
     }
     match now {
-        None => return Standing::Void { reason: "a file that it covers can't be read".into() },
+        None => return ApprovalStatus::Void { reason: "a file that it covers can't be read".into() },
         Some(now) if now != digest => {
-            return Standing::Void { reason: "what it covers has changed since".into() };
+            return ApprovalStatus::Void { reason: "what it covers has changed since".into() };
         }
         Some(_) => {}
     }
     // The same thing may have been approved in several ways; the weaker takes nothing away from the surer.
     let since = state.voided.get(target).map(|(seq, _)| *seq);
-    let mut lacking = Standing::Missing;
+    let mut lacking = ApprovalStatus::Missing;
     for (approval, _) in
         approvals.take_while(|(one, covered)| *covered == digest && since.is_none_or(|seq| one.seq > seq))
     {
         match held(approval, required, state, proofs) {
-            given @ Standing::Given { .. } => return given,
-            why if lacking == Standing::Missing => lacking = why,
+            given @ ApprovalStatus::Given { .. } => return given,
+            why if lacking == ApprovalStatus::Missing => lacking = why,
             _ => {}
         }
     }
@@ -133,17 +133,17 @@ pub fn standing(
 }
 
 /// How one approval stands by itself.
-fn held(approval: &Approval, required: Assurance, state: &StudyState, proofs: Proofs<'_>) -> Standing {
+fn held(approval: &Approval, required: Assurance, state: &StudyState, proofs: Proofs<'_>) -> ApprovalStatus {
     let assurance = approval.approved.assurance;
     if assurance == Assurance::Signature
         && let Err(reason) = proven(approval, state, proofs)
     {
-        return Standing::NotProven { reason };
+        return ApprovalStatus::NotProven { reason };
     }
     if assurance < required {
-        return Standing::TooWeak { assurance, required };
+        return ApprovalStatus::TooWeak { assurance, required };
     }
-    Standing::Given { assurance, who: approval.approved.who.clone() }
+    ApprovalStatus::Given { assurance, who: approval.approved.who.clone() }
 }
 
 /// Why no approval counts: the list of approvers isn't the one that the study was opened with.
@@ -190,7 +190,7 @@ pub fn statement(study: String, targets: &BTreeMap<Target, Digest>, head: Digest
 }
 
 /// Targets whose approval is void now and not yet on record as such.
-pub fn newly_void(state: &StudyState, standings: &BTreeMap<Target, Standing>) -> Vec<(Target, String)> {
+pub fn newly_void(state: &StudyState, standings: &BTreeMap<Target, ApprovalStatus>) -> Vec<(Target, String)> {
     let on_record = |target: &Target| {
         let given =
             state.approvals.iter().rev().find(|approval| approval.approved.targets.contains_key(target));
@@ -201,7 +201,7 @@ pub fn newly_void(state: &StudyState, standings: &BTreeMap<Target, Standing>) ->
         .iter()
         .filter(|(target, _)| !on_record(target))
         .filter_map(|(target, standing)| match standing {
-            Standing::Void { reason } => Some((target.clone(), reason.clone())),
+            ApprovalStatus::Void { reason } => Some((target.clone(), reason.clone())),
             _ => None,
         })
         .collect()

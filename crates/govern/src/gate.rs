@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::approval::Standing;
+use crate::approval::ApprovalStatus;
 use crate::documents::Exception;
 use crate::plan::Plan;
 use crate::section::Section;
@@ -69,7 +69,7 @@ pub(crate) struct Question<'a> {
     pub(crate) candidate: Option<&'a CandidateView>,
     pub(crate) purpose: Purpose,
     /// How every approval stands; found once, since signatures take their time.
-    pub(crate) standings: BTreeMap<Section, Standing>,
+    pub(crate) standings: BTreeMap<Section, ApprovalStatus>,
     /// What the candidate's runs would use, where that can be told.
     pub(crate) plan: Option<Plan>,
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::documents::{Candidate, Phase, PhasePlan, SeedRange, Slug};
 use crate::ledger::state::RunRecord;
 use crate::machine::{CandidateState, RunState};
-use crate::queue::{JobStand, Queue, SeedRuns, by_seed};
+use crate::queue::{JobStatus, Queue, SeedRuns, by_seed};
 use crate::seeds::SeedRole;
 use crate::view::Study;
 
@@ -46,7 +46,7 @@ pub fn next_run(study: &Study, candidate: &Candidate) -> Option<NextRun> {
     // Phases after this one wait for it.
     let job = queue.jobs.iter().find(|job| {
         job.candidate == candidate.id
-            && matches!(job.stand, JobStand::Ready | JobStand::Queued | JobStand::Running)
+            && matches!(job.stand, JobStatus::Ready | JobStatus::Queued | JobStatus::Running)
     })?;
     let plan = candidate.phases.iter().find(|plan| plan.phase == job.phase)?.clone();
     let all = state.runs_of_plan(&candidate.id);

@@ -32,7 +32,7 @@ pub struct Job {
     /// The worktree that all its runs use.
     pub worktree: String,
     /// Where it stands.
-    pub stand: JobStand,
+    pub stand: JobStatus,
     /// What carries the candidate on to the next phase.
     pub promotion: &'static str,
 }
@@ -40,7 +40,7 @@ pub struct Job {
 /// Where a job stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum JobStand {
+pub enum JobStatus {
     /// It can run now.
     Ready,
     /// It has a place in the plan, and all places are taken.
@@ -61,15 +61,15 @@ pub enum JobStand {
     },
 }
 
-impl fmt::Display for JobStand {
+impl fmt::Display for JobStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            JobStand::Ready => f.pad("ready"),
-            JobStand::Queued => f.pad("in line"),
-            JobStand::Running => f.pad("running"),
-            JobStand::Passed => f.pad("passed"),
-            JobStand::Stopped { reason } => f.pad(&format!("stopped: {reason}")),
-            JobStand::Waiting { phase } => f.pad(&format!("waits for {phase}")),
+            JobStatus::Ready => f.pad("ready"),
+            JobStatus::Queued => f.pad("in line"),
+            JobStatus::Running => f.pad("running"),
+            JobStatus::Passed => f.pad("passed"),
+            JobStatus::Stopped { reason } => f.pad(&format!("stopped: {reason}")),
+            JobStatus::Waiting { phase } => f.pad(&format!("waits for {phase}")),
         }
     }
 }
@@ -111,11 +111,11 @@ impl Queue {
             let runs = state.runs_of_plan(id);
             for planned in &record.validated.phases {
                 let stand = match before {
-                    Some((phase, false)) => JobStand::Waiting { phase },
+                    Some((phase, false)) => JobStatus::Waiting { phase },
                     _ if stale.is_some() => going_on(stale.clone().unwrap_or_default(), planned, &runs),
                     _ => stand(study, record.validated.kind, planned, &runs, confirms),
                 };
-                before = Some((planned.phase, stand == JobStand::Passed));
+                before = Some((planned.phase, stand == JobStatus::Passed));
                 jobs.push(job(study, (id, record), planned.phase, planned.seeds, stand));
             }
         }
@@ -131,7 +131,7 @@ impl Queue {
     /// Candidates that have jobs of which none can still run.
     pub fn over(&self) -> BTreeSet<&Slug> {
         let can_run =
-            |job: &&Job| matches!(job.stand, JobStand::Ready | JobStand::Queued | JobStand::Running);
+            |job: &&Job| matches!(job.stand, JobStatus::Ready | JobStatus::Queued | JobStatus::Running);
         let going_on: BTreeSet<&Slug> = self.jobs.iter().filter(can_run).map(|job| &job.candidate).collect();
         let all = self.jobs.iter().map(|job| &job.candidate);
         all.filter(|id| !going_on.contains(id)).collect()
@@ -139,7 +139,7 @@ impl Queue {
 
     /// Jobs that can run, now or as soon as there is a place.
     pub fn can_run(&self) -> impl Iterator<Item = &Job> {
-        self.jobs.iter().filter(|job| matches!(job.stand, JobStand::Ready | JobStand::Queued))
+        self.jobs.iter().filter(|job| matches!(job.stand, JobStatus::Ready | JobStatus::Queued))
     }
 }
 
@@ -149,9 +149,9 @@ const MOST_SEEDS: u64 = 1000;
 /// No more jobs are ready than there are places; the rest waits in line.
 fn take_places(jobs: &mut [Job], parallel: u64, live: u64) {
     let mut free = parallel.saturating_sub(live);
-    for job in jobs.iter_mut().filter(|job| job.stand == JobStand::Ready) {
+    for job in jobs.iter_mut().filter(|job| job.stand == JobStatus::Ready) {
         if free == 0 {
-            job.stand = JobStand::Queued;
+            job.stand = JobStatus::Queued;
         }
         free = free.saturating_sub(1);
     }
@@ -162,7 +162,7 @@ fn job(
     (id, record): (&Slug, &CandidateRecord),
     phase: Phase,
     runs: u64,
-    stand: JobStand,
+    stand: JobStatus,
 ) -> Job {
     let role = SeedRole::of(phase);
     let pools = study.files.metric_spec.typed().map(|spec| &spec.protocol.seeds);
@@ -204,11 +204,11 @@ fn stand(
     planned: &PlannedPhase,
     runs: &[&RunRecord],
     confirms: u64,
-) -> JobStand {
+) -> JobStatus {
     let phase = planned.phase;
     let runs: Vec<&RunRecord> = runs.iter().filter(|run| run.intent.phase == phase).copied().collect();
     if runs.iter().any(|run| !matches!(run.state, RunState::Ended(_))) {
-        return JobStand::Running;
+        return JobStatus::Running;
     }
     if let Some((run, code)) = runs.iter().find_map(|run| Some((run, run.not_evidence()?))) {
         return stopped(format!("run {} never counts as evidence: {code}", run.intent.key));
@@ -220,27 +220,27 @@ fn stand(
         if claims && runs.is_empty() && confirms >= most {
             return stopped(format!("{confirms} of {most} confirms are used up"));
         }
-        return JobStand::Ready;
+        return JobStatus::Ready;
     }
     match phase {
         Phase::Smoke => {
             let failed = done.iter().filter(|run| run.state != RunState::Ended(RunEnd::Ok)).count();
             match failed {
-                0 => JobStand::Passed,
+                0 => JobStatus::Passed,
                 _ => stopped(format!("{failed} of {} runs didn't end well", done.len())),
             }
         }
         Phase::Short => short(study, kind, &done),
         // What comes of these two is a verdict, and a candidate that has one has left the queue.
-        Phase::Confirm | Phase::IncumbentValidation => JobStand::Passed,
+        Phase::Confirm | Phase::IncumbentValidation => JobStatus::Passed,
     }
 }
 
 /// A phase of a plan that can't go on: what runs is waited for, nothing new starts.
-fn going_on(stale: String, planned: &PlannedPhase, runs: &[&RunRecord]) -> JobStand {
+fn going_on(stale: String, planned: &PlannedPhase, runs: &[&RunRecord]) -> JobStatus {
     let is_live =
         |run: &&RunRecord| run.intent.phase == planned.phase && !matches!(run.state, RunState::Ended(_));
-    if runs.iter().any(is_live) { JobStand::Running } else { stopped(stale) }
+    if runs.iter().any(is_live) { JobStatus::Running } else { stopped(stale) }
 }
 
 /// The run that counts for each seed that won't run again. A run that the host lost runs once more and then counts
@@ -283,11 +283,11 @@ pub(crate) fn by_seed<'r>(runs: &[&'r RunRecord]) -> BTreeMap<u64, SeedRuns<'r>>
     seeds
 }
 
-fn stopped(reason: String) -> JobStand {
-    JobStand::Stopped { reason }
+fn stopped(reason: String) -> JobStatus {
+    JobStatus::Stopped { reason }
 }
 
-fn short(study: &Study, kind: CandidateKind, runs: &[&RunRecord]) -> JobStand {
+fn short(study: &Study, kind: CandidateKind, runs: &[&RunRecord]) -> JobStatus {
     let Some(spec) = study.files.metric_spec.typed() else {
         return stopped("metric_spec.yaml can't be read".into());
     };
@@ -310,12 +310,12 @@ fn short(study: &Study, kind: CandidateKind, runs: &[&RunRecord]) -> JobStand {
                 Direction::Lower => median <= incumbent,
             };
             if better {
-                JobStand::Passed
+                JobStatus::Passed
             } else {
                 stopped(format!("the median is {median}, the incumbent's {incumbent}"))
             }
         }
-        None => JobStand::Passed,
+        None => JobStatus::Passed,
     }
 }
 

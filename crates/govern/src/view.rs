@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rlxp_types::Digest;
 use serde_json::json;
 
-use crate::approval::{Proofs, Standing, required, standing};
+use crate::approval::{ApprovalStatus, Proofs, required, standing};
 use crate::canonical;
 use crate::change::{self, Applied};
 use crate::documents::{
@@ -222,7 +222,7 @@ impl Study {
     }
 
     /// How the approval of every section stands.
-    pub fn standings(&self) -> BTreeMap<Section, Standing> {
+    pub fn standings(&self) -> BTreeMap<Section, ApprovalStatus> {
         let digests = self.digests();
         let of = |section: Section| {
             let now = digests.get(&section).copied();
@@ -232,7 +232,7 @@ impl Study {
     }
 
     /// How the approval of a candidate stands.
-    pub fn candidate_standing(&self, candidate: &Written<Candidate>) -> Standing {
+    pub fn candidate_standing(&self, candidate: &Written<Candidate>) -> ApprovalStatus {
         let target = Target::Candidate(candidate.typed.id.clone());
         standing(&target, self.candidate_digest(candidate), self.required(), self.state(), self.proofs())
     }
@@ -245,7 +245,7 @@ impl Study {
 
     /// How the approval to close the study stands. Closing lifts the guard over the folder, so once the loop was
     /// entered it takes a person.
-    pub fn close_standing(&self) -> Standing {
+    pub fn close_standing(&self) -> ApprovalStatus {
         let now = self.identity().map(|identity| close_digest(&identity));
         // A contract that can't be read must not keep a person from closing what went wrong.
         let floor = self.state().opened.as_ref().map_or(Assurance::Signature, |opened| opened.assurance);

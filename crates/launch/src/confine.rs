@@ -98,7 +98,7 @@ impl Setup {
 /// One line of the report.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Told {
+enum Report {
     /// The process that all of the step descend from, as the supervisor numbers it.
     Keeper(u32),
     /// Which files the numbers in the inotify events stand for.

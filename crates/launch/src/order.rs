@@ -226,7 +226,7 @@ pub struct StepEnd {
     /// Which.
     pub name: String,
     /// How.
-    pub how: How,
+    pub how: StepOutcome,
     /// In words.
     pub reason: String,
     /// Its exit code, when it returned one.
@@ -246,7 +246,7 @@ pub struct StepEnd {
 /// How a step or a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum StepOutcome {
     /// It returned zero and left what it must.
     Ok,
     /// It returned something else, was killed by a signal, or left something out.

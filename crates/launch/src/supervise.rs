@@ -36,7 +36,7 @@ use signal_hook::low_level;
 
 pub use shim::{Shim, start_shim, wait_for_go};
 
-use crate::order::{How, Level, Limits, Mechanisms, RunOrder, StepEnd, Usage};
+use crate::order::{Level, Limits, Mechanisms, RunOrder, StepEnd, StepOutcome, Usage};
 use crate::worker::LaunchError;
 
 /// The file in a run's folder that says what it took so far.
@@ -49,7 +49,7 @@ const PULSE_INTERVAL: Duration = Duration::from_secs(1);
 #[serde(deny_unknown_fields)]
 pub struct RunReport {
     /// How it ended: as the last of its steps.
-    pub how: How,
+    pub how: StepOutcome,
     /// In words.
     pub reason: String,
     /// What it took, all steps together.
@@ -100,14 +100,14 @@ pub fn supervise(order: &RunOrder, called_off: &dyn Fn() -> bool) -> Result<RunR
     for step in &order.steps {
         if is_called_off() {
             let reason = step::CALLED_OFF.to_owned();
-            return Ok(report(How::Cancelled, reason, run.took(), steps));
+            return Ok(report(StepOutcome::Cancelled, reason, run.took(), steps));
         }
         let mut end = run.step(step)?;
         let ran = order.steps[..steps.len()].iter().rfind(|earlier| !earlier.is_check);
-        if let (How::Blocked, Some(ran)) = (end.how, ran) {
+        if let (StepOutcome::Blocked, Some(ran)) = (end.how, ran) {
             // What was blocked may be run again as if nothing had happened. Here something has: whoever saw how it went
             // could take the next step's program away and have the same seed rolled anew.
-            end.how = How::Failed;
+            end.how = StepOutcome::Failed;
             end.reason = format!("{} can't begin, and {} has run: {}", step.name, ran.name, end.reason);
         }
         let mut bytes = serde_json::to_vec_pretty(&end).expect("the end of a step is plain data");
@@ -120,7 +120,7 @@ pub fn supervise(order: &RunOrder, called_off: &dyn Fn() -> bool) -> Result<RunR
         crate::crash::point(&format!("shim:{}:written", step.name));
         run.before = run.before.then(end.usage);
         steps.push(end);
-        if steps.last().is_some_and(|end| end.how != How::Ok) {
+        if steps.last().is_some_and(|end| end.how != StepOutcome::Ok) {
             break;
         }
     }
@@ -162,7 +162,7 @@ pub fn describe_limits(mechanisms: &mut Mechanisms) {
     cgroup::Groups::make(&name, "none", &much).describe(mechanisms);
 }
 
-fn report(how: How, reason: String, usage: Usage, steps: Vec<StepEnd>) -> RunReport {
+fn report(how: StepOutcome, reason: String, usage: Usage, steps: Vec<StepEnd>) -> RunReport {
     let level = steps.iter().map(|end| end.mechanisms.level()).min().unwrap_or(Level::None);
     RunReport { how, reason, usage, level, steps }
 }
@@ -308,7 +308,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let order = test_orders::order(folder.path(), vec![test_orders::step("train", &["/bin/false"])]);
         let report = supervise(&order, &|| true).unwrap();
-        assert_eq!((report.how, report.steps.len(), report.level), (How::Cancelled, 0, Level::None));
+        assert_eq!((report.how, report.steps.len(), report.level), (StepOutcome::Cancelled, 0, Level::None));
         assert!(RealFs.list(folder.path()).unwrap().is_empty());
     }
 

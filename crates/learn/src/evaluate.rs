@@ -8,7 +8,7 @@ use rlxp_types::Stream;
 use serde::Serialize;
 
 use crate::LearnError;
-use crate::learner::{Agent, Choice, Hand};
+use crate::learner::{Agent, BatchActor, Choice};
 use crate::parallel;
 use crate::policy::TILE;
 use crate::rollout::Factory;
@@ -161,7 +161,7 @@ fn play(
 
 impl<'a> Actor<'a> {
     /// Room to act in `copies` copies at once.
-    pub(crate) fn hand(self, space: &'a Space, copies: usize) -> Box<dyn Hand + 'a> {
+    pub(crate) fn hand(self, space: &'a Space, copies: usize) -> Box<dyn BatchActor + 'a> {
         match self {
             Self::Deterministic(agent) => agent.hand(copies, Choice::MostLikely),
             Self::Stochastic(agent) => agent.hand(copies, Choice::Sampled),
@@ -173,7 +173,7 @@ impl<'a> Actor<'a> {
 
 struct RandomHand<'a>(&'a Space);
 
-impl Hand for RandomHand<'_> {
+impl BatchActor for RandomHand<'_> {
     fn act(&mut self, _: u64, _: &mut [f32], streams: &mut [Stream], actions: &mut [f32]) {
         for (stream, row) in streams.iter_mut().zip(actions.chunks_exact_mut(self.0.width())) {
             random_action(self.0, stream, row);
@@ -183,7 +183,7 @@ impl Hand for RandomHand<'_> {
 
 struct ZeroHand;
 
-impl Hand for ZeroHand {
+impl BatchActor for ZeroHand {
     fn act(&mut self, _: u64, _: &mut [f32], _: &mut [Stream], actions: &mut [f32]) {
         actions.fill(0.0);
     }

@@ -122,7 +122,7 @@ pub enum Resumed {
 /// Something learned that acts.
 pub trait Agent: Send + Sync {
     /// Room to act in `copies` copies at once.
-    fn hand(&self, copies: usize, choice: Choice) -> Box<dyn Hand + '_>;
+    fn hand(&self, copies: usize, choice: Choice) -> Box<dyn BatchActor + '_>;
 
     /// Everything that acting needs, by name.
     fn model(&self) -> Tensors;
@@ -145,7 +145,7 @@ pub enum Choice {
 
 /// Turns observations into actions, one batch of rows at a time and without
 /// allocating.
-pub trait Hand {
+pub trait BatchActor {
     /// Fills `actions` for step `time` of the episodes. May change
     /// `observations`, such as to the scale that a network wants.
     fn act(&mut self, time: u64, observations: &mut [f32], streams: &mut [Stream], actions: &mut [f32]);

@@ -26,7 +26,7 @@ use rlxp_govern::seeds::SeedRole;
 use rlxp_govern::view::CandidateView;
 use rlxp_ops::context::{Context, UserFolders};
 use rlxp_ops::studies::candidate::view;
-use rlxp_ops::studies::files::Desk;
+use rlxp_ops::studies::files::OpenStudy;
 use rlxp_ops::studies::study::init::{InitRequest, init};
 use rlxp_ops::studies::verify::{VerifyRequest, verify};
 use rlxp_types::Digest;
@@ -70,20 +70,20 @@ fn main() -> Result<(), Box<dyn Error>> {
             Ok(())
         }),
     )?;
-    report("open", Box::new(|| Desk::open(&context, None).map(drop).map_err(Into::into)))?;
-    let desk = Desk::open(&context, None)?;
+    report("open", Box::new(|| OpenStudy::open(&context, None).map(drop).map_err(Into::into)))?;
+    let opened = OpenStudy::open(&context, None)?;
     report(
         "next of an opened study",
         Box::new(|| {
-            std::hint::black_box(next(&desk.study));
+            std::hint::black_box(next(&opened.study));
             Ok(())
         }),
     )?;
     report(
         "open and add a record",
         Box::new(|| {
-            let mut desk = Desk::open(&context, None)?;
-            desk.append(Actor::Rlx, Event::Note(Note { text: "x".into() }))?;
+            let mut opened = OpenStudy::open(&context, None)?;
+            opened.append(Actor::Rlx, Event::Note(Note { text: "x".into() }))?;
             Ok(())
         }),
     )?;
@@ -168,13 +168,13 @@ fn make(context: &Context) -> Result<(), Box<dyn Error>> {
         let text = CANDIDATE.replace("id: lower-lr", &format!("id: c{number}"));
         std::fs::write(place.join(format!("candidates/c{number}.yaml")), text)?;
     }
-    let desk = Desk::open(context, None)?;
-    let mut all = desk.study.ledger.clone();
+    let opened = OpenStudy::open(context, None)?;
+    let mut all = opened.study.ledger.clone();
     let mut text = std::fs::read_to_string(place.join("ledger.jsonl"))?;
     // Everything but their own files is the same for all of them.
-    let first = view(&desk, &"c0".parse()?)?;
+    let first = view(&opened, &"c0".parse()?)?;
     let plans: Vec<Validated> = (0..CANDIDATES)
-        .map(|number| validated(&desk, &first, &format!("c{number}")))
+        .map(|number| validated(&opened, &first, &format!("c{number}")))
         .collect::<Result<_, _>>()?;
     let mut events: Vec<Event> = plans.iter().cloned().map(Event::Validated).collect();
     events.extend(plans[..CANDIDATES - 100].iter().flat_map(a_life));
@@ -228,14 +228,14 @@ fn a_life(plan: &Validated) -> Vec<Event> {
     ]
 }
 
-fn validated(desk: &Desk, first: &CandidateView, id: &str) -> Result<Validated, Box<dyn Error>> {
+fn validated(opened: &OpenStudy, first: &CandidateView, id: &str) -> Result<Validated, Box<dyn Error>> {
     let candidate = id.parse()?;
-    let reading = desk.candidate(&candidate)?;
+    let reading = opened.candidate(&candidate)?;
     let written = reading.get().ok_or("the candidate can be read")?.clone();
-    let file: Digest = desk.study.candidate_files[id];
-    let digest = desk.study.candidate_digest(&written).ok_or("everything is there")?;
+    let file: Digest = opened.study.candidate_files[id];
+    let digest = opened.study.candidate_digest(&written).ok_or("everything is there")?;
     let view = CandidateView { written, file, file_name: id.to_owned(), ..first.clone() };
-    let plan = Plan::of(&desk.study, &view).ok_or("everything is there")?;
+    let plan = Plan::of(&opened.study, &view).ok_or("everything is there")?;
     let phases = vec![PlannedPhase { phase: Phase::Smoke, seeds: 1, reserve: None }];
     let kind = CandidateKind::Hyperparameter;
     Ok(Validated {

@@ -33,7 +33,7 @@ pub mod below {
     pub use rlxp_analyze::verdict::Answer;
     pub use rlxp_env::{Dtype, Space};
     pub use rlxp_fs::environment;
-    pub use rlxp_govern::approval::Standing;
+    pub use rlxp_govern::approval::ApprovalStatus;
     pub use rlxp_govern::documents::{Assurance, CandidateKind, ClaimKind, Phase};
     pub use rlxp_govern::gate::Refusal;
     pub use rlxp_govern::ledger::Actor;

@@ -6,7 +6,7 @@ mod common;
 use common::{World, append};
 use rlxp_analyze::verdict::{Answer, Reason};
 use rlxp_ops::insight::compare::{CompareReport, CompareRequest, Judgement, NoVerdict, ScoreKind, compare};
-use rlxp_ops::insight::material::SeedState;
+use rlxp_ops::insight::run_data::SeedState;
 use rlxp_store::{GitState, Outcome};
 use rlxp_types::{Digest, EndCause};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rlxp_fs::testing::{Fault, FaultFs};
 use rlxp_fs::{RealFs, RealMachine};
-use rlxp_govern::approval::Standing;
+use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::documents::{Assurance, Base, CandidateKind, Phase, Slug};
 use rlxp_govern::ledger::event::{Approved, Note, PlannedPhase, Validated};
 use rlxp_govern::ledger::{Actor, Event};
@@ -17,7 +17,7 @@ use rlxp_govern::plan::Plan;
 use rlxp_govern::section::{Section, Target};
 use rlxp_govern::view::CandidateView;
 use rlxp_ops::context::{Context, UserFolders};
-use rlxp_ops::studies::files::{Desk, refuse_governed};
+use rlxp_ops::studies::files::{OpenStudy, refuse_governed};
 use rlxp_ops::studies::study::init::{InitRequest, init};
 use rlxp_types::{Digest, Exit};
 
@@ -88,16 +88,16 @@ impl World {
         std::fs::write(self.context.folder.join(".rlxp/tasks/walker/adapter.yaml"), text).unwrap();
     }
 
-    fn open(&self) -> Desk {
-        Desk::open(&self.context, None).unwrap()
+    fn open(&self) -> OpenStudy {
+        OpenStudy::open(&self.context, None).unwrap()
     }
 
     /// Approves these targets as they are.
     fn approve(&self, sections: &[Section]) {
-        let mut desk = self.open();
-        let digests = desk.study.digests();
+        let mut opened = self.open();
+        let digests = opened.study.digests();
         let targets = sections.iter().map(|section| (Target::Section(*section), digests[section])).collect();
-        desk.append(Actor::Person, approval(targets)).unwrap();
+        opened.append(Actor::Person, approval(targets)).unwrap();
     }
 
     fn kinds(&self) -> Vec<&'static str> {
@@ -129,26 +129,26 @@ fn slug(text: &str) -> Slug {
 fn an_edit_that_is_taken_back_has_happened() {
     let world = World::new();
     world.approve(&Section::ALL);
-    assert!(world.open().study.standings().values().all(Standing::is_given));
+    assert!(world.open().study.standings().values().all(ApprovalStatus::is_given));
     world.write("metric_spec.yaml", &METRIC_SPEC.replace("episodes: 20", "episodes: 10"));
-    let desk = world.open();
-    let Event::Voided(voided) = &desk.study.ledger.records.last().unwrap().event else {
+    let opened = world.open();
+    let Event::Voided(voided) = &opened.study.ledger.records.last().unwrap().event else {
         panic!("not on record")
     };
     let of_evaluation: Vec<Target> =
         Section::Evaluation.dependents().into_iter().map(Target::Section).collect();
     assert_eq!(voided.targets, of_evaluation);
     world.write("metric_spec.yaml", METRIC_SPEC);
-    let desk = world.open();
-    let standings = desk.study.standings();
+    let opened = world.open();
+    let standings = opened.study.standings();
     for section in Section::ALL {
-        let void = matches!(standings[&section], Standing::Void { .. });
+        let void = matches!(standings[&section], ApprovalStatus::Void { .. });
         assert_eq!(void, of_evaluation.contains(&Target::Section(section)), "{section}");
     }
     // Once is enough, however often anybody looks.
     assert_eq!(world.kinds(), ["opened", "approved", "voided"]);
     world.approve(&Section::ALL);
-    assert!(world.open().study.standings().values().all(Standing::is_given));
+    assert!(world.open().study.standings().values().all(ApprovalStatus::is_given));
 }
 
 #[test]
@@ -162,8 +162,8 @@ fn a_broken_document_and_other_approvers_void_what_they_cover() {
     let list = world.context.user.config.clone().unwrap().join("approvers");
     std::fs::create_dir_all(list.parent().unwrap()).unwrap();
     std::fs::write(&list, KEY).unwrap();
-    let desk = world.open();
-    let Event::Voided(voided) = &desk.study.ledger.records.last().unwrap().event else {
+    let opened = world.open();
+    let Event::Voided(voided) = &opened.study.ledger.records.last().unwrap().event else {
         panic!("not on record")
     };
     assert_eq!(voided.targets, [Target::Section(Section::Task)]);
@@ -176,10 +176,10 @@ fn a_broken_document_and_other_approvers_void_what_they_cover() {
 fn an_approved_candidate_is_void_with_its_text() {
     let world = World::new();
     let id = slug("lower-lr");
-    let mut desk = world.open();
-    let digest = desk.study.candidate_digest(desk.candidate(&id).unwrap().get().unwrap()).unwrap();
+    let mut opened = world.open();
+    let digest = opened.study.candidate_digest(opened.candidate(&id).unwrap().get().unwrap()).unwrap();
     let target = Target::Candidate(id);
-    desk.append(Actor::Person, approval(BTreeMap::from([(target.clone(), digest)]))).unwrap();
+    opened.append(Actor::Person, approval(BTreeMap::from([(target.clone(), digest)]))).unwrap();
     assert!(world.open().standings().unwrap()[&target].is_given());
     world.write("candidates/lower-lr.yaml", &CANDIDATE.replace("0.0001", "0.0002"));
     assert_eq!(world.kinds(), ["opened", "approved", "voided"]);
@@ -190,10 +190,10 @@ fn an_approved_candidate_is_void_with_its_text() {
 /// Puts on record that the candidate is validated as it is, with the plan that gates would see.
 fn validate(world: &World) -> Slug {
     let id = slug("lower-lr");
-    let mut desk = world.open();
-    let written = desk.candidate(&id).unwrap().get().unwrap().clone();
+    let mut opened = world.open();
+    let written = opened.candidate(&id).unwrap().get().unwrap().clone();
     let view = CandidateView {
-        file: desk.study.candidate_files["lower-lr"],
+        file: opened.study.candidate_files["lower-lr"],
         file_name: "lower-lr".into(),
         written,
         paths: BTreeMap::new(),
@@ -210,20 +210,20 @@ fn validate(world: &World) -> Slug {
         programs: Some(BTreeMap::new()),
         inputs: Some(BTreeMap::new()),
     };
-    let plan = Plan::of(&desk.study, &view).unwrap();
+    let plan = Plan::of(&opened.study, &view).unwrap();
     let validated = Validated {
         candidate: id.clone(),
         revision: 1,
         kind: CandidateKind::Hyperparameter,
         file: view.file,
-        digest: desk.study.candidate_digest(&view.written).unwrap(),
+        digest: opened.study.candidate_digest(&view.written).unwrap(),
         plan: plan.digest(),
         parts: plan.parts,
         phases: vec![PlannedPhase { phase: Phase::Smoke, seeds: 1, reserve: None }],
         base: None,
         programs: None,
     };
-    desk.append(Actor::Rlx, Event::Validated(validated)).unwrap();
+    opened.append(Actor::Rlx, Event::Validated(validated)).unwrap();
     id
 }
 
@@ -248,12 +248,12 @@ fn a_validated_candidate_stays_so_until_something_changes() {
     for (reason, edit) in edits {
         let world = World::new();
         let id = validate(&world);
-        let state = |desk: &Desk| desk.study.state().candidates[&id].state;
+        let state = |opened: &OpenStudy| opened.study.state().candidates[&id].state;
         assert_eq!(state(&world.open()), CandidateState::Validated);
         edit(&world);
-        let desk = world.open();
-        assert_eq!(state(&desk), CandidateState::Draft, "{reason}");
-        let Event::Reopened(reopened) = &desk.study.ledger.records.last().unwrap().event else {
+        let opened = world.open();
+        assert_eq!(state(&opened), CandidateState::Draft, "{reason}");
+        let Event::Reopened(reopened) = &opened.study.ledger.records.last().unwrap().event else {
             panic!("{reason}")
         };
         assert!(reopened.reason.contains(reason), "{}", reopened.reason);
@@ -292,7 +292,7 @@ fn whoever_was_slower_is_told() {
 #[test]
 fn what_can_not_happen_is_not_written() {
     let world = World::new();
-    let mut desk = world.open();
+    let mut opened = world.open();
     let closed = rlxp_govern::ledger::event::Closed { reason: "over".into() };
     let launched = rlxp_govern::ledger::event::Launched {
         key: "k".into(),
@@ -301,10 +301,10 @@ fn what_can_not_happen_is_not_written() {
         started: 1,
         external: None,
     };
-    assert_eq!(desk.append(Actor::Rlx, Event::Launched(launched)).unwrap_err().code, "impossible");
-    desk.append(Actor::Rlx, Event::Closed(closed.clone())).unwrap();
-    assert_eq!(desk.append(Actor::Rlx, Event::Closed(closed)).unwrap_err().code, "impossible");
-    desk.append(Actor::Rlx, note("remarks can follow")).unwrap();
+    assert_eq!(opened.append(Actor::Rlx, Event::Launched(launched)).unwrap_err().code, "impossible");
+    opened.append(Actor::Rlx, Event::Closed(closed.clone())).unwrap();
+    assert_eq!(opened.append(Actor::Rlx, Event::Closed(closed)).unwrap_err().code, "impossible");
+    opened.append(Actor::Rlx, note("remarks can follow")).unwrap();
     assert_eq!(world.kinds(), ["opened", "closed", "note"]);
 }
 
@@ -316,10 +316,10 @@ fn looking_goes_on_when_nothing_can_be_written() {
     world.write("contract.yaml", &CONTRACT.replace("farther", "faster"));
     let full =
         Context { fs: Arc::new(FaultFs::new(Arc::new(RealFs), Fault::Full, 1)), ..world.context.clone() };
-    let mut desk = Desk::open(&full, None).unwrap();
-    assert_eq!(desk.study.standings()[&Section::Task].code(), Some("approval_void"));
-    assert_eq!(desk.warnings.len(), 1, "{:?}", desk.warnings);
-    assert_eq!(desk.append(Actor::Agent, note("no")).unwrap_err().exit, Exit::Storage);
+    let mut opened = OpenStudy::open(&full, None).unwrap();
+    assert_eq!(opened.study.standings()[&Section::Task].code(), Some("approval_void"));
+    assert_eq!(opened.warnings.len(), 1, "{:?}", opened.warnings);
+    assert_eq!(opened.append(Actor::Agent, note("no")).unwrap_err().exit, Exit::Storage);
     assert_eq!(world.kinds(), ["opened", "approved", "voided"]);
 }
 
@@ -333,8 +333,8 @@ fn a_fault_anywhere_loses_no_record() {
     for at in 1.. {
         let faulty = Arc::new(FaultFs::new(Arc::new(RealFs), Fault::Error, at));
         let context = Context { fs: faulty.clone(), ..world.context.clone() };
-        let added =
-            Desk::open(&context, None).and_then(|mut desk| desk.append(Actor::Agent, note("x")).map(drop));
+        let added = OpenStudy::open(&context, None)
+            .and_then(|mut opened| opened.append(Actor::Agent, note("x")).map(drop));
         told += usize::from(added.is_ok());
         // What an error left behind belongs to this process, which is still there.
         drop(std::fs::remove_file(world.study().join("ledger.lock")));
@@ -368,7 +368,7 @@ fn a_link_anywhere_in_a_study_is_refused_by_name() {
         let (path, moved) = (folder.join(last), world.folder.path().join("moved"));
         std::fs::rename(&path, &moved).unwrap();
         std::os::unix::fs::symlink(&moved, &path).unwrap();
-        let failure = Desk::open(&world.context, Some("first")).err().unwrap();
+        let failure = OpenStudy::open(&world.context, Some("first")).err().unwrap();
         assert_eq!((failure.code, failure.exit), ("link_in_study", Exit::Refused), "{name}: {failure}");
         assert!(failure.message.starts_with(&path.display().to_string()), "{name}: {failure}");
     }
@@ -401,16 +401,16 @@ fn an_open_study_keeps_other_verbs_out() {
     let link = world.folder.path().join("link");
     std::os::unix::fs::symlink(&below, &link).unwrap();
     assert!(refuse_governed(&at(&link, true)).is_err(), "a link from outside");
-    let mut desk = Desk::open(&world.context, Some("first")).unwrap();
+    let mut opened = OpenStudy::open(&world.context, Some("first")).unwrap();
     let ledger = std::fs::read(world.study().join("ledger.jsonl")).unwrap();
     let closed = rlxp_govern::ledger::event::Closed { reason: "over".into() };
-    desk.append(Actor::Rlx, Event::Closed(closed.clone())).unwrap();
+    opened.append(Actor::Rlx, Event::Closed(closed.clone())).unwrap();
     assert!(all().iter().all(|context| refuse_governed(context).is_err()), "no person agreed to that");
     std::fs::write(world.study().join("ledger.jsonl"), ledger).unwrap();
-    let mut desk = Desk::open(&world.context, Some("first")).unwrap();
-    let digest = rlxp_govern::section::close_digest(&desk.study.identity().unwrap());
-    desk.append(Actor::Person, approval(BTreeMap::from([(Target::Close, digest)]))).unwrap();
-    desk.append(Actor::Rlx, Event::Closed(closed)).unwrap();
+    let mut opened = OpenStudy::open(&world.context, Some("first")).unwrap();
+    let digest = rlxp_govern::section::close_digest(&opened.study.identity().unwrap());
+    opened.append(Actor::Person, approval(BTreeMap::from([(Target::Close, digest)]))).unwrap();
+    opened.append(Actor::Rlx, Event::Closed(closed)).unwrap();
     assert!(all().iter().all(|context| refuse_governed(context).is_ok()));
     std::fs::remove_file(world.study().join("ledger.jsonl")).unwrap();
     assert!(refuse_governed(&world.context).is_err(), "without its ledger nobody knows");

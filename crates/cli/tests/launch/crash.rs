@@ -20,7 +20,7 @@ enum Then {
     /// It ran and its end is lost; it goes once more.
     Ran,
     /// Its result is taken in, and it never goes again.
-    Kept,
+    ApprovedText,
 }
 
 const LAUNCH: [(&str, Then); 14] = [
@@ -34,11 +34,11 @@ const LAUNCH: [(&str, Then); 14] = [
     ("launch:shim_started", Then::NeverRan),
     ("launch:shim_known", Then::NeverRan),
     ("launch:launched", Then::NeverRan),
-    ("launch:gone", Then::Kept),
-    ("launch:end_seen", Then::Kept),
-    ("launch:end_recorded", Then::Kept),
+    ("launch:gone", Then::ApprovedText),
+    ("launch:end_seen", Then::ApprovedText),
+    ("launch:end_recorded", Then::ApprovedText),
     // The last one: only a candidate of which nothing is left completes.
-    ("launch:completing", Then::Kept),
+    ("launch:completing", Then::ApprovedText),
 ];
 
 const SHIM: [(&str, Then); 16] = [
@@ -57,7 +57,7 @@ const SHIM: [(&str, Then); 16] = [
     ("shim:eval:written", Then::Ran),
     ("shim:steps_over", Then::Ran),
     ("shim:manifest_written", Then::Ran),
-    ("shim:end_written", Then::Kept),
+    ("shim:end_written", Then::ApprovedText),
 ];
 
 #[test]
@@ -122,7 +122,7 @@ fn strike_launch(scene: &Scene, place: &str) {
 /// Recovers after somebody was killed at `place`, runs the seed to its end, and checks everything after each step.
 fn recover(scene: &Scene, place: &str, seed: u64, then: Then) {
     // What wasn't told to go, and what lost its supervisor, ends by itself, before anybody looks after it.
-    if then != Then::Kept || place.starts_with("shim:") {
+    if then != Then::ApprovedText || place.starts_with("shim:") {
         scene.nothing_is_left(place);
     }
     scene.repository.rlx("launch status --json").expect(0);
@@ -132,7 +132,7 @@ fn recover(scene: &Scene, place: &str, seed: u64, then: Then) {
     let first = runs.first();
     match then {
         Then::Unseen => assert!(first.is_none(), "{place}: {runs:?}"),
-        Then::Kept => {
+        Then::ApprovedText => {
             assert_eq!(runs.len(), 1, "{place}: {runs:?}");
             assert_eq!(runs[0].end, "ok", "{place}: {runs:?}");
         }
@@ -149,7 +149,7 @@ fn recover(scene: &Scene, place: &str, seed: u64, then: Then) {
             }
         }
     }
-    if then == Then::Kept {
+    if then == Then::ApprovedText {
         return;
     }
     scene.repository.rlx(&scene.launch_one()).expect(0);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Answers, Purpose, Question};
-use crate::approval::Standing;
+use crate::approval::ApprovalStatus;
 use crate::completeness::open_questions;
 use crate::documents::{Automation, Contract, MetricSpec, Reading, Slug, SurfaceMap};
 use crate::plan::PROTOCOL;
@@ -220,20 +220,20 @@ fn envelope(question: &Question<'_>, answers: &mut Answers) {
 }
 
 fn require(section: Section, question: &Question<'_>, answers: &mut Answers) {
-    let standing = question.standings.get(&section).cloned().unwrap_or(Standing::Missing);
+    let standing = question.standings.get(&section).cloned().unwrap_or(ApprovalStatus::Missing);
     say(&Target::Section(section), &standing, answers);
 }
 
-fn say(target: &Target, standing: &Standing, answers: &mut Answers) {
+fn say(target: &Target, standing: &ApprovalStatus, answers: &mut Answers) {
     let Some(code) = standing.code() else { return };
     let reason = match standing {
-        Standing::Given { .. } => return,
-        Standing::Missing => format!("{target} was not approved"),
-        Standing::Void { reason } => format!("the approval of {target} is void: {reason}"),
-        Standing::TooWeak { assurance, required } => {
+        ApprovalStatus::Given { .. } => return,
+        ApprovalStatus::Missing => format!("{target} was not approved"),
+        ApprovalStatus::Void { reason } => format!("the approval of {target} is void: {reason}"),
+        ApprovalStatus::TooWeak { assurance, required } => {
             format!("{target} was approved by {assurance}, the contract asks for {required}")
         }
-        Standing::NotProven { reason } => format!("the approval of {target} is not proven: {reason}"),
+        ApprovalStatus::NotProven { reason } => format!("the approval of {target} is not proven: {reason}"),
     };
     answers.refuse(code, reason, format!("ledger.jsonl: {target}"), format!("rlx approve {target}"));
 }

@@ -1,7 +1,7 @@
 //! Steps towards a run: approvals, the first runs, launches, drafts and proposals.
 
 use super::{Action, NOTHING, Next, RECORD};
-use crate::approval::{Standing, approvers_changed, standing};
+use crate::approval::{ApprovalStatus, approvers_changed, standing};
 use crate::documents::{Automation, CandidateKind, Phase, Slug};
 use crate::first_run::{FirstRun, drafts_of};
 use crate::ledger::state::CandidateRecord;
@@ -32,7 +32,7 @@ fn request(study: &Study, sections: impl Iterator<Item = Section>, candidate: Op
         let stands = standing(&target, digest, study.required(), study.state(), study.proofs());
         (target, stands)
     });
-    let lacking: Vec<(Target, Standing)> = sections
+    let lacking: Vec<(Target, ApprovalStatus)> = sections
         .filter_map(|section| Some((Target::Section(section), standings.get(&section)?.clone())))
         .chain(of_candidate)
         .filter(|(_, standing)| !standing.is_given())
@@ -40,12 +40,14 @@ fn request(study: &Study, sections: impl Iterator<Item = Section>, candidate: Op
     if lacking.is_empty() {
         return None;
     }
-    let why = |(target, standing): &(Target, Standing)| match standing {
-        Standing::Missing => format!("{target} is not approved"),
-        Standing::Void { reason } => format!("{target} is void: {reason}"),
-        Standing::TooWeak { assurance, required } => format!("{target} has {assurance}, needs {required}"),
-        Standing::NotProven { reason } => format!("{target} is not proven: {reason}"),
-        Standing::Given { .. } => String::new(),
+    let why = |(target, standing): &(Target, ApprovalStatus)| match standing {
+        ApprovalStatus::Missing => format!("{target} is not approved"),
+        ApprovalStatus::Void { reason } => format!("{target} is void: {reason}"),
+        ApprovalStatus::TooWeak { assurance, required } => {
+            format!("{target} has {assurance}, needs {required}")
+        }
+        ApprovalStatus::NotProven { reason } => format!("{target} is not proven: {reason}"),
+        ApprovalStatus::Given { .. } => String::new(),
     };
     let names: Vec<String> = lacking.iter().map(|(target, _)| target.to_string()).collect();
     let reason = lacking.iter().map(why).collect::<Vec<_>>().join("; ");

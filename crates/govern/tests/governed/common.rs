@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signer as _, SigningKey};
-use rlxp_govern::approval::{Standing, statement};
+use rlxp_govern::approval::{ApprovalStatus, statement};
 use rlxp_govern::budget::Amounts;
 use rlxp_govern::documents::{
     Assurance, Base, Candidate, Change, Confinement, Device, Files, Operation, Phase, Reading, Slug,
@@ -162,7 +162,7 @@ impl World {
         standings.filter(|(_, standing)| standing.is_given()).map(|(section, _)| section).collect()
     }
 
-    pub(crate) fn candidate_standing(&self) -> Standing {
+    pub(crate) fn candidate_standing(&self) -> ApprovalStatus {
         self.study.candidate_standing(&self.view.written)
     }
 

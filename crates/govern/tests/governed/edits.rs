@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use rlxp_govern::approval::{Standing, newly_void};
+use rlxp_govern::approval::{ApprovalStatus, newly_void};
 use rlxp_govern::documents::{Assurance, Files, Reading};
 use rlxp_govern::ledger::Event;
 use rlxp_govern::ledger::event::Voided;
@@ -187,10 +187,12 @@ fn every_value_voids_its_section_and_all_that_depends_on_it() {
 fn check(world: &World, void: &BTreeSet<Section>, what: &str) {
     for (section, standing) in world.study.standings() {
         match standing {
-            Standing::Void { .. } => assert!(void.contains(&section), "{what}: {section} is void"),
-            Standing::Given { .. } => assert!(!void.contains(&section), "{what}: {section} still holds"),
+            ApprovalStatus::Void { .. } => assert!(void.contains(&section), "{what}: {section} is void"),
+            ApprovalStatus::Given { .. } => {
+                assert!(!void.contains(&section), "{what}: {section} still holds")
+            }
             // What was given stays as it was; the contract now asks for more.
-            Standing::TooWeak { .. } => panic!("{what}: {section} is too weak"),
+            ApprovalStatus::TooWeak { .. } => panic!("{what}: {section} is too weak"),
             other => panic!("{what}: {section} {other:?}"),
         }
     }

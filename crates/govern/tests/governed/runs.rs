@@ -11,7 +11,7 @@ use rlxp_govern::ledger::event::{Evidence, LaunchIntent};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::{Action, next};
 use rlxp_govern::plan::{Plan, phases};
-use rlxp_govern::queue::{JobStand, Queue};
+use rlxp_govern::queue::{JobStatus, Queue};
 use rlxp_govern::score::{self, Score, ScoreSource};
 use rlxp_govern::seeds::SeedRole;
 use rlxp_govern::shortfall::shortfalls;
@@ -40,7 +40,7 @@ fn a_plan_that_is_another_one_by_now_starts_nothing_more() {
     let mut world = ready();
     let first = intended(&mut world, 0);
     world.study.candidate_files.insert("lower-lr".into(), Digest::of(b"edited"));
-    assert_eq!(Queue::of(&world.study).jobs[0].stand, JobStand::Running, "what runs is waited for");
+    assert_eq!(Queue::of(&world.study).jobs[0].stand, JobStatus::Running, "what runs is waited for");
     finish(&mut world, &first, RunEnd::Ok);
     assert_eq!(told(&world), None);
     assert!(Queue::of(&world.study).over().contains(&slug("lower-lr")), "what has run can be judged");
@@ -219,7 +219,7 @@ fn what_never_counts_as_evidence_stops_its_phase() {
     world.push(event);
     assert_eq!(told(&world), None);
     let queue = Queue::of(&world.study);
-    let JobStand::Stopped { reason } = &queue.jobs[0].stand else { panic!("{:?}", queue.jobs[0]) };
+    let JobStatus::Stopped { reason } = &queue.jobs[0].stand else { panic!("{:?}", queue.jobs[0]) };
     assert_eq!(*reason, format!("run {} never counts as evidence: not_the_patched_code", smoke.key));
     // It is paid for, nobody asks for its metrics, and the candidate can be judged.
     assert_eq!(world.study.state().tally.spent.runs, 2);

@@ -15,7 +15,7 @@ use rustix::io::FdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::{Setup, StepExit, Told, helper, processes, without};
+use super::{Report, Setup, StepExit, helper, processes, without};
 use crate::child::isolate;
 use crate::order::{Mechanisms, RunOrder, StepOrder};
 use crate::worker::{LaunchError, WorkerCommand};
@@ -133,7 +133,7 @@ impl Confined {
             return false;
         }
         match serde_json::from_str(&line) {
-            Ok(Told::Keeper(number)) => {
+            Ok(Report::Keeper(number)) => {
                 // The helper doesn't collect the keeper before it ends itself, and it is not collected yet either: the
                 // number is still the keeper's unless it has ended, in which case the handle can't be had.
                 let handle = Pid::from_raw(number as i32)
@@ -141,10 +141,10 @@ impl Confined {
                     .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
                 self.keeper = Some((number, handle));
             }
-            Ok(Told::Watching(watching)) => self.watching = watching,
-            Ok(Told::Started(mechanisms)) => self.started = Some(Ok(mechanisms)),
-            Ok(Told::Refused(reason)) => self.started = Some(Err(reason)),
-            Ok(Told::Ended(exit)) => self.ended = Some(exit),
+            Ok(Report::Watching(watching)) => self.watching = watching,
+            Ok(Report::Started(mechanisms)) => self.started = Some(Ok(mechanisms)),
+            Ok(Report::Refused(reason)) => self.started = Some(Err(reason)),
+            Ok(Report::Ended(exit)) => self.ended = Some(exit),
             Err(_) => {}
         }
         true

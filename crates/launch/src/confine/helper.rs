@@ -13,7 +13,7 @@ use super::keeper::{keep, mind};
 use super::namespaces::{self, with_cause};
 use super::processes::{Forked, child_signals, fork, leave};
 use super::report::{pipe, tell};
-use super::{Setup, Told, files, mounts, tree};
+use super::{Report, Setup, files, mounts, tree};
 use crate::order::{Mechanisms, StepOrder};
 
 /// The helper's own code when it can't even read what it is to do.
@@ -45,7 +45,7 @@ pub(super) fn run() -> u8 {
     };
     let ends = Ends { report, lifeline, opened };
     help(&setup, &ends).unwrap_or_else(|reason| {
-        tell(&ends.report, &Told::Refused(reason));
+        tell(&ends.report, &Report::Refused(reason));
         REFUSED
     })
 }
@@ -78,7 +78,7 @@ fn help(setup: &Setup, ends: &Ends) -> Result<u8, String> {
         let alone = rustix::process::set_parent_process_death_signal(None)
             .and_then(|()| rustix::process::set_child_subreaper(Some(getpid())));
         alone.map_err(|error| format!("can't look after orphans: {error}"))?;
-        tell(&ends.report, &Told::Keeper(getpid().as_raw_pid() as u32));
+        tell(&ends.report, &Report::Keeper(getpid().as_raw_pid() as u32));
         return keep(setup, ends, (namespaces, sockets), mechanisms, &signals, None);
     }
     // A new user namespace may have reset it.
@@ -91,13 +91,13 @@ fn help(setup: &Setup, ends: &Ends) -> Result<u8, String> {
             drop(write);
             let code = keep(setup, ends, (namespaces, sockets), mechanisms, &signals, Some(&read));
             leave(code.unwrap_or_else(|reason| {
-                tell(&ends.report, &Told::Refused(reason));
+                tell(&ends.report, &Report::Refused(reason));
                 REFUSED
             }))
         }
         Forked::Parent(keeper) => {
             drop(read);
-            tell(&ends.report, &Told::Keeper(keeper.as_raw_pid() as u32));
+            tell(&ends.report, &Report::Keeper(keeper.as_raw_pid() as u32));
             match mind(keeper, &signals, &[ends.lifeline.as_fd()], None) {
                 Some(exit) => Ok(exit.code.map_or(ABANDONED, |code| code as u8)),
                 None => {

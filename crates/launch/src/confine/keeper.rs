@@ -12,7 +12,7 @@ use super::namespaces::Namespaces;
 use super::processes::{Forked, ask_all_to_end, end_descendants, fork, leave};
 use super::report::{pipe, read_all, tell};
 use super::surroundings::prepare;
-use super::{Setup, StepExit, Told, step};
+use super::{Report, Setup, StepExit, step};
 use crate::order::Mechanisms;
 
 /// The keeper's body. It is told where it is and which sockets others have. `helper` tells by its closing that the
@@ -37,7 +37,7 @@ pub(super) fn keep(
             drop(read);
             let result = step::become_program(setup, &rights, mechanisms, keeper, &write);
             if let Err(reason) = result {
-                tell(&write, &Told::Refused(reason));
+                tell(&write, &Report::Refused(reason));
                 leave(REFUSED);
             }
             leave(0)
@@ -47,13 +47,14 @@ pub(super) fn keep(
     drop(write);
     // It closes when the program has taken the step's place, or the step has given up.
     let told = read_all(&read);
-    let refused = told.iter().any(|told| matches!(told, Told::Refused(_)));
-    let last = told.iter().rev().find(|told| matches!(told, Told::Refused(_))).or(told.first());
+    let refused = told.iter().any(|told| matches!(told, Report::Refused(_)));
+    let last = told.iter().rev().find(|told| matches!(told, Report::Refused(_))).or(told.first());
     match last {
         Some(told) => tell(&ends.report, told),
-        None => {
-            tell(&ends.report, &Told::Refused("the step's process ended before its program began".to_owned()))
-        }
+        None => tell(
+            &ends.report,
+            &Report::Refused("the step's process ended before its program began".to_owned()),
+        ),
     }
     let mut closing = vec![ends.lifeline.as_fd()];
     closing.extend(helper.map(AsFd::as_fd));
@@ -64,7 +65,7 @@ pub(super) fn keep(
     match exit {
         Some(_) if refused => Ok(REFUSED),
         Some(exit) => {
-            tell(&ends.report, &Told::Ended(exit));
+            tell(&ends.report, &Report::Ended(exit));
             Ok(0)
         }
         None => Ok(ABANDONED),

@@ -4,10 +4,10 @@ use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 
-use super::Told;
+use super::Report;
 
 /// A line that can't be written has nobody to read it.
-pub(super) fn tell(report: &OwnedFd, told: &Told) {
+pub(super) fn tell(report: &OwnedFd, told: &Report) {
     let mut line = serde_json::to_vec(told).expect("a report is plain data");
     line.push(b'\n');
     let mut rest = line.as_slice();
@@ -21,7 +21,7 @@ pub(super) fn tell(report: &OwnedFd, told: &Told) {
 }
 
 /// Everything until the other end is closed.
-pub(super) fn read_all(from: &OwnedFd) -> Vec<Told> {
+pub(super) fn read_all(from: &OwnedFd) -> Vec<Report> {
     let mut text = Vec::new();
     let mut buffer = [0u8; 4096];
     loop {

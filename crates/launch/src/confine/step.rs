@@ -10,7 +10,7 @@ use rustix::process::{Pid, getppid};
 
 use super::files::{self, Rights};
 use super::report::tell;
-use super::{Setup, Told, privileges, program};
+use super::{Report, Setup, privileges, program};
 use crate::order::Mechanisms;
 
 /// Gives up everything and becomes the program. Comes back only when it can't, or when there is none.
@@ -47,7 +47,7 @@ pub(super) fn become_program(
     }
     enough(setup, &mechanisms)?;
     let Some((argv, gated)) = program else {
-        tell(report, &Told::Started(mechanisms));
+        tell(report, &Report::Started(mechanisms));
         return Ok(());
     };
     let (program, arguments) = argv.split_first().expect("an order without a program was refused before");
@@ -60,7 +60,7 @@ pub(super) fn become_program(
     if let Some(gated) = gated {
         program::check(Path::new(program), gated)?;
     }
-    tell(report, &Told::Started(mechanisms));
+    tell(report, &Report::Started(mechanisms));
     #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
     let error = Command::new(program).args(arguments).exec();
     Err(format!("{program} can't be executed: {error}"))

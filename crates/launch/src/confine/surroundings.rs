@@ -8,7 +8,7 @@ use super::files::{self, Rights};
 use super::helper::Ends;
 use super::namespaces::{Namespaces, with_cause};
 use super::report::tell;
-use super::{Setup, Told, mounts, probe, tree};
+use super::{Report, Setup, mounts, probe, tree};
 use crate::order::{Mechanisms, Reach, StepOrder};
 
 /// Mounts what the step is to see, and says what it may do with files.
@@ -66,7 +66,7 @@ pub(super) fn prepare(
     rights.hidden.push(PathBuf::from("/dev"));
     if let Some(step) = &setup.step {
         let watching = tree::watch(&step.tree, &step.watched, &ends.opened);
-        tell(&ends.report, &Told::Watching(watching));
+        tell(&ends.report, &Report::Watching(watching));
     }
     Ok(rights)
 }

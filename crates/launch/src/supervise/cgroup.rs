@@ -4,7 +4,7 @@
 //! theirs. So a group is made only where it was handed to us: at the top of what we see, in a folder that belongs to our
 //! own user, or where systemd says so (`Delegate=yes`). Everywhere else the limits are kept by looking.
 
-mod place;
+mod candidate;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use rlxp_fs::{Fs, FsError, FsExt, RealFs};
 
 use crate::order::{Limits, Mechanisms};
-use place::{Place, Version};
+use candidate::{Candidate, Version};
 
 /// Processes of rlx itself that stand in a step's groups: the helper and the first process of the namespace.
 const OWN_PROCESSES: u64 = 2;
@@ -61,7 +61,7 @@ impl Groups {
         Self::make_in(&places(), &group_name(key, step), limits)
     }
 
-    fn make_in(places: &[Place], name: &str, limits: &Limits) -> Self {
+    fn make_in(places: &[Candidate], name: &str, limits: &Limits) -> Self {
         let mut groups = Self::default();
         match groups.group(places, "memory", name, |group| group.limit_memory(limits.memory)) {
             Ok(group) => groups.memory = Some(group),
@@ -79,7 +79,7 @@ impl Groups {
     /// The group with this name that counts `controller`, made unless it was made already for another one.
     fn group(
         &self,
-        places: &[Place],
+        places: &[Candidate],
         controller: &str,
         name: &str,
         limit: impl Fn(&Group) -> Result<(), FsError>,
@@ -221,9 +221,9 @@ pub(super) fn sweep(key: &str, step: &str) {
     }
 }
 
-fn places() -> Vec<Place> {
+fn places() -> Vec<Candidate> {
     let read = |path: &str| RealFs.read_text(Path::new(path), 1 << 20).unwrap_or_default();
-    Place::all(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+    Candidate::all(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
 }
 
 fn group_name(key: &str, step: &str) -> String {

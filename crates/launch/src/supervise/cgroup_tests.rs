@@ -67,13 +67,13 @@ fn processes_are_counted_without_our_own_and_a_refusal_is_seen() {
 fn what_can_not_be_made_leaves_nothing_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     // A plain folder: a group can be "made", but there is no file for the limit.
-    let place = Place {
+    let place = Candidate {
         version: Version::One,
         folder: folder.path().to_owned(),
         controllers: vec!["memory".to_owned()],
         ours: Ok(()),
     };
-    let refused = Place { ours: Err("it is somebody else's".to_owned()), ..place.clone() };
+    let refused = Candidate { ours: Err("it is somebody else's".to_owned()), ..place.clone() };
     let groups = Groups::make_in(&[place], "rlx-a", &LIMITS);
     assert!(groups.memory.is_none() && RealFs.list(folder.path()).unwrap().is_empty());
     let mut mechanisms = Mechanisms::default();

@@ -7,7 +7,7 @@ use rlxp_fs::{Fs, FsExt, Kind, RealFs};
 
 use super::words::clean;
 use crate::confine::StepExit;
-use crate::order::{How, LOADED_FILE};
+use crate::order::{LOADED_FILE, StepOutcome};
 
 /// Bytes of [`LOADED_FILE`] that are read, and the most that one line of it may have.
 const LOADED_BYTES: usize = 1 << 20;
@@ -31,8 +31,8 @@ pub(super) fn judge(
     artifacts: &[String],
     is_check: bool,
     last_words: &str,
-) -> (How, String) {
-    let not_well = if is_check { How::Blocked } else { How::Failed };
+) -> (StepOutcome, String) {
+    let not_well = if is_check { StepOutcome::Blocked } else { StepOutcome::Failed };
     let said = match last_lines(last_words) {
         said if said.is_empty() => String::new(),
         said => format!(": {said}"),
@@ -40,7 +40,7 @@ pub(super) fn judge(
     match exit {
         StepExit { code: Some(0), .. } => match first_missing(own, artifacts) {
             Some(name) => (not_well, format!("it left no {}", clean(name))),
-            None => (How::Ok, "it ended well".to_owned()),
+            None => (StepOutcome::Ok, "it ended well".to_owned()),
         },
         StepExit { code: Some(code), .. } => (not_well, format!("it returned {code}{said}")),
         StepExit { signal: Some(signal), .. } => {
@@ -128,7 +128,7 @@ mod tests {
         RealFs.symlink(Path::new("deep/metrics.json"), &own.join("link")).unwrap();
         RealFs.symlink(Path::new("deep"), &own.join("through")).unwrap();
         let check = |name: &str| judge(exit(0), &own, &[name.to_owned()], false, "");
-        assert_eq!(check("deep/metrics.json").0, How::Ok);
+        assert_eq!(check("deep/metrics.json").0, StepOutcome::Ok);
         // No name of a file is that long, so nobody can say whether it is there.
         let long = "x".repeat(300);
         for name in [
@@ -140,7 +140,7 @@ mod tests {
             "deep/metrics.json/x",
             "../train/deep/metrics.json",
         ] {
-            assert_eq!(check(name), (How::Failed, format!("it left no {name}")));
+            assert_eq!(check(name), (StepOutcome::Failed, format!("it left no {name}")));
         }
     }
 
@@ -149,9 +149,9 @@ mod tests {
         let own = Path::new("/absent");
         let log = "1\n2\n3\n4\n5\n\x1b[31mboom\r\n\n";
         let (how, reason) = judge(exit(3), own, &[], false, log);
-        assert_eq!((how, reason.as_str()), (How::Failed, "it returned 3: 2 / 3 / 4 / 5 / [31mboom"));
+        assert_eq!((how, reason.as_str()), (StepOutcome::Failed, "it returned 3: 2 / 3 / 4 / 5 / [31mboom"));
         let (how, reason) = judge(exit(1), own, &[], true, "");
-        assert_eq!((how, reason.as_str()), (How::Blocked, "it returned 1"));
+        assert_eq!((how, reason.as_str()), (StepOutcome::Blocked, "it returned 1"));
         let killed = StepExit { code: None, signal: Some(libc::SIGSEGV) };
         let (_, reason) = judge(killed, own, &[], false, "");
         assert_eq!(reason, "it was ended by signal 11 (SIGSEGV)");

@@ -14,7 +14,7 @@ use super::watch::Watch;
 use super::words::clean;
 use super::{Run, SuperviseError, disk, environment, outcome};
 use crate::confine::{Confined, StepExit};
-use crate::order::{How, Mechanisms, StepEnd, StepOrder, Usage};
+use crate::order::{Mechanisms, StepEnd, StepOrder, StepOutcome, Usage};
 
 /// The reason of a run that somebody called off.
 pub(super) const CALLED_OFF: &str = "it was called off";
@@ -26,7 +26,7 @@ const STUCK: Duration = Duration::from_secs(30);
 
 /// Why a step is being ended.
 struct Ending {
-    how: How,
+    how: StepOutcome,
     reason: String,
     /// When it is killed.
     deadline: Instant,
@@ -34,12 +34,12 @@ struct Ending {
 }
 
 impl Ending {
-    fn new(how: How, reason: String, grace: Duration) -> Self {
+    fn new(how: StepOutcome, reason: String, grace: Duration) -> Self {
         Self { how, reason, deadline: rlxp_fs::clock::monotonic() + grace, is_killed: false }
     }
 
     fn by_limit(reached: Reached) -> Self {
-        Self::new(How::Limit, reached.reason, reached.grace)
+        Self::new(StepOutcome::Limit, reached.reason, reached.grace)
     }
 }
 
@@ -60,7 +60,7 @@ impl Run<'_> {
         let mut watch = Watch::begin(&groups, &order.folder, &order.limits, self.before, self.began);
         let blocked = |why: &str, usage: Usage, mechanisms: Mechanisms| StepEnd {
             name: step.name.clone(),
-            how: How::Blocked,
+            how: StepOutcome::Blocked,
             reason: clean(&secrets.out_of(why)),
             code: None,
             signal: None,
@@ -117,7 +117,9 @@ impl Run<'_> {
         let (how, reason) = match ending.or_else(|| reached(&order.limits, &seen).map(Ending::by_limit)) {
             Some(ending) => (ending.how, ending.reason),
             None => match outcome::judge(exit, &own, &step.artifacts, step.is_check, &last_words) {
-                (How::Failed, why) if disk::is_full(&order.folder) => (How::Limit, full(&why).reason),
+                (StepOutcome::Failed, why) if disk::is_full(&order.folder) => {
+                    (StepOutcome::Limit, full(&why).reason)
+                }
                 judged => judged,
             },
         };
@@ -179,7 +181,7 @@ impl Run<'_> {
 
     fn begin_to_end(&self, confined: &Confined, seen: &Seen, full: Option<Reached>) -> Option<Ending> {
         let ending = if (self.called_off)() {
-            Ending::new(How::Cancelled, CALLED_OFF.to_owned(), CANCEL_GRACE)
+            Ending::new(StepOutcome::Cancelled, CALLED_OFF.to_owned(), CANCEL_GRACE)
         } else {
             Ending::by_limit(reached(&self.order.limits, seen).or(full)?)
         };

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rlxp_launch::order::{How, Level};
+use rlxp_launch::order::{Level, StepOutcome};
 
 use crate::orders::{Fixture, SECRET, SECRET_NAME};
 
@@ -15,7 +15,7 @@ pub(crate) fn a_run_can_be_called_off() {
     let report = fixture.run_until(&|| begun.exists());
     assert_eq!(
         (report.how, report.reason.as_str(), report.steps.len()),
-        (How::Cancelled, "it was called off", 1)
+        (StepOutcome::Cancelled, "it was called off", 1)
     );
     assert_eq!(report.steps[0].signal, Some(15), "{report:?}");
 }
@@ -37,7 +37,7 @@ pub(crate) fn a_signal_to_the_supervisor_calls_the_run_off() {
     };
     let report = fixture.run_until(&send);
     assert!(sent.get());
-    assert_eq!(report.how, How::Cancelled, "{report:?}");
+    assert_eq!(report.how, StepOutcome::Cancelled, "{report:?}");
 }
 
 pub(crate) fn artifacts_must_be_there() {
@@ -48,8 +48,8 @@ pub(crate) fn artifacts_must_be_there() {
     fixture.script("eval", "ln -s /etc/hostname $TMPDIR/../scores.json").artifacts =
         vec!["scores.json".to_owned()];
     let report = fixture.run();
-    assert_eq!(report.steps[0].how, How::Ok, "{report:?}");
-    assert_eq!((report.how, report.reason.as_str()), (How::Failed, "it left no scores.json"));
+    assert_eq!(report.steps[0].how, StepOutcome::Ok, "{report:?}");
+    assert_eq!((report.how, report.reason.as_str()), (StepOutcome::Failed, "it left no scores.json"));
     assert_eq!(fixture.text("train.log"), "the code\n");
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn two_steps_run_one_after_the_other() {
     let eval = fixture.script("eval", "echo second $SEED $HOME; env | cut -d= -f1 | sort | tr '\\n' ' ' >&2");
     eval.set.insert("SEED".to_owned(), "7".to_owned());
     let report = fixture.run();
-    assert_eq!((report.how, report.steps.len()), (How::Ok, 2), "{report:?}");
+    assert_eq!((report.how, report.steps.len()), (StepOutcome::Ok, 2), "{report:?}");
     let [train, eval] = &report.steps[..] else { panic!("two steps") };
     assert_eq!(Vec::from_iter(&train.loaded), ["/a/reward.py"]);
     assert_eq!((train.usage.output, train.code), (6, Some(0)));
@@ -95,7 +95,7 @@ pub(crate) fn the_first_bad_step_is_the_last() {
     fixture.script("train", "echo fine; printf '\\033[31mValueError: bad reward' >&2; exit 3");
     fixture.script("eval", "echo never");
     let report = fixture.run();
-    assert_eq!((report.how, report.steps.len()), (How::Failed, 1), "{report:?}");
+    assert_eq!((report.how, report.steps.len()), (StepOutcome::Failed, 1), "{report:?}");
     assert!(report.reason.starts_with("it returned 3: "), "{report:?}");
     assert!(
         report.reason.contains("[31mValueError: bad reward") && !report.reason.contains('\x1b'),
@@ -111,7 +111,7 @@ pub(crate) fn a_check_that_fails_blocks() {
     fixture.script("preflight", "echo the data is not here; exit 1").is_check = true;
     fixture.script("train", "echo never");
     let report = fixture.run();
-    assert_eq!((report.how, report.steps.len()), (How::Blocked, 1), "{report:?}");
+    assert_eq!((report.how, report.steps.len()), (StepOutcome::Blocked, 1), "{report:?}");
     assert_eq!(report.reason, "it returned 1: the data is not here");
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn what_can_not_be_started_is_blocked() {
     let mut fixture = Fixture::new();
     fixture.step("train", &["/absent/program"]);
     let report = fixture.run();
-    assert_eq!(report.how, How::Blocked, "{report:?}");
+    assert_eq!(report.how, StepOutcome::Blocked, "{report:?}");
     assert!(report.reason.contains("/absent/program"), "{report:?}");
     assert_eq!((report.steps[0].code, report.steps[0].signal), (None, None));
 }
@@ -132,7 +132,7 @@ pub(crate) fn no_secret_reaches_a_file_of_the_supervisor() {
     );
     fixture.script("train", &script).environment = vec![SECRET_NAME.to_owned()];
     let report = fixture.run();
-    assert_eq!(report.how, How::Failed);
+    assert_eq!(report.how, StepOutcome::Failed);
     assert!(report.reason.contains(&format!("dying with [redacted {SECRET_NAME}]")), "{report:?}");
     let log = fixture.text("train.log");
     // Where the line of the other stream comes between these is the kernel's choice.

@@ -1,6 +1,6 @@
 //! Each limit ends a run, for its reason.
 
-use rlxp_launch::order::{How, Limits};
+use rlxp_launch::order::{Limits, StepOutcome};
 use rlxp_launch::supervise::{RunReport, pulse};
 
 use crate::orders::Fixture;
@@ -8,7 +8,7 @@ use crate::orders::Fixture;
 /// Runs what `fixture` holds and checks that this limit ended it, within a time that says that it was this limit.
 fn ended_by(fixture: &Fixture, limit: &str) -> RunReport {
     let report = fixture.run();
-    assert_eq!(report.how, How::Limit, "{report:?}");
+    assert_eq!(report.how, StepOutcome::Limit, "{report:?}");
     assert!(report.reason.starts_with(&format!("{limit}: ")), "{report:?}");
     assert!(report.usage.wall_clock < 8.0, "{report:?}");
     report

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rlxp_launch::order::{How, program_digest};
+use rlxp_launch::order::{StepOutcome, program_digest};
 use rlxp_types::Digest;
 
 use crate::orders::Fixture;
@@ -37,7 +37,7 @@ pub(crate) fn a_program_that_was_swapped_is_never_executed() {
     std::os::unix::fs::symlink("shell", &program).expect("a link");
     let gated = digest(&program);
     let fixture = steps(&program, gated, &["train!", "eval!"]);
-    assert_eq!(fixture.run().how, How::Ok);
+    assert_eq!(fixture.run().how, StepOutcome::Ok);
 
     fs::remove_file(&program).expect("it is there");
     std::os::unix::fs::symlink("/bin/sh", &program).expect("a link");
@@ -45,15 +45,15 @@ pub(crate) fn a_program_that_was_swapped_is_never_executed() {
     for names in [&["train!", "eval!"][..], &["check?", "train!"]] {
         let fixture = steps(&program, gated, names);
         let report = fixture.run();
-        assert_eq!((report.how, report.reason.trim()), (How::Blocked, reason.as_str()), "{names:?}");
+        assert_eq!((report.how, report.reason.trim()), (StepOutcome::Blocked, reason.as_str()), "{names:?}");
         assert!(!fixture.order.folder.join("train/ran").exists());
     }
     // Whoever knows how training went must not be able to have it forgotten.
     let fixture = steps(&program, gated, &["check?", "train", "eval!"]);
     let report = fixture.run();
     let reason = format!("eval can't begin, and train has run: {reason}");
-    assert_eq!((report.how, report.reason.trim()), (How::Failed, reason.as_str()));
-    assert_eq!(report.steps.last().map(|end| end.how), Some(How::Failed));
+    assert_eq!((report.how, report.reason.trim()), (StepOutcome::Failed, reason.as_str()));
+    assert_eq!(report.steps.last().map(|end| end.how), Some(StepOutcome::Failed));
     assert!(fixture.order.folder.join("train/ran").exists());
     assert!(!fixture.order.folder.join("eval/ran").exists());
 }

@@ -37,16 +37,16 @@ pub struct RankedDimension {
     /// Mean of its shares by the three methods; decides the order.
     pub share: f64,
     /// By saliency.
-    pub saliency: Place,
+    pub saliency: Attribution,
     /// By SmoothGrad.
-    pub smoothgrad: Place,
+    pub smoothgrad: Attribution,
     /// By integrated gradients.
-    pub integrated: Place,
+    pub integrated: Attribution,
 }
 
 /// What one method says about a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Place {
+pub struct Attribution {
     /// Mean |attribution| over the states, in the method's own unit.
     pub mean: f64,
     /// The same so that dimensions can be compared: gradients are multiplied
@@ -95,7 +95,7 @@ pub(crate) fn rank(states: &[Explained], units: &[f64]) -> Ranking {
     Ranking { dimensions, agreement: agreement.to_vec() }
 }
 
-fn places(states: &[Explained], units: &[f64], method: Method) -> Vec<Place> {
+fn places(states: &[Explained], units: &[f64], method: Method) -> Vec<Attribution> {
     let of = |state: &Explained| -> Vec<f64> {
         let (values, scaled) = match method {
             Method::Saliency => (&state.saliency, true),
@@ -121,7 +121,7 @@ fn places(states: &[Explained], units: &[f64], method: Method) -> Vec<Place> {
         .map(|dimension| {
             let same =
                 places_of_states.iter().filter(|places| places[dimension] == overall[dimension]).count();
-            Place {
+            Attribution {
                 mean: states.iter().map(|state| raw(state, dimension)).sum::<f64>() / count,
                 influence: influence[dimension],
                 share: if total == 0.0 { 0.0 } else { influence[dimension] / total },

@@ -4,10 +4,10 @@ use rlxp_nn::{Scratch, Tensors};
 use rlxp_types::Stream;
 
 use super::Policy;
-use crate::learner::{Agent, Choice, Hand};
+use crate::learner::{Agent, BatchActor, Choice};
 
 impl Agent for Policy {
-    fn hand(&self, copies: usize, choice: Choice) -> Box<dyn Hand + '_> {
+    fn hand(&self, copies: usize, choice: Choice) -> Box<dyn BatchActor + '_> {
         Box::new(PolicyHand {
             policy: self,
             choice,
@@ -36,7 +36,7 @@ struct PolicyHand<'a> {
     log_probs: Vec<f32>,
 }
 
-impl Hand for PolicyHand<'_> {
+impl BatchActor for PolicyHand<'_> {
     /// Leaves `observations` scaled as the network wants them.
     fn act(&mut self, time: u64, observations: &mut [f32], streams: &mut [Stream], actions: &mut [f32]) {
         let (policy, copies) = (self.policy, streams.len());

@@ -24,8 +24,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::insight::material;
-use crate::insight::material::Group;
+use crate::insight::run_data;
+use crate::insight::run_data::Group;
 use crate::training::envs::SOURCES;
 use crate::training::eval::FIRST_SEED;
 
@@ -101,7 +101,7 @@ pub fn analyze(context: &Context, request: &AnalyzeRequest) -> Outcome<AnalysisR
     if request.words.is_empty() {
         return Err(Failure::usage("nothing_to_analyze", "name at least one run").hint("rlx analyze @last"));
     }
-    let mut groups = material::load(context, &request.words, &crate::insight::diagnose::wanted)?;
+    let mut groups = run_data::load(context, &request.words, &crate::insight::diagnose::wanted)?;
     let groups = groups.iter_mut().map(|group| group_analysis(group, request)).collect();
     Ok(AnalysisReport { groups })
 }

@@ -27,7 +27,7 @@ mod report;
 mod score;
 mod score_files;
 
-pub use crate::insight::material::fold::Duplicate;
+pub use crate::insight::run_data::fold::Duplicate;
 pub use align::{AlignedGroup, AlignedMetric, GroupCurve};
 pub use changes::{Changes, ConfigChange, SeedSets};
 pub use code::{CodeChange, FileChange, FileChanges};
@@ -38,8 +38,8 @@ pub use score::{Score, ScoreKind};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::insight::material;
-use crate::insight::material::SeedState;
+use crate::insight::run_data;
+use crate::insight::run_data::SeedState;
 
 use groups::Arm;
 
@@ -72,7 +72,7 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
             .hint("rlx compare RUN_A RUN_B"));
     }
     let wanted = score::wanted(request)?;
-    let loaded = material::load(context, &request.words, &|kind, name| wanted.accepts(kind, name))?;
+    let loaded = run_data::load(context, &request.words, &|kind, name| wanted.accepts(kind, name))?;
     let groups = groups::grouped(loaded, request.by_config)?;
     let arms: Vec<Arm<'_>> = groups.iter().enumerate().map(|(index, group)| Arm::new(index, group)).collect();
     let score = score::decide(request, &arms)?;

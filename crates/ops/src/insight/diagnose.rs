@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::insight::material::{RunMaterial, load, load_run};
+use crate::insight::run_data::{RunData, load, load_run};
 
 /// The longest file of rules that is read.
 const RULES_CAP: u64 = 4 << 20;
@@ -52,7 +52,7 @@ pub struct Diagnosis {
 
 /// Diagnoses the run that `word` names with the rules that rlx brings along.
 pub fn diagnose(context: &Context, word: &str) -> Outcome<Diagnosis> {
-    diagnose_material(&load_run(context, word, &wanted)?, RuleSet::built_in())
+    diagnose_loaded(&load_run(context, word, &wanted)?, RuleSet::built_in())
 }
 
 /// Diagnoses every run that `words` name; `tag:TAG` and `A+B` name several.
@@ -63,7 +63,7 @@ pub fn diagnose_all(context: &Context, words: &[String], rules: &RuleSet) -> Out
         for group in load(context, std::slice::from_ref(word), &wanted)? {
             for run in &group.runs {
                 if all.iter().all(|known| known.run != run.name) {
-                    all.push(diagnose_material(run, rules)?);
+                    all.push(diagnose_loaded(run, rules)?);
                 }
             }
         }
@@ -72,7 +72,7 @@ pub fn diagnose_all(context: &Context, words: &[String], rules: &RuleSet) -> Out
 }
 
 /// Diagnoses a run that is already loaded, with all metrics that [`wanted`] accepts.
-pub fn diagnose_material(run: &RunMaterial, rules: &RuleSet) -> Outcome<Diagnosis> {
+pub fn diagnose_loaded(run: &RunData, rules: &RuleSet) -> Outcome<Diagnosis> {
     let answers = rlxp_analyze::diagnose::diagnose(&evidence::evidence(run)?, rules);
     Ok(Diagnosis {
         run: run.name.clone(),

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::insight::material::{RunMaterial, SeedState, load_run};
+use crate::insight::run_data::{RunData, SeedState, load_run};
 use crate::training::checkpoint_ref::project;
 use crate::training::envs::SOURCES;
 
@@ -147,10 +147,10 @@ fn fits(words: &[String], kind: &str, name: &str) -> bool {
 fn names_of(
     context: &Context,
     word: &str,
-    run: &RunMaterial,
+    run: &RunData,
     words: &[String],
 ) -> Outcome<Vec<(String, String)>> {
-    let logged = |run: &RunMaterial| {
+    let logged = |run: &RunData| {
         let mut names: Vec<(String, String)> = Vec::new();
         for seed in &run.seeds {
             for (kind, series) in &seed.metrics.series {
@@ -206,7 +206,7 @@ fn unknown(word: &str, names: &[String], who: &str, listing: &str) -> Failure {
     }
 }
 
-fn explained(run: &RunMaterial, here: &Here, kind: &str, name: &str) -> Explained {
+fn explained(run: &RunData, here: &Here, kind: &str, name: &str) -> Explained {
     let entry = entry(kind, name);
     let expected = expectation(kind, name, here);
     let seeds: Vec<SeedCourse> = run
@@ -241,7 +241,7 @@ fn is_fact(name: &str) -> bool {
 }
 
 /// What a run's expectations rest on.
-pub(crate) fn here(run: &RunMaterial) -> Here {
+pub(crate) fn here(run: &RunData) -> Here {
     let config = &run.config;
     let info = SOURCES.find(&config.env.id).ok();
     let actions = match SOURCES.spaces(&config.env) {

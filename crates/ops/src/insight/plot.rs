@@ -13,7 +13,7 @@ mod groups;
 mod metric;
 mod notes;
 mod output;
-mod place;
+mod x_unit;
 
 use std::path::PathBuf;
 
@@ -23,10 +23,10 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Outcome;
-use crate::insight::material::{Group, load};
+use crate::insight::run_data::{Group, load};
 
 pub use metric::{Metric, wanted};
-pub use place::Place;
+pub use x_unit::XUnit;
 
 /// What x is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -110,7 +110,7 @@ pub enum Target {
 /// A plot to make.
 #[derive(Clone, Debug, Default)]
 pub struct PlotRequest {
-    /// Words that name runs and groups, as [`crate::insight::material`] reads them.
+    /// Words that name runs and groups, as [`crate::insight::run_data`] reads them.
     pub runs: Vec<String>,
     /// What is drawn.
     pub options: PlotOptions,

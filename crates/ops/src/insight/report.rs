@@ -18,8 +18,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::compare::{CompareReport, CompareRequest, ScoreKind, compare};
-use crate::insight::material;
-use crate::insight::material::{Group, SeedState};
+use crate::insight::run_data;
+use crate::insight::run_data::{Group, SeedState};
 use crate::insight::video::{Show, VideoRequest, video};
 use crate::training::checkpoint_ref::project;
 
@@ -83,7 +83,7 @@ pub fn report(
     if request.words.is_empty() {
         return Err(Failure::usage("nothing_to_report", "name at least one run").hint("rlx report @last"));
     }
-    let groups = material::load(context, &request.words, &|_, _| true)?;
+    let groups = run_data::load(context, &request.words, &|_, _| true)?;
     let runs: usize = groups.iter().map(|group| group.runs.len()).sum();
     if runs > MOST_RUNS {
         let message = format!("{runs} runs are too many for one page, {MOST_RUNS} are possible");
@@ -191,7 +191,7 @@ fn films(
 }
 
 fn film(context: &Context, group: &Group) -> Outcome<Film> {
-    let score = |seed: &material::SeedMaterial| {
+    let score = |seed: &run_data::SeedData| {
         seed.series("eval", rlxp_store::MEAN_RETURN)
             .and_then(|series| series.last())
             .map_or(f64::NEG_INFINITY, |(_, value)| value)

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::insight::curve::Curve;
-use crate::insight::material::{SeedState, state_of, stopped_early};
+use crate::insight::run_data::{SeedState, state_of, stopped_early};
 use crate::training::checkpoint_ref::project;
 use crate::training::recorded::STOP_AT;
 

@@ -7,7 +7,7 @@
 
 use rlxp_analyze::suggest::{self as knowledge, Advice, Reference, Settings, Situation};
 pub use rlxp_analyze::suggest::{
-    Basis, BasisKind, Change, Expectation, Knowledge, Move, Standing, State, Suggestion, Unanswered, written,
+    Basis, BasisKind, Change, Expectation, Knowledge, Move, Reached, State, Suggestion, Unanswered, written,
 };
 use rlxp_env::Space;
 use rlxp_spec::{Config, Known, Source, known_keys, load, to_yaml};
@@ -18,8 +18,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Outcome;
-use crate::insight::diagnose::{RuleSet, diagnose_material, wanted};
-use crate::insight::material::{RunMaterial, SeedState, load_run};
+use crate::insight::diagnose::{RuleSet, diagnose_loaded, wanted};
+use crate::insight::run_data::{RunData, SeedState, load_run};
 use crate::training::config::{Purpose, check_source};
 use crate::training::envs::SOURCES;
 use crate::training::envs::known_ids;
@@ -70,7 +70,7 @@ pub struct Suggestions {
     /// The answer in a sentence.
     pub answer: String,
     /// What the run reached, and what would be good.
-    pub standing: Standing,
+    pub standing: Reached,
     /// Rules that found something, the first to look at first.
     pub findings: Vec<String>,
     /// Changes, the first to try first.
@@ -91,17 +91,13 @@ pub struct Suggestions {
 
 /// Suggests.
 pub fn suggest(context: &Context, request: &SuggestRequest) -> Outcome<Suggestions> {
-    suggest_material(context, &load_run(context, &request.run, &wanted)?, request)
+    suggest_loaded(context, &load_run(context, &request.run, &wanted)?, request)
 }
 
 /// Suggests about a run that is already loaded, with all metrics that
 /// [`crate::insight::diagnose::wanted`] accepts.
-pub fn suggest_material(
-    context: &Context,
-    run: &RunMaterial,
-    request: &SuggestRequest,
-) -> Outcome<Suggestions> {
-    let diagnosis = diagnose_material(run, RuleSet::built_in())?;
+pub fn suggest_loaded(context: &Context, run: &RunData, request: &SuggestRequest) -> Outcome<Suggestions> {
+    let diagnosis = diagnose_loaded(run, RuleSet::built_in())?;
     let settings = settings_of(&run.config);
     let reference = reference(context, &run.config, request.rules_alone);
     let standing = standing(run);
@@ -173,7 +169,7 @@ fn continuous(config: &Config) -> Option<bool> {
 }
 
 /// What the run reached by its last evaluations.
-fn standing(run: &RunMaterial) -> Standing {
+fn standing(run: &RunData) -> Reached {
     let last: Vec<(u64, f64)> = run
         .seeds
         .iter()
@@ -192,7 +188,7 @@ fn standing(run: &RunMaterial) -> Standing {
         .filter(|_| run.config.env.kwargs.is_empty())
         .and_then(|info| Knowledge::built_in().good_return(info.id));
     let step = last.iter().map(|(step, _)| *step).max().unwrap_or(0);
-    Standing::new(mean, step, (last.len(), failed), good, is_done)
+    Reached::new(mean, step, (last.len(), failed), good, is_done)
 }
 
 /// Whether a suggestion can be trained, changes something, and can be compared where it says so.
@@ -213,7 +209,7 @@ fn set(suggestion: &Suggestion) -> Vec<String> {
     suggestion.changes.iter().map(|change| format!("{}={}", change.key, written(&change.to))).collect()
 }
 
-fn suggested(run: &RunMaterial, rank: usize, suggestion: Suggestion) -> Suggested {
+fn suggested(run: &RunData, rank: usize, suggestion: Suggestion) -> Suggested {
     let set = set(&suggestion);
     let words: Vec<String> = set.iter().map(|text| format!(" --set {}", shell_word(text))).collect();
     let force = if suggestion.comparable { "" } else { " --force" };
@@ -226,12 +222,12 @@ fn suggested(run: &RunMaterial, rank: usize, suggestion: Suggestion) -> Suggeste
     }
 }
 
-fn config_path(run: &RunMaterial) -> String {
+fn config_path(run: &RunData) -> String {
     shell_word(&format!("runs/{}/config_snapshot.yaml", run.name)).into_owned()
 }
 
 fn answer(
-    standing: &Standing,
+    standing: &Reached,
     count: usize,
     unanswered: &[Unanswered],
     reference: Option<&Reference>,
@@ -259,7 +255,7 @@ fn answer(
 
 /// What to do that changes no setting: go on with what is not done, and have
 /// enough seeds for a verdict.
-fn next(run: &RunMaterial, standing: &Standing, is_empty: bool) -> Vec<String> {
+fn next(run: &RunData, standing: &Reached, is_empty: bool) -> Vec<String> {
     if run.seeds.iter().any(|seed| seed.state == SeedState::Unfinished) {
         let verb = if run.status == RunStatus::Running { "tail" } else { "resume" };
         return vec![format!("rlx {verb} {}", shell_word(&run.name))];
@@ -345,7 +341,7 @@ mod tests {
                     assert_eq!(reference.is_starter, !rules_alone);
                     for rule in &RuleSet::built_in().rules {
                         let good = Knowledge::built_in().good_return(&config.env.id);
-                        let standing = Standing::new(Some(-1e9), 1, (1, 0), good, true);
+                        let standing = Reached::new(Some(-1e9), 1, (1, 0), good, true);
                         let advice = knowledge::suggest(
                             &Situation {
                                 env: &config.env.id,

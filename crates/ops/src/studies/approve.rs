@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::contract::allows::allows;
-use crate::studies::files::Desk;
+use crate::studies::files::OpenStudy;
 
 /// What is to be approved.
 #[derive(Clone, Debug, Default)]
@@ -94,17 +94,17 @@ impl Prepared {
 
 /// What would be approved; changes nothing but what opening a study puts on record.
 pub fn prepare(context: &Context, request: &ApproveRequest) -> Outcome<Prepared> {
-    prepared(&Desk::open(context, request.study.as_deref())?, request)
+    prepared(&OpenStudy::open(context, request.study.as_deref())?, request)
 }
 
 /// Approves by a signature made with `ssh-keygen -Y sign` over [`Prepared::statement`].
 pub fn by_signature(context: &Context, request: &ApproveRequest, armored: &str) -> Outcome<ApproveReport> {
-    let mut desk = Desk::open(context, request.study.as_deref())?;
-    let prepared = prepared(&desk, request)?;
-    refuse_other_approvers(&mut desk, &prepared)?;
-    let Some(approvers) = desk.study.approvers.clone() else {
+    let mut opened = OpenStudy::open(context, request.study.as_deref())?;
+    let prepared = prepared(&opened, request)?;
+    refuse_other_approvers(&mut opened, &prepared)?;
+    let Some(approvers) = opened.study.approvers.clone() else {
         return refused(
-            &mut desk,
+            &mut opened,
             &prepared,
             "approvers_unreadable",
             "the list of approvers can't be read".into(),
@@ -116,16 +116,16 @@ pub fn by_signature(context: &Context, request: &ApproveRequest, armored: &str) 
                 "{problem}; it must be made over what `rlx approve {} --print` prints now",
                 names(&prepared)
             );
-            refused(&mut desk, &prepared, problem.code(), detail)
+            refused(&mut opened, &prepared, problem.code(), detail)
         }
         Ok(signed) => {
             let digest = Digest::of(armored.as_bytes());
-            let (folder, file) = (desk.place.signatures(), desk.place.signature(&digest));
-            crate::studies::files::read::look(context.fs.as_ref(), &desk.place.root, &folder)?;
+            let (folder, file) = (opened.place.signatures(), opened.place.signature(&digest));
+            crate::studies::files::read::look(context.fs.as_ref(), &opened.place.root, &folder)?;
             context.fs.create_dir_all(&folder)?;
             // Before the record that names it: a record without its signature would prove nothing.
             context.fs.write_atomic(&file, armored.as_bytes())?;
-            desk.study.signatures.insert(digest, armored.to_owned());
+            opened.study.signatures.insert(digest, armored.to_owned());
             let approved = Approved {
                 targets: prepared.digests(),
                 assurance: Assurance::Signature,
@@ -133,7 +133,7 @@ pub fn by_signature(context: &Context, request: &ApproveRequest, armored: &str) 
                 key: Some(signed.fingerprint),
                 signature: Some(digest),
             };
-            record(&mut desk, &prepared, approved)
+            record(&mut opened, &prepared, approved)
         }
     }
 }
@@ -150,17 +150,17 @@ pub fn by_terminal(
 
 /// Refuses, on record, where what is typed at a terminal wouldn't count, before anybody is asked to type.
 pub fn terminal_counts(context: &Context, request: &ApproveRequest) -> Outcome<()> {
-    let mut desk = Desk::open(context, request.study.as_deref())?;
-    let prepared = prepared(&desk, request)?;
-    sure_enough(&mut desk, &prepared, Assurance::Terminal)
+    let mut opened = OpenStudy::open(context, request.study.as_deref())?;
+    let prepared = prepared(&opened, request)?;
+    sure_enough(&mut opened, &prepared, Assurance::Terminal)
 }
 
-fn sure_enough(desk: &mut Desk, prepared: &Prepared, assurance: Assurance) -> Outcome<()> {
+fn sure_enough(opened: &mut OpenStudy, prepared: &Prepared, assurance: Assurance) -> Outcome<()> {
     if assurance >= prepared.required {
         return Ok(());
     }
     let detail = format!("this study asks for approval by {}, not by {assurance}", prepared.required);
-    refused(desk, prepared, "approval_too_weak", detail)
+    refused(opened, prepared, "approval_too_weak", detail)
 }
 
 fn unsigned(
@@ -170,37 +170,37 @@ fn unsigned(
     who: &str,
     assurance: Assurance,
 ) -> Outcome<ApproveReport> {
-    let mut desk = Desk::open(context, request.study.as_deref())?;
-    let prepared = prepared(&desk, request)?;
+    let mut opened = OpenStudy::open(context, request.study.as_deref())?;
+    let prepared = prepared(&opened, request)?;
     if prepared.digests() != seen.digests() || prepared.study_id != seen.study_id {
         let message = "what was shown has changed meanwhile; nothing was approved";
         return Err(
             Failure::refused("changed_meanwhile", message).hint("run the command again and read it anew")
         );
     }
-    sure_enough(&mut desk, &prepared, assurance)?;
-    refuse_other_approvers(&mut desk, &prepared)?;
+    sure_enough(&mut opened, &prepared, assurance)?;
+    refuse_other_approvers(&mut opened, &prepared)?;
     let approved =
         Approved { targets: prepared.digests(), assurance, who: who.to_owned(), key: None, signature: None };
-    record(&mut desk, &prepared, approved)
+    record(&mut opened, &prepared, approved)
 }
 
 /// An approval under another list of approvers than the study was opened with counts for nothing, so it isn't taken.
-fn refuse_other_approvers(desk: &mut Desk, prepared: &Prepared) -> Outcome<()> {
-    match approvers_changed(desk.study.state(), desk.study.proofs()) {
+fn refuse_other_approvers(opened: &mut OpenStudy, prepared: &Prepared) -> Outcome<()> {
+    match approvers_changed(opened.study.state(), opened.study.proofs()) {
         None => Ok(()),
-        Some(reason) => refused(desk, prepared, "approvers_changed", reason),
+        Some(reason) => refused(opened, prepared, "approvers_changed", reason),
     }
 }
 
-fn record(desk: &mut Desk, prepared: &Prepared, approved: Approved) -> Outcome<ApproveReport> {
+fn record(opened: &mut OpenStudy, prepared: &Prepared, approved: Approved) -> Outcome<ApproveReport> {
     let (assurance, who) = (approved.assurance, approved.who.clone());
-    if desk.study.ledger.head() != prepared.head {
+    if opened.study.ledger.head() != prepared.head {
         return Err(Failure::refused("ledger_moved", "the ledger went on meanwhile; nothing was approved")
             .hint("run the command again"));
     }
-    crate::studies::contract::keep_approved(desk, &prepared.digests())?;
-    let record = desk.append(Actor::Person, Event::Approved(approved))?;
+    crate::studies::contract::keep_approved(opened, &prepared.digests())?;
+    let record = opened.append(Actor::Person, Event::Approved(approved))?;
     let (seq, head) = (record.seq, record.digest);
     Ok(ApproveReport {
         study: prepared.study.clone(),
@@ -213,9 +213,9 @@ fn record(desk: &mut Desk, prepared: &Prepared, approved: Approved) -> Outcome<A
 }
 
 /// A refusal of what claims to be a person goes on record, once for each attempt in a row.
-fn refused<T>(desk: &mut Desk, prepared: &Prepared, code: &'static str, detail: String) -> Outcome<T> {
+fn refused<T>(opened: &mut OpenStudy, prepared: &Prepared, code: &'static str, detail: String) -> Outcome<T> {
     let what = format!("approve {}", names(prepared));
-    desk.put_refusal_on_record(Refused { what, codes: vec![code.into()], detail: detail.clone() })?;
+    opened.put_refusal_on_record(Refused { what, codes: vec![code.into()], detail: detail.clone() })?;
     let names = names(prepared);
     Err(Failure::refused(code, format!("not approved: {detail}"))
         .hint(format!("rlx approve {names} --print > statement"))
@@ -227,15 +227,15 @@ fn names(prepared: &Prepared) -> String {
     prepared.targets.iter().map(|shown| shown.target.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-fn prepared(desk: &Desk, request: &ApproveRequest) -> Outcome<Prepared> {
-    let study = &desk.study;
+fn prepared(opened: &OpenStudy, request: &ApproveRequest) -> Outcome<Prepared> {
+    let study = &opened.study;
     let digests = study.digests();
     let study_id = study.state().opened.as_ref().map(|opened| opened.id.clone()).unwrap_or_default();
     let mut targets = Vec::new();
-    for target in wanted(desk, request)? {
+    for target in wanted(opened, request)? {
         let (digest, text) = match &target {
             Target::Section(section) => {
-                complete(desk, *section)?;
+                complete(opened, *section)?;
                 let digest = digests.get(section).copied().ok_or_else(|| unreadable(&target))?;
                 (digest, content(*section, &study.files).map(|value| to_yaml(&value)).unwrap_or_default())
             }
@@ -243,7 +243,7 @@ fn prepared(desk: &Desk, request: &ApproveRequest) -> Outcome<Prepared> {
                 let identity = study.identity().ok_or_else(|| unreadable(&target))?;
                 (close_digest(&identity), "{}\n".to_owned())
             }
-            Target::Candidate(id) => match desk.candidate(id)? {
+            Target::Candidate(id) => match opened.candidate(id)? {
                 Reading::Read(written) => {
                     let digest = study.candidate_digest(&written).ok_or_else(|| unreadable(&target))?;
                     (digest, to_yaml(&written.explicit))
@@ -269,7 +269,7 @@ fn prepared(desk: &Desk, request: &ApproveRequest) -> Outcome<Prepared> {
     Ok(Prepared { study: study.name.clone(), study_id, head, required: study.required(), targets })
 }
 
-fn wanted(desk: &Desk, request: &ApproveRequest) -> Outcome<BTreeSet<Target>> {
+fn wanted(opened: &OpenStudy, request: &ApproveRequest) -> Outcome<BTreeSet<Target>> {
     let mut targets = BTreeSet::new();
     for text in &request.targets {
         let target = text.parse().map_err(|error| {
@@ -280,7 +280,7 @@ fn wanted(desk: &Desk, request: &ApproveRequest) -> Outcome<BTreeSet<Target>> {
         targets.insert(target);
     }
     if request.all {
-        let open = desk.study.standings().into_iter().filter(|(_, standing)| !standing.is_given());
+        let open = opened.study.standings().into_iter().filter(|(_, standing)| !standing.is_given());
         targets.extend(open.map(|(section, _)| Target::Section(section)));
     }
     if targets.is_empty() {
@@ -296,8 +296,8 @@ fn wanted(desk: &Desk, request: &ApproveRequest) -> Outcome<BTreeSet<Target>> {
 }
 
 /// A section with an open question isn't ready to be agreed to.
-fn complete(desk: &Desk, section: Section) -> Outcome<()> {
-    let mut open: Vec<String> = open_questions(&desk.study.files)
+fn complete(opened: &OpenStudy, section: Section) -> Outcome<()> {
+    let mut open: Vec<String> = open_questions(&opened.study.files)
         .into_iter()
         .filter(|open| {
             let key = open.path.split(['.', '[']).next().unwrap_or_default();
@@ -307,7 +307,7 @@ fn complete(desk: &Desk, section: Section) -> Outcome<()> {
         })
         .map(|open| format!("{} {}: {}", open.file, open.path, open.question))
         .collect();
-    let spec = desk.study.files.metric_spec.typed().filter(|_| section == Section::Metrics);
+    let spec = opened.study.files.metric_spec.typed().filter(|_| section == Section::Metrics);
     let outside = spec.and_then(rlxp_govern::documents::MetricSpec::primary_outside_evaluation);
     open.extend(outside.map(|why| format!("metric_spec.yaml primary.source: {why}")));
     if open.is_empty() {

@@ -7,7 +7,7 @@ mod protected;
 
 use std::collections::BTreeMap;
 
-use rlxp_govern::approval::Standing;
+use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::documents::{CandidateKind, Reading, Slug, StudyName, Written};
 use rlxp_govern::gate::{Purpose, Refusal, refusals};
 use rlxp_govern::ledger::event::{PlannedPhase, Refused, Reopened, Validated};
@@ -26,7 +26,7 @@ pub(crate) use protected::file_digest;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::Desk;
+use crate::studies::files::OpenStudy;
 
 /// A candidate that passed every gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -51,21 +51,21 @@ pub struct ValidateReport {
 
 /// Holds a candidate against every gate and, when all pass, puts that on record with its plan.
 pub fn validate(context: &Context, study: Option<&str>, name: &str) -> Outcome<ValidateReport> {
-    let mut desk = Desk::open_with_head(context, study)?;
-    let validated = validate_in(&mut desk, name);
-    desk.leave();
+    let mut opened = OpenStudy::open_with_head(context, study)?;
+    let validated = validate_in(&mut opened, name);
+    opened.leave();
     validated
 }
 
-fn validate_in(desk: &mut Desk, name: &str) -> Outcome<ValidateReport> {
-    let id = known(desk, name)?;
-    is_not_settled(desk, &id)?;
-    let view = look::view(desk, &id)?;
-    let refused = refusals(Purpose::Validate, &desk.study, Some(&view));
+fn validate_in(opened: &mut OpenStudy, name: &str) -> Outcome<ValidateReport> {
+    let id = known(opened, name)?;
+    is_not_settled(opened, &id)?;
+    let view = look::view(opened, &id)?;
+    let refused = refusals(Purpose::Validate, &opened.study, Some(&view));
     if !refused.is_empty() {
-        return Err(refuse(desk, "validate", &id, refused)?);
+        return Err(refuse(opened, "validate", &id, refused)?);
     }
-    let plan = Plan::of(&desk.study, &view).ok_or_else(|| {
+    let plan = Plan::of(&opened.study, &view).ok_or_else(|| {
         Failure::refused("plan_unknown", format!("the plan of {id} can't be made")).hint("rlx contract check")
     })?;
     let candidate = &view.written.typed;
@@ -74,21 +74,21 @@ fn validate_in(desk: &mut Desk, name: &str) -> Outcome<ValidateReport> {
         revision: candidate.revision,
         kind: candidate.kind,
         file: view.file,
-        digest: desk.study.candidate_digest(&view.written).expect("its plan has it"),
+        digest: opened.study.candidate_digest(&view.written).expect("its plan has it"),
         plan: plan.digest(),
         parts: plan.parts.clone(),
-        phases: phases(&desk.study, &view),
+        phases: phases(&opened.study, &view),
         base: view.base.clone(),
         programs: view.programs.clone(),
     };
-    let known = desk.study.state().candidates.get(&id);
+    let known = opened.study.state().candidates.get(&id);
     // The plan stands for all that counts; a record of an earlier version may say less beside it.
     let already = known.is_some_and(|record| {
         record.state == CandidateState::Validated
             && (record.validated.plan, record.validated.file) == (validated.plan, validated.file)
     });
     let report = ValidateReport {
-        study: desk.study.name.clone(),
+        study: opened.study.name.clone(),
         candidate: id,
         revision: validated.revision,
         plan: validated.plan,
@@ -113,15 +113,15 @@ fn validate_in(desk: &mut Desk, name: &str) -> Outcome<ValidateReport> {
             events.push((Actor::Rlx, Event::Reopened(reopened)));
         }
         events.push((Actor::Rlx, Event::Validated(validated)));
-        desk.append_all(events)?;
+        opened.append_all(events)?;
     }
     Ok(report)
 }
 
 /// What has begun to run is not validated a second time: another try is another candidate, or after debugging another
 /// revision.
-fn is_not_settled(desk: &Desk, id: &Slug) -> Outcome<()> {
-    let Some(record) = desk.study.state().candidates.get(id) else { return Ok(()) };
+fn is_not_settled(opened: &OpenStudy, id: &Slug) -> Outcome<()> {
+    let Some(record) = opened.study.state().candidates.get(id) else { return Ok(()) };
     match record.state {
         CandidateState::Draft | CandidateState::Validated | CandidateState::Debug => Ok(()),
         state => {
@@ -135,7 +135,12 @@ fn is_not_settled(desk: &Desk, id: &Slug) -> Outcome<()> {
 }
 
 /// The refusal of a verb as a failure, after it was put on record.
-pub(crate) fn refuse(desk: &mut Desk, verb: &str, id: &Slug, refused: Vec<Refusal>) -> Outcome<Failure> {
+pub(crate) fn refuse(
+    opened: &mut OpenStudy,
+    verb: &str,
+    id: &Slug,
+    refused: Vec<Refusal>,
+) -> Outcome<Failure> {
     let mut codes: Vec<String> = refused.iter().map(|refusal| refusal.code.to_owned()).collect();
     codes.dedup();
     let detail: Vec<&str> = refused.iter().map(|refusal| refusal.reason.as_str()).collect();
@@ -145,7 +150,7 @@ pub(crate) fn refuse(desk: &mut Desk, verb: &str, id: &Slug, refused: Vec<Refusa
         detail.truncate(end);
         detail.push('…');
     }
-    desk.put_refusal_on_record(Refused { what: format!("{verb} {id}"), codes, detail })?;
+    opened.put_refusal_on_record(Refused { what: format!("{verb} {id}"), codes, detail })?;
     let doing = match verb {
         "validate" => format!("validating {id}"),
         verb => format!("{verb}ing {id}"),
@@ -170,7 +175,7 @@ pub struct ShowReport {
     /// What is wrong with its file.
     pub problems: Vec<String>,
     /// How its approval stands.
-    pub approval: Standing,
+    pub approval: ApprovalStatus,
     /// The plan that it was validated with.
     pub plan: Option<Digest>,
     /// Its runs.
@@ -194,19 +199,19 @@ pub struct RunLine {
 
 /// Everything about one candidate. Puts nothing on record but what opening does.
 pub fn show(context: &Context, study: Option<&str>, name: &str) -> Outcome<ShowReport> {
-    let desk = Desk::open(context, study)?;
-    let id = known(&desk, name)?;
-    let (text, problems, approval, refused) = match desk.candidate(&id)? {
+    let opened = OpenStudy::open(context, study)?;
+    let id = known(&opened, name)?;
+    let (text, problems, approval, refused) = match opened.candidate(&id)? {
         Reading::Read(written) => {
-            let view = look::view_of(&desk, &id, *written)?;
-            let refused = refusals(Purpose::Validate, &desk.study, Some(&view));
-            let approval = desk.study.candidate_standing(&view.written);
+            let view = look::view_of(&opened, &id, *written)?;
+            let refused = refusals(Purpose::Validate, &opened.study, Some(&view));
+            let approval = opened.study.candidate_standing(&view.written);
             (Some(view.written.explicit), Vec::new(), approval, refused)
         }
-        Reading::Broken(problems) => (None, problems, Standing::Missing, Vec::new()),
-        Reading::Missing => (None, vec!["its file is gone".to_owned()], Standing::Missing, Vec::new()),
+        Reading::Broken(problems) => (None, problems, ApprovalStatus::Missing, Vec::new()),
+        Reading::Missing => (None, vec!["its file is gone".to_owned()], ApprovalStatus::Missing, Vec::new()),
     };
-    let state = desk.study.state();
+    let state = opened.study.state();
     let record = state.candidates.get(&id);
     let runs = state.runs_of(&id).into_iter().map(|run| RunLine {
         key: run.intent.key.clone(),
@@ -215,7 +220,7 @@ pub fn show(context: &Context, study: Option<&str>, name: &str) -> Outcome<ShowR
         state: run.state.to_string(),
     });
     Ok(ShowReport {
-        study: desk.study.name.clone(),
+        study: opened.study.name.clone(),
         state: record.map_or(CandidateState::Draft, |record| record.state),
         text,
         problems,
@@ -257,9 +262,9 @@ pub struct ListReport {
 
 /// All candidates: files, and what is on record of files that are gone.
 pub fn list(context: &Context, study: Option<&str>) -> Outcome<ListReport> {
-    let desk = Desk::open(context, study)?;
-    let state = desk.study.state();
-    let mut names: Vec<&str> = desk.study.candidate_files.keys().map(String::as_str).collect();
+    let opened = OpenStudy::open(context, study)?;
+    let state = opened.study.state();
+    let mut names: Vec<&str> = opened.study.candidate_files.keys().map(String::as_str).collect();
     names.extend(state.candidates.keys().map(Slug::as_str));
     names.sort_unstable();
     names.dedup();
@@ -273,27 +278,29 @@ pub fn list(context: &Context, study: Option<&str>) -> Outcome<ListReport> {
             phases: record
                 .map(|record| record.phases.iter().map(ToString::to_string).collect())
                 .unwrap_or_default(),
-            file: desk.study.candidate_files.contains_key(name),
+            file: opened.study.candidate_files.contains_key(name),
         }
     };
     Ok(ListReport {
-        study: desk.study.name.clone(),
+        study: opened.study.name.clone(),
         incumbent: state.incumbent.clone(),
         candidates: names.into_iter().map(line).collect(),
     })
 }
 
 /// The candidate that a word names, if there is a file or a record of it.
-pub(crate) fn known(desk: &Desk, name: &str) -> Outcome<Slug> {
+pub(crate) fn known(opened: &OpenStudy, name: &str) -> Outcome<Slug> {
     let id: Slug = name
         .parse()
         .map_err(|error: rlxp_govern::documents::NotASlug| Failure::usage("bad_name", error.to_string()))?;
-    if desk.study.candidate_files.contains_key(name) || desk.study.state().candidates.contains_key(name) {
+    if opened.study.candidate_files.contains_key(name) || opened.study.state().candidates.contains_key(name) {
         return Ok(id);
     }
-    let near = rlxp_spec::nearest(name, desk.study.candidate_files.keys().map(String::as_str));
-    let failure =
-        Failure::usage("candidate_not_found", format!("there is no candidate {name} in {}", desk.study.name));
+    let near = rlxp_spec::nearest(name, opened.study.candidate_files.keys().map(String::as_str));
+    let failure = Failure::usage(
+        "candidate_not_found",
+        format!("there is no candidate {name} in {}", opened.study.name),
+    );
     Err(match near {
         Some(near) => failure.hint(format!("did you mean {near}?")),
         None => failure.hint("rlx candidate list"),
@@ -301,8 +308,8 @@ pub(crate) fn known(desk: &Desk, name: &str) -> Outcome<Slug> {
 }
 
 /// A candidate's file, which must be readable.
-fn written(desk: &Desk, id: &Slug) -> Outcome<Written<rlxp_govern::documents::Candidate>> {
-    match desk.candidate(id)? {
+fn written(opened: &OpenStudy, id: &Slug) -> Outcome<Written<rlxp_govern::documents::Candidate>> {
+    match opened.candidate(id)? {
         Reading::Read(written) => Ok(*written),
         Reading::Missing => {
             let message = format!("the file of candidate {id} is gone");
@@ -310,7 +317,7 @@ fn written(desk: &Desk, id: &Slug) -> Outcome<Written<rlxp_govern::documents::Ca
         }
         Reading::Broken(problems) => {
             let message = format!("candidates/{id}.yaml can't be used: {}", problems.join("; "));
-            let hint = format!("edit {}, where TODO stands too", desk.place.candidate(id).display());
+            let hint = format!("edit {}, where TODO stands too", opened.place.candidate(id).display());
             Err(Failure::usage("candidate_broken", message).hint(hint))
         }
     }

@@ -2,22 +2,22 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`place`] | which file is where, and which study is meant |
+//! | [`paths`] | which file is where, and which study is meant |
 //! | [`read`] | everything of a study, read at one moment without following a link |
-//! | [`desk`] | an opened study that can be added to |
+//! | [`opened`] | an opened study that can be added to |
 //! | [`state_file`] | `state.json`, for people and other programs; never read |
 //! | [`guard`] | what keeps other verbs out of a governed folder |
 
 mod anchors;
-pub mod desk;
 mod guard;
 pub(crate) mod launch_paths;
-pub mod place;
+pub mod open_study;
+pub mod paths;
 pub mod read;
 pub mod state_file;
 
 pub(crate) use anchors::{read_anchors, usual_place};
-pub use desk::Desk;
 pub(crate) use guard::refuse_weaker_beside;
 pub use guard::{refuse_governed, refuse_governed_at};
-pub use place::{Places, StudyPlace};
+pub use open_study::OpenStudy;
+pub use paths::{RepositoryPaths, StudyPaths};

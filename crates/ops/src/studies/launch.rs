@@ -27,7 +27,7 @@ mod loaded;
 mod order;
 pub mod plan;
 pub mod probe;
-mod settle;
+mod reconcile;
 pub mod shim;
 mod start;
 mod tree;

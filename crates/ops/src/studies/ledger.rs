@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::desk::Desk;
+use crate::studies::files::open_study::OpenStudy;
 use crate::studies::files::usual_place;
 
 /// How often a remark is tried again because somebody else was quicker.
@@ -90,13 +90,18 @@ pub fn show(
             format!("there are no records of kind {kind:?}; kinds are: {}", Event::KINDS.join(", "));
         return Err(Failure::usage("unknown_kind", message));
     }
-    let desk = Desk::open(context, selector)?;
-    let all = chain::read(&crate::studies::files::read::ledger_bytes(context, &desk.place)?).records;
+    let opened = OpenStudy::open(context, selector)?;
+    let all = chain::read(&crate::studies::files::read::ledger_bytes(context, &opened.place)?).records;
     let fits = |record: &&Record| kind.is_none_or(|kind| record.event.kind() == kind);
     let mut records: Vec<ShownRecord> =
         all.iter().rev().filter(fits).take(tail.unwrap_or(usize::MAX)).map(ShownRecord::from).collect();
     records.reverse();
-    Ok(Records { name: desk.place.name.clone(), total: all.len() as u64, records, warnings: desk.warnings })
+    Ok(Records {
+        name: opened.place.name.clone(),
+        total: all.len() as u64,
+        records,
+        warnings: opened.warnings,
+    })
 }
 
 /// Puts a remark on record. A remark depends on nothing, so it is tried again when somebody else was quicker.
@@ -106,12 +111,12 @@ pub fn note(context: &Context, selector: Option<&str>, text: &str, actor: Actor)
         return Err(Failure::usage("bad_note", format!("a remark has 1 to {LONGEST_NOTE} bytes")));
     }
     for turn in 1.. {
-        let mut desk = Desk::open(context, selector)?;
-        match desk.append(actor, Event::Note(Note { text: text.to_owned() })) {
+        let mut opened = OpenStudy::open(context, selector)?;
+        match opened.append(actor, Event::Note(Note { text: text.to_owned() })) {
             Ok(record) => {
                 let records = vec![ShownRecord::from(record)];
-                let (name, total) = (desk.place.name.clone(), desk.study.ledger.next_seq());
-                return Ok(Records { name, total, records, warnings: desk.warnings });
+                let (name, total) = (opened.place.name.clone(), opened.study.ledger.next_seq());
+                return Ok(Records { name, total, records, warnings: opened.warnings });
             }
             Err(failure) if failure.code == "ledger_moved" && turn < TRIES => {}
             Err(failure) => return Err(failure),
@@ -122,23 +127,29 @@ pub fn note(context: &Context, selector: Option<&str>, text: &str, actor: Actor)
 
 /// Writes the head of the ledger down outside the repository, after a record that says so.
 pub fn anchor(context: &Context, selector: Option<&str>, to: Option<&Path>) -> Outcome<AnchorReport> {
-    let mut desk = Desk::open(context, selector)?;
+    let mut opened = OpenStudy::open(context, selector)?;
     let path = match to {
         Some(path) => context.folder.join(path),
-        None => usual_place(&desk.place)?,
+        None => usual_place(&opened.place)?,
     };
-    refuse_inside(context.fs.as_ref(), &desk.place.root, &path)?;
-    let head = desk.study.ledger.head();
+    refuse_inside(context.fs.as_ref(), &opened.place.root, &path)?;
+    let head = opened.study.ledger.head();
     let place = path.display().to_string();
-    let record = desk.append(Actor::Rlx, Event::Anchored(Anchored { head, place }))?;
+    let record = opened.append(Actor::Rlx, Event::Anchored(Anchored { head, place }))?;
     let (seq, head, at) = (record.seq, record.digest, record.at.clone());
-    let study = desk.study.state().opened.as_ref().map(|opened| opened.id.clone()).unwrap_or_default();
+    let study = opened.study.state().opened.as_ref().map(|opened| opened.id.clone()).unwrap_or_default();
     let anchor = Anchor { study, seq, head, at };
     let line = serde_json::to_string(&anchor).expect("an anchor is plain data");
     add_line(context.fs.as_ref(), &path, &line)?;
     // The line holds hexadecimal digits and a time, so nothing in it can end the quotes.
     let git_notes = format!("git notes --ref=rlxp append -m '{line}' HEAD");
-    Ok(AnchorReport { anchor, name: desk.place.name.to_string(), path, git_notes, warnings: desk.warnings })
+    Ok(AnchorReport {
+        anchor,
+        name: opened.place.name.to_string(),
+        path,
+        git_notes,
+        warnings: opened.warnings,
+    })
 }
 
 /// An anchor beside the ledger would be rewritten together with it.

@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::Desk;
-use crate::studies::files::launch_paths::LaunchPlace;
+use crate::studies::files::OpenStudy;
+use crate::studies::files::launch_paths::LaunchPaths;
 
 pub use sample::Sample;
 
@@ -45,8 +45,8 @@ pub struct MetricReport {
 
 /// Checks the metric spec, and with `run` reads every metric from that folder.
 pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outcome<MetricReport> {
-    let desk = Desk::open(context, study)?;
-    let spec = match &desk.study.files.metric_spec {
+    let opened = OpenStudy::open(context, study)?;
+    let spec = match &opened.study.files.metric_spec {
         Reading::Read(written) => &written.typed,
         Reading::Missing => {
             let message = "metric_spec.yaml is not there";
@@ -57,9 +57,9 @@ pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outco
             return Err(Failure::usage("file_broken", message).hint("rlx contract check"));
         }
     };
-    let folder = run.map(|run| folder_of(context, &desk, run)).transpose()?;
+    let folder = run.map(|run| folder_of(context, &opened, run)).transpose()?;
     let mut problems = of_spec(spec);
-    let agree = refusals(Purpose::Plan, &desk.study, None).into_iter();
+    let agree = refusals(Purpose::Plan, &opened.study, None).into_iter();
     problems.extend(
         agree
             .filter(|refusal| refusal.gate == "files_agree" && refusal.evidence.contains("metrics"))
@@ -75,20 +75,20 @@ pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outco
         _ => None,
     });
     problems.extend(unread);
-    Ok(MetricReport { study: desk.study.name.clone(), fine: problems.is_empty(), metrics, problems })
+    Ok(MetricReport { study: opened.study.name.clone(), fine: problems.is_empty(), metrics, problems })
 }
 
 /// The folder of a run of this study, named by its key, or any other.
-fn folder_of(context: &Context, desk: &Desk, run: &str) -> Outcome<PathBuf> {
-    let runs = &desk.study.state().runs;
+fn folder_of(context: &Context, opened: &OpenStudy, run: &str) -> Outcome<PathBuf> {
+    let runs = &opened.study.state().runs;
     if runs.contains_key(run) {
-        return Ok(LaunchPlace::of(desk)?.run(run).folder);
+        return Ok(LaunchPaths::of(opened)?.run(run).folder);
     }
     let folder = context.folder.join(run);
     if context.fs.is_folder(&folder)? {
         return Ok(folder);
     }
-    let message = format!("{run} is neither a run of {} nor a folder", desk.study.name);
+    let message = format!("{run} is neither a run of {} nor a folder", opened.study.name);
     let failure = Failure::usage("no_such_folder", message);
     Err(match rlxp_spec::nearest(run, runs.keys().map(String::as_str)) {
         Some(near) => failure.hint(format!("did you mean {near}?")),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::Desk;
+use crate::studies::files::OpenStudy;
 
 /// A queue.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,30 +28,30 @@ pub struct QueueReport {
 
 /// The queue as it follows from the ledger.
 pub fn show(context: &Context, study: Option<&str>) -> Outcome<QueueReport> {
-    Ok(report(&Desk::open(context, study)?))
+    Ok(report(&OpenStudy::open(context, study)?))
 }
 
 /// Puts the queue on record as the plan.
 pub fn plan(context: &Context, study: Option<&str>) -> Outcome<QueueReport> {
-    let mut desk = Desk::open(context, study)?;
-    let refused = refusals(Purpose::Plan, &desk.study, None);
+    let mut opened = OpenStudy::open(context, study)?;
+    let refused = refusals(Purpose::Plan, &opened.study, None);
     if !refused.is_empty() {
         return Err(Failure::gates("planning a queue", refused));
     }
-    let report = report(&desk);
+    let report = report(&opened);
     if report.queue.jobs.is_empty() {
         return Err(Failure::refused("nothing_to_queue", "no candidate is validated").hint("rlx study next"));
     }
     if !report.on_record {
         let queued = Queued { digest: report.digest, jobs: report.queue.jobs.len() as u64 };
-        desk.append(Actor::Rlx, Event::Queued(queued))?;
+        opened.append(Actor::Rlx, Event::Queued(queued))?;
     }
     Ok(QueueReport { on_record: true, ..report })
 }
 
-fn report(desk: &Desk) -> QueueReport {
-    let queue = Queue::of(&desk.study);
+fn report(opened: &OpenStudy) -> QueueReport {
+    let queue = Queue::of(&opened.study);
     let digest = queue.digest();
-    let on_record = desk.study.state().queued == Some(digest);
-    QueueReport { study: desk.study.name.clone(), digest, on_record, queue }
+    let on_record = opened.study.state().queued == Some(digest);
+    QueueReport { study: opened.study.name.clone(), digest, on_record, queue }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Outcome;
-use crate::studies::files::place::{Places, StudyPlace};
+use crate::studies::files::paths::{RepositoryPaths, StudyPaths};
 use crate::studies::files::read::{approvers, approvers_of, ledger_bytes, look};
 use crate::studies::files::{read_anchors, usual_place};
 use crate::studies::study::status::counted;
@@ -62,7 +62,7 @@ pub struct Found {
 /// Checks the chain, the anchors, the signatures and the approvers.
 pub fn verify(context: &Context, request: &VerifyRequest) -> Outcome<VerifyReport> {
     let fs = context.fs.as_ref();
-    let place = Places::find(context)?.select(fs, request.study.as_deref())?;
+    let place = RepositoryPaths::find(context)?.select(fs, request.study.as_deref())?;
     let mut found = Findings::default();
     let bytes = match ledger_bytes(context, &place) {
         Ok(bytes) => bytes,
@@ -138,7 +138,7 @@ impl Findings {
 /// of the files that were given.
 fn anchors(
     context: &Context,
-    place: &StudyPlace,
+    place: &StudyPaths,
     bytes: &[u8],
     request: &VerifyRequest,
     found: &mut Findings,
@@ -176,7 +176,7 @@ fn anchors(
 
 fn check_signatures(
     context: &Context,
-    place: &StudyPlace,
+    place: &StudyPaths,
     ledger: &Ledger,
     request: &VerifyRequest,
     found: &mut Findings,
@@ -247,7 +247,7 @@ fn check_signatures(
 /// Whether an approval was signed by the key that its record names; otherwise why not.
 fn check_signature(
     fs: &dyn Fs,
-    place: &StudyPlace,
+    place: &StudyPaths,
     study: &str,
     approval: &Approval,
     list: &Approvers,

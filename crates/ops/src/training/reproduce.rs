@@ -13,7 +13,7 @@ use crate::event::Sink;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::checkpoint_ref::project;
-use crate::training::origin::Origin;
+use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::recorded::STOP_AT;
 use crate::training::recorded::config_of;
 use crate::training::same_bytes::{Difference, differences};
@@ -77,7 +77,7 @@ pub fn reproduce(
     }
     let mut origins = Vec::new();
     for folder in original.seed_folders()? {
-        origins.push(Origin::read(&folder, &original)?);
+        origins.push(InitialCheckpoint::read(&folder, &original)?);
     }
     sweep(&home, events);
     // Out of the way of `ls` and `@last`, unless it is to stay; and under a name

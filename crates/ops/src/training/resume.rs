@@ -16,7 +16,7 @@ use crate::event::{Event, Sink};
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::checkpoint_ref::{project, step_of};
-use crate::training::origin::Origin;
+use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::recorded::config_of;
 use crate::training::train::{create, describe, plan, start, sweep};
 
@@ -94,7 +94,7 @@ pub fn resume(
         let saved = folder.checkpoints().load(step_of(&folder, rlxp_store::LATEST)?)?;
         checkpoint = Some(saved.step);
         ends.insert(saved.step);
-        origins.push(Some(Origin { model: saved.model, state: Some(saved.state) }));
+        origins.push(Some(InitialCheckpoint { model: saved.model, state: Some(saved.state) }));
     }
     let mut metadata = describe(context, &project, &config)?;
     metadata.lineage = Some(Lineage {

@@ -21,7 +21,7 @@ use crate::event::{Event, WorkerOutcome};
 use crate::failure::Outcome;
 use crate::training::envs::SOURCES;
 use crate::training::evaluation::record;
-use crate::training::origin::Origin;
+use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::weights::{tensors, unfit, with_others};
 
 /// Time between progress events.
@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
             stopped_early = checkpoint.manifest.facts.get("stopped_early") == Some(&json!(true));
             saved_at = Some(checkpoint.step);
         } else {
-            if let Some(resumed) = Origin::apply(job.claim.run(), folder, learner.as_mut())? {
+            if let Some(resumed) = InitialCheckpoint::apply(job.claim.run(), folder, learner.as_mut())? {
                 tell_resumed(job, resumed);
             }
         }

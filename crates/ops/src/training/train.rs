@@ -20,8 +20,8 @@ use crate::studies::files::refuse_governed;
 use crate::training::checkpoint_ref::CheckpointRef;
 use crate::training::config::{Checked, Purpose, check};
 use crate::training::envs::SOURCES;
+use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::notes::notes;
-use crate::training::origin::Origin;
 use crate::training::recorded::{STOP_AT, config_of};
 use crate::training::supervise::supervise;
 use crate::training::weights::Weights;
@@ -278,7 +278,7 @@ pub(crate) fn create(
     config: &Config,
     metadata: Metadata,
     plan: &TrainPlan,
-    origins: &[Option<Origin>],
+    origins: &[Option<InitialCheckpoint>],
 ) -> Outcome<Run> {
     project.prepare()?;
     preflight(project.fs(), &project.runs_dir(), plan.disk_bytes)?;
@@ -300,7 +300,7 @@ pub(crate) fn start(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
 }
 
 /// The weights that `text` names, checked against the config.
-fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Origin, Lineage)> {
+fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(InitialCheckpoint, Lineage)> {
     let checkpoint = CheckpointRef::find(context, text)?;
     let trained_on = &config_of(&checkpoint.run)?.env.id;
     if *trained_on != config.env.id {
@@ -317,7 +317,7 @@ fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Origin
         parent_id: checkpoint.run.metadata().ok().map(|metadata| metadata.id),
         checkpoint: Some(manifest.step),
     };
-    Ok((Origin { model, state: None }, lineage))
+    Ok((InitialCheckpoint { model, state: None }, lineage))
 }
 
 #[cfg(test)]

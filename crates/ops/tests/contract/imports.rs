@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use rlxp_govern::approval::Standing;
+use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::ledger::Event;
 use rlxp_govern::section::Section;
 use rlxp_ops::Failure;
-use rlxp_ops::studies::files::Desk;
+use rlxp_ops::studies::files::OpenStudy;
 use rlxp_ops::studies::study::init::{InitReport, InitRequest, init};
 use rlxp_ops::studies::study::registry;
 use rlxp_types::Digest;
@@ -49,12 +49,12 @@ fn a_task_of_autorl_is_taken_over_as_text() {
         runbook.train.argv[0].starts_with("TODO") && runbook.train.argv[0].ends_with("imported/runbook.md")
     );
     assert!(map.surfaces.is_empty());
-    let desk = Desk::open(&world.context, None).unwrap();
-    let Event::Imported(event) = &desk.study.ledger.records.last().unwrap().event else {
-        panic!("{:?}", desk.study.ledger)
+    let opened = OpenStudy::open(&world.context, None).unwrap();
+    let Event::Imported(event) = &opened.study.ledger.records.last().unwrap().event else {
+        panic!("{:?}", opened.study.ledger)
     };
     assert_eq!(event.files["task-profile.md"], Digest::of(AUTORL[0].1.as_bytes()));
-    assert!(desk.study.standings().values().all(|standing| *standing == Standing::Missing));
+    assert!(opened.study.standings().values().all(|standing| *standing == ApprovalStatus::Missing));
     assert!(
         fs::read_to_string(world.path().join(".autorl/tasks/stairs/state.json")).is_ok(),
         "the old one stays"
@@ -90,10 +90,10 @@ fn an_old_ledger_approves_nothing() {
     let report = import(&world, ".rlxp").unwrap();
     let imported = report.imported.unwrap();
     assert_eq!(imported.unknown, ["runs/", "contract.yaml: task.owner", "contract.yaml: budgets"]);
-    let desk = Desk::open(&world.context, None).unwrap();
-    assert!(desk.study.standings().values().all(|standing| *standing == Standing::Missing));
-    assert!(desk.study.state().candidates.is_empty() && desk.study.candidate_files.is_empty());
-    assert_eq!(desk.study.ledger.next_seq(), 2);
+    let opened = OpenStudy::open(&world.context, None).unwrap();
+    assert!(opened.study.standings().values().all(|standing| *standing == ApprovalStatus::Missing));
+    assert!(opened.study.state().candidates.is_empty() && opened.study.candidate_files.is_empty());
+    assert_eq!(opened.study.ledger.next_seq(), 2);
     assert!(registry::list(&world.context).unwrap().flat.is_none());
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use common::World;
 use rlxp_fs::RealFs;
 use rlxp_fs::testing::{Fault, FaultFs};
-use rlxp_govern::approval::Standing;
+use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::documents::{Contract, MetricSpec, Runbook, SurfaceMap};
 use rlxp_govern::section::Section;
 use rlxp_ops::Context;
@@ -391,7 +391,7 @@ fn what_changed_since_an_approval_is_shown_and_stays_void() {
     let now = diff(&world.context, None).unwrap();
     let budget = now.sections.iter().find(|one| one.section == Section::Budget).unwrap();
     assert!(matches!(budget.change, SectionChange::Unchanged { .. }));
-    assert!(matches!(budget.standing, Standing::Void { .. }));
+    assert!(matches!(budget.standing, ApprovalStatus::Void { .. }));
 
     // What was kept is for people: changing it decides nothing, and is seen.
     fs::write(&path, before.replace("runs: 40", "runs: 400")).unwrap();

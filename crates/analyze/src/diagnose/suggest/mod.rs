@@ -55,7 +55,7 @@ pub enum State {
 
 /// What a run reached.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Standing {
+pub struct Reached {
     /// How that is.
     pub state: State,
     /// Mean return of the last evaluations over the seeds.
@@ -70,7 +70,7 @@ pub struct Standing {
     pub good: Option<GoodReturn>,
 }
 
-impl Standing {
+impl Reached {
     /// Judges what was reached.
     pub fn new(
         mean_return: Option<f64>,
@@ -137,7 +137,7 @@ pub struct Situation<'a> {
     /// What the rules say.
     pub answers: &'a Answers,
     /// What the run reached.
-    pub standing: &'a Standing,
+    pub standing: &'a Reached,
     /// Whether actions are real numbers; nothing when unknown.
     pub continuous: Option<bool>,
 }

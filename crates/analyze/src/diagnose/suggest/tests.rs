@@ -81,8 +81,8 @@ fn found(rules: &[(&str, Severity)]) -> Answers {
     Answers { rules_version: "1".to_owned(), outcomes: outcomes.collect() }
 }
 
-fn standing(reached: Option<f64>) -> Standing {
-    Standing::new(reached, 100_000, (5, 0), Knowledge::built_in().good_return("CartPole-v1"), true)
+fn standing(reached: Option<f64>) -> Reached {
+    Reached::new(reached, 100_000, (5, 0), Knowledge::built_in().good_return("CartPole-v1"), true)
 }
 
 fn advice(settings: &Settings, answers: &Answers, reached: Option<f64>, is_starter: bool) -> Advice {
@@ -266,7 +266,7 @@ fn what_no_setting_answers_is_said() {
 #[test]
 fn standings_are_honest() {
     let good = Knowledge::built_in().good_return("CartPole-v1");
-    let state = |reached, failed, good, done| Standing::new(reached, 1, (1, failed), good, done).state;
+    let state = |reached, failed, good, done| Reached::new(reached, 1, (1, failed), good, done).state;
     assert_eq!(state(Some(500.0), 0, good, true), State::Good);
     assert_eq!(state(Some(500.0), 1, good, true), State::Poor);
     assert_eq!(state(Some(20.0), 0, good, true), State::Poor);

@@ -1,7 +1,7 @@
 //! `rlx candidate`
 
 use clap::{Args, Subcommand};
-use rlxp_ops::below::{CandidateKind, Phase, Standing, parse_word};
+use rlxp_ops::below::{ApprovalStatus, CandidateKind, Phase, parse_word};
 use rlxp_ops::studies::candidate::{Draft, ListReport, ShowReport, list, new, show, validate};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
@@ -191,13 +191,13 @@ fn shown(report: &ShowReport) -> Vec<String> {
         lines.push(format!("plan {plan}"));
     }
     lines.push(match &report.approval {
-        Standing::Given { assurance, who } => format!("approved by {who} ({assurance})"),
-        Standing::Missing => "not approved".to_owned(),
-        Standing::Void { reason } => format!("its approval is void: {reason}"),
-        Standing::TooWeak { assurance, required } => {
+        ApprovalStatus::Given { assurance, who } => format!("approved by {who} ({assurance})"),
+        ApprovalStatus::Missing => "not approved".to_owned(),
+        ApprovalStatus::Void { reason } => format!("its approval is void: {reason}"),
+        ApprovalStatus::TooWeak { assurance, required } => {
             format!("approved by {assurance}, {required} is asked for")
         }
-        Standing::NotProven { reason } => format!("its approval is not proven: {reason}"),
+        ApprovalStatus::NotProven { reason } => format!("its approval is not proven: {reason}"),
     });
     lines.extend(report.problems.iter().map(|problem| format!("problem: {problem}")));
     if let Some(text) = &report.text {

@@ -4,7 +4,7 @@ use rlxp_analyze::aggregate::median;
 use rlxp_analyze::story::{Statement, Topic, number, step};
 use rlxp_store::TIMING_KIND;
 
-use crate::insight::material::{Group, SeedMaterial};
+use crate::insight::run_data::{Group, SeedData};
 
 const PARTS: [&str; 3] = ["collect_seconds", "advantage_seconds", "update_seconds"];
 
@@ -70,7 +70,7 @@ pub(super) fn statements(group: &Group) -> Vec<Statement> {
     told
 }
 
-fn spent(seed: &SeedMaterial) -> Option<Spent> {
+fn spent(seed: &SeedData) -> Option<Spent> {
     let series = seed.series(TIMING_KIND, "steps_per_second")?;
     let (first, last) = (*series.steps.first()?, *series.steps.last()?);
     let per_second = *series.values.last()?;

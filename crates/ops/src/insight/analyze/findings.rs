@@ -3,8 +3,8 @@
 use rlxp_analyze::diagnose::RuleSet;
 use serde::Serialize;
 
-use crate::insight::diagnose::{Severity, diagnose_material};
-use crate::insight::material::RunMaterial;
+use crate::insight::diagnose::{Severity, diagnose_loaded};
+use crate::insight::run_data::RunData;
 
 /// A finding of `rlx diagnose`.
 #[derive(Clone, Debug, Serialize)]
@@ -23,10 +23,10 @@ pub struct TopFinding {
 
 /// The findings of runs that were loaded with every metric, the worst first;
 /// and what kept a run from being diagnosed.
-pub(crate) fn findings(runs: &[RunMaterial]) -> (Vec<TopFinding>, Vec<String>) {
+pub(crate) fn findings(runs: &[RunData]) -> (Vec<TopFinding>, Vec<String>) {
     let (mut found, mut notes) = (Vec::new(), Vec::new());
     for run in runs {
-        match diagnose_material(run, RuleSet::built_in()) {
+        match diagnose_loaded(run, RuleSet::built_in()) {
             Ok(diagnosis) => {
                 found.extend(diagnosis.answers.findings().iter().map(|(outcome, finding)| TopFinding {
                     run: run.name.clone(),

@@ -6,7 +6,7 @@ use rlxp_analyze::story::{Course, SeedCourse, Statement, Topic, fold};
 
 use super::score::course;
 use crate::insight::explain::here;
-use crate::insight::material::{Group, SeedState};
+use crate::insight::run_data::{Group, SeedState};
 
 /// From this share of points inside its bounds on, a metric is as expected.
 const MOSTLY: f64 = 0.95;

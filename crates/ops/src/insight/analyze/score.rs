@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rlxp_analyze::story::{Baseline, Course, SeedCourse, Subject};
 use rlxp_store::MEAN_RETURN;
 
-use crate::insight::material::{Group, RunMaterial, SeedMaterial, SeedState};
+use crate::insight::run_data::{Group, RunData, SeedData, SeedState};
 use crate::training::envs::SOURCES;
 
 /// What is scored, and the curve of every seed in the order of the group's.
@@ -25,7 +25,7 @@ pub(crate) fn score(group: &Group, baseline: Option<Baseline>) -> (Subject, Vec<
 }
 
 /// A seed as sentences call it.
-fn label(group: &Group, run: &RunMaterial, seed: &SeedMaterial) -> String {
+fn label(group: &Group, run: &RunData, seed: &SeedData) -> String {
     if group.runs.len() > 1 {
         format!("seed {} of {}", seed.seed, run.name)
     } else {
@@ -34,13 +34,13 @@ fn label(group: &Group, run: &RunMaterial, seed: &SeedMaterial) -> String {
 }
 
 /// A metric of a seed.
-pub(crate) fn course(seed: &SeedMaterial, kind: &str, name: &str) -> Course {
+pub(crate) fn course(seed: &SeedData, kind: &str, name: &str) -> Course {
     seed.series(kind, name).map_or_else(Course::default, |series| Course::new(series.points()))
 }
 
 /// The standard error of every evaluation: its deviation over the root of its
 /// episodes.
-fn errors(seed: &SeedMaterial) -> Course {
+fn errors(seed: &SeedData) -> Course {
     let (Some(deviations), Some(episodes)) =
         (seed.series("eval", "deviation"), seed.series("eval", "episodes"))
     else {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rlxp_store::MEAN_RETURN;
 
 use crate::insight::config_keys::training_keys;
-use crate::insight::material::{Group, SeedMaterial};
+use crate::insight::run_data::{Group, SeedData};
 
 /// Leaves every training in the group once; says which were left out.
 pub(super) fn fold(group: &mut Group) -> Vec<String> {
@@ -60,7 +60,7 @@ pub(super) fn differences(group: &Group) -> Option<String> {
 }
 
 /// Steps and scores, bit by bit.
-fn scores(seed: &SeedMaterial) -> Vec<(&'static str, u64, u64)> {
+fn scores(seed: &SeedData) -> Vec<(&'static str, u64, u64)> {
     let of = |kind: &'static str| {
         let series = seed.series(kind, MEAN_RETURN).into_iter();
         series.flat_map(move |series| series.points().map(move |(step, value)| (kind, step, value.to_bits())))

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::groups::Arm;
 use super::score::Score;
-use crate::insight::material::SeedState;
-use crate::insight::material::fold::Member;
+use crate::insight::run_data::SeedState;
+use crate::insight::run_data::fold::Member;
 
 /// What is put side by side.
 pub(super) const TABLE: [(&str, &str); 9] = [

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::code::{CodeChange, FileChanges, Repository, code_changes};
 use super::groups::Arm;
-use crate::insight::material::fold::{NOISE, keys_of};
+use crate::insight::run_data::fold::{NOISE, keys_of};
 use crate::training::seed_ranges::seed_ranges;
 
 /// Distinct values of a group that are written out.

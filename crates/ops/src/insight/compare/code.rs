@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::changes::joined;
 use super::groups::Arm;
 use crate::context::Context;
-use crate::insight::material::RunMaterial;
+use crate::insight::run_data::RunData;
 use crate::training::checkpoint_ref::project;
 
 /// Files that are listed one by one.
@@ -85,7 +85,7 @@ impl Repository {
 }
 
 /// A fact about what made a run, as text.
-type Fact = fn(&RunMaterial) -> String;
+type Fact = fn(&RunData) -> String;
 
 const FACTS: [(&str, Fact); 9] = [
     ("commit", |run| commit_of(run).unwrap_or_else(|| "none".to_owned())),
@@ -151,11 +151,11 @@ fn single(commits: BTreeSet<Option<String>>) -> Option<String> {
     }
 }
 
-fn commit_of(run: &RunMaterial) -> Option<String> {
+fn commit_of(run: &RunData) -> Option<String> {
     run.metadata.git.as_ref().and_then(|git| git.commit.clone())
 }
 
-fn uncommitted(run: &RunMaterial) -> String {
+fn uncommitted(run: &RunData) -> String {
     match &run.metadata.git {
         None => "not in git".to_owned(),
         Some(git) if !git.dirty => "none".to_owned(),
@@ -167,7 +167,7 @@ fn uncommitted(run: &RunMaterial) -> String {
     }
 }
 
-fn origin(run: &RunMaterial) -> String {
+fn origin(run: &RunData) -> String {
     use rlxp_store::LineageKind::{Reproduced, ResumedExtended, WarmStart};
     match &run.metadata.lineage {
         Some(lineage) if lineage.kind != Reproduced => {

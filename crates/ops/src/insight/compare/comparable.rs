@@ -28,7 +28,7 @@ use serde::Serialize;
 use super::changes::joined;
 use super::groups::Arm;
 use super::score::{Score, ScoreKind, Source};
-use crate::insight::material::{RunMaterial, SeedState};
+use crate::insight::run_data::{RunData, SeedState};
 use crate::training::envs::SOURCES;
 use crate::training::recorded::STOP_AT;
 use crate::training::seed_ranges::seed_ranges;
@@ -59,7 +59,7 @@ impl Incomparable {
 }
 
 /// A part of the protocol of a run, as text.
-type Part = fn(&RunMaterial) -> String;
+type Part = fn(&RunData) -> String;
 
 /// Everything that differs in how `a` and `b` were measured.
 pub(super) fn differences(score: &Score, a: &Arm<'_>, b: &Arm<'_>) -> Vec<Incomparable> {
@@ -105,7 +105,7 @@ pub(super) fn differences(score: &Score, a: &Arm<'_>, b: &Arm<'_>) -> Vec<Incomp
 }
 
 /// Arguments with their defaults filled in: what is written out is no other task.
-fn kwargs(run: &RunMaterial) -> String {
+fn kwargs(run: &RunData) -> String {
     let env = &run.config.env;
     let text = |kwarg: &Kwarg| match kwarg {
         Kwarg::Bool(value) => value.to_string(),
@@ -124,7 +124,7 @@ fn kwargs(run: &RunMaterial) -> String {
     format!("{{{}}}", all.join(", "))
 }
 
-fn step_cap(run: &RunMaterial) -> String {
+fn step_cap(run: &RunData) -> String {
     let env = &run.config.env;
     let own = SOURCES.find(&env.id).ok().and_then(|info| info.max_episode_steps);
     env.max_episode_steps.or(own).map_or("none".to_owned(), |cap| cap.to_string())
@@ -143,7 +143,7 @@ fn wrappers(wrappers: &[WrapperConfig], evaluated: bool) -> String {
 /// Episodes as they were played, which may be more than the config asked for;
 /// runs that never got to an evaluation are known by their config alone.
 fn episodes(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
-    let played = |run: &RunMaterial| -> BTreeSet<u64> {
+    let played = |run: &RunData| -> BTreeSet<u64> {
         let last = run.seeds.iter().filter_map(|seed| seed.series("eval", "episodes")?.last());
         last.map(|(_, count)| count as u64).collect()
     };

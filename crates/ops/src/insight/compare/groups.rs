@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::state_word;
 use crate::failure::{Failure, Outcome};
-use crate::insight::material::fold::{Duplicate, Folded, Member, fold, identity_of};
-use crate::insight::material::{Group, RunMaterial, SeedState};
+use crate::insight::run_data::fold::{Duplicate, Folded, Member, fold, identity_of};
+use crate::insight::run_data::{Group, RunData, SeedState};
 use crate::training::seed_ranges::seed_ranges;
 
 /// A group as it is compared.
@@ -13,7 +13,7 @@ pub(super) struct Arm<'m> {
     /// A, B, C, …
     pub(super) id: String,
     pub(super) label: String,
-    pub(super) runs: &'m [RunMaterial],
+    pub(super) runs: &'m [RunData],
     /// Every training once, in the order of the runs and their seeds.
     pub(super) members: Vec<Member<'m>>,
     pub(super) duplicates: Vec<Duplicate>,

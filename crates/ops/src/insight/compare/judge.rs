@@ -13,7 +13,7 @@ use super::comparable::Incomparable;
 use super::groups::Arm;
 use super::score::{Score, SeedScore};
 use crate::failure::{Failure, Outcome};
-use crate::insight::material::SeedState;
+use crate::insight::run_data::SeedState;
 use crate::training::seed_ranges::seed_ranges;
 
 /// From this many comparisons on the descriptive intervals are drawn more coarsely.

@@ -8,7 +8,7 @@ use rlxp_types::text::shell_word;
 use super::groups::Arm;
 use super::report::Comparison;
 use crate::context::Context;
-use crate::insight::material::{RunMaterial, SeedState};
+use crate::insight::run_data::{RunData, SeedState};
 
 /// More seeds than this are a decision, not a suggestion.
 const MOST_SEEDS: u64 = 100;
@@ -60,7 +60,7 @@ fn more_seeds(context: &Context, arms: &[Arm<'_>], comparisons: &[Comparison]) -
 }
 
 /// The run's config, as short as it can be named from here.
-fn config_path(context: &Context, run: &RunMaterial) -> String {
+fn config_path(context: &Context, run: &RunData) -> String {
     let path = run.run.config_path();
     shell_word(&path.strip_prefix(&context.folder).unwrap_or(&path).display().to_string()).into_owned()
 }

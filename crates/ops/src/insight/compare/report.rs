@@ -11,8 +11,8 @@ use super::comparable::Incomparable;
 use super::groups::Arm;
 use super::judge::{Holm, Judgement};
 use super::score::{Score, SeedScore};
-use crate::insight::material::SeedState;
-use crate::insight::material::fold::Duplicate;
+use crate::insight::run_data::SeedState;
+use crate::insight::run_data::fold::Duplicate;
 
 /// Everything about a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -11,8 +11,8 @@ use super::CompareRequest;
 use super::align::TABLE;
 use super::groups::Arm;
 use crate::failure::{Failure, Outcome};
-use crate::insight::material::SeedState;
-use crate::insight::material::fold::Member;
+use crate::insight::run_data::SeedState;
+use crate::insight::run_data::fold::Member;
 
 /// What a seed's score is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -9,7 +9,7 @@ use rlxp_types::text::shell_word;
 use super::groups::Arm;
 use super::score::{ScoreKind, SeedScore, checkpoint_of, lost};
 use crate::failure::{Failure, Outcome};
-use crate::insight::material::fold::Member;
+use crate::insight::run_data::fold::Member;
 use crate::training::checkpoint_ref::step_of;
 
 /// How episodes were played: how many, from which seed, by chance or not.

@@ -12,11 +12,11 @@ use rlxp_types::text::shell_word;
 
 use super::environment;
 use crate::failure::Outcome;
-use crate::insight::material::{RunMaterial, SeedMaterial};
+use crate::insight::run_data::{RunData, SeedData};
 use crate::training::evaluation::EvaluationRecord;
 
 /// Everything that rules can use of a run.
-pub(super) fn evidence(run: &RunMaterial) -> Outcome<Evidence<'_>> {
+pub(super) fn evidence(run: &RunData) -> Outcome<Evidence<'_>> {
     let seeds = run.seeds.iter().map(of_seed).collect::<Outcome<Vec<_>>>()?;
     Ok(Evidence {
         settings: settings(&run.config, run.metadata.total_steps),
@@ -67,7 +67,7 @@ fn baselines(config: &Config) -> Vec<Baseline> {
         .collect()
 }
 
-fn of_seed(seed: &SeedMaterial) -> Outcome<SeedEvidence<'_>> {
+fn of_seed(seed: &SeedData) -> Outcome<SeedEvidence<'_>> {
     let mut series = BTreeMap::new();
     for (kind, columns) in &seed.metrics.series {
         for (name, column) in columns {
@@ -110,7 +110,7 @@ fn evaluation((name, record): (String, EvaluationRecord)) -> Option<Evaluation> 
 
 /// Words for commands: the run, its config file, its environment, and every
 /// number of the config; a schedule stands for its beginning.
-fn words(run: &RunMaterial) -> BTreeMap<String, String> {
+fn words(run: &RunData) -> BTreeMap<String, String> {
     let mut words = BTreeMap::new();
     let config = serde_json::to_value(&run.config).expect("a config is plain data");
     flatten("", &config, &mut words);

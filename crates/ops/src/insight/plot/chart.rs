@@ -9,10 +9,10 @@ use rlxp_draw::chart::{LineChart, Reference, Scale, SeriesBand, short_number};
 use super::groups::{Arm, Arms};
 use super::metric::Metric;
 use super::notes;
-use super::place;
+use super::x_unit;
 use super::{Figure, PlotGroup, PlotOptions, PlotReport, XAxis};
 use crate::failure::{Failure, Outcome};
-use crate::insight::material::SeedState;
+use crate::insight::run_data::SeedState;
 use crate::training::envs::SOURCES;
 
 /// An arm with the curves of its seeds.
@@ -33,7 +33,7 @@ pub(super) fn draw(arms: Arms<'_>, metric: Metric, options: &PlotOptions) -> Out
     let references = references(&arms, &metric, options);
     let mut drawn: Vec<Drawn<'_>> = arms.into_iter().map(|arm| collect(arm, &metric, options.x)).collect();
     let xs = drawn.iter().flat_map(|one| &one.curves).flat_map(|curve| &curve.points).map(|(x, _)| *x);
-    let unit = place::unit(options.x, xs.filter(|x| x.is_finite()).fold(0.0, f64::max));
+    let unit = x_unit::unit(options.x, xs.filter(|x| x.is_finite()).fold(0.0, f64::max));
     for point in drawn.iter_mut().flat_map(|one| &mut one.curves).flat_map(|curve| &mut curve.points) {
         point.0 /= unit.divisor;
     }
@@ -91,7 +91,7 @@ fn collect<'m>(arm: Arm<'m>, metric: &Metric, x: XAxis) -> Drawn<'m> {
     let (mut curves, mut without) = (Vec::new(), Vec::new());
     for (_, seed) in &arm.seeds {
         let series = seed.series(&metric.kind, &metric.name);
-        match series.and_then(|series| place::points(x, seed, series)) {
+        match series.and_then(|series| x_unit::points(x, seed, series)) {
             Some(points) => curves.push(SeedCurve { points, failed: seed.state == SeedState::Failed }),
             None => without.push(seed.seed),
         }

@@ -6,8 +6,8 @@ use rlxp_draw::chart::LOOKS;
 
 use super::GroupBy;
 use super::metric::named;
-use crate::insight::material::fold::{Folded, fold, identity_of};
-use crate::insight::material::{Group, RunMaterial, SeedMaterial};
+use crate::insight::run_data::fold::{Folded, fold, identity_of};
+use crate::insight::run_data::{Group, RunData, SeedData};
 
 /// At most this many differing keys make a label.
 const MOST_KEYS: usize = 3;
@@ -15,8 +15,8 @@ const MOST_KEYS: usize = 3;
 /// Seeds that become one curve.
 pub(super) struct Arm<'m> {
     pub(super) label: String,
-    pub(super) runs: Vec<&'m RunMaterial>,
-    pub(super) seeds: Vec<(&'m RunMaterial, &'m SeedMaterial)>,
+    pub(super) runs: Vec<&'m RunData>,
+    pub(super) seeds: Vec<(&'m RunData, &'m SeedData)>,
 }
 
 /// All curves, and what was decided about them.
@@ -68,7 +68,7 @@ pub(super) fn arms(groups: &[Group], by: GroupBy) -> Arms<'_> {
 }
 
 impl<'m> Arm<'m> {
-    fn new(label: String, runs: Vec<&'m RunMaterial>) -> Self {
+    fn new(label: String, runs: Vec<&'m RunData>) -> Self {
         let seeds = runs.iter().flat_map(|run| run.seeds.iter().map(move |seed| (*run, seed))).collect();
         Self { label, runs, seeds }
     }
@@ -99,7 +99,7 @@ impl Arms<'_> {
 }
 
 /// Every run once, in the order in which they were named.
-fn each_run(groups: &[Group]) -> impl Iterator<Item = &RunMaterial> {
+fn each_run(groups: &[Group]) -> impl Iterator<Item = &RunData> {
     let mut seen = BTreeSet::new();
     groups.iter().flat_map(|group| &group.runs).filter(move |run| seen.insert(run.run.path().to_owned()))
 }
@@ -107,7 +107,7 @@ fn each_run(groups: &[Group]) -> impl Iterator<Item = &RunMaterial> {
 type Identity = BTreeMap<String, String>;
 
 /// What of a config changes what is trained.
-fn identity(run: &RunMaterial) -> Identity {
+fn identity(run: &RunData) -> Identity {
     identity_of(run).into_iter().map(|(key, value)| (key, short(&value))).collect()
 }
 
@@ -121,8 +121,8 @@ fn short(value: &str) -> String {
     }
 }
 
-fn by_config<'m>(runs: impl Iterator<Item = &'m RunMaterial>) -> Vec<Arm<'m>> {
-    let mut groups: Vec<(Identity, Vec<&RunMaterial>)> = Vec::new();
+fn by_config<'m>(runs: impl Iterator<Item = &'m RunData>) -> Vec<Arm<'m>> {
+    let mut groups: Vec<(Identity, Vec<&RunData>)> = Vec::new();
     for run in runs {
         let own = identity(run);
         match groups.iter_mut().find(|(known, _)| *known == own) {
@@ -132,7 +132,7 @@ fn by_config<'m>(runs: impl Iterator<Item = &'m RunMaterial>) -> Vec<Arm<'m>> {
     }
     let identities: Vec<&Identity> = groups.iter().map(|(identity, _)| identity).collect();
     let labels = labels(&identities);
-    let name = |runs: &[&RunMaterial]| match runs.len() - 1 {
+    let name = |runs: &[&RunData]| match runs.len() - 1 {
         0 => runs[0].name.clone(),
         more => format!("{} and {more} more", runs[0].name),
     };

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::groups::Arm;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::insight::material::load;
+use crate::insight::run_data::load;
 
 /// The code of a failure that [`unknown`] can tell more about.
 pub(super) const UNKNOWN: &str = "metric_unknown";
@@ -99,7 +99,7 @@ pub(super) fn unknown(context: &Context, words: &[String], written: Option<&str>
         groups.iter().flat_map(|group| &group.runs).map(|run| run.name.as_str()).collect();
     let named = named(&runs.iter().map(|run| (*run).to_owned()).collect::<Vec<_>>());
     let first = runs.first().copied().unwrap_or("@last");
-    let seeds = || groups.iter().flat_map(crate::insight::material::Group::seeds).map(|(_, seed)| seed);
+    let seeds = || groups.iter().flat_map(crate::insight::run_data::Group::seeds).map(|(_, seed)| seed);
     let known: BTreeSet<String> = seeds()
         .flat_map(|seed| &seed.metrics.series)
         .flat_map(|(kind, series)| series.keys().map(move |name| format!("{kind}/{name}")))

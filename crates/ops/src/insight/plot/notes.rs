@@ -9,7 +9,7 @@ use rlxp_draw::chart::short_number;
 use super::chart::Drawn;
 use super::groups::Arm;
 use super::metric::{Metric, named};
-use super::place::{self, Place};
+use super::x_unit::{self, XUnit};
 use super::{PlotOptions, XAxis};
 
 /// About the runs themselves.
@@ -26,7 +26,7 @@ pub(super) fn of_runs(arms: &[Arm<'_>], x: XAxis) -> Vec<String> {
         notes.push(format!("The runs are of different environments: {}.", named(&names)));
     }
     let resumed: BTreeSet<String> = runs()
-        .filter(|run| x == XAxis::Time && place::was_resumed(run))
+        .filter(|run| x == XAxis::Time && x_unit::was_resumed(run))
         .map(|run| run.name.clone())
         .collect();
     if !resumed.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn of_curve(
     one: &Drawn<'_>,
     curve: &GroupCurve,
     metric: &Metric,
-    unit: &Place,
+    unit: &XUnit,
     options: &PlotOptions,
 ) -> Vec<String> {
     let mut notes = Vec::new();
@@ -77,7 +77,7 @@ pub(super) fn of_curve(
     notes
 }
 
-fn of_failures(one: &Drawn<'_>, curve: &GroupCurve, unit: &Place) -> Vec<String> {
+fn of_failures(one: &Drawn<'_>, curve: &GroupCurve, unit: &XUnit) -> Vec<String> {
     let label = &one.arm.label;
     let pairs = one.curves.iter().zip(&curve.curves).filter(|(seed, _)| seed.failed);
     let ends: Vec<f64> = pairs.filter_map(|(_, points)| points.last().map(|(x, _)| *x)).collect();
@@ -104,7 +104,7 @@ fn of_failures(one: &Drawn<'_>, curve: &GroupCurve, unit: &Place) -> Vec<String>
 }
 
 /// Where the line ends before its seeds do.
-fn of_the_end(one: &Drawn<'_>, curve: &GroupCurve, unit: &Place) -> Option<String> {
+fn of_the_end(one: &Drawn<'_>, curve: &GroupCurve, unit: &XUnit) -> Option<String> {
     let label = &one.arm.label;
     let last = |points: &[(f64, f64)]| points.iter().rev().find(|(_, y)| y.is_finite()).map(|(x, _)| *x);
     let reached = curve.curves.iter().filter_map(|points| last(points)).fold(f64::NEG_INFINITY, f64::max);

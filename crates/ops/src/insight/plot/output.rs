@@ -15,7 +15,7 @@ use rlxp_types::text::shell_word;
 use super::{PlotOptions, PlotReport, PlotRequest, Target, XAxis};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, describe};
-use crate::insight::material::Group;
+use crate::insight::run_data::Group;
 use crate::training::checkpoint_ref::project;
 
 /// Largest side of a picture in pixels.

@@ -4,9 +4,9 @@ use rlxp_analyze::verdict::Answer;
 use rlxp_draw::chart::{ScoreChart, ScoreGroup};
 
 use crate::insight::compare::{CompareReport, Comparison, Judgement, NoVerdict};
-use crate::insight::diagnose::{Answer as RuleAnswer, Diagnosis, RuleSet, Severity, diagnose_material};
-use crate::insight::material::Group;
+use crate::insight::diagnose::{Answer as RuleAnswer, Diagnosis, RuleSet, Severity, diagnose_loaded};
 use crate::insight::plot::{PlotOptions, figure};
+use crate::insight::run_data::Group;
 
 use super::html::Table;
 use super::page::{ChangeCard, DiagnosisCard, FindingCard, Picture, Tone, VerdictCard};
@@ -118,7 +118,7 @@ pub(super) fn diagnoses(groups: &[Group], left_out: &mut Vec<String>) -> Vec<Dia
         if cards.iter().any(|card| card.run == run.name) {
             continue;
         }
-        match diagnose_material(run, RuleSet::built_in()) {
+        match diagnose_loaded(run, RuleSet::built_in()) {
             Ok(diagnosis) => cards.push(diagnosis_card(&diagnosis)),
             Err(failure) => left_out.push(format!("no diagnosis of {}: {}", run.name, failure.message)),
         }

@@ -2,7 +2,7 @@
 
 use crate::failure::Outcome;
 use crate::insight::compare::CompareReport;
-use crate::insight::material::{Group, SeedState};
+use crate::insight::run_data::{Group, SeedState};
 
 use super::html::Table;
 

@@ -12,7 +12,7 @@ use crate::failure::Outcome;
 use crate::insight::analyze::{TopFinding, duration, findings, score};
 use crate::insight::config_keys::{KeyChange, unusual};
 use crate::insight::diagnose::Severity;
-use crate::insight::material::{Group, SeedState, load_run};
+use crate::insight::run_data::{Group, SeedState, load_run};
 use crate::training::recorded::STOP_AT;
 
 /// Keys that a paragraph lists.
@@ -149,7 +149,7 @@ fn seconds(group: &Group) -> Option<f64> {
 }
 
 fn best(context: &Context, group: &Group) -> Option<BestCheckpoint> {
-    let of_seed = |seed: &crate::insight::material::SeedMaterial| {
+    let of_seed = |seed: &crate::insight::run_data::SeedData| {
         let store = seed.folder.checkpoints();
         let step = store.link(BEST).ok().flatten()?;
         let manifest = store.manifest(step).ok()?;

@@ -12,7 +12,7 @@ use rlxp_types::Digest;
 use super::look::path_facts;
 use super::protected::file_digest;
 use crate::failure::Outcome;
-use crate::studies::files::Desk;
+use crate::studies::files::OpenStudy;
 
 /// A file that a candidate changes; a larger one isn't read, and so can't be changed.
 pub const LONGEST_SOURCE: u64 = 4 << 20;
@@ -46,12 +46,12 @@ pub(super) fn sources(
 }
 
 /// The code that changes start from: what the study is bound to, where that can be had, or else what is there now.
-pub fn base(desk: &Desk) -> Outcome<Option<Base>> {
-    let (fs, root, study) = (desk.context().fs.as_ref(), &desk.place.root, &desk.study);
+pub fn base(opened: &OpenStudy) -> Outcome<Option<Base>> {
+    let (fs, root, study) = (opened.context().fs.as_ref(), &opened.place.root, &opened.study);
     match (study.pinned_base(), study.named_commit()) {
         (Some(Base::Commit(commit)), _) => {
             // Usually it is the one that is checked out, about which git was asked already.
-            let is_there = desk.head().is_some_and(|head| head.eq_ignore_ascii_case(&commit))
+            let is_there = opened.head().is_some_and(|head| head.eq_ignore_ascii_case(&commit))
                 || rlxp_launch::git::has_commit(root, &commit);
             Ok(is_there.then_some(Base::Commit(commit)))
         }
@@ -59,7 +59,7 @@ pub fn base(desk: &Desk) -> Outcome<Option<Base>> {
         (None, Some(_)) => Ok(None),
         // Whether it is still the same is for a gate to say.
         (Some(Base::Snapshot(_)), _) => Ok(snapshot(fs, root)?.map(Base::Snapshot)),
-        (None, None) => match desk.head() {
+        (None, None) => match opened.head() {
             Some(commit) => Ok(Base::of_commit(commit)),
             // A repository without a commit has no code that could be had again.
             None if fs.metadata_if_any(&root.join(".git"))?.is_some() => Ok(None),

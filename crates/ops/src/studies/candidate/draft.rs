@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::Desk;
+use crate::studies::files::OpenStudy;
 
 /// What is known of a new candidate.
 #[derive(Clone, Debug)]
@@ -76,44 +76,47 @@ const LONGEST_PATCH: u64 = 256 << 10;
 
 /// Writes a new candidate's file. One that is there is never overwritten.
 pub fn new(context: &Context, study: Option<&str>, draft: &Draft) -> Outcome<NewReport> {
-    let desk = Desk::open(context, study)?;
+    let opened = OpenStudy::open(context, study)?;
     let id: Slug = draft
         .name
         .parse()
         .map_err(|error: rlxp_govern::documents::NotASlug| Failure::usage("bad_name", error.to_string()))?;
-    let file = desk.place.candidate(&id);
-    crate::studies::files::read::look(context.fs.as_ref(), &desk.place.root, &file)?;
-    if let Some(reason) = &desk.study.state().closed {
+    let file = opened.place.candidate(&id);
+    crate::studies::files::read::look(context.fs.as_ref(), &opened.place.root, &file)?;
+    if let Some(reason) = &opened.study.state().closed {
         let message = format!("the study is closed: {reason}");
-        let hint = format!("rlx study init --task {} --study another-name", desk.study.name.task);
+        let hint = format!("rlx study init --task {} --study another-name", opened.study.name.task);
         return Err(Failure::refused("study_closed", message).hint(hint));
     }
-    let (value, open) = candidate(&desk, &id, draft)?;
-    context.fs.create_dir_all(&desk.place.candidates())?;
+    let (value, open) = candidate(&opened, &id, draft)?;
+    context.fs.create_dir_all(&opened.place.candidates())?;
     if !context.fs.write_new_atomic(&file, to_yaml(&value).as_bytes())? {
         let message = format!("candidates/{id}.yaml is there already");
         return Err(Failure::usage("candidate_exists", message)
             .hint(format!("rlx candidate show {id}"))
             .hint(format!("edit {}, or choose another name", file.display())));
     }
-    let unknown_key = unknown_key(&desk, draft);
-    Ok(NewReport { study: desk.study.name.clone(), candidate: id, file, open, unknown_key })
+    let unknown_key = unknown_key(&opened, draft);
+    Ok(NewReport { study: opened.study.name.clone(), candidate: id, file, open, unknown_key })
 }
 
-fn surfaces(desk: &Desk) -> &[Surface] {
-    desk.study.files.surface_map.typed().map(|map| map.surfaces.as_slice()).unwrap_or_default()
+fn surfaces(opened: &OpenStudy) -> &[Surface] {
+    opened.study.files.surface_map.typed().map(|map| map.surfaces.as_slice()).unwrap_or_default()
 }
 
 /// The key that was asked for, when no surface has it.
-fn unknown_key(desk: &Desk, draft: &Draft) -> Option<UnknownKey> {
+fn unknown_key(opened: &OpenStudy, draft: &Draft) -> Option<UnknownKey> {
     let key = draft.key.as_ref()?;
-    let known: Vec<&str> =
-        surfaces(desk).iter().flat_map(|surface| &surface.keys).map(|allowed| allowed.key.as_str()).collect();
+    let known: Vec<&str> = surfaces(opened)
+        .iter()
+        .flat_map(|surface| &surface.keys)
+        .map(|allowed| allowed.key.as_str())
+        .collect();
     let nearest = rlxp_spec::nearest(key, known.iter().copied()).map(str::to_owned);
     (!known.contains(&key.as_str())).then(|| UnknownKey { key: key.clone(), nearest })
 }
 
-fn candidate(desk: &Desk, id: &Slug, draft: &Draft) -> Outcome<(Value, Vec<String>)> {
+fn candidate(opened: &OpenStudy, id: &Slug, draft: &Draft) -> Outcome<(Value, Vec<String>)> {
     let mut open = Vec::new();
     let mut ask = |place: &str, question: &str| {
         open.push(place.to_owned());
@@ -127,13 +130,13 @@ fn candidate(desk: &Desk, id: &Slug, draft: &Draft) -> Outcome<(Value, Vec<Strin
     let mut value = Map::from_iter([
         ("schema".into(), json!("rlxp.candidate/1")),
         ("id".into(), json!(id)),
-        ("task".into(), json!(desk.study.name.task)),
-        ("study".into(), json!(desk.study.name.study)),
+        ("task".into(), json!(opened.study.name.task)),
+        ("study".into(), json!(opened.study.name.study)),
         ("kind".into(), json!(draft.kind)),
         ("hypothesis".into(), hypothesis),
     ]);
     if !draft.kind.is_empty_change() {
-        value.insert("changes".into(), json!([change(desk, draft, &mut ask)?]));
+        value.insert("changes".into(), json!([change(opened, draft, &mut ask)?]));
         let mut said = |text: &Option<String>, place: &str, question: &str| {
             text.as_ref().map_or_else(|| ask(place, question), |text| json!(text))
         };
@@ -143,16 +146,16 @@ fn candidate(desk: &Desk, id: &Slug, draft: &Draft) -> Outcome<(Value, Vec<Strin
     if let Some(requirements) = requirements(draft.kind, &mut ask) {
         value.insert("requirements".into(), requirements);
     }
-    let phases = phases(desk.study.contract(), draft)
+    let phases = phases(opened.study.contract(), draft)
         .into_iter()
         .map(|plan| json!({ "phase": plan.phase, "seeds": plan.seeds, "wall_clock": plan.wall_clock }));
     value.insert("phases".into(), phases.collect());
     Ok((Value::Object(value), open))
 }
 
-fn change(desk: &Desk, draft: &Draft, ask: &mut impl FnMut(&str, &str) -> Value) -> Outcome<Value> {
-    let surfaces = surfaces(desk);
-    let patch = draft.patch.as_ref().map(|patch| read_patch(desk, patch)).transpose()?;
+fn change(opened: &OpenStudy, draft: &Draft, ask: &mut impl FnMut(&str, &str) -> Value) -> Outcome<Value> {
+    let surfaces = surfaces(opened);
+    let patch = draft.patch.as_ref().map(|patch| read_patch(opened, patch)).transpose()?;
     let patched = patch.as_ref().map(|patch| rlxp_govern::patch::facts(patch).paths).unwrap_or_default();
     // A patch of several files is refused later, with the reason.
     let named = draft
@@ -200,12 +203,12 @@ fn change(desk: &Desk, draft: &Draft, ask: &mut impl FnMut(&str, &str) -> Value)
 }
 
 /// The text of a patch, which the caller named.
-fn read_patch(desk: &Desk, patch: &str) -> Outcome<String> {
-    let path = desk.context().folder.join(patch);
-    if desk.context().fs.metadata_if_any(&path)?.is_none() {
+fn read_patch(opened: &OpenStudy, patch: &str) -> Outcome<String> {
+    let path = opened.context().folder.join(patch);
+    if opened.context().fs.metadata_if_any(&path)?.is_none() {
         return Err(Failure::usage("no_such_file", format!("--patch: there is no {}", path.display())));
     }
-    Ok(desk.context().fs.read_text(&path, LONGEST_PATCH)?)
+    Ok(opened.context().fs.read_text(&path, LONGEST_PATCH)?)
 }
 
 /// A value as YAML reads it.

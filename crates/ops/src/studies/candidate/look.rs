@@ -14,25 +14,25 @@ use rlxp_types::Digest;
 
 use super::{code, protected};
 use crate::failure::Outcome;
-use crate::studies::files::Desk;
-use crate::studies::files::launch_paths::LaunchPlace;
+use crate::studies::files::OpenStudy;
+use crate::studies::files::launch_paths::LaunchPaths;
 
 /// Evidence files are summaries; a larger one isn't read.
 const LONGEST_EVIDENCE: u64 = 16 << 20;
 
 /// A candidate as gates look at it.
-pub fn view(desk: &Desk, id: &Slug) -> Outcome<CandidateView> {
-    view_of(desk, id, super::written(desk, id)?)
+pub fn view(opened: &OpenStudy, id: &Slug) -> Outcome<CandidateView> {
+    view_of(opened, id, super::written(opened, id)?)
 }
 
-pub(super) fn view_of(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Outcome<CandidateView> {
-    let fs = desk.context().fs.as_ref();
-    let (root, runbook) = (&desk.place.root, desk.study.files.runbook.typed());
+pub(super) fn view_of(opened: &OpenStudy, id: &Slug, written: Written<Candidate>) -> Outcome<CandidateView> {
+    let fs = opened.context().fs.as_ref();
+    let (root, runbook) = (&opened.place.root, opened.study.files.runbook.typed());
     // Interpreters are large; everything else is looked at while they are read.
     thread::scope(|scope| {
         let look = || code::programs(fs, root, runbook);
         let beside = Builder::new().spawn_scoped(scope, look);
-        let view = view_without_programs(desk, id, written)?;
+        let view = view_without_programs(opened, id, written)?;
         let programs = match beside {
             Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
             // A system that has no thread left is slower, and that is all.
@@ -42,9 +42,13 @@ pub(super) fn view_of(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Ou
     })
 }
 
-fn view_without_programs(desk: &Desk, id: &Slug, written: Written<Candidate>) -> Outcome<CandidateView> {
-    let fs = desk.context().fs.as_ref();
-    let root = &desk.place.root;
+fn view_without_programs(
+    opened: &OpenStudy,
+    id: &Slug,
+    written: Written<Candidate>,
+) -> Outcome<CandidateView> {
+    let fs = opened.context().fs.as_ref();
+    let root = &opened.place.root;
     let mut paths = BTreeMap::new();
     for change in &written.typed.changes {
         let patched = change.patch.as_deref().map(patch::facts).unwrap_or_default().paths;
@@ -58,27 +62,27 @@ fn view_without_programs(desk: &Desk, id: &Slug, written: Written<Candidate>) ->
     let needed = &written.typed.requirements;
     let named = [&needed.reflection, &needed.probe].into_iter().flatten().chain(&written.typed.evidence);
     let evidence_there: BTreeSet<String> =
-        named.filter(|file| is_evidence(fs, &desk.place.folder, file)).cloned().collect();
-    let globs = desk.study.files.surface_map.typed().map(|map| map.protected.clone());
+        named.filter(|file| is_evidence(fs, &opened.place.folder, file)).cloned().collect();
+    let globs = opened.study.files.surface_map.typed().map(|map| map.protected.clone());
     let protected = match globs {
         Some(globs) => protected::digests(fs, root, &globs)?,
         None => None,
     };
-    let runbook = desk.study.files.runbook.typed();
+    let runbook = opened.study.files.runbook.typed();
     Ok(CandidateView {
-        file: desk.study.candidate_files.get(id.as_str()).copied().unwrap_or(Digest::ZERO),
+        file: opened.study.candidate_files.get(id.as_str()).copied().unwrap_or(Digest::ZERO),
         file_name: id.to_string(),
         sources: code::sources(fs, root, &written.typed)?,
         // What approvals were held against, not what stands in the file by now.
-        override_syntax: desk.study.files.override_syntax.clone(),
-        base: code::base(desk)?,
+        override_syntax: opened.study.files.override_syntax.clone(),
+        base: code::base(opened)?,
         programs: None,
         inputs: code::inputs(fs, root, runbook)?,
         written,
         paths,
         evidence_there,
         protected,
-        machine: Some(machine(desk)?),
+        machine: Some(machine(opened)?),
         asked_plan: None,
     })
 }
@@ -137,15 +141,15 @@ fn is_evidence(fs: &dyn Fs, folder: &Path, file: &str) -> bool {
 }
 
 /// What this machine has. How far it can confine a run is found out only for a launch, so nothing is claimed here.
-fn machine(desk: &Desk) -> Outcome<MachineFacts> {
-    let fs = desk.context().fs.as_ref();
+fn machine(opened: &OpenStudy) -> Outcome<MachineFacts> {
+    let fs = opened.context().fs.as_ref();
     let listed = fs.list(Path::new("/proc/driver/nvidia/gpus")).map(|entries| entries.len()).unwrap_or(0);
     let gpus = u32::try_from(listed).unwrap_or(u32::MAX);
     let device = if gpus > 0 { Device::Gpu } else { Device::Cpu };
     // Runs are written elsewhere than the repository is; who has no place for them is told when something is launched.
-    let disk = match LaunchPlace::of(desk) {
+    let disk = match LaunchPaths::of(opened) {
         Ok(place) => fs.available_around(&place.runs())?,
-        Err(_) => fs.available_space(&desk.place.root)?,
+        Err(_) => fs.available_space(&opened.place.root)?,
     };
     Ok(MachineFacts { device, gpus, disk, confinement: Confinement::None })
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rlxp_govern::approval::Standing;
+use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::completeness::{Open, open_questions};
 use rlxp_govern::documents::{Contract, MetricSpec, Runbook, StudyName, SurfaceMap};
 use rlxp_govern::gate::{self, Purpose, Refusal};
@@ -17,7 +17,7 @@ use super::intake::shown;
 use super::warn::{marked, warnings};
 use crate::context::Context;
 use crate::failure::Outcome;
-use crate::studies::files::Desk;
+use crate::studies::files::OpenStudy;
 use crate::studies::files::read::look;
 
 /// Files larger than this can't be documents; what reads them says so.
@@ -37,7 +37,7 @@ pub struct Checked {
     /// What doesn't fit together.
     pub disagreements: Vec<Refusal>,
     /// How the approval of each section stands.
-    pub approvals: BTreeMap<Section, Standing>,
+    pub approvals: BTreeMap<Section, ApprovalStatus>,
     /// What a person should look at again; nothing of it is in the way.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -59,16 +59,16 @@ impl Checked {
 
 /// Checks the files of the study that `selector` names.
 pub fn check(context: &Context, selector: Option<&str>) -> Outcome<Checked> {
-    let desk = Desk::look(context, selector)?;
-    let study = &desk.study;
+    let opened = OpenStudy::look(context, selector)?;
+    let study = &opened.study;
     let (mut problems, mut sources) = (Vec::new(), Vec::new());
     let mut documents: BTreeMap<&str, Document> = BTreeMap::new();
     for file in File::ALL {
-        let path = desk.place.file(file);
-        if look(context.fs.as_ref(), &desk.place.root, &path)?.is_none() {
+        let path = opened.place.file(file);
+        if look(context.fs.as_ref(), &opened.place.root, &path)?.is_none() {
             continue;
         }
-        let name = shown(&desk.place, file);
+        let name = shown(&opened.place, file);
         let bytes = context.fs.read_at(&path, 0, LONGEST as usize + 1)?;
         match Document::from_bytes(name, bytes) {
             Ok(document) => {
@@ -103,13 +103,13 @@ pub fn check(context: &Context, selector: Option<&str>) -> Outcome<Checked> {
         .collect();
     let complete = problems.is_empty() && open.is_empty() && disagreements.is_empty();
     Ok(Checked {
-        study: desk.place.name.clone(),
+        study: opened.place.name.clone(),
         complete,
         problems,
         open,
         disagreements,
         approvals: study.standings(),
-        warnings: warnings(&desk)?,
+        warnings: warnings(&opened)?,
         sources,
     })
 }

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rlxp_govern::approval::Standing;
+use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::documents::StudyName;
 use rlxp_govern::section::{self, Section, Target};
 use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::kept::{Kept, kept};
+use super::approved_text::{ApprovedText, kept};
 use crate::context::Context;
 use crate::failure::Outcome;
-use crate::studies::files::Desk;
+use crate::studies::files::OpenStudy;
 
 /// What changed.
 #[derive(Debug, Serialize)]
@@ -34,7 +34,7 @@ pub struct SectionDiff {
     #[serde(flatten)]
     pub change: SectionChange,
     /// How its approval stands. It stays void even when the old text returns.
-    pub standing: Standing,
+    pub standing: ApprovalStatus,
 }
 
 /// How a section compares with what was approved.
@@ -79,23 +79,27 @@ pub struct ValueChange {
 
 /// Compares the study that `selector` names with what was approved.
 pub fn diff(context: &Context, selector: Option<&str>) -> Outcome<Diff> {
-    let desk = Desk::open(context, selector)?;
-    let (digests, standings) = (desk.study.digests(), desk.study.standings());
+    let opened = OpenStudy::open(context, selector)?;
+    let (digests, standings) = (opened.study.digests(), opened.study.standings());
     let mut sections = Vec::new();
     for section in Section::ALL {
-        let change = compare(&desk, section, &digests)?;
-        let standing = standings.get(&section).cloned().unwrap_or(Standing::Missing);
+        let change = compare(&opened, section, &digests)?;
+        let standing = standings.get(&section).cloned().unwrap_or(ApprovalStatus::Missing);
         sections.push(SectionDiff { section, change, standing });
     }
     let changed = sections.iter().any(|one| {
         matches!(one.change, SectionChange::Changed { .. } | SectionChange::ChangedUnknown { .. })
     });
-    Ok(Diff { study: desk.place.name.clone(), changed, sections })
+    Ok(Diff { study: opened.place.name.clone(), changed, sections })
 }
 
-fn compare(desk: &Desk, section: Section, digests: &BTreeMap<Section, Digest>) -> Outcome<SectionChange> {
+fn compare(
+    opened: &OpenStudy,
+    section: Section,
+    digests: &BTreeMap<Section, Digest>,
+) -> Outcome<SectionChange> {
     let target = Target::Section(section);
-    let given = desk.study.state().approvals.iter().rev();
+    let given = opened.study.state().approvals.iter().rev();
     let last = given
         .filter_map(|approval| Some((approval.at.clone(), *approval.approved.targets.get(&target)?)))
         .next();
@@ -105,11 +109,11 @@ fn compare(desk: &Desk, section: Section, digests: &BTreeMap<Section, Digest>) -
     }
     let unknown =
         |reason: &str| SectionChange::ChangedUnknown { approved: approved.clone(), reason: reason.into() };
-    Ok(match kept(desk, &digest)? {
-        Kept::Missing => unknown("what was approved was not kept"),
-        Kept::Changed => unknown("what was kept is not what was approved"),
-        Kept::Whole(before) => {
-            let Some(now) = section::content(section, &desk.study.files) else {
+    Ok(match kept(opened, &digest)? {
+        ApprovedText::Missing => unknown("what was approved was not kept"),
+        ApprovedText::Changed => unknown("what was kept is not what was approved"),
+        ApprovedText::Whole(before) => {
+            let Some(now) = section::content(section, &opened.study.files) else {
                 return Ok(unknown("a file that it covers can't be read now"));
             };
             let was_below = |below: &Section| {

@@ -133,7 +133,7 @@ impl Draft<'_> {
 
     fn runbook(&self) -> String {
         let mut text = format!(
-            "# How {} is run. Commands are lists of words: no shell ever sees them.\n\
+            "# StepOutcome {} is run. Commands are lists of words: no shell ever sees them.\n\
              # Filled in: {{seed}}, {{run}} (the folder that a step may write) and, for eval, {{trained}} (what training wrote).\n\
              schema: rlxp.runbook/1\n",
             self.name

@@ -20,8 +20,8 @@ use super::ask::{Answers, Ask};
 use super::{draft, intake, survey};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::Desk;
-use crate::studies::files::place::FOLDER;
+use crate::studies::files::OpenStudy;
+use crate::studies::files::paths::FOLDER;
 use crate::studies::files::read::look;
 
 /// The older tool.
@@ -129,10 +129,10 @@ impl Import {
     }
 
     /// Puts the texts and the draft into a study that has none, and the import on record.
-    pub fn bring(&self, desk: &mut Desk) -> Outcome<ImportReport> {
-        let context = desk.context().clone();
+    pub fn bring(&self, opened: &mut OpenStudy) -> Outcome<ImportReport> {
+        let context = opened.context().clone();
         let fs = context.fs.as_ref();
-        let place = desk.place.clone();
+        let place = opened.place.clone();
         let folder = place.folder.join("imported");
         if look(fs, &place.root, &folder)?.is_some() {
             return Err(Failure::refused("imported_before", format!("{} has an import already", place.name))
@@ -154,7 +154,7 @@ impl Import {
         intake::write_all(fs, &place, &files)?;
         let digests = self.files.iter().map(|(name, bytes)| (name.clone(), Digest::of(bytes))).collect();
         let event = Imported { from: self.from.clone(), files: digests, unknown: self.unknown.clone() };
-        desk.append(Actor::Rlx, Event::Imported(event))?;
+        opened.append(Actor::Rlx, Event::Imported(event))?;
         Ok(ImportReport {
             from: self.from.clone(),
             layout: self.layout,

@@ -15,14 +15,14 @@ use super::draft;
 use super::survey::{Guess, Survey, survey};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::Desk;
-use crate::studies::files::place::StudyPlace;
+use crate::studies::files::OpenStudy;
+use crate::studies::files::paths::StudyPaths;
 use crate::studies::files::read::{look, parse};
 
 /// An intake that has begun: the folder was looked at.
 pub struct Intake {
     context: Context,
-    place: StudyPlace,
+    place: StudyPaths,
     survey: Survey,
 }
 
@@ -56,13 +56,13 @@ pub struct Taken {
 impl Intake {
     /// Looks at the folder of the study that `selector` names. Refuses when one of the files is there.
     pub fn begin(context: &Context, selector: Option<&str>) -> Outcome<Self> {
-        let desk = Desk::open(context, selector)?;
-        if desk.study.state().closed.is_some() {
-            return Err(Failure::refused("study_closed", format!("{} is closed", desk.place.name))
+        let opened = OpenStudy::open(context, selector)?;
+        if opened.study.state().closed.is_some() {
+            return Err(Failure::refused("study_closed", format!("{} is closed", opened.place.name))
                 .hint("rlx study init"));
         }
-        let floor = desk.study.state().opened.as_ref().map(|opened| opened.assurance);
-        let place = desk.place;
+        let floor = opened.study.state().opened.as_ref().map(|opened| opened.assurance);
+        let place = opened.place;
         refuse_existing(context.fs.as_ref(), &place)?;
         let mission = task_card_mission(context.fs.as_ref(), &place)?;
         let survey = Survey { floor, mission, ..survey(context, &place.root)? };
@@ -102,13 +102,13 @@ impl Intake {
 }
 
 /// A file's path from the repository's root.
-pub(super) fn shown(place: &StudyPlace, file: File) -> String {
+pub(super) fn shown(place: &StudyPaths, file: File) -> String {
     let path = place.file(file);
     path.strip_prefix(&place.root).unwrap_or(&path).display().to_string()
 }
 
 /// The first paragraph of the task card under its title, where somebody wrote one.
-fn task_card_mission(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Option<Guess>> {
+fn task_card_mission(fs: &dyn Fs, place: &StudyPaths) -> Outcome<Option<Guess>> {
     let path = place.task_card();
     if crate::studies::files::read::look(fs, &place.root, &path)?
         .is_none_or(|meta| meta.length > LONGEST_CARD)
@@ -125,7 +125,7 @@ fn task_card_mission(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Option<Guess>> 
 /// A task card is a page.
 const LONGEST_CARD: u64 = 64 << 10;
 
-fn refuse_existing(fs: &dyn Fs, place: &StudyPlace) -> Outcome<()> {
+fn refuse_existing(fs: &dyn Fs, place: &StudyPaths) -> Outcome<()> {
     let mut there = Vec::new();
     for file in File::ALL {
         if look(fs, &place.root, &place.file(file))?.is_some() {
@@ -144,7 +144,7 @@ fn exists(there: &[String]) -> Failure {
 }
 
 /// Writes the files, or takes back those that were written before one failed.
-pub(super) fn write_all(fs: &dyn Fs, place: &StudyPlace, files: &[(File, String)]) -> Outcome<()> {
+pub(super) fn write_all(fs: &dyn Fs, place: &StudyPaths, files: &[(File, String)]) -> Outcome<()> {
     refuse_existing(fs, place)?;
     let mut written: Vec<PathBuf> = Vec::new();
     for (file, text) in files {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::FsExt;
-use rlxp_govern::approval::Standing;
+use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::completeness::{Open, open_questions};
 use rlxp_govern::documents::{Assurance, StudyName};
 use rlxp_govern::section::{self, Section, Target};
@@ -16,8 +16,8 @@ use serde_json::Value;
 use super::allows::allows;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::Desk;
-use crate::studies::files::place::needs_folder;
+use crate::studies::files::OpenStudy;
+use crate::studies::files::paths::needs_folder;
 
 /// What a person is asked to approve.
 #[derive(Debug, Serialize)]
@@ -51,7 +51,7 @@ pub struct Asked {
     /// The digest that the approval will name.
     pub digest: Digest,
     /// How its approval stands now.
-    pub standing: Standing,
+    pub standing: ApprovalStatus,
     /// What stands in the files for it, by file and key.
     pub content: Value,
     /// What it builds on.
@@ -70,11 +70,11 @@ pub fn request(
     to: Option<&Path>,
 ) -> Outcome<Request> {
     let sections = sections.iter().map(|name| named(name)).collect::<Outcome<Vec<Section>>>()?;
-    let desk = Desk::open(context, selector)?;
+    let opened = OpenStudy::open(context, selector)?;
     if let Some(to) = to {
         needs_folder(context.fs.as_ref(), &context.folder.join(to))?;
     }
-    let (digests, standings) = (desk.study.digests(), desk.study.standings());
+    let (digests, standings) = (opened.study.digests(), opened.study.standings());
     let lacking = |section: &Section| standings.get(section).is_none_or(|standing| !standing.is_given());
     let wanted: Vec<Section> = if sections.is_empty() {
         needed(&lacking)
@@ -84,7 +84,7 @@ pub fn request(
     let mut asked = Vec::new();
     for section in wanted {
         let (Some(digest), Some(content)) =
-            (digests.get(&section), section::content(section, &desk.study.files))
+            (digests.get(&section), section::content(section, &opened.study.files))
         else {
             let message =
                 format!("{section} can't be approved: a file that it covers is missing or can't be read");
@@ -94,7 +94,7 @@ pub fn request(
         asked.push(Asked {
             section,
             digest: *digest,
-            standing: standings.get(&section).cloned().unwrap_or(Standing::Missing),
+            standing: standings.get(&section).cloned().unwrap_or(ApprovalStatus::Missing),
             content,
             depends_on: section.depends_on(),
             carries,
@@ -102,7 +102,7 @@ pub fn request(
         });
     }
     let names: Vec<String> = asked.iter().map(|one| one.section.to_string()).collect();
-    let approve = format!("rlx approve {}{}", names.join(" "), study_flag(context, &desk)?);
+    let approve = format!("rlx approve {}{}", names.join(" "), study_flag(context, &opened)?);
     let commands = [
         format!("{approve} --print > statement"),
         "ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement".to_owned(),
@@ -112,11 +112,11 @@ pub fn request(
     let (terminal, signature) =
         if names.is_empty() { Default::default() } else { (approve, commands.to_vec()) };
     let mut request = Request {
-        study: desk.place.name.clone(),
-        head: desk.study.ledger.head(),
-        required: desk.study.required(),
+        study: opened.place.name.clone(),
+        head: opened.study.ledger.head(),
+        required: opened.study.required(),
         sections: asked,
-        open: open_questions(&desk.study.files),
+        open: open_questions(&opened.study.files),
         terminal,
         signature,
         written: None,
@@ -158,11 +158,11 @@ fn needed(lacking: &impl Fn(&Section) -> bool) -> Vec<Section> {
 }
 
 /// Names the study where commands without a name would mean another.
-fn study_flag(context: &Context, desk: &Desk) -> Outcome<String> {
-    let registry = desk.place.places().read_registry(context.fs.as_ref())?;
+fn study_flag(context: &Context, opened: &OpenStudy) -> Outcome<String> {
+    let registry = opened.place.places().read_registry(context.fs.as_ref())?;
     let active = registry.typed().and_then(|registry| registry.active.as_ref());
-    let is_active = active == Some(&desk.place.name);
-    Ok(if is_active { String::new() } else { format!(" --study {}", desk.place.name) })
+    let is_active = active == Some(&opened.place.name);
+    Ok(if is_active { String::new() } else { format!(" --study {}", opened.place.name) })
 }
 
 fn text(request: &Request) -> String {
@@ -197,7 +197,10 @@ fn text(request: &Request) -> String {
             }
         }
     }
-    put(format!("\n== How to approve ==\nThis study asks for approvals by {} at least.", request.required));
+    put(format!(
+        "\n== StepOutcome to approve ==\nThis study asks for approvals by {} at least.",
+        request.required
+    ));
     if request.required < Assurance::Signature {
         put(format!("\nAt a terminal:\n    {}", request.terminal));
     }

@@ -7,7 +7,7 @@ use rlxp_govern::scope::bad_path;
 use rlxp_govern::section::File;
 
 use crate::failure::Outcome;
-use crate::studies::files::Desk;
+use crate::studies::files::OpenStudy;
 
 /// Answers of a drafted `metric_spec.yaml` that any value would fill, so that only their mark tells that nobody chose.
 pub(super) fn marked(text: &str) -> Vec<Open> {
@@ -25,13 +25,13 @@ pub(super) fn marked(text: &str) -> Vec<Open> {
 }
 
 /// Everything that a person should look at again.
-pub(super) fn warnings(desk: &Desk) -> Outcome<Vec<String>> {
+pub(super) fn warnings(opened: &OpenStudy) -> Outcome<Vec<String>> {
     let mut warnings = Vec::new();
-    if let Some(runbook) = desk.study.files.runbook.typed() {
+    if let Some(runbook) = opened.study.files.runbook.typed() {
         warnings.extend(slots(runbook));
-        warnings.extend(scripts(desk, runbook)?);
+        warnings.extend(scripts(opened, runbook)?);
     }
-    warnings.extend(desk.study.contract().and_then(budget));
+    warnings.extend(opened.study.contract().and_then(budget));
     Ok(warnings)
 }
 
@@ -49,11 +49,11 @@ fn slots(runbook: &Runbook) -> Vec<String> {
         .collect()
 }
 
-fn scripts(desk: &Desk, runbook: &Runbook) -> Outcome<Vec<String>> {
+fn scripts(opened: &OpenStudy, runbook: &Runbook) -> Outcome<Vec<String>> {
     let mut missing = Vec::new();
     for (name, step) in runbook.steps() {
         for path in named_files(&step.argv, step.folder.as_deref().unwrap_or_default()) {
-            let is_there = desk.context().fs.metadata_if_any(&desk.place.root.join(&path))?.is_some();
+            let is_there = opened.context().fs.metadata_if_any(&opened.place.root.join(&path))?.is_some();
             if !is_there && !runbook.inputs.iter().any(|input| input.path == path) {
                 missing.extend(script_missing(&path, name));
             }

@@ -6,14 +6,14 @@ use rlxp_fs::{Fs, FsExt};
 use rlxp_govern::ledger::Anchor;
 use rlxp_types::Digest;
 
-use super::place::StudyPlace;
+use super::paths::StudyPaths;
 use crate::failure::{Failure, Outcome};
 
 const LONGEST_ANCHORS: u64 = 16 << 20;
 
 /// The user's own file for a study at this place. The place is in its name and not the study's id: whoever makes the
 /// study anew in the same place, with another id, is then found out.
-pub(crate) fn usual_place(place: &StudyPlace) -> Outcome<PathBuf> {
+pub(crate) fn usual_place(place: &StudyPaths) -> Outcome<PathBuf> {
     let folder = place.anchors().ok_or_else(|| {
         Failure::usage("no_home", "there is no home folder to keep anchors in")
             .hint("rlx ledger anchor --to FILE")
@@ -23,7 +23,7 @@ pub(crate) fn usual_place(place: &StudyPlace) -> Outcome<PathBuf> {
 }
 
 /// The anchors of this user that lie at a study's place; none where there is no such file.
-pub(crate) fn own_anchors(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Vec<Anchor>> {
+pub(crate) fn own_anchors(fs: &dyn Fs, place: &StudyPaths) -> Outcome<Vec<Anchor>> {
     match usual_place(place) {
         Ok(path) if fs.is_file(&path)? => Ok(read_anchors(fs, &path)?.0),
         _ => Ok(Vec::new()),

@@ -9,7 +9,7 @@ use rlxp_govern::ledger;
 use rlxp_govern::view::Study;
 use rlxp_types::text::shell_word;
 
-use super::place::{FOLDER, Places};
+use super::paths::{FOLDER, RepositoryPaths};
 use super::read::{ledger_bytes, read_study, without_files};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -74,7 +74,7 @@ fn open_studies(context: &Context, root: &Path) -> Outcome<Vec<Study>> {
         Some(Kind::Link) => return Err(super::read::linked(&root.join(FOLDER))),
         _ => return Ok(Vec::new()),
     }
-    let places = Places::at(context, root);
+    let places = RepositoryPaths::at(context, root);
     let mut open = Vec::new();
     for name in places.studies(fs)? {
         let place = places.study(&name);

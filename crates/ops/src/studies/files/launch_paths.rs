@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use rlxp_govern::documents::Base;
 
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::Desk;
+use crate::studies::files::OpenStudy;
 
 /// How the name of a file ends that keeps room for another one.
 pub(crate) const RESERVE: &str = ".reserve";
 
 /// The folder of a study's runs and trees.
 #[derive(Clone, Debug)]
-pub(crate) struct LaunchPlace {
+pub(crate) struct LaunchPaths {
     folder: PathBuf,
 }
 
@@ -30,20 +30,20 @@ pub(crate) struct LaunchPlace {
 /// | `end.json` | how it ended; last of all | the supervisor |
 /// | `manifest.json.reserve`, `end.json.reserve` | room for the two on a full disk; gone with the end | launch |
 #[derive(Clone, Debug)]
-pub(crate) struct RunPlace {
+pub(crate) struct RunPaths {
     /// The folder.
     pub(crate) folder: PathBuf,
 }
 
-impl LaunchPlace {
+impl LaunchPaths {
     /// The place of an opened study.
-    pub(crate) fn of(desk: &Desk) -> Outcome<Self> {
-        let id = desk.study.state().opened.as_ref().map(|opened| opened.id.as_str()).unwrap_or_default();
+    pub(crate) fn of(opened: &OpenStudy) -> Outcome<Self> {
+        let id = opened.study.state().opened.as_ref().map(|opened| opened.id.as_str()).unwrap_or_default();
         // The id becomes a name of a folder; the ledger it comes from may have been written by anybody.
         if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return Err(Failure::refused("bad_study_id", format!("{id:?} is no id of a study")));
         }
-        match &desk.context().user.state {
+        match &opened.context().user.state {
             Some(state) => Ok(Self { folder: state.join("studies").join(id) }),
             None => {
                 let message = "runs are kept in your state folder, and there is none: HOME is not set";
@@ -64,8 +64,8 @@ impl LaunchPlace {
     }
 
     /// The folder of one run.
-    pub(crate) fn run(&self, key: &str) -> RunPlace {
-        RunPlace { folder: self.runs().join(key) }
+    pub(crate) fn run(&self, key: &str) -> RunPaths {
+        RunPaths { folder: self.runs().join(key) }
     }
 
     /// The folder of the code that runs start from.
@@ -82,12 +82,12 @@ impl LaunchPlace {
     }
 
     /// The folder of a step that was tried.
-    pub(crate) fn probe(&self, name: &str) -> RunPlace {
-        RunPlace { folder: self.folder.join("probes").join(name) }
+    pub(crate) fn probe(&self, name: &str) -> RunPaths {
+        RunPaths { folder: self.folder.join("probes").join(name) }
     }
 }
 
-impl RunPlace {
+impl RunPaths {
     fn inside(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }

@@ -21,7 +21,7 @@ use rlxp_spec::{Problem, Problems, Source};
 use rlxp_store::LedgerFile;
 use rlxp_types::Digest;
 
-use super::place::{FOLDER, StudyPlace};
+use super::paths::{FOLDER, StudyPaths};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 
@@ -31,7 +31,7 @@ const LONGEST_DOCUMENT: u64 = 1 << 20;
 const LONGEST_SOURCE: u64 = 16 << 20;
 
 /// Everything of a study.
-pub fn read_study(context: &Context, place: &StudyPlace) -> Outcome<Study> {
+pub fn read_study(context: &Context, place: &StudyPaths) -> Outcome<Study> {
     let fs = context.fs.as_ref();
     Ok(with_ledger(place, ledger::read(&ledger_bytes(context, place)?), read_parts(fs, place)?))
 }
@@ -45,13 +45,13 @@ pub(super) struct Parts {
     candidate_files: BTreeMap<String, Digest>,
 }
 
-pub(super) fn with_ledger(place: &StudyPlace, ledger: Ledger, parts: Parts) -> Study {
+pub(super) fn with_ledger(place: &StudyPaths, ledger: Ledger, parts: Parts) -> Study {
     let Parts { files, approvers, signatures, adapter, candidate_files } = parts;
     Study { name: place.name.clone(), files, ledger, approvers, signatures, adapter, candidate_files }
 }
 
 /// A study of which only the ledger was read: enough to know whether it is open.
-pub(crate) fn without_files(place: &StudyPlace, ledger: Ledger) -> Study {
+pub(crate) fn without_files(place: &StudyPaths, ledger: Ledger) -> Study {
     let files = Files {
         contract: Reading::Missing,
         metric_spec: Reading::Missing,
@@ -63,7 +63,7 @@ pub(crate) fn without_files(place: &StudyPlace, ledger: Ledger) -> Study {
     with_ledger(place, ledger, Parts { files, approvers: None, signatures, adapter: None, candidate_files })
 }
 
-pub(super) fn read_parts(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Parts> {
+pub(super) fn read_parts(fs: &dyn Fs, place: &StudyPaths) -> Outcome<Parts> {
     let root = &place.root;
     let (adapter, override_syntax) = adapter(fs, place)?;
     Ok(Parts {
@@ -82,14 +82,14 @@ pub(super) fn read_parts(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Parts> {
 }
 
 /// The bytes of the ledger; none when there is no file.
-pub fn ledger_bytes(context: &Context, place: &StudyPlace) -> Outcome<Vec<u8>> {
+pub fn ledger_bytes(context: &Context, place: &StudyPaths) -> Outcome<Vec<u8>> {
     match look(context.fs.as_ref(), &place.root, &place.ledger())? {
         None => Ok(Vec::new()),
         Some(_) => Ok(ledger_file(context, place).read()?),
     }
 }
 
-pub(crate) fn ledger_file(context: &Context, place: &StudyPlace) -> LedgerFile {
+pub(crate) fn ledger_file(context: &Context, place: &StudyPaths) -> LedgerFile {
     LedgerFile::at(context.fs.clone(), context.machine.clone(), &place.ledger())
 }
 
@@ -175,7 +175,7 @@ fn told(problem: &Problem) -> String {
 }
 
 /// The approvers of the user's configuration, or what is wrong with the list. No list is an empty one.
-pub fn approvers(fs: &dyn Fs, place: &StudyPlace) -> Outcome<Result<Approvers, Vec<String>>> {
+pub fn approvers(fs: &dyn Fs, place: &StudyPaths) -> Outcome<Result<Approvers, Vec<String>>> {
     match place.approvers() {
         None => Ok(Ok(Approvers::default())),
         Some(path) => approvers_of(fs, &path, true),
@@ -202,7 +202,7 @@ pub fn approvers_of(
 }
 
 /// Plain files in a folder of the study whose names end with `end`, without it.
-fn names(fs: &dyn Fs, place: &StudyPlace, folder: &Path, end: &str) -> Outcome<Vec<String>> {
+fn names(fs: &dyn Fs, place: &StudyPaths, folder: &Path, end: &str) -> Outcome<Vec<String>> {
     if look(fs, &place.root, folder)?.is_none_or(|meta| meta.kind != Kind::Folder) {
         return Ok(Vec::new());
     }
@@ -218,7 +218,7 @@ fn names(fs: &dyn Fs, place: &StudyPlace, folder: &Path, end: &str) -> Outcome<V
 }
 
 /// Signatures by the digest of their text, whatever their file is called.
-fn signatures(fs: &dyn Fs, place: &StudyPlace) -> Outcome<BTreeMap<Digest, String>> {
+fn signatures(fs: &dyn Fs, place: &StudyPaths) -> Outcome<BTreeMap<Digest, String>> {
     let folder = place.signatures();
     let mut found = BTreeMap::new();
     for name in names(fs, place, &folder, ".sig")? {
@@ -230,7 +230,7 @@ fn signatures(fs: &dyn Fs, place: &StudyPlace) -> Outcome<BTreeMap<Digest, Strin
     Ok(found)
 }
 
-fn candidate_files(fs: &dyn Fs, place: &StudyPlace) -> Outcome<BTreeMap<String, Digest>> {
+fn candidate_files(fs: &dyn Fs, place: &StudyPaths) -> Outcome<BTreeMap<String, Digest>> {
     let folder = place.candidates();
     let mut found = BTreeMap::new();
     for name in names(fs, place, &folder, ".yaml")? {
@@ -241,7 +241,7 @@ fn candidate_files(fs: &dyn Fs, place: &StudyPlace) -> Outcome<BTreeMap<String, 
 }
 
 /// What is known of the adapter, and how it says that overrides reach a run. One that can't be read is none.
-fn adapter(fs: &dyn Fs, place: &StudyPlace) -> Outcome<(Option<AdapterFacts>, Option<String>)> {
+fn adapter(fs: &dyn Fs, place: &StudyPaths) -> Outcome<(Option<AdapterFacts>, Option<String>)> {
     let reading: Reading<Adapter> = document(fs, &place.root, &place.adapter())?;
     let Some(written) = reading.get() else { return Ok((None, None)) };
     let facts = AdapterFacts {

@@ -11,7 +11,7 @@ use rlxp_govern::machine::{CandidateState, RunState};
 use rlxp_types::Digest;
 use serde::Serialize;
 
-use super::place::StudyPlace;
+use super::paths::StudyPaths;
 use crate::context::Context;
 use crate::failure::Outcome;
 
@@ -53,13 +53,13 @@ struct Run<'s> {
 }
 
 /// Writes the file anew.
-pub fn write(context: &Context, place: &StudyPlace, ledger: &Ledger) -> Outcome<()> {
+pub fn write(context: &Context, place: &StudyPaths, ledger: &Ledger) -> Outcome<()> {
     let text = text(place, ledger);
     // Nobody waits for the disk because of what the ledger has as well.
     Ok(context.fs.replace_unsynced(&place.state(), text.as_bytes())?)
 }
 
-fn text(place: &StudyPlace, ledger: &Ledger) -> String {
+fn text(place: &StudyPaths, ledger: &Ledger) -> String {
     let state = &ledger.state;
     let candidates = state.candidates.iter().map(|(id, candidate)| {
         let (state, validated) = (candidate.state, &candidate.validated);

@@ -14,26 +14,26 @@ use super::tree;
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::candidate;
-use crate::studies::files::Desk;
-use crate::studies::files::launch_paths::LaunchPlace;
+use crate::studies::files::OpenStudy;
+use crate::studies::files::launch_paths::LaunchPaths;
 
 /// Everything that was looked at, with nothing decided yet.
-pub(super) struct Begun {
-    pub(super) desk: Desk,
-    pub(super) place: LaunchPlace,
+pub(super) struct LookedAt {
+    pub(super) opened: OpenStudy,
+    pub(super) place: LaunchPaths,
     /// The candidate on this machine, about which nobody knows yet how it keeps runs apart.
     pub(super) view: CandidateView,
     pub(super) tree: Option<TreeLook>,
 }
 
 /// Reads the study, and looks at a candidate and at the code that its runs start from.
-pub(super) fn begin(context: &Context, study: Option<&str>, id: &Slug) -> Outcome<Begun> {
-    let desk = Desk::open_with_head(context, study)?;
-    let place = LaunchPlace::of(&desk)?;
-    let base = desk.study.pinned_base();
+pub(super) fn begin(context: &Context, study: Option<&str>, id: &Slug) -> Outcome<LookedAt> {
+    let opened = OpenStudy::open_with_head(context, study)?;
+    let place = LaunchPaths::of(&opened)?;
+    let base = opened.study.pinned_base();
     let tree = base.and_then(|base| TreeLook::begin(context.fs.clone(), place.tree(&base)));
-    let view = candidate::view(&desk, id)?;
-    Ok(Begun { desk, place, view, tree })
+    let view = candidate::view(&opened, id)?;
+    Ok(LookedAt { opened, place, view, tree })
 }
 
 /// A tree whose digest is being taken. It may turn out not to be there.

@@ -13,7 +13,7 @@ use rlxp_types::{Digest, Exit};
 
 use super::files;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::launch_paths::RunPlace;
+use crate::studies::files::launch_paths::RunPaths;
 
 /// Claims are small.
 const LONGEST: u64 = 64 * 1024;
@@ -33,7 +33,7 @@ pub(super) enum Claim {
 pub(super) fn claim(
     fs: &dyn Fs,
     machine: &dyn Machine,
-    place: &RunPlace,
+    place: &RunPaths,
     is_on_record: &dyn Fn() -> Outcome<bool>,
 ) -> Outcome<Claim> {
     let runs = place.path().parent().expect("the folder of a run lies in another");
@@ -70,14 +70,14 @@ pub(super) fn claim(
 }
 
 /// Gives a claim up that nobody was told of. The folder goes in one step, so that nobody meets half of it.
-pub(super) fn give_up(fs: &dyn Fs, place: &RunPlace) -> Outcome<()> {
+pub(super) fn give_up(fs: &dyn Fs, place: &RunPaths) -> Outcome<()> {
     let aside = fs.temporary_beside(place.path());
     fs.rename(place.path(), &aside)?;
     Ok(fs.remove_dir_all(&aside)?)
 }
 
 /// Who launches a run, or did; nothing when nobody claimed it.
-pub(super) fn claimant(fs: &dyn Fs, place: &RunPlace) -> Outcome<Option<Writer>> {
+pub(super) fn claimant(fs: &dyn Fs, place: &RunPaths) -> Outcome<Option<Writer>> {
     Row::read(fs, place)?.map(|row| row.last_writer()).transpose()
 }
 
@@ -88,7 +88,7 @@ struct Row {
 }
 
 impl Row {
-    fn read(fs: &dyn Fs, place: &RunPlace) -> Outcome<Option<Self>> {
+    fn read(fs: &dyn Fs, place: &RunPaths) -> Outcome<Option<Self>> {
         let path = place.claim();
         let Some(first) = content(fs, &path)? else { return Ok(None) };
         let mut last = (path, first.clone());
@@ -108,7 +108,7 @@ impl Row {
     }
 
     /// Takes the place of the last one, who is gone.
-    fn follow(&self, fs: &dyn Fs, place: &RunPlace, mine: &[u8]) -> Outcome<Claim> {
+    fn follow(&self, fs: &dyn Fs, place: &RunPaths, mine: &[u8]) -> Outcome<Claim> {
         let next = successor(place, &self.last.1);
         let claim = created(fs, &next, mine)?;
         if claim != Claim::Ours || content(fs, &place.claim())?.as_ref() == Some(&self.first) {
@@ -132,7 +132,7 @@ fn created(fs: &dyn Fs, path: &Path, mine: &[u8]) -> Outcome<Claim> {
     }
 }
 
-fn successor(place: &RunPlace, claim: &[u8]) -> PathBuf {
+fn successor(place: &RunPaths, claim: &[u8]) -> PathBuf {
     place.path().join(format!("claim.{}.json", Digest::of(claim).short()))
 }
 
@@ -197,14 +197,14 @@ mod tests {
     /// A run's folder that many want.
     struct Stage {
         _folder: tempfile::TempDir,
-        place: RunPlace,
+        place: RunPaths,
         gone: Mutex<Vec<u32>>,
     }
 
     impl Stage {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let place = RunPlace { folder: folder.path().join("runs/key-1") };
+            let place = RunPaths { folder: folder.path().join("runs/key-1") };
             Self { _folder: folder, place, gone: Mutex::default() }
         }
 

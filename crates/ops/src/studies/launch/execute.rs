@@ -17,13 +17,13 @@ use serde::Serialize;
 
 use super::begin::begin;
 use super::order::reach;
-use super::settle::{Real, real, settle};
+use super::reconcile::{Real, real, reconcile};
 use super::start::{Offered, Ready, Started, ready, ready_from, start};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::known;
-use crate::studies::files::Desk;
-use crate::studies::files::launch_paths::LaunchPlace;
+use crate::studies::files::OpenStudy;
+use crate::studies::files::launch_paths::LaunchPaths;
 
 /// What must be typed so that nothing is started by a slip.
 pub const CONFIRMATION: &str = "RUN_CANDIDATE";
@@ -132,13 +132,13 @@ pub fn execute(
     confirmed(request)?;
     let interrupts = Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))?;
-    let mut desk = Desk::open(context, study)?;
-    let id = known(&desk, &request.candidate)?;
-    tell(&settle(context, &mut desk)?, events);
+    let mut opened = OpenStudy::open(context, study)?;
+    let id = known(&opened, &request.candidate)?;
+    tell(&reconcile(context, &mut opened)?, events);
     // The machine is tried by processes of their own; all else is read meanwhile.
     let (mechanisms, begun) = thread::scope(|scope| {
         let begun = Builder::new().spawn_scoped(scope, || begin(context, study, &id));
-        let mechanisms = probe(&desk);
+        let mechanisms = probe(&opened);
         // A system that has no thread left is slower, and that is all.
         let begun = begun.map(|begun| begun.join().unwrap_or_else(|panic| resume_unwind(panic)));
         (mechanisms, begun.unwrap_or_else(|_| begin(context, study, &id)))
@@ -174,17 +174,17 @@ pub fn execute(
                 Err(_) => most = 0,
             }
         }
-        let mut desk = Desk::open(context, study)?;
-        tell(&settle(context, &mut desk)?, events);
-        let live = live_of(&desk, &started);
+        let mut opened = OpenStudy::open(context, study)?;
+        tell(&reconcile(context, &mut opened)?, events);
+        let live = live_of(&opened, &started);
         if interrupts.count() > 0 && started.is_empty() {
             let message = "interrupted before anything was started";
             return Err(Failure::new(Exit::Interrupted, "interrupted", message));
         }
-        let free = desk.study.contract().map_or(0, |contract| contract.budget.parallel);
-        let has_place = (desk.study.state().live().len() as u64) < free;
+        let free = opened.study.contract().map_or(0, |contract| contract.budget.parallel);
+        let has_place = (opened.study.state().live().len() as u64) < free;
         if interrupts.count() > 0 || (request.detach && !has_place && !started.is_empty()) {
-            return Ok(report(&desk, id, phase, plan, &started, live > 0));
+            return Ok(report(&opened, id, phase, plan, &started, live > 0));
         }
         if started.is_empty() {
             // Others were quicker. Whether anything is left, and why not, is for the gates to say.
@@ -204,10 +204,10 @@ pub fn execute(
             }
         }
         if live == 0 || request.detach {
-            return Ok(report(&desk, id, phase, plan, &started, live > 0));
+            return Ok(report(&opened, id, phase, plan, &started, live > 0));
         }
         std::thread::sleep(LOOK_EVERY);
-        wait_for_change(context, &desk, &started, &interrupts)?;
+        wait_for_change(context, &opened, &started, &interrupts)?;
     }
 }
 
@@ -225,8 +225,8 @@ fn confirmed(request: &ExecuteRequest) -> Outcome<()> {
 }
 
 /// What this machine can do to keep a run apart.
-pub(super) fn probe(desk: &Desk) -> Outcome<Mechanisms> {
-    let network = desk.study.contract().map(|contract| contract.hardware.network);
+pub(super) fn probe(opened: &OpenStudy) -> Outcome<Mechanisms> {
+    let network = opened.study.contract().map(|contract| contract.hardware.network);
     let network = network.unwrap_or(rlxp_govern::documents::Network::None);
     let mut mechanisms = rlxp_launch::confine::probe(reach(network))?;
     rlxp_launch::supervise::describe_limits(&mut mechanisms);
@@ -265,11 +265,11 @@ fn next_of(
     mechanisms: &Mechanisms,
     phase: Phase,
 ) -> Outcome<Option<Ready>> {
-    let desk = Desk::open(context, study)?;
-    let Some(written) = desk.candidate(id)?.get().map(|written| written.typed.clone()) else {
+    let opened = OpenStudy::open(context, study)?;
+    let Some(written) = opened.candidate(id)?.get().map(|written| written.typed.clone()) else {
         return Ok(None);
     };
-    match rlxp_govern::launch::next_run(&desk.study, &written) {
+    match rlxp_govern::launch::next_run(&opened.study, &written) {
         Some(next) if next.phase == phase => {}
         _ => return Ok(None),
     }
@@ -277,28 +277,28 @@ fn next_of(
     Ok(Some(ready).filter(|ready| ready.next.phase == phase))
 }
 
-fn runs_of<'d>(desk: &'d Desk, started: &[Started]) -> Vec<&'d RunRecord> {
-    started.iter().filter_map(|run| desk.study.state().runs.get(&run.key)).collect()
+fn runs_of<'d>(opened: &'d OpenStudy, started: &[Started]) -> Vec<&'d RunRecord> {
+    started.iter().filter_map(|run| opened.study.state().runs.get(&run.key)).collect()
 }
 
-fn live_of(desk: &Desk, started: &[Started]) -> usize {
-    runs_of(desk, started).into_iter().filter(|run| !matches!(run.state, RunState::Ended(_))).count()
+fn live_of(opened: &OpenStudy, started: &[Started]) -> usize {
+    runs_of(opened, started).into_iter().filter(|run| !matches!(run.state, RunState::Ended(_))).count()
 }
 
 /// Waits until a run that was started here is over, or somebody wants to leave. Only its own small files are looked at.
 fn wait_for_change(
     context: &Context,
-    desk: &Desk,
+    opened: &OpenStudy,
     started: &[Started],
     interrupts: &Interrupts,
 ) -> Outcome<()> {
-    let place = LaunchPlace::of(desk)?;
+    let place = LaunchPaths::of(opened)?;
     loop {
-        for run in runs_of(desk, started) {
+        for run in runs_of(opened, started) {
             if matches!(run.state, RunState::Ended(_)) {
                 continue;
             }
-            match real(context, &desk.study, &place, run)? {
+            match real(context, &opened.study, &place, run)? {
                 Real::Running | Real::Starting => {}
                 _ => return Ok(()),
             }
@@ -311,20 +311,20 @@ fn wait_for_change(
 }
 
 fn report(
-    desk: &Desk,
+    opened: &OpenStudy,
     candidate: Slug,
     phase: Phase,
     plan: Digest,
     started: &[Started],
     left: bool,
 ) -> ExecuteReport {
-    let runs = runs_of(desk, started).into_iter().map(|run| outcome(desk, run)).collect();
-    ExecuteReport { study: desk.study.name.clone(), candidate, phase, plan, runs, left_running: left }
+    let runs = runs_of(opened, started).into_iter().map(|run| outcome(opened, run)).collect();
+    ExecuteReport { study: opened.study.name.clone(), candidate, phase, plan, runs, left_running: left }
 }
 
 /// A run as reports show it.
-pub(super) fn outcome(desk: &Desk, run: &RunRecord) -> RunOutcome {
-    let spec = desk.study.files.metric_spec.typed();
+pub(super) fn outcome(opened: &OpenStudy, run: &RunRecord) -> RunOutcome {
+    let spec = opened.study.files.metric_spec.typed();
     RunOutcome {
         key: run.intent.key.clone(),
         seed: run.intent.seed,

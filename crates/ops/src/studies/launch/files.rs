@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rlxp_fs::{Fs, FsExt};
 use rlxp_govern::machine::RunEnd;
-use rlxp_launch::order::{How, Level, StepEnd, Usage};
+use rlxp_launch::order::{Level, StepEnd, StepOutcome, Usage};
 use rlxp_types::Digest;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -60,13 +60,13 @@ pub(crate) struct ManifestFile {
 }
 
 /// How a run ended, as the ledger says it.
-pub(crate) fn run_end(how: How) -> RunEnd {
+pub(crate) fn run_end(how: StepOutcome) -> RunEnd {
     match how {
-        How::Ok => RunEnd::Ok,
-        How::Failed => RunEnd::Failed,
-        How::Limit => RunEnd::Limit,
-        How::Cancelled => RunEnd::Cancelled,
-        How::Blocked => RunEnd::Blocked,
+        StepOutcome::Ok => RunEnd::Ok,
+        StepOutcome::Failed => RunEnd::Failed,
+        StepOutcome::Limit => RunEnd::Limit,
+        StepOutcome::Cancelled => RunEnd::Cancelled,
+        StepOutcome::Blocked => RunEnd::Blocked,
     }
 }
 

@@ -24,9 +24,9 @@ use super::start::{Offered, choose_seed, ready};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::known;
-use crate::studies::files::Desk;
-use crate::studies::files::launch_paths::LaunchPlace;
-use crate::studies::files::place::needs_folder;
+use crate::studies::files::OpenStudy;
+use crate::studies::files::launch_paths::LaunchPaths;
+use crate::studies::files::paths::needs_folder;
 
 /// What external means, in words that go on record.
 const EXTERNAL: &str = "handed to an external runtime";
@@ -67,13 +67,13 @@ pub fn handoff(
     plan: Option<Digest>,
     to: Option<&Path>,
 ) -> Outcome<HandoffReport> {
-    let desk = Desk::open(context, study)?;
-    let id = known(&desk, name)?;
+    let opened = OpenStudy::open(context, study)?;
+    let id = known(&opened, name)?;
     if let Some(to) = to {
         needs_folder(context.fs.as_ref(), &context.folder.join(to))?;
     }
     let mut ready = ready(context, study, &id, plan, Offered::Elsewhere)?;
-    let study = &ready.desk.study;
+    let study = &ready.opened.study;
     let materials = ready.materials(context)?;
     let (contract, runbook) = (materials.contract, materials.runbook);
     let candidate = &ready.view.written.typed;
@@ -129,7 +129,7 @@ pub fn handoff(
         return Err(Failure::usage("file_there", message).hint("name another file with --to"));
     }
     let name = study.name.clone();
-    if let Err(failure) = ready.desk.append(Actor::Rlx, Event::LaunchIntent(intent)) {
+    if let Err(failure) = ready.opened.append(Actor::Rlx, Event::LaunchIntent(intent)) {
         context.fs.remove_file(&file)?;
         return Err(failure);
     }
@@ -160,10 +160,13 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
         let message = "a run that was blocked has no results; use lost";
         return Err(Failure::usage("bad_end", message).hint(format!("rlx study receive {key} --end lost")));
     }
-    let mut desk = Desk::open(context, study)?;
-    let Some(run) = desk.study.state().runs.get(key) else {
-        return Err(Failure::usage("run_not_found", format!("there is no run {key} in {}", desk.study.name))
-            .hint("rlx launch status"));
+    let mut opened = OpenStudy::open(context, study)?;
+    let Some(run) = opened.study.state().runs.get(key) else {
+        return Err(Failure::usage(
+            "run_not_found",
+            format!("there is no run {key} in {}", opened.study.name),
+        )
+        .hint("rlx launch status"));
     };
     if run.intent.external.is_none() {
         let message = format!("run {key} was launched by rlx, which keeps its results itself");
@@ -178,7 +181,7 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
     }
     let was_intended = run.state == RunState::Intended;
     let wall_clock = request.wall_clock.unwrap_or(run.intent.reserve.wall_clock);
-    let place = LaunchPlace::of(&desk)?.run(key);
+    let place = LaunchPaths::of(&opened)?.run(key);
     let fs = context.fs.as_ref();
     let from = context.folder.join(&request.from);
     if !fs.is_folder(&from)? {
@@ -196,7 +199,7 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
     let (manifest, digest) = super::shim::take_down(fs, key, &place)?;
     fs.write_atomic(&place.manifest(), &manifest)?;
     let usage = Usage { wall_clock: wall_clock as f64, disk, ..Default::default() };
-    let spent = super::settle::spent(&desk.study, request.end, &usage);
+    let spent = super::reconcile::spent(&opened.study, request.end, &usage);
     let reason = format!("external: {}", request.runtime);
     let end = EndFile {
         key: key.clone(),
@@ -229,9 +232,9 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
     if !was_intended {
         events.remove(0);
     }
-    desk.append_all(events)?;
-    super::settle::settle(context, &mut desk)?;
-    Ok(outcome(&desk, &desk.study.state().runs[key]))
+    opened.append_all(events)?;
+    super::reconcile::reconcile(context, &mut opened)?;
+    Ok(outcome(&opened, &opened.study.state().runs[key]))
 }
 
 /// Copies plain files and folders; anything else is refused, so that nothing points out of the folder.

@@ -13,7 +13,7 @@ use rlxp_types::Digest;
 
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::file_digest;
-use crate::studies::files::launch_paths::LaunchPlace;
+use crate::studies::files::launch_paths::LaunchPaths;
 
 /// What a run is called on record that may have read something else than was agreed.
 pub(super) const CODE: &str = "input_changed";
@@ -40,14 +40,14 @@ pub(super) struct Large {
 
 impl Inputs {
     /// What the runbook lists, copied unless that was done before.
-    pub(super) fn ensure(fs: &dyn Fs, place: &LaunchPlace, root: &Path, runbook: &Runbook) -> Outcome<Self> {
+    pub(super) fn ensure(fs: &dyn Fs, place: &LaunchPaths, root: &Path, runbook: &Runbook) -> Outcome<Self> {
         Self::ensure_up_to(LARGEST, fs, place, root, runbook)
     }
 
     fn ensure_up_to(
         largest: u64,
         fs: &dyn Fs,
-        place: &LaunchPlace,
+        place: &LaunchPaths,
         root: &Path,
         runbook: &Runbook,
     ) -> Outcome<Self> {
@@ -86,7 +86,7 @@ impl Inputs {
 /// the right one, once it was checked.
 fn copied(
     fs: &dyn Fs,
-    place: &LaunchPlace,
+    place: &LaunchPaths,
     root: &Path,
     files: &BTreeMap<String, Digest>,
 ) -> Outcome<PathBuf> {
@@ -163,7 +163,7 @@ mod tests {
 
     struct Stage {
         folder: tempfile::TempDir,
-        place: LaunchPlace,
+        place: LaunchPaths,
         runbook: Runbook,
     }
 
@@ -182,7 +182,7 @@ mod tests {
                 { "path": "data/large", "digest": Digest::of(b"larger than that") },
             ],
         }));
-        let place = LaunchPlace::at(folder.path().join("state"));
+        let place = LaunchPaths::at(folder.path().join("state"));
         Stage { folder, place, runbook: runbook.unwrap() }
     }
 

@@ -12,7 +12,7 @@ use rlxp_types::Digest;
 
 use super::inputs::Inputs;
 use crate::context::UserFolders;
-use crate::studies::files::launch_paths::RunPlace;
+use crate::studies::files::launch_paths::RunPaths;
 
 /// Output of a step unless the runbook says otherwise.
 const USUAL_OUTPUT: u64 = 64 << 20;
@@ -90,7 +90,7 @@ pub(super) fn steps_of(runbook: &Runbook, phase: Phase) -> Vec<(&'static str, &S
 /// The order for one run.
 pub(super) fn order(
     materials: &Materials<'_>,
-    place: &RunPlace,
+    place: &RunPaths,
     key: &str,
     plan: &PhasePlan,
     seed: u64,
@@ -126,7 +126,7 @@ pub(super) fn limits(materials: &Materials<'_>, wall_clock: u64) -> Limits {
 
 /// How a run is to be kept apart.
 pub(super) fn wanted(materials: &Materials<'_>) -> Wanted {
-    let mut hidden = vec![materials.root.join(crate::studies::files::place::FOLDER)];
+    let mut hidden = vec![materials.root.join(crate::studies::files::paths::FOLDER)];
     hidden.extend(materials.user.config.clone());
     hidden.extend(materials.user.state.clone());
     if let Some(home) = &materials.user.home {
@@ -169,7 +169,7 @@ pub(super) fn confinement(level: Level) -> Confinement {
 /// One step. Only training gets the candidate's changes: checks and evaluation run on the code as it was recorded.
 pub(super) fn step_order(
     materials: &Materials<'_>,
-    place: &RunPlace,
+    place: &RunPaths,
     name: &str,
     step: &Step,
     key: &str,

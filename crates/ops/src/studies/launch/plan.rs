@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::candidate::known;
 use crate::studies::contract::warn::{named_files, script_missing};
-use crate::studies::files::Desk;
+use crate::studies::files::OpenStudy;
 
 /// Edited files that are named one by one.
 const NAMED: usize = 3;
@@ -112,16 +112,16 @@ pub struct PlannedConfinement {
 
 /// The plan of the next runs of a candidate. Every gate of a launch has passed, and the code is at hand.
 pub fn plan(context: &Context, study: Option<&str>, name: &str) -> Outcome<PlanReport> {
-    let mut desk = Desk::open(context, study)?;
-    super::settle::settle(context, &mut desk)?;
-    let id = known(&desk, name)?;
-    let mechanisms = probe(&desk)?;
+    let mut opened = OpenStudy::open(context, study)?;
+    super::reconcile::reconcile(context, &mut opened)?;
+    let id = known(&opened, name)?;
+    let mechanisms = probe(&opened)?;
     let ready = ready(context, study, &id, None, Offered::Here(&mechanisms))?;
     report(context, &ready)
 }
 
 pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
-    let study = &ready.desk.study;
+    let study = &ready.opened.study;
     let candidate = &ready.view.written.typed;
     let materials = ready.materials(context)?;
     let (contract, runbook) = (materials.contract, materials.runbook);
@@ -149,7 +149,7 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
     let runs = job.map_or(1, |job| job.runs).saturating_sub(done.count() as u64).max(1);
     let reserve = reservation(&ready.next.plan, &contract.budget);
     let left = study.state().tally.left(Amounts::from(&contract.budget));
-    let mut warnings = ready.desk.warnings.clone();
+    let mut warnings = ready.opened.warnings.clone();
     warnings.extend(
         ready.tree.submodules.iter().map(|path| format!("{path} is a submodule; its files are not there")),
     );
@@ -195,7 +195,8 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
 /// What was edited since the commit that runs start from, and so is not part of them.
 fn uncommitted(context: &Context, ready: &Ready, inputs: &[&str]) -> Outcome<Option<String>> {
     let Some(Base::Commit(commit)) = &ready.view.base else { return Ok(None) };
-    let mut files = super::tree::differing(context.fs.as_ref(), &ready.tree.folder, &ready.desk.place.root)?;
+    let mut files =
+        super::tree::differing(context.fs.as_ref(), &ready.tree.folder, &ready.opened.place.root)?;
     // Those are taken from the working copy.
     files.retain(|path| !inputs.contains(&path.as_str()));
     let short = commit.get(..12).unwrap_or(commit);
@@ -227,7 +228,7 @@ fn not_in_tree(
         {
             continue;
         }
-        if is_there(&ready.desk.place.root)? {
+        if is_there(&ready.opened.place.root)? {
             warnings
                 .push(format!("{path}, which {} names, is in the working copy only: commit it", step.name));
         } else {

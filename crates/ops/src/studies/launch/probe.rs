@@ -22,8 +22,8 @@ use super::tree;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate;
-use crate::studies::files::Desk;
-use crate::studies::files::launch_paths::LaunchPlace;
+use crate::studies::files::OpenStudy;
+use crate::studies::files::launch_paths::LaunchPaths;
 
 /// A step that is only tried is ended after this long, or earlier where less was agreed.
 const LONGEST: u64 = 300;
@@ -55,11 +55,11 @@ pub struct ProbeReport {
 
 /// Before the loop is entered, trying is how commands are found. From then on nothing is run in this folder that
 /// wasn't agreed to, or whoever edits the runbook could run what they like, for nothing and as often as they like.
-fn agreed(desk: &Desk) -> Outcome<()> {
-    if !desk.study.was_entered() {
+fn agreed(opened: &OpenStudy) -> Outcome<()> {
+    if !opened.study.was_entered() {
         return Ok(());
     }
-    let standings = desk.study.standings();
+    let standings = opened.study.standings();
     let covers = [Section::Hardware, Section::Baseline, Section::Evaluation];
     let open = covers.into_iter().find_map(|section| Some((section, standings.get(&section)?.code()?)));
     match open {
@@ -73,8 +73,8 @@ fn agreed(desk: &Desk) -> Outcome<()> {
 
 /// Tries a step.
 pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<ProbeReport> {
-    let mut desk = Desk::open(context, study)?;
-    let files = &desk.study.files;
+    let mut opened = OpenStudy::open(context, study)?;
+    let files = &opened.study.files;
     let (Some(contract), Some(runbook)) = (files.contract.typed().cloned(), files.runbook.typed().cloned())
     else {
         let message = "contract.yaml and runbook.yaml must be readable before a step can be tried";
@@ -90,27 +90,27 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         return Err(Failure::refused("side_effects", message)
             .hint(format!("set {name}.free_of_side_effects: true in runbook.yaml, if that is so")));
     }
-    agreed(&desk)?;
-    let mechanisms = abilities(&desk)?;
+    agreed(&opened)?;
+    let mechanisms = abilities(&opened)?;
     let offered = mechanisms.level();
     if offered < level(contract.confinement) {
         let (agreed, missing) = (contract.confinement, mechanisms.why_not_full());
         let message = format!("confinement {agreed} was agreed, this machine offers {offered}: {missing}");
         return Err(Failure::refused("confinement_too_weak", message).hint("rlx doctor"));
     }
-    let place = LaunchPlace::of(&desk)?;
-    let base = candidate::base(&desk)?.ok_or_else(|| {
+    let place = LaunchPaths::of(&opened)?;
+    let base = candidate::base(&opened)?.ok_or_else(|| {
         Failure::refused("base_unknown", "the code to try it on is not known").hint("rlx contract check")
     })?;
-    let tree = tree::ensure(&mut desk, &place, &base, None)?;
-    let inputs = Inputs::ensure(context.fs.as_ref(), &place, &desk.place.root, &runbook)?;
+    let tree = tree::ensure(&mut opened, &place, &base, None)?;
+    let inputs = Inputs::ensure(context.fs.as_ref(), &place, &opened.place.root, &runbook)?;
     let applied = Applied::default();
     let materials = Materials {
         contract: &contract,
         runbook: &runbook,
         applied: &applied,
         arguments: &[],
-        root: &desk.place.root,
+        root: &opened.place.root,
         base: &tree.folder,
         inputs: &inputs,
         programs: None,
@@ -143,9 +143,9 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
     // Nothing of it is kept but what stands here and on record.
     context.fs.remove_dir_all(run.path())?;
     let probed = Probed { step: name.to_owned(), end, reason: report.reason.clone() };
-    desk.append(Actor::Rlx, Event::Probed(probed))?;
+    opened.append(Actor::Rlx, Event::Probed(probed))?;
     Ok(ProbeReport {
-        study: desk.study.name.clone(),
+        study: opened.study.name.clone(),
         step: name.to_owned(),
         argv,
         end,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsError, FsExt, Kind};
 use rlxp_govern::machine::RunEnd;
-use rlxp_launch::order::{How, RunOrder, StepEnd, Usage};
+use rlxp_launch::order::{RunOrder, StepEnd, StepOutcome, Usage};
 use rlxp_launch::supervise::{self, RunReport};
 use rlxp_store::Writer;
 use rlxp_types::{Digest, Exit};
@@ -18,7 +18,7 @@ use super::loaded;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::file_digest;
-use crate::studies::files::launch_paths::{RESERVE, RunPlace};
+use crate::studies::files::launch_paths::{RESERVE, RunPaths};
 
 /// More files than this are not listed one by one.
 const MOST_FILES: usize = 100_000;
@@ -32,7 +32,7 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
     let bytes = fs.read(order, LONGEST_ORDER)?;
     let order = RunOrder::from_bytes(&bytes, digest)
         .map_err(|why| Failure::refused("other_order", format!("{}: {why}", order.display())))?;
-    let place = RunPlace { folder: order.folder.clone() };
+    let place = RunPaths { folder: order.folder.clone() };
     rlxp_launch::crash::point("shim:order_read");
     if fs.metadata(&place.end()).is_ok() {
         let message = format!("run {} is over, and a run goes once", order.key);
@@ -96,7 +96,7 @@ fn end_of(order: &RunOrder, report: RunReport, manifest: Digest, changed: Option
         .map(|reason| (loaded::CODE, reason))
         .or_else(|| changed.map(|reason| (inputs::CODE, reason)));
     let reason = match &flaw {
-        Some((_, reason)) if report.how == How::Ok => reason.clone(),
+        Some((_, reason)) if report.how == StepOutcome::Ok => reason.clone(),
         _ => report.reason,
     };
     EndFile {
@@ -114,7 +114,7 @@ fn end_of(order: &RunOrder, report: RunReport, manifest: Digest, changed: Option
 /// Why a step that ended well didn't run what was changed.
 fn flaw(order: &RunOrder, ended: &StepEnd) -> Option<String> {
     let step = order.steps.iter().find(|step| step.name == ended.name)?;
-    if ended.how != How::Ok {
+    if ended.how != StepOutcome::Ok {
         return None;
     }
     loaded::problem(&step.watched, &step.tree.at, &ended.opened, &ended.loaded)
@@ -129,7 +129,7 @@ fn unlisted(end: &mut EndFile, error: &FsError) {
     }
 }
 
-fn write_end(fs: &dyn Fs, place: &RunPlace, end: &EndFile) -> Outcome<()> {
+fn write_end(fs: &dyn Fs, place: &RunPaths, end: &EndFile) -> Outcome<()> {
     let written = match write_reserved(fs, &place.end(), &files::bytes(end)) {
         Err(error) if error.is_full() => {
             // What steps said of themselves can be longer than what was kept free; how the run ended can't.
@@ -146,7 +146,7 @@ fn write_end(fs: &dyn Fs, place: &RunPlace, end: &EndFile) -> Outcome<()> {
 fn write_reserved(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> Result<(), FsError> {
     match fs.write_atomic(path, bytes) {
         Err(error) if error.is_full() => {
-            drop(fs.remove_file(&RunPlace::reserve_for(path)));
+            drop(fs.remove_file(&RunPaths::reserve_for(path)));
             fs.write_atomic(path, bytes)
         }
         written => written,
@@ -154,7 +154,7 @@ fn write_reserved(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> Result<(), FsError>
 }
 
 /// The digests of everything in a run's folder, as the bytes of a file and their digest.
-pub(super) fn take_down(fs: &dyn Fs, key: &str, place: &RunPlace) -> Outcome<(Vec<u8>, Digest)> {
+pub(super) fn take_down(fs: &dyn Fs, key: &str, place: &RunPaths) -> Outcome<(Vec<u8>, Digest)> {
     let mut manifest = Manifest { key: key.to_owned(), files: BTreeMap::new(), left_out: Vec::new() };
     let mut folders = vec![PathBuf::new()];
     while let Some(inside) = folders.pop() {

@@ -1,5 +1,5 @@
 //! One run, from the gates to the moment it goes: claim, intent on record, code and order laid out, supervisor started,
-//! start on record, go. Every step leaves something from which [`super::settle`] can tell how far it came.
+//! start on record, go. Every step leaves something from which [`super::reconcile`] can tell how far it came.
 
 use rlxp_fs::{FsExt, clock, randomness};
 use rlxp_govern::change::Applied;
@@ -17,7 +17,7 @@ use rlxp_store::Writer;
 use rlxp_types::text::shell_word;
 use rlxp_types::{Digest, Exit};
 
-use super::begin::{Begun, begin};
+use super::begin::{LookedAt, begin};
 use super::claim::{self, Claim};
 use super::files;
 use super::inputs::Inputs;
@@ -26,8 +26,8 @@ use super::tree::{self, BaseTree};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate;
-use crate::studies::files::launch_paths::{LaunchPlace, RunPlace};
-use crate::studies::files::{Desk, StudyPlace};
+use crate::studies::files::launch_paths::{LaunchPaths, RunPaths};
+use crate::studies::files::{OpenStudy, StudyPaths};
 
 /// How often something is tried again because somebody else added to the ledger meanwhile.
 const TRIES: usize = 50;
@@ -38,21 +38,21 @@ const RESERVE_BYTES: usize = 32 * 1024;
 
 /// A candidate that passed every gate of a launch, with all that its next run needs.
 pub(super) struct Ready {
-    pub(super) desk: Desk,
+    pub(super) opened: OpenStudy,
     pub(super) view: CandidateView,
     pub(super) plan: Plan,
     pub(super) next: NextRun,
     pub(super) applied: Applied,
     pub(super) tree: BaseTree,
     pub(super) inputs: Inputs,
-    pub(super) place: LaunchPlace,
+    pub(super) place: LaunchPaths,
     pub(super) mechanisms: Mechanisms,
 }
 
 impl Ready {
     /// What the steps of its runs are made from.
     pub(super) fn materials<'a>(&'a self, context: &'a Context) -> Outcome<Materials<'a>> {
-        let study = &self.desk.study;
+        let study = &self.opened.study;
         let (Some(contract), Some(runbook)) = (study.contract(), study.files.runbook.typed()) else {
             return Err(Failure::refused("plan_unknown", "the contract can't be read any more"));
         };
@@ -61,7 +61,7 @@ impl Ready {
             runbook,
             applied: &self.applied,
             arguments: &self.view.written.typed.arguments,
-            root: &self.desk.place.root,
+            root: &self.opened.place.root,
             base: &self.tree.folder,
             inputs: &self.inputs,
             programs: self.view.programs.as_ref(),
@@ -86,45 +86,45 @@ pub(super) fn ready(
 /// The same with what was looked at just now.
 pub(super) fn ready_from(
     context: &Context,
-    begun: Begun,
+    begun: LookedAt,
     id: &Slug,
     asked: Option<Digest>,
     offered: Offered<'_>,
 ) -> Outcome<Ready> {
-    let Begun { mut desk, place, mut view, tree } = begun;
+    let LookedAt { mut opened, place, mut view, tree } = begun;
     match (offered, &mut view.machine) {
-        (Offered::Elsewhere, machine) => *machine = somewhere_else(&desk),
+        (Offered::Elsewhere, machine) => *machine = somewhere_else(&opened),
         (Offered::Here(mechanisms), Some(machine)) => {
             machine.confinement = order::confinement(mechanisms.level());
         }
         (Offered::Here(_), None) => {}
     }
-    let plan = Plan::of(&desk.study, &view);
+    let plan = Plan::of(&opened.study, &view);
     view.asked_plan = asked.or_else(|| plan.as_ref().map(Plan::digest));
-    let mut refused = refusals(Purpose::Launch, &desk.study, Some(&view));
+    let mut refused = refusals(Purpose::Launch, &opened.study, Some(&view));
     name_missing(&mut refused, offered);
     if !refused.is_empty() {
-        return Err(candidate::refuse(&mut desk, "launch", id, refused)?);
+        return Err(candidate::refuse(&mut opened, "launch", id, refused)?);
     }
     let unknown = || Failure::refused("plan_unknown", format!("the plan of {id} can't be made"));
     let (plan, base) = (plan.ok_or_else(unknown)?, view.base.clone().ok_or_else(unknown)?);
     rlxp_launch::crash::point("launch:gates_passed");
-    let tree = tree::ensure(&mut desk, &place, &base, tree)?;
+    let tree = tree::ensure(&mut opened, &place, &base, tree)?;
     rlxp_launch::crash::point("launch:tree_ready");
-    let inputs = match (offered, desk.study.files.runbook.typed()) {
+    let inputs = match (offered, opened.study.files.runbook.typed()) {
         (Offered::Here(_), Some(runbook)) => {
-            Inputs::ensure(context.fs.as_ref(), &place, &desk.place.root, runbook)?
+            Inputs::ensure(context.fs.as_ref(), &place, &opened.place.root, runbook)?
         }
         // Whoever runs it elsewhere brings them, by the digests that the handoff names.
         _ => Inputs::default(),
     };
-    let applied = prove(&desk, &view, &tree)?;
-    let next = next_run(&desk.study, &view.written.typed).ok_or_else(|| nothing_to_run(&desk, id))?;
+    let applied = prove(&opened, &view, &tree)?;
+    let next = next_run(&opened.study, &view.written.typed).ok_or_else(|| nothing_to_run(&opened, id))?;
     let mechanisms = match offered {
         Offered::Here(mechanisms) => mechanisms.clone(),
         Offered::Elsewhere => Mechanisms::default(),
     };
-    Ok(Ready { desk, view, plan, next, applied, tree, inputs, place, mechanisms })
+    Ok(Ready { opened, view, plan, next, applied, tree, inputs, place, mechanisms })
 }
 
 /// Where runs are to go.
@@ -145,8 +145,8 @@ fn name_missing(refused: &mut [Refusal], offered: Offered<'_>) {
 }
 
 /// What was agreed, taken for what is there.
-fn somewhere_else(desk: &Desk) -> Option<MachineFacts> {
-    let contract = desk.study.contract()?;
+fn somewhere_else(opened: &OpenStudy) -> Option<MachineFacts> {
+    let contract = opened.study.contract()?;
     Some(MachineFacts {
         device: contract.hardware.device,
         gpus: contract.hardware.gpus,
@@ -155,8 +155,8 @@ fn somewhere_else(desk: &Desk) -> Option<MachineFacts> {
     })
 }
 
-fn nothing_to_run(desk: &Desk, id: &Slug) -> Failure {
-    let queue = rlxp_govern::queue::Queue::of(&desk.study);
+fn nothing_to_run(opened: &OpenStudy, id: &Slug) -> Failure {
+    let queue = rlxp_govern::queue::Queue::of(&opened.study);
     let jobs: Vec<String> = queue
         .jobs
         .iter()
@@ -169,8 +169,8 @@ fn nothing_to_run(desk: &Desk, id: &Slug) -> Failure {
 
 /// Applies the changes to the recorded code, which is what will run, and proves that it is what was validated: the
 /// working copy that the gates looked at may differ from the commit.
-fn prove(desk: &Desk, view: &CandidateView, tree: &BaseTree) -> Outcome<Applied> {
-    let fs = desk.context().fs.as_ref();
+fn prove(opened: &OpenStudy, view: &CandidateView, tree: &BaseTree) -> Outcome<Applied> {
+    let fs = opened.context().fs.as_ref();
     let read = |path: &str| fs.read_text(&tree.folder.join(path), candidate::LONGEST_SOURCE).ok();
     let changes = &view.written.typed.changes;
     let applied = rlxp_govern::change::apply(changes, view.override_syntax.as_deref(), &read);
@@ -183,7 +183,7 @@ fn prove(desk: &Desk, view: &CandidateView, tree: &BaseTree) -> Outcome<Applied>
         }
         _ => differ.extend(changes.iter().map(|change| change.path.clone())),
     }
-    let globs = desk.study.files.surface_map.typed().map(|map| map.protected.clone()).unwrap_or_default();
+    let globs = opened.study.files.surface_map.typed().map(|map| map.protected.clone()).unwrap_or_default();
     let protected = candidate::protected_digests(fs, &tree.folder, &globs)?;
     if let (Some(one), Some(other)) = (&protected, &view.protected) {
         let paths = one.keys().chain(other.keys());
@@ -226,25 +226,25 @@ pub(super) fn start(context: &Context, mut ready: Ready) -> Outcome<Started> {
     let place = ready.place.run(&key);
     claim(context, &ready, &place, &key)?;
     rlxp_launch::crash::point("launch:claimed");
-    let contract = ready.desk.study.contract().expect("the gates saw a contract");
+    let contract = ready.opened.study.contract().expect("the gates saw a contract");
     let reserve = reservation(&ready.next.plan, &contract.budget);
     let plan = ready.plan.digest();
     let intent =
         LaunchIntent { key: key.clone(), candidate: id, phase, seed, role, reserve, plan, external: None };
-    if let Err(failure) = ready.desk.append(Actor::Rlx, Event::LaunchIntent(intent)) {
+    if let Err(failure) = ready.opened.append(Actor::Rlx, Event::LaunchIntent(intent)) {
         // Nobody was told of this run: the claim goes, and whoever asked may ask again.
         claim::give_up(context.fs.as_ref(), &place)?;
         return Err(failure);
     }
     rlxp_launch::crash::point("launch:intended");
     match lay_out(context, &ready, &place, &key, seed)
-        .and_then(|order| go(context, &mut ready.desk, &place, order))
+        .and_then(|order| go(context, &mut ready.opened, &place, order))
     {
         Ok(()) => Ok(Started { key, phase, seed }),
         Err(failure) => {
             let reason = format!("it could not be started: {failure}");
             let ended = blocked(&key, reason);
-            append(context, &ready.desk.place, Event::RunEnded(ended))?;
+            append(context, &ready.opened.place, Event::RunEnded(ended))?;
             Err(failure)
         }
     }
@@ -267,8 +267,9 @@ pub(super) fn choose_seed(ready: &Ready) -> Outcome<u64> {
     match ready.next.seed {
         SeedChoice::Known(seed) => Ok(seed),
         SeedChoice::Draw => {
-            let spec = ready.desk.study.files.metric_spec.typed().expect("the gates saw a metric spec");
-            let used = ready.desk.study.state().used_seeds.get(&ready.next.role).cloned().unwrap_or_default();
+            let spec = ready.opened.study.files.metric_spec.typed().expect("the gates saw a metric spec");
+            let used =
+                ready.opened.study.state().used_seeds.get(&ready.next.role).cloned().unwrap_or_default();
             let random = u64::from_le_bytes(randomness::bytes::<8>()?);
             draw(spec.protocol.seeds.pool(ready.next.role), &used, random).ok_or_else(|| {
                 Failure::refused("too_few_seeds", format!("no {} seed is left", ready.next.role))
@@ -278,9 +279,9 @@ pub(super) fn choose_seed(ready: &Ready) -> Outcome<u64> {
 }
 
 /// Takes the run's folder, unless somebody else has it or the run is on record by now.
-fn claim(context: &Context, ready: &Ready, place: &RunPlace, key: &str) -> Outcome<()> {
-    let study = &ready.desk.place;
-    let is_on_record = || Ok(Desk::at(context, study.clone())?.study.state().runs.contains_key(key));
+fn claim(context: &Context, ready: &Ready, place: &RunPaths, key: &str) -> Outcome<()> {
+    let study = &ready.opened.place;
+    let is_on_record = || Ok(OpenStudy::at(context, study.clone())?.study.state().runs.contains_key(key));
     let (fs, machine) = (context.fs.as_ref(), context.machine.as_ref());
     match claim::claim(fs, machine, place, &is_on_record)? {
         Claim::Ours => Ok(()),
@@ -297,7 +298,7 @@ fn claim(context: &Context, ready: &Ready, place: &RunPlace, key: &str) -> Outco
 }
 
 /// Writes everything that the run needs into its folder.
-fn lay_out(context: &Context, ready: &Ready, place: &RunPlace, key: &str, seed: u64) -> Outcome<RunOrder> {
+fn lay_out(context: &Context, ready: &Ready, place: &RunPaths, key: &str, seed: u64) -> Outcome<RunOrder> {
     let fs = context.fs.as_ref();
     let materials = ready.materials(context)?;
     let order = order::order(&materials, place, key, &ready.next.plan, seed);
@@ -316,7 +317,7 @@ fn lay_out(context: &Context, ready: &Ready, place: &RunPlace, key: &str, seed: 
 pub(super) fn lay_out_steps(
     context: &Context,
     materials: &Materials<'_>,
-    place: &RunPlace,
+    place: &RunPaths,
     order: &RunOrder,
 ) -> Outcome<()> {
     let fs = context.fs.as_ref();
@@ -345,7 +346,7 @@ pub(super) fn lay_out_steps(
 }
 
 /// Starts the supervisor, puts that on record, and only then lets it go.
-fn go(context: &Context, desk: &mut Desk, place: &RunPlace, order: RunOrder) -> Outcome<()> {
+fn go(context: &Context, opened: &mut OpenStudy, place: &RunPaths, order: RunOrder) -> Outcome<()> {
     let digest = Digest::of(&order.to_bytes());
     let arguments = [
         "__run".into(),
@@ -368,8 +369,8 @@ fn go(context: &Context, desk: &mut Desk, place: &RunPlace, order: RunOrder) -> 
     let launched =
         Launched { key: order.key, boot: machine.boot_id(), process: shim.process, started, external: None };
     let event = Event::Launched(launched);
-    match desk.append(Actor::Rlx, event.clone()) {
-        Err(failure) if is_passing(&failure) => drop(append(context, &desk.place, event)?),
+    match opened.append(Actor::Rlx, event.clone()) {
+        Err(failure) if is_passing(&failure) => drop(append(context, &opened.place, event)?),
         appended => drop(appended?),
     }
     rlxp_launch::crash::point("launch:launched");
@@ -385,12 +386,12 @@ fn is_passing(failure: &Failure) -> bool {
 }
 
 /// Adds to a ledger that others may be adding to: reads it anew and tries again.
-pub(super) fn append(context: &Context, place: &StudyPlace, event: Event) -> Outcome<Desk> {
+pub(super) fn append(context: &Context, place: &StudyPaths, event: Event) -> Outcome<OpenStudy> {
     let mut tries = 0;
     loop {
-        let mut desk = Desk::at(context, place.clone())?;
-        match desk.append(Actor::Rlx, event.clone()) {
-            Ok(_) => return Ok(desk),
+        let mut opened = OpenStudy::at(context, place.clone())?;
+        match opened.append(Actor::Rlx, event.clone()) {
+            Ok(_) => return Ok(opened),
             Err(failure) if tries < TRIES && is_passing(&failure) => tries += 1,
             Err(failure) => return Err(failure),
         }

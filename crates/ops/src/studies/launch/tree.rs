@@ -14,9 +14,9 @@ use super::begin::TreeLook;
 use super::files;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::file_digest;
-use crate::studies::files::Desk;
-use crate::studies::files::launch_paths::LaunchPlace;
-use crate::studies::files::place::FOLDER;
+use crate::studies::files::OpenStudy;
+use crate::studies::files::launch_paths::LaunchPaths;
+use crate::studies::files::paths::FOLDER;
 
 /// Code that runs start from.
 #[derive(Clone, Debug)]
@@ -41,12 +41,12 @@ struct Record {
 ///
 /// `look` is one that was begun earlier, so that nobody waits for it now.
 pub(crate) fn ensure(
-    desk: &mut Desk,
-    place: &LaunchPlace,
+    opened: &mut OpenStudy,
+    place: &LaunchPaths,
     base: &Base,
     look: Option<TreeLook>,
 ) -> Outcome<BaseTree> {
-    let fs = desk.context().fs.clone();
+    let fs = opened.context().fs.clone();
     let folder = place.tree(base);
     let record_path = record_of(&folder);
     if let Some(record) = files::read::<Record>(fs.as_ref(), &record_path)? {
@@ -55,12 +55,14 @@ pub(crate) fn ensure(
             Ok(digest) if digest == record.digest => {
                 return Ok(BaseTree { folder, files: record.files, submodules: record.submodules });
             }
-            _ => desk.warnings.push(format!("{} was not as it was made, and is made anew", folder.display())),
+            _ => {
+                opened.warnings.push(format!("{} was not as it was made, and is made anew", folder.display()))
+            }
         }
     }
     fs.create_dir_all(folder.parent().expect("trees lie in a folder"))?;
     let building = fs.temporary_beside(&folder);
-    let made = make(desk, base, &building).and_then(|submodules| {
+    let made = make(opened, base, &building).and_then(|submodules| {
         let (digest, files) = digest(fs.as_ref(), &building)?;
         put(fs.as_ref(), &building, &folder, digest)?;
         let record = Record { digest, files, submodules };
@@ -103,10 +105,10 @@ fn remove_if_there(fs: &dyn Fs, path: &Path) -> Outcome<()> {
 }
 
 /// Writes the files; gives the submodules that are not among them.
-fn make(desk: &Desk, base: &Base, folder: &Path) -> Outcome<Vec<String>> {
-    let fs = desk.context().fs.as_ref();
+fn make(opened: &OpenStudy, base: &Base, folder: &Path) -> Outcome<Vec<String>> {
+    let fs = opened.context().fs.as_ref();
     fs.create_dir(folder)?;
-    let root = &desk.place.root;
+    let root = &opened.place.root;
     match base {
         Base::Commit(commit) => {
             let index = fs.temporary_beside(&folder.with_extension("index"));

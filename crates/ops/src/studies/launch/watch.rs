@@ -16,11 +16,11 @@ use serde::Serialize;
 
 use super::execute::{RunOutcome, outcome};
 use super::files::{self, EndFile};
-use super::settle::{Real, real, settle};
+use super::reconcile::{Real, real, reconcile};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::Desk;
-use crate::studies::files::launch_paths::{LaunchPlace, RunPlace};
+use crate::studies::files::OpenStudy;
+use crate::studies::files::launch_paths::{LaunchPaths, RunPaths};
 
 /// How often a run is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -69,10 +69,10 @@ pub struct RunStatus {
 /// How the runs of a study stand: of those that are over only the last, unless `all` are asked for. What is over goes on
 /// record.
 pub fn status(context: &Context, study: Option<&str>, all: bool) -> Outcome<StatusReport> {
-    let mut desk = Desk::open(context, study)?;
-    let settled = settle(context, &mut desk)?;
-    let place = LaunchPlace::of(&desk)?;
-    let mut runs: Vec<&RunRecord> = desk.study.state().runs.values().collect();
+    let mut opened = OpenStudy::open(context, study)?;
+    let settled = reconcile(context, &mut opened)?;
+    let place = LaunchPaths::of(&opened)?;
+    let mut runs: Vec<&RunRecord> = opened.study.state().runs.values().collect();
     runs.sort_by_key(|run| run.order);
     let is_over = |run: &&RunRecord| matches!(run.state, RunState::Ended(_));
     let mut shown: Vec<&RunRecord> = runs.iter().copied().filter(|run| !is_over(run)).collect();
@@ -84,7 +84,7 @@ pub fn status(context: &Context, study: Option<&str>, all: bool) -> Outcome<Stat
         let folder = place.run(&run.intent.key).folder;
         let found = match run.state {
             RunState::Ended(_) => None,
-            _ => Some(match real(context, &desk.study, &place, run)? {
+            _ => Some(match real(context, &opened.study, &place, run)? {
                 Real::Starting => "starting",
                 Real::Running => "running",
                 Real::External => "external",
@@ -93,7 +93,7 @@ pub fn status(context: &Context, study: Option<&str>, all: bool) -> Outcome<Stat
             }),
         };
         lines.push(RunStatus {
-            run: outcome(&desk, run),
+            run: outcome(&opened, run),
             candidate: run.intent.candidate.to_string(),
             phase: run.intent.phase.to_string(),
             usage: took(context, &place.run(&run.intent.key))?,
@@ -103,19 +103,19 @@ pub fn status(context: &Context, study: Option<&str>, all: bool) -> Outcome<Stat
     }
     let settled = settled.into_iter().map(|run| run.key).collect();
     let not_shown = (not_shown > 0).then_some(not_shown);
-    Ok(StatusReport { study: desk.study.name.clone(), runs: lines, not_shown, settled })
+    Ok(StatusReport { study: opened.study.name.clone(), runs: lines, not_shown, settled })
 }
 
 /// What a run took: in all once it is over, so far as long as it goes.
-fn took(context: &Context, place: &RunPlace) -> Outcome<Option<Usage>> {
+fn took(context: &Context, place: &RunPaths) -> Outcome<Option<Usage>> {
     let end = files::read::<EndFile>(context.fs.as_ref(), &place.end())?;
     Ok(end.map(|end| end.usage).or_else(|| pulse(place.path())))
 }
 
 /// Calls a run off, waits until everything of it is gone, and puts that on record.
 pub fn cancel(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOutcome> {
-    let desk = Desk::open(context, study)?;
-    let run = find(&desk, key)?;
+    let opened = OpenStudy::open(context, study)?;
+    let run = find(&opened, key)?;
     if let RunState::Ended(_) = run.state {
         return Err(
             Failure::refused("run_over", format!("run {key} is {}", run.state)).hint("rlx launch status")
@@ -126,7 +126,7 @@ pub fn cancel(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunO
         return Err(Failure::refused("run_external", message)
             .hint(format!("rlx study receive {key} --from FOLDER    # once it is over")));
     }
-    let place = LaunchPlace::of(&desk)?.run(key);
+    let place = LaunchPaths::of(&opened)?.run(key);
     // What is known of it may be gone; that it was called off is known then.
     context.fs.create_dir_all(place.path())?;
     context.fs.write_new_atomic(&place.cancel(), b"")?;
@@ -138,15 +138,15 @@ pub fn adopt(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOu
     let interrupts = Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))?;
     loop {
-        let mut desk = Desk::open(context, study)?;
-        settle(context, &mut desk)?;
-        let place = LaunchPlace::of(&desk)?;
-        let run = find(&desk, key)?;
+        let mut opened = OpenStudy::open(context, study)?;
+        reconcile(context, &mut opened)?;
+        let place = LaunchPaths::of(&opened)?;
+        let run = find(&opened, key)?;
         if matches!(run.state, RunState::Ended(_)) {
-            return Ok(outcome(&desk, run));
+            return Ok(outcome(&opened, run));
         }
         loop {
-            match real(context, &desk.study, &place, run)? {
+            match real(context, &opened.study, &place, run)? {
                 Real::Running | Real::Starting => {}
                 Real::Over(_) => break,
                 Real::External => {
@@ -176,8 +176,8 @@ pub fn adopt(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOu
 
 /// Keys of all runs that are not over.
 pub fn live(context: &Context, study: Option<&str>) -> Outcome<Vec<String>> {
-    let desk = Desk::open(context, study)?;
-    Ok(desk.study.state().live().into_iter().map(|run| run.intent.key.clone()).collect())
+    let opened = OpenStudy::open(context, study)?;
+    Ok(opened.study.state().live().into_iter().map(|run| run.intent.key.clone()).collect())
 }
 
 /// The end of a step's output.
@@ -202,9 +202,9 @@ pub fn logs(
     step: Option<&str>,
     tail: usize,
 ) -> Outcome<LogReport> {
-    let desk = Desk::open(context, study)?;
-    find(&desk, key)?;
-    let place = LaunchPlace::of(&desk)?.run(key);
+    let opened = OpenStudy::open(context, study)?;
+    find(&opened, key)?;
+    let place = LaunchPaths::of(&opened)?.run(key);
     let fs = context.fs.as_ref();
     let mut printed = Vec::new();
     for name in STEPS {
@@ -235,11 +235,11 @@ pub fn logs(
 }
 
 /// A run of the study.
-fn find<'d>(desk: &'d Desk, key: &str) -> Outcome<&'d RunRecord> {
-    let runs = &desk.study.state().runs;
+fn find<'d>(opened: &'d OpenStudy, key: &str) -> Outcome<&'d RunRecord> {
+    let runs = &opened.study.state().runs;
     runs.get(key).ok_or_else(|| {
         let failure =
-            Failure::usage("run_not_found", format!("there is no run {key} in {}", desk.study.name));
+            Failure::usage("run_not_found", format!("there is no run {key} in {}", opened.study.name));
         match rlxp_spec::nearest(key, runs.keys().map(String::as_str)) {
             Some(near) => failure.hint(format!("did you mean {near}?")),
             None => failure.hint("rlx launch status"),

@@ -17,7 +17,7 @@ use crate::below::word_of;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::contract::survey::survey;
-use crate::studies::files::desk::Desk;
+use crate::studies::files::open_study::OpenStudy;
 use crate::studies::files::read::document;
 
 /// A source file that is longer isn't read.
@@ -57,9 +57,9 @@ pub fn audit(
     new: &[NewClaim],
     refresh: bool,
 ) -> Outcome<AuditReport> {
-    let mut desk = Desk::open(context, study)?;
-    let (fs, root) = (context.fs.as_ref(), desk.place.root.clone());
-    let mut adapter = match document::<Adapter>(fs, &root, &desk.place.adapter())? {
+    let mut opened = OpenStudy::open(context, study)?;
+    let (fs, root) = (context.fs.as_ref(), opened.place.root.clone());
+    let mut adapter = match document::<Adapter>(fs, &root, &opened.place.adapter())? {
         Reading::Read(written) => written.typed,
         Reading::Missing if new.is_empty() => {
             let message = "nothing is known of this repository yet: name a line that shows how it trains";
@@ -110,22 +110,22 @@ pub fn audit(
     }
     if adapter != before {
         let value = serde_json::to_value(&adapter).expect("an adapter is plain data");
-        fs.create_dir_all(desk.place.task_folder())?;
-        fs.write_atomic(&desk.place.adapter(), to_yaml(&value).as_bytes())?;
+        fs.create_dir_all(opened.place.task_folder())?;
+        fs.write_atomic(&opened.place.adapter(), to_yaml(&value).as_bytes())?;
     }
-    let written = document::<Adapter>(fs, &root, &desk.place.adapter())?;
+    let written = document::<Adapter>(fs, &root, &opened.place.adapter())?;
     let digest = written.get().map(|written| canonical::digest(&written.explicit));
     let recorded = match digest {
         Some(digest) if stale.is_empty() => {
-            if desk.study.state().audited != Some(digest) {
+            if opened.study.state().audited != Some(digest) {
                 let audited = Audited { adapter: digest, claims: adapter.claims.len() as u64 };
-                desk.append(Actor::Rlx, Event::Audited(audited))?;
+                opened.append(Actor::Rlx, Event::Audited(audited))?;
             }
             true
         }
         _ => false,
     };
-    Ok(AuditReport { study: desk.study.name.clone(), claims: adapter.claims, stale, recorded })
+    Ok(AuditReport { study: opened.study.name.clone(), claims: adapter.claims, stale, recorded })
 }
 
 /// The command that cites the scripts which seem to train and to evaluate, to be looked at by whoever pastes it.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::status::{StudyStatus, counted, of};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::desk::Desk;
+use crate::studies::files::open_study::OpenStudy;
 
 /// What a person is told who takes over.
 #[derive(Clone, Debug, Serialize)]
@@ -38,19 +38,19 @@ pub struct ClosedStudy {
 
 /// Puts a hand-off on record and says what a person finds.
 pub fn hand_off(context: &Context, selector: Option<&str>, reason: Option<&str>) -> Outcome<HandOff> {
-    let mut desk = Desk::open(context, selector)?;
+    let mut opened = OpenStudy::open(context, selector)?;
     // Asked before the record is made: afterwards the answer is to wait.
-    let before = next(&desk.study);
-    let reason = match (reason, &desk.study.state().handed_off) {
+    let before = next(&opened.study);
+    let reason = match (reason, &opened.study.state().handed_off) {
         (Some(reason), _) => said(reason)?,
         (None, Some((_, reason))) => reason.clone(),
         (None, None) => before.reason.clone(),
     };
-    desk.append(Actor::Rlx, Event::HandedOff(HandedOff { reason: reason.clone() }))?;
-    let status = of(&desk)?;
+    opened.append(Actor::Rlx, Event::HandedOff(HandedOff { reason: reason.clone() }))?;
+    let status = of(&opened)?;
     let mut person = tasks(&status, &before);
     // How it goes on after that; nothing while something is to be watched or read first.
-    let after = next(&desk.study);
+    let after = next(&opened.study);
     if let Some(gives_back) = after.person.filter(|_| after.action == Action::Wait)
         && !person.contains(&gives_back)
     {
@@ -92,15 +92,15 @@ fn tasks(status: &StudyStatus, next: &Next) -> Vec<String> {
 /// Ends a study. Only remarks and anchors can follow.
 pub fn close(context: &Context, selector: Option<&str>, reason: &str) -> Outcome<ClosedStudy> {
     let reason = said(reason)?;
-    let mut desk = Desk::open(context, selector)?;
-    if let Some(earlier) = &desk.study.state().closed {
+    let mut opened = OpenStudy::open(context, selector)?;
+    if let Some(earlier) = &opened.study.state().closed {
         return Err(Failure::refused("study_closed", format!("the study is closed already: {earlier}")));
     }
-    if let Some(run) = desk.study.state().live().first() {
+    if let Some(run) = opened.study.state().live().first() {
         let message = format!("run {} of {} hasn't ended", run.intent.key, run.intent.candidate);
         return Err(Failure::refused("run_under_way", message).hint("rlx study next"));
     }
-    if desk.study.was_entered() && !desk.study.close_standing().is_given() {
+    if opened.study.was_entered() && !opened.study.close_standing().is_given() {
         let message =
             "the loop was entered, so closing the study takes a person: it lifts the guard over the folder";
         let refused = Refused {
@@ -108,11 +108,11 @@ pub fn close(context: &Context, selector: Option<&str>, reason: &str) -> Outcome
             codes: vec!["close_not_approved".into()],
             detail: message.into(),
         };
-        desk.put_refusal_on_record(refused)?;
+        opened.put_refusal_on_record(refused)?;
         return Err(Failure::refused("close_not_approved", message).hint("rlx approve close"));
     }
-    desk.append(Actor::Rlx, Event::Closed(Closed { reason: reason.clone() }))?;
-    Ok(ClosedStudy { name: desk.place.name.clone(), reason, warnings: desk.warnings })
+    opened.append(Actor::Rlx, Event::Closed(Closed { reason: reason.clone() }))?;
+    Ok(ClosedStudy { name: opened.place.name.clone(), reason, warnings: opened.warnings })
 }
 
 fn said(reason: &str) -> Outcome<String> {

@@ -11,8 +11,8 @@ use serde::Serialize;
 use super::status;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::desk::Desk;
-use crate::studies::files::place::FOLDER;
+use crate::studies::files::open_study::OpenStudy;
+use crate::studies::files::paths::FOLDER;
 use crate::studies::files::read::look;
 
 const LONGEST: u64 = 1 << 30;
@@ -36,11 +36,11 @@ pub struct ExportReport {
 
 /// Copies the study to `to`, which appears whole or not at all.
 pub fn export(context: &Context, selector: Option<&str>, to: &Path) -> Outcome<ExportReport> {
-    let desk = Desk::open(context, selector)?;
+    let opened = OpenStudy::open(context, selector)?;
     let fs = context.fs.as_ref();
     let path = context.folder.join(to);
     refuse_taken(fs, &path)?;
-    if path.starts_with(desk.place.root.join(FOLDER)) {
+    if path.starts_with(opened.place.root.join(FOLDER)) {
         let message = format!("{} lies among the studies themselves", path.display());
         return Err(Failure::usage("export_inside", message).hint("rlx study export --to ../study-export"));
     }
@@ -52,9 +52,9 @@ pub fn export(context: &Context, selector: Option<&str>, to: &Path) -> Outcome<E
         path: path.clone(),
         files: Vec::new(),
         accepted: Vec::new(),
-        warnings: desk.warnings.clone(),
+        warnings: opened.warnings.clone(),
     };
-    let built = fill(&desk, &building, &mut report).and_then(|()| {
+    let built = fill(&opened, &building, &mut report).and_then(|()| {
         // An empty folder of that name is replaced, any other is an error.
         fs.rename(&building, &path)?;
         Ok(fs.sync_dir(&parent)?)
@@ -76,9 +76,9 @@ fn refuse_taken(fs: &dyn Fs, path: &Path) -> Outcome<()> {
     Ok(())
 }
 
-fn fill(desk: &Desk, building: &Path, report: &mut ExportReport) -> Outcome<()> {
-    let fs = desk.context().fs.as_ref();
-    let place = &desk.place;
+fn fill(opened: &OpenStudy, building: &Path, report: &mut ExportReport) -> Outcome<()> {
+    let fs = opened.context().fs.as_ref();
+    let place = &opened.place;
     let mut put = |name: String, bytes: &[u8]| -> Outcome<()> {
         fs.write_new(&building.join(&name), bytes)?;
         report.files.push(name);
@@ -110,9 +110,9 @@ fn fill(desk: &Desk, building: &Path, report: &mut ExportReport) -> Outcome<()> 
         }
         fs.sync_dir(&building.join(&name))?;
     }
-    let (patch, accepted, warnings) = accepted_patch(desk)?;
+    let (patch, accepted, warnings) = accepted_patch(opened)?;
     put("accepted.patch".to_owned(), patch.as_bytes())?;
-    put("report.md".to_owned(), status::of(desk)?.to_markdown().as_bytes())?;
+    put("report.md".to_owned(), status::of(opened)?.to_markdown().as_bytes())?;
     fs.sync_dir(building)?;
     report.accepted = accepted;
     report.warnings.extend(warnings);
@@ -120,8 +120,8 @@ fn fill(desk: &Desk, building: &Path, report: &mut ExportReport) -> Outcome<()> 
 }
 
 /// The patches of candidates that are accepted and not undone, in the order in which they were accepted.
-fn accepted_patch(desk: &Desk) -> Outcome<(String, Vec<Slug>, Vec<String>)> {
-    let state = desk.study.state();
+fn accepted_patch(opened: &OpenStudy) -> Outcome<(String, Vec<Slug>, Vec<String>)> {
+    let state = opened.study.state();
     let (mut patch, mut accepted, mut warnings) = (String::new(), Vec::new(), Vec::new());
     for (id, verdict) in &state.judged {
         let Some(record) = state.candidates.get(id) else { continue };
@@ -129,13 +129,13 @@ fn accepted_patch(desk: &Desk) -> Outcome<(String, Vec<Slug>, Vec<String>)> {
         {
             continue;
         }
-        if desk.study.candidate_files.get(id.as_str()) != Some(&record.validated.file) {
+        if opened.study.candidate_files.get(id.as_str()) != Some(&record.validated.file) {
             warnings.push(format!(
                 "{id} was accepted, but its file is no longer the one that ran; its patch is left out"
             ));
             continue;
         }
-        let reading = desk.candidate(id)?;
+        let reading = opened.candidate(id)?;
         let Some(candidate) = reading.typed() else {
             warnings.push(format!("{id} was accepted, but its file can't be read; its patch is left out"));
             continue;

@@ -18,8 +18,8 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::contract::import;
 use crate::studies::contract::import::ImportReport;
-use crate::studies::files::desk::Desk;
-use crate::studies::files::place::{FOLDER, Places, StudyPlace, as_text};
+use crate::studies::files::open_study::OpenStudy;
+use crate::studies::files::paths::{FOLDER, RepositoryPaths, StudyPaths, as_text};
 use crate::studies::files::read::approvers;
 use crate::studies::files::refuse_weaker_beside;
 use crate::studies::files::state_file;
@@ -94,7 +94,7 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
     let root = root_for(context)?;
     as_text(&root)?;
     refuse_bad_place(context, &root)?;
-    let places = Places::at(context, &root);
+    let places = RepositoryPaths::at(context, &root);
     // Read before anything is made: what can't be imported leaves nothing behind.
     let old = request.import.as_deref().map(|folder| import::read(context, folder)).transpose()?;
     let name = name_for(&root, request, old.as_ref().and_then(import::Import::task_words))?;
@@ -128,7 +128,7 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
     let id = make_study(context, &place, &approvers, assurance)?;
     registry::activate(fs, &places, registry, &name)?;
     let imported = match &old {
-        Some(old) => Some(old.bring(&mut Desk::at(context, place.clone())?)?),
+        Some(old) => Some(old.bring(&mut OpenStudy::at(context, place.clone())?)?),
         None => None,
     };
     let named = approvers.iter().map(|approver| KnownApprover {
@@ -234,7 +234,7 @@ fn name_for(root: &Path, request: &InitRequest, imported: Option<&str>) -> Outco
 }
 
 /// The registry, which must be readable before anything is made.
-fn registry_for(fs: &dyn Fs, places: &Places) -> Outcome<Registry> {
+fn registry_for(fs: &dyn Fs, places: &RepositoryPaths) -> Outcome<Registry> {
     match places.read_registry(fs)? {
         Reading::Missing => Ok(Registry { schema: RegistrySchema::V1, active: None, studies: Vec::new() }),
         Reading::Read(written) => Ok(written.typed),
@@ -249,8 +249,8 @@ fn registry_for(fs: &dyn Fs, places: &Places) -> Outcome<Registry> {
 /// What all studies share, and the task. What is there stays as it is.
 fn lay_out(
     context: &Context,
-    places: &Places,
-    place: &StudyPlace,
+    places: &RepositoryPaths,
+    place: &StudyPaths,
     mission: Option<&str>,
 ) -> Outcome<Vec<String>> {
     let fs = context.fs.as_ref();
@@ -284,7 +284,7 @@ fn task_card(task: &Slug, mission: Option<&str>) -> String {
 /// The study's folder with the first record, whole or not at all.
 fn make_study(
     context: &Context,
-    place: &StudyPlace,
+    place: &StudyPaths,
     approvers: &Approvers,
     assurance: Assurance,
 ) -> Outcome<String> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::audit::suggestion;
 use crate::context::Context;
 use crate::failure::Outcome;
-use crate::studies::files::desk::Desk;
+use crate::studies::files::open_study::OpenStudy;
 
 /// The next step of a study.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,15 +37,15 @@ pub fn not_yet(next: &Next) -> Option<&'static str> {
 
 /// The next step; for a broken ledger it is to stop.
 pub fn next(context: &Context, study: Option<&str>) -> Outcome<NextReport> {
-    let desk = Desk::look(context, study)?;
-    let mut next = next_step(&desk.study);
+    let opened = OpenStudy::look(context, study)?;
+    let mut next = next_step(&opened.study);
     if next.action == Action::Audit
-        && context.fs.metadata_if_any(&desk.place.adapter())?.is_none()
-        && let Some(command) = suggestion(context, &desk.place.root)?
+        && context.fs.metadata_if_any(&opened.place.adapter())?.is_none()
+        && let Some(command) = suggestion(context, &opened.place.root)?
     {
         next.command = Some(command);
     }
-    let report = NextReport { study: desk.study.name.clone(), not_yet: not_yet(&next), next };
-    desk.leave();
+    let report = NextReport { study: opened.study.name.clone(), not_yet: not_yet(&next), next };
+    opened.leave();
     Ok(report)
 }

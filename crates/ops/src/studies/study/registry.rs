@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::contract::import::{FlatStudy, flat_layout};
-use crate::studies::files::place::Places;
+use crate::studies::files::paths::RepositoryPaths;
 use crate::studies::files::read::{ledger_bytes, without_files};
 
 /// All studies of a repository.
@@ -51,7 +51,7 @@ pub struct StudyRow {
 /// Lists them.
 pub fn list(context: &Context) -> Outcome<StudyList> {
     let fs = context.fs.as_ref();
-    let places = Places::find(context)?;
+    let places = RepositoryPaths::find(context)?;
     let active = places.read_registry(fs)?.typed().and_then(|registry| registry.active.clone());
     let mut studies = Vec::new();
     for name in places.studies(fs)? {
@@ -77,7 +77,7 @@ pub fn list(context: &Context) -> Outcome<StudyList> {
 /// Makes a study the active one.
 pub fn make_active(context: &Context, selector: &str) -> Outcome<StudyName> {
     let fs = context.fs.as_ref();
-    let places = Places::find(context)?;
+    let places = RepositoryPaths::find(context)?;
     let name = places.select(fs, Some(selector))?.name;
     let registry = match places.read_registry(fs)? {
         Reading::Read(written) => written.typed,
@@ -93,7 +93,7 @@ pub fn make_active(context: &Context, selector: &str) -> Outcome<StudyName> {
 /// Writes the registry with `name` in it and active.
 pub(super) fn activate(
     fs: &dyn Fs,
-    places: &Places,
+    places: &RepositoryPaths,
     mut registry: Registry,
     name: &StudyName,
 ) -> Outcome<()> {

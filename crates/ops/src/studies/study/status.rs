@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use rlxp_govern::approval::Standing;
+use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::budget::Amounts;
 use rlxp_govern::completeness::{Open, open_questions};
 use rlxp_govern::documents::{Assurance, Automation, Reading, Slug};
@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::below::amounts_about;
 use crate::context::Context;
 use crate::failure::Outcome;
-use crate::studies::files::desk::Desk;
+use crate::studies::files::open_study::OpenStudy;
 
 /// Where a study stands.
 #[derive(Clone, Debug, Serialize)]
@@ -43,7 +43,7 @@ pub struct StudyStatus {
     /// What the contract still lacks.
     pub questions: Vec<Open>,
     /// How every approval stands.
-    pub approvals: Vec<ApprovalStatus>,
+    pub approvals: Vec<TargetApproval>,
     /// How many candidates are in which state.
     pub candidates: BTreeMap<CandidateState, usize>,
     /// How many runs are in which state.
@@ -74,12 +74,12 @@ pub struct FileStatus {
 
 /// One approval.
 #[derive(Clone, Debug, Serialize)]
-pub struct ApprovalStatus {
+pub struct TargetApproval {
     /// What is approved.
     pub target: Target,
     /// How it stands.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub standing: ApprovalStatus,
 }
 
 /// What is spent, reserved and left.
@@ -119,15 +119,15 @@ pub struct LedgerStatus {
 
 /// The status of the study that `selector` names, or of the active one.
 pub fn status(context: &Context, selector: Option<&str>) -> Outcome<StudyStatus> {
-    let desk = Desk::open(context, selector)?;
-    of(&desk)
+    let opened = OpenStudy::open(context, selector)?;
+    of(&opened)
 }
 
 /// The status of an opened study.
-pub fn of(desk: &Desk) -> Outcome<StudyStatus> {
-    let study = &desk.study;
+pub fn of(opened: &OpenStudy) -> Outcome<StudyStatus> {
+    let study = &opened.study;
     let state = study.state();
-    let standings = desk.standings()?;
+    let standings = opened.standings()?;
     let total = study.contract().map(|contract| Amounts::from(&contract.budget));
     let mut candidates: BTreeMap<CandidateState, usize> = BTreeMap::new();
     for record in state.candidates.values().filter(|record| record.state != CandidateState::Draft) {
@@ -150,16 +150,16 @@ pub fn of(desk: &Desk) -> Outcome<StudyStatus> {
         task: study.name.task.clone(),
         study: study.name.study.clone(),
         id: state.opened.as_ref().map(|opened| opened.id.clone()).unwrap_or_default(),
-        path: desk.place.folder.clone(),
+        path: opened.place.folder.clone(),
         open: study.is_open(),
         closed: state.closed.clone(),
         automation: study.contract().map(|contract| contract.automation),
         required: study.required(),
-        files: files(desk),
+        files: files(opened),
         questions: open_questions(&study.files),
         approvals: standings
             .into_iter()
-            .map(|(target, standing)| ApprovalStatus { target, standing })
+            .map(|(target, standing)| TargetApproval { target, standing })
             .collect(),
         candidates,
         runs,
@@ -180,11 +180,11 @@ pub fn of(desk: &Desk) -> Outcome<StudyStatus> {
             torn: study.ledger.torn,
         },
         refusals: state.refusals.len(),
-        warnings: desk.warnings.clone(),
+        warnings: opened.warnings.clone(),
     })
 }
 
-fn files(desk: &Desk) -> Vec<FileStatus> {
+fn files(opened: &OpenStudy) -> Vec<FileStatus> {
     fn of<T>(file: File, reading: &Reading<T>) -> FileStatus {
         let (state, problems) = match reading {
             Reading::Missing => ("missing", Vec::new()),
@@ -193,7 +193,7 @@ fn files(desk: &Desk) -> Vec<FileStatus> {
         };
         FileStatus { file: file.name(), state, problems }
     }
-    let files = &desk.study.files;
+    let files = &opened.study.files;
     vec![
         of(File::Contract, &files.contract),
         of(File::MetricSpec, &files.metric_spec),
@@ -204,7 +204,7 @@ fn files(desk: &Desk) -> Vec<FileStatus> {
 
 impl StudyStatus {
     /// Sections whose approval doesn't hold.
-    pub fn not_approved(&self) -> impl Iterator<Item = (Section, &Standing)> {
+    pub fn not_approved(&self) -> impl Iterator<Item = (Section, &ApprovalStatus)> {
         self.approvals.iter().filter_map(|approval| match &approval.target {
             Target::Section(section) if !approval.standing.is_given() => Some((*section, &approval.standing)),
             _ => None,

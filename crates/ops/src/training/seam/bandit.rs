@@ -2,7 +2,7 @@
 //! paid best.
 
 use rlxp_env::{StepBatch, VectorEnv};
-use rlxp_learn::learner::{Choice, Hand};
+use rlxp_learn::learner::{BatchActor, Choice};
 use rlxp_learn::{Agent, Algorithm, LearnError, Learner, Resumed, Setup, Spaces, Update};
 use rlxp_nn::Tensors;
 use rlxp_spec::Config;
@@ -48,7 +48,7 @@ struct Arms {
 }
 
 impl Agent for Arms {
-    fn hand(&self, _: usize, _: Choice) -> Box<dyn Hand + '_> {
+    fn hand(&self, _: usize, _: Choice) -> Box<dyn BatchActor + '_> {
         Box::new(Best(self))
     }
     fn model(&self) -> Tensors {
@@ -60,7 +60,7 @@ impl Agent for Arms {
 
 struct Best<'a>(&'a Arms);
 
-impl Hand for Best<'_> {
+impl BatchActor for Best<'_> {
     fn act(&mut self, _: u64, _: &mut [f32], _: &mut [Stream], actions: &mut [f32]) {
         let best = (0..ACTIONS).max_by(|a, b| self.0.sums[*a].total_cmp(&self.0.sums[*b]));
         actions.fill(best.unwrap_or(0) as f32);

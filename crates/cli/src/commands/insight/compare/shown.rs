@@ -3,7 +3,7 @@
 
 use rlxp_ops::below::Answer;
 use rlxp_ops::insight::compare::{Changes, CompareReport, Comparison, GroupReport, Judgement, NoVerdict};
-use rlxp_ops::insight::material::SeedState;
+use rlxp_ops::insight::run_data::SeedState;
 use rlxp_types::text::one_line;
 
 use crate::chart::{Curve, MOST_CURVES, draw_several};

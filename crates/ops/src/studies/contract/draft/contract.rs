@@ -106,7 +106,7 @@ impl Draft<'_> {
     fn statistics(&self, text: &mut String) {
         let count = |ask| self.one(ask, parse::count).expect("it has a default that can be read");
         let alpha = self.one(Ask::Alpha, parse::alpha).expect("it has a default that can be read");
-        text.push_str("# How a claim is judged: docs/statistics.md says what each number does.\n");
+        text.push_str("# StepOutcome a claim is judged: docs/statistics.md says what each number does.\n");
         put(text, format_args!("statistics:\n  alpha: {}\n", number(alpha)));
         put(text, format_args!("  screen_seeds: {}\n", count(Ask::ScreenSeeds)));
         put(text, format_args!("  confirm_seeds: {}\n", count(Ask::ConfirmSeeds)));
@@ -124,7 +124,7 @@ impl Draft<'_> {
         put(
             text,
             format_args!(
-                "# How much a run is kept apart from everything else: none, partial, full.\nconfinement: {confinement}\n\n"
+                "# StepOutcome much a run is kept apart from everything else: none, partial, full.\nconfinement: {confinement}\n\n"
             ),
         );
     }

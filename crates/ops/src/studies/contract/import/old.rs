@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::Layout;
 use crate::failure::{Failure, Outcome};
 use crate::studies::contract::ask::Ask;
-use crate::studies::files::place::FOLDER;
+use crate::studies::files::paths::FOLDER;
 
 /// Files of which one alone shows that a `.rlxp/` is of the old kind.
 pub(super) const FLAT_SIGNS: [&str; 6] =

@@ -20,8 +20,8 @@ use super::files::{self, EndFile};
 use super::order::confinement;
 use crate::context::Context;
 use crate::failure::Outcome;
-use crate::studies::files::Desk;
-use crate::studies::files::launch_paths::{LaunchPlace, RunPlace};
+use crate::studies::files::OpenStudy;
+use crate::studies::files::launch_paths::{LaunchPaths, RunPaths};
 
 /// How often a ledger that others add to is read again.
 const TRIES: usize = 50;
@@ -44,7 +44,7 @@ pub(super) enum Real {
 }
 
 /// Where a run really is, looked up by its key.
-pub(super) fn real(context: &Context, study: &Study, place: &LaunchPlace, run: &RunRecord) -> Outcome<Real> {
+pub(super) fn real(context: &Context, study: &Study, place: &LaunchPaths, run: &RunRecord) -> Outcome<Real> {
     if run.intent.external.is_some() {
         return Ok(Real::External);
     }
@@ -139,11 +139,11 @@ pub(super) fn spent(study: &Study, end: RunEnd, usage: &Usage) -> Amounts {
 }
 
 /// Puts every run on record that is over and isn't yet, then every candidate whose plan is.
-pub(super) fn settle(context: &Context, desk: &mut Desk) -> Outcome<Vec<RunEnded>> {
-    let place = LaunchPlace::of(desk)?;
+pub(super) fn reconcile(context: &Context, opened: &mut OpenStudy) -> Outcome<Vec<RunEnded>> {
+    let place = LaunchPaths::of(opened)?;
     let (mut settled, mut tries) = (Vec::new(), 0);
     loop {
-        match settle_next(context, desk, &place) {
+        match settle_next(context, opened, &place) {
             Ok(None) => return Ok(settled),
             Ok(Some(Settled::Run(ended))) => settled.push(*ended),
             Ok(Some(Settled::Candidate)) => {}
@@ -154,7 +154,7 @@ pub(super) fn settle(context: &Context, desk: &mut Desk) -> Outcome<Vec<RunEnded
                     && matches!(failure.code, "ledger_moved" | "ledger_locked" | "impossible") =>
             {
                 tries += 1;
-                *desk = Desk::at(context, desk.place.clone())?;
+                *opened = OpenStudy::at(context, opened.place.clone())?;
             }
             Err(failure) => return Err(failure),
         }
@@ -168,14 +168,14 @@ enum Settled {
 }
 
 /// Puts one thing on record, as far as the ledger was read; nothing when all is there.
-fn settle_next(context: &Context, desk: &mut Desk, place: &LaunchPlace) -> Outcome<Option<Settled>> {
-    let live: Vec<RunRecord> = desk.study.state().live().into_iter().cloned().collect();
+fn settle_next(context: &Context, opened: &mut OpenStudy, place: &LaunchPaths) -> Outcome<Option<Settled>> {
+    let live: Vec<RunRecord> = opened.study.state().live().into_iter().cloned().collect();
     for run in live {
-        if let Real::Over(ended) = real(context, &desk.study, place, &run)? {
+        if let Real::Over(ended) = real(context, &opened.study, place, &run)? {
             rlxp_launch::crash::point("launch:end_seen");
             let place = place.run(&run.intent.key);
-            point(context, desk, &place, &run)?;
-            desk.append(Actor::Rlx, Event::RunEnded((*ended).clone()))?;
+            point(context, opened, &place, &run)?;
+            opened.append(Actor::Rlx, Event::RunEnded((*ended).clone()))?;
             rlxp_launch::crash::point("launch:end_recorded");
             if ended.end == RunEnd::Lost {
                 clear_away(context.fs.as_ref(), &place);
@@ -183,14 +183,14 @@ fn settle_next(context: &Context, desk: &mut Desk, place: &LaunchPlace) -> Outco
             return Ok(Some(Settled::Run(ended)));
         }
     }
-    let Some(candidate) = over(&desk.study).into_iter().next() else { return Ok(None) };
+    let Some(candidate) = over(&opened.study).into_iter().next() else { return Ok(None) };
     rlxp_launch::crash::point("launch:completing");
-    desk.append(Actor::Rlx, Event::Completed(Completed { candidate }))?;
+    opened.append(Actor::Rlx, Event::Completed(Completed { candidate }))?;
     Ok(Some(Settled::Candidate))
 }
 
 /// Clears away what a supervisor that was killed could not. It costs nobody anything but tidiness when it fails.
-fn clear_away(fs: &dyn Fs, place: &RunPlace) {
+fn clear_away(fs: &dyn Fs, place: &RunPaths) {
     let order = fs.read(&place.order(), LONGEST_ORDER).ok();
     let order = order.and_then(|bytes| RunOrder::from_bytes(&bytes, Digest::of(&bytes)).ok());
     if let Some(order) = order {
@@ -200,9 +200,9 @@ fn clear_away(fs: &dyn Fs, place: &RunPlace) {
 }
 
 /// A pointer from the study to the run's folder, for people.
-fn point(context: &Context, desk: &Desk, place: &RunPlace, run: &RunRecord) -> Outcome<()> {
+fn point(context: &Context, opened: &OpenStudy, place: &RunPaths, run: &RunRecord) -> Outcome<()> {
     let pointer = serde_json::json!({ "key": run.intent.key, "folder": place.path() });
-    let path = desk.place.runs().join(format!("{}.json", run.intent.key));
+    let path = opened.place.runs().join(format!("{}.json", run.intent.key));
     Ok(context.fs.write_atomic(&path, &files::bytes(&pointer))?)
 }
 

@@ -3,14 +3,14 @@
 use rlxp_store::Series;
 
 use super::XAxis;
-use crate::insight::material::{RunMaterial, SeedMaterial};
+use crate::insight::run_data::{RunData, SeedData};
 
 /// Units of wall time with the seconds they have.
 const TIMES: [(&str, f64); 3] = [("s", 1.0), ("min", 60.0), ("h", 3600.0)];
 
 /// The unit of x.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct XUnit {
     /// What the axis is called, with its unit.
     pub label: String,
     /// What a sentence calls the unit.
@@ -20,8 +20,8 @@ pub struct Place {
 }
 
 /// The unit for x up to `largest`.
-pub(super) fn unit(axis: XAxis, largest: f64) -> Place {
-    let plain = |label: &str, unit| Place { label: label.to_owned(), unit, divisor: 1.0 };
+pub(super) fn unit(axis: XAxis, largest: f64) -> XUnit {
+    let plain = |label: &str, unit| XUnit { label: label.to_owned(), unit, divisor: 1.0 };
     match axis {
         XAxis::Steps => plain("environment steps", "steps"),
         XAxis::Episodes => plain("training episodes", "episodes"),
@@ -30,14 +30,14 @@ pub(super) fn unit(axis: XAxis, largest: f64) -> Place {
             // At least two of a unit, so that ticks are whole numbers mostly.
             let fits = |(_, seconds): &&(&str, f64)| largest >= 2.0 * seconds;
             let (unit, divisor) = TIMES.iter().rev().find(fits).copied().unwrap_or(TIMES[0]);
-            Place { label: format!("wall time ({unit})"), unit, divisor }
+            XUnit { label: format!("wall time ({unit})"), unit, divisor }
         }
     }
 }
 
 /// The points of `series` over x in base units (steps, seconds, …); none when
 /// the seed lacks what x is counted by.
-pub(super) fn points(axis: XAxis, seed: &SeedMaterial, series: &Series) -> Option<Vec<(f64, f64)>> {
+pub(super) fn points(axis: XAxis, seed: &SeedData, series: &Series) -> Option<Vec<(f64, f64)>> {
     match axis {
         XAxis::Steps => Some(series.points().map(|(step, value)| (step as f64, value)).collect()),
         XAxis::Time => {
@@ -66,7 +66,7 @@ fn at(counter: &Series, step: u64) -> f64 {
 }
 
 /// Whether the run's wall time holds pauses.
-pub(super) fn was_resumed(run: &RunMaterial) -> bool {
+pub(super) fn was_resumed(run: &RunData) -> bool {
     run.run.attempts().is_ok_and(|attempts| attempts.len() > 1)
 }
 

@@ -38,7 +38,7 @@ pub enum SeedState {
 }
 
 /// One seed of a run.
-pub struct SeedMaterial {
+pub struct SeedData {
     /// The seed.
     pub seed: u64,
     /// Its folder.
@@ -52,7 +52,7 @@ pub struct SeedMaterial {
 }
 
 /// One run.
-pub struct RunMaterial {
+pub struct RunData {
     /// The run.
     pub run: Run,
     /// Its name.
@@ -68,7 +68,7 @@ pub struct RunMaterial {
     /// The config it is trained from.
     pub config: Config,
     /// Its seeds.
-    pub seeds: Vec<SeedMaterial>,
+    pub seeds: Vec<SeedData>,
     /// What is wrong with its record, a sentence each.
     pub notes: Vec<String>,
 }
@@ -78,10 +78,10 @@ pub struct Group {
     /// What to call it: the run's name, or the words that named the group.
     pub label: String,
     /// Its runs, at least one.
-    pub runs: Vec<RunMaterial>,
+    pub runs: Vec<RunData>,
 }
 
-impl SeedMaterial {
+impl SeedData {
     /// Why it failed, in words, where it did and they were recorded.
     pub fn reason(&self) -> Option<&str> {
         self.failure.as_ref()?.reason.as_deref()
@@ -109,9 +109,9 @@ impl SeedMaterial {
     }
 }
 
-impl RunMaterial {
+impl RunData {
     /// The evaluation at which a seed stopped before its last step, where it did.
-    pub(crate) fn stopped_early(&self, seed: &SeedMaterial) -> Option<Best> {
+    pub(crate) fn stopped_early(&self, seed: &SeedData) -> Option<Best> {
         let asked = self.metadata.extra.contains_key(crate::training::recorded::STOP_AT);
         asked.then(|| stop_of(&seed.folder)).flatten().filter(|stop| stop.step < self.metadata.total_steps)
     }
@@ -119,7 +119,7 @@ impl RunMaterial {
 
 impl Group {
     /// Seeds of all runs.
-    pub fn seeds(&self) -> impl Iterator<Item = (&RunMaterial, &SeedMaterial)> {
+    pub fn seeds(&self) -> impl Iterator<Item = (&RunData, &SeedData)> {
         self.runs.iter().flat_map(|run| run.seeds.iter().map(move |seed| (run, seed)))
     }
 }
@@ -137,16 +137,16 @@ pub fn load(
         named.push((word.clone(), runs_of(&project, word)?));
     }
     // Seeds are read side by side, whatever run they belong to.
-    let runs: Vec<RunMaterial> = {
+    let runs: Vec<RunData> = {
         let mut prepared =
-            named.iter().flat_map(|(_, runs)| runs).map(prepare).collect::<Outcome<Vec<RunMaterial>>>()?;
+            named.iter().flat_map(|(_, runs)| runs).map(prepare).collect::<Outcome<Vec<RunData>>>()?;
         read_metrics(context.cores, &mut prepared, wanted)?;
         prepared
     };
     let mut runs = runs.into_iter();
     let mut groups = Vec::new();
     for (word, members) in named {
-        let runs: Vec<RunMaterial> = runs.by_ref().take(members.len()).collect();
+        let runs: Vec<RunData> = runs.by_ref().take(members.len()).collect();
         let label = if runs.len() == 1 { runs[0].name.clone() } else { word };
         groups.push(Group { label, runs });
     }
@@ -158,7 +158,7 @@ pub fn load_run(
     context: &Context,
     word: &str,
     wanted: &(dyn Fn(&str, &str) -> bool + Sync),
-) -> Outcome<RunMaterial> {
+) -> Outcome<RunData> {
     let run = resolve(&project(context)?, word)?;
     let mut prepared = vec![prepare(&run)?];
     read_metrics(context.cores, &mut prepared, wanted)?;
@@ -192,7 +192,7 @@ fn runs_of(project: &Project, word: &str) -> Outcome<Vec<Run>> {
 }
 
 /// Everything of a run but its metrics.
-fn prepare(run: &Run) -> Outcome<RunMaterial> {
+fn prepare(run: &Run) -> Outcome<RunData> {
     let metadata = run.metadata()?;
     let report = run.status()?;
     let end = report.attempt.and_then(|attempt| attempt.end);
@@ -200,7 +200,7 @@ fn prepare(run: &Run) -> Outcome<RunMaterial> {
     let seeds = run
         .seed_folders_of(&metadata)
         .into_iter()
-        .map(|folder| SeedMaterial {
+        .map(|folder| SeedData {
             seed: folder.seed(),
             folder,
             state: SeedState::Unfinished,
@@ -208,7 +208,7 @@ fn prepare(run: &Run) -> Outcome<RunMaterial> {
             metrics: MetricColumns::default(),
         })
         .collect();
-    Ok(RunMaterial {
+    Ok(RunData {
         name: run.name(),
         run: run.clone(),
         status: report.status,
@@ -224,7 +224,7 @@ fn prepare(run: &Run) -> Outcome<RunMaterial> {
 /// Reads the metrics of all seeds over the cores.
 fn read_metrics(
     cores: usize,
-    runs: &mut [RunMaterial],
+    runs: &mut [RunData],
     wanted: &(dyn Fn(&str, &str) -> bool + Sync),
 ) -> Outcome<()> {
     let folders: Vec<SeedFolder> =

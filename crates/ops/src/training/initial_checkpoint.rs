@@ -17,14 +17,14 @@ const CAP: u64 = 1 << 30;
 
 /// What a seed starts from.
 #[derive(Clone)]
-pub(crate) struct Origin {
+pub(crate) struct InitialCheckpoint {
     /// Bytes of `model.safetensors`.
     pub(crate) model: Vec<u8>,
     /// Bytes of `state.safetensors`, when training itself goes on.
     pub(crate) state: Option<Vec<u8>>,
 }
 
-impl Origin {
+impl InitialCheckpoint {
     /// Puts the origin into a seed's folder.
     pub(crate) fn write(&self, folder: &SeedFolder, run: &Run) -> Outcome<()> {
         let fs = run.fs();

@@ -12,8 +12,8 @@ use rlxp_types::Digest;
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::Desk;
-use crate::studies::files::place::StudyPlace;
+use crate::studies::files::OpenStudy;
+use crate::studies::files::paths::StudyPaths;
 use crate::studies::files::read::look;
 
 /// The longest that is read back.
@@ -21,7 +21,7 @@ const LONGEST: u64 = 4 << 20;
 
 /// What is there for a digest.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kept {
+pub enum ApprovedText {
     /// Nothing.
     Missing,
     /// Something else than was approved.
@@ -32,60 +32,60 @@ pub enum Kept {
 
 /// Keeps what `targets` cover, as it stands now. Called when their approval goes on record; a target whose digest is
 /// not that of the present content is an error, since that was not what anybody approved.
-pub fn keep_approved(desk: &Desk, targets: &BTreeMap<Target, Digest>) -> Outcome<()> {
-    let fs = desk.context().fs.as_ref();
-    let folder = folder(&desk.place);
+pub fn keep_approved(opened: &OpenStudy, targets: &BTreeMap<Target, Digest>) -> Outcome<()> {
+    let fs = opened.context().fs.as_ref();
+    let folder = folder(&opened.place);
     for (target, digest) in targets {
-        let covered = covered(desk, target)?.filter(|covered| canonical::digest(covered) == *digest);
+        let covered = covered(opened, target)?.filter(|covered| canonical::digest(covered) == *digest);
         let Some(covered) = covered else {
             let message = format!("{target} is not what {} was taken of", digest.short());
             return Err(Failure::refused("content_changed", message).hint("rlx contract diff"));
         };
-        if look(fs, &desk.place.root, &folder)?.is_none() {
+        if look(fs, &opened.place.root, &folder)?.is_none() {
             fs.create_dir_all(&folder)?;
         }
         let mut text = serde_json::to_string_pretty(&covered).expect("a value is plain data");
         text.push('\n');
         // The same content may have been approved before.
-        fs.write_new_atomic(&file(&desk.place, digest), text.as_bytes())?;
+        fs.write_new_atomic(&file(&opened.place, digest), text.as_bytes())?;
     }
     Ok(())
 }
 
 /// What was kept for a digest.
-pub fn kept(desk: &Desk, digest: &Digest) -> Outcome<Kept> {
-    let fs = desk.context().fs.as_ref();
-    let path = file(&desk.place, digest);
-    if look(fs, &desk.place.root, &path)?.is_none() {
-        return Ok(Kept::Missing);
+pub fn kept(opened: &OpenStudy, digest: &Digest) -> Outcome<ApprovedText> {
+    let fs = opened.context().fs.as_ref();
+    let path = file(&opened.place, digest);
+    if look(fs, &opened.place.root, &path)?.is_none() {
+        return Ok(ApprovedText::Missing);
     }
     let bytes = match fs.read(&path, LONGEST) {
         Ok(bytes) => bytes,
-        Err(error) if error.is_not_found() => return Ok(Kept::Missing),
-        Err(_) => return Ok(Kept::Changed),
+        Err(error) if error.is_not_found() => return Ok(ApprovedText::Missing),
+        Err(_) => return Ok(ApprovedText::Changed),
     };
     Ok(match serde_json::from_slice::<Value>(&bytes) {
-        Ok(value) if canonical::digest(&value) == *digest => Kept::Whole(value),
-        _ => Kept::Changed,
+        Ok(value) if canonical::digest(&value) == *digest => ApprovedText::Whole(value),
+        _ => ApprovedText::Changed,
     })
 }
 
-fn folder(place: &StudyPlace) -> PathBuf {
+fn folder(place: &StudyPaths) -> PathBuf {
     place.folder.join("approved")
 }
 
-fn file(place: &StudyPlace, digest: &Digest) -> PathBuf {
+fn file(place: &StudyPaths, digest: &Digest) -> PathBuf {
     folder(place).join(format!("{digest}.json"))
 }
 
 /// Exactly the value that the digest of a target is taken of; nothing when a file can't be read.
-fn covered(desk: &Desk, target: &Target) -> Outcome<Option<Value>> {
+fn covered(opened: &OpenStudy, target: &Target) -> Outcome<Option<Value>> {
     match target {
-        Target::Section(section) => Ok(section_value(&desk.study, *section)),
-        Target::Close => Ok(desk.study.identity().map(|identity| section::close_value(&identity))),
+        Target::Section(section) => Ok(section_value(&opened.study, *section)),
+        Target::Close => Ok(opened.study.identity().map(|identity| section::close_value(&identity))),
         Target::Candidate(id) => {
-            let reading = desk.candidate(id)?;
-            let experiment = desk.study.digests().get(&Section::Experiment).copied();
+            let reading = opened.candidate(id)?;
+            let experiment = opened.study.digests().get(&Section::Experiment).copied();
             Ok(experiment.zip(reading.get()).map(|(experiment, written)| {
                 json!({
                     "schema": "rlxp.section/1",

@@ -8,7 +8,7 @@ use rlxp_spec::Config;
 use rlxp_store::LineageKind;
 use serde::Serialize;
 
-use super::{RunMaterial, SeedMaterial, SeedState};
+use super::{RunData, SeedData, SeedState};
 
 /// Keys that change no result, or that name the seeds, which are listed apart.
 pub(crate) const NOISE: [&str; 4] = ["run_name", "seed", "seeds", "threads"];
@@ -19,8 +19,8 @@ const UNTRAINED: [&str; 3] = ["device", "checkpoint.save_every", "checkpoint.kee
 /// A seed that counts.
 #[derive(Clone, Copy)]
 pub(crate) struct Member<'m> {
-    pub(crate) run: &'m RunMaterial,
-    pub(crate) seed: &'m SeedMaterial,
+    pub(crate) run: &'m RunData,
+    pub(crate) seed: &'m SeedData,
 }
 
 /// A seed that was trained twice and counts once.
@@ -41,7 +41,7 @@ pub(crate) struct Folded<'m> {
 }
 
 /// Takes every seed of every run in; the same training counts once.
-pub(crate) fn fold<'m>(runs: impl IntoIterator<Item = &'m RunMaterial>) -> Folded<'m> {
+pub(crate) fn fold<'m>(runs: impl IntoIterator<Item = &'m RunData>) -> Folded<'m> {
     let mut folded = Folded { members: Vec::new(), duplicates: Vec::new() };
     let mut places: BTreeMap<(u64, Training), Vec<usize>> = BTreeMap::new();
     for run in runs {
@@ -71,7 +71,7 @@ pub(crate) fn fold<'m>(runs: impl IntoIterator<Item = &'m RunMaterial>) -> Folde
 
 /// Everything that changes what is trained: the config, the weights it starts
 /// from, and the return at which it stops.
-pub(crate) fn identity_of(run: &RunMaterial) -> Vec<(String, String)> {
+pub(crate) fn identity_of(run: &RunData) -> Vec<(String, String)> {
     let counts = |key: &str| !NOISE.contains(&key) && !UNTRAINED.contains(&key);
     let mut identity: Vec<_> = keys_of(&run.config).into_iter().filter(|(key, _)| counts(key)).collect();
     if let Some(lineage) = run.metadata.lineage.as_ref().filter(|it| it.kind != LineageKind::Reproduced) {
@@ -110,7 +110,7 @@ struct Training {
 }
 
 impl Training {
-    fn of(run: &RunMaterial) -> Self {
+    fn of(run: &RunData) -> Self {
         let lineage = run.metadata.lineage.as_ref().filter(|lineage| lineage.kind != LineageKind::Reproduced);
         Self {
             config: identity_of(run),
@@ -138,7 +138,7 @@ fn is_same(one: &Member<'_>, other: &Member<'_>) -> bool {
 }
 
 /// Whether two returns differ at a step that both have.
-fn contradict(one: &SeedMaterial, other: &SeedMaterial) -> bool {
+fn contradict(one: &SeedData, other: &SeedData) -> bool {
     ["eval", "train"].iter().any(|kind| {
         let (Some(left), Some(right)) =
             (one.series(kind, rlxp_store::MEAN_RETURN), other.series(kind, rlxp_store::MEAN_RETURN))

@@ -17,7 +17,7 @@ pub(super) enum Version {
 
 /// A folder in which a group can be made, if it is ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Candidate {
     pub(super) version: Version,
     pub(super) folder: PathBuf,
     /// What a group made there would count.
@@ -26,9 +26,9 @@ pub(super) struct Place {
     pub(super) ours: Result<(), String>,
 }
 
-impl Place {
+impl Candidate {
     /// Every place that this process is in, the best first: version 2 before version 1.
-    pub(super) fn all(mountinfo: &str, own: &str) -> Vec<Place> {
+    pub(super) fn all(mountinfo: &str, own: &str) -> Vec<Candidate> {
         let mut places = Vec::new();
         for mount in mountinfo.lines().filter_map(Mount::parse) {
             match mount.version {
@@ -78,7 +78,7 @@ impl<'a> Mount<'a> {
 }
 
 /// A group of version 2 that holds processes can't have limited groups below it, so beside is the usual place.
-fn unified(mount: &Mount<'_>, own: &str) -> Vec<Place> {
+fn unified(mount: &Mount<'_>, own: &str) -> Vec<Candidate> {
     let Some(path) = own.lines().find_map(|line| line.strip_prefix("0::")) else { return Vec::new() };
     let Some((folder, below)) = mount.folder(path) else { return Vec::new() };
     let beside = folder.parent().filter(|_| !below.is_empty()).map(|parent| {
@@ -92,12 +92,12 @@ fn unified(mount: &Mount<'_>, own: &str) -> Vec<Place> {
         }
         // Time is counted in every group.
         controllers.push("cpuacct".to_owned());
-        Some(Place { version: Version::Two, ours: is_ours(&folder, &below), folder, controllers })
+        Some(Candidate { version: Version::Two, ours: is_ours(&folder, &below), folder, controllers })
     };
     [Some((folder, below)), beside].into_iter().flatten().filter_map(place).collect()
 }
 
-fn separate(mount: &Mount<'_>, own: &str) -> Option<Place> {
+fn separate(mount: &Mount<'_>, own: &str) -> Option<Candidate> {
     let line = own.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;
         let (controllers, path) = rest.split_once(':')?;
@@ -108,7 +108,7 @@ fn separate(mount: &Mount<'_>, own: &str) -> Option<Place> {
     let (controllers, path) = line?;
     let (folder, below) = mount.folder(path)?;
     let controllers = controllers.split(',').map(str::to_owned).collect();
-    Some(Place { version: Version::One, ours: is_ours(&folder, &below), folder, controllers })
+    Some(Candidate { version: Version::One, ours: is_ours(&folder, &below), folder, controllers })
 }
 
 /// Whether groups may be made in `folder`, which lies `below` the top of what is seen.
@@ -144,7 +144,7 @@ mod tests {
                          39 31 0:36 / /absent/pids rw,relatime - cgroup cgroup rw,pids\n\
                          40 31 0:37 / /absent/systemd rw - cgroup cgroup rw,name=systemd\n";
         let own = "9:name=systemd:/\n8:pids:/\n4:memory:/manager/one\n0::/\n";
-        let places = Place::all(mountinfo, own);
+        let places = Candidate::all(mountinfo, own);
         let found: Vec<_> =
             places.iter().map(|place| (place.controllers[0].as_str(), place.ours.is_ok())).collect();
         assert_eq!(found, [("memory", false), ("pids", true), ("name=systemd", true)]);
@@ -154,13 +154,13 @@ mod tests {
     #[test]
     fn a_container_sees_its_own_group_as_the_top() {
         let mountinfo = "35 31 0:32 /box/7 /absent/memory ro - cgroup cgroup rw,memory\n";
-        let places = Place::all(mountinfo, "4:memory:/box/7\n");
+        let places = Candidate::all(mountinfo, "4:memory:/box/7\n");
         assert_eq!(
             (places[0].folder.as_path(), places[0].ours.is_ok()),
             (Path::new("/absent/memory/"), true)
         );
-        assert_eq!(Place::all(mountinfo, "4:memory:/elsewhere\n"), []);
-        assert_eq!(Place::all(mountinfo, "4:memory:/box/7/../8\n"), []);
+        assert_eq!(Candidate::all(mountinfo, "4:memory:/elsewhere\n"), []);
+        assert_eq!(Candidate::all(mountinfo, "4:memory:/box/7/../8\n"), []);
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
         RealFs.write_new(&slice.join("cgroup.subtree_control"), b"memory pids\n").unwrap();
         RealFs.write_new(&slice.join("shell/cgroup.subtree_control"), b"\n").unwrap();
         let mountinfo = format!("41 31 0:38 / {} rw - cgroup2 cgroup2 rw\n", top.path().display());
-        let places = Place::all(&mountinfo, "0::/user/app/shell\n");
+        let places = Candidate::all(&mountinfo, "0::/user/app/shell\n");
         let found: Vec<_> = places.iter().map(|place| (&place.folder, place.controllers.join(" "))).collect();
         assert_eq!(found, [(&slice, "memory pids cpuacct".to_owned())]);
         let is_root = rustix::process::geteuid().is_root();

@@ -17,7 +17,7 @@ pub const FOLDER: &str = ".rlxp";
 
 /// The studies of one repository.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct RepositoryPaths {
     /// The repository.
     pub root: PathBuf,
     user: UserFolders,
@@ -25,7 +25,7 @@ pub struct Places {
 
 /// One study. Its files may be missing.
 #[derive(Clone, Debug)]
-pub struct StudyPlace {
+pub struct StudyPaths {
     /// Its name.
     pub name: StudyName,
     /// The repository.
@@ -36,7 +36,7 @@ pub struct StudyPlace {
     user: UserFolders,
 }
 
-impl Places {
+impl RepositoryPaths {
     /// The nearest folder with studies: the context's or one above it; a root that the user named is the only one.
     pub fn find(context: &Context) -> Outcome<Self> {
         let searched = if context.folder_is_root { 1 } else { usize::MAX };
@@ -84,9 +84,9 @@ impl Places {
     }
 
     /// A study.
-    pub fn study(&self, name: &StudyName) -> StudyPlace {
+    pub fn study(&self, name: &StudyName) -> StudyPaths {
         let task = self.task(&name.task);
-        StudyPlace {
+        StudyPaths {
             name: name.clone(),
             root: self.root.clone(),
             folder: task.join("studies").join(name.study.as_str()),
@@ -113,7 +113,7 @@ impl Places {
     }
 
     /// The study that `selector` names (`TASK/STUDY`, or `STUDY` where only one task has it), or the active one.
-    pub fn select(&self, fs: &dyn Fs, selector: Option<&str>) -> Outcome<StudyPlace> {
+    pub fn select(&self, fs: &dyn Fs, selector: Option<&str>) -> Outcome<StudyPaths> {
         let known = self.studies(fs)?;
         let name = match selector {
             Some(text) => named(text, &known)?,
@@ -143,7 +143,7 @@ impl Places {
     }
 }
 
-impl StudyPlace {
+impl StudyPaths {
     fn inside(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -154,8 +154,8 @@ impl StudyPlace {
     }
 
     /// The repository's studies.
-    pub fn places(&self) -> Places {
-        Places { root: self.root.clone(), user: self.user.clone() }
+    pub fn places(&self) -> RepositoryPaths {
+        RepositoryPaths { root: self.root.clone(), user: self.user.clone() }
     }
 
     /// The folder of its task.

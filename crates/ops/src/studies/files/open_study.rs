@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use rlxp_fs::clock;
-use rlxp_govern::approval::{Standing, newly_void, standing};
+use rlxp_govern::approval::{ApprovalStatus, newly_void, standing};
 use rlxp_govern::documents::{Candidate, Reading, Slug};
 use rlxp_govern::ledger::event::{Refused, Reopened, Voided};
 use rlxp_govern::ledger::{self, Actor, Event, Ledger, Record};
@@ -19,7 +19,7 @@ use rlxp_govern::view::Study;
 use rlxp_types::{Digest, Exit};
 
 use super::anchors::own_anchors;
-use super::place::{Places, StudyPlace};
+use super::paths::{RepositoryPaths, StudyPaths};
 use super::read::{document, ledger_bytes, ledger_file, read_parts, with_ledger};
 use super::state_file;
 use crate::context::Context;
@@ -29,10 +29,10 @@ use crate::failure::{Failure, Outcome};
 const TRIES: usize = 10;
 
 /// A study that was read, and may be added to as long as nobody else has.
-pub struct Desk {
+pub struct OpenStudy {
     context: Context,
     /// Where it is.
-    pub place: StudyPlace,
+    pub place: StudyPaths,
     /// What was read.
     pub study: Study,
     /// What could not be done and changes no answer: a record that could not be written.
@@ -42,7 +42,7 @@ pub struct Desk {
     head: Head,
 }
 
-impl Desk {
+impl OpenStudy {
     /// The study that `selector` names, or the active one. A ledger that can't be understood to its end is refused.
     pub fn open(context: &Context, selector: Option<&str>) -> Outcome<Self> {
         Self::look(context, selector)?.if_whole()
@@ -50,11 +50,11 @@ impl Desk {
 
     /// The same for those who will ask for the commit that is checked out: git is asked while the ledger is read.
     pub fn open_with_head(context: &Context, selector: Option<&str>) -> Outcome<Self> {
-        let place = Places::find(context)?.select(context.fs.as_ref(), selector)?;
+        let place = RepositoryPaths::find(context)?.select(context.fs.as_ref(), selector)?;
         // Before anything is read: the less memory a process has, the sooner another is started from it.
         let head = Head::ask(&place.root);
-        let desk = Self::at(context, place)?.if_whole()?;
-        Ok(Self { head, ..desk })
+        let opened = Self::at(context, place)?.if_whole()?;
+        Ok(Self { head, ..opened })
     }
 
     fn if_whole(self) -> Outcome<Self> {
@@ -66,12 +66,12 @@ impl Desk {
 
     /// The same for those who have something to say about a broken ledger.
     pub fn look(context: &Context, selector: Option<&str>) -> Outcome<Self> {
-        let place = Places::find(context)?.select(context.fs.as_ref(), selector)?;
+        let place = RepositoryPaths::find(context)?.select(context.fs.as_ref(), selector)?;
         Self::at(context, place)
     }
 
     /// The study at a place that is known. Its ledger may be broken.
-    pub fn at(context: &Context, place: StudyPlace) -> Outcome<Self> {
+    pub fn at(context: &Context, place: StudyPaths) -> Outcome<Self> {
         for _ in 0..TRIES {
             // A thousand files are read while ten thousand records are.
             let (bytes, mut ledger, parts) = ledger::read_lean_beside(
@@ -86,15 +86,15 @@ impl Desk {
             let study = with_ledger(&place, ledger, parts);
             let (end, place) = (End::of(&bytes), place.clone());
             let (context, warnings, head) = (context.clone(), Vec::new(), Head::default());
-            let mut desk = Self { context, place, study, warnings, end, head };
-            match desk.put_changes_on_record() {
-                Ok(()) => return Ok(desk),
+            let mut opened = Self { context, place, study, warnings, end, head };
+            match opened.put_changes_on_record() {
+                Ok(()) => return Ok(opened),
                 Err(failure) if failure.code == "ledger_moved" => {}
                 // Whoever only looks can go on; whoever writes will hear of it again.
                 Err(failure) if failure.exit == Exit::Storage || failure.code == "ledger_locked" => {
                     let seen = "approvals that are void by now could not be put on record";
-                    desk.warnings.push(format!("{seen}: {failure}"));
-                    return Ok(desk);
+                    opened.warnings.push(format!("{seen}: {failure}"));
+                    return Ok(opened);
                 }
                 Err(failure) => return Err(failure),
             }
@@ -161,9 +161,9 @@ impl Desk {
     }
 
     /// How every approval on record stands: all sections, and the candidates that were ever approved.
-    pub fn standings(&self) -> Outcome<BTreeMap<Target, Standing>> {
+    pub fn standings(&self) -> Outcome<BTreeMap<Target, ApprovalStatus>> {
         let study = &self.study;
-        let mut standings: BTreeMap<Target, Standing> = study
+        let mut standings: BTreeMap<Target, ApprovalStatus> = study
             .standings()
             .into_iter()
             .map(|(section, standing)| (Target::Section(section), standing))
@@ -228,7 +228,7 @@ fn no_longer_validated(study: &Study) -> Vec<(Slug, String)> {
 }
 
 /// Why nothing may be done: the ledger can't be understood to its end.
-fn broken(ledger: &Ledger, place: &StudyPlace) -> Option<Failure> {
+fn broken(ledger: &Ledger, place: &StudyPaths) -> Option<Failure> {
     let why = match &ledger.problem {
         Some(problem) => format!("line {}: {}", problem.line, problem.message),
         None if ledger.records.is_empty() => "it has no record".to_owned(),
@@ -241,7 +241,7 @@ fn broken(ledger: &Ledger, place: &StudyPlace) -> Option<Failure> {
     )
 }
 
-fn moved(place: &StudyPlace) -> Failure {
+fn moved(place: &StudyPaths) -> Failure {
     let message = format!("somebody else added to the ledger of {} meanwhile; nothing was done", place.name);
     Failure::refused("ledger_moved", message).hint("run the command again")
 }
@@ -250,7 +250,7 @@ fn moved(place: &StudyPlace) -> Failure {
 /// that the file has not.
 fn add(
     context: &Context,
-    place: &StudyPlace,
+    place: &StudyPaths,
     ledger: &mut Ledger,
     end: &End,
     events: Vec<(Actor, Event)>,
