@@ -102,15 +102,13 @@ pub mod below {
     }
 
     /// One of the words that a file may have in a place, from an argument.
-    pub fn parse_word<T: serde::de::DeserializeOwned>(word: &str) -> Result<T, String> {
+    pub fn parse_word<T: serde::de::DeserializeOwned + rlxp_spec::document::Words>(
+        word: &str,
+    ) -> Result<T, String> {
         serde_json::from_value(word.into()).map_err(|error: serde_json::Error| {
-            let text = error.to_string();
-            // Every second piece stands between backticks: what was written, then the words that are known.
-            let words: Vec<&str> = text.split('`').skip(1).step_by(2).skip(1).collect();
-            if words.is_empty() {
-                return text;
-            }
-            match rlxp_spec::nearest(word, words.iter().copied()) {
+            let words = T::words();
+            match rlxp_spec::nearest(word, words.iter().map(String::as_str)) {
+                _ if words.is_empty() => error.to_string(),
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("it is none of {}", words.join(", ")),
             }

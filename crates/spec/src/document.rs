@@ -37,7 +37,7 @@ use check::At;
 use place::Place;
 
 pub use edit::{add_value, get_value, remove_value, set_value};
-pub use schema::unsupported;
+pub use schema::{Words, unsupported};
 pub use write::to_yaml;
 
 const DOCUMENT: Wording = Wording { noun: "a document", nothing: "there is nothing here" };

@@ -39,6 +39,19 @@ pub(crate) fn words<'a>(root: &'a Value, schema: &'a Value) -> Option<Vec<&'a st
     parts.map(|parts| parts.concat())
 }
 
+/// A type that is written as one of some words.
+pub trait Words {
+    /// The words; none for a type that is written in another way.
+    fn words() -> Vec<String>;
+}
+
+impl<T: schemars::JsonSchema> Words for T {
+    fn words() -> Vec<String> {
+        let schema = schemars::schema_for!(T).to_value();
+        words(&schema, &schema).unwrap_or_default().into_iter().map(str::to_owned).collect()
+    }
+}
+
 /// The branches of a choice.
 pub(crate) fn alternatives(schema: &Value) -> Option<&Vec<Value>> {
     schema.get("oneOf").or_else(|| schema.get("anyOf"))?.as_array()

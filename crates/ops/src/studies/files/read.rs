@@ -10,16 +10,18 @@ use std::path::Path;
 use rlxp_fs::{Fs, FsExt, Kind, Meta};
 use rlxp_govern::documents::{
     Adapter, Candidate, Claim, Contract, Files, MetricSpec, Reading, Registry, Runbook, SurfaceMap, Written,
+    is_answered,
 };
 use rlxp_govern::ledger::{self, Ledger};
 use rlxp_govern::scope::bad_path;
 use rlxp_govern::signature::{Approvers, LONGEST_SIGNATURE};
 use rlxp_govern::view::{AdapterFacts, Study};
 use rlxp_govern::{canonical, section};
-use rlxp_spec::document::Document;
+use rlxp_spec::document::{Document, get_value};
 use rlxp_spec::{Problem, Problems, Source};
 use rlxp_store::LedgerFile;
 use rlxp_types::Digest;
+use serde_json::Value;
 
 use super::paths::{FOLDER, StudyPaths};
 use crate::context::Context;
@@ -155,22 +157,28 @@ pub fn document<T: StudyDocument>(fs: &dyn Fs, root: &Path, path: &Path) -> Outc
 
 /// The bytes of a hand-written file as a type.
 pub fn parse<T: StudyDocument>(name: &str, bytes: Vec<u8>) -> Reading<T> {
-    let read = Source::from_bytes(name, bytes).and_then(Document::read).and_then(|document| {
+    let source = Source::from_bytes(name, bytes);
+    let text = source.as_ref().map(|source| source.text.clone()).unwrap_or_default();
+    let read = source.and_then(Document::read).and_then(|document| {
         let typed = T::of(&document)?;
         Ok(Written { typed, explicit: document.value().clone() })
     });
     match read {
         Ok(written) => Reading::Read(Box::new(written)),
-        Err(problems) => Reading::Broken(problems.problems.iter().map(told).collect()),
+        Err(problems) => {
+            Reading::Broken(problems.problems.iter().map(|problem| told(problem, name, &text)).collect())
+        }
     }
 }
 
 /// A problem as a line. Where nobody has answered yet, what form an answer has comes later.
-fn told(problem: &Problem) -> String {
-    if !problem.message.contains("\"TODO") || problem.path.is_empty() {
+fn told(problem: &Problem, name: &str, text: &str) -> String {
+    let written = get_value(text, name, &problem.path).ok().flatten();
+    let is_open = written.as_ref().and_then(Value::as_str).is_some_and(|written| !is_answered(written));
+    if !is_open {
         return problem.to_string();
     }
-    let message = format!("`{}` is still to be filled in: TODO stands there", problem.path);
+    let message = format!("`{}` is still to be filled in", problem.path);
     Problem { message, ..problem.clone() }.to_string()
 }
 
