@@ -16,6 +16,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use rlxp_types::text::yaml_number;
+
 use crate::check::Checker;
 use crate::config::{ActivationName, Config, Kwarg, Schedule, WrapperConfig};
 use crate::fields::FIELDS;
@@ -135,15 +137,15 @@ fn value_of(config: &Config, path: &str) -> String {
         "algo.update_epochs" => algo.update_epochs.to_string(),
         "algo.learning_rate" => schedule(algo.learning_rate),
         "algo.clip_range" => schedule(algo.clip_range),
-        "algo.gamma" => number(algo.gamma),
-        "algo.gae_lambda" => number(algo.gae_lambda),
-        "algo.entropy_coef" => number(algo.entropy_coef),
-        "algo.value_coef" => number(algo.value_coef),
-        "algo.max_grad_norm" => or_null(algo.max_grad_norm.map(number)),
-        "algo.target_kl" => or_null(algo.target_kl.map(number)),
+        "algo.gamma" => yaml_number(algo.gamma),
+        "algo.gae_lambda" => yaml_number(algo.gae_lambda),
+        "algo.entropy_coef" => yaml_number(algo.entropy_coef),
+        "algo.value_coef" => yaml_number(algo.value_coef),
+        "algo.max_grad_norm" => or_null(algo.max_grad_norm.map(yaml_number)),
+        "algo.target_kl" => or_null(algo.target_kl.map(yaml_number)),
         "algo.normalize_advantages" => algo.normalize_advantages.to_string(),
-        "algo.clip_value" => or_null(algo.clip_value.map(number)),
-        "algo.adam_epsilon" => number(algo.adam_epsilon),
+        "algo.clip_value" => or_null(algo.clip_value.map(yaml_number)),
+        "algo.adam_epsilon" => yaml_number(algo.adam_epsilon),
         "policy.type" => "mlp".to_owned(),
         "policy.hidden_sizes" => list(policy.hidden_sizes.iter().map(usize::to_string)),
         "policy.activation" => match policy.activation {
@@ -153,7 +155,7 @@ fn value_of(config: &Config, path: &str) -> String {
             ActivationName::Gelu => "gelu".to_owned(),
         },
         "policy.shared_network" => policy.shared_network.to_string(),
-        "policy.log_std_init" => number(policy.log_std_init),
+        "policy.log_std_init" => yaml_number(policy.log_std_init),
         "policy.use_sde" => policy.use_sde.to_string(),
         "policy.sde_sample_freq" => or_null(policy.sde_sample_freq.map(|n| n.to_string())),
         "checkpoint.save_every" => checkpoint.save_every.to_string(),
@@ -163,21 +165,6 @@ fn value_of(config: &Config, path: &str) -> String {
         "eval.deterministic" => eval.deterministic.to_string(),
         "eval.seed" => eval.seed.to_string(),
         _ => unreachable!("the table of fields and this match are tested to agree: {path}"),
-    }
-}
-
-/// Rust's debug form is the shortest that reads back to the same bits. Readers
-/// of YAML 1.1 take an exponent only after a point and with its sign, so both
-/// are added.
-pub(crate) fn number(value: f64) -> String {
-    let shortest = format!("{value:?}");
-    match shortest.split_once('e') {
-        Some((mantissa, exponent)) => {
-            let point = if mantissa.contains('.') { "" } else { ".0" };
-            let sign = if exponent.starts_with('-') { "" } else { "+" };
-            format!("{mantissa}{point}e{sign}{exponent}")
-        }
-        None => shortest,
     }
 }
 
@@ -191,16 +178,18 @@ fn list(items: impl Iterator<Item = String>) -> String {
 
 fn schedule(schedule: Schedule) -> String {
     match schedule {
-        Schedule::Constant(value) => number(value),
+        Schedule::Constant(value) => yaml_number(value),
         Schedule::Linear { from, to, .. } => {
-            format!("{{schedule: linear, from: {}, to: {}}}", number(from), number(to))
+            format!("{{schedule: linear, from: {}, to: {}}}", yaml_number(from), yaml_number(to))
         }
     }
 }
 
 fn wrapper(wrapper: &WrapperConfig) -> String {
     match wrapper {
-        WrapperConfig::ScaleReward { factor } => format!("scale_reward: {{factor: {}}}", number(*factor)),
+        WrapperConfig::ScaleReward { factor } => {
+            format!("scale_reward: {{factor: {}}}", yaml_number(*factor))
+        }
         WrapperConfig::FreezeObservation { dimensions: None } => "freeze_observation".to_owned(),
         WrapperConfig::FreezeObservation { dimensions: Some(held) } => {
             format!("freeze_observation: {{dimensions: {}}}", list(held.iter().map(usize::to_string)))
@@ -213,7 +202,7 @@ fn kwargs(kwargs: &BTreeMap<String, Kwarg>) -> String {
     let value = |kwarg: &Kwarg| match kwarg {
         Kwarg::Bool(flag) => flag.to_string(),
         Kwarg::Integer(integer) => integer.to_string(),
-        Kwarg::Number(value) => number(*value),
+        Kwarg::Number(value) => yaml_number(*value),
         Kwarg::Text(value) => text(value),
     };
     let entries: Vec<String> =
