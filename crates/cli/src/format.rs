@@ -2,18 +2,8 @@
 
 use std::time::Duration;
 
-/// `12345678` as `12,345,678`.
-pub(crate) fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+use rlxp_types::text::rounded;
+pub(crate) use rlxp_types::text::{grouped as count, score};
 
 /// A number of steps, or a time: whole where it is, with two digits otherwise.
 pub(crate) fn amount(value: f64) -> String {
@@ -24,19 +14,9 @@ pub(crate) fn amount(value: f64) -> String {
     }
 }
 
-/// A return: as many digits as tell policies apart.
-pub(crate) fn score(value: f64) -> String {
-    let digits = match value.abs() {
-        size if size >= 100.0 => 1,
-        size if size >= 1.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.digits$}")
-}
-
 /// A setting: three digits that count, and no zeros behind them.
 pub(crate) fn short(value: f64) -> String {
-    format!("{value:.2e}").parse::<f64>().map_or_else(|_| value.to_string(), |rounded| rounded.to_string())
+    rounded(value, 3).to_string()
 }
 
 /// A return that may be missing.
@@ -83,9 +63,7 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([2048.0, 0.0, 3.24159].map(amount), ["2,048", "0", "3.24"]);
-        assert_eq!([500.0, -87.25, 0.7312].map(score), ["500.0", "-87.25", "0.731"]);
         assert_eq!([312.0, 295_400.0, 2.34e6].map(rate), ["312/s", "295k/s", "2.3M/s"]);
         assert_eq!([5, 75, 3725].map(|s| clock(Duration::from_secs(s))), ["0:05", "1:15", "1:02:05"]);
         assert_eq!([12, 1500, 2_500_000].map(bytes), ["12 B", "1.5 kB", "2.5 MB"]);

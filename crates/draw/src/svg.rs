@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rlxp_types::text::is_hidden;
+use rlxp_types::text::{is_hidden, trimmed};
 
 use crate::color::Color;
 use crate::font;
@@ -167,7 +167,7 @@ impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let value = if self.0.is_finite() { self.0 } else { 0.0 };
         let text = format!("{value:.2}");
-        let text = text.trim_end_matches('0').trim_end_matches('.');
+        let text = trimmed(&text);
         f.write_str(if text == "-0" { "0" } else { text })
     }
 }

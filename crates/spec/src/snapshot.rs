@@ -15,6 +15,7 @@
 
 use std::fmt::Write;
 
+use rlxp_types::text::yaml_number;
 use serde_json::{Map, Value};
 
 use crate::config::Config;
@@ -120,27 +121,12 @@ fn read(source: &Source, sources: &[Source], problems: &mut Collector) -> Option
     problems.is_empty().then_some(Snapshot { config, format })
 }
 
-/// Rust's debug form is the shortest that reads back to the same bits. Readers
-/// of YAML 1.1 take an exponent only after a point and with its sign, so both
-/// are added.
-pub(crate) fn number(value: f64) -> String {
-    let shortest = format!("{value:?}");
-    match shortest.split_once('e') {
-        Some((mantissa, exponent)) => {
-            let point = if mantissa.contains('.') { "" } else { ".0" };
-            let sign = if exponent.starts_with('-') { "" } else { "+" };
-            format!("{mantissa}{point}e{sign}{exponent}")
-        }
-        None => shortest,
-    }
-}
-
 /// A value on one line.
 pub(crate) fn inline(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(flag) => flag.to_string(),
-        Value::Number(float) if float.is_f64() => number(float.as_f64().unwrap_or_default()),
+        Value::Number(float) if float.is_f64() => yaml_number(float.as_f64().unwrap_or_default()),
         Value::Number(integer) => integer.to_string(),
         Value::String(content) => text(content),
         Value::Array(items) => format!("[{}]", items.iter().map(item).collect::<Vec<_>>().join(", ")),

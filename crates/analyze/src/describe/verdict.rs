@@ -1,5 +1,6 @@
 //! The verdict in sentences that a person can read aloud.
 
+use rlxp_types::text::significant;
 use serde::Serialize;
 
 use crate::statistics::verdict::{Answer, Direction, Look, Reason, Verdict};
@@ -51,7 +52,7 @@ fn statements(verdict: &Verdict, names: Names<'_>, look: Option<Look>) -> Vec<St
                 "{} of {} {runs} of {name} failed and count with the failure score {}.",
                 arm.failed,
                 arm.n,
-                number(score)
+                significant(score)
             ));
         }
     }
@@ -63,11 +64,11 @@ fn statements(verdict: &Verdict, names: Names<'_>, look: Option<Look>) -> Vec<St
         } else {
             "is not yet shown to hold"
         };
-        let effect = guardrail.effect.map_or("unknown".to_owned(), number);
+        let effect = guardrail.effect.map_or("unknown".to_owned(), significant);
         statements.push(format!(
             "Guardrail {} {outcome}: {b} - {a} = {effect}, at most {} worse is accepted.",
             guardrail.name,
-            number(guardrail.margin)
+            significant(guardrail.margin)
         ));
     }
     if let Some(look) = look {
@@ -75,13 +76,13 @@ fn statements(verdict: &Verdict, names: Names<'_>, look: Option<Look>) -> Vec<St
             "Look {} of {} planned: each direction is judged at {}.",
             look.number,
             look.planned,
-            number(verdict.alpha)
+            significant(verdict.alpha)
         ));
     }
     if let Some(correlation) = verdict.correlation.filter(|correlation| *correlation < 0.1) {
         statements.push(format!(
             "The pairs hardly go together (correlation {}), so comparing without pairs would probably find more.",
-            number(correlation)
+            significant(correlation)
         ));
     }
     statements
@@ -98,7 +99,7 @@ fn headline(verdict: &Verdict, Names { a, b }: Names<'_>) -> String {
 
 fn evidence(verdict: &Verdict, Names { a, b }: Names<'_>) -> Option<String> {
     let (effect, chance) = (verdict.effect?, verdict.probability_of_improvement?);
-    let end = |end: Option<f64>| end.map_or("unbounded".to_owned(), number);
+    let end = |end: Option<f64>| end.map_or("unbounded".to_owned(), significant);
     let better = match verdict.direction {
         Direction::Higher => "higher",
         Direction::Lower => "lower",
@@ -106,17 +107,17 @@ fn evidence(verdict: &Verdict, Names { a, b }: Names<'_>) -> Option<String> {
     Some(format!(
         "{b} - {a} = {} ({better} is better; {}% interval {} to {}); means {} for {a}, {} for {b}; {b} beats {a} with probability {} ({} to {}); \
          p = {} for better, {} for worse.",
-        number(effect),
-        number(100.0 * verdict.interval.confidence),
+        significant(effect),
+        significant(100.0 * verdict.interval.confidence),
         end(verdict.interval.low),
         end(verdict.interval.high),
-        verdict.a.mean.map_or("unknown".to_owned(), number),
-        verdict.b.mean.map_or("unknown".to_owned(), number),
-        number(chance.value),
-        number(chance.low),
-        number(chance.high),
-        number(verdict.p_better),
-        number(verdict.p_worse),
+        verdict.a.mean.map_or("unknown".to_owned(), significant),
+        verdict.b.mean.map_or("unknown".to_owned(), significant),
+        significant(chance.value),
+        significant(chance.low),
+        significant(chance.high),
+        significant(verdict.p_better),
+        significant(verdict.p_worse),
     ))
 }
 
@@ -143,23 +144,9 @@ fn explain(verdict: &Verdict, reason: Reason) -> String {
         }
         (Reason::NoMeaningfulDifference, _) => format!(
             "If there is a difference, it is smaller than what counts ({}).",
-            number(verdict.minimum_effect)
+            significant(verdict.minimum_effect)
         ),
     }
-}
-
-/// Four significant digits, without trailing zeros.
-fn number(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{}", value + 0.0);
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    if !(-5..=9).contains(&magnitude) {
-        return format!("{value:.3e}");
-    }
-    let decimals = (3 - magnitude).max(0) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 #[cfg(test)]
@@ -220,20 +207,5 @@ mod tests {
         let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
         assert_eq!(keys.last().unwrap().as_str(), "statements");
         assert!(json["statements"][0].as_str().unwrap().starts_with("B is better"));
-    }
-
-    #[test]
-    fn numbers_read_well() {
-        for (value, expected) in [
-            (0.0, "0"),
-            (-0.0, "0"),
-            (95.0, "95"),
-            (0.004_321_9, "0.004322"),
-            (12_345.678, "12346"),
-            (-1.5, "-1.5"),
-            (1.2e-9, "1.200e-9"),
-        ] {
-            assert_eq!(number(value), expected);
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! What a rule's code is handed and what it gives back.
 
+use rlxp_types::text::{self, four_digits};
+
 use super::curve::{Curve, Point, finite, span, tail};
 use super::evidence::{Evidence, SeedEvidence, Series};
 use super::outcome::{Citation, Severity};
@@ -242,58 +244,15 @@ pub(crate) fn cite(
     }
 }
 
-/// A number for a sentence: four digits that count.
-pub(crate) fn show(value: f64) -> String {
-    if !value.is_finite() {
-        return if value.is_nan() { "NaN".to_owned() } else { format!("{value}") };
-    }
-    let size = value.abs();
-    if size != 0.0 && !(1e-3..1e6).contains(&size) {
-        return format!("{value:.2e}");
-    }
-    let digits = match size {
-        size if size >= 1000.0 => 0,
-        size if size >= 100.0 => 1,
-        size if size >= 10.0 => 2,
-        size if size >= 1.0 => 3,
-        _ => 4,
-    };
-    let text = format!("{value:.digits$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
-}
-
 /// A share for a sentence.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{}%", show((share * 1000.0).round() / 10.0))
+    format!("{}%", four_digits((share * 1000.0).round() / 10.0))
 }
 
 /// Steps for a sentence: `steps 1,024 to 20,480`.
 pub(crate) fn steps(points: &[Point]) -> String {
     let (from, to) = span(points);
-    step_range(from, to)
-}
-
-/// Steps for a sentence.
-pub(crate) fn step_range(from: u64, to: u64) -> String {
-    if from == to {
-        format!("step {}", grouped(from))
-    } else {
-        format!("steps {} to {}", grouped(from), grouped(to))
-    }
-}
-
-/// A count with its thousands set apart.
-pub(crate) fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    text::steps(from, to)
 }
 
 #[cfg(test)]
@@ -301,15 +260,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_well() {
-        let shown = [0.0, 0.02, 0.12345, 1.5, 123.456, 54_321.0, 3.2e7, 1.2e-5, -0.00001, f64::NAN].map(show);
-        assert_eq!(
-            shown,
-            ["0", "0.02", "0.1235", "1.5", "123.5", "54321", "3.20e7", "1.20e-5", "-1.00e-5", "NaN"]
-        );
+    fn shares_read_well() {
         assert_eq!(percent(0.305), "30.5%");
-        assert_eq!(step_range(1024, 1_000_000), "steps 1,024 to 1,000,000");
-        assert_eq!(step_range(7, 7), "step 7");
     }
 
     #[test]

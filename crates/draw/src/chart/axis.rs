@@ -1,6 +1,8 @@
 //! Axes: the range they show, ticks at round numbers, and labels that are
 //! short and never the same twice. Any range gives an axis, also none at all.
 
+use rlxp_types::text::{trimmed, typeset};
+
 /// How values become places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
@@ -202,7 +204,7 @@ fn label(place: Place, largest: f64) -> String {
         let digits = (size.log10().floor() as i32 - exponent).clamp(0, 15) as usize;
         let text = format!("{size:.digits$e}");
         let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-        return format!("{sign}{}e{}", trimmed(digits), power.replace('-', "−"));
+        return format!("{sign}{}e{}", trimmed(digits), typeset(power));
     }
     if largest >= 1e4
         && let Some((unit, zeros, letter)) = UNITS.iter().find(|(unit, ..)| size >= *unit)
@@ -212,10 +214,6 @@ fn label(place: Place, largest: f64) -> String {
     }
     let digits = (-exponent).max(0) as usize;
     format!("{sign}{size:.digits$}")
-}
-
-fn trimmed(digits: &str) -> &str {
-    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
 /// A number in a sentence: four digits, thousands cut short.

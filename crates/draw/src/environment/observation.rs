@@ -1,5 +1,7 @@
 //! An environment without a look of its own: its numbers as labelled bars.
 
+use rlxp_types::text::typeset;
+
 use crate::color::Color;
 use crate::font;
 use crate::path::Path;
@@ -86,7 +88,7 @@ fn bar(scene: &mut Scene, top: f32, height: f32, name: &str, value: f32, color: 
     // Long numbers would run into their bar.
     let words =
         if value.is_finite() && value.abs() >= 1e5 { format!("{value:.2e}") } else { format!("{value:.3}") };
-    let words = words.replace('-', "−");
+    let words = typeset(&words);
     scene.text(Text::new(WIDTH - 20.0, y + 5.0, words, 14.0, Color::INK).anchored(Anchor::End));
 }
 

@@ -1,5 +1,7 @@
 //! What several pictures share: arrows, read-outs, a walker, a flag.
 
+use rlxp_types::text::typeset;
+
 use crate::color::Color;
 use crate::path::{Path, Segment};
 use crate::scene::{Anchor, Scene, Stroke, Text};
@@ -99,7 +101,7 @@ pub(super) fn readout(scene: &mut Scene, values: &[(&str, String)]) {
 pub(super) fn signed(value: f64, decimals: usize) -> String {
     let text = format!("{value:+.decimals$}");
     let is_zero = text.chars().all(|c| !c.is_ascii_digit() || c == '0') && value.is_finite();
-    if is_zero { format!("{:.decimals$}", 0.0) } else { text.replace('-', "−") }
+    if is_zero { format!("{:.decimals$}", 0.0) } else { typeset(&text) }
 }
 
 /// A heading in the calm strip.

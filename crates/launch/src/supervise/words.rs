@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rlxp_types::text::is_hidden;
+
 /// A longer text of a run is cut here when it becomes part of a sentence.
 const LONGEST: usize = 2000;
 
@@ -13,11 +15,9 @@ pub(super) fn clean(text: &str) -> String {
             clean.push('…');
             break;
         }
-        let is_invisible = matches!(character, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}' | '\u{feff}');
         match character {
             '\n' | '\t' => clean.push(' '),
-            other if other.is_control() || is_invisible => {}
+            other if is_hidden(other) => {}
             other => clean.push(other),
         }
     }
@@ -58,5 +58,7 @@ mod tests {
         assert_eq!(clean("a\x1b[31mb\r\n\u{202e}c\0 "), "a[31mb c");
         assert_eq!(clean(&"x".repeat(3000)).chars().count(), LONGEST + 1);
         assert_eq!(clean("übung"), "übung");
+        // Soft hyphens, variation selectors and tags can't be seen either.
+        assert_eq!(clean("a\u{ad}b\u{fe0f}c\u{e0041}"), "abc");
     }
 }

@@ -13,13 +13,13 @@ mod policy;
 mod score;
 mod twins;
 
-use rlxp_analyze::story::{Baseline, Statement, Story, step, tell};
+use rlxp_analyze::story::{Baseline, Statement, Story, tell};
 pub use rlxp_analyze::story::{Best, Topic};
 use rlxp_learn::{Actor, evaluate};
 use rlxp_spec::Config;
 use rlxp_store::BEST;
 use rlxp_types::RunStatus;
-use rlxp_types::text::shell_word;
+use rlxp_types::text::{grouped, shell_word};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -201,7 +201,7 @@ fn checkpoints(group: &Group, story: &Story) -> Option<Statement> {
     };
     let path = store.step_path(link);
     let path = path.strip_prefix(run.run.path().parent().and_then(std::path::Path::parent)?).unwrap_or(&path);
-    let text = format!("The best checkpoint{whose} is kept: step {}, {}.", step(link), path.display());
+    let text = format!("The best checkpoint{whose} is kept: step {}, {}.", grouped(link), path.display());
     let statement = Statement::new(Topic::Best, ("eval", "mean_return"), (link, link), &[seed.seed], text);
     let value = if best.step == link { best.value } else { f64::NAN };
     let with_value = if value.is_finite() { Some(("best", value)) } else { None };

@@ -12,7 +12,7 @@ mod tables;
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{FsExt, clock};
-use rlxp_types::text::shell_word;
+use rlxp_types::text::{grouped, report_number, shell_word};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -224,7 +224,7 @@ fn film(context: &Context, group: &Group) -> Outcome<Film> {
         .iter()
         .map(|episode| {
             let label = episode.label.as_deref().unwrap_or("episode");
-            format!("{label}: return {}, {} steps", tables::number(episode.total), episode.length)
+            format!("{label}: return {}, {} steps", report_number(episode.total), episode.length)
         })
         .collect();
     let caption = format!(
@@ -255,7 +255,7 @@ fn subtitle(groups: &[Group]) -> String {
     environments.dedup();
     let seeds: usize = groups.iter().map(|group| group.seeds().count()).sum();
     let steps: u64 = groups.iter().flat_map(Group::seeds).map(|(_, seed)| seed.metrics.last_step).sum();
-    format!("{}, {seeds} seeds, {} training steps in all", environments.join(", "), tables::grouped(steps))
+    format!("{}, {seeds} seeds, {} training steps in all", environments.join(", "), grouped(steps))
 }
 
 /// Where the report goes: what was asked for, or a name made from the groups.

@@ -54,7 +54,7 @@ pub enum SummaryReport {
 
 /// The score of one or more seeds in words: `498.2 (IQM of 5 seeds, 95% 490 to 500)`.
 pub(crate) fn result_in_words(result: &Final) -> String {
-    use rlxp_analyze::story::number;
+    use rlxp_types::text::number;
     let iqm = number(result.iqm);
     match (result.seeds, result.low, result.high) {
         (1, ..) => format!("{iqm} (one seed)"),

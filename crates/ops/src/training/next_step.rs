@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rlxp_spec::config::{Config, Schedule};
 use rlxp_store::{LATEST, Run, SaveReason, SeedFolder};
-use rlxp_types::text::shell_word;
+use rlxp_types::text::{rounded, shell_word};
 use rlxp_types::{EndCause, RunStatus};
 
 use crate::training::recorded::config_of;
@@ -46,7 +46,7 @@ pub(crate) fn commands(run: &Run) -> Vec<String> {
 /// Trains the run again with a lower learning rate, and with a cap on the
 /// gradient where there was none.
 fn lower(run: &Run, config: &Config) -> String {
-    let less = |value: f64| format!("{:.2e}", value / LOWER).parse::<f64>().unwrap_or(value / LOWER);
+    let less = |value: f64| rounded(value / LOWER, 3);
     let rate = match config.algo.learning_rate() {
         Schedule::Constant(value) => format!("algo.learning_rate={}", less(value)),
         Schedule::Linear { from, to, .. } => {

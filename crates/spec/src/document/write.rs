@@ -1,5 +1,6 @@
 //! JSON values as YAML that people like to read and edit.
 
+use rlxp_types::text::yaml_number;
 use serde_json::Value;
 
 use crate::document::build::{Doubtful, meaning};
@@ -45,7 +46,7 @@ pub(super) fn inline(value: &Value) -> String {
 
 fn number_text(number: &serde_json::Number) -> String {
     match number.as_f64().filter(|_| number.is_f64()) {
-        Some(float) => crate::snapshot::number(float),
+        Some(float) => yaml_number(float),
         None => number.to_string(),
     }
 }

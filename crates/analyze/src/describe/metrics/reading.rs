@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use rlxp_types::text::{grouped, number};
+
 use super::{Direction, Entry, Expectation};
-use crate::describe::story::{Course, Glance, Phase, PhaseKind, Statement, Topic, number, phases, step};
+use crate::describe::story::{Course, Glance, Phase, PhaseKind, Statement, Topic, phases};
 
 /// A metric of a run, read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,19 +77,20 @@ pub fn read(
 fn course_in_words(glance: &Glance, phases: &[Phase]) -> String {
     if glance.lowest == glance.highest {
         let at = if glance.points == 1 { "at" } else { "from" };
-        let until = if glance.points == 1 { String::new() } else { format!(" to {}", step(glance.to_step)) };
-        return format!("{} {at} step {}{until}.", number(glance.lowest), step(glance.from_step));
+        let until =
+            if glance.points == 1 { String::new() } else { format!(" to {}", grouped(glance.to_step)) };
+        return format!("{} {at} step {}{until}.", number(glance.lowest), grouped(glance.from_step));
     }
     let mut text = format!(
         "From {} to {} over steps {} to {}; lowest {} at step {}, highest {} at step {}.",
         number(glance.start),
         number(glance.end),
-        step(glance.from_step),
-        step(glance.to_step),
+        grouped(glance.from_step),
+        grouped(glance.to_step),
         number(glance.lowest),
-        step(glance.lowest_step),
+        grouped(glance.lowest_step),
         number(glance.highest),
-        step(glance.highest_step)
+        grouped(glance.highest_step)
     );
     if phases.len() > 1 {
         let shown: Vec<String> = phases.iter().take(MOST_PHASES).map(phase_in_words).collect();
@@ -100,9 +103,9 @@ fn course_in_words(glance: &Glance, phases: &[Phase]) -> String {
 
 fn phase_in_words(phase: &Phase) -> String {
     match phase.kind {
-        PhaseKind::Plateau => format!("around {} until {}", number(phase.mean), step(phase.to_step)),
-        PhaseKind::Rise => format!("up to {} until {}", number(phase.to_value), step(phase.to_step)),
-        PhaseKind::Fall => format!("down to {} until {}", number(phase.to_value), step(phase.to_step)),
+        PhaseKind::Plateau => format!("around {} until {}", number(phase.mean), grouped(phase.to_step)),
+        PhaseKind::Rise => format!("up to {} until {}", number(phase.to_value), grouped(phase.to_step)),
+        PhaseKind::Fall => format!("down to {} until {}", number(phase.to_value), grouped(phase.to_step)),
     }
 }
 
@@ -171,9 +174,9 @@ fn bounds(
     let worst =
         out.iter().copied().reduce(|worst, next| if far(next.1) > far(worst.1) { next } else { worst })?;
     let place_of = if from == to {
-        format!("at step {}", step(*from))
+        format!("at step {}", grouped(*from))
     } else {
-        format!("between steps {} and {}", step(*from), step(*to))
+        format!("between steps {} and {}", grouped(*from), grouped(*to))
     };
     let little = expected.unless.as_ref().map_or(String::new(), |when| format!("; that means little {when}"));
     let text = format!(
@@ -181,7 +184,7 @@ fn bounds(
         out.len(),
         points.len(),
         number(worst.1),
-        step(worst.0)
+        grouped(worst.0)
     );
     let statement = Statement::new(Topic::Phase, place, (*from, *to), seeds, text);
     Some((share, statement.with(ends).with([("inside", share), ("farthest", worst.1)])))

@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use tell::{Baseline, Best, SeedCourse, SeedStory, Story, Subject, fold, tell};
-pub use words::{number, step};
 
 pub use crate::statistics::course::{
     Course, Drawdown, Glance, Onset, Phase, PhaseKind, Reach, Speed, phases,

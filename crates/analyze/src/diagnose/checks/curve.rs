@@ -1,7 +1,9 @@
 //! The learning curve: flat (F16), fallen (F17), restless (F18), or below
 //! what doing nothing gives (F24).
 
-use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, show, step_range, steps};
+use rlxp_types::text::{self, four_digits};
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, steps};
 use super::super::curve::{Curve, Point, longest_stretch, rise, span, values, within};
 use super::super::outcome::Severity;
 use crate::statistics::aggregate::{mean, median, variance};
@@ -37,17 +39,17 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let untold = reading.at_target.is_none() && reading.improved == Some(true);
     let (severity, remark) = match check.evidence.environment.reward_threshold {
         _ if fine => (Severity::Info, "at its target".to_owned()),
-        Some(target) => (Severity::Warning, format!("short of the target {}", show(target))),
+        Some(target) => (Severity::Warning, format!("short of the target {}", four_digits(target))),
         None if untold => (Severity::Info, "no target is known".to_owned()),
         None => (Severity::Warning, "no better than where it began".to_owned()),
     };
     let sentence = format!(
         "{} is flat at {} ({remark}): it changes by {} over {}, no more than {} by noise alone",
         curve.metric,
-        show(curve.end()),
-        show(up),
+        four_digits(curve.end()),
+        four_digits(up),
         steps(window),
-        show(flat),
+        four_digits(flat),
     );
     let citation = cite(seed, curve.metric, window, up, flat);
     Ok(vec![Hit::new(severity, sentence, citation).strong(1.0)])
@@ -74,10 +76,10 @@ pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let sentence = format!(
         "{} falls from its best of {} to {} (below {}) at {}{}",
         curve.metric,
-        show(best),
-        show(level),
-        show(bound),
-        step_range(from, to),
+        four_digits(best),
+        four_digits(level),
+        four_digits(bound),
+        text::steps(from, to),
         match (recovered, to < last) {
             (true, _) => "; it came back",
             (false, true) => " and is low at the end",
@@ -157,7 +159,7 @@ pub(super) fn unstable(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             "{} falls {falls} times by more than {} of what was gained ({} times or more) at {}",
             curve.metric,
             percent(drop),
-            show(drawdowns),
+            four_digits(drawdowns),
             steps(&curve.points),
         );
         let citation = cite(seed, curve.metric, &curve.points, falls as f64, drawdowns);
@@ -212,10 +214,10 @@ pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let sentence = format!(
         "{} ends at {}, below the {} that {} actions score (mean {} over {} episodes), at {}",
         curve.metric,
-        show(level),
-        show(bound),
+        four_digits(level),
+        four_digits(bound),
         baseline.name,
-        show(baseline.mean),
+        four_digits(baseline.mean),
         baseline.episodes,
         steps(window),
     );

@@ -1,7 +1,9 @@
 //! How episodes run and end (F28 to F30), whether copies of the environment
 //! go in step (F37), and what is meant to change over them (F40, F42).
 
-use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, series, show, steps};
+use rlxp_types::text::four_digits;
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, series, steps};
 use super::super::curve::{finite, longest_stretch, rise, span, values, within};
 use super::super::evidence::Termination;
 use super::super::outcome::Severity;
@@ -21,8 +23,8 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if all < episodes {
         return Err(Missing::Data(format!(
             "{} of at least {} episodes reached the step cap",
-            show(all),
-            show(episodes)
+            four_digits(all),
+            four_digits(episodes)
         )));
     }
     let share = wrong / all;
@@ -30,8 +32,8 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let metric = "train.terminated_at_limit";
         let sentence = format!(
             "{} of {} episodes that reached the step cap are said to have really ended ({metric}, {} or more) at {}",
-            show(wrong),
-            show(all),
+            four_digits(wrong),
+            four_digits(all),
             percent(share_bound),
             steps(&ended),
         );
@@ -50,8 +52,8 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let metric = "train.value_at_limit";
         let sentence = format!(
             "{metric} is {} where train.value_mean is {} (below {} of it) at {}",
-            show(at_end),
-            show(usual),
+            four_digits(at_end),
+            four_digits(usual),
             percent(value_share),
             steps(window),
         );
@@ -84,8 +86,8 @@ pub(super) fn suicide(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         "train.mean_length falls by {} (more than {}) while train.mean_return rises by {} and a step earns {}, at {}",
         percent(relative),
         percent(shortening),
-        show(return_up),
-        show(reward),
+        four_digits(return_up),
+        four_digits(reward),
         steps(&lengths),
     );
     Ok(vec![Hit::new(
@@ -157,8 +159,8 @@ pub(super) fn in_step(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     }
     let sentence = format!(
         "{metric} is {} (below {}) at {}: episodes of all copies end at the same time",
-        show(level),
-        show(spread),
+        four_digits(level),
+        four_digits(spread),
         steps(early),
     );
     Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, metric, early, level, spread))])
@@ -197,8 +199,8 @@ pub(super) fn not_randomized(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         if largest <= variance {
             let sentence = format!(
                 "{metric}, its variance over environments, is {} (no more than {}) at {} although it is to be randomised",
-                show(largest),
-                show(variance),
+                four_digits(largest),
+                four_digits(variance),
                 steps(&points),
             );
             hits.push(
@@ -236,8 +238,8 @@ pub(super) fn curriculum(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if until_end && !at_top(end) && length >= check.budget(stalled) {
         let sentence = format!(
             "{metric} stands at {} of {} for {} of the budget ({} or more), at {}",
-            show(end),
-            show(top),
+            four_digits(end),
+            four_digits(top),
             percent(length / check.budget(1.0)),
             percent(stalled),
             steps(flat),
@@ -250,7 +252,7 @@ pub(super) fn curriculum(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let share = reached.0 as f64 / check.budget(1.0);
         let sentence = format!(
             "{metric} is at its top {} after {} of the budget (before {}), at {}",
-            show(top),
+            four_digits(top),
             percent(share),
             percent(early),
             steps(&[*reached]),

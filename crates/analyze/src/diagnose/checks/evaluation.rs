@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::super::check::{
-    Check, Found, Hit, Missing, SeedView, cite, percent, series, show, step_range, steps,
-};
+use rlxp_types::text::{self, four_digits};
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, series, steps};
 use super::super::curve::{finite, values};
 use super::super::evidence::Evaluation;
 use super::super::outcome::{Citation, Severity};
@@ -44,8 +44,8 @@ pub(super) fn modes_differ(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     }
     let sentence = format!(
         "{metric} is {} where train.mean_return is {}, {} apart (more than {}) at {}",
-        show(played),
-        show(trained),
+        four_digits(played),
+        four_digits(trained),
         percent(difference),
         percent(apart),
         steps(window),
@@ -85,11 +85,11 @@ pub(super) fn after_resume(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         if lost > drop {
             let sentence = format!(
                 "{metric} falls from {} to {} ({} lost, more than {}) at {}, right after training went on from a file",
-                show(before.1),
-                show(next.1),
+                four_digits(before.1),
+                four_digits(next.1),
                 percent(lost),
                 percent(drop),
-                step_range(before.0, next.0),
+                text::steps(before.0, next.0),
             );
             hits.push(Hit::new(Severity::Error, sentence, cite(seed, metric, &[before, *next], lost, drop)));
         }
@@ -121,8 +121,8 @@ pub(super) fn reused_seeds(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
                 evaluation.seeds.len(),
                 evaluation.name,
                 shared[0],
-                show(episodes),
-                step_range(evaluation.step, evaluation.step),
+                four_digits(episodes),
+                text::steps(evaluation.step, evaluation.step),
             );
             hits.push(seeds_hit(seed, evaluation, shared.len() as f64, episodes, sentence));
             break;
@@ -136,7 +136,7 @@ pub(super) fn reused_seeds(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             "{shared} of {} episodes of the evaluation {} are those that the best checkpoint was chosen on, at {}",
             evaluation.seeds.len(),
             evaluation.name,
-            step_range(evaluation.step, evaluation.step),
+            text::steps(evaluation.step, evaluation.step),
         );
         hits.push(seeds_hit(seed, evaluation, shared as f64, episodes, sentence));
     }
@@ -182,10 +182,10 @@ fn gap(
             let sentence = format!(
                 "the policy of step {} scores {} where it was chosen and {} on fresh seeds, {} less (more than {})",
                 chosen.step,
-                show(chosen.mean),
-                show(fresh.mean),
-                show(lost),
-                show(bound),
+                four_digits(chosen.mean),
+                four_digits(fresh.mean),
+                four_digits(lost),
+                four_digits(bound),
             );
             let severity = if large { Severity::Error } else { Severity::Warning };
             let point = [(chosen.step, 0.0)];
@@ -230,11 +230,11 @@ pub(super) fn chosen_by_luck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let sentence = format!(
         "the best of {} evaluations, {} at step {}, is {} {} {from}; choosing alone is expected to add {} (eval.mean_return)",
         all.len(),
-        show(best.mean),
+        four_digits(best.mean),
         best.step,
-        show(claimed.abs()),
+        four_digits(claimed.abs()),
         if claimed < 0.0 { "below" } else { "above" },
-        show(bound),
+        four_digits(bound),
     );
     let points = [(all[0].step, 0.0), (all[all.len() - 1].step, 0.0)];
     Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, "eval.mean_return", &points, claimed, bound))])

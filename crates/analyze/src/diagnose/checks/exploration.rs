@@ -1,7 +1,9 @@
 //! How random the policy is (F08 to F10) and how often its actions stand at
 //! their bounds (F27).
 
-use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, show, steps};
+use rlxp_types::text::four_digits;
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, steps};
 use super::super::curve::{Point, longest_stretch, rise, span, values, within};
 use super::super::evidence::Actions;
 use super::super::outcome::Severity;
@@ -34,7 +36,7 @@ fn randomness(
                 (usual, "of a usual first deviation")
             };
             if size <= 0.0 {
-                return Err(Missing::Data(format!("{DEVIATION} begins at {}", show(initial))));
+                return Err(Missing::Data(format!("{DEVIATION} begins at {}", four_digits(initial))));
             }
             points.iter_mut().for_each(|point| point.1 /= size);
             Ok((DEVIATION, of, points))
@@ -141,7 +143,7 @@ pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             percent(level),
             percent(floor),
             steps(late),
-            show(bonus),
+            four_digits(bonus),
         );
         hits.push(Hit::new(Severity::Warning, sentence, cite(seed, DEVIATION, late, level, floor)));
     }

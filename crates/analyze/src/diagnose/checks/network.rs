@@ -1,7 +1,9 @@
 //! What goes into the network and how much of it answers: dormant units
 //! (F15), the scale of observations (F25), and dimensions that say nothing (F26).
 
-use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, grouped, percent, show, steps};
+use rlxp_types::text::{self, four_digits, grouped};
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, steps};
 use super::super::curve::{Point, finite, values};
 use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::median;
@@ -96,8 +98,8 @@ pub(super) fn observation_scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found
         let sentence = format!(
             "{}: {metric} is {} (bound {}) at {}",
             name(check, index),
-            show(value),
-            show(bound),
+            four_digits(value),
+            four_digits(bound),
             steps(&dimension.deviations),
         );
         hits.push(Hit::new(
@@ -115,9 +117,9 @@ pub(super) fn observation_scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found
             let metric = format!("observations.std_{}", large.index);
             let sentence = format!(
                 "{metric} is {} times observations.std_{} (more than {}) at {}",
-                show(ratio),
+                four_digits(ratio),
                 small.index,
-                show(ratio_bound),
+                four_digits(ratio_bound),
                 steps(&large.deviations),
             );
             hits.push(Hit::new(
@@ -143,7 +145,7 @@ pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found
     for dimension in logged.iter().filter(|dimension| dimension.deviation < fixed) {
         let metric = format!("observations.std_{}", dimension.index);
         let citation = cite(seed, &metric, &dimension.deviations, dimension.deviation, fixed);
-        let why = format!("{metric} is {} (below {})", show(dimension.deviation), show(fixed));
+        let why = format!("{metric} is {} (below {})", four_digits(dimension.deviation), four_digits(fixed));
         constant.push((dimension.index, citation, why));
     }
     for (index, still) in environment.still.iter().enumerate() {
@@ -180,7 +182,7 @@ pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found
             }
         };
         let citations: Vec<Citation> = constant.iter().map(|(_, citation, _)| citation.clone()).collect();
-        let range = super::super::check::step_range(citations[0].from_step, citations[0].to_step);
+        let range = text::steps(citations[0].from_step, citations[0].to_step);
         hits.push(Hit {
             severity: Severity::Warning,
             sentence: format!("{which}: {why}, {range}"),

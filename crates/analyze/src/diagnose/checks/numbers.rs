@@ -1,6 +1,8 @@
 //! Numbers that are none, and numbers that jump (F01, F02).
 
-use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, show, steps};
+use rlxp_types::text::four_digits;
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, steps};
 use super::super::curve::{Point, deviation, finite, trailing_median, values};
 use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::median;
@@ -38,7 +40,7 @@ pub(super) fn not_finite(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         broken.iter().map(|(metric, points)| cite(seed, metric, points, points[0].1, occurrences)).collect();
     let mut sentence = String::new();
     if let Some((metric, points)) = broken.first() {
-        sentence = format!("{metric} is {} at {}", show(points[0].1), steps(points));
+        sentence = format!("{metric} is {} at {}", four_digits(points[0].1), steps(points));
         if broken.len() > 1 {
             let others: Vec<&str> = broken[1..].iter().map(|(metric, _)| *metric).take(4).collect();
             sentence.push_str(&format!(", and so are {}", others.join(", ")));
@@ -97,11 +99,11 @@ pub(super) fn spike(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         });
         let sentence = format!(
             "{metric} jumps to {} at {}, {} times the median of the {} updates before (more than {} times is a spike)",
-            show(point[0].1),
+            four_digits(point[0].1),
             steps(point),
-            show(point[0].1.abs() / before[index].abs()),
-            show(trailing),
-            show(times),
+            four_digits(point[0].1.abs() / before[index].abs()),
+            four_digits(trailing),
+            four_digits(times),
         );
         let severity = if fatal { Severity::Error } else { Severity::Warning };
         let hit = Hit::new(severity, sentence, cite(seed, metric, point, point[0].1, bound)).strong(ratio);

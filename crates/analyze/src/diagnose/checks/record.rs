@@ -1,9 +1,9 @@
 //! The run as a program: its speed and memory (F36), how old its samples are
 //! (F38), and whether its log is whole (F41).
 
-use super::super::check::{
-    Check, Found, Hit, Missing, SeedView, cite, grouped, percent, series, show, steps,
-};
+use rlxp_types::text::{four_digits, grouped};
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, series, steps};
 use super::super::curve::{Point, finite, line, span, tail, values};
 use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::median;
@@ -19,8 +19,8 @@ pub(super) fn slower(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if total < seconds && grown.is_none() {
         return Err(Missing::Data(format!(
             "training took {} s, too short to judge its speed (at least {} s)",
-            show(total),
-            show(seconds)
+            four_digits(total),
+            four_digits(seconds)
         )));
     }
     if total >= seconds {
@@ -36,9 +36,9 @@ pub(super) fn slower(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
                 if lost > error { (Severity::Error, error) } else { (Severity::Warning, warning) };
             let sentence = format!(
                 "training goes at {} steps per second at {} and at {} at {}: {} slower (more than {}; timing.collect_seconds and update_seconds)",
-                show(early),
+                four_digits(early),
                 steps(first),
-                show(late),
+                four_digits(late),
                 steps(last),
                 percent(lost),
                 percent(bound),
@@ -149,9 +149,9 @@ pub(super) fn lost(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if count >= damaged {
         let sentence = format!(
             "{} of the metrics file's records are damaged or missing up to step {} ({} or more); the first: {}",
-            show(count),
+            four_digits(count),
             grouped(last),
-            show(damaged),
+            four_digits(damaged),
             record.damage[0],
         );
         hits.push(Hit::new(Severity::Warning, sentence, citation("metrics.damage", count, damaged)).event());
@@ -160,9 +160,9 @@ pub(super) fn lost(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if twice >= repeated {
         let sentence = format!(
             "{} steps stand twice in the metrics up to step {} ({} or more)",
-            show(twice),
+            four_digits(twice),
             grouped(last),
-            show(repeated),
+            four_digits(repeated),
         );
         hits.push(
             Hit::new(Severity::Warning, sentence, citation("metrics.repeated_steps", twice, repeated))
@@ -179,9 +179,9 @@ pub(super) fn lost(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         if gone >= missing {
             let sentence = format!(
                 "{name} is missing in {} of {longest} updates up to step {} ({} or more)",
-                show(gone),
+                four_digits(gone),
                 grouped(last),
-                show(missing),
+                four_digits(missing),
             );
             hits.push(Hit::new(Severity::Warning, sentence, citation(name, gone, missing)).event());
         }

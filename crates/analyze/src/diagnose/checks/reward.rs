@@ -1,9 +1,9 @@
 //! The reward: whether it says what the task says (F19), what it is made of
 //! (F20 to F22), and whether there is any (F23).
 
-use super::super::check::{
-    Check, Found, Hit, Missing, SeedView, cite, grouped, percent, series, show, steps,
-};
+use rlxp_types::text::{four_digits, grouped};
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, series, steps};
 use super::super::curve::{Point, finite, rank_correlation, rise, span, values, within};
 use super::super::outcome::Severity;
 use crate::statistics::aggregate::mean;
@@ -58,19 +58,22 @@ pub(super) fn hacking(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let both = format!(
         "train.mean_return rises by {} while {metric} changes by {} at {}",
         percent(relative),
-        show(task_up),
+        four_digits(task_up),
         steps(&tasks),
     );
     if falls && correlation < 0.0 {
-        let sentence = format!("{both}; their rank correlation is {} (below 0)", show(correlation));
+        let sentence = format!("{both}; their rank correlation is {} (below 0)", four_digits(correlation));
         let citation = cite(seed, metric, &tasks, correlation, 0.0);
         let strength = 1.0 + correlation.abs();
         return Ok(vec![Hit::new(Severity::Error, sentence, citation).strong(strength)]);
     }
     // Evaluations measure the very reward that is trained for; that they don't rise with it is rule F31's.
     if correlation < weak && !same_unit {
-        let sentence =
-            format!("{both}; their rank correlation is {} (below {})", show(correlation), show(weak));
+        let sentence = format!(
+            "{both}; their rank correlation is {} (below {})",
+            four_digits(correlation),
+            four_digits(weak)
+        );
         return Ok(vec![Hit::new(
             Severity::Warning,
             sentence,
@@ -185,7 +188,7 @@ pub(super) fn saturated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let sentence = format!(
             "{metric} stands above {} of its largest value {} for {} of {} (more than {}), from before {} of the budget",
             percent(top),
-            show(most),
+            four_digits(most),
             percent(share),
             steps(since),
             percent(time),
@@ -212,8 +215,8 @@ pub(super) fn no_signal(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         if most <= share {
             let sentence = format!(
                 "{metric} is {} (no more than {}) in the first {} of the budget, at {}",
-                show(most),
-                show(share),
+                four_digits(most),
+                four_digits(share),
                 percent(budget),
                 steps(early),
             );

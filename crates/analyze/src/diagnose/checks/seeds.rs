@@ -1,7 +1,9 @@
 //! Seeds against each other: how far apart they end (F33), and whether two of
 //! them are the same training (F39).
 
-use super::super::check::{Check, Found, Hit, Missing, SeedView, percent, show, step_range};
+use rlxp_types::text::{self, four_digits};
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, percent};
 use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::{mean, median, percentile_of_sorted};
 
@@ -56,14 +58,14 @@ pub(super) fn spread(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {
     let quartiles = percentile_of_sorted(&sorted, 0.75) - percentile_of_sorted(&sorted, 0.25);
     let apart = quartiles / scale;
     let range =
-        step_range(ends.iter().map(|e| e.3).min().unwrap_or(0), ends.iter().map(|e| e.3).max().unwrap_or(0));
+        text::steps(ends.iter().map(|e| e.3).min().unwrap_or(0), ends.iter().map(|e| e.3).max().unwrap_or(0));
     if apart > relative {
         let sentence = format!(
             "the middle half of {} seeds ends {} of its median apart ({metric} {} to {}; more than {}) at {range}",
             ends.len(),
             percent(apart),
-            show(percentile_of_sorted(&sorted, 0.25)),
-            show(percentile_of_sorted(&sorted, 0.75)),
+            four_digits(percentile_of_sorted(&sorted, 0.25)),
+            four_digits(percentile_of_sorted(&sorted, 0.75)),
             percent(relative),
         );
         hits.push(Hit::new(Severity::Warning, sentence, cite(metric, None, apart, Some(relative))));
@@ -75,8 +77,8 @@ pub(super) fn spread(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {
         let sentence = format!(
             "the ends of {} seeds fall into two groups ({metric}, bimodality {} above {}) at {range}",
             ends.len(),
-            show(two_groups),
-            show(sarle),
+            four_digits(two_groups),
+            four_digits(sarle),
         );
         hits.push(Hit::new(Severity::Warning, sentence, cite(metric, None, two_groups, Some(sarle))));
     }
@@ -91,8 +93,8 @@ pub(super) fn spread(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {
                 low.len(),
                 ends.len(),
                 worst.0,
-                show(worst.1),
-                show(bound),
+                four_digits(worst.1),
+                four_digits(bound),
             );
             hits.push(Hit::new(Severity::Error, sentence, cite(metric, Some(worst.0), worst.1, Some(bound))));
         }
@@ -155,7 +157,7 @@ pub(super) fn duplicates(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {
             "seeds {} log the very same first {count} values of {} at {}",
             names.join(" and "),
             METRICS.join(" and "),
-            step_range(0, same[0].2),
+            text::steps(0, same[0].2),
         );
         let citation = Citation {
             metric: METRICS[0].to_owned(),

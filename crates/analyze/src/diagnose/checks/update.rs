@@ -1,6 +1,8 @@
 //! How far one update moves the policy (F03 to F07), and its gradients (F14).
 
-use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, show, steps};
+use rlxp_types::text::four_digits;
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, steps};
 use super::super::curve::{Point, longest_stretch, repeated, trailing_median, values};
 use super::super::outcome::Severity;
 use crate::statistics::aggregate::median;
@@ -16,7 +18,7 @@ pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if let Some(low) = points.iter().find(|point| point.1 < negative) {
         let sentence = format!(
             "{KL} is {} at {}; this estimate can't be negative, so it is computed wrongly",
-            show(low.1),
+            four_digits(low.1),
             steps(&[*low])
         );
         hits.push(
@@ -34,10 +36,10 @@ pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let middle = median(&values(&high));
         let sentence = format!(
             "{KL} is above {} in {} of {} updates (median of those {}), first at {}",
-            show(error),
+            four_digits(error),
             high.len(),
             points.len(),
-            show(middle),
+            four_digits(middle),
             steps(window),
         );
         let hit = Hit::new(Severity::Error, sentence, cite(seed, KL, &high, middle, error));
@@ -50,10 +52,10 @@ pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             let largest = high.iter().fold(0.0_f64, |largest, point| largest.max(point.1));
             let sentence = format!(
                 "{KL} is above {} in {} of {} updates, at most {}, at {}",
-                show(warning),
+                four_digits(warning),
                 high.len(),
                 points.len(),
-                show(largest),
+                four_digits(largest),
                 steps(&high),
             );
             hits.push(Hit::new(Severity::Warning, sentence, cite(seed, KL, &high, largest, warning)));
@@ -79,9 +81,9 @@ pub(super) fn kl_zero(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let middle = median(&values(still));
     let sentence = format!(
         "{KL} stays below {} for {} updates in a row (median {}), at {}",
-        show(low),
+        four_digits(low),
         still.len(),
-        show(middle),
+        four_digits(middle),
         steps(still),
     );
     Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, KL, still, middle, low))])
@@ -106,7 +108,7 @@ pub(super) fn epochs_cut(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let sentence = format!(
         "half of the updates complete at most {} of their {} epochs (train.epochs, below {}), at {}",
         percent(done),
-        show(planned),
+        four_digits(planned),
         percent(share),
         steps(&points),
     );
@@ -126,9 +128,9 @@ pub(super) fn clipping(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             let middle = median(&values(high));
             let sentence = format!(
                 "{metric} stays above {} for {} updates in a row (median {}), at {}",
-                show(bound),
+                four_digits(bound),
                 high.len(),
-                show(middle),
+                four_digits(middle),
                 steps(high),
             );
             return Ok(vec![Hit::new(severity, sentence, cite(seed, metric, high, middle, bound))]);
@@ -154,7 +156,7 @@ pub(super) fn step_size_pinned(check: &Check<'_>, seed: &SeedView<'_>) -> Found 
         if part > share {
             let sentence = format!(
                 "{metric} stands at its {name} {} in {} of the updates (more than {}), at {}",
-                show(end),
+                four_digits(end),
                 percent(part),
                 percent(share),
                 steps(&pinned),
@@ -185,10 +187,10 @@ pub(super) fn gradients(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             let point = &points[index..=index];
             let sentence = format!(
                 "train.grad_norm jumps to {} at {}, {} times the median of the updates before (more than {} times)",
-                show(point[0].1),
+                four_digits(point[0].1),
                 steps(point),
-                show(ratio),
-                show(times),
+                four_digits(ratio),
+                four_digits(times),
             );
             let citation = cite(seed, "train.grad_norm", point, point[0].1, times * before[index]);
             hits.push(Hit::new(Severity::Warning, sentence, citation));

@@ -1,7 +1,9 @@
 //! The value function: whether it explains returns (F11), keeps up with their
 //! scale (F12), or runs away (F13).
 
-use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, series, show, steps};
+use rlxp_types::text::four_digits;
+
+use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, series, steps};
 use super::super::curve::{Point, finite, longest_stretch, span, values, within};
 use super::super::outcome::Severity;
 use crate::statistics::aggregate::median;
@@ -33,7 +35,7 @@ pub(super) fn explained_variance(check: &Check<'_>, seed: &SeedView<'_>) -> Foun
         let sentence = format!(
             "{EXPLAINED} is below 0 for {} updates in a row (median {}), at {}: worse than a constant",
             negative.len(),
-            show(worst),
+            four_digits(worst),
             steps(negative),
         );
         let strength = negative.len() as f64 / updates;
@@ -43,8 +45,8 @@ pub(super) fn explained_variance(check: &Check<'_>, seed: &SeedView<'_>) -> Foun
     } else if settled.len() >= check.rule.minimum_points && level < low {
         let sentence = format!(
             "{EXPLAINED} has a median of {} (below {}) at {}",
-            show(level),
-            show(low),
+            four_digits(level),
+            four_digits(low),
             steps(settled)
         );
         hits.push(Hit::new(Severity::Warning, sentence, cite(seed, EXPLAINED, settled, level, low)));
@@ -55,8 +57,8 @@ pub(super) fn explained_variance(check: &Check<'_>, seed: &SeedView<'_>) -> Foun
         if off.abs() > bias {
             let sentence = format!(
                 "train.value_bias is {} deviations of the returns (beyond {}) at {}, which explained variance can't see",
-                show(off),
-                show(bias),
+                four_digits(off),
+                four_digits(bias),
                 steps(window),
             );
             hits.push(Hit::new(
@@ -111,8 +113,8 @@ pub(super) fn scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         if size > error { (Severity::Error, error) } else { (Severity::Warning, warning) };
     let sentence = format!(
         "{metric} is {} (beyond {}) at {}, and train.value_mean stays {} of the way behind it (more than {})",
-        show(size),
-        show(bound),
+        four_digits(size),
+        four_digits(bound),
         steps(sizes),
         percent(gap),
         percent(behind),
@@ -143,9 +145,9 @@ pub(super) fn explosion(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let high: Vec<Point> = points.iter().copied().filter(|point| point.1 > bound).collect();
     let sentence = format!(
         "{metric} reaches {} at step {step}, beyond {}: rewards of at most {} can't add up to that",
-        show(value),
-        show(bound),
-        show(largest),
+        four_digits(value),
+        four_digits(bound),
+        four_digits(largest),
     );
     debug_assert!(span(&high).0 <= step);
     Ok(vec![Hit::new(Severity::Error, sentence, cite(seed, metric, &high, value, bound))])

@@ -24,6 +24,7 @@ mod setting;
 #[cfg(test)]
 mod tests;
 
+use rlxp_types::text::rounded;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -106,23 +107,17 @@ impl Reached {
         let plural = if self.seeds == 1 { "" } else { "s" };
         let mut text = format!(
             "eval.mean_return is {} at step {} over {} seed{plural}",
-            short(reached),
+            rounded(reached, 4),
             self.step,
             self.seeds
         );
         if let Some(good) = &self.good {
             let reaches = if reached >= good.value { "reaches" } else { "misses" };
-            text.push_str(&format!(" and {reaches} {} ({})", short(good.value), good.basis));
+            text.push_str(&format!(" and {reaches} {} ({})", rounded(good.value, 4), good.basis));
         }
         text.push('.');
         Some(text)
     }
-}
-
-/// Four digits that count.
-fn short(value: f64) -> String {
-    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
-    format!("{rounded}")
 }
 
 /// Everything that suggestions are made of.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use rlxp_types::text::{rounded, yaml_number};
 use serde_json::{Number, Value, json};
 
 /// Every key of a resolved config with its value.
@@ -37,8 +38,7 @@ pub(super) fn mapped(value: &Value, change: impl Fn(f64) -> f64) -> Option<Value
 
 /// A number with three digits that count; a person would write no more.
 fn float(value: f64) -> Option<Value> {
-    let short: f64 = format!("{value:.2e}").parse().ok()?;
-    Number::from_f64(short).map(Value::Number)
+    Number::from_f64(rounded(value, 3)).map(Value::Number)
 }
 
 /// A straight line from `from` to 0.
@@ -79,21 +79,9 @@ pub fn written(value: &Value) -> String {
     }
 }
 
-/// The fewest digits that read back to the same number; an exponent as every
-/// reader of YAML takes it.
+/// As a person writes it: whole numbers without a point.
 fn written_float(value: f64) -> String {
-    if value == value.trunc() && value.abs() < 1e15 {
-        return format!("{value}");
-    }
-    let shortest = format!("{value:?}");
-    match shortest.split_once('e') {
-        Some((mantissa, exponent)) => {
-            let point = if mantissa.contains('.') { "" } else { ".0" };
-            let sign = if exponent.starts_with('-') { "" } else { "+" };
-            format!("{mantissa}{point}e{sign}{exponent}")
-        }
-        None => shortest,
-    }
+    if value == value.trunc() && value.abs() < 1e15 { format!("{value}") } else { yaml_number(value) }
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! What a training cost: time, and where it went.
 
 use rlxp_analyze::aggregate::median;
-use rlxp_analyze::story::{Statement, Topic, number, step};
+use rlxp_analyze::story::{Statement, Topic};
 use rlxp_store::TIMING_KIND;
+use rlxp_types::text::{grouped, number};
 
 use crate::insight::run_data::{Group, SeedData};
 
@@ -36,8 +37,8 @@ pub(super) fn statements(group: &Group) -> Vec<Statement> {
     let text = format!(
         "It took {}{each} for steps {} to {}: {} steps per second.",
         duration(time),
-        step(span.0),
-        step(span.1),
+        grouped(span.0),
+        grouped(span.1),
         number(rate)
     );
     let mut told = vec![

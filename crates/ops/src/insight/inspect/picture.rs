@@ -9,6 +9,7 @@ use rlxp_draw::inspection::{
     inspection,
 };
 use rlxp_fs::FsExt;
+use rlxp_types::text::grouped;
 
 use super::{Baseline, InspectReport, Reason};
 use crate::context::Context;
@@ -169,17 +170,4 @@ fn footnotes(report: &InspectReport) -> Vec<String> {
         ));
     }
     lines
-}
-
-/// `14336` as `14,336`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -2,6 +2,7 @@
 
 use rlxp_analyze::verdict::Answer;
 use rlxp_draw::chart::{ScoreChart, ScoreGroup};
+use rlxp_types::text::{grouped, report_number};
 
 use crate::insight::compare::{CompareReport, Comparison, Judgement, NoVerdict};
 use crate::insight::diagnose::{Answer as RuleAnswer, Diagnosis, RuleSet, Severity, diagnose_loaded};
@@ -10,7 +11,6 @@ use crate::insight::run_data::Group;
 
 use super::html::Table;
 use super::page::{ChangeCard, DiagnosisCard, FindingCard, Picture, Tone, VerdictCard};
-use super::tables;
 
 /// One card per comparison.
 pub(super) fn verdicts(report: &CompareReport) -> Vec<VerdictCard> {
@@ -63,9 +63,9 @@ pub(super) fn without_comparison(groups: &[Group]) -> Vec<VerdictCard> {
             statements.push(format!(
                 "Last evaluation over {} of {seeds} seeds: interquartile mean {}, lowest {}, highest {}.",
                 scores.len(),
-                tables::number(rlxp_analyze::aggregate::iqm(&scores)),
-                tables::number(low),
-                tables::number(high)
+                report_number(rlxp_analyze::aggregate::iqm(&scores)),
+                report_number(low),
+                report_number(high)
             ));
         }
         if seeds == 1 {
@@ -145,9 +145,9 @@ fn diagnosis_card(diagnosis: &Diagnosis) -> DiagnosisCard {
             evidence.row([
                 citation.metric.clone(),
                 citation.seed.map_or_else(|| "all".to_owned(), |seed| seed.to_string()),
-                format!("{} to {}", tables::grouped(citation.from_step), tables::grouped(citation.to_step)),
-                tables::number(citation.value),
-                citation.threshold.map_or_else(|| "–".to_owned(), tables::number),
+                format!("{} to {}", grouped(citation.from_step), grouped(citation.to_step)),
+                report_number(citation.value),
+                citation.threshold.map_or_else(|| "–".to_owned(), report_number),
             ]);
         }
         FindingCard {

@@ -1,45 +1,15 @@
 //! The tables of a report.
 
+use rlxp_types::text::{grouped, report_number};
+
 use crate::failure::Outcome;
 use crate::insight::compare::CompareReport;
 use crate::insight::run_data::{Group, SeedState};
 
 use super::html::Table;
 
-/// A number with the digits that a reader needs.
-pub(super) fn number(value: f64) -> String {
-    if !value.is_finite() {
-        return value.to_string();
-    }
-    let size = value.abs();
-    if value == 0.0 {
-        "0".to_owned()
-    } else if !(1e-4..1e7).contains(&size) {
-        format!("{value:.3e}")
-    } else if size >= 100.0 {
-        format!("{value:.1}")
-    } else if size >= 1.0 {
-        format!("{value:.2}")
-    } else {
-        format!("{value:.4}")
-    }
-}
-
-/// A count with its thousands set apart.
-pub(super) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 fn optional(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".to_owned(), number)
+    value.map_or_else(|| "–".to_owned(), report_number)
 }
 
 /// Every run with its seeds.
@@ -111,7 +81,7 @@ pub(super) fn evaluations(groups: &[Group]) -> Outcome<Table> {
                 step(best.and_then(|one| one.step)),
                 later.map_or_else(
                     || "–".to_owned(),
-                    |(_, one)| format!("{} (step {})", number(one.mean_return), step(one.step)),
+                    |(_, one)| format!("{} (step {})", report_number(one.mean_return), step(one.step)),
                 ),
             ]);
         }
@@ -153,7 +123,7 @@ mod tests {
 
     #[test]
     fn numbers_have_the_digits_that_count() {
-        let shown = [0.0, 0.001_234_5, 12.345, 500.0, -1234.56, 1.5e9, f64::NAN].map(number);
+        let shown = [0.0, 0.001_234_5, 12.345, 500.0, -1234.56, 1.5e9, f64::NAN].map(report_number);
         assert_eq!(shown, ["0", "0.0012", "12.35", "500.0", "-1234.6", "1.500e9", "NaN"]);
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }

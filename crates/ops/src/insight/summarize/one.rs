@@ -1,9 +1,9 @@
 //! One run in a paragraph.
 
-use rlxp_analyze::story::{Final, Phase, PhaseKind, number, step, tell};
+use rlxp_analyze::story::{Final, Phase, PhaseKind, tell};
 use rlxp_store::{BEST, Best, Run};
 use rlxp_types::RunStatus;
-use rlxp_types::text::{one_line, shell_word};
+use rlxp_types::text::{grouped, number, one_line, shell_word};
 use serde::Serialize;
 
 use super::result_in_words;
@@ -172,8 +172,8 @@ fn paragraph(run: &RunSummary) -> String {
         run.run,
         run.algo.to_uppercase(),
         run.env,
-        step(run.steps),
-        step(run.total_steps),
+        grouped(run.steps),
+        grouped(run.total_steps),
         run.status,
         run.seconds.map_or(String::new(), |seconds| format!(" after {}", duration(seconds)))
     )];
@@ -181,7 +181,7 @@ fn paragraph(run: &RunSummary) -> String {
         let stops: Vec<String> = run
             .stopped_early
             .iter()
-            .map(|stop| format!("seed {} at step {}", stop.seed, step(stop.step)))
+            .map(|stop| format!("seed {} at step {}", stop.seed, grouped(stop.step)))
             .collect();
         sentences.push(match stops.as_slice() {
             [] => format!(
@@ -213,15 +213,19 @@ fn paragraph(run: &RunSummary) -> String {
     });
     if let Some(best) = &run.best {
         let whose = if run.seeds.len() > 1 { format!("seed {}, ", best.seed) } else { String::new() };
-        sentences.push(format!("Best checkpoint: {} ({whose}step {}).", number(best.score), step(best.step)));
+        sentences.push(format!(
+            "Best checkpoint: {} ({whose}step {}).",
+            number(best.score),
+            grouped(best.step)
+        ));
     }
     if let Some(fall) = run.phases.iter().rfind(|phase| phase.kind == PhaseKind::Fall) {
         sentences.push(format!(
             "It fell from {} at step {} to {} at step {}.",
             number(fall.from_value),
-            step(fall.from_step),
+            grouped(fall.from_step),
             number(fall.to_value),
-            step(fall.to_step)
+            grouped(fall.to_step)
         ));
     }
     let wrong: Vec<&TopFinding> =

@@ -4,6 +4,7 @@ use rlxp_draw::environment::{CALM, HEIGHT, WIDTH};
 use rlxp_draw::{Anchor, Color, Path, Scene, Text, font};
 use rlxp_env::Space;
 use rlxp_learn::Episode;
+use rlxp_types::text::typeset;
 
 const STRIP: Color = Color::hex(0x11_18_27);
 /// From the edge of the strip to its words.
@@ -83,7 +84,7 @@ pub(super) fn action(space: &Space, names: &[&str], row: &[f32]) -> String {
                 Some(name) if row.len() <= 2 => format!("{name} {value:.2}"),
                 _ => format!("{value:.2}"),
             };
-            row.iter().enumerate().map(named).collect::<Vec<_>>().join(", ").replace('-', "−")
+            typeset(&row.iter().enumerate().map(named).collect::<Vec<_>>().join(", "))
         }
         (_, row) => row.iter().map(f32::to_string).collect::<Vec<_>>().join(", "),
     }
@@ -99,8 +100,7 @@ pub(super) fn number(value: f64) -> String {
     } else {
         2
     };
-    let text = format!("{value:.decimals$}");
-    text.replace('-', "−")
+    typeset(&format!("{value:.decimals$}"))
 }
 
 #[cfg(test)]

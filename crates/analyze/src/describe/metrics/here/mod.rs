@@ -7,9 +7,8 @@
 
 mod training;
 
+use rlxp_types::text::{grouped, number};
 use serde::Serialize;
-
-use crate::describe::story::{number, step};
 
 /// The actions of an environment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -149,7 +148,7 @@ fn of_evaluation(name: &str, here: &Here) -> Option<Expectation> {
             Expectation::new(format!("{} counts as solved from {}.", here.env, number(threshold)), None, None)
         }),
         "mean_length" => here.step_cap.map(|cap| {
-            let text = format!("At most {}, the step cap of {}.", step(cap), here.env);
+            let text = format!("At most {}, the step cap of {}.", grouped(cap), here.env);
             Expectation::new(text, None, Some(cap as f64))
         }),
         "episodes" => Some(Expectation::new(format!("eval.episodes is {}.", here.eval_episodes), None, None)),

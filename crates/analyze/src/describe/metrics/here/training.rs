@@ -1,7 +1,8 @@
 //! What to expect of the numbers of an update.
 
+use rlxp_types::text::{grouped, number};
+
 use super::{Actions, Expectation, Here};
-use crate::describe::story::{number, step};
 
 /// With what its values can be held against.
 pub(super) fn completed(name: &str, here: &Here, found: Expectation) -> Expectation {
@@ -134,7 +135,7 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
             )
         }),
         "mean_length" => here.step_cap.and_then(|cap| {
-            expect(format!("At most {}, the step cap of {}.", step(cap), here.env), None, Some(cap as f64))
+            expect(format!("At most {}, the step cap of {}.", grouped(cap), here.env), None, Some(cap as f64))
         }),
         "action_std" if here.state_dependent => expect(
             "policy.use_sde makes it depend on the state, so this is its geometric mean over the samples; it \
@@ -165,9 +166,9 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
                 format!(
                     "A rollout has {} samples and an episode at most {} steps, so at least about {} should end \
                      in each.",
-                    step(here.rollout),
-                    step(cap),
-                    step(least)
+                    grouped(here.rollout),
+                    grouped(cap),
+                    grouped(least)
                 ),
                 None,
                 None,

@@ -1,7 +1,9 @@
 //! How the seeds differ, and what can't be known.
 
+use rlxp_types::text::number;
+
 use super::super::tell::{SeedStory, Subject, seeds_in_words};
-use super::super::words::{capital, count, list, number};
+use super::super::words::{capital, count, list};
 use super::super::{Statement, Topic};
 use super::Teller;
 use crate::statistics::aggregate::median;

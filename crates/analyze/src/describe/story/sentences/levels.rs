@@ -1,7 +1,8 @@
 //! What the score reached and lost again.
 
+use rlxp_types::text::{grouped, number};
+
 use super::super::tell::SeedStory;
-use super::super::words::{number, step};
 use super::super::{Statement, Topic};
 use super::{Teller, ends};
 use crate::statistics::aggregate::median;
@@ -21,12 +22,12 @@ impl Teller<'_> {
         let (best, last, difference) = (median(&best), median(&last), median(&differences));
         let point = self.point();
         let what = match pairs.len() {
-            1 => format!("The best {point} is {} at step {}", number(best), step(first_step as u64)),
+            1 => format!("The best {point} is {} at step {}", number(best), grouped(first_step as u64)),
             seeds => format!(
                 "The best {point} of a seed is {} in the median of {seeds} (at steps {} to {})",
                 number(best),
-                step(first_step as u64),
-                step(last_step as u64)
+                grouped(first_step as u64),
+                grouped(last_step as u64)
             ),
         };
         let noises: Vec<f64> = self.story.seeds.iter().filter_map(|seed| seed.best_noise).collect();
@@ -80,17 +81,17 @@ impl Teller<'_> {
             if half.len() == 1 {
                 return String::new();
             }
-            format!(" ({} to {})", step(first as u64), step(last as u64))
+            format!(" ({} to {})", grouped(first as u64), grouped(last as u64))
         };
         let whose =
             if half.len() == 1 { String::new() } else { format!("; medians of {} seeds", half.len()) };
         let text = format!(
             "Half of the final gain (to {}) was there at step {}{}, nine tenths (to {}) at step {}{}{whose}.",
             number(half_level),
-            step(half_at as u64),
+            grouped(half_at as u64),
             range(half_ends),
             number(most_level),
-            step(most_at as u64),
+            grouped(most_at as u64),
             range(most_ends)
         );
         Some(self.statement(Topic::Reach, (half_ends.0 as u64, most_ends.1 as u64), text).with([
@@ -127,7 +128,7 @@ impl Teller<'_> {
             format!(
                 "The environment's threshold, {}, was reached at step {}, {kept}.",
                 number(level),
-                step(first as u64)
+                grouped(first as u64)
             )
         } else {
             let kept = if held == 0 { "none".to_owned() } else { held.to_string() };
@@ -136,9 +137,9 @@ impl Teller<'_> {
                  ({} to {}); {kept} stayed above it since.",
                 number(level),
                 reached.len(),
-                step(median(&at) as u64),
-                step(first as u64),
-                step(last as u64)
+                grouped(median(&at) as u64),
+                grouped(first as u64),
+                grouped(last as u64)
             )
         };
         let span = (first as u64, self.span.1);
@@ -163,9 +164,9 @@ impl Teller<'_> {
         let way = format!(
             "from {} at step {} to {} at step {}",
             number(fall.peak),
-            step(fall.from_step),
+            grouped(fall.from_step),
             number(fall.trough),
-            step(fall.to_step)
+            grouped(fall.to_step)
         );
         // The largest of many differences is some three deviations by chance.
         let text = if fall.depth <= 3.0 * noise {
@@ -175,7 +176,7 @@ impl Teller<'_> {
             )
         } else {
             let back = match fall.recovered {
-                Some(at) => format!("it was back at step {}", step(at)),
+                Some(at) => format!("it was back at step {}", grouped(at)),
                 None => "it never came back to that peak".to_owned(),
             };
             format!("The largest fall{whose} is {}, {way}; {back}.", number(fall.depth))

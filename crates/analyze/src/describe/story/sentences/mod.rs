@@ -3,8 +3,10 @@
 mod doubt;
 mod levels;
 
+use rlxp_types::text::{grouped, number, steps};
+
 use super::tell::{SeedStory, Story, Subject};
-use super::words::{list, number, step, steps};
+use super::words::list;
 use super::{Statement, Topic};
 use crate::statistics::aggregate::median;
 use crate::statistics::course::{Phase, PhaseKind};
@@ -68,7 +70,7 @@ impl Teller<'_> {
     fn result(&self) -> Option<Statement> {
         let result = self.story.result?;
         let point = self.point();
-        let at = step(self.span.1);
+        let at = grouped(self.span.1);
         let iqm = number(result.iqm);
         let text = match (result.seeds, result.low, result.high) {
             (1, ..) => format!("The last {point}, at step {at}, is {iqm} ({}).", list(&self.labels())),
@@ -129,7 +131,7 @@ impl Teller<'_> {
             let text = format!(
                 "Learning began before the first {point} at step {}: there it is {} already, against {} of a \
                  random policy{}.",
-                step(self.span.0),
+                grouped(self.span.0),
                 number(start),
                 number(random.mean),
                 if before < alive.len() {
@@ -163,7 +165,7 @@ impl Teller<'_> {
         let range = if first == last {
             "the same in all".to_owned()
         } else {
-            format!("from {} to {}", step(first as u64), step(last as u64))
+            format!("from {} to {}", grouped(first as u64), grouped(last as u64))
         };
         let over = match (found.len(), alive.len()) {
             (1, 1) => String::new(),
@@ -173,7 +175,7 @@ impl Teller<'_> {
         };
         let text = format!(
             "Learning began at step {}{over}: there the smoothed {point} is {}, more than {} above its start {}.",
-            step(middle as u64),
+            grouped(middle as u64),
             number(value),
             number(margin),
             number(start)

@@ -4,7 +4,7 @@
 use rlxp_ops::below::Answer;
 use rlxp_ops::insight::compare::{Changes, CompareReport, Comparison, GroupReport, Judgement, NoVerdict};
 use rlxp_ops::insight::run_data::SeedState;
-use rlxp_types::text::one_line;
+use rlxp_types::text::{measure, one_line};
 
 use crate::chart::{Curve, MOST_CURVES, draw_several};
 use crate::format;
@@ -287,18 +287,6 @@ fn verdict(screen: &Screen, comparison: &Comparison) -> String {
     text
 }
 
-/// A value of any metric: four digits that matter.
-fn measure(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{}", value + 0.0);
-    }
-    match value.abs() {
-        size if !(1e-4..1e7).contains(&size) => format!("{value:.2e}"),
-        size if size >= 1000.0 => format!("{value:.0}"),
-        size => format!("{value:.*}", (3 - size.log10().floor() as i32).clamp(0, 6) as usize),
-    }
-}
-
 /// A value that does not break the table.
 fn short(text: &str) -> String {
     if text.chars().count() <= LONGEST_VALUE {
@@ -311,12 +299,6 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn measures_have_four_digits() {
-        let shown = [0.0, 499.62, 12_345.6, 0.012_345, -1.5, 3.2e-7, 8.1e9].map(measure);
-        assert_eq!(shown, ["0", "499.6", "12346", "0.01235", "-1.500", "3.20e-7", "8.10e9"]);
-    }
 
     #[test]
     fn long_values_are_cut_at_a_letter() {
