@@ -12,20 +12,14 @@ use serde::Serialize;
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Space {
     /// One of n values.
-    Discrete {
-        /// Number of values.
-        n: usize,
-    },
+    Discrete { n: usize },
     /// Several choices at once.
     MultiDiscrete {
         /// Number of values of each part.
         nvec: Vec<usize>,
     },
     /// Several yes/no values.
-    MultiBinary {
-        /// Number of values.
-        n: usize,
-    },
+    MultiBinary { n: usize },
     /// Real numbers within bounds.
     Box {
         /// Lower bounds; may be infinite.

@@ -15,11 +15,9 @@ use crate::signature::{Approvers, Fingerprint, Statement, verify};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum Standing {
-    /// It holds.
     Given {
         /// How surely.
         assurance: Assurance,
-        /// By whom.
         who: String,
     },
     /// There never was one.
@@ -31,7 +29,6 @@ pub enum Standing {
     },
     /// It was given in a weaker way than the contract asks for.
     TooWeak {
-        /// The way it was given.
         assurance: Assurance,
         /// The way it needs.
         required: Assurance,
@@ -44,7 +41,6 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Whether it holds.
     pub fn is_given(&self) -> bool {
         matches!(self, Standing::Given { .. })
     }

@@ -12,7 +12,6 @@ use crate::documents::{Change, Operation};
 use crate::launch::fill_word;
 use crate::patch;
 
-/// What changes come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// Files that differ, by path.

@@ -35,7 +35,6 @@ use crate::view::Study;
 pub use candidates::drafts_of;
 pub(crate) use candidates::first_command;
 
-/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -76,7 +75,6 @@ pub enum Action {
 /// The next step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Next {
-    /// What to do.
     pub action: Action,
     /// Why this, now.
     pub reason: String,

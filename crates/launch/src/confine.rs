@@ -107,7 +107,6 @@ enum Told {
     Started(Mechanisms),
     /// It won't be.
     Refused(String),
-    /// It has ended.
     Ended(StepExit),
 }
 

@@ -154,7 +154,6 @@ pub(crate) const SCALE: Bounds = from_to(-1e6, 1e6);
 /// How many numbers `freeze_observation` may name, and the largest of them.
 pub(crate) const MAX_DIMENSIONS: usize = 65_536;
 
-/// The field at `path`.
 pub(crate) fn find(path: &str) -> Option<&'static Field> {
     FIELDS.iter().find(|field| field.path == path)
 }

@@ -8,6 +8,8 @@
 //! Other hand-written YAML files take the shorter way of [`document`]: the
 //! same tree, their explicit values, and the JSON Schema of a type.
 
+#![warn(missing_docs)]
+
 mod check;
 mod clean;
 mod compounds;

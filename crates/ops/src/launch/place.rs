@@ -31,7 +31,6 @@ pub(crate) struct LaunchPlace {
 /// | `manifest.json.reserve`, `end.json.reserve` | room for the two on a full disk; gone with the end | launch |
 #[derive(Clone, Debug)]
 pub(crate) struct RunPlace {
-    /// The folder.
     pub(crate) folder: PathBuf,
 }
 
@@ -117,7 +116,6 @@ impl RunPlace {
         self.inside("manifest.json")
     }
 
-    /// How it ended.
     pub(crate) fn end(&self) -> PathBuf {
         self.inside("end.json")
     }

@@ -34,12 +34,10 @@ ledger.lock*
 .tmp-*
 ";
 
-/// What to make.
 #[derive(Clone, Debug, Default)]
 pub struct InitRequest {
     /// The task; by default named after the repository's folder.
     pub task: Option<String>,
-    /// The study.
     pub study: Option<String>,
     /// What should get better, for the task card.
     pub mission: Option<String>,
@@ -49,7 +47,6 @@ pub struct InitRequest {
     pub assurance: Option<Assurance>,
 }
 
-/// What was made.
 #[derive(Clone, Debug, Serialize)]
 pub struct InitReport {
     /// The repository.
@@ -58,11 +55,8 @@ pub struct InitReport {
     /// The study's folder.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
-    /// The task.
     pub task: Slug,
-    /// The study.
     pub study: Slug,
-    /// Its id.
     pub id: String,
     /// Whose signatures will count.
     pub approvers: Vec<KnownApprover>,

@@ -21,10 +21,8 @@ const TRIES: usize = 100;
 const LONGEST_NOTE: usize = 10_000;
 const LONGEST_ANCHORS: u64 = 16 << 20;
 
-/// Records of a ledger.
 #[derive(Clone, Debug, Serialize)]
 pub struct Records {
-    /// The study.
     #[serde(flatten)]
     pub name: StudyName,
     /// How many there are in all.
@@ -38,17 +36,14 @@ pub struct Records {
 /// A record as it is shown.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShownRecord {
-    /// Its number.
     pub seq: u64,
     /// When it was written.
     pub at: String,
-    /// Who did it.
     pub actor: Actor,
     /// What happened.
     pub kind: &'static str,
     /// What belongs to it.
     pub body: Value,
-    /// Its digest.
     pub digest: Digest,
 }
 
@@ -68,7 +63,6 @@ pub struct AnchorReport {
     pub anchor: Anchor,
     /// The name of the study.
     pub name: String,
-    /// Where.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// The command that puts it into a git note as well.

@@ -289,7 +289,6 @@ fn within(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!(" in `{path}`") }
 }
 
-/// What stands there, in words.
 pub(crate) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "nothing (null)".to_owned(),
