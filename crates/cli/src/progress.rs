@@ -37,13 +37,11 @@ pub(crate) struct SeedState {
     /// Step that this attempt started from.
     #[serde(skip)]
     first_step: u64,
-    /// Steps done.
     pub(crate) steps: u64,
     /// Mean return of recent training episodes.
     pub(crate) mean_return: Option<f64>,
     /// Mean return of the last evaluation.
     pub(crate) last_evaluation: Option<f64>,
-    /// Best evaluation.
     pub(crate) best_evaluation: Option<f64>,
     /// Whether the last evaluation was good enough to stop before the last step.
     pub(crate) stopped_early: bool,
@@ -108,7 +106,6 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// The seeds as they stand.
     pub(crate) fn seeds(&self) -> BTreeMap<u64, SeedState> {
         self.state.borrow().seeds.clone()
     }
@@ -200,7 +197,6 @@ impl State {
     }
 }
 
-/// Mean of what there is.
 pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

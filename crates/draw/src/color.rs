@@ -3,20 +3,15 @@
 /// A colour with its opacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Color {
-    /// Red.
     pub red: u8,
-    /// Green.
     pub green: u8,
-    /// Blue.
     pub blue: u8,
     /// Opacity, 255 for solid.
     pub alpha: u8,
 }
 
 impl Color {
-    /// Black.
     pub const BLACK: Color = Color::hex(0x00_00_00);
-    /// White.
     pub const WHITE: Color = Color::hex(0xff_ff_ff);
     /// Text and axes: softer than black.
     pub const INK: Color = Color::hex(0x22_28_31);

@@ -17,7 +17,6 @@ fn face(bold: bool) -> &'static Face<'static> {
     FACES[usize::from(bold)].get_or_init(|| Face::parse(bytes, 0).expect("the embedded font is whole"))
 }
 
-/// Width of `words` at `size`.
 pub fn text_width(words: &str, size: f32, bold: bool) -> f32 {
     let face = face(bold);
     let units: f32 = words.chars().map(|c| advance(face, glyph(face, c))).sum();

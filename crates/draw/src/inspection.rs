@@ -72,7 +72,6 @@ pub struct PicturedChoices {
 /// One element of a continuous action.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PicturedNormal {
-    /// What it is.
     pub name: String,
     /// Mean at every step.
     pub mean: Vec<f64>,
@@ -83,7 +82,6 @@ pub struct PicturedNormal {
 /// One dimension of the observation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PicturedDimension {
-    /// What it is.
     pub name: String,
     /// Its share by saliency, SmoothGrad and integrated gradients, 0 to 1.
     pub shares: [f64; 3],
@@ -97,7 +95,6 @@ const ACTION_HEIGHT: f32 = 120.0;
 /// From the bottom of one panel to the top of the next: axis, heading, legend.
 const BETWEEN: f32 = 58.0;
 
-/// The picture.
 pub fn inspection(picture: &InspectionPicture) -> Scene {
     let mut scene = Scene::new(WIDTH, 0.0, Color::WHITE);
     scene.description = format!("{}. {}. {}", picture.title, picture.subtitle, picture.question);

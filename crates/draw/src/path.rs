@@ -49,7 +49,6 @@ impl Path {
         path
     }
 
-    /// A rectangle.
     pub fn rect(x: f32, y: f32, width: f32, height: f32) -> Self {
         Self::polygon([(x, y), (x + width, y), (x + width, y + height), (x, y + height)])
     }
@@ -75,7 +74,6 @@ impl Path {
         Self { segments }
     }
 
-    /// A circle.
     pub fn circle(x: f32, y: f32, radius: f32) -> Self {
         Self::ellipse(x, y, radius, radius)
     }

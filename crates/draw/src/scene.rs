@@ -11,14 +11,11 @@ pub struct Rect {
     pub x: f32,
     /// Upper edge.
     pub y: f32,
-    /// Width.
     pub width: f32,
-    /// Height.
     pub height: f32,
 }
 
 impl Rect {
-    /// A rectangle.
     pub const fn new(x: f32, y: f32, width: f32, height: f32) -> Self {
         Self { x, y, width, height }
     }
@@ -39,7 +36,6 @@ impl Rect {
 pub struct Stroke {
     /// Colour.
     pub color: Color,
-    /// Width.
     pub width: f32,
     /// Lengths of dash and gap in turn; empty for a solid line.
     pub dash: Vec<f32>,
@@ -63,9 +59,7 @@ pub enum Anchor {
     /// Its beginning.
     #[default]
     Start,
-    /// Its middle.
     Middle,
-    /// Its end.
     End,
 }
 
@@ -76,7 +70,6 @@ pub struct Text {
     pub x: f32,
     /// The baseline.
     pub y: f32,
-    /// The words.
     pub words: String,
     /// Size in units of the scene.
     pub size: f32,
@@ -84,7 +77,6 @@ pub struct Text {
     pub color: Color,
     /// Which part stands at x.
     pub anchor: Anchor,
-    /// Bold.
     pub bold: bool,
     /// Turn around (x, y), in degrees clockwise.
     pub rotation: f32,
@@ -116,21 +108,17 @@ impl Text {
     }
 }
 
-/// One thing in a scene.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// A shape.
     Shape {
         /// Its outline.
         path: Path,
-        /// What it is filled with.
         fill: Option<Color>,
         /// How its outline is drawn.
         stroke: Option<Stroke>,
         /// Only what lies within is seen.
         clip: Option<Rect>,
     },
-    /// A text.
     Text(Text),
 }
 
@@ -141,7 +129,6 @@ pub struct Scene {
     pub width: f32,
     /// Height in units.
     pub height: f32,
-    /// What everything stands on.
     pub background: Color,
     /// What the picture shows, for readers that can't see it.
     pub description: String,

@@ -39,13 +39,11 @@ impl EnvInfo {
 /// A keyword argument of an environment.
 #[derive(Clone, Debug, Serialize)]
 pub struct KwargInfo {
-    /// Its name.
     pub name: &'static str,
     /// What values it takes.
     pub kind: KwargKind,
     /// Its default, as it would stand in a config.
     pub default: &'static str,
-    /// What it does.
     pub meaning: &'static str,
 }
 
@@ -59,7 +57,6 @@ pub enum KwargKind {
     Number,
     /// A number from 0 to 1.
     Probability,
-    /// A text.
     Text,
 }
 

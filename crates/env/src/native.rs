@@ -17,11 +17,8 @@ pub trait Dynamics: Clone + Send {
     /// Marks saved states, so that none is restored into another environment.
     const KIND: &'static str;
 
-    /// Number of copies.
     fn copies(&self) -> usize;
-    /// What observations look like.
     fn observation_space(&self) -> Space;
-    /// What actions look like.
     fn action_space(&self) -> Space;
     /// Puts one copy into a start state.
     fn reset_one(&mut self, copy: usize, stream: &mut Stream);

@@ -10,7 +10,6 @@ use crate::vector::{BadState, EnvError, StepBatch, VectorEnv};
 /// What one step of one copy gave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The reward.
     pub reward: f32,
     /// The episode reached a real end.
     pub terminated: bool,
@@ -23,9 +22,7 @@ pub struct Step {
 /// All chance comes from the stream that is handed in: it is saved beside the
 /// state, and that is what makes runs repeatable.
 pub trait Environment: Send {
-    /// What observations look like.
     fn observation_space(&self) -> Space;
-    /// What actions look like.
     fn action_space(&self) -> Space;
     /// Starts an episode and writes its first observation.
     fn reset(&mut self, stream: &mut Stream, observation: &mut [f32]);

@@ -32,7 +32,6 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// `copies` probes.
     pub fn new(copies: usize, kind: ProbeKind) -> Self {
         Self { kind, observation: vec![0.0; copies] }
     }

@@ -19,20 +19,14 @@ const MOST_VALUES: usize = 1 << 24;
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Space {
     /// One of n values.
-    Discrete {
-        /// Number of values.
-        n: usize,
-    },
+    Discrete { n: usize },
     /// Several choices at once.
     MultiDiscrete {
         /// Number of values of each part.
         nvec: Vec<usize>,
     },
     /// Several yes/no values.
-    MultiBinary {
-        /// Number of values.
-        n: usize,
-    },
+    MultiBinary { n: usize },
     /// Real numbers within bounds.
     Box {
         /// Lengths of its axes; left out of JSON where there is only one.

@@ -31,7 +31,6 @@ impl StateWriter {
         self.bytes.push(value);
     }
 
-    /// A whole number.
     pub fn u64(&mut self, value: u64) {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
@@ -62,7 +61,6 @@ impl StateWriter {
         streams.iter().for_each(|stream| self.bytes.extend_from_slice(&stream.save()));
     }
 
-    /// The finished state.
     pub fn finish(self) -> Vec<u8> {
         self.bytes
     }
@@ -122,12 +120,10 @@ impl<'a> StateReader<'a> {
         }
     }
 
-    /// A whole number.
     pub fn u64(&mut self) -> Result<u64, BadState> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// A whole number below `end`.
     pub fn u64_below(&mut self, end: u64, what: &str) -> Result<u64, BadState> {
         let value = self.u64()?;
         if value < end {

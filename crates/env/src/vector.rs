@@ -11,7 +11,6 @@ pub struct StepBatch {
     pub observations: Vec<f32>,
     /// The last observation of the episode, valid only in rows that ended.
     pub final_observations: Vec<f32>,
-    /// Rewards.
     pub rewards: Vec<f32>,
     /// The episode reached a real end.
     pub terminated: Vec<bool>,
@@ -105,11 +104,8 @@ impl EnvError {
 /// The environment may be another program or run in another process, so every
 /// call that reaches it can fail.
 pub trait VectorEnv: Send {
-    /// Number of copies.
     fn copies(&self) -> usize;
-    /// What observations look like.
     fn observation_space(&self) -> &Space;
-    /// What actions look like.
     fn action_space(&self) -> &Space;
     /// Steps after which an episode is cut, if it ever is and that is known.
     fn step_cap(&self) -> Option<u64> {

@@ -91,7 +91,6 @@ pub enum View {
         row: usize,
         /// The taxi's column.
         column: usize,
-        /// Where the passenger is.
         passenger: Passenger,
         /// Which of the four places the passenger wants to reach.
         destination: usize,
@@ -148,10 +147,16 @@ pub(crate) enum Scene {
     /// Nothing is known but the number of the state.
     #[default]
     Plain,
-    /// A lake.
-    Lake { columns: usize, tiles: Vec<Tile>, slippery: bool },
-    /// A cliff.
-    Cliff { rows: usize, columns: usize, slippery: bool },
+    Lake {
+        columns: usize,
+        tiles: Vec<Tile>,
+        slippery: bool,
+    },
+    Cliff {
+        rows: usize,
+        columns: usize,
+        slippery: bool,
+    },
 }
 
 impl Scene {

@@ -16,6 +16,8 @@
 //! - [`testing`]: [`testing::FaultFs`], [`testing::CrashFs`] and
 //!   [`testing::FakeMachine`].
 
+#![warn(missing_docs)]
+
 pub mod clock;
 pub mod environment;
 mod error;

@@ -17,11 +17,9 @@ use crate::signature::{Approvers, Fingerprint, Statement, verify};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum ApprovalStatus {
-    /// It holds.
     Given {
         /// How surely.
         assurance: Assurance,
-        /// By whom.
         who: String,
     },
     /// There never was one.
@@ -33,7 +31,6 @@ pub enum ApprovalStatus {
     },
     /// It was given in a weaker way than the contract asks for.
     TooWeak {
-        /// The way it was given.
         assurance: Assurance,
         /// The way it needs.
         required: Assurance,
@@ -60,7 +57,6 @@ impl fmt::Display for ApprovalStatus {
 }
 
 impl ApprovalStatus {
-    /// Whether it holds.
     pub fn is_given(&self) -> bool {
         matches!(self, ApprovalStatus::Given { .. })
     }

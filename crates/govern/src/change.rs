@@ -12,7 +12,6 @@ use crate::documents::{Change, Operation};
 use crate::patch;
 use crate::slots::fill_word;
 
-/// What changes come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// Files that differ, by path.

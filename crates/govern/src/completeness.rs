@@ -10,7 +10,6 @@ use crate::scope::bad_glob;
 /// Something that isn't answered yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Open {
-    /// The file.
     pub file: &'static str,
     /// The place in it, such as `task.mission`.
     pub path: String,

@@ -35,7 +35,6 @@ use serde_json::Value;
 /// A file that was read: what it means, and the explicit values that digests cover.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written<T> {
-    /// As a type.
     pub typed: T,
     /// What stands in the file, nothing filled in.
     pub explicit: Value,
@@ -48,7 +47,6 @@ pub enum Reading<T> {
     Missing,
     /// It is there and can't be used; what is wrong, one line each.
     Broken(Vec<String>),
-    /// It was read.
     Read(Box<Written<T>>),
 }
 

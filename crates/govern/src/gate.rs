@@ -27,7 +27,6 @@ pub use crate::budget::reservation;
 /// Why something isn't allowed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Refusal {
-    /// The gate.
     pub gate: &'static str,
     /// A stable word for what is wrong.
     pub code: &'static str,
@@ -63,7 +62,6 @@ struct Gate {
     check: fn(&Question<'_>, &mut Answers),
 }
 
-/// What gates look at.
 pub(crate) struct Question<'a> {
     pub(crate) study: &'a Study,
     pub(crate) candidate: Option<&'a CandidateView>,

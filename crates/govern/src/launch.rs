@@ -10,14 +10,10 @@ use crate::queue::{JobStatus, Queue, SeedRuns, by_seed};
 use crate::seeds::SeedRole;
 use crate::view::Study;
 
-/// The run that comes next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NextRun {
-    /// In which phase.
     pub phase: Phase,
-    /// What its seed is for.
     pub role: SeedRole,
-    /// With which seed.
     pub seed: SeedChoice,
     /// The how manieth try of this seed it is, from 1.
     pub attempt: u64,
@@ -25,7 +21,6 @@ pub struct NextRun {
     pub plan: PhasePlan,
 }
 
-/// Where a seed comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedChoice {
     /// It is known beforehand.

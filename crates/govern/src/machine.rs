@@ -38,7 +38,6 @@ pub enum RunEnd {
 }
 
 impl RunEnd {
-    /// All of them.
     pub const ALL: [RunEnd; 6] =
         [RunEnd::Ok, RunEnd::Failed, RunEnd::Limit, RunEnd::Cancelled, RunEnd::Lost, RunEnd::Blocked];
 
@@ -54,7 +53,6 @@ impl RunEnd {
 }
 
 impl RunState {
-    /// All of them.
     pub const ALL: [RunState; 8] = [
         RunState::Intended,
         RunState::Running,
@@ -110,7 +108,6 @@ pub enum CandidateState {
 }
 
 impl CandidateState {
-    /// All of them.
     pub const ALL: [CandidateState; 9] = [
         CandidateState::Draft,
         CandidateState::Validated,
@@ -147,9 +144,7 @@ impl CandidateState {
 pub struct NoSuchMove {
     /// A run or a candidate.
     pub what: &'static str,
-    /// Where it is.
     pub from: String,
-    /// Where it was to go.
     pub to: String,
 }
 

@@ -33,7 +33,6 @@ use crate::queue::Queue;
 use crate::stop_rules::stop_rule;
 use crate::view::Study;
 
-/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -74,7 +73,6 @@ pub enum Action {
 /// The next step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Next {
-    /// What to do.
     pub action: Action,
     /// Why this, now.
     pub reason: String,

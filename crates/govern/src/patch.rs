@@ -11,7 +11,6 @@ pub struct PatchFacts {
     pub paths: Vec<String>,
     /// Whether it makes a file.
     pub adds: bool,
-    /// Whether it removes one.
     pub removes: bool,
     /// What it does beside changing lines; nothing of this is allowed.
     pub tricks: Vec<String>,

@@ -21,7 +21,6 @@ pub const PROTECTED: &str = "protected_files";
 /// What a candidate's runs would use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Every part by its digest.
     pub parts: BTreeMap<String, Digest>,
 }
 
@@ -54,7 +53,6 @@ impl Plan {
         Some(Self { parts })
     }
 
-    /// The digest of the whole.
     pub fn digest(&self) -> Digest {
         canonical::digest_of(&self.parts)
     }

@@ -19,25 +19,20 @@ use crate::view::Study;
 /// One phase of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Job {
-    /// Which candidate.
     pub candidate: Slug,
-    /// Which phase.
     pub phase: Phase,
     /// How many runs it has, one per seed.
     pub runs: u64,
     /// Seeds that are known beforehand; those of later phases are drawn at launch.
     pub seeds: Vec<u64>,
-    /// What the seeds are for.
     pub role: SeedRole,
     /// The worktree that all its runs use.
     pub worktree: String,
-    /// Where it stands.
     pub stand: JobStatus,
     /// What carries the candidate on to the next phase.
     pub promotion: &'static str,
 }
 
-/// Where a job stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum JobStatus {
@@ -55,10 +50,7 @@ pub enum JobStatus {
         reason: String,
     },
     /// An earlier phase isn't passed.
-    Waiting {
-        /// For which.
-        phase: Phase,
-    },
+    Waiting { phase: Phase },
 }
 
 impl fmt::Display for JobStatus {

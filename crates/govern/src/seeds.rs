@@ -55,7 +55,6 @@ impl SeedRoles {
         ]
     }
 
-    /// The pool of a role.
     pub fn pool(&self, role: SeedRole) -> SeedRange {
         self.pools().into_iter().find(|(one, _)| *one == role).expect("every role has a pool").1
     }

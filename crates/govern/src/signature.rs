@@ -27,7 +27,6 @@ pub const LONGEST_SIGNATURE: usize = 16 * 1024;
 /// The bit of a security key's flags that says that somebody touched it.
 const USER_PRESENT: u8 = 0x01;
 
-/// What a person signs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     /// The study's unique id.

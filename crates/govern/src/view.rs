@@ -24,7 +24,6 @@ pub struct Study {
     pub name: StudyName,
     /// The four files.
     pub files: Files,
-    /// The ledger.
     pub ledger: Ledger,
     /// The approvers of the user's configuration; nothing when they can't be read.
     pub approvers: Option<Approvers>,
@@ -61,7 +60,6 @@ pub struct CandidateView {
     pub evidence_there: BTreeSet<String>,
     /// Digests of the protected files at this moment; nothing when they couldn't all be read.
     pub protected: Option<BTreeMap<String, Digest>>,
-    /// What this machine has.
     pub machine: Option<MachineFacts>,
     /// The digest of the plan that the caller was told to follow.
     pub asked_plan: Option<Digest>,
@@ -101,7 +99,6 @@ impl CandidateView {
 /// What a path of the repository is, found without following links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathFacts {
-    /// Whether something is there.
     pub exists: bool,
     /// The first part of it that is a link.
     pub link: Option<String>,
@@ -111,7 +108,6 @@ pub struct PathFacts {
     pub same_but_case: Option<String>,
 }
 
-/// What a machine has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineFacts {
     /// Whether it has GPUs.

@@ -107,7 +107,6 @@ enum Report {
     Started(Mechanisms),
     /// It won't be.
     Refused(String),
-    /// It has ended.
     Ended(StepExit),
 }
 

@@ -58,11 +58,8 @@ pub struct LinkedFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileState {
-    /// The number of its device.
     pub device: u64,
-    /// Its number there.
     pub inode: u64,
-    /// Its length.
     pub length: u64,
     /// When its content was last said to have changed, in nanoseconds since 1970.
     pub modified: i64,
@@ -142,7 +139,6 @@ pub struct Limits {
 pub struct Wanted {
     /// With less than this nothing is started.
     pub least: Level,
-    /// What it may reach.
     pub network: Reach,
     /// Files and folders that it must not read, such as keys and rlx's own state. Folders of the run that lie in one
     /// of them stay readable.
@@ -169,7 +165,6 @@ pub enum Reach {
     None,
     /// Itself, through the loopback device of a network of its own.
     Loopback,
-    /// Everything.
     Everything,
 }
 
@@ -219,15 +214,11 @@ impl Mechanisms {
     }
 }
 
-/// How a step ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepEnd {
-    /// Which.
     pub name: String,
-    /// How.
     pub how: StepOutcome,
-    /// In words.
     pub reason: String,
     /// Its exit code, when it returned one.
     pub code: Option<i32>,

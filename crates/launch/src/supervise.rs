@@ -44,13 +44,11 @@ pub const PULSE_FILE: &str = "pulse.json";
 const PULSE_BYTES: u64 = 4096;
 const PULSE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How a run went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunReport {
     /// How it ended: as the last of its steps.
     pub how: StepOutcome,
-    /// In words.
     pub reason: String,
     /// What it took, all steps together.
     pub usage: Usage,

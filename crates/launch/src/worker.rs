@@ -21,9 +21,7 @@ use crate::output::{Tail, lines};
 /// What to start.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
-    /// The program.
     pub program: PathBuf,
-    /// Its arguments.
     pub args: Vec<OsString>,
     /// Its working folder; none keeps the parent's.
     pub cwd: Option<PathBuf>,

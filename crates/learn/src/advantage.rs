@@ -17,11 +17,9 @@ pub enum End {
 pub struct Transitions<'a> {
     /// Copies of the environment in this shard.
     pub copies: usize,
-    /// Rewards.
     pub rewards: &'a [f32],
     /// Value estimates of the observations that were acted on.
     pub values: &'a [f32],
-    /// How each transition ended.
     pub ends: &'a [End],
     /// Value of the final observation, where the episode was truncated.
     pub final_values: &'a [f32],

@@ -17,7 +17,6 @@ use crate::rollout::Factory;
 /// policy that walks in circles must not hang an evaluation.
 pub const DEFAULT_STEP_CAP: u64 = 1000;
 
-/// Who acts.
 #[derive(Clone, Copy)]
 pub enum Actor<'a> {
     /// An agent's most likely action.
@@ -30,10 +29,8 @@ pub enum Actor<'a> {
     Zero,
 }
 
-/// One episode.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Episode {
-    /// Its seed.
     pub seed: u64,
     /// Sum of rewards.
     pub total: f64,
@@ -46,12 +43,10 @@ pub struct Episode {
 /// All episodes of an evaluation, in the order of their seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// The episodes.
     pub episodes: Vec<Episode>,
 }
 
 impl Evaluation {
-    /// Mean return.
     pub fn mean_return(&self) -> f64 {
         self.episodes.iter().map(|episode| episode.total).sum::<f64>() / self.episodes.len() as f64
     }
@@ -63,7 +58,6 @@ impl Evaluation {
         (squares / (self.episodes.len().max(2) - 1) as f64).sqrt()
     }
 
-    /// Mean length.
     pub fn mean_length(&self) -> f64 {
         let steps: u64 = self.episodes.iter().map(|episode| episode.length).sum();
         steps as f64 / self.episodes.len() as f64

@@ -69,7 +69,6 @@ pub enum Baseline {
     Zeros,
 }
 
-/// What to look at.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Episodes to play; more are played when they hold too few different states.

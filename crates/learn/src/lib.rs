@@ -76,9 +76,7 @@ pub enum LearnError {
     /// A number stopped being finite: training can't go on.
     #[error("{what} became {value} at step {step}: training diverged")]
     Diverged {
-        /// Which number.
         what: &'static str,
-        /// Its value.
         value: f64,
         /// Environment steps done.
         step: u64,

@@ -34,7 +34,6 @@ pub struct FinishedEpisode {
     pub total: f64,
     /// Steps.
     pub length: u64,
-    /// How it ended.
     pub end: End,
     /// The reward of every step, if it was the same throughout.
     pub steady_reward: Option<f32>,
@@ -83,7 +82,6 @@ pub struct Rollout {
     pub final_values: Vec<f32>,
     /// Values after the last step, per environment.
     pub next_values: Vec<f32>,
-    /// Advantages.
     pub advantages: Vec<f32>,
     /// What the value function learns: advantage + value.
     pub returns: Vec<f32>,
@@ -209,7 +207,6 @@ impl Collector {
         self.shards[0].env.step_cap()
     }
 
-    /// What observations look like.
     pub(crate) fn observation_space(&self) -> &Space {
         self.shards[0].env.observation_space()
     }

@@ -37,7 +37,6 @@ pub enum TensorProblem {
     Type {
         /// The tensor.
         name: String,
-        /// What it holds.
         found: &'static str,
     },
     /// A number is infinite or not a number.
@@ -47,7 +46,6 @@ pub enum TensorProblem {
         name: String,
         /// Index of the first such number.
         position: usize,
-        /// The number.
         value: f32,
     },
     /// The file has it, the network does not.
@@ -116,7 +114,6 @@ impl ActorCritic {
         entries
     }
 
-    /// The parameters by name.
     pub fn tensors(&self, parameters: &[f32]) -> Tensors {
         let mut tensors = Tensors::new();
         for entry in self.entries() {

@@ -12,7 +12,6 @@ use safetensors::tensor::{Dtype, SafeTensors, View};
 /// Longest header that is read; ours have a few kilobytes.
 const HEADER_LIMIT: u64 = 1 << 20;
 
-/// The numbers of a tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// 32-bit floats.
@@ -30,7 +29,6 @@ pub enum Data {
 pub struct Tensor {
     /// Length of each axis.
     pub shape: Vec<usize>,
-    /// The numbers.
     pub data: Data,
 }
 
@@ -53,21 +51,16 @@ pub enum TensorsError {
     /// A tensor has a type that is not used here.
     #[error("tensor {name:?} has type {found}; wanted F32, F64, U64 or U8")]
     Type {
-        /// The tensor.
         name: String,
         /// The type in the file.
         found: String,
     },
     /// A tensor that should be there is not.
     #[error("there is no tensor {name:?}")]
-    Missing {
-        /// The tensor.
-        name: String,
-    },
+    Missing { name: String },
     /// A tensor is there with another type than wanted.
     #[error("tensor {name:?} holds {found}, wanted {wanted}")]
     Kind {
-        /// The tensor.
         name: String,
         /// The type that was asked for.
         wanted: &'static str,
@@ -200,7 +193,6 @@ impl Tensors {
         self.0.insert(name.into(), tensor);
     }
 
-    /// The tensor of that name.
     pub fn get(&self, name: &str) -> Option<&Tensor> {
         self.0.get(name)
     }
@@ -210,7 +202,6 @@ impl Tensors {
         self.0.iter().map(|(name, tensor)| (name.as_str(), tensor))
     }
 
-    /// Number of tensors.
     pub fn len(&self) -> usize {
         self.0.len()
     }

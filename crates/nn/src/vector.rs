@@ -6,7 +6,6 @@
 
 use crate::math;
 
-/// Numbers in a vector.
 pub(crate) const LANES: usize = 8;
 
 /// What distributions need of eight numbers at once.

@@ -28,7 +28,6 @@ pub struct Context {
 /// Folders of the user, as the desktop's conventions name them. Nothing where there is no home.
 #[derive(Clone, Debug, Default)]
 pub struct UserFolders {
-    /// The home folder.
     pub home: Option<PathBuf>,
     /// Configuration: `$XDG_CONFIG_HOME/rlx` or `~/.config/rlx`.
     pub config: Option<PathBuf>,

@@ -26,7 +26,6 @@ pub(crate) struct CsvFile<'t> {
     rows: Vec<Row>,
 }
 
-/// One row.
 pub(crate) struct Row {
     /// Where reading it began; blank lines and comments may come first.
     byte: usize,
@@ -135,7 +134,6 @@ impl<'t> CsvFile<'t> {
         1 + self.text[..self.begin(row)].matches('\n').count()
     }
 
-    /// Where a row itself begins.
     fn begin(&self, row: &Row) -> usize {
         let mut at = row.byte;
         for line in self.text[at..].split_inclusive('\n') {

@@ -16,7 +16,6 @@ pub enum Event {
     },
     /// What the worker is about to do.
     Planned {
-        /// Seeds in all.
         seeds: usize,
         /// Steps of each.
         total: u64,
@@ -33,12 +32,10 @@ pub enum Event {
         last: f64,
         /// Value at the next update.
         next: f64,
-        /// Value at the end.
         end: f64,
     },
     /// Training began or went on.
     Started {
-        /// Which seed.
         seed: u64,
         /// Step that it starts from.
         step: u64,
@@ -47,9 +44,7 @@ pub enum Event {
     },
     /// Where training is; sent a few times a second.
     Progress {
-        /// Which seed.
         seed: u64,
-        /// Steps done.
         step: u64,
         /// Steps in all.
         total: u64,
@@ -62,11 +57,9 @@ pub enum Event {
     },
     /// A periodic evaluation.
     Evaluated {
-        /// Which seed.
         seed: u64,
         /// Step of the policy.
         step: u64,
-        /// Mean return.
         mean_return: f64,
         /// Episodes played.
         episodes: usize,
@@ -74,17 +67,9 @@ pub enum Event {
         best: bool,
     },
     /// A checkpoint is safely on disk.
-    Saved {
-        /// Which seed.
-        seed: u64,
-        /// Its step.
-        step: u64,
-    },
-    /// A seed is done.
+    Saved { seed: u64, step: u64 },
     SeedEnded {
-        /// Which seed.
         seed: u64,
-        /// Steps done.
         step: u64,
         /// How it ended.
         outcome: WorkerOutcome,
@@ -96,12 +81,7 @@ pub enum Event {
         stopped_early: bool,
     },
     /// A seed can't be trained further; the others go on.
-    SeedFailed {
-        /// Which seed.
-        seed: u64,
-        /// Why.
-        reason: String,
-    },
+    SeedFailed { seed: u64, reason: String },
     /// Something worth knowing that is as it should be.
     Note {
         /// The text.
@@ -129,11 +109,9 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerOutcome {
-    /// Everything done.
     Completed,
     /// Asked to stop; saved.
     Interrupted,
-    /// Failed.
     Failed,
 }
 

@@ -25,7 +25,6 @@ pub struct Failure {
     pub code: &'static str,
     /// What it means for a training that it ends; decided by kind, never by `code`.
     pub(crate) cause: EndCause,
-    /// What failed, on what.
     pub message: String,
     /// Commands or corrections that help; each can be pasted or followed.
     pub hints: Vec<String>,
@@ -58,7 +57,6 @@ impl Failure {
         Self::new(Exit::Usage, code, message)
     }
 
-    /// Refused.
     pub fn refused(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Exit::Refused, code, message)
     }

@@ -1,8 +1,6 @@
 //! The answers of all verbs and the names of their JSON: what `--json` prints
 //! under `schema` belongs to the type, whichever surface shows it.
 
-#![expect(missing_docs, reason = "a field is named as in the JSON, and most say no more than that")]
-
 mod names;
 
 use rlxp_spec::{Config, Problem};

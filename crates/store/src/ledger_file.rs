@@ -17,7 +17,6 @@ use lock::Lock;
 
 /// The longest ledger that is read.
 const LONGEST: u64 = 1 << 30;
-/// The longest line.
 const LONGEST_LINE: usize = 1 << 20;
 /// How long a lock that somebody else holds is waited for. It is held for as long as one record takes to reach the disk,
 /// and many may stand in line where that is slow.

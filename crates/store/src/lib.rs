@@ -27,6 +27,8 @@
 //!
 //! This crate doesn't know networks: a model and a state are bytes.
 
+#![warn(missing_docs)]
+
 mod attempt;
 mod checkpoint;
 mod end;

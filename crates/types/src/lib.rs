@@ -1,6 +1,8 @@
 //! The words that every other crate shares: run ids, digests, statuses, exit
 //! codes and the random generator. Nothing here does I/O.
 
+#![warn(missing_docs)]
+
 pub mod digest;
 pub mod end_cause;
 pub mod exit;

@@ -82,7 +82,6 @@ pub enum VideoError {
     Encoder {
         /// Which frame, from 0.
         frame: u64,
-        /// What it said.
         source: Box<dyn Error + Send + Sync>,
     },
 }

@@ -17,7 +17,6 @@ pub struct FrameSize {
 }
 
 impl FrameSize {
-    /// Bytes of one RGBA frame.
     pub fn rgba_bytes(self) -> usize {
         self.width as usize * self.height as usize * 4
     }

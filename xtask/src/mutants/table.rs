@@ -18,7 +18,6 @@ pub(crate) struct Mutant {
     pub(crate) tests: &'static [&'static str],
 }
 
-/// All of them.
 pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "gravity is 9.81 instead of 9.8",

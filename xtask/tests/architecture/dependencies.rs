@@ -159,6 +159,17 @@ fn every_crate_has_the_workspace_lints_on() {
     }
 }
 
+/// Crates whose public items are formats that others rely on.
+const DOCUMENTED: [&str; 4] = ["types", "fs", "store", "spec"];
+
+#[test]
+fn formats_document_every_public_item() {
+    for name in DOCUMENTED {
+        let library = text(&root().join("crates").join(name).join("src/lib.rs"));
+        assert!(library.contains("#![warn(missing_docs)]"), "rlxp-{name} has missing_docs off");
+    }
+}
+
 /// Who may say that the bans of `clippy.toml` don't bind a piece of product code.
 const DOORS: [&str; 2] = ["crates/fs/src/", "crates/launch/src/"];
 

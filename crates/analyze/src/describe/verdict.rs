@@ -8,7 +8,6 @@ use crate::statistics::verdict::{Answer, Direction, Look, Reason, Verdict};
 /// A verdict and what it says in sentences; in JSON they are fields of one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Described {
-    /// The verdict.
     #[serde(flatten)]
     pub verdict: Verdict,
     /// All of it in sentences, the answer first.

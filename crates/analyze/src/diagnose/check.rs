@@ -225,7 +225,6 @@ pub(crate) fn series<'s>(seed: &'s SeedView<'_>, metric: &str) -> Result<&'s Ser
     }
 }
 
-/// A citation of one seed.
 pub(crate) fn cite(
     seed: &SeedView<'_>,
     metric: &str,
@@ -244,7 +243,6 @@ pub(crate) fn cite(
     }
 }
 
-/// A share for a sentence.
 pub(crate) fn percent(share: f64) -> String {
     format!("{}%", four_digits((share * 1000.0).round() / 10.0))
 }

@@ -22,7 +22,6 @@ pub(crate) fn finite(series: &Series<'_>) -> Vec<Point> {
     points.filter(|(_, value)| value.is_finite()).collect()
 }
 
-/// The values of points.
 pub(crate) fn values(points: &[Point]) -> Vec<f64> {
     points.iter().map(|(_, value)| *value).collect()
 }

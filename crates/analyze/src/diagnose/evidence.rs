@@ -29,7 +29,6 @@ impl<'a> Series<'a> {
     }
 }
 
-/// What actions are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Actions {
     /// Choices; the largest entropy that a policy over them can have.
@@ -53,9 +52,7 @@ pub enum Termination {
 /// What is known about the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    /// Its id.
     pub id: String,
-    /// Its actions.
     pub actions: Option<Actions>,
     /// Whether observations are real numbers; nothing when unknown.
     pub real_observations: Option<bool>,
@@ -121,7 +118,6 @@ pub struct Settings {
 /// One evaluation with its episodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
-    /// What to call it.
     pub name: String,
     /// Step of the policy that played.
     pub step: u64,
@@ -134,7 +130,6 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Standard error of the mean.
     pub fn standard_error(&self) -> f64 {
         self.deviation / (self.seeds.len().max(1) as f64).sqrt()
     }
@@ -160,10 +155,8 @@ pub struct Failed {
     pub reason: String,
 }
 
-/// One seed's part.
 #[derive(Clone, Debug, Default)]
 pub struct SeedEvidence<'a> {
-    /// The seed.
     pub seed: u64,
     /// Why it failed, where it did.
     pub failure: Option<Failed>,
@@ -203,12 +196,10 @@ pub struct Baseline {
     pub mean: f64,
     /// Sample deviation of the returns.
     pub deviation: f64,
-    /// Episodes.
     pub episodes: usize,
 }
 
 impl Baseline {
-    /// Standard error of the mean.
     pub fn standard_error(&self) -> f64 {
         self.deviation / (self.episodes.max(1) as f64).sqrt()
     }
@@ -219,9 +210,7 @@ impl Baseline {
 pub struct Evidence<'a> {
     /// What the config says.
     pub settings: Settings,
-    /// The environment.
     pub environment: Environment,
-    /// The seeds.
     pub seeds: Vec<SeedEvidence<'a>>,
     /// Baselines in the environment that policies are judged in.
     pub baselines: Vec<Baseline>,

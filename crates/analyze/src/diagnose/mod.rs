@@ -41,7 +41,6 @@ pub use rules::{
 /// Every rule's answer about a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answers {
-    /// Which rules answered.
     pub rules_version: String,
     /// Their answers, in the order of the rules.
     pub outcomes: Vec<RuleOutcome>,

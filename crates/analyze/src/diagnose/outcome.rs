@@ -16,7 +16,6 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
             Severity::Info => "info",
@@ -63,7 +62,6 @@ fn maybe_number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::
 /// Something that would have made a finding milder or void.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Considered {
-    /// The exclusion, in words.
     pub exclusion: String,
     /// Whether it held in the seed that the finding cites; nothing where only a person can tell.
     pub holds: Option<bool>,
@@ -80,7 +78,6 @@ pub struct Finding {
     pub sentence: String,
     /// What that means, for somebody who has not met it before.
     pub meaning: String,
-    /// Seeds that show it.
     pub seeds_showing: usize,
     /// Seeds that could be judged.
     pub seeds_judged: usize,
@@ -111,15 +108,9 @@ pub enum Answer {
         note: Option<String>,
     },
     /// The run lacks what the rule needs.
-    NotEnoughData {
-        /// What is lacking.
-        lacking: String,
-    },
+    NotEnoughData { lacking: String },
     /// The rule is about something that this run does not have.
-    DoesNotApply {
-        /// Why.
-        why: String,
-    },
+    DoesNotApply { why: String },
 }
 
 /// A rule and its answer.
@@ -127,9 +118,7 @@ pub enum Answer {
 pub struct RuleOutcome {
     /// The rule's id.
     pub rule: String,
-    /// Its title.
     pub title: String,
-    /// The answer.
     #[serde(flatten)]
     pub answer: Answer,
 }

@@ -22,7 +22,6 @@ pub const SCHEMA: &str = "rlx.rules/1";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Threshold {
-    /// What it is.
     pub meaning: String,
     /// Where we started.
     pub start: f64,
@@ -44,7 +43,6 @@ pub struct Scope {
     pub real_observations: bool,
 }
 
-/// Kinds of actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionKind {
@@ -84,13 +82,10 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Excuse {
-    /// When.
     pub when: Condition,
-    /// What then.
     pub then: Effect,
 }
 
-/// One rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -98,7 +93,6 @@ pub struct Rule {
     pub id: String,
     /// A few words.
     pub title: String,
-    /// Severities that it can have.
     pub severities: Vec<Severity>,
     /// What it means when it speaks up, in plain words.
     pub meaning: String,
@@ -110,12 +104,9 @@ pub struct Rule {
     pub minimum_points: usize,
     /// The numbers in the formula.
     pub thresholds: BTreeMap<String, Threshold>,
-    /// Where they come from.
     pub basis: String,
-    /// What it is about.
     #[serde(default)]
     pub applies_to: Scope,
-    /// What excuses it.
     #[serde(default)]
     pub excuses: Vec<Excuse>,
     /// What else speaks against it and only a person can tell.
@@ -152,7 +143,6 @@ impl Rule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleSet {
-    /// [`SCHEMA`].
     pub schema: String,
     /// Version of the content; rises with every change of a rule or number.
     pub rules_version: String,
@@ -166,7 +156,6 @@ pub struct RuleSet {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", problems.join("\n"))]
 pub struct BadRules {
-    /// A sentence each.
     pub problems: Vec<String>,
 }
 
@@ -187,7 +176,6 @@ impl RuleSet {
         if problems.is_empty() { Ok(rules) } else { Err(BadRules { problems }) }
     }
 
-    /// The rule with this id.
     pub fn rule(&self, id: &str) -> Option<&Rule> {
         self.rules.iter().find(|rule| rule.id == id)
     }

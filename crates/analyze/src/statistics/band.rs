@@ -7,7 +7,6 @@ use serde::Serialize;
 /// The seeds at one step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BandPoint {
-    /// The step.
     pub step: f64,
     /// Mean over the seeds.
     pub mean: f64,

@@ -50,7 +50,6 @@ impl Default for Plan {
 pub struct Estimate {
     /// The statistic of the scores themselves.
     pub value: f64,
-    /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,

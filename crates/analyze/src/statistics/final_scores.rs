@@ -17,7 +17,6 @@ const ODD: f64 = 3.5;
 /// The final scores of several seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Final {
-    /// Seeds.
     pub seeds: usize,
     /// Of them failed, scored below every other.
     pub failed: usize,
@@ -27,9 +26,7 @@ pub struct Final {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// The lowest score.
     pub lowest: f64,
-    /// The highest score.
     pub highest: f64,
     /// Sample deviation, from two seeds on.
     pub deviation: Option<f64>,
@@ -40,9 +37,7 @@ pub struct Final {
 pub struct OddSeed {
     /// Its place in the list.
     pub index: usize,
-    /// Its score.
     pub score: f64,
-    /// Median of the others.
     pub median: f64,
     /// Its distance from that, in robust deviations of the others.
     pub deviations: f64,

@@ -17,7 +17,6 @@ use crate::statistics::rank_test::{EXACT_DIFFERENCES, EXACT_PAIRS, all_sums, sub
 pub struct Shift {
     /// The estimate.
     pub value: f64,
-    /// Lower end.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,

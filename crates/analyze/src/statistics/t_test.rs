@@ -24,7 +24,6 @@ pub enum Alternative {
 pub struct TTest {
     /// The estimated mean or difference of means.
     pub difference: f64,
-    /// Its standard error.
     pub standard_error: f64,
     /// The statistic.
     pub t: f64,
@@ -39,7 +38,6 @@ impl TTest {
         usable.then(|| Self { difference, standard_error, t: difference / standard_error, df })
     }
 
-    /// The p value.
     pub fn p(&self, alternative: Alternative) -> f64 {
         match alternative {
             Alternative::Greater => student_tail(self.t, self.df),

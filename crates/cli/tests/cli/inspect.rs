@@ -8,7 +8,6 @@ fn length(value: &Value) -> usize {
     value.as_array().unwrap_or_else(|| panic!("no list: {value}")).len()
 }
 
-/// What holds for every inspection.
 fn check(report: &Value) {
     let dimensions = length(&report["observation_names"]);
     assert_eq!(length(&report["ranking"]), dimensions);

@@ -107,7 +107,6 @@ impl Governed {
         self.folder.path().join(name)
     }
 
-    /// A file of the study.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path(STUDY).join(name)
     }

@@ -51,7 +51,6 @@ pub(crate) fn reward_with(code: &str) -> Value {
     value
 }
 
-/// One phase of a candidate.
 pub(crate) fn phase(name: &str, seeds: u64) -> Value {
     json!({"phase": name, "seeds": seeds, "wall_clock": "60s"})
 }

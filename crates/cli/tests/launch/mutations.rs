@@ -24,7 +24,6 @@ const DOCUMENTS: [&str; 5] =
 pub(crate) struct Mutation {
     /// The part of the plan that it is about.
     pub(crate) part: &'static str,
-    /// Every part that differs then.
     pub(crate) differ: &'static [&'static str],
     /// Whether approvals are void with it.
     pub(crate) is_approved: bool,
@@ -110,7 +109,6 @@ pub(crate) const MUTATIONS: [Mutation; 17] = [
 ];
 
 impl Mutation {
-    /// Does it.
     pub(crate) fn apply(&self, repository: &Repository) {
         (self.apply)(repository);
     }

@@ -54,7 +54,6 @@ impl Deref for Repository {
     }
 }
 
-/// The workspace.
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
 }
@@ -67,7 +66,6 @@ pub(crate) fn python() -> PathBuf {
 }
 
 impl Build {
-    /// Changes what is agreed.
     pub(crate) fn agree(mut self, change: impl FnOnce(&mut Agreed)) -> Self {
         change(&mut self.agreed);
         self
@@ -226,7 +224,6 @@ impl Repository {
         ran(line, &command.output().unwrap())
     }
 
-    /// The repository's own Python.
     pub(crate) fn python(&self, words: &[&str]) -> Ran {
         self.run(self.path(".venv/bin/python"), words)
     }
@@ -276,7 +273,6 @@ impl Repository {
         self.home().join(".local/state/rlx/studies").join(opened["id"].as_str().unwrap())
     }
 
-    /// The folder of a run.
     pub(crate) fn run_folder(&self, key: &str) -> PathBuf {
         self.state().join("runs").join(key)
     }

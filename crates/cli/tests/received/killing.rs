@@ -3,7 +3,6 @@
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Who is killed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Victim {
     /// The command itself.

@@ -16,7 +16,6 @@ pub enum Scale {
 /// A round number on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// The number.
     pub value: f64,
     /// How it is written.
     pub label: String,

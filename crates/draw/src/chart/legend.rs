@@ -20,7 +20,6 @@ pub(super) struct Entry<'a> {
     pub(super) label: &'a str,
     /// Added in a quieter tone.
     pub(super) detail: &'a str,
-    /// It has a band.
     pub(super) band: bool,
 }
 
@@ -33,7 +32,6 @@ impl Entry<'_> {
         if self.detail.is_empty() { 0.0 } else { GAP + text_width(self.detail, SMALL, false) }
     }
 
-    /// Width of its words.
     pub(super) fn width(&self) -> f32 {
         text_width(self.label, SMALL, false) + self.detail_width()
     }

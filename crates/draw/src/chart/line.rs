@@ -282,7 +282,6 @@ fn faint_opacity(series: &[SeriesBand], width: f32) -> f32 {
     (0.34 / crowd.sqrt()).max(0.05)
 }
 
-/// Where everything goes.
 struct Plan {
     area: Rect,
     x: Axis,

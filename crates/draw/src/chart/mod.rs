@@ -21,9 +21,7 @@ pub use style::{LOOKS, Look};
 /// A value to hold the others against, drawn as a thin line with its label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// The value.
     pub value: f64,
-    /// What it is.
     pub label: String,
     /// Make room for it however far away it is; otherwise it is drawn only
     /// where it lies within or near what else is shown.

@@ -46,7 +46,6 @@ pub struct ScoreGroup {
     pub failed: Vec<f64>,
     /// The mark, such as the interquartile mean.
     pub value: Option<f64>,
-    /// Its interval.
     pub interval: Option<(f64, f64)>,
 }
 

@@ -14,7 +14,6 @@ pub(super) const PAPER: Color = Color::hex(0xf7_f8_fa);
 pub(super) const MOTION: Color = Color::hex(0x00_72_b2);
 /// Pushes and torques.
 pub(super) const FORCE: Color = Color::hex(0xd5_5e_00);
-/// Goals.
 pub(super) const GOAL: Color = Color::hex(0x00_9e_73);
 /// Machines.
 pub(super) const STEEL: Color = Color::hex(0x37_41_51);

@@ -218,7 +218,6 @@ fn edge(area: Rect, steps: usize, step: usize) -> f32 {
     area.x + area.width * step as f32 / steps.max(1) as f32
 }
 
-/// The middle of step `step`.
 fn middle(area: Rect, steps: usize, step: usize) -> f32 {
     area.x + area.width * (step as f32 + 0.5) / steps.max(1) as f32
 }

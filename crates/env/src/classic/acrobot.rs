@@ -30,7 +30,6 @@ pub struct Acrobot {
 }
 
 impl Acrobot {
-    /// `copies` acrobots.
     pub fn new(copies: usize) -> Self {
         Self { state: vec![[0.0; 4]; copies] }
     }

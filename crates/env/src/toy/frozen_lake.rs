@@ -13,9 +13,7 @@ pub const TILES_MAX: usize = 65_536;
 /// Rewards for reaching each kind of tile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rewards {
-    /// For the goal.
     pub goal: f32,
-    /// For a hole.
     pub hole: f32,
     /// For ice, the start included.
     pub ice: f32,

@@ -16,7 +16,6 @@ pub struct Outcome {
     pub probability: f64,
     /// The next state.
     pub next: u32,
-    /// The reward.
     pub reward: f32,
     /// The episode ends there.
     pub terminated: bool,
@@ -81,12 +80,10 @@ impl Table {
         Self { scene, ..self }
     }
 
-    /// Number of states.
     pub fn states(&self) -> usize {
         self.starts.len()
     }
 
-    /// Number of actions.
     pub fn actions(&self) -> usize {
         self.actions
     }
@@ -155,12 +152,10 @@ impl TableWorld {
         Self { table, state: vec![0; copies] }
     }
 
-    /// The table.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// Where one copy stands.
     pub fn state(&self, copy: usize) -> usize {
         self.state[copy] as usize
     }

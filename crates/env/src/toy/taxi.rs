@@ -126,7 +126,6 @@ pub struct Taxi {
 }
 
 impl Taxi {
-    /// `copies` taxis.
     pub fn new(copies: usize, rules: TaxiRules) -> Self {
         Self { table: table(&rules), rules, state: vec![0; copies], undecided: vec![false; copies] }
     }

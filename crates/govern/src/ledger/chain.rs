@@ -51,7 +51,6 @@ pub struct Anchor {
     pub study: String,
     /// The number of the record that was the last one.
     pub seq: u64,
-    /// Its digest.
     pub head: Digest,
     /// When; a label.
     pub at: String,

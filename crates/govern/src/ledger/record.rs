@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::Event;
 use crate::canonical;
 
-/// Who did something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
@@ -30,13 +29,11 @@ pub struct Record {
     pub seq: u64,
     /// When it was written; a label, nothing is decided by it.
     pub at: String,
-    /// Who did it.
     pub actor: Actor,
     /// What happened.
     pub event: Event,
     /// The digest of the record before; zeros for the first.
     pub prev: Digest,
-    /// The digest of this one.
     pub digest: Digest,
 }
 

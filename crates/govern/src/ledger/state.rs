@@ -15,7 +15,6 @@ use crate::machine::{CandidateState, RunEnd, RunState};
 use crate::section::{Section, Target};
 use crate::seeds::SeedRole;
 
-/// Where a study is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StudyState {
     /// The first record.
@@ -72,16 +71,13 @@ pub struct Approval {
     pub head: Digest,
     /// When; a label.
     pub at: String,
-    /// What it says.
     pub approved: Approved,
 }
 
-/// A candidate on record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CandidateRecord {
     /// The number of the record that first validated it.
     pub order: u64,
-    /// Where it is.
     pub state: CandidateState,
     /// Its last validation.
     pub validated: Validated,
@@ -91,18 +87,15 @@ pub struct CandidateRecord {
     pub runs: Vec<String>,
 }
 
-/// A run on record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {
     /// The number of the record that intended it.
     pub order: u64,
     /// What was intended.
     pub intent: LaunchIntent,
-    /// Where it is.
     pub state: RunState,
     /// How it was started.
     pub launched: Option<Launched>,
-    /// How it ended.
     pub ended: Option<RunEnded>,
     /// What was read from its files.
     pub evidence: Option<Evidence>,

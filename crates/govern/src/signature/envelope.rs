@@ -39,7 +39,6 @@ pub(super) fn without_armor(text: &str) -> Result<Vec<u8>, &'static str> {
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads all of `bytes`.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, &'static str> {
         let rest = bytes.strip_prefix(MAGIC).ok_or("its content doesn't begin with SSHSIG")?;
         let rest = rest.strip_prefix(&VERSION).ok_or("its version is not 1")?;

@@ -113,7 +113,6 @@ impl Key {
         self.kind
     }
 
-    /// Its fingerprint.
     pub fn fingerprint(&self) -> &Fingerprint {
         &self.fingerprint
     }

@@ -19,7 +19,6 @@ pub(crate) struct Case {
     pub(crate) purpose: Purpose,
     /// Before anything is approved.
     pub(crate) texts: fn(&mut Texts),
-    /// After everything is.
     pub(crate) after: fn(&mut World),
 }
 

@@ -21,7 +21,6 @@ fn page() -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// What stands under a heading.
 fn under(heading: &str) -> String {
     let page = page();
     let (_, rest) = page.split_once(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no {heading}"));

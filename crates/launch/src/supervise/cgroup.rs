@@ -49,7 +49,6 @@ pub(super) struct Counted {
 }
 
 impl Groups {
-    /// Makes what can be made.
     pub(super) fn make(key: &str, step: &str, limits: &Limits) -> Self {
         let is_switched_off = rlxp_fs::environment::variable("RLX_WITHOUT")
             .is_some_and(|without| without.split(',').any(|one| one.trim() == "cgroup"));

@@ -32,7 +32,6 @@ pub(super) struct Seen {
     pub(super) quiet: Duration,
 }
 
-/// A limit that was reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reached {
     /// Which, its value, and what was seen.

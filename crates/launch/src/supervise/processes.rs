@@ -13,7 +13,6 @@ pub(super) struct Sums {
     pub(super) cpu_time: f64,
     /// Bytes in memory; pages that several share count for each.
     pub(super) memory: u64,
-    /// Threads.
     pub(super) threads: u64,
 }
 

@@ -19,7 +19,6 @@ const GO: &[u8] = b"go\n";
 
 /// A supervisor that waits for its word. Dropping it without [`Shim::go`] sends it away.
 pub struct Shim {
-    /// Its process number.
     pub process: u32,
     child: Child,
 }

@@ -44,7 +44,6 @@ impl Ending {
 }
 
 impl Run<'_> {
-    /// Runs a step.
     pub(super) fn step(&mut self, step: &StepOrder) -> Result<StepEnd, SuperviseError> {
         let own = self.order.folder.join(&step.name);
         let crash = |place: &str| crate::crash::point(&format!("shim:{}:{place}", step.name));

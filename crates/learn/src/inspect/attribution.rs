@@ -16,7 +16,6 @@ use crate::policy::Policy;
 pub const COMPLETENESS: f64 = 1e-3;
 /// Points on the path at first; doubled until the sum is right.
 const FIRST_STEPS: usize = 64;
-/// And at most.
 const MOST_STEPS: usize = 16_384;
 /// Points that go through the network together.
 const BATCH: usize = 256;
@@ -50,7 +49,6 @@ pub struct Explainer<'a> {
 }
 
 impl<'a> Explainer<'a> {
-    /// For this policy.
     pub fn new(policy: &'a Policy) -> Self {
         let network = policy.network.over_features();
         let parts = match &policy.network.shape().input {
@@ -66,7 +64,6 @@ impl<'a> Explainer<'a> {
         self.parts.as_deref()
     }
 
-    /// The features of an observation.
     pub fn features(&self, observation: &[f32]) -> Vec<f64> {
         let Some(parts) = &self.parts else {
             return observation.iter().copied().map(f64::from).collect();

@@ -36,9 +36,7 @@ pub struct RankedDimension {
     pub dimension: usize,
     /// Mean of its shares by the three methods; decides the order.
     pub share: f64,
-    /// By saliency.
     pub saliency: Attribution,
-    /// By SmoothGrad.
     pub smoothgrad: Attribution,
     /// By integrated gradients.
     pub integrated: Attribution,
@@ -63,9 +61,7 @@ pub struct Attribution {
 /// How far two methods agree.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Agreement {
-    /// One.
     pub one: Method,
-    /// The other.
     pub other: Method,
     /// Spearman's rank correlation over the dimensions; nothing when there is
     /// one dimension only or a method sees no difference between them.

@@ -156,7 +156,6 @@ pub(crate) struct ValueFit {
     pub(crate) quality: Option<(f64, f64)>,
     /// Mean value estimate.
     pub(crate) value_mean: f64,
-    /// Mean return.
     pub(crate) return_mean: f64,
 }
 

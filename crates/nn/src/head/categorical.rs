@@ -11,7 +11,6 @@ struct Softmax<V> {
     largest: V,
     /// Sum of exp(logit − largest), in the order of the choices.
     sum: V,
-    /// Logarithm of that sum.
     log_sum: V,
 }
 

@@ -51,26 +51,19 @@ pub struct AnalyzeRequest {
 /// A run of a group.
 #[derive(Clone, Debug, Serialize)]
 pub struct AnalyzedRun {
-    /// Its name.
     pub name: String,
-    /// How it stands.
     pub status: RunStatus,
     /// Why it failed, where it did.
     pub reason: Option<String>,
-    /// Its seeds.
     pub seeds: Vec<u64>,
 }
 
 /// What happened in one run, or in several as one.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupAnalysis {
-    /// What it is called.
     pub label: String,
-    /// Its runs.
     pub runs: Vec<AnalyzedRun>,
-    /// The environment.
     pub env: String,
-    /// The algorithm.
     pub algo: String,
     /// Steps planned per seed.
     pub total_steps: u64,

@@ -64,7 +64,6 @@ pub struct CompareRequest {
     pub force: bool,
 }
 
-/// Compares.
 pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareReport> {
     let fewest = if request.by_config { 1 } else { 2 };
     if request.words.len() < fewest {

@@ -37,7 +37,6 @@ pub(crate) fn training_keys(config: &Config) -> Vec<(String, String)> {
     keys
 }
 
-/// A value, short.
 fn short(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

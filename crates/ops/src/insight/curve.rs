@@ -17,7 +17,6 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// The curve in `records`.
     pub(crate) fn of(records: &[Record]) -> Self {
         let points = |kind: &str| {
             let of_kind = records.iter().filter(|record| record.kind == kind);

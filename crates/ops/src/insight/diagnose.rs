@@ -27,13 +27,9 @@ const RULES_CAP: u64 = 4 << 20;
 /// What the rules say about one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnosis {
-    /// The run.
     pub run: String,
-    /// How it stands.
     pub status: RunStatus,
-    /// Its environment.
     pub env: String,
-    /// Its seeds.
     pub seeds: Vec<u64>,
     /// Steps that the furthest seed has done.
     pub steps: u64,

@@ -18,7 +18,6 @@ use crate::insight::run_data::{RunData, SeedState, load_run};
 use crate::training::checkpoint_ref::project;
 use crate::training::envs::SOURCES;
 
-/// What to explain.
 #[derive(Clone, Debug, Default)]
 pub struct ExplainRequest {
     /// A run, then metrics (`NAME` or `KIND/NAME`; all when there are none).
@@ -50,13 +49,11 @@ pub struct ExplainReport {
     pub here: Option<Here>,
     /// The run's seeds.
     pub seeds: Vec<u64>,
-    /// The metrics.
     pub metrics: Vec<Explained>,
     /// What is wrong with the record.
     pub notes: Vec<String>,
 }
 
-/// Explains.
 pub fn explain(context: &Context, request: &ExplainRequest) -> Outcome<ExplainReport> {
     let Some((word, metrics)) = request.words.split_first() else { return from_dictionary(&[]) };
     // A word that names a metric and no run asks the dictionary.

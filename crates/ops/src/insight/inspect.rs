@@ -28,7 +28,6 @@ pub use rlxp_learn::inspect::{Baseline, Target};
 /// Fewest states over which dimensions are ranked.
 pub const FEWEST_STATES: usize = 5;
 
-/// What to look at.
 #[derive(Clone, Debug)]
 pub struct InspectRequest {
     /// A checkpoint's folder, or a run with `:best`, `:latest` or `:step_N`.
@@ -54,7 +53,6 @@ pub struct InspectRequest {
 /// A dimension of the ranking, with its name.
 #[derive(Clone, Debug, Serialize)]
 pub struct NamedDimension {
-    /// What it is.
     pub name: String,
     /// How much it matters.
     #[serde(flatten)]
@@ -64,13 +62,11 @@ pub struct NamedDimension {
 /// All that was found.
 #[derive(Clone, Debug, Serialize)]
 pub struct InspectReport {
-    /// The run.
     pub run: String,
     /// Step of the checkpoint.
     pub step: u64,
     /// Training seed of the policy.
     pub training_seed: u64,
-    /// The environment.
     pub env: String,
     /// Which output was explained.
     pub target: Target,
@@ -107,7 +103,6 @@ pub struct InspectReport {
     pub states: Vec<Explained>,
     /// Different observations among the visited ones.
     pub different_states: usize,
-    /// The episodes.
     pub episodes: Vec<Episode>,
     /// Every step of them.
     pub trajectory: Vec<Moment>,

@@ -28,7 +28,6 @@ use crate::insight::run_data::{Group, load};
 pub use metric::{Metric, wanted};
 pub use x_unit::XUnit;
 
-/// What x is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum XAxis {
@@ -61,7 +60,6 @@ pub enum GroupBy {
 pub struct PlotOptions {
     /// `kind/name` or a name; by default the return of evaluations, or of training.
     pub metric: Option<String>,
-    /// What x is.
     pub x: XAxis,
     /// Points that each point of a seed is the mean of; 1 for none.
     pub smooth: usize,
@@ -69,7 +67,6 @@ pub struct PlotOptions {
     pub group_by: GroupBy,
     /// The title, instead of one that says metric and environment.
     pub title: Option<String>,
-    /// y is logarithmic.
     pub log_y: bool,
     /// Values to hold the curves against, with their names.
     pub baselines: Vec<(String, f64)>,
@@ -103,18 +100,15 @@ pub enum Target {
     Usual,
     /// This file; its ending says SVG or PNG.
     File(PathBuf),
-    /// Nowhere.
     Nowhere,
 }
 
-/// A plot to make.
 #[derive(Clone, Debug, Default)]
 pub struct PlotRequest {
     /// Words that name runs and groups, as [`crate::insight::run_data`] reads them.
     pub runs: Vec<String>,
     /// What is drawn.
     pub options: PlotOptions,
-    /// Where it goes.
     pub target: Target,
     /// Pixels of a PNG for each unit of width and height; 0 for 2.
     pub scale: f32,
@@ -125,15 +119,11 @@ pub struct PlotRequest {
 /// One curve.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlotGroup {
-    /// What it is called.
     pub label: String,
-    /// Its runs.
     pub runs: Vec<String>,
     /// Seeds with data.
     pub seeds: usize,
-    /// Those of them that failed.
     pub failed: usize,
-    /// What the band is.
     pub band: Band,
     /// The curve: interquartile mean and band over x.
     pub points: Vec<CurvePoint>,
@@ -142,17 +132,12 @@ pub struct PlotGroup {
 /// What was drawn.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlotReport {
-    /// The title.
     pub title: String,
-    /// The metric.
     pub metric: Metric,
-    /// What x is.
     pub x: XAxis,
-    /// The label of x.
     pub x_label: String,
     /// The unit that points are in.
     pub x_unit: &'static str,
-    /// The label of y.
     pub y_label: String,
     /// Points that each point of a seed is the mean of.
     pub smooth: usize,
@@ -174,7 +159,6 @@ pub struct PlotReport {
 pub struct Figure {
     /// The chart, to be turned into a scene.
     pub chart: LineChart,
-    /// Its numbers.
     pub report: PlotReport,
 }
 

@@ -34,7 +34,6 @@ const FILM_EPISODES: usize = 20;
 /// Longest video, in seconds: it stands in the file itself.
 const FILM_SECONDS: f64 = 20.0;
 
-/// What to report on.
 #[derive(Clone, Debug, Default)]
 pub struct ReportRequest {
     /// Runs or groups; the first is the reference of the others.
@@ -58,17 +57,14 @@ pub struct ReportRequest {
 /// A report that was written.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReportReport {
-    /// The file.
     pub file: String,
     /// Its size in bytes.
     pub bytes: u64,
-    /// The groups in it.
     pub groups: Vec<String>,
     /// The first sentence of each verdict.
     pub verdicts: Vec<String>,
     /// Findings of the diagnoses, by severity: errors, warnings.
     pub findings: (usize, usize),
-    /// Videos in it.
     pub videos: usize,
     /// What could not be put in, and why.
     pub left_out: Vec<String>,

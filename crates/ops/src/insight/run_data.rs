@@ -39,9 +39,7 @@ pub enum SeedState {
 
 /// One seed of a run.
 pub struct SeedData {
-    /// The seed.
     pub seed: u64,
-    /// Its folder.
     pub folder: SeedFolder,
     /// How its training stands.
     pub state: SeedState,
@@ -51,11 +49,8 @@ pub struct SeedData {
     pub metrics: MetricColumns,
 }
 
-/// One run.
 pub struct RunData {
-    /// The run.
     pub run: Run,
-    /// Its name.
     pub name: String,
     /// Its description.
     pub metadata: Metadata,
@@ -67,7 +62,6 @@ pub struct RunData {
     pub reason: Option<String>,
     /// The config it is trained from.
     pub config: Config,
-    /// Its seeds.
     pub seeds: Vec<SeedData>,
     /// What is wrong with its record, a sentence each.
     pub notes: Vec<String>,
@@ -118,7 +112,6 @@ impl RunData {
 }
 
 impl Group {
-    /// Seeds of all runs.
     pub fn seeds(&self) -> impl Iterator<Item = (&RunData, &SeedData)> {
         self.runs.iter().flat_map(|run| run.seeds.iter().map(move |seed| (run, seed)))
     }
@@ -285,7 +278,6 @@ fn read_metrics(
 /// Why a seed failed.
 #[derive(Clone, Debug)]
 pub struct SeedFailure {
-    /// What ended it.
     pub cause: EndCause,
     /// The same in words, where they were recorded.
     pub reason: Option<String>,

@@ -17,16 +17,13 @@ use crate::training::recorded::STOP_AT;
 /// What a listing is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortKey {
-    /// When it was made.
     #[default]
     Created,
-    /// Its name.
     Name,
     /// Best evaluation.
     Best,
     /// Last training return.
     Last,
-    /// Steps done.
     Steps,
 }
 
@@ -49,10 +46,8 @@ pub fn list(context: &Context, filter: &RunFilter, sort: SortKey, reverse: bool)
     Ok(rows)
 }
 
-/// One seed of a run.
 #[derive(Debug, Serialize)]
 pub struct SeedInfo {
-    /// The seed.
     pub seed: u64,
     /// Steps in the record.
     pub steps: u64,
@@ -72,7 +67,6 @@ pub struct SeedInfo {
     pub damage: Vec<String>,
 }
 
-/// Everything about a run.
 #[derive(Debug, Serialize)]
 pub struct RunInfo {
     /// Its description.
@@ -86,11 +80,9 @@ pub struct RunInfo {
     pub reason: Option<String>,
     /// How often it was started.
     pub attempts: usize,
-    /// Its seeds.
     pub seeds: Vec<SeedInfo>,
     /// The config it is trained from.
     pub config: serde_json::Value,
-    /// Where it comes from.
     pub lineage: Option<Lineage>,
     /// Mean evaluation return at which a seed stops early.
     pub stop_at: Option<f64>,

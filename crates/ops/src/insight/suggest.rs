@@ -29,10 +29,8 @@ const ROUNDING: f64 = 0.05;
 /// Fewest seeds that a verdict needs.
 const SEEDS_FOR_A_VERDICT: usize = 5;
 
-/// What to suggest about.
 #[derive(Clone, Debug)]
 pub struct SuggestRequest {
-    /// The run.
     pub run: String,
     /// Most suggestions.
     pub top: usize,
@@ -59,15 +57,10 @@ pub struct Suggested {
 /// Everything to suggest about a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Suggestions {
-    /// The run.
     pub run: String,
-    /// How it stands.
     pub status: RunStatus,
-    /// Its environment.
     pub env: String,
-    /// Its seeds.
     pub seeds: Vec<u64>,
-    /// The answer in a sentence.
     pub answer: String,
     /// What the run reached, and what would be good.
     pub standing: Reached,
@@ -89,7 +82,6 @@ pub struct Suggestions {
     pub notes: Vec<String>,
 }
 
-/// Suggests.
 pub fn suggest(context: &Context, request: &SuggestRequest) -> Outcome<Suggestions> {
     suggest_loaded(context, &load_run(context, &request.run, &wanted)?, request)
 }

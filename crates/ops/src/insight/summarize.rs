@@ -30,11 +30,9 @@ pub struct SummarizeRequest {
 /// Several runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct SetSummary {
-    /// What was summarised, in words.
     pub what: String,
     /// How many runs of which status.
     pub counts: Counts,
-    /// Environment by environment.
     pub environments: Vec<EnvSummary>,
     /// Runs that can't be read, with the reason.
     pub unreadable: Vec<(String, String)>,
@@ -46,7 +44,6 @@ pub struct SetSummary {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum SummaryReport {
-    /// One run.
     Run(Box<RunSummary>),
     /// A set of runs.
     Set(SetSummary),
@@ -67,7 +64,6 @@ pub(crate) fn result_in_words(result: &Final) -> String {
     }
 }
 
-/// Summarises.
 pub fn summarize(context: &Context, request: &SummarizeRequest) -> Outcome<SummaryReport> {
     match which::which(context, &request.words)? {
         which::Which::One(word) => Ok(SummaryReport::Run(Box::new(one::summary(context, &word)?))),

@@ -41,7 +41,6 @@ pub const SECONDS: f64 = 60.0;
 /// Episodes among which best and worst are looked for by default.
 pub const BEST_AND_WORST_OF: usize = 20;
 
-/// What the video shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
     /// So many episodes, one after the other.
@@ -52,13 +51,11 @@ pub enum Show {
     Grid(usize),
 }
 
-/// A video to make.
 #[derive(Clone, Debug)]
 pub struct VideoRequest {
     /// A checkpoint's folder, or a run with `:best`, `:latest` or `:step_N`; a
     /// run alone stands for its best, with several seeds for the best of them.
     pub checkpoint: String,
-    /// What to show.
     pub show: Show,
     /// Seed of the first episode.
     pub seed: u64,
@@ -78,13 +75,11 @@ pub struct VideoRequest {
     pub output: Option<PathBuf>,
 }
 
-/// An episode in the video.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShownEpisode {
     /// Why it was chosen, such as `best of 20`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Its seed.
     pub seed: u64,
     /// Sum of raw rewards over the whole episode.
     #[serde(rename = "return")]
@@ -97,18 +92,14 @@ pub struct ShownEpisode {
     pub shown_steps: u64,
 }
 
-/// A video that was made.
 #[derive(Clone, Debug, Serialize)]
 pub struct VideoReport {
-    /// The run.
     pub run: String,
     /// Step of the checkpoint.
     pub step: u64,
     /// Training seed of the policy.
     pub training_seed: u64,
-    /// The environment.
     pub env: String,
-    /// The file.
     pub file: String,
     /// Its size in bytes.
     pub bytes: u64,
@@ -116,9 +107,7 @@ pub struct VideoReport {
     pub width: u32,
     /// Pixels down.
     pub height: u32,
-    /// Frames per second.
     pub frames_per_second: u32,
-    /// Frames.
     pub frames: u64,
     /// Running time.
     pub seconds: f64,

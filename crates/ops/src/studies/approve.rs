@@ -22,7 +22,6 @@ use crate::failure::{Failure, Outcome};
 use crate::studies::contract::allows::allows;
 use crate::studies::files::OpenStudy;
 
-/// What is to be approved.
 #[derive(Clone, Debug, Default)]
 pub struct ApproveRequest {
     /// The study; the active one when left out.
@@ -36,7 +35,6 @@ pub struct ApproveRequest {
 /// What would be approved, for a person to read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prepared {
-    /// The study.
     pub study: StudyName,
     /// Its unique id.
     pub study_id: String,
@@ -44,14 +42,12 @@ pub struct Prepared {
     pub head: Digest,
     /// The weakest way of approving that counts.
     pub required: Assurance,
-    /// What is approved.
     pub targets: Vec<Shown>,
 }
 
 /// One target, as it stands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shown {
-    /// Which.
     pub target: Target,
     /// The digest of all that it covers.
     pub digest: Digest,
@@ -59,20 +55,16 @@ pub struct Shown {
     pub text: String,
     /// What it depends on, whose text stands there.
     pub depends_on: Vec<String>,
-    /// What the approval allows.
     pub allows: &'static str,
 }
 
 /// An approval that is on record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ApproveReport {
-    /// The study.
     pub study: StudyName,
-    /// What was approved.
     pub targets: BTreeMap<Target, Digest>,
     /// How surely.
     pub assurance: Assurance,
-    /// By whom.
     pub who: String,
     /// The number of the record.
     pub seq: u64,
@@ -81,7 +73,6 @@ pub struct ApproveReport {
 }
 
 impl Prepared {
-    /// The targets by digest.
     pub fn digests(&self) -> BTreeMap<Target, Digest> {
         self.targets.iter().map(|shown| (shown.target.clone(), shown.digest)).collect()
     }

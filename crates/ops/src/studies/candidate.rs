@@ -31,17 +31,12 @@ use crate::studies::files::OpenStudy;
 /// A candidate that passed every gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ValidateReport {
-    /// The study.
     pub study: StudyName,
-    /// Which.
     pub candidate: Slug,
-    /// Its revision.
     pub revision: u64,
     /// The digest of everything a launch would use.
     pub plan: Digest,
-    /// What that is made of.
     pub parts: BTreeMap<String, Digest>,
-    /// Its phases.
     pub phases: Vec<PlannedPhase>,
     /// The gates that it passed.
     pub gates: Vec<&'static str>,
@@ -161,39 +156,28 @@ pub(crate) fn refuse(
 /// Reasons on record are for people; a candidate can't make the ledger as long as it likes.
 const LONGEST_DETAIL: usize = 2000;
 
-/// Everything about one candidate.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShowReport {
-    /// The study.
     pub study: StudyName,
-    /// Which.
     pub candidate: Slug,
-    /// Where it is.
     pub state: CandidateState,
     /// What stands in its file; nothing when it can't be read.
     pub text: Option<Value>,
     /// What is wrong with its file.
     pub problems: Vec<String>,
-    /// How its approval stands.
     pub approval: ApprovalStatus,
     /// The plan that it was validated with.
     pub plan: Option<Digest>,
-    /// Its runs.
     pub runs: Vec<RunLine>,
     /// Why it can't be validated now; empty when it can.
     pub refusals: Vec<Refusal>,
 }
 
-/// One run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunLine {
-    /// Its key.
     pub key: String,
-    /// Its phase.
     pub phase: String,
-    /// Its seed.
     pub seed: u64,
-    /// Where it is.
     pub state: String,
 }
 
@@ -232,12 +216,9 @@ pub fn show(context: &Context, study: Option<&str>, name: &str) -> Outcome<ShowR
     })
 }
 
-/// One line of the list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ListLine {
-    /// Which.
     pub candidate: String,
-    /// Where it is.
     pub state: CandidateState,
     /// Its kind, once it was validated.
     pub kind: Option<CandidateKind>,
@@ -245,14 +226,12 @@ pub struct ListLine {
     pub revision: Option<u64>,
     /// Phases that ran.
     pub phases: Vec<String>,
-    /// Whether its file is there.
     pub file: bool,
 }
 
 /// All candidates of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ListReport {
-    /// The study.
     pub study: StudyName,
     /// The candidate that everything is compared with.
     pub incumbent: Option<Slug>,

@@ -13,7 +13,6 @@ use crate::context::Context;
 pub struct DoctorReport {
     /// How much a run can be kept apart here.
     pub level: Level,
-    /// How.
     pub mechanisms: Mechanisms,
     /// Everything, line by line.
     pub findings: Vec<Finding>,

@@ -20,10 +20,8 @@ const TRIES: usize = 100;
 /// The longest remark.
 const LONGEST_NOTE: usize = 10_000;
 
-/// Records of a ledger.
 #[derive(Clone, Debug, Serialize)]
 pub struct Records {
-    /// The study.
     #[serde(flatten)]
     pub name: StudyName,
     /// How many there are in all.
@@ -37,17 +35,14 @@ pub struct Records {
 /// A record as it is shown.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShownRecord {
-    /// Its number.
     pub seq: u64,
     /// When it was written.
     pub at: String,
-    /// Who did it.
     pub actor: Actor,
     /// What happened.
     pub kind: &'static str,
     /// What belongs to it.
     pub body: Value,
-    /// Its digest.
     pub digest: Digest,
 }
 
@@ -67,7 +62,6 @@ pub struct AnchorReport {
     pub anchor: Anchor,
     /// The name of the study.
     pub name: String,
-    /// Where.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// The command that puts it into a git note as well.

@@ -20,9 +20,7 @@ pub use sample::Sample;
 /// What was found out about a metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricLine {
-    /// Its name.
     pub name: String,
-    /// What it is for.
     pub role: &'static str,
     /// Which way is better.
     pub direction: Direction,
@@ -33,13 +31,11 @@ pub struct MetricLine {
 /// What was found out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricReport {
-    /// The study.
     pub study: StudyName,
     /// The metrics, the deciding one first.
     pub metrics: Vec<MetricLine>,
     /// What is wrong.
     pub problems: Vec<String>,
-    /// Whether everything is fine.
     pub fine: bool,
 }
 

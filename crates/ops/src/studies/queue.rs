@@ -12,10 +12,8 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::OpenStudy;
 
-/// A queue.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QueueReport {
-    /// The study.
     pub study: StudyName,
     /// The digest of the plan.
     pub digest: Digest,

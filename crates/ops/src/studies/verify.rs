@@ -32,7 +32,6 @@ pub struct VerifyRequest {
 /// What came out.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifyReport {
-    /// The study.
     #[serde(flatten)]
     pub name: StudyName,
     /// Records up to the first problem.
@@ -41,7 +40,6 @@ pub struct VerifyReport {
     pub head: Digest,
     /// Everything that is wrong.
     pub problems: Vec<Found>,
-    /// What holds.
     pub holds: Vec<String>,
     /// What can't be told from here, and what it would take.
     pub not_checked: Vec<String>,

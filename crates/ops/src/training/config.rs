@@ -20,7 +20,6 @@ const CONFIG_CAP: u64 = 1 << 20;
 pub struct Checked {
     /// The resolved config.
     pub config: Config,
-    /// Overrides as given.
     pub overrides: Vec<rlxp_spec::Override>,
     /// What training rounds, a sentence each.
     pub notes: Vec<String>,

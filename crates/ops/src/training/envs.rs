@@ -18,15 +18,11 @@ pub(crate) const SOURCES: Sources<'static> = Sources::new(&[
 /// One environment as shown.
 #[derive(Debug, Serialize)]
 pub struct EnvRow {
-    /// Id.
     pub id: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],
-    /// What it is.
     pub summary: &'static str,
-    /// Observations.
     pub observation_space: Space,
-    /// Actions.
     pub action_space: Space,
     /// Step cap.
     pub max_episode_steps: Option<u64>,
@@ -43,11 +39,8 @@ pub struct EnvRow {
 /// A keyword argument as shown.
 #[derive(Debug, Serialize)]
 pub struct KwargRow {
-    /// Name.
     pub name: &'static str,
-    /// Default.
     pub default: &'static str,
-    /// Meaning.
     pub meaning: &'static str,
 }
 

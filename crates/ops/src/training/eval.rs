@@ -18,10 +18,8 @@ use crate::training::weights::Weights;
 /// Seed of the first episode by default: never used in training or selection.
 pub const FIRST_SEED: u64 = 20_000;
 
-/// What to evaluate.
 #[derive(Clone, Debug, Default)]
 pub struct EvalRequest {
-    /// A checkpoint.
     pub checkpoint: Option<String>,
     /// A run: its best and latest checkpoints.
     pub run: Option<String>,
@@ -57,16 +55,13 @@ pub struct EvalRow {
     pub file: Option<String>,
 }
 
-/// All of them.
 #[derive(Clone, Debug, Serialize)]
 pub struct EvalReport {
     /// The run, if there is one.
     pub run: Option<String>,
-    /// The environment.
     pub env: String,
     /// Return that counts as solved.
     pub threshold: Option<f64>,
-    /// What was evaluated.
     pub rows: Vec<EvalRow>,
 }
 

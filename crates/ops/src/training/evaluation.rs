@@ -14,11 +14,9 @@ pub struct EvaluationRecord {
     pub step: Option<u64>,
     /// Whether the most likely action was taken.
     pub deterministic: bool,
-    /// Mean return.
     pub mean_return: f64,
     /// Sample deviation of the returns.
     pub deviation: f64,
-    /// Mean length.
     pub mean_length: f64,
     /// Episodes that the step cap cut.
     pub truncated: usize,
@@ -32,7 +30,6 @@ pub struct EvaluationRecord {
     pub seeds: Vec<u64>,
 }
 
-/// The record of `played`.
 pub(crate) fn record(
     step: impl Into<Option<u64>>,
     deterministic: bool,

@@ -28,7 +28,6 @@ const ENV_EXAMPLE: &str = "\
 # WANDB_API_KEY=
 ";
 
-/// What was made.
 #[derive(Debug, Serialize)]
 pub struct InitReport {
     /// The project folder.

@@ -23,11 +23,9 @@ use crate::training::train::{create, describe, plan, sweep};
 /// What came of it.
 #[derive(Debug, Serialize)]
 pub struct ReproduceReport {
-    /// The run.
     pub run: String,
     /// Whether every byte that training decides is the same.
     pub same: bool,
-    /// What differs.
     pub differences: Vec<Difference>,
     /// What is not as it was when the run was trained.
     pub changed: Vec<String>,

@@ -28,7 +28,6 @@ pub struct ResumeReport {
     /// Its folder.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
-    /// How it stands.
     pub status: RunStatus,
     /// Whether there was anything to do.
     pub was_complete: bool,

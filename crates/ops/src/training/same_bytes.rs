@@ -13,11 +13,9 @@ const CAP: u64 = 1 << 30;
 /// One place where two runs differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// Which seed.
     pub seed: u64,
     /// Which file, relative to the seed's folder.
     pub file: String,
-    /// What differs there.
     pub what: String,
 }
 

@@ -43,7 +43,6 @@ pub(crate) struct Job<'a> {
     pub(crate) emit: &'a (dyn Fn(Event) + Sync),
 }
 
-/// How a seed ended.
 pub(crate) struct SeedEnd {
     pub(crate) outcome: WorkerOutcome,
     pub(crate) steps: u64,

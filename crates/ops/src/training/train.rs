@@ -30,7 +30,6 @@ use crate::training::weights::Weights;
 /// learning curve rises now and then, however often one looks.
 const LIKELY_BESTS: u64 = 32;
 
-/// What to train.
 #[derive(Clone, Debug, Default)]
 pub struct TrainRequest {
     /// The config file.
@@ -52,9 +51,7 @@ pub struct TrainRequest {
 pub struct TrainPlan {
     /// Name; the folder gets a number behind it.
     pub run_name: String,
-    /// Environment.
     pub env: String,
-    /// Seeds.
     pub seeds: Vec<u64>,
     /// Steps per seed, rounded up to whole rollouts.
     pub steps: u64,
@@ -64,7 +61,6 @@ pub struct TrainPlan {
     pub gradient_steps: u64,
     /// Trained numbers of one policy.
     pub parameters: usize,
-    /// Threads.
     pub threads: usize,
     /// Evaluations per seed.
     pub evaluations: u64,
@@ -81,14 +77,12 @@ pub struct TrainPlan {
 /// What came of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrainReport {
-    /// The plan.
     pub plan: TrainPlan,
     /// The run; nothing after a dry run.
     pub run: Option<String>,
     /// Its folder.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: Option<PathBuf>,
-    /// How it stands.
     pub status: Option<RunStatus>,
     /// Mean evaluation return at which a seed stops early.
     pub stop_at: Option<f64>,

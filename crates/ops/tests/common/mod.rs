@@ -129,7 +129,6 @@ impl Plan<'_> {
         self
     }
 
-    /// Gives it a tag.
     pub(crate) fn tag(self, tag: &str) -> Self {
         let tag = tag.to_owned();
         self.metadata(move |metadata| metadata.tags = vec![tag.clone()])

@@ -42,7 +42,6 @@ impl Track {
         Sample { from: self.data.len(), track: self, is_key, changed: false }
     }
 
-    /// The whole file.
     pub(super) fn into_file(
         self,
         size: FrameSize,

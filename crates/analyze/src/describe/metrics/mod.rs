@@ -28,28 +28,22 @@ pub enum Direction {
     Neither,
 }
 
-/// One metric.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
     /// Kind of the records that hold it: `train`, `eval`, `timing` or `observations`.
     pub kind: String,
     /// Its name; `mean_*` stands for `mean_0`, `mean_1` and so on.
     pub name: String,
-    /// What a person calls it.
     pub title: String,
     /// How it is computed, in plain words.
     pub formula: String,
-    /// Its unit.
     pub unit: String,
     /// Which way is good.
     pub direction: Direction,
-    /// Why one looks at it.
     pub why: String,
     /// What it looks like when all is well, in general.
     pub healthy: String,
-    /// What a high value means.
     pub high: String,
-    /// What a low value means.
     pub low: String,
     /// When it is logged.
     pub when: String,

@@ -16,7 +16,6 @@ pub struct Reading {
     pub phases: Vec<Phase>,
     /// Share of the points inside the expected bounds, where there are any.
     pub inside: Option<f64>,
-    /// Sentences, each with its numbers.
     pub statements: Vec<Statement>,
 }
 

@@ -59,13 +59,10 @@ pub enum Topic {
 /// A sentence with what it stands on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Statement {
-    /// What it is about.
     pub topic: Topic,
-    /// The sentence.
     pub text: String,
     /// Kind of the records that hold the metric, such as `eval`.
     pub kind: String,
-    /// The metric.
     pub metric: String,
     /// First step that it is about.
     pub from_step: u64,
@@ -98,7 +95,6 @@ impl Statement {
         }
     }
 
-    /// With these numbers.
     #[must_use]
     pub fn with(mut self, values: impl IntoIterator<Item = (&'static str, f64)>) -> Self {
         self.values.extend(values);

@@ -19,7 +19,6 @@ use crate::statistics::final_scores::{Final, finals};
 /// One seed's curve of the score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedCourse {
-    /// The seed.
     pub seed: u64,
     /// What to call it in a sentence: `seed 3`, with its run where that is needed.
     pub label: String,
@@ -36,7 +35,6 @@ pub struct SeedCourse {
 pub struct Subject {
     /// Kind of the records, such as `eval`.
     pub kind: String,
-    /// The metric.
     pub metric: String,
     /// The level from which the environment counts as solved.
     pub threshold: Option<f64>,
@@ -49,7 +47,6 @@ pub struct Subject {
 pub struct Baseline {
     /// Mean return.
     pub mean: f64,
-    /// Its standard error.
     pub standard_error: f64,
     /// Episodes played.
     pub episodes: usize,
@@ -58,16 +55,13 @@ pub struct Baseline {
 /// The best point of a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Best {
-    /// Its step.
     pub step: u64,
-    /// Its value.
     pub value: f64,
 }
 
 /// What is known of one seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeedStory {
-    /// The seed.
     pub seed: u64,
     /// What to call it in a sentence.
     pub label: String,
@@ -108,7 +102,6 @@ pub struct SeedStory {
 /// Everything that happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Story {
-    /// Seed by seed.
     pub seeds: Vec<SeedStory>,
     /// Phases of the interquartile mean over the seeds.
     pub phases: Vec<Phase>,
@@ -120,7 +113,6 @@ pub struct Story {
     pub statements: Vec<Statement>,
 }
 
-/// Tells the story of `seeds`.
 pub fn tell(subject: &Subject, seeds: &[SeedCourse]) -> Story {
     let stories: Vec<SeedStory> = seeds.iter().map(|seed| story_of(subject, seed)).collect();
     let together = fold(seeds);

@@ -18,7 +18,6 @@ use super::check::{Check, Found, SeedView};
 /// How a rule is worked out.
 #[derive(Clone, Copy)]
 pub(crate) enum Code {
-    /// For every seed by itself.
     Seed(fn(&Check<'_>, &SeedView<'_>) -> Found),
     /// Over all seeds at once.
     Run(fn(&Check<'_>, &[SeedView<'_>]) -> Found),

@@ -62,20 +62,31 @@ pub(super) enum Operation {
         #[serde(default)]
         usual: Option<(f64, f64)>,
     },
-    /// Adds to a number.
-    Add { by: f64, low: f64 },
-    /// Sets a value.
-    Set { value: Value },
+    Add {
+        by: f64,
+        low: f64,
+    },
+    Set {
+        value: Value,
+    },
     /// Sets what is null.
-    Fill { value: Value },
+    Fill {
+        value: Value,
+    },
     /// Lowers a number, or caps what has no cap.
-    AtMost { value: f64 },
+    AtMost {
+        value: f64,
+    },
     /// Lets a constant fall to 0 over the training.
     Decay,
-    /// Replaces one value by another.
-    Replace { value: Value, to: Value },
+    Replace {
+        value: Value,
+        to: Value,
+    },
     /// Takes a wrapper out that only training has.
-    DropWrapper { value: String },
+    DropWrapper {
+        value: String,
+    },
 }
 
 /// An answer to findings.
@@ -133,15 +144,12 @@ pub(super) struct Key {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GoodReturn {
-    /// The environment.
     pub env_id: String,
     /// Mean return of an evaluation.
     pub value: f64,
-    /// Where that comes from.
     pub basis: String,
 }
 
-/// All of it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Knowledge {

@@ -36,7 +36,6 @@ pub use setting::{Settings, written};
 /// Settings to look at for comparison.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// The values.
     pub settings: Settings,
     /// Whether they are a starter's for this very environment, or general defaults.
     pub is_starter: bool,
@@ -57,7 +56,6 @@ pub enum State {
 /// What a run reached.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reached {
-    /// How that is.
     pub state: State,
     /// Mean return of the last evaluations over the seeds.
     pub mean_return: Option<f64>,
@@ -163,9 +161,7 @@ pub enum BasisKind {
 /// How sure a suggestion is, and of what.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Basis {
-    /// In one word.
     pub kind: BasisKind,
-    /// In a sentence.
     pub sentence: String,
 }
 
@@ -176,7 +172,6 @@ pub struct Suggestion {
     pub id: String,
     /// In a few words.
     pub title: String,
-    /// The changes.
     pub changes: Vec<Change>,
     /// Why: metric, steps and value of what was found, or what differs from the starter.
     pub reason: String,
@@ -197,9 +192,7 @@ pub struct Suggestion {
 /// A finding that no setting answers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unanswered {
-    /// The rule.
     pub rule: String,
-    /// Its title.
     pub title: String,
     /// What was found.
     pub sentence: String,

@@ -16,11 +16,9 @@ const MOST_POINTS: usize = 300;
 /// Where a course left the noise of its start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Onset {
-    /// The step.
     pub step: u64,
     /// The course there, smoothed over three points.
     pub value: f64,
-    /// Where it started from.
     pub start: f64,
     /// How far above its start it had to come.
     pub margin: f64,
@@ -29,7 +27,6 @@ pub struct Onset {
 /// A level that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reach {
-    /// The level.
     pub level: f64,
     /// First step at or above it.
     pub step: u64,
@@ -42,7 +39,6 @@ pub struct Reach {
 pub struct Drawdown {
     /// Where the peak is.
     pub from_step: u64,
-    /// The peak.
     pub peak: f64,
     /// Where the lowest point after it is.
     pub to_step: u64,

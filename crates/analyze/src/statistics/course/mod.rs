@@ -22,10 +22,8 @@ pub struct Course {
     not_finite: usize,
 }
 
-/// A course at a glance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Glance {
-    /// Points.
     pub points: usize,
     /// Points that were NaN or infinite; no other number counts them.
     pub not_finite: usize,
@@ -37,15 +35,10 @@ pub struct Glance {
     pub start: f64,
     /// Median of the last tenth.
     pub end: f64,
-    /// Median of all.
     pub median: f64,
-    /// The lowest value.
     pub lowest: f64,
-    /// Where it is.
     pub lowest_step: u64,
-    /// The highest value.
     pub highest: f64,
-    /// Where it is.
     pub highest_step: u64,
     /// How far one point lies from its neighbours by chance, as a deviation;
     /// none below four points.
@@ -77,7 +70,6 @@ impl Course {
         Self { not_finite: self.not_finite + not_finite, ..self }
     }
 
-    /// The points.
     pub fn points(&self) -> &[(u64, f64)] {
         &self.points
     }

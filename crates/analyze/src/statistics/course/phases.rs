@@ -44,7 +44,6 @@ pub enum PhaseKind {
 /// A while in which a course does one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Phase {
-    /// What it does.
     pub kind: PhaseKind,
     /// First step.
     pub from_step: u64,
@@ -56,9 +55,7 @@ pub struct Phase {
     pub to_value: f64,
     /// Mean over the phase.
     pub mean: f64,
-    /// Lowest value.
     pub lowest: f64,
-    /// Highest value.
     pub highest: f64,
     /// Points, or blocks of points.
     pub points: usize,

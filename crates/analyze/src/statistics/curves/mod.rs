@@ -28,7 +28,6 @@ use crate::statistics::aggregate::iqm;
 /// Fewest seeds whose bootstrap interval is worth drawing.
 pub const BOOTSTRAP_SEEDS: usize = 5;
 
-/// One seed's curve.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeedCurve {
     /// Points of x and value. Values that are not finite are gaps.
@@ -91,7 +90,6 @@ pub struct CurvePoint {
 pub struct GroupCurve {
     /// The curve, by x.
     pub points: Vec<CurvePoint>,
-    /// What its band is.
     pub band: Band,
     /// Seeds with at least one finite value.
     pub seeds: usize,

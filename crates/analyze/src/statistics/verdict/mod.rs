@@ -84,7 +84,6 @@ pub enum TestKind {
 /// An interval; an end is null where the runs can't bound it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// Lower end.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -97,7 +96,6 @@ pub struct Interval {
 pub struct Chance {
     /// The estimate.
     pub value: f64,
-    /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
@@ -124,10 +122,8 @@ pub struct Arm {
     pub highest: Option<f64>,
 }
 
-/// What a guardrail said.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GuardrailResult {
-    /// Its name.
     pub name: String,
     /// B minus A in the guardrail's unit.
     pub effect: Option<f64>,
@@ -148,7 +144,6 @@ pub struct GuardrailResult {
 /// The verdict with everything that it rests on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// The answer.
     pub verdict: Answer,
     /// Why it is `cannot_tell`.
     pub reason: Option<Reason>,
@@ -199,6 +194,5 @@ pub struct Verdict {
     /// IQM of B minus IQM of A with a bootstrap interval (BCa; percentile of
     /// 1,000 resamples beyond 1,000 runs), which describes and decides nothing.
     pub iqm_difference: Option<Estimate>,
-    /// What the guardrails said.
     pub guardrails: Vec<GuardrailResult>,
 }

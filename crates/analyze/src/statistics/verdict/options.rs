@@ -36,7 +36,6 @@ pub enum MinimumEffect {
     /// The larger of that many spreads and a fraction of A's interquartile
     /// mean. Depends on where the scores have their zero.
     SpreadsOrFraction {
-        /// In spreads.
         spreads: f64,
         /// Of the size of A's interquartile mean.
         fraction: f64,
@@ -48,7 +47,6 @@ pub enum MinimumEffect {
 pub struct Look {
     /// This look, counted from 1.
     pub number: usize,
-    /// Looks planned in all.
     pub planned: usize,
     /// How the level is spread over them.
     pub boundary: Boundary,
@@ -118,7 +116,6 @@ impl Default for Options {
 /// Everything that keeps a question from being one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidQuestion {
-    /// The problems, each a sentence.
     pub problems: Vec<String>,
 }
 

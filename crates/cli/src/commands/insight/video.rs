@@ -164,7 +164,6 @@ fn episodes(shown: &[ShownEpisode]) -> String {
 /// How far the making has come, on stderr.
 struct Line<'a> {
     screen: &'a Screen,
-    /// When it last said so.
     last: Option<Instant>,
     is_live: bool,
 }

@@ -165,7 +165,6 @@ impl Anchor {
     }
 }
 
-/// A record on one line.
 fn line(record: &ShownRecord) -> String {
     let actor = match record.actor {
         Actor::Person => "person",

@@ -112,7 +112,6 @@ impl Scene {
         intents.filter(|intent| intent["candidate"] == *self.candidate).map(run).collect()
     }
 
-    /// Those of one seed.
     pub(super) fn runs_of(&self, seed: u64) -> Vec<Run> {
         self.runs().into_iter().filter(|run| run.seed == seed).collect()
     }
@@ -125,7 +124,6 @@ impl Scene {
         text.lines().count()
     }
 
-    /// Where its candidate is.
     pub(super) fn candidate_state(&self) -> String {
         self.state()["candidates"][&self.candidate]["state"].as_str().unwrap().to_owned()
     }

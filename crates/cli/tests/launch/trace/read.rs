@@ -27,11 +27,9 @@ pub(crate) struct Trace {
 /// A program that a process became.
 #[derive(Debug)]
 pub(crate) struct Program {
-    /// Which process.
     pub(crate) process: u32,
     /// Its arguments with its name.
     pub(crate) argv: Vec<String>,
-    /// Its environment.
     pub(crate) environment: Vec<String>,
 }
 

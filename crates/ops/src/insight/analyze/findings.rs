@@ -9,11 +9,9 @@ use crate::insight::run_data::RunData;
 /// A finding of `rlx diagnose`.
 #[derive(Clone, Debug, Serialize)]
 pub struct TopFinding {
-    /// The run.
     pub run: String,
     /// The rule, such as `F08`.
     pub rule: String,
-    /// Its title.
     pub title: String,
     /// How much it matters.
     pub severity: Severity,

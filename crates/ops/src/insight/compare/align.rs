@@ -37,7 +37,6 @@ pub struct AlignedMetric {
     pub metric: String,
     /// A quarter, a half, three quarters and all of the steps that the groups share.
     pub steps: Vec<u64>,
-    /// The groups that have it.
     pub groups: Vec<AlignedGroup>,
 }
 
@@ -61,7 +60,6 @@ pub struct GroupCurve {
     pub group: String,
     /// What is drawn, `KIND/NAME`.
     pub metric: String,
-    /// What its band is.
     pub band: Band,
     /// The curve by steps; `x` is a step.
     pub points: Vec<CurvePoint>,

@@ -26,7 +26,6 @@ pub struct ConfigChange {
 /// Which seeds each group has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SeedSets {
-    /// Seeds of A.
     pub a: String,
     /// Seeds of the other group.
     pub b: String,
@@ -43,7 +42,6 @@ pub struct Changes {
     pub code: Vec<CodeChange>,
     /// Files that differ between the two commits, where both are in the repository.
     pub files: Option<FileChanges>,
-    /// The seeds.
     pub seeds: SeedSets,
     /// What the record doesn't tell, a sentence each.
     pub notes: Vec<String>,

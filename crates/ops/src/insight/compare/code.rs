@@ -21,7 +21,6 @@ const MOST_FILES: usize = 30;
 pub struct CodeChange {
     /// What it is, such as `commit`.
     pub what: &'static str,
-    /// How it was in A.
     pub a: String,
     /// How it was in the other group.
     pub b: String,
@@ -43,7 +42,6 @@ pub struct FileChange {
 pub struct FileChanges {
     /// From this commit.
     pub from: String,
-    /// To this one.
     pub to: String,
     /// The first files, by path.
     pub files: Vec<FileChange>,

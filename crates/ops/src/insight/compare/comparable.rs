@@ -41,7 +41,6 @@ const ROUNDING: f64 = 0.05;
 pub struct Incomparable {
     /// What differs: a config key, `budget` or `unfinished`.
     pub key: String,
-    /// How it is in A.
     pub a: String,
     /// How it is in the other group.
     pub b: String,

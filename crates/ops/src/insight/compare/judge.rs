@@ -43,7 +43,6 @@ pub enum NoVerdict {
 pub struct Unjudged {
     /// Always null.
     pub verdict: Option<Answer>,
-    /// Why.
     pub reason: NoVerdict,
     /// Always null.
     pub seeds_needed: Option<u64>,
@@ -70,7 +69,6 @@ impl Judgement {
         }
     }
 
-    /// All of it in sentences.
     pub fn statements(&self) -> &[String] {
         match self {
             Self::Judged(judged) => &judged.statements,
@@ -92,7 +90,6 @@ pub struct Holm {
     pub adjusted_p: f64,
 }
 
-/// Judges every pair.
 pub(super) fn judge(
     request: &CompareRequest,
     score: &Score,

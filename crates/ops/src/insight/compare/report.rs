@@ -14,7 +14,6 @@ use super::score::{Score, SeedScore};
 use crate::insight::run_data::SeedState;
 use crate::insight::run_data::fold::Duplicate;
 
-/// Everything about a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompareReport {
     /// The answer, when only two groups are compared.
@@ -48,16 +47,13 @@ pub struct TopAnswer {
     pub seeds_needed: Option<u64>,
 }
 
-/// A group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupReport {
     /// A, B, C, …
     pub group: String,
-    /// What it was called.
     pub label: String,
     /// Its environment, or its first run's.
     pub env: String,
-    /// Its runs.
     pub runs: Vec<RunReport>,
     /// Its seeds, each training once.
     pub seeds: Vec<SeedReport>,
@@ -74,9 +70,7 @@ pub struct GroupReport {
 /// A run of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunReport {
-    /// Its name.
     pub name: String,
-    /// How it stands.
     pub status: RunStatus,
     /// Steps that each seed is trained for.
     pub total_steps: u64,
@@ -87,9 +81,7 @@ pub struct RunReport {
 /// A seed of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeedReport {
-    /// The run.
     pub run: String,
-    /// The seed.
     pub seed: u64,
     /// How its training stands.
     pub state: SeedState,
@@ -106,7 +98,6 @@ pub struct SeedReport {
 pub struct Comparison {
     /// The group's letter.
     pub group: String,
-    /// What it was called.
     pub label: String,
     /// The verdict with what it rests on, or why there is none.
     #[serde(flatten)]
@@ -117,7 +108,6 @@ pub struct Comparison {
     pub forced: bool,
     /// How the level was shared out, when there are several comparisons.
     pub holm: Option<Holm>,
-    /// What changed from A.
     pub changes: Changes,
 }
 

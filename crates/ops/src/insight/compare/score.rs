@@ -50,7 +50,6 @@ pub struct Score {
     pub kind: ScoreKind,
     /// The metric, `KIND/NAME`.
     pub metric: String,
-    /// All of it in words.
     pub what: String,
     /// Whether more or less is better.
     pub direction: Direction,
@@ -103,7 +102,6 @@ impl Wanted {
     }
 }
 
-/// The score for these arms.
 pub(super) fn decide(request: &CompareRequest, arms: &[Arm<'_>]) -> Outcome<Score> {
     let place = match &request.metric {
         None => ("eval".to_owned(), MEAN_RETURN.to_owned()),

@@ -56,7 +56,6 @@ pub(super) fn write(context: &Context, report: &InspectReport, path: &Path) -> O
     Ok(full)
 }
 
-/// The report as a scene.
 pub fn draw(report: &InspectReport) -> Scene {
     let moments = &report.trajectory;
     let starts = (1..moments.len()).filter(|at| moments[*at].episode != moments[at - 1].episode);

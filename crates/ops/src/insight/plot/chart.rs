@@ -24,7 +24,6 @@ pub(super) struct Drawn<'m> {
     pub(super) without: Vec<u64>,
 }
 
-/// The chart of all arms.
 pub(super) fn draw(arms: Arms<'_>, metric: Metric, options: &PlotOptions) -> Outcome<Figure> {
     let Arms { arms, notes: mut said } = arms;
     said.extend(notes::of_runs(&arms, options.x));

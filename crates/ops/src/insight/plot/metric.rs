@@ -37,7 +37,6 @@ impl Metric {
         self.name == MEAN_RETURN && matches!(self.kind.as_str(), "eval" | "train")
     }
 
-    /// What a title calls it.
     pub(super) fn title(&self) -> String {
         match (self.kind.as_str(), self.is_return()) {
             ("eval", true) => "Evaluation return".to_owned(),

@@ -12,7 +12,6 @@ use super::metric::{Metric, named};
 use super::x_unit::{self, XUnit};
 use super::{PlotOptions, XAxis};
 
-/// About the runs themselves.
 pub(super) fn of_runs(arms: &[Arm<'_>], x: XAxis) -> Vec<String> {
     let mut notes = Vec::new();
     let mut seen = BTreeSet::new();
@@ -36,7 +35,6 @@ pub(super) fn of_runs(arms: &[Arm<'_>], x: XAxis) -> Vec<String> {
     notes
 }
 
-/// About one curve.
 pub(super) fn of_curve(
     one: &Drawn<'_>,
     curve: &GroupCurve,

@@ -13,7 +13,6 @@ pub(super) enum Tone {
     Open,
 }
 
-/// One verdict.
 #[derive(Clone, Debug)]
 pub(super) struct VerdictCard {
     pub(super) tone: Tone,
@@ -54,7 +53,6 @@ pub(super) struct DiagnosisCard {
     pub(super) summary: String,
 }
 
-/// One film.
 pub(super) struct Film {
     pub(super) caption: String,
     pub(super) mp4: Vec<u8>,

@@ -26,7 +26,6 @@ pub(crate) struct Member<'m> {
 /// A seed that was trained twice and counts once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Duplicate {
-    /// The seed.
     pub seed: u64,
     /// The run whose record counts.
     pub counted: String,

@@ -23,13 +23,10 @@ const MOST_NAMED: usize = 6;
 /// How many runs there are of which kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// All runs.
     pub runs: usize,
     /// Seeds of all runs.
     pub seeds: usize,
-    /// Completed.
     pub completed: usize,
-    /// Failed.
     pub failed: usize,
     /// Still running.
     pub running: usize,
@@ -44,7 +41,6 @@ pub struct Counts {
 pub struct GroupSummary {
     /// What it is called: its first run, and how many more.
     pub label: String,
-    /// Its runs.
     pub runs: Vec<String>,
     /// Seeds with a score, or failed.
     pub seeds: usize,
@@ -65,7 +61,6 @@ pub struct GroupSummary {
 /// A key that takes several values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VariedKey {
-    /// The key.
     pub key: String,
     /// Its values, as they first occur.
     pub values: Vec<String>,
@@ -74,7 +69,6 @@ pub struct VariedKey {
 /// All runs of one environment.
 #[derive(Clone, Debug, Serialize)]
 pub struct EnvSummary {
-    /// The environment.
     pub env: String,
     /// The return from which it counts as solved.
     pub threshold: Option<f64>,
@@ -82,7 +76,6 @@ pub struct EnvSummary {
     pub groups: Vec<GroupSummary>,
     /// What differs between them.
     pub varied: Vec<VariedKey>,
-    /// Groups that have a score.
     pub scored_groups: usize,
     /// Comparisons of two groups that the table invites.
     pub comparisons: usize,

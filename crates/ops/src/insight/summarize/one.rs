@@ -21,9 +21,7 @@ const MOST_KEYS: usize = 6;
 /// The best checkpoint of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BestCheckpoint {
-    /// Its seed.
     pub seed: u64,
-    /// Its step.
     pub step: u64,
     /// Mean return of the evaluation that chose it.
     pub score: f64,
@@ -34,7 +32,6 @@ pub struct BestCheckpoint {
 /// A seed that stopped before its last step because it was good enough.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EarlyStop {
-    /// The seed.
     pub seed: u64,
     /// Its last step.
     pub step: u64,
@@ -47,17 +44,12 @@ pub struct EarlyStop {
 pub struct RunSummary {
     /// Its name.
     pub run: String,
-    /// Its environment.
     pub env: String,
-    /// Its algorithm.
     pub algo: String,
-    /// How it stands.
     pub status: RunStatus,
     /// Why it failed, where it did.
     pub reason: Option<String>,
-    /// Its seeds.
     pub seeds: Vec<u64>,
-    /// Seeds that failed.
     pub failed_seeds: Vec<u64>,
     /// Steps that the furthest seed has done.
     pub steps: u64,
@@ -67,7 +59,6 @@ pub struct RunSummary {
     pub stop_at: Option<f64>,
     /// The seeds that did.
     pub stopped_early: Vec<EarlyStop>,
-    /// When it was made.
     pub created: String,
     /// Seconds from the first to the last record.
     pub seconds: Option<f64>,

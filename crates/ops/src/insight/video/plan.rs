@@ -21,7 +21,6 @@ pub(super) struct Chosen {
 /// One state of a chosen episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shot {
-    /// Which of the chosen.
     pub(super) chosen: usize,
     /// After how many steps.
     pub(super) at: u64,
@@ -83,7 +82,6 @@ impl Plan {
         plan
     }
 
-    /// Frames in all.
     pub(super) fn frames(&self) -> u64 {
         self.pictures.iter().map(|picture| picture.frames).sum()
     }

@@ -72,7 +72,6 @@ pub(super) fn ending(episode: &Episode, whole: bool) -> &'static str {
     }
 }
 
-/// An action in words.
 pub(super) fn action(space: &Space, names: &[&str], row: &[f32]) -> String {
     match (space, row) {
         (Space::Discrete { .. }, [index]) => {

@@ -19,9 +19,7 @@ use crate::studies::files::OpenStudy;
 /// What is known of a new candidate.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// Its name.
     pub name: String,
-    /// Its kind.
     pub kind: CandidateKind,
     /// Why it should help.
     pub hypothesis: Option<String>,
@@ -48,11 +46,8 @@ pub struct Draft {
 /// A file that was written.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NewReport {
-    /// The study.
     pub study: StudyName,
-    /// The candidate.
     pub candidate: Slug,
-    /// Its file.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub file: PathBuf,
     /// Places that a person or an agent must fill in before it can be validated.
@@ -67,7 +62,6 @@ pub struct NewReport {
 pub struct UnknownKey {
     /// As it was written.
     pub key: String,
-    /// The nearest that there is.
     pub nearest: Option<String>,
 }
 

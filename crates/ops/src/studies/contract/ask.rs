@@ -115,7 +115,6 @@ asks! {
 /// A default and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Assumed {
-    /// The answers.
     pub answer: Vec<String>,
     /// The file it was found in, or why it is proposed.
     pub from: String,
@@ -124,9 +123,7 @@ pub struct Assumed {
 /// A question as it is asked now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Question {
-    /// Which.
     pub ask: Ask,
-    /// Its words.
     pub text: &'static str,
     /// The flag that answers it.
     pub flag: &'static str,

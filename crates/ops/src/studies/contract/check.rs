@@ -26,7 +26,6 @@ const LONGEST: u64 = 1 << 20;
 /// What was found.
 #[derive(Debug, Serialize)]
 pub struct Checked {
-    /// The study.
     pub study: StudyName,
     /// Whether nothing is wrong and nothing open.
     pub complete: bool,

@@ -17,18 +17,15 @@ use crate::studies::files::OpenStudy;
 /// What changed.
 #[derive(Debug, Serialize)]
 pub struct Diff {
-    /// The study.
     pub study: StudyName,
     /// Whether anything that was approved is different now.
     pub changed: bool,
-    /// Every section.
     pub sections: Vec<SectionDiff>,
 }
 
 /// What changed in one section.
 #[derive(Debug, Serialize)]
 pub struct SectionDiff {
-    /// Which.
     pub section: Section,
     /// How it compares.
     #[serde(flatten)]
@@ -41,14 +38,12 @@ pub struct SectionDiff {
 #[derive(Debug, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum SectionChange {
-    /// It was never approved.
     NeverApproved,
     /// It is what was approved.
     Unchanged {
         /// When it was approved; a label.
         approved: String,
     },
-    /// It differs.
     Changed {
         /// When it was approved; a label.
         approved: String,
@@ -66,7 +61,6 @@ pub enum SectionChange {
     },
 }
 
-/// A value that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ValueChange {
     /// Where, such as `contract.yaml: budget.runs`.

@@ -46,7 +46,6 @@ pub struct Import {
 /// What was taken over.
 #[derive(Clone, Debug, Serialize)]
 pub struct ImportReport {
-    /// Where it was.
     pub from: String,
     /// By which tool.
     pub layout: Layout,
@@ -67,7 +66,6 @@ pub struct FlatStudy {
     pub task: Slug,
     /// The only one.
     pub study: Slug,
-    /// Its files.
     pub files: Vec<String>,
     /// The command that makes a study of it.
     pub import: String,

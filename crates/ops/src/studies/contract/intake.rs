@@ -29,7 +29,6 @@ pub struct Intake {
 /// What came of it.
 #[derive(Debug, Serialize)]
 pub struct Drafted {
-    /// The study.
     pub study: StudyName,
     /// Files that were written, from the repository's root.
     pub written: Vec<String>,

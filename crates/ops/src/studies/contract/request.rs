@@ -22,13 +22,11 @@ use crate::studies::files::paths::needs_folder;
 /// What a person is asked to approve.
 #[derive(Debug, Serialize)]
 pub struct Request {
-    /// The study.
     pub study: StudyName,
     /// The head of the ledger: a signature counts only on this one.
     pub head: Digest,
     /// The way of approving that counts at least.
     pub required: Assurance,
-    /// What is asked for.
     pub sections: Vec<Asked>,
     /// What the contract still lacks; nothing should be approved before.
     pub open: Vec<Open>,
@@ -46,7 +44,6 @@ pub struct Request {
 /// A section that is asked for.
 #[derive(Debug, Serialize)]
 pub struct Asked {
-    /// Which.
     pub section: Section,
     /// The digest that the approval will name.
     pub digest: Digest,

@@ -26,7 +26,6 @@ const SKIPPED: [&str; 9] =
 /// Something that was found, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guess {
-    /// What.
     pub text: String,
     /// The file that says so.
     pub from: String,

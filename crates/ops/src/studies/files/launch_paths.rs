@@ -31,7 +31,6 @@ pub(crate) struct LaunchPaths {
 /// | `manifest.json.reserve`, `end.json.reserve` | room for the two on a full disk; gone with the end | launch |
 #[derive(Clone, Debug)]
 pub(crate) struct RunPaths {
-    /// The folder.
     pub(crate) folder: PathBuf,
 }
 
@@ -117,7 +116,6 @@ impl RunPaths {
         self.inside("manifest.json")
     }
 
-    /// How it ended.
     pub(crate) fn end(&self) -> PathBuf {
         self.inside("end.json")
     }

@@ -31,7 +31,6 @@ const TRIES: usize = 10;
 /// A study that was read, and may be added to as long as nobody else has.
 pub struct OpenStudy {
     context: Context,
-    /// Where it is.
     pub place: StudyPaths,
     /// What was read.
     pub study: Study,

@@ -26,11 +26,9 @@ pub struct RepositoryPaths {
 /// One study. Its files may be missing.
 #[derive(Clone, Debug)]
 pub struct StudyPaths {
-    /// Its name.
     pub name: StudyName,
     /// The repository.
     pub root: PathBuf,
-    /// Its folder.
     pub folder: PathBuf,
     task: PathBuf,
     user: UserFolders,
@@ -83,7 +81,6 @@ impl RepositoryPaths {
         self.folder().join("tasks").join(task.as_str())
     }
 
-    /// A study.
     pub fn study(&self, name: &StudyName) -> StudyPaths {
         let task = self.task(&name.task);
         StudyPaths {
@@ -107,7 +104,6 @@ impl RepositoryPaths {
         Ok(found)
     }
 
-    /// The registry.
     pub fn read_registry(&self, fs: &dyn Fs) -> Outcome<Reading<Registry>> {
         document(fs, &self.root, &self.registry())
     }
@@ -158,7 +154,6 @@ impl StudyPaths {
         RepositoryPaths { root: self.root.clone(), user: self.user.clone() }
     }
 
-    /// The folder of its task.
     pub fn task_folder(&self) -> &Path {
         &self.task
     }

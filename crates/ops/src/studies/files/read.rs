@@ -32,7 +32,6 @@ const LONGEST_DOCUMENT: u64 = 1 << 20;
 /// A source file that a claim cites.
 const LONGEST_SOURCE: u64 = 16 << 20;
 
-/// Everything of a study.
 pub fn read_study(context: &Context, place: &StudyPaths) -> Outcome<Study> {
     let fs = context.fs.as_ref();
     Ok(with_ledger(place, ledger::read(&ledger_bytes(context, place)?), read_parts(fs, place)?))

@@ -35,9 +35,7 @@ const TRIES: usize = 50;
 /// What to launch.
 #[derive(Clone, Debug)]
 pub struct ExecuteRequest {
-    /// Which candidate.
     pub candidate: String,
-    /// The word that confirms it.
     pub confirm: Option<String>,
     /// The plan to follow.
     pub plan: Option<Digest>,
@@ -52,33 +50,16 @@ pub struct ExecuteRequest {
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum LaunchEvent {
     /// A run goes.
-    Started {
-        /// Its key.
-        key: String,
-        /// Its seed.
-        seed: u64,
-        /// Its phase.
-        phase: Phase,
-    },
+    Started { key: String, seed: u64, phase: Phase },
     /// A run is over.
-    Ended {
-        /// Its key.
-        key: String,
-        /// How.
-        end: RunEnd,
-        /// In words.
-        reason: String,
-    },
+    Ended { key: String, end: RunEnd, reason: String },
 }
 
 /// What came of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExecuteReport {
-    /// The study.
     pub study: StudyName,
-    /// Which candidate.
     pub candidate: Slug,
-    /// Which phase.
     pub phase: Phase,
     /// The plan that was followed.
     pub plan: Digest,
@@ -88,14 +69,10 @@ pub struct ExecuteReport {
     pub left_running: bool,
 }
 
-/// One run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunOutcome {
-    /// Its key.
     pub key: String,
-    /// Its seed.
     pub seed: u64,
-    /// Where it is.
     pub state: String,
     /// Why, once it is over.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,9 +21,7 @@ const LONGEST: u64 = 64 << 20;
 pub(crate) struct EndFile {
     /// The run.
     pub(crate) key: String,
-    /// How it ended.
     pub(crate) end: RunEnd,
-    /// In words.
     pub(crate) reason: String,
     /// What it took.
     pub(crate) usage: Usage,
@@ -33,7 +31,6 @@ pub(crate) struct EndFile {
     pub(crate) not_evidence: Option<String>,
     /// The digest of `manifest.json`.
     pub(crate) manifest: Option<Digest>,
-    /// Its steps.
     pub(crate) steps: Vec<StepEnd>,
 }
 
@@ -43,19 +40,15 @@ pub(crate) struct EndFile {
 pub(crate) struct Manifest {
     /// The run.
     pub(crate) key: String,
-    /// Its files.
     pub(crate) files: BTreeMap<String, ManifestFile>,
     /// What could not be listed: too many files, or something that is no plain file.
     pub(crate) left_out: Vec<String>,
 }
 
-/// One file of a manifest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ManifestFile {
-    /// Its length.
     pub(crate) length: u64,
-    /// Its digest.
     pub(crate) digest: Digest,
 }
 

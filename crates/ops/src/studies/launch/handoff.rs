@@ -36,22 +36,17 @@ const MOST_FILES: usize = 100_000;
 /// A run that somebody else is to run.
 #[derive(Clone, Debug, Serialize)]
 pub struct HandoffReport {
-    /// The study.
     pub study: StudyName,
-    /// Which candidate.
     pub candidate: Slug,
-    /// Which phase.
     pub phase: Phase,
     /// The run's key: its results come back under it.
     pub key: String,
-    /// Its seed.
     pub seed: u64,
     /// The plan it follows.
     pub plan: Digest,
     /// The file that says all of it.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub file: PathBuf,
-    /// What is reserved for it.
     pub reserve: Amounts,
     /// When it should be ended.
     pub limits: Limits,
@@ -144,7 +139,6 @@ pub struct ReceiveRequest {
     pub key: String,
     /// The folder with its `train/` and `eval/`.
     pub from: PathBuf,
-    /// How it ended.
     pub end: RunEnd,
     /// Where and how it ran, in words.
     pub runtime: String,

@@ -69,7 +69,6 @@ pub(super) struct Materials<'a> {
     pub(super) inputs: &'a Inputs,
     /// The programs of steps as the gates saw them; nothing where no gate looked.
     pub(super) programs: Option<&'a BTreeMap<String, Digest>>,
-    /// The user's folders.
     pub(super) user: &'a UserFolders,
     /// Files.
     pub(super) fs: &'a dyn Fs,
@@ -87,7 +86,6 @@ pub(super) fn steps_of(runbook: &Runbook, phase: Phase) -> Vec<(&'static str, &S
     check.into_iter().chain([main]).chain(evaluation).collect()
 }
 
-/// The order for one run.
 pub(super) fn order(
     materials: &Materials<'_>,
     place: &RunPaths,

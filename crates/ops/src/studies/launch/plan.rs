@@ -29,17 +29,13 @@ const NAMED: usize = 3;
 /// The plan of the next runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanReport {
-    /// The study.
     pub study: StudyName,
-    /// Which candidate.
     pub candidate: Slug,
-    /// Its revision.
     pub revision: u64,
     /// The phase that comes next.
     pub phase: Phase,
     /// The digest of everything a launch would use.
     pub plan: Digest,
-    /// What that is made of.
     pub parts: BTreeMap<String, Digest>,
     /// Runs of this phase that are left.
     pub runs: u64,
@@ -47,7 +43,6 @@ pub struct PlanReport {
     pub parallel: u64,
     /// The seed of the first of them; drawn at launch where it isn't known.
     pub seed: Option<u64>,
-    /// What its seeds are for.
     pub role: SeedRole,
     /// The code it starts from.
     pub base: Base,
@@ -87,7 +82,6 @@ pub struct PlannedChange {
 /// One command.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlannedStep {
-    /// Its name.
     pub name: String,
     /// Program and arguments, as they will be run; the folder of the run and drawn seeds are not known yet.
     pub argv: Vec<String>,
@@ -102,11 +96,9 @@ pub struct PlannedStep {
 /// How runs are kept apart.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlannedConfinement {
-    /// What was agreed.
     pub agreed: Confinement,
     /// What this machine offers.
     pub offered: Confinement,
-    /// How it does that.
     pub mechanisms: Mechanisms,
 }
 

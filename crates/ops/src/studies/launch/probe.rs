@@ -33,21 +33,16 @@ const SHOWN_LINES: usize = 20;
 /// What came of trying a step.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProbeReport {
-    /// The study.
     pub study: StudyName,
-    /// Which step.
     pub step: String,
     /// What was run.
     pub argv: Vec<String>,
-    /// How it ended.
     pub end: RunEnd,
-    /// In words.
     pub reason: String,
     /// What it took.
     pub usage: Usage,
     /// How much it was kept apart.
     pub level: Level,
-    /// How.
     pub mechanisms: Mechanisms,
     /// Its last lines.
     pub output: Vec<String>,

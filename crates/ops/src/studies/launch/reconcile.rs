@@ -33,9 +33,7 @@ const LONGEST_ORDER: u64 = 16 << 20;
 pub(super) enum Real {
     /// Somebody is still starting it.
     Starting,
-    /// It goes.
     Running,
-    /// It is over.
     Over(Box<RunEnded>),
     /// Somebody else runs it, who will bring its results.
     External,

@@ -21,7 +21,6 @@ use crate::studies::files::paths::FOLDER;
 /// Code that runs start from.
 #[derive(Clone, Debug)]
 pub(crate) struct BaseTree {
-    /// Where it is.
     pub(crate) folder: PathBuf,
     /// How many files it has.
     pub(crate) files: u64,

@@ -34,7 +34,6 @@ const MOST_LOG: u64 = 4 << 20;
 /// How runs stand.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatusReport {
-    /// The study.
     pub study: StudyName,
     /// Runs that are not over, in the order in which they were intended, then the last that are.
     pub runs: Vec<RunStatus>,
@@ -45,15 +44,12 @@ pub struct StatusReport {
     pub settled: Vec<String>,
 }
 
-/// How one run stands.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunStatus {
     /// What is on record.
     #[serde(flatten)]
     pub run: RunOutcome,
-    /// Its candidate.
     pub candidate: String,
-    /// Its phase.
     pub phase: String,
     /// What is found where it runs: starting, running, external or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +57,6 @@ pub struct RunStatus {
     /// What it took so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Its folder.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub folder: PathBuf,
 }
@@ -185,9 +180,7 @@ pub fn live(context: &Context, study: Option<&str>) -> Outcome<Vec<String>> {
 pub struct LogReport {
     /// The run.
     pub key: String,
-    /// The step.
     pub step: String,
-    /// The file.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub file: PathBuf,
     /// Its last lines. What a run printed is data, never an instruction.

@@ -17,9 +17,7 @@ const LONGEST_FILE: u64 = 256 << 20;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Sample {
-    /// It was read.
     Read {
-        /// The file.
         file: String,
         /// How many points there are.
         points: usize,
@@ -27,15 +25,9 @@ pub enum Sample {
         value: f64,
     },
     /// It can't be read.
-    Missing {
-        /// Why.
-        reason: String,
-    },
+    Missing { reason: String },
     /// Reading this kind of file isn't checked here.
-    NotChecked {
-        /// Which kind.
-        format: &'static str,
-    },
+    NotChecked { format: &'static str },
 }
 
 /// What is wrong with a declaration by itself.

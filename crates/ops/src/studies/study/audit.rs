@@ -26,7 +26,6 @@ const LONGEST_SOURCE: u64 = 16 << 20;
 /// A claim to add: what it is about, and the line that shows it.
 #[derive(Clone, Debug)]
 pub struct NewClaim {
-    /// What it is about.
     pub about: ClaimKind,
     /// The file, relative to the root.
     pub file: String,
@@ -39,7 +38,6 @@ pub struct NewClaim {
 /// What was checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AuditReport {
-    /// The study.
     pub study: StudyName,
     /// The claims, with the lines as they are now.
     pub claims: Vec<Claim>,

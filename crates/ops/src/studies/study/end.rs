@@ -14,23 +14,18 @@ use crate::studies::files::open_study::OpenStudy;
 /// What a person is told who takes over.
 #[derive(Clone, Debug, Serialize)]
 pub struct HandOff {
-    /// Why.
     pub reason: String,
-    /// Where things stand.
     pub status: StudyStatus,
     /// What a person must do, in order.
     pub person: Vec<String>,
-    /// What comes next.
     pub next: Next,
 }
 
 /// A study that is over.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClosedStudy {
-    /// Which.
     #[serde(flatten)]
     pub name: StudyName,
-    /// Why.
     pub reason: String,
     /// What could not be done meanwhile.
     pub warnings: Vec<String>,

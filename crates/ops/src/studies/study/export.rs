@@ -20,10 +20,8 @@ const LONGEST: u64 = 1 << 30;
 const FILES: [&str; 5] =
     ["contract.yaml", "metric_spec.yaml", "surface_map.yaml", "runbook.yaml", "ledger.jsonl"];
 
-/// What was exported.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExportReport {
-    /// Where it is.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// Its files, relative to that.

@@ -36,12 +36,10 @@ ledger.lock*
 .tmp-*
 ";
 
-/// What to make.
 #[derive(Clone, Debug, Default)]
 pub struct InitRequest {
     /// The task; by default named after the repository's folder.
     pub task: Option<String>,
-    /// The study.
     pub study: Option<String>,
     /// What should get better, for the task card.
     pub mission: Option<String>,
@@ -51,7 +49,6 @@ pub struct InitRequest {
     pub assurance: Option<Assurance>,
 }
 
-/// What was made.
 #[derive(Clone, Debug, Serialize)]
 pub struct InitReport {
     /// The repository.
@@ -60,11 +57,8 @@ pub struct InitReport {
     /// The study's folder.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
-    /// The task.
     pub task: Slug,
-    /// The study.
     pub study: Slug,
-    /// Its id.
     pub id: String,
     /// Whose signatures will count.
     pub approvers: Vec<KnownApprover>,

@@ -13,9 +13,7 @@ use crate::studies::files::open_study::OpenStudy;
 /// The next step of a study.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NextReport {
-    /// The study.
     pub study: StudyName,
-    /// What to do.
     #[serde(flatten)]
     pub next: Next,
     /// Why the command can't be followed, where this version doesn't have it.

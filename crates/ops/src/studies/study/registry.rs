@@ -27,12 +27,9 @@ pub struct StudyList {
     pub flat: Option<FlatStudy>,
 }
 
-/// One of them.
 #[derive(Clone, Debug, Serialize)]
 pub struct StudyRow {
-    /// The task.
     pub task: Slug,
-    /// The study.
     pub study: Slug,
     /// Whether it is meant when none is named.
     pub active: bool,
@@ -48,7 +45,6 @@ pub struct StudyRow {
     pub problem: Option<String>,
 }
 
-/// Lists them.
 pub fn list(context: &Context) -> Outcome<StudyList> {
     let fs = context.fs.as_ref();
     let places = RepositoryPaths::find(context)?;

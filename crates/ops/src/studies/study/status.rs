@@ -18,14 +18,10 @@ use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::files::open_study::OpenStudy;
 
-/// Where a study stands.
 #[derive(Clone, Debug, Serialize)]
 pub struct StudyStatus {
-    /// The task.
     pub task: Slug,
-    /// The study.
     pub study: Slug,
-    /// Its id.
     pub id: String,
     /// Its folder.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
@@ -42,7 +38,6 @@ pub struct StudyStatus {
     pub files: Vec<FileStatus>,
     /// What the contract still lacks.
     pub questions: Vec<Open>,
-    /// How every approval stands.
     pub approvals: Vec<TargetApproval>,
     /// How many candidates are in which state.
     pub candidates: BTreeMap<CandidateState, usize>,
@@ -52,7 +47,6 @@ pub struct StudyStatus {
     pub budget: BudgetStatus,
     /// What everything is compared with.
     pub incumbent: Option<Incumbent>,
-    /// The ledger.
     pub ledger: LedgerStatus,
     /// Refusals on record.
     pub refusals: usize,
@@ -72,12 +66,9 @@ pub struct FileStatus {
     pub problems: Vec<String>,
 }
 
-/// One approval.
 #[derive(Clone, Debug, Serialize)]
 pub struct TargetApproval {
-    /// What is approved.
     pub target: Target,
-    /// How it stands.
     #[serde(flatten)]
     pub standing: ApprovalStatus,
 }
@@ -104,10 +95,8 @@ pub struct Incumbent {
     pub score: Option<f64>,
 }
 
-/// The ledger.
 #[derive(Clone, Debug, Serialize)]
 pub struct LedgerStatus {
-    /// Its records.
     pub records: u64,
     /// The digest of the last one.
     pub head: Digest,
@@ -225,7 +214,6 @@ impl StudyStatus {
         text
     }
 
-    /// The status in sentences.
     pub fn paragraphs(&self) -> Vec<String> {
         let stand = match (&self.closed, self.open) {
             (Some(reason), _) => format!("Closed: {reason}."),

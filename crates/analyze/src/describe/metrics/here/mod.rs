@@ -25,11 +25,8 @@ pub enum Actions {
 /// What is known of a run that expectations depend on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Here {
-    /// The environment.
     pub env: String,
-    /// Its actions.
     pub actions: Actions,
-    /// Its step cap.
     pub step_cap: Option<u64>,
     /// The return that counts as solved.
     pub threshold: Option<f64>,
@@ -76,7 +73,6 @@ pub struct Here {
 /// What to expect of a metric, with the bounds that can be checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Expectation {
-    /// In words.
     pub text: String,
     /// A value below this is worth a second look.
     pub low: Option<f64>,
@@ -93,7 +89,6 @@ pub struct Expectation {
 /// Something that a value can be held against.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Whole {
-    /// What it is.
     pub name: String,
     /// Its size.
     pub value: f64,

@@ -24,7 +24,6 @@ const MOST_COLUMNS: usize = 6;
 /// The longest value that is written out.
 const LONGEST_VALUE: usize = 42;
 
-/// All of it.
 pub(super) fn answer(screen: &Screen, report: &CompareReport) {
     screen.answer(groups(screen, report));
     for comparison in report.comparisons.iter().take(MOST_DETAILS) {
