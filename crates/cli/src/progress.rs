@@ -75,7 +75,7 @@ impl<'a> Progress<'a> {
             Event::ScheduleStretched { key, step, total, last, next, end } => {
                 self.clear();
                 self.screen.warning(&format!(
-                    "{key} jumps from {} to {} at step {}: its schedule now runs over {} steps and ends at {}",
+                    "{key} jumps from {} to {} at step {}: its schedule is stretched to {} steps and ends at {}",
                     format::short(*last),
                     format::short(*next),
                     format::count(*step),
@@ -108,7 +108,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// The seeds as they stand.
+    /// The current state of the seeds.
     pub(crate) fn seeds(&self) -> BTreeMap<u64, SeedState> {
         self.state.borrow().seeds.clone()
     }
@@ -200,7 +200,7 @@ impl State {
     }
 }
 
-/// Mean of what there is.
+/// Mean of the available values.
 pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
