@@ -15,10 +15,10 @@ use crate::commands::{Command, MEANWHILE};
 use crate::screen;
 
 const AFTER_HELP: &str = "\
-A run is named by its name, its folder, the beginning of its name or id, @last, or @best:ENV.
+RUN is a run's name, its folder, a unique prefix of its name or id, @last, or @best:ENV.
 
-Exit codes: 0 yes, 1 the answer is no, 2 wrong usage or config, 3 refused, 4 the run failed,
-70 a defect of rlx, 74 storage failed, 130 interrupted.
+Exit codes: 0 success, 1 negative result, 2 usage or config error, 3 refused, 4 run failed,
+70 internal error, 74 storage error, 130 interrupted.
 
 Examples:
   rlx init demo
@@ -26,7 +26,7 @@ Examples:
   rlx eval --run @last
   rlx info @last";
 
-/// Trains, evaluates and keeps reinforcement-learning policies.
+/// Train, evaluate and compare reinforcement-learning policies.
 #[derive(Parser)]
 #[command(name = "rlx", version, max_term_width = 100, after_long_help = AFTER_HELP)]
 #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
@@ -40,17 +40,17 @@ pub(crate) struct Arguments {
 /// Flags of every command.
 #[derive(Args)]
 pub(crate) struct Global {
-    /// Project folder, instead of the working folder or one above it
+    /// Project folder [default: current folder or nearest parent project]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
     pub(crate) root: Option<PathBuf>,
-    /// Answer as JSON: one object, or one per line where a command streams
+    /// Print JSON: one object, or one per line for commands that stream
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
-    /// When to use colour; NO_COLOR is heeded
+    /// When to use colour (respects NO_COLOR)
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     #[arg(help_heading = "Global options", hide_default_value = true)]
     pub(crate) color: Color,
-    /// Only the answer: no progress, notes or hints
+    /// Print only the result: no progress, notes or hints
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) quiet: bool,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Global {
 /// When to use colour.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal
+    /// Only on a terminal
     Auto,
     /// Always
     Always,
@@ -66,10 +66,10 @@ pub(crate) enum Color {
     Never,
 }
 
-/// What came of parsing.
+/// The result of parsing.
 pub(crate) enum Parsed {
     Command(Box<Arguments>),
-    /// Help, the version or a complaint has been printed.
+    /// Help, the version or an error has been printed.
     Answered(Exit),
 }
 
@@ -126,7 +126,7 @@ fn not_yet(error: &clap::Error, given: &[OsString]) -> Option<Failure> {
     let at = given.iter().position(|one| one.to_str() == Some(word.as_str()))?;
     let after_study = given.get(at.checked_sub(1)?)? == "study";
     (after_study && NOT_YET.contains(&word.as_str())).then(|| {
-        let message = format!("there is no rlx study {word} yet: {NOT_YET_REASON}");
+        let message = format!("`rlx study {word}` is not available yet: {NOT_YET_REASON}");
         MEANWHILE.into_iter().fold(Failure::usage("not_yet", message), Failure::hint)
     })
 }

@@ -10,10 +10,10 @@ use rlxp_types::Exit;
 
 use crate::screen::{self, Screen};
 
-/// From now on a panic of any thread is told through the screen's rules: its message may hold text from outside.
+/// From now on a panic of any thread is printed by the screen's rules: its message may hold text from outside.
 pub(crate) fn report_panics() {
     set_hook(Box::new(|panic: &PanicHookInfo<'_>| {
-        let place = panic.location().map_or_else(|| "unknown place".to_owned(), ToString::to_string);
+        let place = panic.location().map_or_else(|| "unknown location".to_owned(), ToString::to_string);
         screen::print_defect(&message(&place, panic.payload()));
         let trace = Backtrace::capture();
         if trace.status() == BacktraceStatus::Captured {
@@ -27,8 +27,10 @@ pub(crate) fn guarded(screen: &Screen, command: impl FnOnce() -> Outcome<Exit>) 
     let failure = match catch_unwind(AssertUnwindSafe(command)) {
         Ok(Ok(exit)) => return exit,
         Ok(Err(failure)) => failure,
-        Err(_) => Failure::new(Exit::Bug, "bug", "this is a bug in rlx; the place is named above")
-            .hint("rlx ls    # runs that were saved before are still there"),
+        Err(_) => {
+            Failure::new(Exit::Bug, "bug", "internal error: this is a bug in rlx; see the location above")
+                .hint("rlx ls    # saved runs are intact")
+        }
     };
     screen.failure(&failure);
     failure.exit
@@ -37,7 +39,7 @@ pub(crate) fn guarded(screen: &Screen, command: impl FnOnce() -> Outcome<Exit>) 
 fn message(place: &str, payload: &(dyn Any + Send)) -> String {
     let what = payload.downcast_ref::<&str>().copied();
     let what = what.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    format!("panic at {place}: {}", what.unwrap_or("without a message"))
+    format!("panic at {place}: {}", what.unwrap_or("no message"))
 }
 
 #[cfg(test)]
@@ -73,6 +75,6 @@ mod tests {
         let payload: Box<dyn Any + Send> = Box::new("text");
         assert_eq!(message("src/a.rs:1:2", &*payload), "panic at src/a.rs:1:2: text");
         let payload: Box<dyn Any + Send> = Box::new(7);
-        assert_eq!(message("src/a.rs:1:2", &*payload), "panic at src/a.rs:1:2: without a message");
+        assert_eq!(message("src/a.rs:1:2", &*payload), "panic at src/a.rs:1:2: no message");
     }
 }

@@ -33,6 +33,12 @@ pub(crate) fn rate(per_second: f64) -> String {
     }
 }
 
+/// A number with its noun: `1 seed`, `2 seeds`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number as u64))
+}
+
 /// A duration as a clock shows it.
 pub(crate) fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -63,6 +69,7 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
+        assert_eq!([0, 1, 2000].map(|n| counted(n, "seed")), ["0 seeds", "1 seed", "2,000 seeds"]);
         assert_eq!([2048.0, 0.0, 3.24159].map(amount), ["2,048", "0", "3.24"]);
         assert_eq!([312.0, 295_400.0, 2.34e6].map(rate), ["312/s", "295k/s", "2.3M/s"]);
         assert_eq!([5, 75, 3725].map(|s| clock(Duration::from_secs(s))), ["0:05", "1:15", "1:02:05"]);

@@ -73,7 +73,7 @@ impl<'a> Progress<'a> {
             Event::ScheduleStretched { key, step, total, last, next, end } => {
                 self.clear();
                 self.screen.warning(&format!(
-                    "{key} jumps from {} to {} at step {}: its schedule now runs over {} steps and ends at {}",
+                    "{key} jumps from {} to {} at step {}: its schedule is stretched to {} steps and ends at {}",
                     format::short(*last),
                     format::short(*next),
                     format::count(*step),

@@ -103,7 +103,7 @@ impl Screen {
         self.is_talkative() && io::stderr().is_terminal()
     }
 
-    /// Whether anybody still reads the answer.
+    /// Whether stdout is still open.
     pub(crate) fn is_read(&self) -> bool {
         self.stdout.get() == Stdout::Open
     }
@@ -221,7 +221,7 @@ impl Screen {
         Some(matches!(answer.trim(), "y" | "Y" | "yes"))
     }
 
-    /// Whether somebody can be asked.
+    /// Whether there is a terminal for questions.
     pub(crate) fn can_type(&self) -> bool {
         !self.json && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
@@ -254,7 +254,7 @@ impl Screen {
         if self.stdout.get() != Stdout::Failed {
             return exit;
         }
-        self.complain("error: the answer could not be written to stdout");
+        self.complain("error: can't write to stdout");
         if exit == Exit::Yes { Exit::Storage } else { exit }
     }
 

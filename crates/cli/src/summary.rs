@@ -12,8 +12,8 @@ use crate::progress::mean;
 use crate::screen::{Screen, Style};
 use crate::table::{Align, Table};
 
-/// A table of the seeds: steps, last and best evaluation; how each stands,
-/// where not all stand alike.
+/// A table of the seeds: steps, last and best evaluation; the status of each,
+/// where they differ.
 pub(crate) fn seeds(screen: &Screen, info: &RunInfo) -> String {
     let differ = info.seeds.iter().any(|seed| seed.state != info.seeds[0].state);
     let mut columns = vec![
@@ -64,7 +64,7 @@ pub(crate) fn seeds(screen: &Screen, info: &RunInfo) -> String {
     table.render("  ", |header| screen.styled(Style::Dim, header))
 }
 
-/// Seeds of which each is told why it stopped early.
+/// Early stops that are listed one by one.
 const MOST_STOPS: usize = 10;
 
 /// Which seeds stopped early and why; nothing for a run that was not asked to.
@@ -74,7 +74,7 @@ pub(crate) fn stops(info: &RunInfo) -> Option<String> {
     let mut lines: Vec<String> = stops
         .map(|(seed, stop)| {
             format!(
-                "seed {seed} stopped early at step {}: its evaluation returned {} >= {} (--stop-at)",
+                "seed {seed} stopped early at step {}: evaluation return {} >= {} (--stop-at)",
                 format::count(stop.step),
                 format::score(stop.score),
                 format::score(wanted)
@@ -88,7 +88,7 @@ pub(crate) fn stops(info: &RunInfo) -> Option<String> {
     }
     if lines.is_empty() {
         lines.push(format!(
-            "no seed stopped early: no evaluation returned {} or more (--stop-at)",
+            "no seed stopped early: no evaluation return reached {} (--stop-at)",
             format::score(wanted)
         ));
     }
@@ -106,7 +106,7 @@ pub(crate) fn curve(info: &RunInfo) -> Option<String> {
     let what = if evaluated { "mean evaluation return" } else { "mean training return" };
     let spread = match info.seeds.len() {
         1 => String::new(),
-        several => format!(" over {several} seeds; ░ lowest to highest seed"),
+        several => format!(" over {several} seeds; ░ is the range of the seeds"),
     };
     Some(format!("{what}{spread}\n{drawn}"))
 }
@@ -118,10 +118,10 @@ pub(crate) fn evaluation(screen: &Screen, report: &EvalReport) -> String {
         ("seed", Align::Right),
         ("step", Align::Right),
         ("return", Align::Right),
-        ("deviation", Align::Right),
+        ("std", Align::Right),
         ("length", Align::Right),
         ("episodes", Align::Right),
-        ("cut", Align::Right),
+        ("truncated", Align::Right),
     ]);
     let (policies, baselines): (Vec<&EvalRow>, Vec<&EvalRow>) =
         report.rows.iter().partition(|row| row.seed.is_some());

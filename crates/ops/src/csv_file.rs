@@ -76,8 +76,8 @@ impl<'t> CsvFile<'t> {
         let found: Vec<usize> = (0..names.len()).filter(|index| names[*index] == name).collect();
         match found.as_slice() {
             [one] => Ok(*one),
-            [] => Err(format!("there is no column {name:?}; there are {}", names.join(", "))),
-            several => Err(format!("{} columns are called {name:?}", several.len())),
+            [] => Err(format!("no column {name:?}; available: {}", names.join(", "))),
+            several => Err(format!("{} columns are named {name:?}", several.len())),
         }
     }
 
@@ -125,7 +125,7 @@ impl<'t> CsvFile<'t> {
         if quotes % 2 == 0 {
             Ok(())
         } else {
-            Err(format!("line {}: a quoted field doesn't end", self.line(last)))
+            Err(format!("line {}: unterminated quoted field", self.line(last)))
         }
     }
 
@@ -177,10 +177,10 @@ mod tests {
             ("a,score\n1,2,3\n", "line 2 has 3 fields, but line 1 has 2"),
             ("# note\n\na,score\n# note\n1,2\n\n3\n", "line 7 has 1 field, but line 3 has 2"),
             ("a,score\n\"x\ny\",2\n3,much\n", "line 4, column 2: \"much\" is not a number"),
-            ("a,score\n1,\"2", "line 2: a quoted field doesn't end"),
+            ("a,score\n1,\"2", "line 2: unterminated quoted field"),
             ("a,score\n1,\n", "line 2, column 2: \"\" is not a number"),
-            ("a,b\n1,2\n", "there is no column \"score\"; there are a, b"),
-            ("score,score\n1,2\n", "2 columns are called \"score\""),
+            ("a,b\n1,2\n", "no column \"score\"; available: a, b"),
+            ("score,score\n1,2\n", "2 columns are named \"score\""),
         ];
         for (text, expected) in cases {
             assert_eq!(column(text, "score"), Err(expected.to_owned()), "{text:?}");

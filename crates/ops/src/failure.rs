@@ -74,7 +74,7 @@ impl Failure {
             if refusals.len() == 1 { "1 reason".to_owned() } else { format!("{} reasons", refusals.len()) };
         Self {
             refusals: refusals.into(),
-            ..Self::refused("gates", format!("{what} is not allowed, for {reasons}"))
+            ..Self::refused("gates", format!("{what} is not allowed ({reasons})"))
         }
     }
 
@@ -127,13 +127,13 @@ impl std::error::Error for Failure {}
 impl From<FsError> for Failure {
     fn from(error: FsError) -> Self {
         if let Some(link) = error.link() {
-            let hint = format!("replace {} by a copy of what it points to", link.display());
+            let hint = format!("replace {} with a copy of its target", link.display());
             return Self::refused("symlink", describe(&error)).hint(hint);
         }
         let hint = if error.is_full() {
-            Some("free some space, then run the command again; what was saved before is still there")
+            Some("free some space and run the command again; saved data is intact")
         } else if error.is_read_only() {
-            Some("the folder can't be written: check its permissions or choose another with --root")
+            Some("the folder is not writable: check its permissions, or choose another with --root")
         } else if is_exhausted(&error.source) {
             Some(EXHAUSTED)
         } else {
@@ -180,19 +180,16 @@ impl From<StoreError> for Failure {
             }
             StoreError::NotOfThisProject { .. } => Self::usage("not_of_this_project", message).hint("rlx ls"),
             StoreError::Ambiguous { .. } => {
-                Self::usage("run_ambiguous", message).hint("name the run with more letters, or by its folder")
+                Self::usage("run_ambiguous", message).hint("use a longer prefix, or the folder of the run")
             }
             StoreError::AlreadyRunning { ref run, .. } => {
                 Self::refused("already_running", message).hint(format!("rlx tail {}", shell_word(run)))
             }
             StoreError::LedgerLocked { ref path, certain, .. } => {
                 let hint = if certain {
-                    "wait until that process is done, then run the command again".to_owned()
+                    "wait for that process to finish, then run the command again".to_owned()
                 } else {
-                    format!(
-                        "if that process is gone for sure: rm {}",
-                        shell_word(&path.display().to_string())
-                    )
+                    format!("if that process has ended: rm {}", shell_word(&path.display().to_string()))
                 };
                 Self::refused("ledger_locked", message).hint(hint)
             }
@@ -219,8 +216,7 @@ impl From<rlxp_launch::LaunchError> for Failure {
     }
 }
 
-const EXHAUSTED: &str =
-    "close other programs or raise the limit (ulimit -n for open files, ulimit -u for processes and threads)";
+const EXHAUSTED: &str = "close other programs, or raise the limit (ulimit -n for open files, ulimit -u for processes and threads)";
 
 /// Whether the system has no file handle, thread or process left to give.
 fn is_exhausted(error: &std::io::Error) -> bool {

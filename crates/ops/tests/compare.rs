@@ -337,7 +337,7 @@ fn groups_fold_seeds_and_the_same_training_counts_once() {
         .collect();
     assert_eq!(counted, [(2, "a_001", "a_002"), (5, "a_004", "a_003")]);
     assert!(
-        folded.warnings.iter().any(|warning| warning.contains("2 seeds trained again")),
+        folded.warnings.iter().any(|warning| warning.contains("2 seeds repeated with the same config")),
         "{:?}",
         folded.warnings
     );
@@ -500,7 +500,7 @@ fn odd_records_are_read_as_far_as_they_go() {
             report.warnings
         );
     };
-    warned(0, "seed 3 of not_finite_001 counts as failed: its eval/mean_return is not a number");
+    warned(0, "seed 3 of not_finite_001 counts as failed: its eval/mean_return is NaN or infinite");
     warned(1, "seed 0 of empty_001 counts as failed: it has no eval/mean_return");
     warned(2, "seed 0: metrics.jsonl ends in the middle of a record");
     warned(2, "seed 1: metrics.jsonl, byte ");
@@ -550,9 +550,13 @@ fn code_that_differs_is_named_and_a_digest_is_called_one() {
     let what: Vec<&str> = changes.code.iter().map(|change| change.what).collect();
     assert_eq!(what, ["commit", "uncommitted changes"]);
     assert_eq!((changes.code[1].a.as_str(), &changes.code[1].b[..7]), ("none", "digest "));
-    assert!(changes.notes[0].contains("by their digest only"));
+    assert!(changes.notes[0].contains("recorded only as a digest"));
     // The folder is no repository, let alone one with these commits.
-    assert!(changes.files.is_none() && changes.notes[1].contains("can't be shown"), "{:?}", changes.notes);
+    assert!(
+        changes.files.is_none() && changes.notes[1].contains("can't show what changed"),
+        "{:?}",
+        changes.notes
+    );
 }
 
 #[test]

@@ -8,6 +8,8 @@
 //!
 //! Other hand-written YAML files go the first half of that way: see [`document`].
 
+#![warn(missing_docs)]
+
 mod clean;
 pub mod config;
 pub mod document;

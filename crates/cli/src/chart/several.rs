@@ -5,7 +5,7 @@ use rlxp_ops::below::CurvePoint;
 
 use super::{Canvas, DOTS_ACROSS, DOTS_DOWN, HEIGHT, WIDTH, frame_of};
 
-/// Curves that one chart can hold before nobody can follow them.
+/// Curves that stay readable in one chart.
 pub(crate) const MOST_CURVES: usize = 6;
 
 /// Dots drawn and dots left out, again and again, by curve.
@@ -17,7 +17,7 @@ const LETTER_EVERY: usize = 20;
 
 /// A curve to draw.
 pub(crate) struct Curve<'c> {
-    /// The letter that stands on its line.
+    /// The letter on its line.
     pub(crate) letter: char,
     /// Its points; gaps have no value.
     pub(crate) points: &'c [CurvePoint],

@@ -16,11 +16,11 @@ Examples:
   rlx completions zsh > _rlx
   rlx completions fish > rlx.fish";
 
-/// Print a shell's completion script
+/// Print a shell completion script
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Completions {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 
@@ -30,7 +30,7 @@ struct Script {
     script: String,
 }
 
-/// Completions are the command line's own affair, and so is their name.
+/// Only the command line knows completions, so it also names their schema.
 impl Report for Script {
     const SCHEMA: &'static str = "rlx.completions/1";
 }

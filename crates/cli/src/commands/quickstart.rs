@@ -19,18 +19,18 @@ Examples:
   rlx quickstart
   rlx quickstart first-steps";
 
-/// Make a project, train CartPole over three seeds, and show how well it went
+/// Create a project, train CartPole with three seeds and show the results
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Quickstart {
-    /// Folder of the project
+    /// Project folder to create
     #[arg(default_value = "rlx-quickstart")]
     folder: String,
 }
 
 impl Quickstart {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        screen.note(&format!("training CartPole-v1 over {SEEDS} seeds in {}", self.folder));
+        screen.note(&format!("training CartPole-v1 with {SEEDS} seeds in {}", self.folder));
         let progress = Progress::new(screen);
         let report = quickstart(context, &self.folder, SEEDS, &mut |event| progress.take(&event))?;
         progress.clear();
@@ -54,15 +54,15 @@ impl Quickstart {
         if let Some(curve) = summary::curve(&report.run) {
             screen.answer(format!("\n{curve}"));
         }
-        screen.answer("\n100 new episodes per policy; random actions for comparison\n");
+        screen.answer("\n100 unseen episodes per policy, compared with random actions\n");
         screen.answer(summary::evaluation(screen, &report.evaluation));
         let next = [
-            (format!("cd {}", shell_word(&self.folder)), "the project"),
-            ("rlx ls".to_owned(), "its runs"),
-            (format!("rlx info {name}"), "this run: curve, config, checkpoints"),
-            (format!("rlx reproduce {name}"), "train it again, compare every byte"),
-            ("rlx envs".to_owned(), "what else can be trained"),
-            ("rlx train configs/ppo_acrobot.yaml".to_owned(), "the next environment"),
+            (format!("cd {}", shell_word(&self.folder)), "enter the project"),
+            ("rlx ls".to_owned(), "list its runs"),
+            (format!("rlx info {name}"), "curve, config and checkpoints of this run"),
+            (format!("rlx reproduce {name}"), "retrain it and compare every byte"),
+            ("rlx envs".to_owned(), "all environments"),
+            ("rlx train configs/ppo_acrobot.yaml".to_owned(), "train another environment"),
         ];
         screen.answer(format!("\n{}", screen.styled(Style::Heading, "next")));
         for (command, what) in next {

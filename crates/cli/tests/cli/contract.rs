@@ -83,7 +83,7 @@ fn a_complete_contract_is_said_to_be_one() {
         "schema: rlxp.runbook/1\ntrain: {argv: []}\nevl: 1\n",
     );
     let broken = project.rlx("contract check").expect(2);
-    for part in ["runbook.yaml:2:", "evl", "`eval`", "can't all be read"] {
+    for part in ["runbook.yaml:2:", "evl", "`eval`", "some files of walk/first can't be read"] {
         assert!(broken.stdout.contains(part), "{part} in {}", broken.stdout);
     }
 }
@@ -112,7 +112,7 @@ fn a_person_is_asked_with_what_was_found_as_the_default() {
     );
     let (screen, code) = seen(&project, "rlx contract new", &typed);
     assert_eq!(code, Some(0), "{screen}");
-    assert!(screen.contains("What should get better? [leave open]"), "{screen}");
+    assert!(screen.contains("What should the study improve? [leave open]"), "{screen}");
     assert!(
         screen.contains("[python train.py --seed {seed}]") && screen.contains("is none of higher, lower"),
         "{screen}"
@@ -145,15 +145,11 @@ fn old_files_are_listed_and_taken_over() {
     project.write(".rlxp/contract.yaml", "task: {id: a}\ngoal: walk\n");
     project.write(".rlxp/task_card.md", "# Goal\n\nWalk far.\n");
     let listed = project.rlx("study list").expect(0);
-    assert!(
-        listed.stdout.contains("old files, only to be read: contract.yaml, task_card.md"),
-        "{}",
-        listed.stdout
-    );
+    assert!(listed.stdout.contains("old files, read-only: contract.yaml, task_card.md"), "{}", listed.stdout);
     assert!(listed.stderr.contains("rlx study init --import .rlxp"), "{}", listed.stderr);
     let taken = project.rlx("study init --task walk --import .rlxp").expect(0).stdout;
     for part in
-        ["imported .rlxp as text; nothing of it is approved", "imported/task_card.md", "contract.yaml: goal"]
+        ["imported .rlxp as text; nothing in it is approved", "imported/task_card.md", "contract.yaml: goal"]
     {
         assert!(taken.contains(part), "{part} in {taken}");
     }

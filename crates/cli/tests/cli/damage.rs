@@ -86,7 +86,7 @@ fn reproduction_sees_a_changed_weight() {
         std::fs::copy(from.join(file), to.join(file)).unwrap();
     }
     let differs = project.rlx("reproduce tiny_001").expect(1);
-    assert!(differs.stdout.contains("step_1024/model.safetensors: has other weights"), "{}", differs.stdout);
+    assert!(differs.stdout.contains("step_1024/model.safetensors: different weights"), "{}", differs.stdout);
 }
 
 #[test]

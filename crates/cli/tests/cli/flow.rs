@@ -76,8 +76,8 @@ fn an_extension_says_how_its_schedules_change() {
     assert_eq!(
         lines,
         [
-            "warning: algo.learning_rate jumps from 0.000125 to 0.0005 at step 2,048: its schedule now runs over 4,096 steps and ends at 0",
-            "warning: algo.clip_range jumps from 0.025 to 0.1 at step 2,048: its schedule now runs over 4,096 steps and ends at 0",
+            "warning: algo.learning_rate jumps from 0.000125 to 0.0005 at step 2,048: its schedule is stretched to 4,096 steps and ends at 0",
+            "warning: algo.clip_range jumps from 0.025 to 0.1 at step 2,048: its schedule is stretched to 4,096 steps and ends at 0",
         ]
     );
     // Before training, and as training then does it.
@@ -118,7 +118,7 @@ fn a_warm_start_begins_with_the_weights_of_a_checkpoint() {
 fn training_stops_at_a_return() {
     let project = Project::new();
     let trained = project.rlx("train tiny.yaml --stop-at 1 --tag early").expect(0);
-    let why = "seed 0 stopped early at step 1,024: its evaluation returned ";
+    let why = "seed 0 stopped early at step 1,024: evaluation return ";
     assert!(
         trained.stdout.contains(why) && trained.stdout.contains(" >= 1.00 (--stop-at)"),
         "{}",
@@ -128,7 +128,7 @@ fn training_stops_at_a_return() {
     assert_eq!((&info["stop_at"], &info["seeds"][0]["stopped_early"]["step"]), (&1.0.into(), &1024.into()));
     assert_eq!(info["seeds"][0]["stopped_early"]["score"], info["seeds"][0]["curve"]["evaluation"][0][1]);
     let shown = project.rlx("info @last").expect(0).stdout;
-    assert!(shown.contains(why) && shown.contains("an evaluation of 1.00 or more"), "{shown}");
+    assert!(shown.contains(why) && shown.contains("evaluation return >= 1.00"), "{shown}");
     let summary = project.rlx("summarize @last --json").expect(0).json().to_string();
     assert!(summary.contains("Stopped early at a return of 1 or more: seed 0 at step 1,024."), "{summary}");
     project.rlx("report @last -o report.html").expect(0);
@@ -146,7 +146,7 @@ fn training_stops_at_a_return() {
     assert_eq!(project.rlx("info @last --json").json()["seeds"][0]["stopped_early"], serde_json::Value::Null);
     let shown = project.rlx("info @last").expect(0).stdout;
     assert!(
-        shown.contains("no seed stopped early: no evaluation returned 100000.0 or more (--stop-at)"),
+        shown.contains("no seed stopped early: no evaluation return reached 100000.0 (--stop-at)"),
         "{shown}"
     );
     let end = project.rlx("train tiny.yaml --stop-at 1 --set eval.every=2048 --json").expect(0).json();

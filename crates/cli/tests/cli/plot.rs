@@ -54,7 +54,7 @@ fn a_run_is_shown_and_written_where_it_belongs() {
     let path = project.path("runs/tiny_001/plots/eval_mean_return.svg");
     let svg = std::fs::read_to_string(&path).unwrap();
     assert!(svg.starts_with("<svg ") && svg.contains("@font-face"));
-    assert!(svg.contains("One seed: how much seeds differ") && svg.contains(">tiny_001<"));
+    assert!(svg.contains("One seed: seed-to-seed variation is unknown") && svg.contains(">tiny_001<"));
     project.rlx("plot @last").expect(0);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), svg, "the same run gives the same bytes");
     // The record is as it was.
@@ -133,7 +133,7 @@ fn what_is_missing_is_noted() {
     for part in [
         "seed 3 has no eval/mean_return",
         "2 values are NaN or infinite and left as gaps",
-        "the line ends at 1024 steps, where its shortest seed ends; the longest goes to 2048",
+        "the line ends at 1024 steps, with its shortest seed; the longest ends at 2048",
         "ends in the middle of a record",
     ] {
         assert!(said.contains(part), "{part:?} is not in\n{said}");
@@ -167,7 +167,7 @@ fn failed_seeds_end_with_a_cross_and_count_until_there() {
 fn what_can_not_be_drawn_is_said() {
     let project = Project::trained();
     let unknown = project.rlx("plot @last --metric entrpy").expect(2);
-    assert!(unknown.stderr.contains("tiny_001 has no metric entrpy; there is eval/"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("tiny_001 has no metric entrpy; available: eval/"), "{}", unknown.stderr);
     assert!(unknown.stderr.contains("hint: rlx plot @last --metric entropy\n"), "{}", unknown.stderr);
     project.rlx("plot nothing").expect(2);
     project.rlx("plot tag:nothing").expect(2);
@@ -177,11 +177,10 @@ fn what_can_not_be_drawn_is_said() {
     assert!(below.stderr.contains("no value of eval/mean_return is above zero"), "{}", below.stderr);
     project.write("runs/tiny_001/metrics.jsonl", &metrics(&[(1024, f64::NAN)]));
     let nothing = project.rlx("plot tiny_001").expect(2);
-    assert!(nothing.stderr.contains("no finite value of eval/mean_return"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("eval/mean_return has no finite values"), "{}", nothing.stderr);
     project.write("runs/tiny_001/metrics.jsonl", "");
     let empty = project.rlx("plot tiny_001").expect(2);
-    let said =
-        "error: tiny_001 has nothing to draw: metrics.jsonl holds no record\nhint: rlx info tiny_001\n";
+    let said = "error: tiny_001 has nothing to plot: metrics.jsonl is empty\nhint: rlx info tiny_001\n";
     assert_eq!(empty.stderr, said);
 }
 
@@ -204,7 +203,7 @@ fn groups_fold_by_config_and_equal_trainings_count_once() {
     let apart = report(&project, &format!("{} --group-by none --terminal", all.replace(' ', "+")));
     assert_eq!(apart["groups"].as_array().unwrap().len(), 4);
     let mixed = report(&project, "tiny_001+tiny_003 --terminal");
-    assert!(notes(&mixed).contains("folds runs of 2 different configs"), "{}", notes(&mixed));
+    assert!(notes(&mixed).contains("combines runs with 2 different configs"), "{}", notes(&mixed));
 }
 
 #[test]
@@ -223,7 +222,7 @@ fn two_hundred_runs_at_once() {
     let folded = report(&project, &names.join(" "));
     assert_eq!(folded["groups"].as_array().unwrap().len(), 1);
     assert_eq!(folded["groups"][0]["seeds"], 200);
-    assert!(notes(&folded).contains("200 groups are more than can be told apart"), "{}", notes(&folded));
+    assert!(notes(&folded).contains("200 groups are too many to distinguish"), "{}", notes(&folded));
     let apart = report(&project, &format!("{} --group-by none -o all.svg", names.join(" ")));
     assert_eq!(apart["groups"].as_array().unwrap().len(), 200);
     let svg = std::fs::read_to_string(project.path("all.svg")).unwrap();

@@ -36,9 +36,9 @@ fn bad_scores_are_named() {
     for (line, part) in [
         ("stats compare --a nothing.csv --b fine.csv", "nothing.csv"),
         ("stats compare --a words.csv --b fine.csv", "words.csv: line 2, column 1: \"two\" is not a number"),
-        ("stats compare --a fine.csv --b empty.csv", "empty.csv: there is no score in it"),
+        ("stats compare --a fine.csv --b empty.csv", "empty.csv: the file has no scores"),
         ("stats compare --a fine.csv --b fine.csv --column x", "no header"),
-        ("stats power", "name an effect"),
+        ("stats power", "expected --effect"),
         ("stats power --effect -1", "--effect"),
         ("stats power --seeds 1", "at least 2"),
         ("stats power --seeds 5 --power 2", "--power is 2"),
@@ -78,7 +78,7 @@ fn csv_files_are_read_as_other_programs_write_them() {
         ("name,score\na,1\nb\n", "wrong.csv: line 3 has 1 field, but line 1 has 2"),
         ("name,score\na,1\nb,2,3\n", "wrong.csv: line 3 has 3 fields, but line 1 has 2"),
         ("name,score\na,1\nb,much\n", "wrong.csv: line 3, column 2: \"much\" is not a number"),
-        ("name,score\na,1\nb,\"2", "wrong.csv: line 3: a quoted field doesn't end"),
+        ("name,score\na,1\nb,\"2", "wrong.csv: line 3: unterminated quoted field"),
     ] {
         project.write("wrong.csv", text);
         let refused = project.rlx("stats compare --a wrong.csv --b high.csv --column score").expect(2);

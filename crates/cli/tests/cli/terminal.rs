@@ -50,7 +50,7 @@ fn removal_asks_and_takes_no_for_an_answer() {
     let project = Project::trained();
     let (screen, code) = seen(&project, "rlx rm tiny_001", "n\n");
     // What is typed may be echoed at any place around it.
-    assert!(screen.contains("remove tiny_001 for good? [y/N]"), "{screen}");
+    assert!(screen.contains("permanently remove tiny_001? [y/N]"), "{screen}");
     assert_eq!(code, Some(3));
     assert_eq!(seen(&project, "rlx rm tiny_001", "\n").1, Some(3), "no answer is a no");
     assert_eq!(project.rlx("ls --json").json()["found"], 1);
@@ -75,7 +75,7 @@ fn ctrl_c_saves_and_says_how_to_go_on() {
     screen.extend(output.map(Result::unwrap));
     let screen = String::from_utf8(screen).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{screen}");
-    assert!(screen.contains("stopping after a save"), "{screen}");
+    assert!(screen.contains("saving a checkpoint; press Ctrl-C again to stop immediately"), "{screen}");
     assert!(screen.contains("tiny_001 interrupted: "), "{screen}");
     assert!(screen.contains("rlx resume tiny_001"), "{screen}");
     let info = project.rlx("info tiny_001 --json").json();

@@ -100,8 +100,8 @@ fn best_worst_and_grids() {
     assert_eq!(names(&project, "runs/tiny_001/videos").len(), 2);
 
     let cut = project.rlx("video tiny_001 --episodes 3 --max-seconds 0.1 --fps 20").expect(0);
-    assert!(cut.stderr.contains("warning: the video is cut after 0.1 s"), "{}", cut.stderr);
-    assert!(cut.stderr.contains("2 episodes aren't shown"), "{}", cut.stderr);
+    assert!(cut.stderr.contains("warning: the video was cut off after 0.1 s"), "{}", cut.stderr);
+    assert!(cut.stderr.contains("2 episodes are not shown"), "{}", cut.stderr);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn of_several_seeds_the_best_is_shown() {
     let report = project.rlx("video tiny_001 --max-steps 3 --json").expect(0).json();
     let seed = report["training_seed"].as_u64().unwrap() as usize;
     assert!(scores.iter().all(|score| *score <= scores[seed]), "{scores:?}: {seed}");
-    assert!(report["notes"][0].as_str().unwrap().starts_with("tiny_001 has 3 seeds; this is seed"));
+    assert!(report["notes"][0].as_str().unwrap().starts_with("tiny_001 has 3 seeds; showing seed"));
     assert!(report["file"].as_str().unwrap().contains(&format!("/seeds/{seed}/videos/")));
     let refused = project.rlx("video tiny_001:latest").expect(2);
     assert!(refused.stderr.contains("has several seeds"), "{}", refused.stderr);
@@ -198,7 +198,7 @@ fn a_run_without_checkpoints_cannot_be_filmed() {
         if path.is_symlink() { std::fs::remove_file(path) } else { std::fs::remove_dir_all(path) }.unwrap();
     }
     let refused = project.rlx("video tiny_001").expect(2);
-    assert!(refused.stderr.contains("there is no checkpoint best"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("no checkpoint best"), "{}", refused.stderr);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn a_claim_cites_a_line_that_says_something() {
     let kind = governed.rlx("study audit --claim train_comand:eval/evaluate.py:2").expect(2);
     assert!(kind.stderr.contains("did you mean train_command?"), "{}", kind.stderr);
     let one = governed.rlx("study audit --claim evaluator:eval/evaluate.py:2").expect(0);
-    assert!(one.stdout.contains("1 claim holds, on record"), "{}", one.stdout);
+    assert!(one.stdout.contains("1 claim is valid, recorded in the ledger"), "{}", one.stdout);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn steps_that_are_not_there_yet_are_told_plainly() {
     let governed = Governed::new();
     for step in ["extract baseline-r1-smoke-1-1", "judge baseline", "report"] {
         let ran = governed.rlx(&format!("study {step}")).expect(2);
-        assert!(ran.stderr.contains("doesn't read the metrics of a study's runs"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("can't read or judge the metrics of a study's runs"), "{}", ran.stderr);
         assert!(!ran.stderr.contains("similar"), "{}", ran.stderr);
         let code = governed.rlx(&format!("study {step} --json")).expect(2).json()["code"].clone();
         assert_eq!(code, "not_yet");
@@ -77,7 +77,7 @@ fn a_candidate_can_be_written_by_flags_alone() {
     assert!(text.contains("rollback: Set it back") && text.contains("risk: It learns later"), "{text}");
 
     let misspelt = governed.rlx("candidate new other --key lrr --to 0.0001").expect(0);
-    assert!(misspelt.stderr.contains("no surface has a key lrr; did you mean lr?"), "{}", misspelt.stderr);
+    assert!(misspelt.stderr.contains("no surface has the key lrr; did you mean lr?"), "{}", misspelt.stderr);
 
     governed.write(
         "scale.patch",
@@ -132,7 +132,7 @@ fn what_is_still_to_be_filled_in_is_no_bad_name() {
     governed.rlx("study init --task balance --study tuning").expect(0);
     governed.rlx("candidate new other --kind policy").expect(0);
     let refused = governed.rlx("candidate validate other").expect(2);
-    assert!(refused.stderr.contains("`changes[0].surface` is still to be filled in"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("`changes[0].surface` is not filled in"), "{}", refused.stderr);
     assert!(!refused.stderr.contains("lower-case"), "{}", refused.stderr);
 }
 
@@ -141,7 +141,7 @@ fn a_request_names_no_command_without_a_target_and_no_folder_that_is_not_there()
     let governed = Governed::new();
     let refused = governed.rlx("contract request --to nowhere/request.txt").expect(2);
     let folder = governed.path("nowhere");
-    let lines = format!("error: --to: there is no folder {0}\nhint: mkdir -p {0}\n", folder.display());
+    let lines = format!("error: --to: folder {0} does not exist\nhint: mkdir -p {0}\n", folder.display());
     assert_eq!(refused.stderr, lines);
     let asked = governed.rlx("contract request --json").expect(0).json();
     assert!(asked["terminal"].as_str().unwrap().starts_with("rlx approve task "), "{asked}");

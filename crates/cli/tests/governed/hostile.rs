@@ -9,8 +9,8 @@ fn a_terminal_that_a_program_owns_is_not_enough() {
     let governed = Governed::new();
     let ran = governed.approve_through_a_pty("--all");
     assert_eq!(ran.code, Some(3), "{}", ran.stdout);
-    assert!(ran.stdout.contains("asks for approval by signature"), "{}", ran.stdout);
-    assert!(!ran.stdout.contains("to approve this"), "nobody is asked in vain: {}", ran.stdout);
+    assert!(ran.stdout.contains("requires approval by signature"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("anything else to cancel"), "nobody is asked in vain: {}", ran.stdout);
     assert!(ran.stdout.contains("--signature statement.sig"), "{}", ran.stdout);
     assert_eq!(governed.last("refused")["codes"][0], "approval_too_weak");
     assert_eq!(governed.standing("task"), "missing");

@@ -195,7 +195,7 @@ impl Governed {
         let mut byte = [0];
         while stdout.read(&mut byte).unwrap() == 1 {
             screen.push(byte[0]);
-            if screen.ends_with(b" to approve this") {
+            if screen.ends_with(b" to approve, anything else to cancel: ") {
                 let text = String::from_utf8_lossy(&screen).into_owned();
                 let code = text.rsplit("type ").next().unwrap().split(' ').next().unwrap();
                 child.stdin.as_mut().unwrap().write_all(format!("{code}\n").as_bytes()).unwrap();

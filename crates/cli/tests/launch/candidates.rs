@@ -28,7 +28,7 @@ pub(crate) fn learning_rate(to: f64) -> Value {
 /// A step upright is worth this much; one smoke run and two short ones.
 pub(crate) fn reward_scale(to: f64) -> Value {
     let patch = format!(
-        "--- a/{REWARD}\n+++ b/{REWARD}\n@@ -3,3 +3,3 @@\n # StepOutcome much a step upright is worth.\n\
+        "--- a/{REWARD}\n+++ b/{REWARD}\n@@ -3,3 +3,3 @@\n # How much a step upright is worth.\n\
          -REWARD_SCALE = 1.0\n+REWARD_SCALE = {to:?}\n # What pushing costs.\n"
     );
     let edit = json!({"surface": "reward", "operation": "edit_code", "path": REWARD, "patch": patch});

@@ -32,7 +32,7 @@ fn a_first_run_that_fails_says_how_to_go_on() {
     assert!(failed.stderr.contains(&format!("hint: rlx launch logs {key}")), "{}", failed.stderr);
 
     let step = repository.rlx("study next").expect(0);
-    assert!(step.stdout.contains("not yet: this version of rlx doesn't read"), "{}", step.stdout);
+    assert!(step.stdout.contains("not yet: this version of rlx can't read"), "{}", step.stdout);
     assert!(step.stderr.contains("hint: rlx queue show"), "{}", step.stderr);
     let step = repository.rlx("study next --json").expect(0).json();
     assert!(step["not_yet"].is_string(), "{step}");
@@ -45,7 +45,7 @@ fn a_first_run_that_fails_says_how_to_go_on() {
 
     // A run is named by its key; that it left nothing is said with the file that was looked for.
     let read = repository.rlx(&format!("metric check --run {key}")).expect(1);
-    assert!(read.stdout.contains("no file fits eval/scores.json"), "{}", read.stdout);
+    assert!(read.stdout.contains("no file matches eval/scores.json"), "{}", read.stdout);
     let unknown = repository.rlx("metric check --run baseline-r1-smoke-1-2").expect(2);
     assert!(unknown.stderr.contains(&format!("did you mean {key}?")), "{}", unknown.stderr);
 }
@@ -61,8 +61,8 @@ fn a_script_that_was_never_committed_is_seen_in_the_plan() {
     assert_eq!(
         lines,
         [
-            "warning: new/train.py, which train names, is in the working copy only: commit it",
-            "warning: no.sh, which train names, is not there"
+            "warning: new/train.py, used by train, is only in the working copy: commit it",
+            "warning: no.sh, used by train, does not exist"
         ]
     );
 }
@@ -82,10 +82,10 @@ fn files_that_were_edited_are_told_with_the_commit() {
     let commit = &repository.git(&["rev-parse", "HEAD"])[..12];
     let start = format!("warning: runs start from commit {commit}; ");
     repository.write("src/balance/env.py", "print('other')\n");
-    let one = "1 file of the working copy differs and is not part of them: src/balance/env.py";
+    let one = "1 changed file of the working copy is not included: src/balance/env.py";
     assert_eq!(told(), [format!("{start}{one}")]);
     std::fs::remove_file(repository.path("src/balance/policy.py")).unwrap();
-    let two = "2 files of the working copy differ and are not part of them: \
+    let two = "2 changed files of the working copy are not included: \
                src/balance/env.py, src/balance/policy.py";
     assert_eq!(told(), [format!("{start}{two}")]);
 }
@@ -102,14 +102,14 @@ fn runs_and_steps_that_are_not_shown_are_told() {
     let some = status(" --json").json();
     assert_eq!((shown(&some), &some["not_shown"]), (10, &json!(1)));
     let text = status("").stderr;
-    assert!(text.contains("1 more ended before these\nhint: rlx launch status --all"), "{text}");
+    assert!(text.contains("1 older run not shown\nhint: rlx launch status --all"), "{text}");
     let all = status(" --all --json").json();
     assert_eq!((shown(&all), all.get("not_shown")), (11, None));
     assert_eq!(status(" --all").stderr, "");
 
     let key = &repository.runs_of("baseline")[0];
     let none = repository.rlx(&format!("launch logs {key} --step eval")).expect(2);
-    assert!(none.stderr.contains("has no output of a step \"eval\", only of: train\n"), "{}", none.stderr);
+    assert!(none.stderr.contains("has no output of step \"eval\", only of: train\n"), "{}", none.stderr);
     assert!(none.stderr.contains(&format!("hint: rlx launch logs {key} --step train")), "{}", none.stderr);
 }
 
@@ -162,6 +162,6 @@ fn a_hand_off_goes_into_a_folder_that_is_there() {
     let line = format!("launch baseline --handoff --plan {plan} --to nowhere/run.json --json");
     let refused = repository.rlx(&line).expect(2).json();
     let folder = repository.path("nowhere");
-    assert_eq!(refused["message"], format!("--to: there is no folder {}", folder.display()));
+    assert_eq!(refused["message"], format!("--to: folder {} does not exist", folder.display()));
     assert_eq!(repository.runs_of("baseline"), [""; 0]);
 }

@@ -92,7 +92,9 @@ pub struct AnalysisReport {
 /// Tells what happened.
 pub fn analyze(context: &Context, request: &AnalyzeRequest) -> Outcome<AnalysisReport> {
     if request.words.is_empty() {
-        return Err(Failure::usage("nothing_to_analyze", "name at least one run").hint("rlx analyze @last"));
+        return Err(
+            Failure::usage("nothing_to_analyze", "expected at least one run").hint("rlx analyze @last")
+        );
     }
     let mut groups = run_data::load(context, &request.words, &crate::insight::diagnose::wanted)?;
     let groups = groups.iter_mut().map(|group| group_analysis(group, request)).collect();
@@ -194,7 +196,7 @@ fn checkpoints(group: &Group, story: &Story) -> Option<Statement> {
     };
     let path = store.step_path(link);
     let path = path.strip_prefix(run.run.path().parent().and_then(std::path::Path::parent)?).unwrap_or(&path);
-    let text = format!("The best checkpoint{whose} is kept: step {}, {}.", grouped(link), path.display());
+    let text = format!("The best checkpoint{whose} is at step {}: {}.", grouped(link), path.display());
     let statement = Statement::new(Topic::Best, ("eval", "mean_return"), (link, link), &[seed.seed], text);
     let value = if best.step == link { best.value } else { f64::NAN };
     let with_value = if value.is_finite() { Some(("best", value)) } else { None };
@@ -211,7 +213,7 @@ fn next(group: &Group, story: &Story, findings: &[TopFinding]) -> Vec<String> {
     if story.seeds.len() < 5 {
         let fresh = story.seeds.iter().map(|seed| seed.seed).max().unwrap_or(0).saturating_add(1);
         commands.push(format!(
-            "rlx train {} --set seed={fresh} --set seeds={}    # seeds to tell luck from skill",
+            "rlx train {} --set seed={fresh} --set seeds={}    # more seeds, to distinguish skill from luck",
             shell_word(&format!("runs/{}/config_snapshot.yaml", group.runs[0].name)),
             5 - story.seeds.len().min(4)
         ));

@@ -67,7 +67,7 @@ pub struct CompareRequest {
 pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareReport> {
     let fewest = if request.by_config { 1 } else { 2 };
     if request.words.len() < fewest {
-        return Err(Failure::usage("nothing_to_compare", "name at least two runs or groups")
+        return Err(Failure::usage("nothing_to_compare", "expected at least two runs or groups")
             .hint("rlx compare RUN_A RUN_B"));
     }
     let wanted = score::wanted(request)?;
@@ -109,7 +109,7 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
     let same: Vec<&str> = comparisons.iter().filter(nothing_changed).map(|one| one.group.as_str()).collect();
     if !same.is_empty() {
         let which = groups::listed(&same);
-        warnings.push(format!("config and code are the same in A and in {which}: any difference is luck"));
+        warnings.push(format!("A and {which} have the same config and code: any difference is noise"));
     }
     let next = next::commands(context, &arms, &comparisons);
     Ok(CompareReport {

@@ -98,6 +98,6 @@ pub fn rules(context: &Context, file: Option<&Path>) -> Outcome<RuleSet> {
         let plural = if count == 1 { "" } else { "s" };
         let message = format!("{} has {count} problem{plural}:\n{bad}", file.display());
         Failure::usage("rules_invalid", message)
-            .hint("rlx diagnose --rules --json    # the rules to start from")
+            .hint("rlx diagnose --rules --json    # the built-in rules as a starting point")
     })
 }

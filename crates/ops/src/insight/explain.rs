@@ -168,7 +168,7 @@ fn names_of(
         let all = logged(&load_run(context, word, &|_, _| true)?);
         let full: Vec<String> = all.iter().map(|(kind, name)| format!("{kind}/{name}")).collect();
         if full.is_empty() {
-            let message = format!("{} has logged nothing yet", run.name);
+            let message = format!("{} has no metrics yet", run.name);
             return Err(
                 Failure::usage("metric_unknown", message).hint(format!("rlx info {}", shell_word(&run.name)))
             );
@@ -193,7 +193,7 @@ fn unknown(word: &str, names: &[String], who: &str, listing: &str) -> Failure {
     let near = nearest(word, names.iter().map(String::as_str));
     let offer =
         if near.is_empty() { String::new() } else { format!("; the nearest are {}", near.join(", ")) };
-    let message = format!("there is no metric {word:?} among the {} that {who}{offer}", names.len());
+    let message = format!("unknown metric {word:?}: not one of the {} that {who}{offer}", names.len());
     let failure = Failure::usage("metric_unknown", message);
     match near.first() {
         Some(first) if who != "the dictionary has" => {

@@ -158,7 +158,7 @@ fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport
     let agent = Weights::load(&config, &found.folder, found.step)?.agent;
     let Some(policy) = agent.actor_critic() else {
         let name = algorithm(&config).name();
-        let message = format!("rlx inspect explains policy and value networks; {name} has none");
+        let message = format!("rlx inspect needs policy and value networks; {name} has none");
         return Err(Failure::usage("not_inspectable", message));
     };
     let options = Options {
@@ -272,14 +272,14 @@ fn notes(
     let mut notes = Vec::new();
     if found.states.len() < request.states {
         notes.push(format!(
-            "{} different states were visited in {} episodes: fewer than the {} asked for",
+            "only {} different states were visited in {} episodes, fewer than the requested {}",
             found.different_states,
             found.episodes.len(),
             request.states
         ));
     } else if found.episodes.len() > request.episodes {
         notes.push(format!(
-            "{} episodes were played, because fewer held less than {} different states",
+            "played {} episodes to visit {} different states",
             found.episodes.len(),
             request.states
         ));
@@ -299,7 +299,7 @@ fn notes(
         ));
     }
     if found.trajectory.iter().any(|moment| !moment.value.is_finite()) {
-        notes.push("the network's outputs are not finite: nothing here can be believed".to_owned());
+        notes.push("the network outputs are NaN or infinite: these results are meaningless".to_owned());
     }
     if are_indices(observations) {
         notes.push(
@@ -312,7 +312,7 @@ fn notes(
             .map(|dimension| names[dimension].as_str())
             .collect();
         if !still.is_empty() {
-            notes.push(format!("never changed, so its influence can't be seen: {}", still.join(", ")));
+            notes.push(format!("never changed, so their influence is unknown: {}", still.join(", ")));
         }
     }
     notes

@@ -94,15 +94,18 @@ pub fn power(request: &PowerRequest) -> Outcome<PowerReport> {
         if value > 0.0 && value < 1.0 {
             return Ok(());
         }
-        Err(Failure::usage("out_of_range", format!("{name} is {value}: it must lie between 0 and 1")))
+        Err(Failure::usage("out_of_range", format!("{name} is {value}: it must be between 0 and 1")))
     };
     within("--power", power)?;
     within("--alpha", alpha)?;
     if effect.is_some_and(|effect| !(effect > 0.0 && effect.is_finite())) {
-        return Err(Failure::usage("out_of_range", "--effect must be above 0, in deviations of the scores"));
+        return Err(Failure::usage(
+            "out_of_range",
+            "--effect must be above 0, in standard deviations of the scores",
+        ));
     }
     if seeds.is_some_and(|seeds| seeds < 2) {
-        return Err(Failure::usage("out_of_range", "--seeds must be at least 2: one seed has no spread"));
+        return Err(Failure::usage("out_of_range", "--seeds must be at least 2: one seed has no variance"));
     }
     let design = if paired { Design::Paired } else { Design::Unpaired };
     let test = Test { design, alpha, two_sided };
@@ -111,7 +114,7 @@ pub fn power(request: &PowerRequest) -> Outcome<PowerReport> {
         (Some(effect), None) => report(Some(effect), test.runs_needed(effect, power), power),
         (None, Some(seeds)) => report(test.detectable_effect(seeds, power), Some(seeds), power),
         (Some(effect), Some(seeds)) => report(Some(effect), Some(seeds), test.power(effect, seeds)),
-        (None, None) => Err(Failure::usage("nothing_asked", "name an effect, a number of seeds, or both")
+        (None, None) => Err(Failure::usage("nothing_asked", "expected --effect, --seeds or both")
             .hint("rlx stats power --effect 1.0")),
     }
 }
@@ -127,7 +130,7 @@ fn scores(context: &Context, name: &str, column: Option<&str>) -> Outcome<Vec<f6
     let bad = |why: String| Failure::usage("bad_scores", format!("{name}: {why}"));
     let found = parse(&text, column).map_err(&bad)?;
     if found.is_empty() {
-        return Err(bad("there is no score in it".to_owned()));
+        return Err(bad("the file has no scores".to_owned()));
     }
     Ok(found)
 }
@@ -164,7 +167,7 @@ fn from_json(values: &[Value], column: Option<&str>) -> Result<Vec<f64>, String>
         };
         let names = || fields.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
         let key =
-            column.ok_or_else(|| format!("say which key holds the score with --column: {}", names()))?;
+            column.ok_or_else(|| format!("choose the key with the score with --column: {}", names()))?;
         let field =
             fields.get(key).ok_or_else(|| format!("item {place} has no {key:?}; it has {}", names()))?;
         scores.push(number(place, field)?);
@@ -191,12 +194,12 @@ fn from_lines(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
     }
     let index = match column {
         Some(name) if is_header => file.column(name)?,
-        Some(name) => return Err(format!("there is no column {name:?}: the file has no header")),
+        Some(name) => return Err(format!("no column {name:?}: the file has no header")),
         None if first.len() == 1 => 0,
         None if is_header => {
-            return Err(format!("say which column holds the score with --column: {}", first.join(", ")));
+            return Err(format!("choose the column with the score with --column: {}", first.join(", ")));
         }
-        None => return Err("there are several columns and no header that names them".to_owned()),
+        None => return Err("several columns but no header".to_owned()),
     };
     file.numbers(usize::from(is_header), index, |_| true, cell)
 }
@@ -250,7 +253,7 @@ mod tests {
         check("1\ntwo\n", None, Err("line 2, column 1: \"two\" is not a number"));
         check("seed,score\n0,1\n1\n", Some("score"), Err("line 3 has 1 field, but line 1 has 2"));
         check("seed,score\n0,1\n", None, Err("--column: seed, score"));
-        check("seed,score\n0,1\n", Some("scor"), Err("there are seed, score"));
+        check("seed,score\n0,1\n", Some("scor"), Err("available: seed, score"));
         check("1,2\n3,4\n", None, Err("no header"));
         check("[1, [2]]", None, Err("item 2"));
         check("[{\"r\": 1}]", None, Err("--column: r"));

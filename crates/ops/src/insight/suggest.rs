@@ -227,15 +227,15 @@ fn answer(
     let reached = standing.sentence().unwrap_or_else(|| "The run has no evaluation.".to_owned());
     let starter = reference.is_some_and(|reference| reference.is_starter);
     let said = match (count, standing.state) {
-        (0, State::Good) => "Nothing needs changing; more seeds would say how sure that is.",
-        (0, _) if !unanswered.is_empty() => "What was found is not for settings to mend.",
+        (0, State::Good) => "No change needed; train more seeds to be sure.",
+        (0, _) if !unanswered.is_empty() => "No config change would fix the findings.",
         (0, State::Poor) if starter => {
-            "No rule names a setting and all of them are close to the starter's, so there is nothing to suggest."
+            "Nothing to suggest: no rule points to a setting, and the config is close to the starter config."
         }
-        (0, State::Poor) => "No rule names a setting, so there is nothing to suggest.",
-        (0, State::Unknown) => "No rule found anything, and what counts as good is not known here.",
-        (1, _) => "There is one thing to try.",
-        _ => "There are several things to try, the first one first.",
+        (0, State::Poor) => "Nothing to suggest: no rule points to a setting.",
+        (0, State::Unknown) => "No problems found, but this environment has no known target return.",
+        (1, _) => "One suggestion:",
+        _ => "Suggestions, most promising first:",
     };
     let failed = match standing.failed {
         0 => String::new(),
@@ -259,7 +259,7 @@ fn next(run: &RunData, standing: &Reached, is_empty: bool) -> Vec<String> {
         (false, false) => return Vec::new(),
     };
     let fresh = run.seeds.iter().map(|seed| seed.seed).max().and_then(|seed| seed.checked_add(1));
-    let why = if few { "a verdict needs 5 seeds on each side" } else { "more seeds" };
+    let why = if few { "a verdict needs 5 seeds per group" } else { "more seeds" };
     fresh
         .map(|fresh| {
             format!("rlx train {} --set seed={fresh} --set seeds={wanted}    # {why}", config_path(run))

@@ -229,13 +229,13 @@ fn check(request: &VideoRequest) -> Outcome<()> {
         Show::Episodes(count) | Show::BestAndWorst(count) => (count, EPISODES_MAX, "episodes"),
     };
     if count == 0 || count > most {
-        return Err(Failure::usage("video_count", format!("{count} {what} can't be shown, 1 to {most} can")));
+        return Err(Failure::usage("video_count", format!("{count} {what}: must be 1 to {most}")));
     }
     if request.max_steps == Some(0) {
-        return Err(Failure::usage("video_steps", "a video shows at least one step of an episode"));
+        return Err(Failure::usage("video_steps", "--max-steps must be at least 1"));
     }
     if !(request.max_seconds.is_finite() && request.max_seconds > 0.0) {
-        let message = format!("a video of {} seconds can't be made", request.max_seconds);
+        let message = format!("invalid video length: {} seconds", request.max_seconds);
         return Err(Failure::usage("video_seconds", message).hint("--max-seconds 60"));
     }
     Ok(())
@@ -253,7 +253,7 @@ fn output_path(context: &Context, output: &Path) -> Outcome<PathBuf> {
     };
     if !is_folder {
         let named = output.parent().filter(|named| !named.as_os_str().is_empty()).unwrap_or(folder).display();
-        let message = format!("there is no folder {named} to put the video into");
+        let message = format!("folder {named} does not exist");
         return Err(Failure::usage("folder_not_found", message)
             .hint(format!("mkdir -p {}", shell_word(&named.to_string()))));
     }

@@ -103,10 +103,8 @@ pub fn by_signature(context: &Context, request: &ApproveRequest, armored: &str) 
     };
     match verify(&prepared.statement(), armored, &approvers) {
         Err(problem) => {
-            let detail = format!(
-                "{problem}; it must be made over what `rlx approve {} --print` prints now",
-                names(&prepared)
-            );
+            let detail =
+                format!("{problem}; sign the current output of `rlx approve {} --print`", names(&prepared));
             refused(&mut opened, &prepared, problem.code(), detail)
         }
         Ok(signed) => {
@@ -150,7 +148,7 @@ fn sure_enough(opened: &mut OpenStudy, prepared: &Prepared, assurance: Assurance
     if assurance >= prepared.required {
         return Ok(());
     }
-    let detail = format!("this study asks for approval by {}, not by {assurance}", prepared.required);
+    let detail = format!("this study requires approval by {}, not by {assurance}", prepared.required);
     refused(opened, prepared, "approval_too_weak", detail)
 }
 
@@ -164,10 +162,9 @@ fn unsigned(
     let mut opened = OpenStudy::open(context, request.study.as_deref())?;
     let prepared = prepared(&opened, request)?;
     if prepared.digests() != seen.digests() || prepared.study_id != seen.study_id {
-        let message = "what was shown has changed meanwhile; nothing was approved";
-        return Err(
-            Failure::refused("changed_meanwhile", message).hint("run the command again and read it anew")
-        );
+        let message = "the content changed after it was shown; nothing was approved";
+        return Err(Failure::refused("changed_meanwhile", message)
+            .hint("run the command again and review the new content"));
     }
     sure_enough(&mut opened, &prepared, assurance)?;
     refuse_other_approvers(&mut opened, &prepared)?;
@@ -187,8 +184,11 @@ fn refuse_other_approvers(opened: &mut OpenStudy, prepared: &Prepared) -> Outcom
 fn record(opened: &mut OpenStudy, prepared: &Prepared, approved: Approved) -> Outcome<ApproveReport> {
     let (assurance, who) = (approved.assurance, approved.who.clone());
     if opened.study.ledger.head() != prepared.head {
-        return Err(Failure::refused("ledger_moved", "the ledger went on meanwhile; nothing was approved")
-            .hint("run the command again"));
+        return Err(Failure::refused(
+            "ledger_moved",
+            "the ledger changed in the meantime; nothing was approved",
+        )
+        .hint("run the command again"));
     }
     crate::studies::contract::keep_approved(opened, &prepared.digests())?;
     let record = opened.append(Actor::Person, Event::Approved(approved))?;
@@ -240,7 +240,7 @@ fn prepared(opened: &OpenStudy, request: &ApproveRequest) -> Outcome<Prepared> {
                     (digest, to_yaml(&written.explicit))
                 }
                 Reading::Missing => {
-                    let message = format!("there is no candidate {id}");
+                    let message = format!("no candidate {id}");
                     return Err(Failure::usage("candidate_not_found", message).hint("rlx candidate list"));
                 }
                 Reading::Broken(_) => {
@@ -276,10 +276,10 @@ fn wanted(opened: &OpenStudy, request: &ApproveRequest) -> Outcome<BTreeSet<Targ
     }
     if targets.is_empty() {
         let failure = if request.all {
-            Failure::refused("nothing_to_approve", "every section is approved as it is")
-                .hint("rlx study next")
+            Failure::refused("nothing_to_approve", "every section is already approved").hint("rlx study next")
         } else {
-            Failure::usage("no_section", "name what is approved").hint("rlx approve --all")
+            Failure::usage("no_section", "expected a section, a permission or candidate:ID")
+                .hint("rlx approve --all")
         };
         return Err(failure);
     }
@@ -304,12 +304,12 @@ fn complete(opened: &OpenStudy, section: Section) -> Outcome<()> {
     if open.is_empty() {
         return Ok(());
     }
-    let message = format!("section {section} is not complete: {}", open.join("; "));
+    let message = format!("section {section} is incomplete: {}", open.join("; "));
     Err(Failure::refused("contract_incomplete", message).hint("rlx contract check"))
 }
 
 fn unreadable(target: &Target) -> Failure {
-    let message = format!("{target} can't be approved: a file that it covers is missing or broken");
+    let message = format!("{target} can't be approved: one of its files is missing or invalid");
     Failure::refused("file_broken", message).hint("rlx contract check")
 }
 

@@ -61,7 +61,7 @@ fn validate_in(opened: &mut OpenStudy, name: &str) -> Outcome<ValidateReport> {
         return Err(refuse(opened, "validate", &id, refused)?);
     }
     let plan = Plan::of(&opened.study, &view).ok_or_else(|| {
-        Failure::refused("plan_unknown", format!("the plan of {id} can't be made")).hint("rlx contract check")
+        Failure::refused("plan_unknown", format!("can't plan {id}")).hint("rlx contract check")
     })?;
     let candidate = &view.written.typed;
     let validated = Validated {
@@ -120,8 +120,7 @@ fn is_not_settled(opened: &OpenStudy, id: &Slug) -> Outcome<()> {
     match record.state {
         CandidateState::Draft | CandidateState::Validated | CandidateState::Debug => Ok(()),
         state => {
-            let message =
-                format!("{id} is {state}: what has run is not validated again, whatever its file says");
+            let message = format!("{id} is {state}: a candidate that has run can't be validated again");
             Err(Failure::refused("candidate_settled", message)
                 .hint(format!("rlx candidate show {id}"))
                 .hint(format!("rlx candidate new {id}-again --kind {}", record.validated.kind)))
@@ -276,10 +275,8 @@ pub(crate) fn known(opened: &OpenStudy, name: &str) -> Outcome<Slug> {
         return Ok(id);
     }
     let near = rlxp_spec::nearest(name, opened.study.candidate_files.keys().map(String::as_str));
-    let failure = Failure::usage(
-        "candidate_not_found",
-        format!("there is no candidate {name} in {}", opened.study.name),
-    );
+    let failure =
+        Failure::usage("candidate_not_found", format!("no candidate {name} in {}", opened.study.name));
     Err(match near {
         Some(near) => failure.hint(format!("did you mean {near}?")),
         None => failure.hint("rlx candidate list"),
@@ -291,12 +288,12 @@ fn written(opened: &OpenStudy, id: &Slug) -> Outcome<Written<rlxp_govern::docume
     match opened.candidate(id)? {
         Reading::Read(written) => Ok(*written),
         Reading::Missing => {
-            let message = format!("the file of candidate {id} is gone");
+            let message = format!("the file of candidate {id} is missing");
             Err(Failure::usage("candidate_not_found", message).hint("rlx candidate list"))
         }
         Reading::Broken(problems) => {
-            let message = format!("candidates/{id}.yaml can't be used: {}", problems.join("; "));
-            let hint = format!("edit {}, where TODO stands too", opened.place.candidate(id).display());
+            let message = format!("candidates/{id}.yaml is invalid: {}", problems.join("; "));
+            let hint = format!("edit {} and fill in every TODO", opened.place.candidate(id).display());
             Err(Failure::usage("candidate_broken", message).hint(hint))
         }
     }

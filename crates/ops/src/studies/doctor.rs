@@ -33,16 +33,16 @@ pub struct Finding {
 /// process inside them.
 pub fn doctor(context: &Context) -> DoctorReport {
     let mut others = vec![
-        program(context, "git", "trees of a commit are made with it"),
-        program(context, "python3", "Gymnasium environments and most repositories need it"),
-        program(context, "ssh-keygen", "people sign approvals with it"),
+        program(context, "git", "checks out the code of a commit"),
+        program(context, "python3", "needed by Gymnasium environments and most repositories"),
+        program(context, "ssh-keygen", "signs approvals"),
     ];
     others.push(Finding {
-        what: "processors".into(),
+        what: "CPU cores".into(),
         is: environment::processor_count().to_string(),
         why: match environment::available_memory() {
-            Some(bytes) => format!("{} of memory can be had", crate::below::bytes_about(bytes)),
-            None => "how much memory can be had is not known".into(),
+            Some(bytes) => format!("{} of memory available", crate::below::bytes_about(bytes)),
+            None => "available memory unknown".into(),
         },
     });
     others.push(state_folder(context));
@@ -67,23 +67,23 @@ fn program(context: &Context, name: &str, why: &str) -> Finding {
 fn state_folder(context: &Context) -> Finding {
     let what = "state folder".to_owned();
     let Some(state) = &context.user.state else {
-        return Finding { what, is: "none".into(), why: "HOME is not set, so runs have no place".into() };
+        return Finding { what, is: "none".into(), why: "HOME is not set, so runs can't be stored".into() };
     };
     let why = context.fs.available_around(state).map_or_else(
-        |_| "how much fits there is not known".to_owned(),
-        |bytes| format!("{} are free", crate::below::bytes_about(bytes)),
+        |_| "free space unknown".to_owned(),
+        |bytes| format!("{} free", crate::below::bytes_about(bytes)),
     );
     Finding { what, is: state.display().to_string(), why }
 }
 
 /// What each mechanism is for: where it stands, the name under which it is told to be missing, what it does.
 const MECHANISMS: [(&str, &str, &str); 6] = [
-    ("files", "files", "a run writes only into its own folders, and reads no keys"),
-    ("processes", "processes", "a run sees only itself, and nothing of it survives its supervisor"),
-    ("network", "network", "a run reaches only what was agreed"),
-    ("tree", "overlay", "each run has a tree of its own at once; without it the tree is copied"),
-    ("memory", "memory cgroup", "a run that takes too much memory is ended"),
-    ("process count", "process cgroup", "a run that makes too many processes is ended"),
+    ("files", "files", "runs write only to their own folders and can't read keys"),
+    ("processes", "processes", "runs see only their own processes, and none outlives its supervisor"),
+    ("network", "network", "runs have only the network access in the contract"),
+    ("tree", "overlay", "each run gets its own copy of the code instantly; otherwise it is copied"),
+    ("memory", "memory cgroup", "runs that use too much memory are stopped"),
+    ("process count", "process cgroup", "runs that start too many processes are stopped"),
 ];
 
 fn of_mechanisms(mechanisms: &Mechanisms) -> Vec<Finding> {
@@ -99,7 +99,7 @@ fn of_mechanisms(mechanisms: &Mechanisms) -> Vec<Finding> {
         let missing = mechanisms.missing.get(*mechanism);
         Finding {
             what: (*what).to_owned(),
-            is: value.clone().unwrap_or_else(|| "not kept apart".to_owned()),
+            is: value.clone().unwrap_or_else(|| "not isolated".to_owned()),
             why: missing.cloned().unwrap_or_else(|| (*means).to_owned()),
         }
     };

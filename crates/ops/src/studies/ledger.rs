@@ -80,8 +80,7 @@ pub fn show(
     if let Some(kind) = kind
         && !Event::KINDS.contains(&kind)
     {
-        let message =
-            format!("there are no records of kind {kind:?}; kinds are: {}", Event::KINDS.join(", "));
+        let message = format!("unknown kind {kind:?}; kinds are: {}", Event::KINDS.join(", "));
         return Err(Failure::usage("unknown_kind", message));
     }
     let opened = OpenStudy::open(context, selector)?;
@@ -102,7 +101,7 @@ pub fn show(
 pub fn note(context: &Context, selector: Option<&str>, text: &str, actor: Actor) -> Outcome<Records> {
     let text = text.trim();
     if text.is_empty() || text.len() > LONGEST_NOTE {
-        return Err(Failure::usage("bad_note", format!("a remark has 1 to {LONGEST_NOTE} bytes")));
+        return Err(Failure::usage("bad_note", format!("a note must have 1 to {LONGEST_NOTE} bytes")));
     }
     for turn in 1.. {
         let mut opened = OpenStudy::open(context, selector)?;
@@ -152,7 +151,7 @@ fn refuse_inside(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<()> {
     let folder = path.parent().map(real).unwrap_or_default();
     if folder.starts_with(real(root)) || path.starts_with(root) {
         let message = format!(
-            "{} lies in the repository, where whoever rewrites the ledger can reach it",
+            "{} is inside the repository, where it can be rewritten together with the ledger",
             path.display()
         );
         return Err(Failure::refused("anchor_inside", message).hint("rlx ledger anchor"));

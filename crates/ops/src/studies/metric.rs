@@ -45,11 +45,11 @@ pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outco
     let spec = match &opened.study.files.metric_spec {
         Reading::Read(written) => &written.typed,
         Reading::Missing => {
-            let message = "metric_spec.yaml is not there";
+            let message = "metric_spec.yaml is missing";
             return Err(Failure::usage("file_missing", message).hint("rlx contract new"));
         }
         Reading::Broken(problems) => {
-            let message = format!("metric_spec.yaml can't be used: {}", problems.join("; "));
+            let message = format!("metric_spec.yaml is invalid: {}", problems.join("; "));
             return Err(Failure::usage("file_broken", message).hint("rlx contract check"));
         }
     };
@@ -95,7 +95,7 @@ fn folder_of(context: &Context, opened: &OpenStudy, run: &str) -> Outcome<PathBu
 fn of_spec(spec: &MetricSpec) -> Vec<String> {
     let mut problems = Vec::new();
     if spec.smallest_effect <= 0.0 {
-        problems.push("smallest_effect must be more than zero: which difference would matter?".into());
+        problems.push("smallest_effect must be above 0: which difference would matter?".into());
     }
     for problem in spec.protocol.seeds.problems() {
         problems.push(format!("protocol.seeds: {problem}"));

@@ -38,7 +38,9 @@ pub fn plan(context: &Context, study: Option<&str>) -> Outcome<QueueReport> {
     }
     let report = report(&opened);
     if report.queue.jobs.is_empty() {
-        return Err(Failure::refused("nothing_to_queue", "no candidate is validated").hint("rlx study next"));
+        return Err(
+            Failure::refused("nothing_to_queue", "there are no validated candidates").hint("rlx study next")
+        );
     }
     if !report.on_record {
         let queued = Queued { digest: report.digest, jobs: report.queue.jobs.len() as u64 };

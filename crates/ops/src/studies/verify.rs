@@ -107,25 +107,25 @@ impl Findings {
         let last = anchors.iter().filter(met).map(|anchor| anchor.seq).max();
         match last {
             Some(last) => {
-                self.holds.push(format!("records 0 to {last} are those that an anchor saw"));
+                self.holds.push(format!("records 0 to {last} match an anchor"));
                 let after = ledger.next_seq().saturating_sub(last + 1);
                 if after > 0 {
                     self.not_checked.push(format!(
-                        "whether the {} after the last anchor were cut off or written anew: rlx ledger anchor",
+                        "whether the {} after the last anchor were removed or rewritten (save a new anchor: rlx ledger anchor)",
                         counted(after as usize, "record")
                     ));
                 }
             }
             None => self.not_checked.push(
-                "whether whole records were cut off the end, or everything was written anew: without an anchor \
-                 neither leaves a trace (rlx ledger anchor makes one)"
+                "whether records were removed from the end, or the whole ledger was rewritten: without an anchor \
+                 neither leaves a trace (save one: rlx ledger anchor)"
                     .to_owned(),
             ),
         }
         if ledger.torn > 0 {
             self.not_checked.push(format!(
-                "whether the {} after the last record were ever acknowledged: a writer that died leaves the same as \
-                 somebody who cut a record in two",
+                "whether the {} after the last record were ever acknowledged: a writer that died and a truncated record \
+                 look the same",
                 counted(ledger.torn, "byte")
             ));
         }
@@ -186,7 +186,7 @@ fn check_signatures(
         approvals.iter().filter(|approval| approval.approved.assurance == Assurance::Signature).collect();
     if signed.len() < approvals.len() {
         found.not_checked.push(format!(
-            "who gave the {} that have no signature: anybody with a terminal or an agent's client can give those",
+            "who gave the {} without a signature: anyone with a terminal or an agent's client can give those",
             counted(approvals.len() - signed.len(), "approval")
         ));
     }
@@ -206,15 +206,15 @@ fn check_signatures(
     };
     let same = list.fingerprints() == opened.approvers.iter().cloned().collect();
     match (is_brought, same) {
-        (true, true) => found.holds.push("the study was opened with the approvers that you brought".into()),
+        (true, true) => found.holds.push("the study was created with the given approvers".into()),
         (true, false) => {
             let named: Vec<String> = opened.approvers.iter().map(ToString::to_string).collect();
-            let said = if named.is_empty() { "nobody".to_owned() } else { named.join(", ") };
-            let message = format!("the study was opened with other approvers than you brought: {said}");
+            let said = if named.is_empty() { "none".to_owned() } else { named.join(", ") };
+            let message = format!("the study was created with other approvers than the given ones: {said}");
             found.problem("other_approvers", Some(1), message);
         }
         (false, _) => found.not_checked.push(
-            "whether the study was opened with the right approvers: bring your list with --approvers FILE"
+            "whether the study was created with the right approvers: pass your list with --approvers FILE"
                 .into(),
         ),
     }
@@ -250,23 +250,23 @@ fn check_signature(
     approval: &Approval,
     list: &Approvers,
 ) -> Outcome<Result<(), String>> {
-    let Some(digest) = approval.approved.signature else { return Ok(Err("is not named".into())) };
+    let Some(digest) = approval.approved.signature else { return Ok(Err("is not given".into())) };
     let path = place.signature(&digest);
     match look(fs, &place.root, &path) {
         Ok(Some(_)) => {}
-        Ok(None) => return Ok(Err(format!("is not there: {}", path.display()))),
+        Ok(None) => return Ok(Err(format!("is missing: {}", path.display()))),
         Err(failure) => return Ok(Err(format!("can't be read: {failure}"))),
     }
     let Ok(text) = String::from_utf8(fs.read_at(&path, 0, LONGEST_SIGNATURE + 1)?) else {
         return Ok(Err("is not text".into()));
     };
     if Digest::of(text.as_bytes()) != digest {
-        return Ok(Err("is not the one on record".into()));
+        return Ok(Err("is not the recorded one".into()));
     }
     let statement = statement(study.to_owned(), &approval.approved.targets, approval.head);
     Ok(match signature::verify(&statement, &text, list) {
         Ok(signed) if approval.approved.key.as_ref() == Some(&signed.fingerprint) => Ok(()),
-        Ok(signed) => Err(format!("was made by {}, and the record names another key", signed.fingerprint)),
-        Err(problem) => Err(format!("doesn't hold: {problem}")),
+        Ok(signed) => Err(format!("was made by {}, but the record names another key", signed.fingerprint)),
+        Err(problem) => Err(format!("is invalid: {problem}")),
     })
 }

@@ -42,10 +42,10 @@ impl CheckpointRef {
         }
         Err(Failure::usage(
             "several_seeds",
-            format!("{} has several seeds, so {text} names several checkpoints", run.name()),
+            format!("{} has several seeds, so {text} is ambiguous", run.name()),
         )
         .hint(format!(
-            "name one by its folder, such as {}",
+            "give the folder of one checkpoint, such as {}",
             folders[0].path().join("checkpoints").join(which).display()
         )))
     }
@@ -59,7 +59,7 @@ impl CheckpointRef {
         let not = || {
             Failure::usage(
                 "not_a_checkpoint",
-                format!("{} does not lie in a run's checkpoints", path.display()),
+                format!("{} is not in the checkpoints folder of a run", path.display()),
             )
         };
         let which = path.file_name().and_then(|name| name.to_str()).ok_or_else(not)?;
@@ -87,14 +87,12 @@ impl CheckpointRef {
 pub(crate) fn step_of(folder: &SeedFolder, which: &str) -> Outcome<u64> {
     let missing = || {
         let place = folder.checkpoints().path().display().to_string();
-        let failure =
-            Failure::usage("checkpoint_not_found", format!("there is no checkpoint {which} in {place}"));
+        let failure = Failure::usage("checkpoint_not_found", format!("no checkpoint {which} in {place}"));
         let steps = folder.checkpoints().steps().unwrap_or_default();
         match (steps.first(), steps.last()) {
-            (Some(first), Some(last)) => {
-                failure.hint(format!("there are {} from step_{first} to step_{last}", steps.len()))
-            }
-            _ => failure.hint("the run has saved nothing yet; rlx ls shows how far runs are"),
+            (Some(first), Some(last)) => failure
+                .hint(format!("available: {} checkpoints from step_{first} to step_{last}", steps.len())),
+            _ => failure.hint("the run has no checkpoint yet; see its progress with rlx ls"),
         }
     };
     if let Some(digits) = which.strip_prefix("step_") {

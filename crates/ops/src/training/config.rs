@@ -51,7 +51,7 @@ pub fn check(context: &Context, path: &Path, overrides: &[String], purpose: Purp
         let played = checked.config.eval.episodes;
         if played != asked {
             checked.notes.push(format!(
-                "eval.episodes {asked} is {played} here, as the run of this snapshot played; set it to play another number"
+                "using eval.episodes {played} instead of {asked}, as in the original run; override it with --set eval.episodes"
             ));
         }
     }
@@ -99,8 +99,8 @@ fn read(context: &Context, path: &Path) -> Outcome<Source> {
     match context.fs.read_given_text(&full, CONFIG_CAP) {
         Ok(text) => Ok(Source { name, text }),
         Err(error) if error.is_not_found() => {
-            Err(Failure::usage("config_not_found", format!("there is no config {name}"))
-                .hint("rlx init demo    # a project with a starter config for every environment"))
+            Err(Failure::usage("config_not_found", format!("config file {name} not found"))
+                .hint("rlx init demo    # create a project with a starter config for every environment"))
         }
         Err(error) => Err(Failure::usage("config_unreadable", crate::failure::describe(&error))),
     }

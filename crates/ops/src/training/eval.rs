@@ -105,11 +105,11 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
         }
         (None, None, Some(id)) if request.random || request.zero => (None, plain_config(context, id)?),
         (None, None, Some(_)) => {
-            return Err(Failure::usage("nothing_to_evaluate", "--env alone names no policy")
+            return Err(Failure::usage("nothing_to_evaluate", "--env needs a policy: add --baseline")
                 .hint("rlx eval --env CartPole-v1 --baseline random"));
         }
         _ => {
-            return Err(Failure::usage("nothing_to_evaluate", "name one checkpoint or one run to evaluate")
+            return Err(Failure::usage("nothing_to_evaluate", "expected a checkpoint, --run or --env")
                 .hint("rlx eval --run @last"));
         }
     };

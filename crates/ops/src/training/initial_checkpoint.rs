@@ -62,9 +62,9 @@ impl InitialCheckpoint {
         let needed = lineage.as_ref().is_some_and(|lineage| lineage.kind != LineageKind::Reproduced);
         let Some(origin) = Self::read(folder, run)? else {
             if needed {
-                let message = format!("{} has lost the weights it was to start from", run.name());
+                let message = format!("the initial weights of {} are missing", run.name());
                 return Err(Failure::new(Exit::Storage, "origin_missing", message)
-                    .hint("the run was cut off while it was made: start it again"));
+                    .hint("the run was interrupted while it was created: start it again"));
             }
             return Ok(None);
         };

@@ -52,7 +52,7 @@ pub fn reproduce(
     if status != RunStatus::Completed {
         let failure = Failure::refused(
             "not_complete",
-            format!("{} is {status}, so there is no end to compare with", original.name()),
+            format!("{} is {status}; only completed runs can be reproduced", original.name()),
         );
         return Err(crate::training::next_step::commands(&original).into_iter().fold(failure, Failure::hint));
     }

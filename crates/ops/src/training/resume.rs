@@ -67,7 +67,7 @@ pub fn resume(
     if status != RunStatus::Completed {
         let failure = Failure::refused(
             "not_complete",
-            format!("{} is {status}: finish it before it is extended", run.name()),
+            format!("{} is {status}; only completed runs can be extended", run.name()),
         );
         return Err(crate::training::next_step::commands(&run).into_iter().fold(failure, Failure::hint));
     }
@@ -75,14 +75,14 @@ pub fn resume(
     if wanted > rlxp_spec::config::MAX_STEPS {
         return Err(Failure::usage(
             "too_long",
-            format!("{wanted} steps are more than the {} that a run may have", rlxp_spec::config::MAX_STEPS),
+            format!("{wanted} steps exceed the limit of {}", rlxp_spec::config::MAX_STEPS),
         ));
     }
     config.algo.set_total_timesteps(wanted);
     if config.total_steps() <= before {
         return Err(Failure::usage(
             "not_longer",
-            format!("{} was planned for {before} steps; {wanted} would not extend it", run.name()),
+            format!("{} already has {before} steps; {wanted} would not extend it", run.name()),
         )
         .hint(format!("rlx resume {} --total-timesteps {}", shell_word(&run.name()), before * 2)));
     }

@@ -36,10 +36,10 @@ type Note<'a> = &'a mut dyn FnMut(String, String);
 /// Says what only one side has; gives what both have.
 fn paired<T: PartialEq + Clone>(a: &[T], b: &[T], file: impl Fn(&T) -> String, note: Note<'_>) -> Vec<T> {
     for only in a.iter().filter(|item| !b.contains(item)) {
-        note(file(only), "is missing in the second run".into());
+        note(file(only), "missing in the reproduction".into());
     }
     for only in b.iter().filter(|item| !a.contains(item)) {
-        note(file(only), "is missing in the first run".into());
+        note(file(only), "missing in the original".into());
     }
     a.iter().filter(|item| b.contains(item)).cloned().collect()
 }
@@ -51,7 +51,7 @@ fn compare_models(a: &SeedFolder, b: &SeedFolder, note: Note<'_>) -> Outcome<()>
         let (_, one) = first.load_model(step)?;
         let (_, other) = second.load_model(step)?;
         if one != other {
-            note(file(&step), "has other weights".into());
+            note(file(&step), "different weights".into());
         }
     }
     Ok(())
@@ -71,7 +71,7 @@ fn compare_evaluations(
     let file = |name: &String| format!("eval/{name}.json");
     for name in paired(&names(a)?, &names(b)?, file, note) {
         if first.read(&a.evaluation_path(&name)?, CAP)? != second.read(&b.evaluation_path(&name)?, CAP)? {
-            note(file(&name), "has other returns".into());
+            note(file(&name), "different returns".into());
         }
     }
     Ok(())
@@ -86,7 +86,7 @@ fn compare_metrics(a: &SeedFolder, b: &SeedFolder, note: Note<'_>) -> Outcome<()
     let file = || "metrics.jsonl".to_owned();
     for (x, y) in one.iter().zip(&other) {
         if (x.seq, x.step, &x.kind) != (y.seq, y.step, &y.kind) {
-            note(file(), format!("record {} is of another kind or step", x.seq));
+            note(file(), format!("record {} has a different kind or step", x.seq));
             return Ok(());
         }
         if let Some((key, value)) =
@@ -95,17 +95,23 @@ fn compare_metrics(a: &SeedFolder, b: &SeedFolder, note: Note<'_>) -> Outcome<()
             let instead = y.values.get(key).map_or("nothing".to_owned(), ToString::to_string);
             note(
                 file(),
-                format!("step {}: {key} is {value} in the first and {instead} in the second", x.step),
+                format!(
+                    "step {}: {key} is {value} in the original and {instead} in the reproduction",
+                    x.step
+                ),
             );
             return Ok(());
         }
         if x.values.len() != y.values.len() {
-            note(file(), format!("step {}: the second has more values", x.step));
+            note(file(), format!("step {}: the reproduction has more values", x.step));
             return Ok(());
         }
     }
     if one.len() != other.len() {
-        note(file(), format!("has {} records in the first run and {} in the second", one.len(), other.len()));
+        note(
+            file(),
+            format!("{} records in the original and {} in the reproduction", one.len(), other.len()),
+        );
     }
     Ok(())
 }

@@ -315,8 +315,8 @@ fn tell_resumed(job: &Job<'_>, resumed: Resumed) {
         Resumed::Exactly => {}
         Resumed::WithNewEpisodes => (job.emit)(Event::Warning {
             message: format!(
-                "{} can't save its state: every copy starts a new episode, so results differ from a run \
-                 that was never stopped",
+                "{} can't save its state: every copy starts a new episode, so results differ from an \
+                 uninterrupted run",
                 job.config.env.id
             ),
         }),

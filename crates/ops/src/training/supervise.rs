@@ -34,7 +34,9 @@ pub(crate) fn supervise(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
                     last_word = Some((outcome, exit, reason, hints));
                 }
                 Ok(event) => events(event),
-                Err(_) => events(Event::Warning { message: format!("the worker said: {line}") }),
+                Err(_) => events(Event::Warning {
+                    message: format!("unexpected output of the training process: {line}"),
+                }),
             },
             Next::TimedOut => {}
             Next::Closed => break,
@@ -43,7 +45,9 @@ pub(crate) fn supervise(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
         if wanted > asked {
             asked = wanted;
             if wanted == 1 {
-                events(Event::Warning { message: "stopping after a save; once more stops at once".into() });
+                events(Event::Warning {
+                    message: "saving a checkpoint; press Ctrl-C again to stop immediately".into(),
+                });
                 worker.interrupt()?;
             } else {
                 worker.kill()?;
@@ -96,7 +100,7 @@ fn died(run: &Run, worker: &Worker, ended: &Ended, stopped_by_user: bool) -> Out
     let mut message = format!("the training process {how}");
     if !last_lines.is_empty() {
         let shown: Vec<&str> = last_lines.into_iter().rev().collect();
-        message = format!("{message}; it last said: {}", shown.join(" | "));
+        message = format!("{message}; last output: {}", shown.join(" | "));
     }
     Err(Failure::new(Exit::RunFailed, "worker_died", message)
         .hint(format!("rlx resume {}", shell_word(&run.name()))))

@@ -196,7 +196,7 @@ fn check_memory(config: &Config, plan: &TrainPlan) -> Outcome<()> {
     Err(Failure::usage(
         "not_enough_memory",
         format!(
-            "training needs about {} MB of memory and {} MB are free: env.num_envs {} × algo.rollout_steps {} \
+            "training needs about {} MB of memory, but only {} MB are free: env.num_envs {} × algo.rollout_steps {} \
              with {} parameters",
             megabytes(plan.memory_bytes),
             megabytes(available),
@@ -205,7 +205,7 @@ fn check_memory(config: &Config, plan: &TrainPlan) -> Outcome<()> {
             plan.parameters
         ),
     )
-    .hint("lower algo.rollout_steps or env.num_envs, or train fewer seeds at once with threads: 1"))
+    .hint("lower algo.rollout_steps or env.num_envs, or train fewer seeds in parallel with threads: 1"))
 }
 
 /// The project that a new run goes into: the one around the folder, or, where
@@ -258,10 +258,7 @@ pub(crate) fn versions(context: &Context) -> Outcome<Versions> {
 pub(crate) fn sweep(project: &Project, events: Sink<'_>) {
     for leftover in project.sweep() {
         let why = crate::failure::describe(&leftover.error);
-        let message = format!(
-            "{} is left over from a process that is gone, and can't be removed: {why}",
-            leftover.name
-        );
+        let message = format!("can't remove {}, left over from a dead process: {why}", leftover.name);
         events(Event::Warning { message });
     }
 }
@@ -300,7 +297,7 @@ fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Initia
     if *trained_on != config.env.id {
         return Err(Failure::usage(
             "checkpoint_mismatch",
-            format!("{text} was trained on {trained_on}, but the config says {}", config.env.id),
+            format!("{text} was trained on {trained_on}, but the config uses {}", config.env.id),
         )
         .hint(CHECKPOINT_MISMATCH));
     }

@@ -156,10 +156,10 @@ fn what_is_likely_a_mistake_is_told_before_a_run_is_spent_on_it() {
     assert_eq!(
         checked.warnings,
         [
-            "runbook.yaml: train.argv has no {run}, which is the folder that it writes",
-            "runbook.yaml: eval.argv has no {trained}, which is the folder that training wrote",
-            "trian.py, which train names, is not there",
-            "contract.yaml: budget.runs is 3, and the baseline alone takes 11: 1 smoke run and 10 confirm_seeds",
+            "runbook.yaml: train.argv has no {run}, which is its output folder",
+            "runbook.yaml: eval.argv has no {trained}, which is the output folder of training",
+            "trian.py, used by train, does not exist",
+            "contract.yaml: budget.runs is 3, but the baseline alone needs 11: 1 smoke run and 10 confirm_seeds",
         ]
     );
 }

@@ -25,19 +25,19 @@ const MOST_NOTES: usize = 10;
 /// Seeds that the table shows.
 const MOST_SEEDS: usize = 20;
 
-/// Tell what happened in runs, over time and over seeds
+/// Describe how runs progressed over time and across seeds
 ///
-/// Where learning began, how fast it went, its phases, the best evaluation
-/// against the last, how the seeds differ and what it cost. Every sentence stands
-/// on a metric, steps and values, which --json lists; changes smaller than the
-/// noise are called so.
+/// Where learning began, how fast it was, its phases, the best evaluation compared
+/// with the last, how the seeds differ and what training cost. Every sentence is
+/// based on a metric, steps and values, listed with --json; changes within noise
+/// are marked as such.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Analyze {
-    /// Runs; tag:TAG names all runs with a tag, A+B several as one
+    /// Runs, tag:TAG for all runs with a tag, or A+B for several runs as one group
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
-    /// Don't play random episodes to compare with
+    /// Skip the comparison with random actions
     #[arg(long)]
     no_baseline: bool,
 }
@@ -64,7 +64,7 @@ impl Analyze {
             screen.warning(note);
         }
         if notes.len() > MOST_NOTES {
-            screen.warning(&format!("and {} more of this kind: --json has them", notes.len() - MOST_NOTES));
+            screen.warning(&format!("and {} more; pass --json to see all", notes.len() - MOST_NOTES));
         }
         Ok(Exit::Yes)
     }
@@ -111,13 +111,13 @@ fn text(screen: &Screen, group: &GroupAnalysis) -> String {
         }
         let more = group.findings.len().saturating_sub(MOST_FINDINGS);
         if more > 0 {
-            text.push_str(&format!("  and {more} more: rlx diagnose has them\n"));
+            text.push_str(&format!("  and {more} more; see rlx diagnose\n"));
         }
     }
     if seeds > 1 {
         text.push_str(&format!(
             "\n{}\n{}",
-            screen.styled(Style::Heading, "Seed by seed"),
+            screen.styled(Style::Heading, "Per seed"),
             seed_table(screen, group)
         ));
     }
@@ -132,7 +132,7 @@ fn heading_of(topic: Topic) -> &'static str {
         Topic::Seeds => "Seeds",
         Topic::Policy => "Policy and value function",
         Topic::Efficiency => "Cost",
-        Topic::Unknown => "How sure this is",
+        Topic::Unknown => "Confidence",
     }
 }
 
@@ -149,7 +149,7 @@ fn seed_table(screen: &Screen, group: &GroupAnalysis) -> String {
         ("last", Align::Right),
         ("began at", Align::Right),
         ("90% at", Align::Right),
-        ("largest fall", Align::Right),
+        ("largest drop", Align::Right),
         ("noise", Align::Right),
     ]);
     let dash = || "-".to_owned();
@@ -177,7 +177,7 @@ fn seed_table(screen: &Screen, group: &GroupAnalysis) -> String {
     let mut text = table.render("  ", |header| screen.styled(Style::Dim, header));
     let more = group.story.seeds.len().saturating_sub(MOST_SEEDS);
     if more > 0 {
-        text.push_str(&format!("  and {more} more: --json has them\n"));
+        text.push_str(&format!("  and {more} more; pass --json to see all\n"));
     }
     text
 }

@@ -17,64 +17,64 @@ Examples:
   rlx compare ppo_cartpole_001+ppo_cartpole_002 @last    # seeds of several runs as one group
   rlx compare ppo_cartpole_001 @last --metric entropy --lower --json";
 
-/// Say what changed between runs, and whether it made them better
+/// Show what changed between runs and whether it improved the score
 ///
-/// The first word is the reference A; every further one is judged against it. A
-/// word is a run, tag:TAG for all runs with a tag, or RUN+RUN for several runs as
-/// one group. Seeds are what is counted; failed ones are scored, never dropped.
-/// Runs with another environment, evaluation or budget get no verdict unless forced.
+/// The first argument is the reference A; all others are compared with it. Each is
+/// a run, tag:TAG for all runs with a tag, or RUN+RUN for several runs as one group.
+/// Seeds are the samples; failed ones are scored, never dropped. Runs that differ in
+/// environment, evaluation or budget get no verdict without --force.
 ///
-/// With --exit-code: 0 every group is better than A, 1 one is not, 3 there is no
-/// verdict because runs are not comparable.
+/// With --exit-code: 0 if every group is better than A, 1 if any is not, 3 if there
+/// is no verdict because runs are not comparable.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Compare {
-    /// Runs or groups; the first is what the others are compared with
+    /// Runs or groups; the first is the reference
     #[arg(required = true, value_name = "RUN")]
     words: Vec<String>,
-    /// Fold all runs named into groups of equal settings
+    /// Group all given runs by equal settings
     #[arg(long, value_name = "WHAT")]
     group_by: Option<GroupBy>,
-    /// What a seed's score is
+    /// How each seed is scored
     #[arg(long, value_name = "KIND", default_value = "last")]
     score: Kind,
     /// Compare this metric instead of the return: NAME or KIND/NAME
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// Less is better
+    /// Lower scores are better
     #[arg(long)]
     lower: bool,
     /// Compare seed by seed; both groups must have the same seeds
     #[arg(long)]
     paired: bool,
-    /// Smallest difference that counts, in the score's unit; by default half a usual distance between seeds
+    /// Smallest difference that matters, in score units [default: half the typical distance between seeds]
     #[arg(long, value_name = "SCORE")]
     minimum_effect: Option<f64>,
-    /// Judge runs that are not comparable, and say so
+    /// Give a verdict even if runs are not comparable, with a warning
     #[arg(long)]
     force: bool,
-    /// Exit with 1 unless every group is better than A, with 3 without a verdict
+    /// Exit with 1 unless every group is better than A, or 3 if there is no verdict
     #[arg(long)]
     exit_code: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GroupBy {
-    /// Everything but names, seeds and threads
+    /// All settings except names, seeds and threads
     Config,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// The last evaluation; the last tenth for metrics of training
+    /// The last evaluation, or the last tenth of a training metric
     Last,
     /// The best value during training
     Best,
     /// The mean over the whole curve
     Area,
-    /// What rlx eval measured of the latest checkpoint
+    /// The `rlx eval` result of the latest checkpoint
     Eval,
-    /// What rlx eval measured of the best checkpoint
+    /// The `rlx eval` result of the best checkpoint
     EvalBest,
 }
 
@@ -114,7 +114,7 @@ impl Compare {
     }
 }
 
-/// What the answer amounts to for a script.
+/// The exit code for scripts.
 fn exit_of(report: &CompareReport) -> Exit {
     let refused = |judgement: &Judgement| matches!(judgement, Judgement::Unjudged(none) if none.reason == NoVerdict::NotComparable);
     let better =

@@ -11,7 +11,7 @@ use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;
 
-use crate::format;
+use crate::format::{self, counted};
 use crate::screen::{Screen, Style};
 use crate::table::{Align, Table};
 
@@ -25,20 +25,21 @@ Examples:
   rlx diagnose --rules
   rlx diagnose --rules --json > rules.json && rlx diagnose @last --rules-file rules.json || true";
 
-/// Say what is wrong with runs, by rules with evidence
+/// Detect training problems and show the evidence
 ///
-/// Holds runs, also running ones, against known failure signatures. Every finding
-/// cites metric, steps, value and threshold. Exit code 1 when one is an error.
+/// Checks runs, finished or still running, for known failure patterns. Every
+/// finding cites metric, steps, value and threshold. Exits with 1 if any finding
+/// is an error.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Diagnose {
-    /// Runs; tag:TAG names all runs with a tag
+    /// Runs, or tag:TAG for all runs with a tag
     #[arg(required_unless_present = "rules", value_name = "RUN")]
     runs: Vec<String>,
-    /// Show every rule's answer, not only findings
+    /// Show the result of every rule, not only findings
     #[arg(long)]
     all: bool,
-    /// Show the rules themselves: formula, thresholds, basis
+    /// Show the rules: formula, thresholds and basis
     #[arg(long, conflicts_with_all = ["runs", "all"])]
     rules: bool,
     /// Use rules from this file instead of the built-in ones
@@ -87,19 +88,19 @@ impl Diagnose {
         let lacking = of(|answer| matches!(answer, Answer::NotEnoughData { .. }));
         let other = of(|answer| matches!(answer, Answer::DoesNotApply { .. }));
         if diagnosis.findings.is_empty() {
-            text.push_str(&format!("\n{}\n", screen.styled(Style::Good, "nothing found")));
+            text.push_str(&format!("\n{}\n", screen.styled(Style::Good, "no problems found")));
         }
         if self.all {
             text.push('\n');
             text.push_str(&all(screen, diagnosis));
             return text;
         }
-        text.push_str(&format!("\n{} rules are clear, {} do not apply", clear.len(), other.len()));
+        text.push_str(&format!("\n{} passed, {} not applicable", counted(clear.len(), "rule"), other.len()));
         if !lacking.is_empty() {
             let ids: Vec<&str> = lacking.iter().map(|outcome| outcome.rule.as_str()).collect();
-            text.push_str(&format!(", {} lack data ({})", lacking.len(), ids.join(" ")));
+            text.push_str(&format!(", {} with too little data ({})", lacking.len(), ids.join(" ")));
         }
-        text.push_str("; --all shows each\n");
+        text.push_str("; pass --all to see each\n");
         text
     }
 }
@@ -115,7 +116,7 @@ fn shown(screen: &Screen, outcome: &RuleOutcome, finding: &Finding) -> String {
     text.push_str(&wrapped(&finding.sentence));
     text.push_str(&wrapped(&finding.meaning));
     if !finding.explained_by.is_empty() {
-        text.push_str(&format!("   probably because of {}\n", finding.explained_by.join(", ")));
+        text.push_str(&format!("   probably caused by {}\n", finding.explained_by.join(", ")));
     }
     if let Some(next) = &finding.next {
         text.push_str(&format!("   {} {}\n", screen.styled(Style::Hint, "next:"), one_line(next)));
@@ -123,15 +124,15 @@ fn shown(screen: &Screen, outcome: &RuleOutcome, finding: &Finding) -> String {
     text
 }
 
-/// Every rule that is no finding, with its reason.
+/// Every rule without a finding, with its reason.
 fn all(screen: &Screen, diagnosis: &Diagnosis) -> String {
-    let mut table = Table::new([("rule", Align::Left), ("answer", Align::Left), ("", Align::Left)]);
+    let mut table = Table::new([("rule", Align::Left), ("result", Align::Left), ("", Align::Left)]);
     for outcome in &diagnosis.answers.outcomes {
         let (answer, why) = match &outcome.answer {
             Answer::Finding(_) => continue,
-            Answer::Clear { note } => ("clear", note.clone().unwrap_or_default()),
-            Answer::NotEnoughData { lacking } => ("not enough data", lacking.clone()),
-            Answer::DoesNotApply { why } => ("does not apply", why.clone()),
+            Answer::Clear { note } => ("passed", note.clone().unwrap_or_default()),
+            Answer::NotEnoughData { lacking } => ("too little data", lacking.clone()),
+            Answer::DoesNotApply { why } => ("not applicable", why.clone()),
         };
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
         table.row([outcome.rule.clone(), answer.to_owned(), format!("{}{why}", outcome.title)]);
@@ -144,7 +145,7 @@ fn show_rules(screen: &Screen, rules: &RuleSet) {
         screen.document(&serde_json::to_string(rules).expect("rules are plain data"));
         return;
     }
-    let mut text = format!("rules, version {}\n", rules.rules_version);
+    let mut text = format!("rule set v{}\n", rules.rules_version);
     for rule in &rules.rules {
         let severities: Vec<&str> = rule.severities.iter().map(|severity| severity.word()).collect();
         let heading = screen.styled(Style::Heading, &format!("{} {}", rule.id, rule.title));

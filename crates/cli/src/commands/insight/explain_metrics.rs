@@ -19,11 +19,11 @@ Examples:
   rlx explain-metrics explained_variance
   rlx explain-metrics @last --json";
 
-/// Teach what the logged metrics mean, here and in this run
+/// Explain logged metrics, in general or for a run
 ///
-/// For each: what it is, why one looks at it, what healthy looks like under this
-/// config, and what the run's values say. Without a run, or with metric names
-/// alone, the dictionary answers.
+/// For each metric: what it is, why it matters, what is healthy with this config,
+/// and what the run's values mean. Without a run, shows the general dictionary
+/// entries.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 #[command(override_usage = "rlx explain-metrics [OPTIONS] [RUN] [METRIC]...")]
@@ -76,7 +76,7 @@ fn text(screen: &Screen, report: &ExplainReport, asked: bool) -> String {
     if !inputs.is_empty() {
         text.push_str(&format!("\n{}\n", screen.styled(Style::Heading, "observations")));
         text.push_str(&paragraph(
-            "Each number of the observation at the end of the training, before normalisation; `rlx \
+            "Each observation dimension at the end of training, before normalisation; `rlx \
              explain-metrics RUN std_0` explains one.",
             2,
             "",
@@ -84,7 +84,7 @@ fn text(screen: &Screen, report: &ExplainReport, asked: bool) -> String {
         text.push_str(&input_table(screen, report, &inputs));
     }
     if report.metrics.is_empty() {
-        text.push_str("nothing has been logged yet\n");
+        text.push_str("no metrics logged yet\n");
     }
     text
 }
@@ -138,7 +138,7 @@ fn input_table(screen: &Screen, report: &ExplainReport, inputs: &[&Explained]) -
             inside.is_some_and(|inside| inside < 1.0)
         });
         let odd: Vec<&str> = odd.copied().collect();
-        let note = if odd.is_empty() { String::new() } else { format!("look at {}", odd.join(", ")) };
+        let note = if odd.is_empty() { String::new() } else { format!("check {}", odd.join(", ")) };
         let name = names.get(dimension).cloned().unwrap_or_default();
         let cells = [dimension.to_string(), name].into_iter().chain(stems.iter().map(end));
         table.row(cells.chain([note]));

@@ -20,7 +20,7 @@ Examples:
   rlx info @last
   rlx info ppo_cartpole_001 --json";
 
-/// Everything about a run: how it stands, its curve, config and origin
+/// Show everything about a run: status, learning curve, config and origin
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Info {
@@ -78,14 +78,11 @@ fn facts(screen: &Screen, report: &RunInfo) -> String {
     lines.extend(report.reason.clone().map(|reason| ("reason", reason)));
     lines.extend(metadata.git.as_ref().map(|git| {
         let dirty = if git.dirty { " with uncommitted changes" } else { "" };
-        let commit =
-            git.commit.as_deref().map_or("without a commit", |commit| commit.get(..12).unwrap_or(commit));
+        let commit = git.commit.as_deref().map_or("no commit", |commit| commit.get(..12).unwrap_or(commit));
         ("code", format!("git {commit}{dirty}"))
     }));
     lines.extend(
-        report
-            .stop_at
-            .map(|wanted| ("stop at", format!("an evaluation of {} or more", format::score(wanted)))),
+        report.stop_at.map(|wanted| ("stop at", format!("evaluation return >= {}", format::score(wanted)))),
     );
     lines.extend(report.lineage.as_ref().map(|lineage| ("origin", origin(lineage))));
     if !metadata.tags.is_empty() {
@@ -106,8 +103,8 @@ fn origin(lineage: &Lineage) -> String {
     let step = lineage.checkpoint.map_or(String::new(), |step| format!(" at step {}", format::count(step)));
     match lineage.kind {
         LineageKind::ResumedExtended => format!("extends {}{step}", lineage.parent),
-        LineageKind::WarmStart => format!("starts from the weights of {}{step}", lineage.parent),
-        LineageKind::Reproduced => format!("trains {} again", lineage.parent),
+        LineageKind::WarmStart => format!("warm start from {}{step}", lineage.parent),
+        LineageKind::Reproduced => format!("reproduces {}", lineage.parent),
     }
 }
 

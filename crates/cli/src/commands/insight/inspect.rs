@@ -27,13 +27,13 @@ const SHOWN: usize = 20;
 /// Cells of the longest bar.
 const BAR: f64 = 24.0;
 
-/// Show what a policy thinks along an episode and what it looks at
+/// Show value estimates and feature attributions of a policy
 ///
-/// Plays seeded episodes, shows the value estimate along them, and ranks the
-/// dimensions of the observation by how much an output depends on them:
-/// gradient saliency, SmoothGrad and integrated gradients over representative
-/// states. Gradients count per deviation of their dimension. Nothing is written
-/// into the run.
+/// Plays seeded episodes, shows the value estimate over time, and ranks the
+/// observation dimensions by how much an output depends on them: gradient saliency,
+/// SmoothGrad and integrated gradients over representative states. Gradients are
+/// scaled by the standard deviation of their dimension. Nothing is written to the
+/// run.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Inspect {
@@ -42,7 +42,7 @@ pub(crate) struct Inspect {
     /// Output to explain
     #[arg(long, value_name = "OUTPUT", default_value = "value")]
     target: TargetName,
-    /// Episodes to play; more are played when their states are too few
+    /// Episodes to play; more are played if they visit too few states
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
     episodes: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Inspect {
     /// Sample actions instead of taking the most likely one
     #[arg(long)]
     sampled: bool,
-    /// Also draw it into this file, .svg or .png
+    /// Also write a figure to this .svg or .png file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -124,7 +124,7 @@ fn show(screen: &Screen, report: &InspectReport) {
         episodes(report)
     ));
     if let Some(drawn) = value_chart(report) {
-        screen.answer(format!("\n{}\n{drawn}", heading("Value estimate along the first episode")));
+        screen.answer(format!("\n{}\n{drawn}", heading("Value estimate over the first episode")));
     }
     screen.answer(format!("{}\n{}", heading("Actions"), actions(report)));
     screen.answer(format!(
@@ -133,10 +133,10 @@ fn show(screen: &Screen, report: &InspectReport) {
         ranking(screen, report)
     ));
     screen.answer(agreement(report));
-    screen.answer(format!("\n{}\n{}", heading("The states"), states(screen, report)));
+    screen.answer(format!("\n{}\n{}", heading("States"), states(screen, report)));
     screen.answer(completeness(report));
     if let Some(picture) = &report.picture {
-        screen.note(&format!("drawn into {picture}"));
+        screen.note(&format!("wrote {picture}"));
     }
     for note in &report.notes {
         screen.note(&format!("note: {note}"));
@@ -177,7 +177,7 @@ fn actions(report: &InspectReport) -> String {
             };
             let mean = mean_of(&|at| report.trajectory[at].mean[element]);
             let deviation = mean_of(&|at| report.trajectory[at].deviation[element]);
-            format!("  {name}: {} on average, deviation {}", format::score(mean), format::score(deviation))
+            format!("  {name}: mean {}, std {}", format::score(mean), format::score(deviation))
         });
         return elements.collect::<Vec<_>>().join("\n");
     }
@@ -211,7 +211,7 @@ fn ranking(screen: &Screen, report: &InspectReport) -> String {
         ("saliency", Align::Right),
         ("smoothgrad", Align::Right),
         ("integrated", Align::Right),
-        ("same place", Align::Right),
+        ("same rank", Align::Right),
     ]);
     let percent = |share: f64| format!("{:.0}%", 100.0 * share);
     let longest = report.ranking.iter().map(|row| row.place.share).fold(0.0, f64::max);
@@ -232,7 +232,7 @@ fn ranking(screen: &Screen, report: &InspectReport) -> String {
     }
     let mut text = table.render("  ", |header| screen.styled(Style::Dim, header));
     if report.ranking.len() > SHOWN {
-        text.push_str(&format!("  and {} more: --json has them\n", report.ranking.len() - SHOWN));
+        text.push_str(&format!("  and {} more; pass --json to see all\n", report.ranking.len() - SHOWN));
     }
     text
 }
@@ -247,9 +247,9 @@ fn agreement(report: &InspectReport) -> String {
         })
         .collect();
     if pairs.is_empty() {
-        return "  the methods' rankings can't be compared: too few dimensions differ".to_owned();
+        return "  the rankings can't be compared: too few dimensions differ".to_owned();
     }
-    format!("  agreement of the rankings (Spearman): {}", pairs.join(", "))
+    format!("  rank correlation (Spearman): {}", pairs.join(", "))
 }
 
 fn states(screen: &Screen, report: &InspectReport) -> String {
@@ -260,7 +260,7 @@ fn states(screen: &Screen, report: &InspectReport) -> String {
         ("value", Align::Right),
         ("action", Align::Left),
         ("observation", Align::Left),
-        ("pushes most", Align::Left),
+        ("largest attribution", Align::Left),
         ("why", Align::Left),
     ]);
     for (index, state) in report.states.iter().take(SHOWN).enumerate() {
@@ -277,7 +277,7 @@ fn states(screen: &Screen, report: &InspectReport) -> String {
     }
     let mut text = table.render("  ", |header| screen.styled(Style::Dim, header));
     if report.states.len() > SHOWN {
-        text.push_str(&format!("  and {} more: --json has them\n", report.states.len() - SHOWN));
+        text.push_str(&format!("  and {} more; pass --json to see all\n", report.states.len() - SHOWN));
     }
     text
 }
@@ -321,7 +321,7 @@ fn completeness(report: &InspectReport) -> String {
         Baseline::Zeros => "zeros",
     };
     format!(
-        "  \"pushes most\" is by integrated gradients from {from}; their sums are off by at most {worst:.0e} \
+        "  attributions are integrated gradients from {from}; their sums are off by at most {worst:.0e} \
          of what they explain ({steps} steps)"
     )
 }

@@ -22,28 +22,28 @@ Examples:
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Ls {
-    /// Only runs of this environment
+    /// Only show runs of this environment
     #[arg(long, value_name = "ID")]
     env: Option<String>,
-    /// Only runs that stand so
+    /// Only show runs with this status
     #[arg(long)]
     status: Option<Status>,
-    /// Only runs with this tag; can be repeated, then all of them
+    /// Only show runs with this tag; if repeated, runs with all of the tags
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Only runs whose name contains this
+    /// Only show runs whose name contains this text
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// What to sort by
+    /// Sort by
     #[arg(long, default_value = "created")]
     sort: Sort,
-    /// Turn the order around
+    /// Reverse the order
     #[arg(long)]
     reverse: bool,
-    /// Show at most this many
+    /// Show at most N runs
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Which columns to show
+    /// Columns to show
     #[arg(long, value_delimiter = ',', default_value = "name,status,env,seeds,steps,return,best,created")]
     columns: Vec<Column>,
 }
@@ -178,7 +178,7 @@ impl Ls {
         }
         if found == 0 {
             let is_all = filter == RunFilter::default();
-            screen.note(if is_all { "there are no runs yet" } else { "no run fits" });
+            screen.note(if is_all { "no runs yet" } else { "no runs match" });
             screen.hint(if is_all { "rlx train configs/ppo_cartpole.yaml" } else { "rlx ls" });
             return Ok(Exit::Yes);
         }

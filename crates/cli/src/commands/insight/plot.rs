@@ -28,57 +28,58 @@ const MOST_NOTES: usize = 8;
 
 /// Draw learning curves with seed bands
 ///
-/// Each word is a curve: a run, tag:TAG for all runs with a tag, or A+B for runs taken together. The
-/// line is the interquartile mean over the seeds. The band is its 95% bootstrap interval from five
-/// seeds on and the lowest to the highest seed below that; it describes and decides nothing.
+/// Each argument is a curve: a run, tag:TAG for all runs with a tag, or A+B for several runs as one
+/// group. The line is the interquartile mean over seeds. With five or more seeds, the band is its
+/// 95% bootstrap interval; with fewer, it spans the lowest to the highest seed. Bands are
+/// descriptive; for a verdict use `rlx compare`.
 ///
-/// Without --output and --terminal the chart is shown here and also written as SVG: into the run's
-/// plots/, or for several runs into the project's analysis/. With more than 14 words, runs with the
-/// same config are folded into one curve.
+/// Without --output or --terminal, the chart is printed and also written as SVG: to the run's
+/// plots/, or for several runs to the project's analysis/. With more than 14 arguments, runs with
+/// the same config are merged into one curve.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Plot {
     /// Runs and groups of runs
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
-    /// What to draw: KIND/NAME or NAME; by default the return of evaluations, or else of training
+    /// Metric to plot: NAME or KIND/NAME [default: evaluation return, or training return]
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// What x is
+    /// The x axis
     #[arg(long, value_name = "AXIS", default_value = "steps")]
     x: X,
-    /// Mean over the last N points, for each seed before seeds are put together
+    /// Smooth each seed with a mean over the last N points, before aggregating
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     smooth: u32,
-    /// Which runs become one curve
+    /// How runs are grouped into curves
     #[arg(long, value_name = "HOW", default_value = "word")]
     group_by: By,
-    /// Make y logarithmic
+    /// Use a logarithmic y axis
     #[arg(long)]
     log_y: bool,
-    /// Draw a line at a value; can be repeated
+    /// Draw a horizontal line at a value; can be repeated
     #[arg(long = "baseline", value_name = "[NAME=]VALUE", value_parser = baseline, allow_hyphen_values = true)]
     baselines: Vec<(String, f64)>,
-    /// Write to this .svg or .png
+    /// Write to this .svg or .png file
     #[arg(short, long, value_name = "FILE", conflicts_with = "terminal")]
     output: Option<PathBuf>,
-    /// Only show the chart here, write no file
+    /// Print the chart without writing a file
     #[arg(long, conflicts_with = "open")]
     terminal: bool,
-    /// Show the file with the desktop's viewer
+    /// Open the file in the default viewer
     #[arg(long)]
     open: bool,
-    /// Title, instead of metric and environment
+    /// Title [default: metric and environment]
     #[arg(long)]
     title: Option<String>,
-    /// Width of the picture
+    /// Image width
     #[arg(long, value_name = "PIXELS", default_value_t = 800.0)]
     width: f32,
-    /// Height of the picture
+    /// Image height
     #[arg(long, value_name = "PIXELS", default_value_t = 500.0)]
     height: f32,
-    /// Pixels of a PNG for each one of width and height
+    /// Scale factor for PNG output
     #[arg(long, value_name = "TIMES", default_value_t = 2.0)]
     scale: f32,
 }
@@ -87,21 +88,21 @@ pub(crate) struct Plot {
 enum X {
     /// Environment steps
     Steps,
-    /// Wall time since the seed's first record
+    /// Wall-clock time since the seed's first record
     Time,
     /// Episodes finished in training
     Episodes,
-    /// Updates of the policy
+    /// Policy updates
     Updates,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum By {
-    /// Those that one word names
+    /// One curve per argument
     Word,
-    /// Those with the same config
+    /// One curve per config
     Config,
-    /// None, each run is a curve
+    /// One curve per run
     None,
 }
 
@@ -128,15 +129,15 @@ impl Plot {
             screen.note(note);
         }
         if report.notes.len() > MOST_NOTES {
-            screen.note(&format!("{} more notes: --json has them all", report.notes.len() - MOST_NOTES));
+            screen.note(&format!("{} more notes; pass --json to see all", report.notes.len() - MOST_NOTES));
         }
         if let Some(path) = &report.written {
             let shown = path.strip_prefix(&context.folder).unwrap_or(path);
             screen.line(format!("wrote {}", shown.display()));
         }
         if let Some(why) = &report.not_written {
-            screen.warning(&format!("no picture was written: {why}"));
-            screen.hint("name another place with --output, or ask for none with --terminal");
+            screen.warning(&format!("no image was written: {why}"));
+            screen.hint("choose another file with --output, or pass --terminal to write none");
         }
         Ok(Exit::Yes)
     }
@@ -185,7 +186,7 @@ impl Plot {
             ("", Align::Left),
             ("curve", Align::Left),
             ("seeds", Align::Right),
-            ("at the end", Align::Right),
+            ("final", Align::Right),
             ("band", Align::Left),
             (report.x_label.as_str(), Align::Right),
         ]);
@@ -195,11 +196,11 @@ impl Plot {
         text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
         if report.groups.len() > MOST_CURVES {
             text.push_str(&format!(
-                "\nThe chart above has room for the first {MOST_CURVES}; a picture shows all."
+                "\nOnly the first {MOST_CURVES} curves fit in this chart; the image shows all."
             ));
         }
         if self.log_y {
-            text.push_str("\nThe chart above is linear; the picture is logarithmic.");
+            text.push_str("\nThis chart is linear; the image is logarithmic.");
         }
         format!("{}\n{}\n", text.trim_end(), one_line(&report.meaning))
     }

@@ -19,13 +19,13 @@ Examples:
 
 /// Write a self-contained HTML report of runs
 ///
-/// Verdict, curves, what changed, diagnosis, evaluations and videos in one file
-/// that needs no network: something to send to a colleague. The first run or
-/// group is the reference that the others are judged against.
+/// One file with verdict, curves, changes, diagnosis, evaluations and videos that
+/// needs no network, to send to a colleague. The first run or group is the
+/// reference that the others are compared with.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Report {
-    /// Runs, tag:TAG, or A+B for runs that belong together
+    /// Runs, tag:TAG for all runs with a tag, or A+B for several runs as one group
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
     /// File to write [default: analysis/report_….html in the project]
@@ -34,16 +34,16 @@ pub(crate) struct Report {
     /// Heading of the report
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Leave the videos out
+    /// Leave out the videos
     #[arg(long)]
     no_videos: bool,
-    /// Judge runs even if they are not comparable
+    /// Give a verdict even if runs are not comparable
     #[arg(long)]
     force: bool,
-    /// Less is better
+    /// Lower scores are better
     #[arg(long)]
     lower: bool,
-    /// Show the report in the browser
+    /// Open the report in the browser
     #[arg(long)]
     open: bool,
 }
@@ -80,8 +80,10 @@ impl Report {
         }
         let (errors, warnings) = made.findings;
         screen.note(&format!(
-            "{errors} errors and {warnings} warnings in the diagnosis, {} videos, {}",
-            made.videos,
+            "diagnosis: {}, {}; {}, {}",
+            format::counted(errors, "error"),
+            format::counted(warnings, "warning"),
+            format::counted(made.videos, "video"),
             format::bytes(made.bytes)
         ));
         screen.line(&made.file);

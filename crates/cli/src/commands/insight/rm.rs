@@ -16,18 +16,18 @@ Examples:
   rlx rm ppo_cartpole_001 --yes
   rlx rm @last --yes --json";
 
-/// Remove runs for good
+/// Permanently remove runs
 ///
-/// Lists the runs with their size and asks before it removes them. Without a
-/// terminal to ask on, --yes is needed. Only runs of this project are removed,
-/// and none that is being trained.
+/// Lists the runs with their sizes and asks for confirmation. Without a terminal,
+/// --yes is required. Only runs of this project can be removed, and not while they
+/// are training.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Rm {
     /// The runs
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
-    /// Don't ask
+    /// Skip the confirmation
     #[arg(short, long)]
     yes: bool,
 }
@@ -39,9 +39,9 @@ impl Rm {
         listed(&runs).lines().for_each(|line| screen.note(line));
         if !self.yes {
             let question = if let [only] = &names[..] {
-                format!("remove {only} for good?")
+                format!("permanently remove {only}?")
             } else {
-                format!("remove these {} runs for good?", names.len())
+                format!("permanently remove these {} runs?", names.len())
             };
             match screen.ask(&question) {
                 Some(true) => {}

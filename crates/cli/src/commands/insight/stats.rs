@@ -16,17 +16,17 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   rlx stats compare --a scores_a.csv --b scores_b.csv
   rlx stats compare --a scores_a.csv --b scores_b.csv --lower    # less is better
-  rlx stats compare --a scores_a.csv --b scores_b.csv --paired   # the same seeds, in the same order";
+  rlx stats compare --a scores_a.csv --b scores_b.csv --paired   # same seeds in the same order";
 
 const POWER_EXAMPLES: &str = "\
 Examples:
   rlx stats power --effect 1.0               # seeds per arm to find one deviation
   rlx stats power --seeds 5                  # what five seeds per arm can find
-  rlx stats power --effect 1.0 --seeds 10    # the chance that ten seeds find it";
+  rlx stats power --effect 1.0 --seeds 10    # the power of ten seeds";
 
-/// Say whether scores got better, and how many seeds that takes
+/// Compare any two sets of scores, or compute how many seeds a test needs
 ///
-/// For scores of any origin, one per training run: no run of rlx is needed.
+/// Works with scores from any tool, one per training run; no rlx run is needed.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Stats {
@@ -40,11 +40,11 @@ enum Question {
     Power(Power),
 }
 
-/// Is B better than A?
+/// Test whether B is better than A
 ///
 /// A file holds one number per line, CSV with a header, a JSON array or JSON
-/// Lines; NaN, null or nothing stands for a run that failed and is scored, not
-/// dropped. The answer is better, worse or cannot_tell with its reason.
+/// Lines. NaN, null or an empty value marks a failed run, which is scored, not
+/// dropped. The verdict is better, worse or cannot_tell, with a reason.
 #[derive(Args)]
 #[command(after_long_help = COMPARE_EXAMPLES)]
 struct Compare {
@@ -54,46 +54,46 @@ struct Compare {
     /// Scores of B, one per seed
     #[arg(long, value_name = "FILE")]
     b: String,
-    /// Column or key that holds the score
+    /// Column or key with the score
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
-    /// More is better (the default)
+    /// Higher scores are better (default)
     #[arg(long, conflicts_with = "lower")]
     higher: bool,
-    /// Less is better
+    /// Lower scores are better
     #[arg(long)]
     lower: bool,
-    /// Score i of A and score i of B are of the same seed
+    /// Score i of A and score i of B have the same seed
     #[arg(long)]
     paired: bool,
-    /// Smallest difference that counts, in the scores' unit; by default half a usual distance between runs
+    /// Smallest difference that matters, in score units [default: half the typical distance between runs]
     #[arg(long, value_name = "SCORE")]
     minimum_effect: Option<f64>,
-    /// What a failed run is scored with; by default worse than the worst
+    /// Score of a failed run [default: worse than the worst score]
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     failure_score: Option<f64>,
 }
 
-/// How many seeds does a question need?
+/// Compute how many seeds a comparison needs
 #[derive(Args)]
 #[command(after_long_help = POWER_EXAMPLES)]
 struct Power {
-    /// Difference to find, in deviations of the scores
+    /// Difference to detect, in standard deviations of the scores
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     effect: Option<f64>,
-    /// Seeds per arm
+    /// Seeds per group
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
-    /// Chance to find a difference that is there
+    /// Power: chance to detect a real difference
     #[arg(long, default_value_t = 0.8)]
     power: f64,
-    /// Chance to find one that is not there
+    /// Significance level: chance of a false positive
     #[arg(long, default_value_t = 0.05)]
     alpha: f64,
-    /// Only ask whether B is better, not whether it is worse
+    /// Only test whether B is better, not whether it is worse
     #[arg(long)]
     one_sided: bool,
-    /// Both arms use the same seeds
+    /// Both groups use the same seeds
     #[arg(long)]
     paired: bool,
 }
@@ -149,14 +149,14 @@ impl Power {
 
 fn sentence(report: &PowerReport) -> String {
     let PowerReport { effect, seeds, power, alpha, two_sided, paired } = *report;
-    let arms = if paired { "pairs of seeds" } else { "seeds per arm" };
-    let sides = if two_sided { "both ways" } else { "one way" };
+    let groups = if paired { "pairs of seeds" } else { "seeds per group" };
+    let sides = if two_sided { "two-sided" } else { "one-sided" };
     match (effect, seeds) {
         (Some(effect), Some(seeds)) => format!(
-            "{seeds} {arms} find a difference of {effect:.3} deviations with chance {power:.3} \
-             (tested {sides}, false alarms {alpha})"
+            "{seeds} {groups} detect a difference of {effect:.3} standard deviations with power {power:.3} \
+             ({sides} test, significance level {alpha})"
         ),
-        (Some(effect), None) => format!("no number of seeds that can be trained finds {effect} deviations"),
-        (None, seeds) => format!("{} {arms} find no difference with chance {power}", seeds.unwrap_or(0)),
+        (Some(effect), None) => format!("no feasible number of seeds detects {effect} standard deviations"),
+        (None, seeds) => format!("{} {groups} detect no difference with power {power}", seeds.unwrap_or(0)),
     }
 }

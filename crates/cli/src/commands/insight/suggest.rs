@@ -21,21 +21,20 @@ Examples:
   rlx suggest @last --rules-alone    # without the starter for this environment
   rlx suggest @last --json";
 
-/// Suggest what to change in a run's config, and why
+/// Suggest config changes for a run, with reasons
 ///
-/// Each suggestion is a command to paste. It rests on rules that found something
-/// in the run's metrics, on the starter for its environment, or on both, and says
-/// which. Environment and evaluation stay as they are, so that the new run can be
-/// compared with this one.
+/// Each suggestion is a command to paste, based on diagnosis findings, on the
+/// environment's starter config, or on both. Environment and evaluation stay
+/// unchanged, so that the new run can be compared with this one.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Suggest {
     /// The run
     run: String,
-    /// Most suggestions to show
+    /// Show at most N suggestions
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = RangedU64ValueParser::<usize>::new().range(1..=100))]
     top: usize,
-    /// Leave the environment's starter out: what would be said without one
+    /// Ignore the environment's starter config
     #[arg(long)]
     rules_alone: bool,
 }
@@ -69,22 +68,22 @@ fn text(screen: &Screen, report: &Suggestions) -> String {
     }
     if report.more > 0 {
         text.push_str(&format!(
-            "\n{} more; --top {} shows them\n",
+            "\n{} more; pass --top {} to see them\n",
             report.more,
             report.suggestions.len() + report.more
         ));
     }
     if !report.unanswered.is_empty() {
-        text.push_str("\nNo setting answers:\n");
+        text.push_str("\nNo config change helps with:\n");
         for unanswered in report.unanswered.iter().take(MOST_UNANSWERED) {
             let advice = unanswered.advice.join("; ");
             let advice =
-                if advice.is_empty() { "what it could change is as it should be".to_owned() } else { advice };
+                if advice.is_empty() { "the related settings are already fine".to_owned() } else { advice };
             text.push_str(&wrapped("  ", &format!("{} {}: {advice}", unanswered.rule, unanswered.title)));
         }
         if report.unanswered.len() > MOST_UNANSWERED {
             text.push_str(&format!(
-                "  and {} more, which --json lists\n",
+                "  and {} more; pass --json to see all\n",
                 report.unanswered.len() - MOST_UNANSWERED
             ));
         }
@@ -102,7 +101,7 @@ fn shown(screen: &Screen, suggested: &Suggested) -> String {
         text.push_str(&format!("   {}\n", one_line(&change)));
     }
     text.push_str(&wrapped("   ", &format!("why: {}", suggestion.reason)));
-    text.push_str(&wrapped("   ", &format!("rests on: {}", suggestion.basis.sentence)));
+    text.push_str(&wrapped("   ", &format!("basis: {}", suggestion.basis.sentence)));
     let expected: Vec<String> = suggestion
         .expect
         .iter()

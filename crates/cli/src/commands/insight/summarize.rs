@@ -27,15 +27,15 @@ const LINE: usize = 100;
 /// Keys that are listed as varied.
 const MOST_KEYS: usize = 8;
 
-/// Sum up a run, a set of runs or a folder
+/// Summarize a run, a set of runs or a folder
 ///
-/// A run becomes one paragraph to paste into a message. Several become a table:
-/// grouped by environment and config, seeds folded, with what varied and how much
-/// the best of so many looks better by luck alone.
+/// One run becomes a paragraph to paste into a message. Several become a table
+/// grouped by environment and config, with the settings that vary and how much of
+/// the best group's lead is expected by chance alone.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Summarize {
-    /// Runs, tag:TAG, A+B or folders; by default all runs of the project
+    /// Runs, tag:TAG, A+B or folders [default: all runs of the project]
     #[arg(value_name = "RUN|SET|FOLDER")]
     words: Vec<String>,
 }
@@ -116,7 +116,7 @@ fn of_set(screen: &Screen, set: &SetSummary) -> String {
         text.push_str(&group_table(screen, env));
         let more = env.groups.len().saturating_sub(MOST_GROUPS);
         if more > 0 {
-            text.push_str(&format!("  and {more} more groups: --json has them\n"));
+            text.push_str(&format!("  and {more} more; pass --json to see all\n"));
         }
         for sentence in remarks(env) {
             text.push_str(&paragraph(&sentence, 2, ""));
@@ -172,7 +172,7 @@ fn rendered(
         ("interval or range", Align::Left),
         ("best", Align::Right),
     ];
-    columns.extend((!all_done).then_some(("not done", Align::Right)));
+    columns.extend((!all_done).then_some(("unfinished", Align::Right)));
     columns.extend(differs_in.map(|_| ("differs in", Align::Left)));
     let mut table = Table::new(columns);
     for group in groups {
@@ -218,7 +218,7 @@ fn remarks(env: &EnvSummary) -> Vec<String> {
         let solved =
             env.groups.iter().filter_map(|group| group.result).filter(|result| result.iqm >= threshold);
         remarks.push(format!(
-            "{} of {} scored groups reach the threshold {}.",
+            "{} of {} scored groups reach the solved threshold of {}.",
             solved.count(),
             env.scored_groups,
             format::score(threshold)
@@ -239,14 +239,14 @@ fn remarks(env: &EnvSummary) -> Vec<String> {
         let best = &env.groups[0];
         let luck = match env.luck_of_the_best {
             Some(luck) => format!(
-                "the best of {} equally good groups looks better than it is by about {}",
+                "the best of {} equally good groups would lead by about {} by chance",
                 env.scored_groups,
                 format::score(luck)
             ),
-            None => "how much the best owes to luck can't be told, since no group has two seeds".to_owned(),
+            None => "the part due to chance is unknown, since no group has two seeds".to_owned(),
         };
         remarks.push(format!(
-            "Highest: {}. The table invites {} comparison{}, and {luck}; a verdict needs fresh seeds.",
+            "Highest: {}. With {} possible comparison{}, {luck}; a verdict needs new seeds.",
             best.label,
             env.comparisons,
             if env.comparisons == 1 { "" } else { "s" }

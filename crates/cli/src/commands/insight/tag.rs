@@ -12,9 +12,9 @@ const EXAMPLES: &str = "\
 Examples:
   rlx tag @last baseline paper
   rlx tag @last --remove paper
-  rlx tag @last    # shows the tags";
+  rlx tag @last    # show the tags";
 
-/// Add and remove a run's tags
+/// Show, add or remove the tags of a run
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Tag {

@@ -12,7 +12,7 @@ use rlxp_types::Exit;
 use crate::format;
 use crate::screen::Screen;
 
-/// What is shown of a record, where it is there.
+/// Values of a record that are shown if they exist.
 const SHOWN: [&str; 10] = [
     "mean_return",
     "deviation",
@@ -38,10 +38,10 @@ Examples:
 pub(crate) struct Tail {
     /// The run
     run: String,
-    /// Records to begin with, per seed
+    /// Records to show first, per seed
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     lines: usize,
-    /// Show what is there and don't wait for more
+    /// Print the existing records and exit
     #[arg(long)]
     no_follow: bool,
 }

@@ -30,26 +30,26 @@ const LIVE_EVERY: Duration = Duration::from_millis(100);
 /// Episodes that the table shows; JSON has all.
 const SHOWN: usize = 20;
 
-/// Show episodes of a checkpoint as an mp4 or a gif
+/// Record episodes of a checkpoint as an MP4 or GIF
 ///
-/// Plays the episodes that `rlx eval` plays from the same seeds, one step per
-/// frame, and holds the end of each. The picture shows the true state, whatever
-/// wrappers hide from the policy; the return is that of the raw rewards. The
-/// same checkpoint and seed give the same file.
+/// Plays the same episodes as `rlx eval` with the same seeds, one step per frame,
+/// and pauses at the end of each. Frames show the true state, including what
+/// wrappers hide from the policy; the return is the sum of raw rewards. The same
+/// checkpoint and seed give the same file.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Video {
     /// A run (its best checkpoint), RUN:latest, RUN:step_N, or a checkpoint's folder
     #[arg(value_name = "CHECKPOINT|RUN")]
     checkpoint: String,
-    /// Episodes to show, or to choose from with --best-and-worst [default: 1, or 20 to choose from]
+    /// Episodes to show, or to choose from with --best-and-worst [default: 1, or 20 with --best-and-worst]
     #[arg(long, value_name = "N", conflicts_with = "grid")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
     episodes: Option<u64>,
-    /// Show only the best and the worst of the episodes
+    /// Show only the best and the worst episode
     #[arg(long, conflicts_with = "grid")]
     best_and_worst: bool,
-    /// Show N episodes at once
+    /// Show N episodes side by side
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     grid: Option<u64>,
     /// Seed of the first episode
@@ -64,7 +64,7 @@ pub(crate) struct Video {
     /// File to write, .mp4 or .gif [default: the run's videos/CHECKPOINT_SEED.mp4]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Frames, and so steps, per second [default: what suits the environment]
+    /// Frames (steps) per second [default: depends on the environment]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=240))]
     fps: Option<u32>,
     /// Width and height in pixels, such as 900x600
@@ -73,7 +73,7 @@ pub(crate) struct Video {
     /// Show only the first N steps of each episode
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_steps: Option<u64>,
-    /// Stop the video after this time
+    /// Maximum length of the video
     #[arg(long, value_name = "SECONDS", default_value_t = SECONDS)]
     max_seconds: f64,
 }
@@ -82,7 +82,7 @@ pub(crate) struct Video {
 fn size(text: &str) -> Result<(u32, u32), String> {
     let parts = text.split_once(['x', 'X', '×']);
     let numbers = parts.and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
-    numbers.ok_or_else(|| "a size is written as two whole numbers, such as 900x600".to_owned())
+    numbers.ok_or_else(|| "expected two whole numbers, such as 900x600".to_owned())
 }
 
 impl Video {
@@ -119,7 +119,7 @@ impl Video {
 
 fn show(screen: &Screen, report: &VideoReport) {
     for note in &report.notes {
-        if report.cut && note.starts_with("the video is cut") {
+        if report.cut && note.starts_with("the video was cut off") {
             screen.warning(note)
         } else {
             screen.note(note)

@@ -20,39 +20,39 @@ Examples:
   rlx approve metrics --print";
 
 const ABOUT: &str = "\
-Approve what stands in the files at this moment
+Approve sections, permissions or candidates of a study
 
 Sections are task, metrics, scope, budget, hardware, baseline, evaluation, experiment; permissions are plan, execute and \
-loop_entry; `candidate:ID` approves one candidate as it is. A change of anything that an approval covers makes it void.
+loop_entry; `candidate:ID` approves one candidate. An approval covers the current content of the files; changing any of it voids the approval.
 
-At a terminal the whole text is shown, and typing the digest's first letters approves it. With a signature, three steps:
+On a terminal, the whole text is shown and you approve it by typing the first letters of its digest. To approve with a signature:
 
   rlx approve metrics --print > statement
   ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement
   rlx approve metrics --signature statement.sig
 
-What each way protects against stands in docs/concepts/trust.md.";
+See docs/concepts/trust.md for what each method protects against.";
 
-/// Approve what stands in the files at this moment
+/// Approve sections, permissions or candidates of a study
 #[derive(Args)]
 #[command(long_about = ABOUT, after_long_help = EXAMPLES)]
 pub(crate) struct Approve {
     /// Sections, permissions and `candidate:ID`
     #[arg(value_name = "SECTION")]
     targets: Vec<String>,
-    /// Everything that isn't approved as it is
+    /// Everything that has no valid approval
     #[arg(long)]
     all: bool,
-    /// Show what would be approved, and approve nothing
+    /// Show what would be approved, without approving
     #[arg(long, conflicts_with_all = ["print", "signature"])]
     show: bool,
-    /// Print the bytes to sign, and approve nothing
+    /// Print the bytes to sign, without approving
     #[arg(long, conflicts_with = "signature")]
     print: bool,
-    /// Approve by a signature over what --print printed
+    /// Approve with a signature over the output of --print
     #[arg(long, value_name = "FILE")]
     signature: Option<String>,
-    /// Who approves, for the record of a terminal approval [default: the user's name]
+    /// Name to record for a terminal approval [default: your user name]
     #[arg(long, value_name = "NAME")]
     who: Option<String>,
     #[command(flatten)]
@@ -82,17 +82,14 @@ impl Approve {
         }
         text(&prepared).iter().for_each(|line| screen.note(line));
         let code = prepared.statement().digest.short();
-        let question = format!("type {code} to approve this, anything else to leave it: ");
+        let question = format!("type {code} to approve, anything else to cancel: ");
         let Some(typed) = screen.type_in(&question) else {
             let names: Vec<&str> = self.targets.iter().map(String::as_str).collect();
             let what = if self.all { "--all".to_owned() } else { names.join(" ") };
-            return Err(Failure::refused(
-                "no_terminal",
-                "an approval is typed at a terminal or signed; there is no terminal",
-            )
-            .hint(format!("rlx approve {what} --print > statement"))
-            .hint("ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement")
-            .hint(format!("rlx approve {what} --signature statement.sig")));
+            return Err(Failure::refused("no_terminal", "approving needs a terminal or a signature")
+                .hint(format!("rlx approve {what} --print > statement"))
+                .hint("ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement")
+                .hint(format!("rlx approve {what} --signature statement.sig")));
         };
         if typed.trim() != code {
             return Err(Failure::refused("not_approved", "nothing was approved"));
@@ -140,9 +137,9 @@ fn done(screen: &Screen, report: &ApproveReport) -> Exit {
     Exit::Yes
 }
 
-/// Everything that would be approved, as a person reads it.
+/// Everything that would be approved, as shown to the user.
 fn text(prepared: &Prepared) -> Vec<String> {
-    let mut lines = vec![format!("Study {} asks for approval by {}.", prepared.study, prepared.required)];
+    let mut lines = vec![format!("Study {} requires approval by {}.", prepared.study, prepared.required)];
     for shown in &prepared.targets {
         lines.push(String::new());
         lines.push(format!("{} ({})", shown.target, shown.digest.short()));
@@ -151,14 +148,14 @@ fn text(prepared: &Prepared) -> Vec<String> {
             lines.push(format!("  depends on: {}", shown.depends_on.join(", ")));
         }
         if shown.text.trim() == "{}" {
-            lines.push("  it has no text of its own".to_owned());
+            lines.push("  (no text)".to_owned());
             continue;
         }
         lines.extend(shown.text.lines().map(|line| format!("  | {line}")));
     }
     lines.push(String::new());
     lines.push(format!(
-        "Ledger head {}, all together {}.",
+        "Ledger head {}, combined digest {}.",
         prepared.head.short(),
         prepared.statement().digest.short()
     ));

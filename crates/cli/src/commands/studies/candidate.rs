@@ -24,7 +24,7 @@ Examples:
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
   rlx candidate new baseline --kind baseline
-  rlx candidate validate baseline || echo 'every reason is named'";
+  rlx candidate validate baseline || echo 'see the reasons above'";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -36,7 +36,7 @@ Examples:
   rlx candidate list
   rlx candidate list --json";
 
-/// Propose bounded changes and hold them against every gate
+/// Propose bounded changes and check them against every gate
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Candidate {
@@ -46,13 +46,13 @@ pub(crate) struct Candidate {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Write the file of a new candidate
+    /// Create a new candidate
     #[command(after_long_help = NEW_EXAMPLES)]
     New(Box<New>),
-    /// Hold a candidate against every gate; when all pass, put its plan on record
+    /// Check a candidate against every gate; if all pass, record its plan in the ledger
     #[command(after_long_help = VALIDATE_EXAMPLES)]
     Validate(Named),
-    /// Show a candidate, where it is, and what stands in its way
+    /// Show a candidate, its state, and what blocks it
     #[command(after_long_help = SHOW_EXAMPLES)]
     Show(Named),
     /// List the candidates of a study
@@ -62,28 +62,28 @@ enum Verb {
 
 #[derive(Args)]
 struct New {
-    /// Its name
+    /// Name of the candidate
     name: String,
-    /// What kind of change it is: baseline, smoke, probe, incumbent, hyperparameter, reward_tuning, reward_engineering,
+    /// Kind of change: baseline, smoke, probe, incumbent, hyperparameter, reward_tuning, reward_engineering,
     /// termination, curriculum, environment_generation, randomisation, policy
     #[arg(long, default_value = "hyperparameter", value_parser = parse_word::<CandidateKind>)]
     kind: CandidateKind,
     /// Why it should help
     #[arg(long)]
     hypothesis: Option<String>,
-    /// How it is undone
+    /// How to undo it
     #[arg(long, value_name = "TEXT")]
     rollback: Option<String>,
     /// What could go wrong
     #[arg(long, value_name = "TEXT")]
     risk: Option<String>,
-    /// The surface that it changes; found by its key or its file when left out
+    /// Surface to change [default: found by the key or file]
     #[arg(long)]
     surface: Option<String>,
-    /// The file that it changes; the one that the patch names, or the surface's only one, when left out
+    /// File to change [default: the file in the patch, or the only file of the surface]
     #[arg(long)]
     path: Option<String>,
-    /// The dotted key that it changes
+    /// Dotted key to change
     #[arg(long)]
     key: Option<String>,
     /// The value before
@@ -92,10 +92,10 @@ struct New {
     /// The value after
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     to: Option<String>,
-    /// A unified diff, where code is changed
+    /// A unified diff, for code changes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "from", "to"])]
     patch: Option<String>,
-    /// Phases: smoke, short, confirm, incumbent_validation; those that suit the kind when left out
+    /// Phases: smoke, short, confirm, incumbent_validation [default: depends on the kind]
     #[arg(long, value_name = "PHASE", value_delimiter = ',', value_parser = parse_word::<Phase>)]
     phases: Vec<Phase>,
     #[command(flatten)]
@@ -173,11 +173,11 @@ impl New {
         } else {
             screen.line(format!("wrote {}", report.file.display()));
             if !report.open.is_empty() {
-                screen.note(&format!("still to fill in: {}", report.open.join(", ")));
+                screen.note(&format!("missing: {}", report.open.join(", ")));
             }
             if let Some(key) = &report.unknown_key {
                 let near = key.nearest.as_ref().map(|near| format!("; did you mean {near}?"));
-                screen.warning(&format!("no surface has a key {}{}", key.key, near.unwrap_or_default()));
+                screen.warning(&format!("no surface has the key {}{}", key.key, near.unwrap_or_default()));
             }
             screen.hint(&format!("rlx candidate validate {}", report.candidate));
         }
@@ -193,11 +193,11 @@ fn shown(report: &ShowReport) -> Vec<String> {
     lines.push(match &report.approval {
         ApprovalStatus::Given { assurance, who } => format!("approved by {who} ({assurance})"),
         ApprovalStatus::Missing => "not approved".to_owned(),
-        ApprovalStatus::Void { reason } => format!("its approval is void: {reason}"),
+        ApprovalStatus::Void { reason } => format!("approval void: {reason}"),
         ApprovalStatus::TooWeak { assurance, required } => {
-            format!("approved by {assurance}, {required} is asked for")
+            format!("approved by {assurance}, but {required} is required")
         }
-        ApprovalStatus::NotProven { reason } => format!("its approval is not proven: {reason}"),
+        ApprovalStatus::NotProven { reason } => format!("approval not proven: {reason}"),
     });
     lines.extend(report.problems.iter().map(|problem| format!("problem: {problem}")));
     if let Some(text) = &report.text {
@@ -208,9 +208,9 @@ fn shown(report: &ShowReport) -> Vec<String> {
         lines.push(format!("run {}: {} phase, seed {}, {}", run.key, run.phase, run.seed, run.state));
     }
     if report.refusals.is_empty() && report.problems.is_empty() {
-        lines.push("every gate of validation passes".to_owned());
+        lines.push("passes every validation gate".to_owned());
     } else {
-        lines.push("in the way of validation:".to_owned());
+        lines.push("blocks validation:".to_owned());
         lines.extend(report.refusals.iter().map(refused));
     }
     lines
@@ -218,13 +218,13 @@ fn shown(report: &ShowReport) -> Vec<String> {
 
 fn listed(report: &ListReport) -> String {
     if report.candidates.is_empty() {
-        return format!("{} has no candidate", report.study);
+        return format!("{} has no candidates", report.study);
     }
     let mut table = Table::new(["candidate", "state", "kind", "phases"].map(|name| (name, Align::Left)));
     for line in &report.candidates {
         let incumbent = report.incumbent.as_ref().is_some_and(|id| id.as_str() == line.candidate);
         let name = if incumbent { format!("{} (incumbent)", line.candidate) } else { line.candidate.clone() };
-        let state = if line.file { line.state.to_string() } else { format!("{} (file gone)", line.state) };
+        let state = if line.file { line.state.to_string() } else { format!("{} (file missing)", line.state) };
         let kind = line.kind.map(|kind| kind.to_string()).unwrap_or_default();
         table.row([name, state, kind, line.phases.join(", ")]);
     }

@@ -30,8 +30,8 @@ Examples:
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
-  rlx contract check || echo 'some answers are missing'
-  rlx contract check --json > check.json || echo 'some answers are missing'";
+  rlx contract check || echo 'the contract is incomplete'
+  rlx contract check --json > check.json || echo 'the contract is incomplete'";
 
 const DIFF_EXAMPLES: &str = "\
 Examples:
@@ -44,11 +44,11 @@ Examples:
   rlx contract request
   rlx contract request metrics evaluation --to request.txt";
 
-/// Draft, check and present what a study agrees on
+/// Draft, check and present the contract of a study
 ///
-/// Four files say it: contract.yaml, metric_spec.yaml, surface_map.yaml and
-/// runbook.yaml. Anybody may draft them; people approve them section by
-/// section, and rlx never rewrites them after the intake.
+/// The contract is four files: contract.yaml, metric_spec.yaml, surface_map.yaml
+/// and runbook.yaml. Agents and people can draft them; people approve them section
+/// by section, and rlx never rewrites them after `rlx contract new`.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Contract {
@@ -64,94 +64,94 @@ enum What {
     Request(Request),
 }
 
-/// Draft the four files from what the folder tells and what you answer
+/// Draft the four files from the folder and your answers
 ///
-/// Looks at the folder without starting anything, then asks one short question
-/// after another with what it found as the default. Without a terminal, or with
-/// --yes, the defaults are taken; what has no honest default is written as TODO
-/// for a person to answer. Files that are there are never written over.
+/// Scans the folder without running anything, then asks short questions with what
+/// it found as defaults. Without a terminal, or with --yes, the defaults are used;
+/// questions without a sensible default are written as TODO for you to answer.
+/// Existing files are never overwritten.
 #[derive(Args)]
 #[command(after_long_help = NEW_EXAMPLES)]
 struct New {
     #[command(flatten)]
     which: Which,
-    /// Don't ask: take the defaults
+    /// Use the defaults without asking
     #[arg(short, long)]
     yes: bool,
-    /// What should get better
+    /// What the study should improve
     #[arg(long, value_name = "TEXT", help_heading = "Task")]
     mission: Option<String>,
-    /// What must hold all the time; can be repeated
+    /// A constraint that must always hold; can be repeated
     #[arg(long, value_name = "TEXT", help_heading = "Task", hide_short_help = true)]
     constraint: Vec<String>,
-    /// What this study is not about; can be repeated
+    /// Something out of scope; can be repeated
     #[arg(long, value_name = "TEXT", help_heading = "Task", hide_short_help = true)]
     non_goal: Vec<String>,
-    /// The metric that decides
+    /// The primary metric
     #[arg(long, value_name = "NAME", help_heading = "Metrics")]
     metric: Option<String>,
-    /// Where it stands in a run's folder: eval/scores.json#/success_rate, eval/progress.csv#return
+    /// Where to read it in a run's folder: eval/scores.json#/success_rate, eval/progress.csv#return
     #[arg(long, value_name = "FILE#KEY", help_heading = "Metrics")]
     metric_source: Option<String>,
-    /// Which way is better: higher, lower
+    /// Better direction: higher, lower
     #[arg(long, value_name = "WAY", help_heading = "Metrics", hide_short_help = true)]
     direction: Option<String>,
-    /// The difference that matters
+    /// The smallest difference that matters
     #[arg(long, value_name = "NUMBER", help_heading = "Metrics", hide_short_help = true)]
     smallest_effect: Option<String>,
-    /// The score of a failed run: the worst that can be had
+    /// Score of a failed run: the worst possible score
     #[arg(long, value_name = "NUMBER", help_heading = "Metrics", hide_short_help = true)]
     #[arg(allow_hyphen_values = true)]
     failure_score: Option<String>,
-    /// What must not get worse: NAME=FILE#KEY,higher|lower,ALLOWED; can be repeated
+    /// A guard metric that must not get worse: NAME=FILE#KEY,higher|lower,ALLOWED; can be repeated
     #[arg(long, value_name = "METRIC", help_heading = "Metrics", hide_short_help = true)]
     guardrail: Vec<String>,
-    /// What may be changed: ID=KIND:FILES[:KEY=MIN..MAX]; can be repeated
+    /// What candidates may change: ID=KIND:FILES[:KEY=MIN..MAX]; can be repeated
     #[arg(long, value_name = "SURFACE", help_heading = "Scope")]
     surface: Vec<String>,
-    /// Files that evaluate, which nobody may change; can be repeated
+    /// Evaluation files, which must not be changed; can be repeated
     #[arg(long, value_name = "GLOB", help_heading = "Scope", hide_short_help = true)]
     protected: Vec<String>,
-    /// The command that trains: {seed} is the seed, {run} the folder that it writes
+    /// Training command; {seed} is the seed, {run} the output folder
     #[arg(long, value_name = "COMMAND", help_heading = "Runs")]
     train: Option<String>,
-    /// The command that evaluates: {seed}, {run}, and {trained}, the folder that training wrote
+    /// Evaluation command; {seed}, {run}, and {trained}, the output folder of training
     #[arg(long, value_name = "COMMAND", help_heading = "Runs")]
     eval: Option<String>,
-    /// What everything is compared with
+    /// The baseline for all comparisons
     #[arg(long, value_name = "TEXT", help_heading = "Runs", hide_short_help = true)]
     baseline: Option<String>,
-    /// What training runs on: cpu, gpu
+    /// Training device: cpu, gpu
     #[arg(long, value_name = "DEVICE", help_heading = "Runs", hide_short_help = true)]
     device: Option<String>,
-    /// What a run may reach: none, loopback, allowed
+    /// Network access of a run: none, loopback, allowed
     #[arg(long, value_name = "NETWORK", help_heading = "Runs", hide_short_help = true)]
     network: Option<String>,
-    /// Runs, every seed counted
+    /// Total number of runs, one per seed
     #[arg(long, value_name = "N", help_heading = "Budget")]
     runs: Option<String>,
-    /// Time of all runs, such as 8h
+    /// Total time of all runs, such as 8h
     #[arg(long, value_name = "TIME", help_heading = "Budget", hide_short_help = true)]
     wall_clock: Option<String>,
-    /// Disk of all runs, such as 5GiB
+    /// Total disk space of all runs, such as 5GiB
     #[arg(long, value_name = "SIZE", help_heading = "Budget", hide_short_help = true)]
     disk: Option<String>,
-    /// The most one run may take, such as 30m,256MiB,4GiB
+    /// Limits of a single run, such as 30m,256MiB,4GiB
     #[arg(long, value_name = "TIME,DISK,MEMORY", help_heading = "Budget", hide_short_help = true)]
     per_run: Option<String>,
-    /// What is evaluated on: environment, version, situations
+    /// What to evaluate on: environment, version, scenarios
     #[arg(long, value_name = "TEXT", help_heading = "Evaluation", hide_short_help = true)]
     environments: Option<String>,
     /// Evaluation episodes per seed
     #[arg(long, value_name = "N", help_heading = "Evaluation", hide_short_help = true)]
     episodes: Option<String>,
-    /// Whether the policy acts without chance: yes, no
+    /// Whether evaluation is deterministic: yes, no
     #[arg(long, value_name = "YES|NO", help_heading = "Evaluation", hide_short_help = true)]
     deterministic: Option<String>,
-    /// Which checkpoint is evaluated: last, best
+    /// Checkpoint to evaluate: last, best
     #[arg(long, value_name = "WHICH", help_heading = "Evaluation", hide_short_help = true)]
     checkpoint: Option<String>,
-    /// When it is enough: 'target VALUE', 'no-improvement N', 'failures N'; can be repeated
+    /// When to stop the study: 'target VALUE', 'no-improvement N', 'failures N'; can be repeated
     #[arg(long, value_name = "RULE", help_heading = "Rules", hide_short_help = true)]
     stop: Vec<String>,
     /// Who starts runs: manual, supervised, autonomous
@@ -160,33 +160,33 @@ struct New {
     /// The weakest approval that counts: host, terminal, signature
     #[arg(long, value_name = "LEVEL", help_heading = "Rules")]
     assurance: Option<String>,
-    /// Candidates that an autonomous study may try without asking again
+    /// Candidates that an autonomous study may try before it must ask
     #[arg(long, value_name = "N", help_heading = "Rules", hide_short_help = true)]
     candidates: Option<String>,
-    /// How much a run must be kept apart: none, partial, full
+    /// Required sandboxing of runs: none, partial, full
     #[arg(long, value_name = "LEVEL", help_heading = "Rules", hide_short_help = true)]
     confinement: Option<String>,
-    /// Chance of a false claim over the whole study, 0.0001 to 0.2
+    /// Probability of a false claim in the whole study, 0.0001 to 0.2
     #[arg(long, value_name = "NUMBER", help_heading = "Statistics", hide_short_help = true)]
     alpha: Option<String>,
-    /// Seeds on which a candidate is tried first
+    /// Seeds for the first trial of a candidate
     #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
     screen_seeds: Option<String>,
-    /// Fresh seeds on which it is confirmed, 5 or more
+    /// New seeds for the confirmation, 5 or more
     #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
     confirm_seeds: Option<String>,
-    /// Planned looks at those, 1 to 10
+    /// Planned interim looks at the confirmation, 1 to 10
     #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
     looks: Option<String>,
-    /// Candidates that may be confirmed in this study
+    /// Maximum number of confirmations in this study
     #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
     maximum_confirms: Option<String>,
 }
 
-/// Report every problem, open question and disagreement of the four files
+/// Report problems, open questions and contradictions in the four files
 ///
-/// Exits with 0 when the contract is complete, 1 when something is open or
-/// doesn't fit together, 2 when a file can't be read.
+/// Exits with 0 if the contract is complete, 1 if something is open or
+/// contradictory, 2 if a file can't be read.
 #[derive(Args)]
 #[command(after_long_help = CHECK_EXAMPLES)]
 struct Check {
@@ -202,16 +202,16 @@ struct Changes {
     which: Which,
 }
 
-/// Print what a person reads before approving, with the exact commands
+/// Print an approval request with the exact commands to approve it
 ///
-/// Without sections, all that the study needs next.
+/// Without sections, requests everything the study needs next.
 #[derive(Args)]
 #[command(after_long_help = REQUEST_EXAMPLES)]
 struct Request {
-    /// Sections to ask for
+    /// Sections to request approval for
     #[arg(value_name = "SECTION")]
     sections: Vec<String>,
-    /// Write it to a new file instead
+    /// Write the request to a new file
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
     #[command(flatten)]
@@ -328,8 +328,8 @@ fn drafted(screen: &Screen, report: &Drafted) {
     for file in &report.written {
         text.push_str(&format!("  {file}\n"));
     }
-    text.push_str(&format!("\n{}\n", screen.styled(Style::Heading, "assumed, since nobody said otherwise")));
-    let mut table = Table::new([("flag", Align::Left), ("taken", Align::Left), ("from", Align::Left)]);
+    text.push_str(&format!("\n{}\n", screen.styled(Style::Heading, "assumed defaults")));
+    let mut table = Table::new([("flag", Align::Left), ("value", Align::Left), ("based on", Align::Left)]);
     for taken in report.assumed.iter().filter(|taken| !taken.assumed.answer.is_empty()) {
         let answer = shorten(&taken.assumed.answer.join("; "));
         table.row([format!("--{}", taken.flag), answer, taken.assumed.from.clone()]);
@@ -343,7 +343,7 @@ fn drafted(screen: &Screen, report: &Drafted) {
     }
     screen.answer(text);
     if !report.looked_at_everything {
-        screen.note("the folder is large: not everything in it was looked at");
+        screen.note("the folder is too large to scan completely");
     }
     screen.hint(if report.open.is_empty() { "rlx contract request" } else { "rlx contract check" });
 }
@@ -364,20 +364,20 @@ fn checked(screen: &Screen, report: &Checked) -> Exit {
         }
     }
     if !report.disagreements.is_empty() {
-        screen.answer(screen.styled(Style::Heading, "what doesn't fit together"));
+        screen.answer(screen.styled(Style::Heading, "contradictions"));
         for refusal in &report.disagreements {
             screen.answer(paragraph(&format!("{}: {}", refusal.code, refusal.reason), 2, "- "));
         }
     }
     screen.answer(screen.styled(Style::Heading, "approvals"));
-    let mut table = Table::new([("section", Align::Left), ("stands", Align::Left)]);
+    let mut table = Table::new([("section", Align::Left), ("status", Align::Left)]);
     for (section, standing) in &report.approvals {
         table.row([section.to_string(), standing.to_string()]);
     }
     screen.answer(table.render("  ", |heading| screen.styled(Style::Dim, heading)));
     let verdict = match report.exit() {
-        Exit::Usage => format!("the files of {} can't all be read", report.study),
-        Exit::No => format!("the contract of {} is not complete", report.study),
+        Exit::Usage => format!("some files of {} can't be read", report.study),
+        Exit::No => format!("the contract of {} is incomplete", report.study),
         _ => format!("the contract of {} is complete", report.study),
     };
     screen.answer(verdict);
@@ -412,7 +412,7 @@ fn changed(screen: &Screen, report: &Diff) -> Exit {
                 }
                 if !below.is_empty() {
                     let names: Vec<String> = below.iter().map(ToString::to_string).collect();
-                    screen.line(format!("  builds on what changed: {}", names.join(", ")));
+                    screen.line(format!("  depends on changed sections: {}", names.join(", ")));
                 }
             }
         }
@@ -429,7 +429,7 @@ impl Request {
         if screen.is_json() {
             screen.json(&report);
         } else if let Some(path) = &report.written {
-            screen.line(format!("written to {}", path.display()));
+            screen.line(format!("wrote {}", path.display()));
         } else {
             screen.answer(&report.text);
         }
@@ -438,7 +438,7 @@ impl Request {
 }
 
 fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "(not there)".to_owned(), Value::to_string)
+    value.map_or_else(|| "(missing)".to_owned(), Value::to_string)
 }
 
 fn shorten(text: &str) -> String {

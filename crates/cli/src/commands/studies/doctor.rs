@@ -13,9 +13,9 @@ Examples:
   rlx doctor
   rlx doctor --json";
 
-/// Say what this machine offers: confinement of runs, and why something is missing
+/// Check which sandboxing features are available
 ///
-/// Starts no process: the namespaces are tried on rlx itself.
+/// Starts no processes: rlx tries the namespaces on itself.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Doctor {}
@@ -27,9 +27,9 @@ impl Doctor {
             screen.json(&report);
             return Ok(Exit::Yes);
         }
-        screen.line(format!("confinement of runs: {}", report.level));
+        screen.line(format!("sandboxing of runs: {}", report.level));
         let mut table =
-            Table::new([("what", Align::Left), ("is", Align::Left), ("why, or how to get it", Align::Left)]);
+            Table::new([("feature", Align::Left), ("status", Align::Left), ("details", Align::Left)]);
         for Finding { what, is, why } in &report.findings {
             table.row([what.clone(), is.clone(), why.clone()]);
         }

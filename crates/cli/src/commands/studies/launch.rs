@@ -20,7 +20,7 @@ use crate::screen::Screen;
 const EXAMPLES: &str = "\
 Examples:
   rlx launch status
-  rlx launch baseline || echo 'every reason is named'";
+  rlx launch baseline || echo 'see the reasons above'";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
@@ -29,23 +29,23 @@ Examples:
 
 const CANCEL_EXAMPLES: &str = "\
 Examples:
-  rlx launch cancel baseline-r1-smoke-1-1 || echo 'only what runs can be called off'";
+  rlx launch cancel baseline-r1-smoke-1-1 || echo 'only active runs can be cancelled'";
 
 const LOGS_EXAMPLES: &str = "\
 Examples:
-  rlx launch logs baseline-r1-smoke-1-1 --tail 50 || echo 'there is no such run yet'";
+  rlx launch logs baseline-r1-smoke-1-1 --tail 50 || echo 'no such run yet'";
 
 const ADOPT_EXAMPLES: &str = "\
 Examples:
   rlx launch adopt
-  rlx launch adopt baseline-r1-smoke-1-1 || echo 'there is no such run yet'";
+  rlx launch adopt baseline-r1-smoke-1-1 || echo 'no such run yet'";
 
 /// Plan, start, watch and stop the runs of a governed study
 ///
-/// With a candidate alone, prints the whole plan of its next runs and starts
-/// nothing. With --execute, runs it: each run passes every gate again, goes in
-/// a tree of its own, kept apart from everything else, and goes on even when
-/// this command ends.
+/// With only a candidate, prints the plan of its next runs and starts nothing.
+/// With --execute, runs the plan: each run is checked against every gate again,
+/// runs sandboxed in its own copy of the code, and continues even if this command
+/// ends.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Launch {
@@ -53,28 +53,28 @@ pub(crate) struct Launch {
     verb: Option<Verb>,
     /// The candidate
     candidate: Option<String>,
-    /// Start the runs of its next phase, and watch them to their end
+    /// Start the runs of the next phase and wait for them to end
     #[arg(long, requires = "candidate")]
     execute: bool,
-    /// The word RUN_CANDIDATE, so that nothing is started by a slip
+    /// Must be RUN_CANDIDATE; prevents accidental launches
     #[arg(long, value_name = "WORD")]
     confirm: Option<String>,
-    /// The plan to follow, as printed without --execute
+    /// Digest of the plan to run, as printed without --execute
     #[arg(long, value_name = "DIGEST")]
     plan: Option<Digest>,
-    /// Start at most so many runs
+    /// Start at most N runs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "execute")]
     runs: Option<u64>,
-    /// Return as soon as the runs go, without watching them
+    /// Return as soon as the runs have started
     #[arg(long, requires = "execute")]
     detach: bool,
-    /// Try a step of the runbook that is marked as free of side effects
+    /// Try a runbook step that is marked as free of side effects
     #[arg(long, value_name = "STEP", conflicts_with_all = ["candidate", "execute", "handoff"])]
     probe: Option<String>,
-    /// Write the next run down for an external runtime, and reserve its budget
+    /// Export the next run for an external runtime and reserve its budget
     #[arg(long, requires = "candidate", conflicts_with = "execute")]
     handoff: bool,
-    /// The file for --handoff; by default named after the run
+    /// File for --handoff [default: named after the run]
     #[arg(long, value_name = "FILE", requires = "handoff")]
     to: Option<PathBuf>,
     #[command(flatten)]
@@ -83,23 +83,23 @@ pub(crate) struct Launch {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Show how runs stand, and put on record what is over
+    /// Show the state of runs and record those that have ended
     #[command(after_long_help = STATUS_EXAMPLES)]
     Status(Status),
-    /// Call a run off, and wait until everything of it is gone
+    /// Cancel a run and wait until all its processes have ended
     #[command(after_long_help = CANCEL_EXAMPLES)]
     Cancel(OneRun),
-    /// Show the last lines that a run printed
+    /// Show the last lines of a run's output
     #[command(after_long_help = LOGS_EXAMPLES)]
     Logs(Logs),
-    /// Watch runs to their end, whoever launched them
+    /// Watch active runs until they end, even if another command launched them
     #[command(after_long_help = ADOPT_EXAMPLES)]
     Adopt(Adopt),
 }
 
 #[derive(Args)]
 struct Status {
-    /// Show every run; otherwise only the last 10 of those that are over
+    /// Show all runs, not only the last 10 that ended
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -108,7 +108,7 @@ struct Status {
 
 #[derive(Args)]
 struct OneRun {
-    /// The run, by its key
+    /// Key of the run
     #[arg(value_name = "RUN")]
     key: String,
     #[command(flatten)]
@@ -117,13 +117,13 @@ struct OneRun {
 
 #[derive(Args)]
 struct Logs {
-    /// The run, by its key
+    /// Key of the run
     #[arg(value_name = "RUN")]
     key: String,
-    /// The step: preflight, smoke, train or eval; the last that ran when left out
+    /// The step: preflight, smoke, train or eval [default: the last that ran]
     #[arg(long, value_name = "STEP")]
     step: Option<String>,
-    /// How many lines
+    /// Number of lines
     #[arg(long, value_name = "N", default_value_t = 100)]
     tail: usize,
     #[command(flatten)]
@@ -132,7 +132,7 @@ struct Logs {
 
 #[derive(Args)]
 struct Adopt {
-    /// The run, by its key; all that are not over when left out
+    /// Key of the run [default: all active runs]
     #[arg(value_name = "RUN")]
     key: Option<String>,
     #[command(flatten)]
@@ -153,7 +153,7 @@ impl Launch {
         let Some(candidate) = &self.candidate else {
             return Err(Failure::usage(
                 "no_candidate",
-                "name a candidate, or say what to do: status, cancel, logs, adopt",
+                "expected a candidate or a subcommand: status, cancel, logs, adopt",
             )
             .hint("rlx candidate list"));
         };
@@ -224,7 +224,7 @@ impl Adopt {
         if screen.is_json() {
             screen.json(&AdoptedRuns { runs: &runs });
         } else if runs.is_empty() {
-            screen.answer("nothing runs");
+            screen.answer("no active runs");
         } else {
             runs.iter().for_each(|run| shown::run(screen, run));
         }

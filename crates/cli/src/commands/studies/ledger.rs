@@ -36,7 +36,7 @@ Examples:
   rlx ledger anchor --print
   rlx ledger anchor --to ~/anchors.jsonl";
 
-/// Read and add to the ledger of a study
+/// Read the ledger of a study and append notes to it
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Ledger {
@@ -51,7 +51,7 @@ enum What {
     Anchor(Anchor),
 }
 
-/// Show what happened, oldest first
+/// Show the records, oldest first
 #[derive(Args)]
 #[command(after_long_help = SHOW_EXAMPLES)]
 struct Show {
@@ -65,40 +65,40 @@ struct Show {
     kind: Option<String>,
 }
 
-/// Put a remark on record
+/// Append a note to the ledger
 #[derive(Args)]
 #[command(after_long_help = NOTE_EXAMPLES)]
 struct Note {
-    /// The remark
+    /// The text of the note
     text: String,
     #[command(flatten)]
     which: Which,
-    /// Whose remark it is; by default a person's on a terminal, else an agent's
+    /// Author of the note [default: person on a terminal, otherwise agent]
     #[arg(long = "as", value_name = "WHO")]
     by: Option<Who>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Who {
-    /// A person's
+    /// Written by a person
     Person,
-    /// An agent's
+    /// Written by an agent
     Agent,
 }
 
-/// Write the head of the ledger down outside the repository
+/// Save the ledger's head outside the repository
 ///
-/// Records that were cut off the end, and a ledger that was rewritten as a
-/// whole, are found only against an anchor. Keep one where agents can't write.
+/// Only an anchor reveals records that were removed from the end, or a ledger that
+/// was rewritten completely. Keep one where agents can't write.
 #[derive(Args)]
 #[command(after_long_help = ANCHOR_EXAMPLES)]
 struct Anchor {
     #[command(flatten)]
     which: Which,
-    /// The file that the anchor is added to; by default one in your own state folder
+    /// File to append the anchor to [default: a file in your state folder]
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Also print the command that puts it into a git note
+    /// Also print the command that stores it in a git note
     #[arg(long)]
     print: bool,
 }
@@ -177,7 +177,7 @@ fn line(record: &ShownRecord) -> String {
         .to_owned()
 }
 
-/// What a record holds, as `name value` pairs; long digests are cut, since nobody reads them here.
+/// What a record holds, as `name value` pairs; long digests are shortened.
 fn words(body: &Value) -> String {
     let short = |text: &str| {
         let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -13,9 +13,9 @@ use crate::table::{Align, Table};
 const EXAMPLES: &str = "\
 Examples:
   rlx metric check
-  rlx metric check --run runs/first    # also reads each metric from that run's files";
+  rlx metric check --run runs/first    # also read each metric from that run's files";
 
-/// Check that what a study measures can be measured
+/// Check that the metrics of a study can be measured
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Metric {
@@ -25,14 +25,14 @@ pub(crate) struct Metric {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Check metric_spec.yaml by itself, against the contract, and against the files of a run
+    /// Check metric_spec.yaml alone, against the contract, and against the files of a run
     #[command(after_long_help = EXAMPLES)]
     Check(Check),
 }
 
 #[derive(Args)]
 struct Check {
-    /// A run of the study by its key, or a folder with the files of one that is over
+    /// Key of a run of the study, or a folder with the files of a finished run
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
     #[command(flatten)]
@@ -54,14 +54,18 @@ impl Metric {
 
 fn text(report: &MetricReport) -> String {
     let mut table =
-        Table::new(["metric", "role", "better", "read from the run"].map(|name| (name, Align::Left)));
+        Table::new(["metric", "role", "better", "value in the run"].map(|name| (name, Align::Left)));
     for line in &report.metrics {
         let better = rlxp_ops::below::direction_word(line.direction).to_owned();
         let read = match &line.sample {
-            None => "no run was named".to_owned(),
-            Some(Sample::Read { file, points, value }) => format!("{value} ({points} points, {file})"),
+            None => "no run given".to_owned(),
+            Some(Sample::Read { file, points, value }) => {
+                format!("{value} ({}, {file})", crate::format::counted(*points, "point"))
+            }
             Some(Sample::Missing { reason }) => format!("not read: {reason}"),
-            Some(Sample::NotChecked { format }) => format!("{format} files aren't read here"),
+            Some(Sample::NotChecked { format }) => {
+                format!("not checked: {format} files are not supported here")
+            }
         };
         table.row([line.name.clone(), line.role.to_owned(), better, read]);
     }
@@ -69,6 +73,6 @@ fn text(report: &MetricReport) -> String {
     for problem in &report.problems {
         text.push_str(&format!("problem: {}\n", one_line(problem)));
     }
-    text.push_str(if report.fine { "everything can be measured" } else { "not everything can be measured" });
+    text.push_str(if report.fine { "all metrics can be measured" } else { "some metrics can't be measured" });
     text
 }

@@ -16,9 +16,9 @@ Examples:
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
-  rlx queue show && echo 'once a candidate is validated: rlx queue plan'";
+  rlx queue show && echo 'after a candidate is validated: rlx queue plan'";
 
-/// Plan which phase of which candidate runs next; starts nothing
+/// Plan which candidate and phase to run next, without starting anything
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Queue {
@@ -28,10 +28,10 @@ pub(crate) struct Queue {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Put the queue on record as the plan
+    /// Record the queue in the ledger as the plan
     #[command(after_long_help = PLAN_EXAMPLES)]
     Plan(Which),
-    /// Show the queue as it follows from the ledger
+    /// Show the queue derived from the ledger
     #[command(after_long_help = EXAMPLES)]
     Show(Which),
 }
@@ -53,11 +53,11 @@ impl Queue {
 
 fn text(report: &QueueReport) -> String {
     if report.queue.jobs.is_empty() {
-        return format!("{}: no candidate is validated, so nothing is queued", report.study);
+        return format!("{}: the queue is empty: no validated candidates", report.study);
     }
     let columns =
         [("candidate", Align::Left), ("phase", Align::Left), ("runs", Align::Right), ("seeds", Align::Left)];
-    let more = [("stands", Align::Left), ("goes on when", Align::Left)];
+    let more = [("status", Align::Left), ("continues when", Align::Left)];
     let mut table = Table::new(columns.into_iter().chain(more));
     for job in &report.queue.jobs {
         let seeds: Vec<String> = job.seeds.iter().map(u64::to_string).collect();
@@ -66,7 +66,7 @@ fn text(report: &QueueReport) -> String {
         let cells = [job.candidate.to_string(), job.phase.to_string(), job.runs.to_string(), seeds];
         table.row(cells.into_iter().chain([job.stand.to_string(), job.promotion.to_owned()]));
     }
-    let record = if report.on_record { "on record" } else { "not on record" };
-    let summary = format!("{} at once; plan {}, {record}", report.queue.parallel, report.digest.short());
+    let record = if report.on_record { "recorded" } else { "not recorded" };
+    let summary = format!("{} in parallel; plan {}, {record}", report.queue.parallel, report.digest.short());
     format!("{}{summary}", table.render("", str::to_owned))
 }

@@ -63,11 +63,11 @@ Examples:
   rlx study export --to ~/first-study
   rlx study export --study cartpole/first --to exported";
 
-/// Govern the experiments that agents make in a repository
+/// Govern experiments run by agents in a repository
 ///
-/// Agents propose, people approve, rlx enforces and remembers. A study has a
-/// contract, candidates, and a ledger of everything that happened; all of it
-/// lies in .rlxp/ as plain text.
+/// Agents propose, people approve, rlx enforces and keeps records. A study has a
+/// contract, candidates, and a ledger of everything that happened, all stored as
+/// plain text in .rlxp/.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Study {
@@ -92,7 +92,7 @@ enum What {
 /// Which study a command means.
 #[derive(Args)]
 pub(crate) struct Which {
-    /// The study, as STUDY or TASK/STUDY; the active one by default
+    /// The study, as STUDY or TASK/STUDY [default: the active study]
     #[arg(long = "study", value_name = "STUDY")]
     selector: Option<String>,
 }
@@ -103,34 +103,34 @@ impl Which {
     }
 }
 
-/// Make a study and make it the active one
+/// Create a study and make it active
 ///
-/// Refuses inside a git worktree or submodule, in the home folder, and where
-/// agents keep their own files. The keys in the list of approvers are written
-/// into the ledger's first record: a later change of the list voids every
+/// Refuses to run in a git worktree or submodule, in the home folder, and in
+/// folders with agents' own files. The keys of the approvers are written to the
+/// ledger's first record; changing the list of approvers later voids every
 /// approval.
 #[derive(Args)]
 #[command(after_long_help = INIT_EXAMPLES)]
 struct Init {
-    /// The task; by default named after the folder
+    /// Name of the task [default: the name of the folder]
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
-    /// The study; "first" by default
+    /// Name of the study [default: first]
     #[arg(long, value_name = "NAME")]
     study: Option<String>,
-    /// What should get better, for the task card
+    /// What the study should improve, for the task card
     #[arg(long, value_name = "TEXT")]
     mission: Option<String>,
-    /// The weakest way of approving that can ever count here: signature, terminal or host; signature by default
-    /// where an approver is listed, else terminal
+    /// Weakest accepted approval method: signature, terminal or host [default: signature if approvers are listed,
+    /// otherwise terminal]
     #[arg(long, value_name = "WAY", value_parser = parse_word::<Assurance>)]
     assurance: Option<Assurance>,
-    /// Take over a flat .rlxp/ or a task of .autorl/ as text; nothing of it counts as approved
+    /// Import a flat .rlxp/ or a task of .autorl/ as text; nothing in it counts as approved
     #[arg(long, value_name = "FOLDER")]
     import: Option<PathBuf>,
 }
 
-/// Choose the study that commands mean
+/// Choose the active study
 #[derive(Args)]
 #[command(after_long_help = USE_EXAMPLES)]
 struct Use {
@@ -143,10 +143,10 @@ struct Use {
 #[command(after_long_help = LIST_EXAMPLES)]
 struct List {}
 
-/// Show where a study stands
+/// Show the status of a study
 ///
-/// Documents, approvals, candidates, runs, budget, incumbent and ledger. What
-/// is void by now goes on record when this is asked.
+/// Documents, approvals, candidates, runs, budget, incumbent and ledger. Approvals
+/// that have become void are recorded in the ledger.
 #[derive(Args)]
 #[command(after_long_help = STATUS_EXAMPLES)]
 struct Status {
@@ -154,40 +154,40 @@ struct Status {
     which: Which,
 }
 
-/// Give a study to a person, on record
+/// Hand a study over to a person and record it
 ///
-/// From then on `rlx study next` says to wait, once nothing is left to be watched,
-/// read or judged. A person gives the study back by approving anything but `close`
-/// (`loop_entry` once more, if nothing is to change), or ends it by approving that.
-/// A hand-off takes no permission away.
+/// After that, `rlx study next` says to wait as soon as no run is left to watch,
+/// read or judge. A person hands the study back by approving anything but `close`
+/// (`loop_entry` again, if nothing should change), or ends it by approving `close`.
+/// A hand-off revokes no permissions.
 #[derive(Args)]
 #[command(after_long_help = HANDOFF_EXAMPLES)]
 struct Handoff {
     #[command(flatten)]
     which: Which,
-    /// Why; by default what would come next
+    /// The reason [default: the next step]
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
 
-/// End a study; only remarks and anchors can follow
+/// Close a study; afterwards only notes and anchors can be added
 #[derive(Args)]
 #[command(after_long_help = CLOSE_EXAMPLES)]
 struct Close {
     #[command(flatten)]
     which: Which,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
-/// Copy a study to a folder, with a report and the accepted changes as a patch
+/// Export a study to a folder, with a report and the accepted changes as a patch
 #[derive(Args)]
 #[command(after_long_help = EXPORT_EXAMPLES)]
 struct Export {
     #[command(flatten)]
     which: Which,
-    /// The folder; must be new or empty
+    /// Target folder; must be new or empty
     #[arg(long, value_name = "FOLDER")]
     to: PathBuf,
 }
@@ -224,9 +224,9 @@ impl Init {
             return Ok(Exit::Yes);
         }
         let InitReport { task, study, path, approvers, approvers_file, .. } = &report;
-        screen.line(format!("opened {task}/{study} in {}", path.display()));
-        let better = if report.assurance == Assurance::Signature { "only" } else { "or better" };
-        screen.line(format!("  approvals count by {} {better}", report.assurance));
+        screen.line(format!("created {task}/{study} in {}", path.display()));
+        let better = if report.assurance == Assurance::Signature { "only" } else { "or stronger" };
+        screen.line(format!("  accepted approvals: {} {better}", report.assurance));
         for approver in approvers {
             screen.line(format!("  approver {} {}", approver.name, approver.fingerprint));
         }
@@ -234,20 +234,20 @@ impl Init {
             let place =
                 approvers_file.as_ref().map_or_else(String::new, |path| format!(" in {}", path.display()));
             screen.warning(&format!(
-                "no approver is listed{place}, so nothing can be approved by signature; keys that are added later void \
-                 every approval of this study"
+                "no approvers are listed{place}, so nothing can be approved by signature; adding keys later voids every \
+                 approval of this study"
             ));
         }
         for kept in &report.kept {
-            screen.note(&format!("{kept} of the task was there and stays as it is"));
+            screen.note(&format!("kept the existing {kept} of the task"));
         }
         if let Some(imported) = &report.imported {
-            screen.line(format!("imported {} as text; nothing of it is approved", imported.from));
+            screen.line(format!("imported {} as text; nothing in it is approved", imported.from));
             for file in &imported.files {
                 screen.line(format!("  imported/{file}"));
             }
             if !imported.unknown.is_empty() {
-                let listed = format!("without a place here: {}", imported.unknown.join(", "));
+                let listed = format!("not imported: {}", imported.unknown.join(", "));
                 screen.answer(paragraph(&listed, 2, ""));
             }
             screen.hint("rlx contract check");
@@ -280,14 +280,14 @@ impl List {
         let StudyList { studies, flat, .. } = found;
         if let Some(flat) = &flat {
             let files = flat.files.join(", ");
-            screen.line(format!("{}/{}  old files, only to be read: {files}", flat.task, flat.study));
+            screen.line(format!("{}/{}  old files, read-only: {files}", flat.task, flat.study));
             screen.hint(&flat.import);
             if studies.is_empty() {
                 return Ok(Exit::Yes);
             }
         }
         if studies.is_empty() {
-            screen.answer("there is no study yet");
+            screen.answer("no studies yet");
             screen.hint("rlx study init");
             return Ok(Exit::Yes);
         }
@@ -341,7 +341,7 @@ fn show(screen: &Screen, status: &StudyStatus) {
     for sentence in status.paragraphs() {
         screen.answer(paragraph(&sentence, 2, ""));
     }
-    let mut table = Table::new([("approval", Align::Left), ("stands", Align::Left)]);
+    let mut table = Table::new([("approval", Align::Left), ("status", Align::Left)]);
     for approval in &status.approvals {
         table.row([approval.target.to_string(), approval.standing.to_string()]);
     }
@@ -407,10 +407,11 @@ impl Export {
             screen.json(&report);
             return Ok(Exit::Yes);
         }
-        screen.line(format!("exported {} files to {}", report.files.len(), report.path.display()));
+        let files = crate::format::counted(report.files.len(), "file");
+        screen.line(format!("exported {files} to {}", report.path.display()));
         if !report.accepted.is_empty() {
             let names: Vec<String> = report.accepted.iter().map(ToString::to_string).collect();
-            screen.line(format!("  accepted.patch holds {}", names.join(", ")));
+            screen.line(format!("  accepted.patch contains {}", names.join(", ")));
         }
         warn(screen, &report.warnings);
         Ok(Exit::Yes)

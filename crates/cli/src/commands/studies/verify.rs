@@ -8,6 +8,7 @@ use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
 use super::study::Which;
+use crate::format::counted;
 use crate::paragraph::paragraph;
 use crate::screen::{Screen, Style};
 
@@ -16,11 +17,11 @@ Examples:
   rlx verify --chain
   rlx verify --chain --study cartpole/first --json";
 
-/// Check that the record of a study is what it was
+/// Verify that the ledger of a study was not altered
 ///
-/// Exits with 1 and names every problem when it isn't. Says plainly what can't
-/// be told from here: records cut off the end and a ledger that was rewritten
-/// as a whole are found only against an anchor.
+/// Exits with 1 and lists every problem if it was. Also lists what can't be
+/// checked: only an anchor reveals records that were removed from the end, or a
+/// ledger that was rewritten completely.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Verify {
@@ -29,10 +30,10 @@ pub(crate) struct Verify {
     chain: bool,
     #[command(flatten)]
     which: Which,
-    /// The approvers as you know them, in ssh's allowed_signers format
+    /// Known approvers, in ssh's allowed_signers format
     #[arg(long, value_name = "FILE")]
     approvers: Option<PathBuf>,
-    /// A file of anchors, beside those in your own state folder; can be repeated
+    /// File of anchors, in addition to those in your state folder; can be repeated
     #[arg(long = "anchor", value_name = "FILE")]
     anchors: Vec<PathBuf>,
 }
@@ -52,21 +53,25 @@ impl Verify {
         }
         let VerifyReport { name, records, head, problems, holds, not_checked } = &report;
         let verdict = if problems.is_empty() {
-            screen.styled(Style::Good, "nothing wrong found")
+            screen.styled(Style::Good, "no problems found")
         } else {
             screen.styled(Style::Error, "damaged")
         };
-        screen.line(format!("{name}: {verdict}; {records} records read, head {}", head.short()));
+        screen.line(format!(
+            "{name}: {verdict}; {}, head {}",
+            counted(*records as usize, "record"),
+            head.short()
+        ));
         for problem in problems {
             let line = problem.line.map_or_else(String::new, |line| format!(", line {line}"));
             screen.answer(paragraph(
                 &format!("{} ({}{line})", problem.message, problem.code),
                 2,
-                "- wrong: ",
+                "- problem: ",
             ));
         }
         for fact in holds {
-            screen.answer(paragraph(fact, 2, "- holds: "));
+            screen.answer(paragraph(fact, 2, "- ok: "));
         }
         for gap in not_checked {
             screen.answer(paragraph(gap, 2, "- not checked: "));

@@ -31,7 +31,7 @@ const SCHEMA_EXAMPLES: &str = "\
 Examples:
   rlx config schema > config.schema.json";
 
-/// Check a config, or show it with every default filled in
+/// Check a config, or show it with all defaults filled in
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Config {
@@ -41,14 +41,14 @@ pub(crate) struct Config {
 
 #[derive(Subcommand)]
 enum What {
-    /// Report every problem of a config with its place
+    /// Report every problem in a config with its location
     ///
-    /// An environment that is not available is a warning here and an error in
-    /// `rlx train`. A device other than the CPU is a warning in both: training
-    /// runs on the CPU.
+    /// An unavailable environment is a warning here and an error in `rlx train`. A
+    /// device other than the CPU is a warning in both, since training always runs
+    /// on the CPU.
     #[command(after_long_help = CHECK_EXAMPLES)]
     Check(File),
-    /// Print the config that training would use
+    /// Print the config that `rlx train` would use
     #[command(after_long_help = SHOW_EXAMPLES)]
     Show(File),
     /// Print the JSON Schema of configs, for editors
@@ -60,7 +60,7 @@ enum What {
 struct File {
     /// The config file
     file: PathBuf,
-    /// Change a value of the config, checked like the file; can be repeated
+    /// Override a config value, validated like the file; can be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
 }
@@ -98,8 +98,7 @@ impl File {
         }
         let with = match warnings {
             0 => String::new(),
-            1 => " with 1 warning".to_owned(),
-            several => format!(" with {several} warnings"),
+            some => format!(" with {}", crate::format::counted(some, "warning")),
         };
         screen.line(format!("{} is valid{with}", self.file.display()));
         Ok(Exit::Yes)

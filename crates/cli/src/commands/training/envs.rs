@@ -20,7 +20,7 @@ Examples:
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Envs {
-    /// Show only this environment, with its keyword arguments
+    /// Show only this environment and its keyword arguments
     id: Option<String>,
 }
 
@@ -43,7 +43,7 @@ fn all(screen: &Screen, rows: &[EnvRow]) -> String {
         ("id", Align::Left),
         ("observation", Align::Left),
         ("action", Align::Left),
-        ("steps", Align::Right),
+        ("max steps", Align::Right),
         ("solved at", Align::Right),
         ("summary", Align::Left),
     ]);
@@ -63,10 +63,10 @@ fn all(screen: &Screen, rows: &[EnvRow]) -> String {
 fn one(screen: &Screen, row: &EnvRow) -> String {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let lines = [
-        ("also called", or_dash((!row.aliases.is_empty()).then(|| row.aliases.join(", ")))),
+        ("aliases", or_dash((!row.aliases.is_empty()).then(|| row.aliases.join(", ")))),
         ("observation", space(&row.observation_space)),
         ("action", space(&row.action_space)),
-        ("step cap", or_dash(row.max_episode_steps.map(|steps| steps.to_string()))),
+        ("max steps", or_dash(row.max_episode_steps.map(|steps| steps.to_string()))),
         ("solved at", or_dash(row.reward_threshold.map(format::score))),
         ("stochastic", if row.stochastic { "yes" } else { "no" }.to_owned()),
         ("starter config", or_dash(row.starter.map(|name| format!("configs/{name}")))),
@@ -84,7 +84,7 @@ fn one(screen: &Screen, row: &EnvRow) -> String {
     text
 }
 
-/// A space in the words of Gymnasium.
+/// A space as Gymnasium writes it.
 fn space(space: &Space) -> String {
     match space {
         Space::Discrete { n } => format!("Discrete({n})"),

@@ -17,10 +17,10 @@ Examples:
   rlx eval runs/ppo_cartpole_001/checkpoints/latest
   rlx eval --env CartPole-v1 --baseline random";
 
-/// Play seeded episodes with checkpoints and baselines
+/// Evaluate checkpoints and baselines on seeded episodes
 ///
-/// Episode i starts from seed + i; the default seeds are never used in training
-/// or to choose the best checkpoint. Every episode's return is kept under eval/.
+/// Episode i starts from seed + i. The default seeds are never used in training
+/// or to choose the best checkpoint. Every episode's return is saved in eval/.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 #[command(override_usage = "rlx eval [OPTIONS] <CHECKPOINT>\n       rlx eval [OPTIONS] --run <RUN>\n       \
@@ -29,13 +29,13 @@ pub(crate) struct Eval {
     /// A checkpoint: its folder, or RUN:best, RUN:latest, RUN:step_N
     #[arg(conflicts_with_all = ["run", "env"])]
     checkpoint: Option<String>,
-    /// A run: its best and latest checkpoints, for every seed
+    /// Evaluate the best and latest checkpoint of every seed of this run
     #[arg(long, conflicts_with = "env")]
     run: Option<String>,
-    /// An environment, to play baselines without a run
+    /// Evaluate baselines in this environment, without a run
     #[arg(long, value_name = "ID")]
     env: Option<String>,
-    /// Play every checkpoint of the run
+    /// Evaluate every checkpoint of the run
     #[arg(long, requires = "run")]
     all_checkpoints: bool,
     /// Episodes per policy
@@ -48,16 +48,16 @@ pub(crate) struct Eval {
     /// Sample actions instead of taking the most likely one
     #[arg(long)]
     stochastic: bool,
-    /// Also play a baseline; can be repeated
+    /// Also evaluate a baseline; can be repeated
     #[arg(long = "baseline", value_name = "NAME")]
     baselines: Vec<Baseline>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Baseline {
-    /// Actions drawn evenly from the action space
+    /// Actions drawn uniformly from the action space
     Random,
-    /// Action zero, or a torque of zero
+    /// Action 0, or a continuous action of zeros
     Zero,
 }
 
@@ -84,7 +84,7 @@ impl Eval {
         screen.line(format!("{of}{}, episode seeds {} to {last_seed}", report.env, self.seed));
         screen.answer(summary::evaluation(screen, &report));
         if let Some(threshold) = report.threshold {
-            screen.note(&format!("a mean return of {} counts as solved", format::score(threshold)));
+            screen.note(&format!("solved at a mean return of {}", format::score(threshold)));
         }
         Ok(Exit::Yes)
     }

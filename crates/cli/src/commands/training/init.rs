@@ -6,21 +6,22 @@ use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
 
+use crate::format::counted;
 use crate::screen::Screen;
 
 const EXAMPLES: &str = "\
 Examples:
   rlx init demo
-  rlx init .    # the working folder becomes a project; files that are there stay";
+  rlx init .    # turn the current folder into a project; existing files are kept";
 
-/// Make a project with a starter config for every environment
+/// Create a project with a starter config for every environment
 ///
-/// The project gets folders for configs, runs and whatever you add. A folder
-/// that exists is completed: no file in it is changed.
+/// The project gets folders for configs, runs and your own code. In an existing
+/// folder only what is missing is added; no existing file is changed.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Init {
-    /// Folder of the project
+    /// Project folder to create
     name: String,
 }
 
@@ -31,10 +32,10 @@ impl Init {
             screen.json(&report);
             return Ok(Exit::Yes);
         }
-        let made = if report.kept.is_empty() { "made" } else { "completed" };
+        let made = if report.kept.is_empty() { "created" } else { "updated" };
         screen.line(format!("{made} {} with {} starter configs", self.name, report.configs.len()));
         if !report.kept.is_empty() {
-            screen.note(&format!("{} files were there before and stay as they are", report.kept.len()));
+            screen.note(&format!("kept {}", counted(report.kept.len(), "existing file")));
         }
         screen.hint(&format!("cd {} && rlx train configs/ppo_cartpole.yaml", shell_word(&self.name)));
         Ok(Exit::Yes)

@@ -5,6 +5,7 @@ use rlxp_ops::training::reproduce::{ReproduceReport, reproduce};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use crate::format::counted;
 use crate::progress::Progress;
 use crate::screen::{Screen, Style};
 
@@ -17,20 +18,20 @@ Examples:
   rlx reproduce @last --threads 1
   rlx reproduce @last --keep";
 
-/// Train a run again from its snapshot and compare every byte
+/// Retrain a run from its snapshot and compare every byte
 ///
-/// Compared are the weights of every checkpoint, every evaluation that training
-/// made, and the metrics without times. Exits with 1 when anything differs, and
-/// says what has changed since: program, CPU kernels, machine, code.
+/// Compares the weights of every checkpoint, every evaluation made during training,
+/// and all metrics except timings. Exits with 1 if anything differs, and lists what
+/// has changed since: rlx version, CPU kernels, machine, code.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Reproduce {
     /// The run
     run: String,
-    /// Train with this many threads, which must not change a byte
+    /// Number of threads; the result must be the same with any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: Option<u64>,
-    /// Keep the second training as a run
+    /// Keep the reproduction as a new run
     #[arg(long)]
     keep: bool,
 }
@@ -53,12 +54,14 @@ impl Reproduce {
 fn show(screen: &Screen, report: &ReproduceReport) {
     let ReproduceReport { run, checkpoints, differences, .. } = report;
     if report.same {
-        let verdict = screen.styled(Style::Good, "same bytes");
-        screen
-            .line(format!("{run}: {verdict} ({checkpoints} checkpoints, their evaluations and the metrics)"));
+        let verdict = screen.styled(Style::Good, "identical");
+        screen.line(format!(
+            "{run}: {verdict} ({}, evaluations and metrics)",
+            counted(*checkpoints, "checkpoint")
+        ));
     } else {
         let verdict = screen.styled(Style::Error, "differs");
-        screen.line(format!("{run}: {verdict} in {} places", differences.len()));
+        screen.line(format!("{run}: {verdict} in {}", counted(differences.len(), "place")));
         for difference in differences.iter().take(MOST_SHOWN) {
             let (seed, file, what) = (difference.seed, &difference.file, &difference.what);
             screen.line(format!("  seed {seed}  {file}: {what}"));
@@ -68,9 +71,9 @@ fn show(screen: &Screen, report: &ReproduceReport) {
         }
     }
     for changed in &report.changed {
-        screen.note(&format!("changed since the run was trained: {changed}"));
+        screen.note(&format!("changed since training: {changed}"));
     }
     if let Some(kept) = &report.kept {
-        screen.note(&format!("kept in {}", kept.display()));
+        screen.note(&format!("kept as {}", kept.display()));
     }
 }

@@ -14,15 +14,15 @@ use crate::screen::Screen;
 const EXAMPLES: &str = "\
 Examples:
   rlx resume @last
-  rlx resume ppo_cartpole_001 --total-timesteps 150000    # a new run that goes on from its end";
+  rlx resume ppo_cartpole_001 --total-timesteps 150000    # a new run that continues from its end";
 
-/// Go on with a run that was interrupted, killed or has failed
+/// Continue an interrupted or failed run
 ///
-/// The run goes on from its newest whole checkpoint and ends with the same
-/// bytes as if it had never stopped. With more steps than it was made for, a
-/// completed run is extended: as a new run, so that the old one stays as it is.
-/// Linear schedules then run over all steps of the new run, so their values
-/// jump; a warning says from where to where.
+/// The run continues from its newest intact checkpoint and produces the same
+/// bytes as if it had never stopped. With --total-timesteps, a completed run is
+/// extended as a new run, and the old one is left unchanged. Linear schedules are
+/// stretched over all steps of the new run, so their values jump; a warning shows
+/// by how much.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Resume {
@@ -41,15 +41,15 @@ impl Resume {
         if screen.is_json() {
             screen.json(&report);
         } else if report.was_complete {
-            screen.line(format!("{} is complete: there is nothing to resume", report.run));
+            screen.line(format!("{} is already complete", report.run));
             let longer = info(context, &report.run)?.metadata.total_steps.saturating_mul(2);
             screen.hint(&format!(
-                "rlx resume {} --total-timesteps {longer}    # extends it",
+                "rlx resume {} --total-timesteps {longer}    # extend it",
                 shell_word(&report.run)
             ));
             return Ok(Exit::Yes);
         } else if let Some(parent) = &report.extends {
-            screen.line(format!("{} goes on from the end of {parent}", report.run));
+            screen.line(format!("{} continues from the end of {parent}", report.run));
         }
         conclude(context, screen, &report.run, report.status, &progress)
     }

@@ -26,34 +26,34 @@ Examples:
   rlx train configs/ppo_cartpole.yaml --stop-at 475
   rlx train configs/ppo_cartpole.yaml --from ppo_cartpole_001:best    # warm start";
 
-/// Train a policy as a config says
+/// Train a policy from a config file
 ///
 /// Training runs in a child process and writes to runs/<run_name>_<nnn>.
-/// Ctrl-C saves and stops, a second one stops at once; resume goes on exactly
-/// where the record stands.
+/// Ctrl-C saves a checkpoint and stops; a second Ctrl-C stops immediately.
+/// `rlx resume` continues from the last checkpoint.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Train {
     /// The config file
     config: PathBuf,
-    /// Change a value of the config, checked like the file; can be repeated
+    /// Override a config value, validated like the file; can be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Say what would be trained, and train nothing
+    /// Show what would be trained, without training
     #[arg(long)]
     dry_run: bool,
-    /// Start from a checkpoint's weights: its folder, or RUN, RUN:latest, RUN:step_N
+    /// Start from the weights of a checkpoint: its folder, RUN, RUN:latest or RUN:step_N
     #[arg(long, value_name = "CHECKPOINT")]
     from: Option<String>,
     /// Stop a seed when an evaluation reaches this mean return
     #[arg(long, value_name = "RETURN", allow_negative_numbers = true, value_parser = finite)]
     stop_at: Option<f64>,
-    /// Give the run a tag; can be repeated
+    /// Tag the run; can be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
 }
 
-/// The report with what the events told.
+/// The report, completed from the events.
 #[derive(Serialize)]
 struct Shown<'a> {
     #[serde(flatten)]
@@ -94,7 +94,7 @@ impl Train {
                     screen.answer(describe(&report.plan));
                     if let Some(wanted) = report.stop_at {
                         screen.answer(format!(
-                            "{:<24}an evaluation of {} or more",
+                            "{:<24}evaluation return >= {}",
                             "stop at",
                             format::score(wanted)
                         ));

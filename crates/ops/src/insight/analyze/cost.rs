@@ -35,7 +35,7 @@ pub(super) fn statements(group: &Group) -> Vec<Statement> {
     let each = if seeds.len() > 1 { format!(" per seed (median of {})", seeds.len()) } else { String::new() };
     let place = (TIMING_KIND, "steps_per_second");
     let text = format!(
-        "It took {}{each} for steps {} to {}: {} steps per second.",
+        "Training took {}{each} for steps {} to {}: {} steps per second.",
         duration(time),
         grouped(span.0),
         grouped(span.1),
@@ -53,8 +53,8 @@ pub(super) fn statements(group: &Group) -> Vec<Statement> {
         let share = |part: f64| part / whole;
         let rest = share(whole - collect - advantage - update);
         let text = format!(
-            "Of that time {} went into collecting, {} into advantages, {} into gradient steps and {} into the \
-             rest: evaluations, saving, waiting for a core.",
+            "Time was spent on collecting ({}), advantages ({}), gradient steps ({}) and the rest ({}): evaluations, \
+             saving and waiting for a core.",
             percent(share(collect)),
             percent(share(advantage)),
             percent(share(update)),
@@ -89,7 +89,7 @@ fn spent(seed: &SeedData) -> Option<Spent> {
 
 fn percent(share: f64) -> String {
     match 100.0 * share {
-        tiny if tiny < 0.05 => "next to nothing".to_owned(),
+        tiny if tiny < 0.05 => "almost nothing".to_owned(),
         small if small < 1.0 => format!("{small:.1}%"),
         part => format!("{part:.0}%"),
     }
@@ -113,6 +113,6 @@ mod tests {
     #[test]
     fn times_read_well() {
         assert_eq!([0.25, 42.4, 200.0, 7500.0].map(duration), ["0.2 s", "42 s", "3 min 20 s", "2 h 5 min"]);
-        assert_eq!([0.0004, 0.006, 0.123].map(percent), ["next to nothing", "0.6%", "12%"]);
+        assert_eq!([0.0004, 0.006, 0.123].map(percent), ["almost nothing", "0.6%", "12%"]);
     }
 }

@@ -33,9 +33,9 @@ pub(super) fn fold(group: &mut Group) -> Vec<String> {
         notes.extend(left_out.iter().map(|(twin, seeds)| {
             let numbers = seeds.join(", ");
             if seeds.len() == 1 {
-                format!("seed {numbers} of {} is the same training as in {twin} and counts once", run.name)
+                format!("seed {numbers} of {} repeats {twin} exactly and counts once", run.name)
             } else {
-                format!("seeds {numbers} of {} are the same trainings as in {twin} and count once", run.name)
+                format!("seeds {numbers} of {} repeat {twin} exactly and count once", run.name)
             }
         }));
     }
@@ -55,7 +55,7 @@ pub(super) fn differences(group: &Group) -> Option<String> {
         })
         .collect();
     (!differing.is_empty()).then(|| {
-        format!("the runs of this group differ in {}, and are told as one all the same", differing.join(", "))
+        format!("the runs of this group differ in {} but are described as one", differing.join(", "))
     })
 }
 

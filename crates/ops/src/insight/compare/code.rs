@@ -119,7 +119,7 @@ pub(super) fn code_changes(
         |arm: &Arm<'_>| arm.runs.iter().any(|run| run.metadata.git.as_ref().is_some_and(|git| git.dirty));
     if dirty(a) || dirty(b) {
         notes.push(
-            "uncommitted changes are on record by their digest only: it says whether they were the same, not what they were"
+            "uncommitted changes are recorded only as a digest, which shows whether they differ but not how"
                 .to_owned(),
         );
     }
@@ -129,7 +129,7 @@ pub(super) fn code_changes(
             let files = git.files(&from, &to);
             if files.is_none() {
                 notes.push(
-                    "what changed between the commits can't be shown: git has not both of them here"
+                    "can't show what changed between the commits: they are not both in this repository"
                         .to_owned(),
                 );
             }
@@ -160,7 +160,7 @@ fn uncommitted(run: &RunData) -> String {
         Some(git) => match (&git.dirty_digest, &git.not_covered) {
             (Some(digest), None) => format!("digest {}", digest.short()),
             (Some(digest), Some(why)) => format!("digest {}, without {why}", digest.short()),
-            (None, why) => why.clone().unwrap_or_else(|| "yes, without a digest".to_owned()),
+            (None, why) => why.clone().unwrap_or_else(|| "yes, no digest".to_owned()),
         },
     }
 }

@@ -50,7 +50,7 @@ impl Incomparable {
     /// The difference in words; `other` is the second group's letter.
     pub fn sentence(&self, other: &str) -> String {
         match self.key.as_str() {
-            "unfinished" => format!("seeds are not done: A {}, {other} {}", self.a, self.b),
+            "unfinished" => format!("unfinished seeds: A {}, {other} {}", self.a, self.b),
             key if self.a == self.b => format!("{key} differs within the groups: {}", self.a),
             key => format!("{key} is {} in A and {} in {other}", self.a, self.b),
         }

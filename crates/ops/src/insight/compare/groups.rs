@@ -45,15 +45,12 @@ pub(super) fn grouped(loaded: Vec<Group>, by_config: bool) -> Outcome<Vec<Group>
     if let [only] = groups.as_slice() {
         let runs = only.runs.len();
         let which = if runs == 1 {
-            "there is only one run".to_owned()
+            "only one run was given".to_owned()
         } else {
             format!("all {runs} runs have the same config")
         };
-        return Err(Failure::usage(
-            "nothing_to_compare",
-            format!("{which}, so there is one group and nothing to compare it with"),
-        )
-        .hint("rlx ls --columns name,env,tags"));
+        return Err(Failure::usage("nothing_to_compare", format!("{which}, so there is nothing to compare"))
+            .hint("rlx ls --columns name,env,tags"));
     }
     Ok(groups)
 }
@@ -86,16 +83,13 @@ pub(super) fn warnings(arms: &[Arm<'_>]) -> Vec<String> {
         arms.iter().filter(|arm| arm.members.len() == 1).map(|arm| arm.id.as_str()).collect();
     if !single.is_empty() {
         let has = if single.len() == 1 { "has" } else { "have" };
-        warnings.push(format!(
-            "{} {has} one seed: how far another seed would come out elsewhere can't be known from it",
-            listed(&single)
-        ));
+        warnings.push(format!("{} {has} one seed: seed-to-seed variation is unknown", listed(&single)));
     }
     for arm in arms {
         if !arm.duplicates.is_empty() {
             let seeds: BTreeSet<u64> = arm.duplicates.iter().map(|duplicate| duplicate.seed).collect();
             warnings.push(format!(
-                "{}: {} trained again from the same config count once, because that gives the same bytes: {}",
+                "{}: {} repeated with the same config, so counted once: {}",
                 arm.id,
                 if arm.duplicates.len() == 1 {
                     "1 seed".to_owned()
@@ -107,11 +101,7 @@ pub(super) fn warnings(arms: &[Arm<'_>]) -> Vec<String> {
         }
         let configs: BTreeSet<Vec<(String, String)>> = arm.runs.iter().map(identity_of).collect();
         if configs.len() > 1 {
-            warnings.push(format!(
-                "{} folds runs of {} different configs into one group",
-                arm.id,
-                configs.len()
-            ));
+            warnings.push(format!("{} combines runs with {} different configs", arm.id, configs.len()));
         }
         for member in arm.in_state(SeedState::Failed) {
             let why = member.seed.reason().unwrap_or("its run ended before it was done");
@@ -133,7 +123,8 @@ pub(super) fn warnings(arms: &[Arm<'_>]) -> Vec<String> {
         for arm in others {
             let shared = arm.runs.iter().filter(|run| names.contains(run.name.as_str())).count();
             if shared > 0 {
-                warnings.push(format!("{} runs stand in both A and {}", shared, arm.id));
+                let runs = if shared == 1 { "1 run is".to_owned() } else { format!("{shared} runs are") };
+                warnings.push(format!("{runs} in both A and {}", arm.id));
             }
         }
     }

@@ -174,14 +174,14 @@ impl<'p> Arms<'p> {
                 if seeds.is_empty() { "none".to_owned() } else { seed_ranges(seeds) }
             };
             let message = format!(
-                "pairs need the same seeds in both groups: only in {}: {}; only in {}: {}",
+                "--paired needs the same seeds in both groups; only in {}: {}; only in {}: {}",
                 pair.a.id,
                 only(&of_a, &of_b),
                 pair.b.id,
                 only(&of_b, &of_a)
             );
             return Err(Failure::usage("seeds_do_not_match", message)
-                .hint("leave --paired out: groups of different seeds can be compared too"));
+                .hint("drop --paired: groups with different seeds can be compared too"));
         }
         Ok(Self { a: of_a.into_values().collect(), b: of_b.into_values().collect(), names })
     }
@@ -199,9 +199,10 @@ fn by_seed(arm: &Arm<'_>, scores: &[SeedScore]) -> Outcome<BTreeMap<u64, f64>> {
         let seed = member.seed.seed;
         if found.insert(seed, score.value).is_some() {
             let message =
-                format!("seed {seed} stands more than once in {}, so it has no single partner", arm.id);
-            return Err(Failure::usage("seeds_do_not_match", message)
-                .hint("leave --paired out, or compare single runs"));
+                format!("--paired needs unique seeds; seed {seed} appears more than once in {}", arm.id);
+            return Err(
+                Failure::usage("seeds_do_not_match", message).hint("drop --paired, or compare single runs")
+            );
         }
     }
     Ok(found)
@@ -232,7 +233,7 @@ fn describe(judged: &mut Described, pair: &Pair<'_>, shared: Option<&Holm>) {
     let id = &pair.b.id;
     if !pair.differences.is_empty() {
         let list: Vec<String> = pair.differences.iter().map(|difference| difference.sentence(id)).collect();
-        let forced = format!("This disregards that the groups are not comparable: {}.", list.join("; "));
+        let forced = format!("Forced, although the groups are not comparable: {}.", list.join("; "));
         judged.statements.insert(1, forced);
     }
     if let Some(shared) = shared {
@@ -242,7 +243,7 @@ fn describe(judged: &mut Described, pair: &Pair<'_>, shared: Option<&Holm>) {
             format!("{:.4}", shared.level)
         };
         judged.statements.push(format!(
-            "One of {} comparisons with A: each direction is judged at {level} so that all of them together keep the level \
+            "One of {} comparisons with A: each direction is tested at level {level}, corrected for multiple comparisons \
              (Holm; adjusted p = {:.4}).",
             shared.comparisons, shared.adjusted_p
         ));

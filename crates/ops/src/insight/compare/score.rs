@@ -78,7 +78,7 @@ pub(super) fn wanted(request: &CompareRequest) -> Outcome<Wanted> {
     if afterwards && request.metric.is_some() {
         return Err(Failure::usage(
             "score_conflict",
-            "what `rlx eval` measured is the return of whole episodes; another metric has no such score",
+            "`rlx eval` only measures the return; --metric needs another score",
         )
         .hint("drop --metric, or use --score last"));
     }
@@ -143,9 +143,9 @@ fn find_metric(text: &str, arms: &[Arm<'_>]) -> Outcome<(String, String)> {
         }
     };
     found.ok_or_else(|| {
-        let failure = Failure::usage("metric_not_found", format!("no seed has a metric {text:?}"));
+        let failure = Failure::usage("metric_not_found", format!("no seed has the metric {text:?}"));
         let known = known_metrics(arms);
-        if known.is_empty() { failure } else { failure.hint(format!("there are {}", known.join(", "))) }
+        if known.is_empty() { failure } else { failure.hint(format!("available: {}", known.join(", "))) }
     })
 }
 
@@ -192,7 +192,7 @@ fn from_metrics(score: &Score, lower: bool, member: &Member<'_>) -> SeedScore {
         _ if score.source == Source::Evaluation => series.last().map_or(f64::NAN, |(_, value)| value),
         _ => last_tenth(series),
     };
-    let why = (!value.is_finite()).then(|| format!("its {} is not a number", score.metric));
+    let why = (!value.is_finite()).then(|| format!("its {} is NaN or infinite", score.metric));
     SeedScore { value: if value.is_finite() { value } else { f64::NAN }, why }
 }
 
@@ -235,7 +235,7 @@ pub(super) fn warnings(score: &Score, arms: &[Arm<'_>], scored: &[Vec<SeedScore>
     }
     if score.kind == ScoreKind::EvalBest {
         warnings.push(
-            "the best checkpoint was chosen by its score in training; the episodes measured here are others"
+            "the best checkpoint was chosen by its evaluations in training; this score is from other episodes"
                 .to_owned(),
         );
     }
@@ -249,7 +249,7 @@ pub(super) fn warnings(score: &Score, arms: &[Arm<'_>], scored: &[Vec<SeedScore>
         }
         if arm.runs.iter().any(|run| run.metadata.extra.contains_key(crate::training::recorded::STOP_AT)) {
             warnings.push(format!(
-                "{} has runs that stopped at the first evaluation that was good enough: their last score is a lucky one",
+                "{} has runs that stopped early at a good evaluation (--stop-at), which biases their last score upwards",
                 arm.id
             ));
         }

@@ -72,11 +72,10 @@ fn none_shared<'m, 'a: 'm>(
     }
     let word = if checkpoint == BEST { "best" } else { "latest" };
     let message = if lacking > 0 {
-        format!("{lacking} seeds have no result of `rlx eval` for their {word} checkpoint")
+        let seeds = if lacking == 1 { "1 seed has".to_owned() } else { format!("{lacking} seeds have") };
+        format!("{seeds} no `rlx eval` result for the {word} checkpoint")
     } else {
-        format!(
-            "no result of `rlx eval` for the {word} checkpoint was measured in the same way for all seeds"
-        )
+        format!("the `rlx eval` results for the {word} checkpoint were not all measured in the same way")
     };
     let failure = Failure::usage("no_common_evaluation", message);
     runs.iter()

@@ -32,10 +32,11 @@ impl Format {
         match ending.to_ascii_lowercase().as_str() {
             "svg" => Ok(Self::Svg),
             "png" => Ok(Self::Png),
-            _ => {
-                Err(Failure::usage("picture_format", format!("{} is neither .svg nor .png", path.display()))
-                    .hint("end the file's name in .svg or .png, such as --output inspection.svg"))
-            }
+            _ => Err(Failure::usage(
+                "picture_format",
+                format!("{}: unsupported format; use .svg or .png", path.display()),
+            )
+            .hint("--output inspection.svg")),
         }
     }
 }

@@ -48,12 +48,12 @@ pub(super) fn draw(arms: Arms<'_>, metric: Metric, options: &PlotOptions) -> Out
         }
     }
     if groups.is_empty() {
-        let message = format!("there is no finite value of {metric} to draw: {}", said.join(" "));
+        let message = format!("{metric} has no finite values: {}", said.join(" "));
         return Err(Failure::usage("nothing_to_draw", message).hint("rlx ls"));
     }
     if options.log_y && !series.iter().any(|one| one.line.iter().any(|(_, y)| *y > 0.0)) {
-        let message = format!("no value of {metric} is above zero: none has a place on a logarithmic axis");
-        return Err(Failure::usage("not_logarithmic", message).hint("leave out --log-y"));
+        let message = format!("no value of {metric} is above zero, so a logarithmic axis can't show it");
+        return Err(Failure::usage("not_logarithmic", message).hint("drop --log-y"));
     }
     let title = options.title.clone().unwrap_or_else(|| title(&metric, &environments));
     let meaning = meaning(&groups, options.smooth);
@@ -142,11 +142,11 @@ fn meaning(groups: &[PlotGroup], smooth: usize) -> String {
     let range = "lowest to highest seed";
     let shown = match (kinds(Band::Bootstrap), kinds(Band::Range)) {
         (true, false) => format!("Band: {interval}. "),
-        (false, true) => format!("Band: {range} (below {BOOTSTRAP_SEEDS} seeds there is no fair interval). "),
+        (false, true) => format!("Band: {range} (an interval needs {BOOTSTRAP_SEEDS} seeds). "),
         (true, true) => {
             format!("Band: {interval}; {range} where a group has fewer than {BOOTSTRAP_SEEDS} seeds. ")
         }
-        (false, false) => "One seed: how much seeds differ can't be seen. ".to_owned(),
+        (false, false) => "One seed: seed-to-seed variation is unknown. ".to_owned(),
     };
     let line = if kinds(Band::Bootstrap) || kinds(Band::Range) {
         "Line: interquartile mean (IQM) over seeds; thin: single seeds. "

@@ -31,8 +31,8 @@ pub(super) fn arms(groups: &[Group], by: GroupBy) -> Arms<'_> {
     let fold = match by {
         GroupBy::Word if groups.len() > LOOKS => {
             notes.push(format!(
-                "{} groups are more than can be told apart: runs with the same config are folded \
-                 (--group-by none keeps them apart).",
+                "{} groups are too many to distinguish: runs with the same config are merged \
+                 (--group-by none keeps them separate).",
                 groups.len()
             ));
             GroupBy::Config
@@ -45,7 +45,7 @@ pub(super) fn arms(groups: &[Group], by: GroupBy) -> Arms<'_> {
                 let configs: BTreeSet<Identity> = group.runs.iter().map(identity).collect();
                 if configs.len() > 1 {
                     notes.push(format!(
-                        "{} folds runs of {} different configs (--group-by config separates them).",
+                        "{} combines runs with {} different configs (--group-by config separates them).",
                         group.label,
                         configs.len()
                     ));
@@ -60,7 +60,7 @@ pub(super) fn arms(groups: &[Group], by: GroupBy) -> Arms<'_> {
     arms.count_once();
     if arms.arms.len() > LOOKS {
         arms.notes.push(format!(
-            "{} groups: the first {LOOKS} have a look of their own, the others are grey.",
+            "{} groups: only the first {LOOKS} are coloured, the others are grey.",
             arms.arms.len()
         ));
     }

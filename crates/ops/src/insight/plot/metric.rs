@@ -106,13 +106,13 @@ pub(super) fn unknown(context: &Context, words: &[String], written: Option<&str>
     let have = if runs.len() == 1 { "has" } else { "have" };
     if known.is_empty() {
         let records: u64 = seeds().map(|seed| seed.metrics.records).sum();
-        let why = if records == 0 { "metrics.jsonl holds no record" } else { "no record holds a number" };
-        let message = format!("{named} {have} nothing to draw: {why}");
+        let why = if records == 0 { "metrics.jsonl is empty" } else { "no record has a number" };
+        let message = format!("{named} {have} nothing to plot: {why}");
         return Ok(Failure::usage("no_metrics", message).hint(format!("rlx info {}", shell_word(first))));
     }
     let name = written.unwrap_or(MEAN_RETURN);
     let list = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let failure = Failure::usage(UNKNOWN, format!("{named} {have} no metric {name}; there is {list}"));
+    let failure = Failure::usage(UNKNOWN, format!("{named} {have} no metric {name}; available: {list}"));
     // A bare name is compared with bare names.
     let candidates = known.iter().flat_map(|full| {
         let bare = full.split_once('/').map_or(full.as_str(), |(_, bare)| bare);

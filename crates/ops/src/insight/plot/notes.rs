@@ -22,7 +22,7 @@ pub(super) fn of_runs(arms: &[Arm<'_>], x: XAxis) -> Vec<String> {
     let environments: BTreeSet<&str> = runs().map(|run| run.config.env.id.as_str()).collect();
     if environments.len() > 1 {
         let names: Vec<String> = environments.iter().map(|id| (*id).to_owned()).collect();
-        notes.push(format!("The runs are of different environments: {}.", named(&names)));
+        notes.push(format!("The runs use different environments: {}.", named(&names)));
     }
     let resumed: BTreeSet<String> = runs()
         .filter(|run| x == XAxis::Time && x_unit::was_resumed(run))
@@ -30,7 +30,7 @@ pub(super) fn of_runs(arms: &[Arm<'_>], x: XAxis) -> Vec<String> {
         .collect();
     if !resumed.is_empty() {
         let names: Vec<String> = resumed.into_iter().collect();
-        notes.push(format!("Wall time counts the pauses of runs that were resumed: {}.", named(&names)));
+        notes.push(format!("Wall-clock time includes the pauses of resumed runs: {}.", named(&names)));
     }
     notes
 }
@@ -52,7 +52,7 @@ pub(super) fn of_curve(
         };
         let whose = match one.without.len() == one.arm.seeds.len() {
             true if one.arm.seeds.len() == 1 => "it has".to_owned(),
-            true => "no seed of it can be drawn; they have".to_owned(),
+            true => "no seed can be plotted; they have".to_owned(),
             false => seeds_have(&one.without),
         };
         notes.push(format!("{label}: {whose} {what}."));
@@ -64,7 +64,9 @@ pub(super) fn of_curve(
     if options.log_y {
         let below = curve.curves.iter().flatten().filter(|(_, value)| *value <= 0.0).count();
         if below > 0 {
-            notes.push(format!("{label}: {below} values at or below zero have no place on this axis."));
+            notes.push(format!(
+                "{label}: {below} values at or below zero can't be shown on a logarithmic axis."
+            ));
         }
     }
     notes.extend(of_failures(one, curve, unit));
@@ -85,18 +87,18 @@ fn of_failures(one: &Drawn<'_>, curve: &GroupCurve, unit: &XUnit) -> Vec<String>
         ([], _) => {}
         ([end], 1) => notes.push(format!("{label}: it failed at {} (×).", at(*end))),
         ([end], _) => notes.push(format!(
-            "{label}: one seed failed at {} (×) and counts until there; after it the line is over the others.",
+            "{label}: one seed failed at {} (×); from there on the line is over the others.",
             at(*end)
         )),
         (several, _) => notes.push(format!(
-            "{label}: {} seeds failed (×), the first at {}; each counts until there.",
+            "{label}: {} seeds failed (×), the first at {}; each counts until it failed.",
             several.len(),
             at(several.iter().copied().fold(f64::INFINITY, f64::min))
         )),
     }
     let few = |seeds: usize| seeds > 0 && seeds < BOOTSTRAP_SEEDS;
     if curve.band == Band::Bootstrap && curve.points.iter().any(|point| few(point.seeds)) {
-        notes.push(format!("{label}: no band where fewer than {BOOTSTRAP_SEEDS} seeds are left."));
+        notes.push(format!("{label}: no band where fewer than {BOOTSTRAP_SEEDS} seeds remain."));
     }
     notes
 }
@@ -107,14 +109,14 @@ fn of_the_end(one: &Drawn<'_>, curve: &GroupCurve, unit: &XUnit) -> Option<Strin
     let last = |points: &[(f64, f64)]| points.iter().rev().find(|(_, y)| y.is_finite()).map(|(x, _)| *x);
     let reached = curve.curves.iter().filter_map(|points| last(points)).fold(f64::NEG_INFINITY, f64::max);
     let Some(end) = curve.points.last().map(|point| point.x) else {
-        let several = "its seeds have no place in common, so there is no line";
+        let several = "its seeds share no points, so there is no line";
         return (curve.seeds > 0).then(|| format!("{label}: {several}."));
     };
     // Seeds never take quite the same time or number of episodes.
     let slack = if unit.unit == "steps" || unit.unit == "updates" { 0.0 } else { 0.02 * reached };
     (end + slack < reached).then(|| {
         format!(
-            "{label}: the line ends at {} {}, where its shortest seed ends; the longest goes to {}.",
+            "{label}: the line ends at {} {}, with its shortest seed; the longest ends at {}.",
             short_number(end),
             unit.unit,
             short_number(reached)

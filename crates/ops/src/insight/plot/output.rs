@@ -35,12 +35,12 @@ pub(super) fn check(request: &PlotRequest) -> Outcome<()> {
     let wrong = |message: String| Err(Failure::usage("out_of_range", message));
     for (name, side, least) in [("--width", width, 200.0), ("--height", height, 150.0)] {
         if !(least..=8000.0).contains(&side) {
-            return wrong(format!("{name} is {side}: it must lie between {least} and 8000"));
+            return wrong(format!("{name} is {side}: it must be between {least} and 8000"));
         }
     }
     let scale = scale(request);
     if !(0.25..=16.0).contains(&scale) {
-        return wrong(format!("--scale is {scale}: it must lie between 0.25 and 16"));
+        return wrong(format!("--scale is {scale}: it must be between 0.25 and 16"));
     }
     if let Some((name, value)) = request.options.baselines.iter().find(|(_, value)| !value.is_finite()) {
         return wrong(format!("--baseline {name} is {value}: it must be a finite number"));
@@ -48,7 +48,7 @@ pub(super) fn check(request: &PlotRequest) -> Outcome<()> {
     let Target::File(path) = &request.target else { return Ok(()) };
     let format = format_of(path)?;
     if format == Format::Png && width.max(height) * scale > MOST_PIXELS {
-        let message = format!("{width} × {height} at scale {scale} is more than {MOST_PIXELS} pixels a side");
+        let message = format!("{width} × {height} at scale {scale} exceeds {MOST_PIXELS} pixels per side");
         return Err(Failure::usage("out_of_range", message).hint("lower --scale, or write an .svg"));
     }
     Ok(())
@@ -65,7 +65,7 @@ fn format_of(path: &Path) -> Outcome<Format> {
         Some("png") => Ok(Format::Png),
         _ => Err(Failure::usage(
             "unknown_format",
-            format!("{} ends neither in .svg nor in .png", path.display()),
+            format!("{}: unsupported format; use .svg or .png", path.display()),
         )
         .hint(format!("--output {}", shell_word(&path.with_extension("svg").display().to_string())))),
     }

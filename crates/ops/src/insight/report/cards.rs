@@ -69,13 +69,9 @@ pub(super) fn without_comparison(groups: &[Group]) -> Vec<VerdictCard> {
             ));
         }
         if seeds == 1 {
-            statements.push(
-                "One seed says nothing about the next training with the same config: it may have been lucky."
-                    .to_owned(),
-            );
+            statements.push("One seed says little about this config: it may have been lucky.".to_owned());
         }
-        statements
-            .push("Whether it is better than something else needs a second run to compare with.".to_owned());
+        statements.push("A verdict needs a second run to compare with.".to_owned());
         let question = format!("What did {} reach?", group.label);
         VerdictCard { tone: Tone::Open, word: "No comparison".to_owned(), question, statements }
     };
@@ -133,8 +129,9 @@ fn diagnosis_card(diagnosis: &Diagnosis) -> DiagnosisCard {
     };
     let clear = count(|answer| matches!(answer, RuleAnswer::Clear { .. }));
     let lacking = count(|answer| matches!(answer, RuleAnswer::NotEnoughData { .. }));
+    let had = if lacking == 1 { "rule had" } else { "rules had" };
     let summary = format!(
-        "{} of {} rules found something, {clear} found nothing, {lacking} lacked the data to say (rules {}).",
+        "{} of {} rules found a problem, {clear} passed, {lacking} {had} too little data (rule set v{}).",
         findings.len(),
         diagnosis.answers.outcomes.len(),
         diagnosis.answers.rules_version
@@ -209,7 +206,7 @@ fn score_picture(report: &CompareReport) -> Picture {
         let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
         ScoreGroup {
             label: group.label.clone(),
-            detail: format!("{} seeds", group.seeds.len()),
+            detail: format!("{} seed{}", group.seeds.len(), if group.seeds.len() == 1 { "" } else { "s" }),
             // A failed seed has no score of its own: its cross stands at the lowest there is.
             failed: vec![if lowest.is_finite() { lowest } else { 0.0 }; failed],
             scores,

@@ -136,7 +136,7 @@ impl Page {
             html.element("<pre>", yaml, "</pre></details>");
         }
         if !self.commands.is_empty() {
-            html.markup("<h2>What to do next</h2><div class=\"card\">");
+            html.markup("<h2>Next steps</h2><div class=\"card\">");
             for command in &self.commands {
                 html.element("<pre>", command, "</pre>");
             }
@@ -204,8 +204,9 @@ impl Page {
                 card.findings.iter().partition(|finding| finding.severity == "info");
             major.into_iter().for_each(|finding| finding.render(html));
             if !minor.is_empty() {
+                let notes = if minor.len() == 1 { " note</summary>" } else { " notes</summary>" };
                 html.markup("<details><summary>").value(minor.len());
-                html.markup(" further observations, none of them a warning</summary>");
+                html.markup(notes);
                 minor.into_iter().for_each(|finding| finding.render(html));
                 html.markup("</details>");
             }

@@ -95,7 +95,7 @@ struct Known {
 
 pub(super) fn summary(_context: &Context, chosen: Chosen) -> Outcome<SetSummary> {
     if chosen.runs.is_empty() {
-        return Err(Failure::usage("no_runs", format!("there are no runs: {}", chosen.what))
+        return Err(Failure::usage("no_runs", format!("no runs found: {}", chosen.what))
             .hint("rlx train configs/ppo_cartpole.yaml"));
     }
     let mut unreadable = Vec::new();

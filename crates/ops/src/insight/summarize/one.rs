@@ -175,32 +175,29 @@ fn paragraph(run: &RunSummary) -> String {
             .map(|stop| format!("seed {} at step {}", stop.seed, grouped(stop.step)))
             .collect();
         sentences.push(match stops.as_slice() {
-            [] => format!(
-                "It was to stop early at a return of {}, which no evaluation reached.",
-                number(wanted)
-            ),
+            [] => format!("No evaluation reached the early-stopping return of {}.", number(wanted)),
             stops => {
                 format!("Stopped early at a return of {} or more: {}.", number(wanted), stops.join(", "))
             }
         });
     }
     if let Some(reason) = &run.reason {
-        sentences.push(format!("It stopped because of: {}.", one_line(reason.trim_end_matches('.'))));
+        sentences.push(format!("Stopped because: {}.", one_line(reason.trim_end_matches('.'))));
     }
     if !run.failed_seeds.is_empty() {
         let failed = run.failed_seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        sentences.push(format!("Failed seeds, scored as worse than every other: {failed}."));
+        sentences.push(format!("Failed seeds, scored worse than all others: {failed}."));
     }
     sentences.push(match (&run.result, run.metric.as_str()) {
         (Some(result), metric) => {
             let what = if metric.starts_with("eval") {
                 "Last evaluation"
             } else {
-                "Last return while training (nothing was evaluated)"
+                "Last training return (no evaluations)"
             };
             format!("{what}: {}{}.", result_in_words(result), against(run.threshold, result.iqm))
         }
-        (None, _) => "There is no score yet.".to_owned(),
+        (None, _) => "No score yet.".to_owned(),
     });
     if let Some(best) = &run.best {
         let whose = if run.seeds.len() > 1 { format!("seed {}, ", best.seed) } else { String::new() };
@@ -212,7 +209,7 @@ fn paragraph(run: &RunSummary) -> String {
     }
     if let Some(fall) = run.phases.iter().rfind(|phase| phase.kind == PhaseKind::Fall) {
         sentences.push(format!(
-            "It fell from {} at step {} to {} at step {}.",
+            "Dropped from {} at step {} to {} at step {}.",
             number(fall.from_value),
             grouped(fall.from_step),
             number(fall.to_value),
@@ -227,21 +224,21 @@ fn paragraph(run: &RunSummary) -> String {
         sentences.push(format!("Diagnosis: {} ({}{rest}).", worst.title, worst.rule));
     }
     match run.unusual.as_deref() {
-        Some([]) => sentences.push("The config is the starter's.".to_owned()),
+        Some([]) => sentences.push("Uses the starter config.".to_owned()),
         Some(changes) => {
             let shown: Vec<String> = changes
                 .iter()
                 .take(MOST_KEYS)
-                .map(|change| format!("{} {} (usually {})", change.key, change.value, change.usual))
+                .map(|change| format!("{} {} (starter: {})", change.key, change.value, change.usual))
                 .collect();
             let more = changes.len().saturating_sub(MOST_KEYS);
             let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-            sentences.push(format!("Unlike the starter config: {}{rest}.", shown.join(", ")));
+            sentences.push(format!("Differs from the starter config in {}{rest}.", shown.join(", ")));
         }
         None => {}
     }
     if run.seeds.len() == 1 && run.result.is_some() {
-        sentences.push("With one seed nobody can tell luck from skill.".to_owned());
+        sentences.push("One seed can't distinguish skill from luck.".to_owned());
     }
     sentences.join(" ")
 }

@@ -62,7 +62,8 @@ pub(super) fn which(context: &Context, words: &[String]) -> Outcome<Which> {
 }
 
 fn no_runs(word: &str) -> Failure {
-    Failure::usage("run_not_found", format!("{word:?} names no run and no folder with runs")).hint("rlx ls")
+    Failure::usage("run_not_found", format!("{word:?} is neither a run nor a folder with runs"))
+        .hint("rlx ls")
 }
 
 /// `tag:TAG` and `A+B`.
@@ -108,9 +109,7 @@ fn of_folder(context: &Context, word: &str) -> Outcome<Option<Vec<(Run, RunRow)>
         paths.iter().map(at).collect()
     };
     if runs.is_empty() {
-        return Err(
-            Failure::usage("no_runs", format!("there are no runs in {}", folder.display())).hint("rlx ls")
-        );
+        return Err(Failure::usage("no_runs", format!("no runs in {}", folder.display())).hint("rlx ls"));
     }
     Ok(Some(runs))
 }

@@ -34,9 +34,9 @@ pub(super) fn find(context: &Context, text: &str) -> Outcome<(CheckpointRef, Opt
     let Some((folder, step, score)) = best else { return Err(failure) };
     let why = match score {
         Some(score) => format!("its best evaluation, {score:.1}, is the highest"),
-        None => "nothing was evaluated".to_owned(),
+        None => "there are no evaluations".to_owned(),
     };
-    let note = format!("{} has {seeds} seeds; this is seed {}: {why}", run.name(), folder.seed());
+    let note = format!("{} has {seeds} seeds; showing seed {}: {why}", run.name(), folder.seed());
     Ok((CheckpointRef { run, folder, step }, Some(note)))
 }
 

@@ -48,8 +48,7 @@ impl Format {
             Some("mp4") => Ok(Self::Mp4),
             Some("gif") => Ok(Self::Gif),
             _ => {
-                let message =
-                    format!("{} is neither .mp4 nor .gif, and nothing else can be made", path.display());
+                let message = format!("{}: unsupported format; use .mp4 or .gif", path.display());
                 let better = path.with_extension("mp4");
                 Err(Failure::usage("video_format", message)
                     .hint(format!("--output {}", shell_word(&better.display().to_string()))))

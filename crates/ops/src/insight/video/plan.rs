@@ -117,11 +117,11 @@ impl Plan {
         let unseen = self.last.iter().filter(|last| last.is_none()).count();
         let rest = match unseen {
             0 => String::new(),
-            1 => "; 1 episode isn't shown at all".to_owned(),
-            _ => format!("; {unseen} episodes aren't shown at all"),
+            1 => "; 1 episode is not shown".to_owned(),
+            _ => format!("; {unseen} episodes are not shown"),
         };
         vec![format!(
-            "the video is cut after {} s{rest}; --max-seconds makes it longer, --max-steps shortens episodes",
+            "the video was cut off after {} s{rest}; raise --max-seconds, or shorten episodes with --max-steps",
             request.max_seconds
         )]
     }

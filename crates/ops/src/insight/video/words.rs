@@ -66,7 +66,7 @@ pub(super) fn finished(scene: &mut Scene, episode: &Episode, whole: bool) {
 /// How an episode ended, or that its end isn't shown.
 pub(super) fn ending(episode: &Episode, whole: bool) -> &'static str {
     match (whole, episode.truncated) {
-        (false, _) => "goes on",
+        (false, _) => "continues",
         (true, false) => "ended",
         (true, true) => "time is up",
     }

@@ -85,7 +85,7 @@ pub fn new(context: &Context, study: Option<&str>, draft: &Draft) -> Outcome<New
     let (value, open) = candidate(&opened, &id, draft)?;
     context.fs.create_dir_all(&opened.place.candidates())?;
     if !context.fs.write_new_atomic(&file, to_yaml(&value).as_bytes())? {
-        let message = format!("candidates/{id}.yaml is there already");
+        let message = format!("candidates/{id}.yaml already exists");
         return Err(Failure::usage("candidate_exists", message)
             .hint(format!("rlx candidate show {id}"))
             .hint(format!("edit {}, or choose another name", file.display())));
@@ -200,7 +200,7 @@ fn change(opened: &OpenStudy, draft: &Draft, ask: &mut impl FnMut(&str, &str) ->
 fn read_patch(opened: &OpenStudy, patch: &str) -> Outcome<String> {
     let path = opened.context().folder.join(patch);
     if opened.context().fs.metadata_if_any(&path)?.is_none() {
-        return Err(Failure::usage("no_such_file", format!("--patch: there is no {}", path.display())));
+        return Err(Failure::usage("no_such_file", format!("--patch: {} does not exist", path.display())));
     }
     Ok(opened.context().fs.read_text(&path, LONGEST_PATCH)?)
 }

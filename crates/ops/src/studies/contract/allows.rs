@@ -5,26 +5,32 @@ use rlxp_govern::section::{Section, Target};
 /// What an approval allows, in words.
 pub(crate) fn allows(target: &Target) -> &'static str {
     match target {
-        Target::Section(Section::Task) => "says what the study is for; every other approval builds on it",
-        Target::Section(Section::Metrics) => "decides by these metrics and guardrails, and no others",
+        Target::Section(Section::Task) => "states the goal of the study; every other approval depends on it",
+        Target::Section(Section::Metrics) => "judges results by these metrics and guardrails only",
         Target::Section(Section::Scope) => {
-            "lets candidates change these files and keys within their ranges, and nothing else"
+            "allows candidates to change these files and keys within their ranges, and nothing else"
         }
-        Target::Section(Section::Budget) => "lets runs spend up to these amounts, and stops at these rules",
+        Target::Section(Section::Budget) => {
+            "allows runs to use up to these amounts, and stops by these rules"
+        }
         Target::Section(Section::Hardware) => {
-            "lets runs use this device and this network, confined at least this much"
+            "allows runs to use this device and network, with at least this sandboxing"
         }
-        Target::Section(Section::Baseline) => "compares everything with this, and trains by these commands",
-        Target::Section(Section::Evaluation) => "evaluates and judges in this way, and in no other",
+        Target::Section(Section::Baseline) => {
+            "compares everything with this baseline, trained with these commands"
+        }
+        Target::Section(Section::Evaluation) => "evaluates and judges results in this way only",
         Target::Section(Section::Experiment) => {
-            "agrees what is tried and who starts it; in autonomous mode everything within the envelope"
+            "sets what is tried and who starts it; in autonomous mode, everything within the envelope"
         }
-        Target::Section(Section::Plan) => "lets candidates be proposed and validated; starts nothing",
-        Target::Section(Section::Execute) => "lets validated and agreed candidates be run within the budget",
+        Target::Section(Section::Plan) => "allows candidates to be proposed and validated; starts nothing",
+        Target::Section(Section::Execute) => {
+            "allows validated and approved candidates to run within the budget"
+        }
         Target::Section(Section::LoopEntry) => {
-            "from here on rlx alone starts runs in this folder, until the study is closed"
+            "from now on only rlx starts runs in this folder, until the study is closed"
         }
-        Target::Candidate(_) => "lets this candidate, exactly as it stands, be run where running is allowed",
-        Target::Close => "lets the study be closed, after which nothing governs this folder any more",
+        Target::Candidate(_) => "allows this candidate, exactly as it is, to run where running is allowed",
+        Target::Close => "allows the study to be closed; after that, this folder is no longer governed",
     }
 }

@@ -38,7 +38,7 @@ pub fn keep_approved(opened: &OpenStudy, targets: &BTreeMap<Target, Digest>) -> 
     for (target, digest) in targets {
         let covered = covered(opened, target)?.filter(|covered| canonical::digest(covered) == *digest);
         let Some(covered) = covered else {
-            let message = format!("{target} is not what {} was taken of", digest.short());
+            let message = format!("{target} no longer matches digest {}", digest.short());
             return Err(Failure::refused("content_changed", message).hint("rlx contract diff"));
         };
         if look(fs, &opened.place.root, &folder)?.is_none() {

@@ -43,73 +43,73 @@ macro_rules! asks {
 
 asks! {
     /// What should get better
-    Mission "mission" "What should get better?" false,
+    Mission "mission" "What should the study improve?" false,
     /// What must hold all the time
-    Constraints "constraint" "What must hold all the time?" true,
+    Constraints "constraint" "Which constraints must always hold?" true,
     /// What it is not about
-    NonGoals "non-goal" "What is this study not about?" true,
+    NonGoals "non-goal" "What is out of scope?" true,
     /// The metric that decides
-    Metric "metric" "Which metric decides?" false,
+    Metric "metric" "What is the primary metric?" false,
     /// Where it stands
-    MetricSource "metric-source" "Which file of an evaluation holds it? (eval/FILE#KEY)" false,
+    MetricSource "metric-source" "Which evaluation file contains it? (eval/FILE#KEY)" false,
     /// Which way is better
     Direction "direction" "Which way is better? (higher, lower)" false,
     /// The smallest difference that matters
-    SmallestEffect "smallest-effect" "Which difference of it would matter?" false,
+    SmallestEffect "smallest-effect" "What is the smallest difference that matters?" false,
     /// The score of a failed run
-    FailureScore "failure-score" "Which score does a failed run get? (the worst that can be had)" false,
+    FailureScore "failure-score" "What is the score of a failed run? (the worst possible score)" false,
     /// What must not get worse
     Guardrails "guardrail" "What must not get worse? (NAME=FILE#KEY,higher|lower,ALLOWED)" true,
     /// What may be changed
-    Surfaces "surface" "What may be changed? (ID=KIND:FILES[:KEY=MIN..MAX])" true,
+    Surfaces "surface" "What may candidates change? (ID=KIND:FILES[:KEY=MIN..MAX])" true,
     /// What may never be changed
-    Protected "protected" "Which files evaluate, so that nobody may change them?" true,
+    Protected "protected" "Which evaluation files must not be changed?" true,
     /// The command that trains
-    Train "train" "Which command trains? ({seed}: the seed, {run}: the folder that it writes)" false,
+    Train "train" "Which command trains? ({seed}: the seed, {run}: the output folder)" false,
     /// The command that evaluates
-    Eval "eval" "Which command evaluates? ({seed}, {run}, and {trained}: the folder that training wrote)" false,
+    Eval "eval" "Which command evaluates? ({seed}, {run}, and {trained}: the output folder of training)" false,
     /// Runs
-    Runs "runs" "How many runs, every seed counted?" false,
+    Runs "runs" "How many runs in total, one per seed?" false,
     /// Time of all runs
-    WallClock "wall-clock" "How much time may all runs take?" false,
+    WallClock "wall-clock" "How much time may all runs take in total?" false,
     /// Disk of all runs
-    Disk "disk" "How much disk may all runs take?" false,
+    Disk "disk" "How much disk space may all runs take in total?" false,
     /// One run
     PerRun "per-run" "How much may one run take? (TIME,DISK,MEMORY)" false,
     /// Where it runs
     Device "device" "What does training run on? (cpu, gpu)" false,
     /// What a run may reach
-    Network "network" "What may a run reach? (none, loopback, allowed)" false,
+    Network "network" "Which network access may runs have? (none, loopback, allowed)" false,
     /// What is compared with
-    Baseline "baseline" "What is everything compared with?" false,
+    Baseline "baseline" "What is the baseline?" false,
     /// What is evaluated on
-    Environments "environments" "What is evaluated on? (environment, version, situations)" false,
+    Environments "environments" "What are policies evaluated on? (environment, version, scenarios)" false,
     /// Episodes per seed
     Episodes "episodes" "How many evaluation episodes per seed?" false,
     /// Whether the policy acts without chance
-    Deterministic "deterministic" "Does the policy act without chance there? (yes, no)" false,
+    Deterministic "deterministic" "Is evaluation deterministic? (yes, no)" false,
     /// Which checkpoint
     Checkpoint "checkpoint" "Which checkpoint is evaluated? (last, best)" false,
     /// When it is enough
-    StopRules "stop" "When is it enough? (target VALUE; no-improvement N; failures N)" true,
+    StopRules "stop" "When should the study stop? (target VALUE; no-improvement N; failures N)" true,
     /// Who starts runs
     Automation "automation" "Who starts runs? (manual, supervised, autonomous)" false,
     /// The weakest approval that counts
     Assurance "assurance" "Which approvals count? (host, terminal, signature)" false,
     /// How many candidates an autonomous study may try
-    Candidates "candidates" "How many candidates may be tried without asking again?" false,
+    Candidates "candidates" "How many candidates may be tried without further approval?" false,
     /// How much runs are kept apart
-    Confinement "confinement" "How much must a run be kept apart? (none, partial, full)" false,
+    Confinement "confinement" "Which sandboxing do runs need? (none, partial, full)" false,
     /// Chance of a false claim
-    Alpha "alpha" "Which chance of a false claim may the whole study have? (0.0001 to 0.2)" false,
+    Alpha "alpha" "Which probability of a false claim is acceptable for the whole study? (0.0001 to 0.2)" false,
     /// Seeds of the short phase
     ScreenSeeds "screen-seeds" "On how many seeds is a candidate tried first?" false,
     /// Seeds of the confirm phase
-    ConfirmSeeds "confirm-seeds" "On how many fresh seeds is it confirmed? (5 or more)" false,
+    ConfirmSeeds "confirm-seeds" "On how many new seeds is it confirmed? (5 or more)" false,
     /// Looks at the confirm phase
-    Looks "looks" "How often may be looked at those while they run? (1 to 10)" false,
+    Looks "looks" "How many interim looks at the confirmation? (1 to 10)" false,
     /// Candidates that may be confirmed
-    MaximumConfirms "maximum-confirms" "How many candidates may be confirmed in all?" false,
+    MaximumConfirms "maximum-confirms" "How many candidates may be confirmed in total?" false,
 }
 
 /// A default and where it comes from.
@@ -127,7 +127,7 @@ pub struct Question {
     pub text: &'static str,
     /// The flag that answers it.
     pub flag: &'static str,
-    /// What is taken when nobody answers; nothing where that would be invented.
+    /// What is used without an answer; nothing where that would be invented.
     pub default: Option<Assumed>,
 }
 
@@ -217,7 +217,7 @@ fn valid(ask: Ask, text: &str) -> Parsed<()> {
         Ask::Guardrails => parse::guardrail(text).map(drop),
         Ask::Surfaces => parse::surface(text).map(drop),
         Ask::Protected => match rlxp_govern::scope::bad_glob(text) {
-            Some(why) => Err(format!("{text:?} is no pattern: {why}")),
+            Some(why) => Err(format!("{text:?} is not a valid pattern: {why}")),
             None => Ok(()),
         },
         Ask::Train | Ask::Eval => parse::command(text).map(drop),
@@ -241,7 +241,7 @@ fn valid(ask: Ask, text: &str) -> Parsed<()> {
     }
 }
 
-/// What is proposed when nobody says otherwise.
+/// What is proposed as the default.
 fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
     if answers.see.contains_key(&ask) {
         return None;
@@ -255,7 +255,7 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
         Ask::Mission => found(&survey.mission),
         Ask::SmallestEffect | Ask::Candidates => None,
         Ask::Constraints | Ask::NonGoals | Ask::Guardrails => {
-            Some(Assumed { answer: Vec::new(), from: "nobody named one".to_owned() })
+            Some(Assumed { answer: Vec::new(), from: "none given".to_owned() })
         }
         Ask::Metric => found(&survey.metric.as_ref().map(|(name, _)| name.clone())),
         // The file was found with its metric, and says nothing about another.
@@ -269,7 +269,7 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
         Ask::Protected => {
             let is_pattern = |path: &&String| rlxp_govern::scope::bad_glob(path).is_none();
             let answer: Vec<String> = survey.protected.iter().filter(is_pattern).cloned().collect();
-            (!answer.is_empty()).then(|| Assumed { answer, from: "names of files".to_owned() })
+            (!answer.is_empty()).then(|| Assumed { answer, from: "file names".to_owned() })
         }
         Ask::Train => found(&survey.train),
         Ask::Eval => found(&survey.eval),
@@ -281,14 +281,14 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
         }
         Ask::PerRun => {
             let memory = ((survey.memory.unwrap_or(8 << 30) / 2) >> 30).clamp(1, 64);
-            let from = "a start, with half of the free memory".to_owned();
+            let from = "half of the free memory".to_owned();
             // As many runs as are proposed fit onto the disk that is.
             let disk = (gibibytes_of_disk(survey) << 10) / USUAL_RUNS;
             Some(Assumed { answer: vec![format!("30m,{disk}MiB,{memory}GiB")], from })
         }
         Ask::Device => Some(match &survey.gpu {
             Some(path) => Assumed { answer: vec!["gpu".to_owned()], from: path.clone() },
-            None => Assumed { answer: vec!["cpu".to_owned()], from: "no GPU was seen".to_owned() },
+            None => Assumed { answer: vec!["cpu".to_owned()], from: "no GPU found".to_owned() },
         }),
         Ask::Network => proposed("none"),
         Ask::Baseline => {
@@ -311,7 +311,7 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
             }
             _ => Some(Assumed {
                 answer: vec![survey.floor.unwrap_or(Assurance::Terminal).to_string()],
-                from: "what the study was opened with".to_owned(),
+                from: "setting of the study".to_owned(),
             }),
         },
         Ask::Confinement => proposed("full"),
@@ -365,5 +365,5 @@ fn surfaces(survey: &Survey) -> Option<Assumed> {
     });
     // A name that no pattern can hold is left to the person.
     let answer: Vec<String> = code.chain(configs).filter(|text| parse::surface(text).is_ok()).collect();
-    (!answer.is_empty()).then(|| Assumed { answer, from: "names of files".to_owned() })
+    (!answer.is_empty()).then(|| Assumed { answer, from: "file names".to_owned() })
 }

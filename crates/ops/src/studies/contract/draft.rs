@@ -79,7 +79,7 @@ impl Draft<'_> {
 
     fn surface_map(&self) -> String {
         let mut text = format!(
-            "# What candidates of {} may change, and what nobody may.\n\
+            "# What candidates of {} may and may not change.\n\
              # Patterns start at the repository's root: `*` within a name, `**` over folders.\n\
              schema: rlxp.surface_map/1\n\n",
             self.name
@@ -133,8 +133,8 @@ impl Draft<'_> {
 
     fn runbook(&self) -> String {
         let mut text = format!(
-            "# StepOutcome {} is run. Commands are lists of words: no shell ever sees them.\n\
-             # Filled in: {{seed}}, {{run}} (the folder that a step may write) and, for eval, {{trained}} (what training wrote).\n\
+            "# How {} is run. Commands are lists of words, run without a shell.\n\
+             # Placeholders: {{seed}}, {{run}} (the output folder of the step) and, for eval, {{trained}} (the output folder of training).\n\
              schema: rlxp.runbook/1\n",
             self.name
         );
@@ -145,10 +145,10 @@ impl Draft<'_> {
             put(&mut text, format_args!("\n{name}:\n  argv: [{}]\n", quoted.join(", ")));
         }
         text.push_str(
-            "\n# Where Python finds the project's modules; these come before whatever is installed.\n\
+            "\n# Where Python finds the project's modules; these come before installed packages.\n\
              import_roots: [src, .]\n",
         );
-        text.push_str("\n# A run is ended when nothing happens for this long.\nstop: {silence: 15m}\n");
+        text.push_str("\n# A run is stopped if it makes no progress for this long.\nstop: {silence: 15m}\n");
         text
     }
 }

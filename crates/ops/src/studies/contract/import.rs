@@ -101,8 +101,8 @@ pub fn read(context: &Context, folder: &Path) -> Outcome<Import> {
     let shown = folder.display();
     if !fs.is_folder(&path)? {
         let what = match fs.metadata_if_any(&path)? {
-            None => "is not there",
-            Some(_) => "is no folder",
+            None => "does not exist",
+            Some(_) => "is not a folder",
         };
         return Err(Failure::usage(
             "import_not_found",
@@ -133,7 +133,7 @@ impl Import {
         let place = opened.place.clone();
         let folder = place.folder.join("imported");
         if look(fs, &place.root, &folder)?.is_some() {
-            return Err(Failure::refused("imported_before", format!("{} has an import already", place.name))
+            return Err(Failure::refused("imported_before", format!("{} already has an import", place.name))
                 .hint("rlx study init --study another-name --import FOLDER"));
         }
         let mut answers = Answers::default();

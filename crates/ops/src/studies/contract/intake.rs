@@ -135,9 +135,8 @@ fn refuse_existing(fs: &dyn Fs, place: &StudyPaths) -> Outcome<()> {
 }
 
 fn exists(there: &[String]) -> Failure {
-    let are = if there.len() == 1 { "is" } else { "are" };
-    let message =
-        format!("{} {are} there already, and rlx never rewrites them after the intake", there.join(", "));
+    let exist = if there.len() == 1 { "exists" } else { "exist" };
+    let message = format!("{} already {exist}, and rlx never rewrites them", there.join(", "));
     Failure::refused("contract_exists", message)
         .hint(format!("edit {}, then: rlx contract check", there.first().map_or("it", String::as_str)))
 }

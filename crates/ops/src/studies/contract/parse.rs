@@ -90,7 +90,7 @@ pub fn source(text: &str) -> Parsed<Extractor> {
         }
         _ => {
             return Err(format!(
-                "{file:?} is no .json, .jsonl or .csv file, no folder of TensorBoard events and not stdout"
+                "{file:?} is not a .json, .jsonl or .csv file, a folder of TensorBoard events or stdout"
             ));
         }
     })
@@ -104,7 +104,7 @@ pub fn guardrail(text: &str) -> Parsed<Guardrail> {
     let [from, direction, allowed] = parts[..] else { return Err(shape()) };
     let allowed_regression = number(allowed)?;
     if allowed_regression < 0.0 {
-        return Err(format!("{allowed}: what is allowed is 0 or more"));
+        return Err(format!("{allowed}: the allowed regression must be 0 or more"));
     }
     let direction: Direction = word(direction, "higher, lower")?;
     let metric = Metric {
@@ -133,7 +133,7 @@ pub fn surface(text: &str) -> Parsed<Surface> {
         return Err(shape());
     }
     if let Some((glob, why)) = paths.iter().find_map(|glob| Some((glob, bad_glob(glob)?))) {
-        return Err(format!("{glob:?} is no pattern: {why}"));
+        return Err(format!("{glob:?} is not a valid pattern: {why}"));
     }
     let keys = pieces(parts.next().unwrap_or_default())
         .iter()
@@ -158,7 +158,7 @@ fn surface_key(text: &str) -> Parsed<SurfaceKey> {
         range.split_once("..").ok_or_else(|| format!("{range:?} is not MIN..MAX, such as 1e-5..1e-2"))?;
     let (min, max) = (number(min)?, number(max)?);
     if max < min {
-        return Err(format!("{range:?} goes from more to less"));
+        return Err(format!("{range:?}: MIN is larger than MAX"));
     }
     Ok(SurfaceKey { key: key.to_owned(), min: Some(min), max: Some(max), values: Vec::new() })
 }
@@ -205,9 +205,7 @@ pub fn command(text: &str) -> Parsed<Vec<String>> {
             (Some(_), _) => word.push(letter),
             (None, '"' | '\'') => (quote, started) = (Some(letter), true),
             (None, '|' | '&' | ';' | '<' | '>' | '`' | '$') => {
-                return Err(format!(
-                    "{letter} means something to a shell only, and no shell will see this command"
-                ));
+                return Err(format!("{letter} needs a shell, but commands run without a shell"));
             }
             (None, _) if letter.is_whitespace() => {
                 if std::mem::take(&mut started) {
@@ -221,12 +219,12 @@ pub fn command(text: &str) -> Parsed<Vec<String>> {
         }
     }
     if quote.is_some() {
-        return Err("a quote is not closed".to_owned());
+        return Err("unterminated quote".to_owned());
     }
     if started {
         words.push(word);
     }
-    if words.is_empty() { Err("there is no program in it".to_owned()) } else { Ok(words) }
+    if words.is_empty() { Err("the command is empty".to_owned()) } else { Ok(words) }
 }
 
 /// A sentence on one line.

@@ -83,8 +83,7 @@ pub fn request(
         let (Some(digest), Some(content)) =
             (digests.get(&section), section::content(section, &opened.study.files))
         else {
-            let message =
-                format!("{section} can't be approved: a file that it covers is missing or can't be read");
+            let message = format!("{section} can't be approved: one of its files is missing or unreadable");
             return Err(Failure::refused("section_unreadable", message).hint("rlx contract check"));
         };
         let carries = section.dependents().into_iter().filter(|other| *other != section).collect();
@@ -123,7 +122,7 @@ pub fn request(
     if let Some(to) = to {
         let path = context.folder.join(to);
         if !context.fs.write_new_atomic(&path, request.text.as_bytes())? {
-            let message = format!("{} is there already, and is not written over", to.display());
+            let message = format!("{} already exists; not overwriting it", to.display());
             return Err(
                 Failure::refused("file_exists", message).hint("rlx contract request --to ANOTHER_FILE")
             );
@@ -138,7 +137,7 @@ fn named(name: &str) -> Outcome<Section> {
         Ok(Target::Section(section)) => Ok(section),
         _ => {
             let names: Vec<String> = Section::ALL.iter().map(ToString::to_string).collect();
-            let message = format!("{name:?} is no section; there are: {}", names.join(", "));
+            let message = format!("unknown section {name:?}; sections are: {}", names.join(", "));
             Err(Failure::usage("section_unknown", message).hint("rlx contract request"))
         }
     }
@@ -163,15 +162,15 @@ fn study_flag(context: &Context, opened: &OpenStudy) -> Outcome<String> {
 }
 
 fn text(request: &Request) -> String {
-    let mut text = format!("Approval asked for in study {}\n", request.study);
+    let mut text = format!("Approval request for study {}\n", request.study);
     let mut put =
         |line: String| text.write_fmt(format_args!("{line}\n")).expect("writing to a text can't fail");
     if request.sections.is_empty() {
-        put("\nEverything that the study needs next is approved.".to_owned());
+        put("\nEverything the study needs next is approved.".to_owned());
         return text;
     }
     if !request.open.is_empty() {
-        put("\nNOT COMPLETE: don't approve before these are answered.".to_owned());
+        put("\nINCOMPLETE: answer these questions before you approve.".to_owned());
         for open in &request.open {
             put(format!("- {}: {}: {}", open.file, open.path, open.question));
         }
@@ -185,8 +184,8 @@ fn text(request: &Request) -> String {
         put(format!("digest      {}", one.digest));
         put(format!("now         {}", one.standing));
         put(format!("allows      {}", one.allows));
-        put(format!("builds on   {}", listed(one.depends_on)));
-        put(format!("carries     {} (void with it)", listed(&one.carries)));
+        put(format!("depends on  {}", listed(one.depends_on)));
+        put(format!("needed by   {} (void if this is void)", listed(&one.carries)));
         for (key, value) in one.content.as_object().into_iter().flatten() {
             put(format!("\n{}", key.replacen(':', ": ", 1)));
             for line in to_yaml(value).lines() {
@@ -194,17 +193,14 @@ fn text(request: &Request) -> String {
             }
         }
     }
-    put(format!(
-        "\n== StepOutcome to approve ==\nThis study asks for approvals by {} at least.",
-        request.required
-    ));
+    put(format!("\n== How to approve ==\nThis study requires approval by {} or stronger.", request.required));
     if request.required < Assurance::Signature {
-        put(format!("\nAt a terminal:\n    {}", request.terminal));
+        put(format!("\nOn a terminal:\n    {}", request.terminal));
     }
-    put("\nBy a signature, with your own SSH key:".to_owned());
+    put("\nWith a signature, using your SSH key:".to_owned());
     for line in &request.signature {
         put(format!("    {line}"));
     }
-    put("\nA signature counts only while the files and the ledger are as they are now.".to_owned());
+    put("\nA signature is valid only while the files and the ledger are unchanged.".to_owned());
     text
 }

@@ -19,7 +19,7 @@ pub(super) fn marked(text: &str) -> Vec<Open> {
     let open = places.into_iter().filter(|(start, ..)| is_marked(start)).map(|(_, path, question)| Open {
         file: File::MetricSpec.name(),
         path: path.to_owned(),
-        question: format!("{question} then take the TODO away"),
+        question: format!("{question} then remove the TODO"),
     });
     open.collect()
 }
@@ -38,9 +38,9 @@ pub(super) fn warnings(opened: &OpenStudy) -> Outcome<Vec<String>> {
 /// What a step writes elsewhere than into its own folder is lost.
 fn slots(runbook: &Runbook) -> Vec<String> {
     let needed = [
-        ("train", &runbook.train, "{run}", "the folder that it writes"),
-        ("eval", &runbook.eval, "{run}", "the folder that it writes"),
-        ("eval", &runbook.eval, "{trained}", "the folder that training wrote"),
+        ("train", &runbook.train, "{run}", "its output folder"),
+        ("eval", &runbook.eval, "{run}", "its output folder"),
+        ("eval", &runbook.eval, "{trained}", "the output folder of training"),
     ];
     needed
         .into_iter()
@@ -75,7 +75,7 @@ pub(crate) fn named_files(argv: &[String], folder: &str) -> Vec<String> {
 /// The words for a file that isn't there, if it can only be meant as a script.
 pub(crate) fn script_missing(path: &str, step: &str) -> Option<String> {
     let is_script = [".py", ".sh"].iter().any(|ending| path.ends_with(ending));
-    is_script.then(|| format!("{path}, which {step} names, is not there"))
+    is_script.then(|| format!("{path}, used by {step}, does not exist"))
 }
 
 /// The baseline alone takes a smoke run and all seeds of the confirm phase.
@@ -84,7 +84,7 @@ fn budget(contract: &Contract) -> Option<String> {
     let needed = seeds.saturating_add(1);
     (runs < needed).then(|| {
         format!(
-            "contract.yaml: budget.runs is {runs}, and the baseline alone takes {needed}: 1 smoke run and {seeds} confirm_seeds"
+            "contract.yaml: budget.runs is {runs}, but the baseline alone needs {needed}: 1 smoke run and {seeds} confirm_seeds"
         )
     })
 }

@@ -15,8 +15,7 @@ const LONGEST_ANCHORS: u64 = 16 << 20;
 /// study anew in the same place, with another id, is then found out.
 pub(crate) fn usual_place(place: &StudyPaths) -> Outcome<PathBuf> {
     let folder = place.anchors().ok_or_else(|| {
-        Failure::usage("no_home", "there is no home folder to keep anchors in")
-            .hint("rlx ledger anchor --to FILE")
+        Failure::usage("no_home", "no home folder to store anchors in").hint("rlx ledger anchor --to FILE")
     })?;
     let key = Digest::of(place.root.as_os_str().as_encoded_bytes()).short();
     Ok(folder.join(format!("{key}-{}-{}.jsonl", place.name.task, place.name.study)))

@@ -36,7 +36,7 @@ fn refuse_open_study(context: &Context, root: &Path) -> Outcome<()> {
         None => Ok(()),
         Some(study) => {
             let message = format!(
-                "{} is governed by the open study {}; only its own launch path may run things here",
+                "{} is governed by the open study {}; runs can only be started with rlx launch",
                 root.display(),
                 study.name
             );
@@ -55,7 +55,7 @@ pub(crate) fn refuse_weaker_beside(context: &Context, root: &Path, assurance: As
             let floor = study.state().opened.as_ref().map_or(Assurance::Signature, |opened| opened.assurance);
             if assurance < floor {
                 let message = format!(
-                    "the open study {} counts no approval weaker than {floor}, and this one would count {assurance}",
+                    "the open study {} accepts no approval weaker than {floor}, but this one would accept {assurance}",
                     study.name
                 );
                 return Err(Failure::refused("weaker_than_beside", message)

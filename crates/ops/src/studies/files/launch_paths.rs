@@ -40,12 +40,12 @@ impl LaunchPaths {
         let id = opened.study.state().opened.as_ref().map(|opened| opened.id.as_str()).unwrap_or_default();
         // The id becomes a name of a folder; the ledger it comes from may have been written by anybody.
         if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return Err(Failure::refused("bad_study_id", format!("{id:?} is no id of a study")));
+            return Err(Failure::refused("bad_study_id", format!("{id:?} is not a study id")));
         }
         match &opened.context().user.state {
             Some(state) => Ok(Self { folder: state.join("studies").join(id) }),
             None => {
-                let message = "runs are kept in your state folder, and there is none: HOME is not set";
+                let message = "runs are stored in your state folder, but HOME is not set";
                 Err(Failure::usage("no_state_folder", message).hint("set HOME or XDG_STATE_HOME"))
             }
         }

@@ -91,7 +91,7 @@ impl OpenStudy {
                 Err(failure) if failure.code == "ledger_moved" => {}
                 // Whoever only looks can go on; whoever writes will hear of it again.
                 Err(failure) if failure.exit == Exit::Storage || failure.code == "ledger_locked" => {
-                    let seen = "approvals that are void by now could not be put on record";
+                    let seen = "void approvals could not be recorded";
                     opened.warnings.push(format!("{seen}: {failure}"));
                     return Ok(opened);
                 }
@@ -230,18 +230,18 @@ fn no_longer_validated(study: &Study) -> Vec<(Slug, String)> {
 fn broken(ledger: &Ledger, place: &StudyPaths) -> Option<Failure> {
     let why = match &ledger.problem {
         Some(problem) => format!("line {}: {}", problem.line, problem.message),
-        None if ledger.records.is_empty() => "it has no record".to_owned(),
+        None if ledger.records.is_empty() => "it has no records".to_owned(),
         None => return None,
     };
-    let message =
-        format!("the ledger of {} is broken, so nothing may be done in this study: {why}", place.name);
+    let message = format!("the ledger of {} is broken, so this study is locked: {why}", place.name);
     Some(
         Failure::refused("ledger_broken", message).hint(format!("rlx verify --chain --study {}", place.name)),
     )
 }
 
 fn moved(place: &StudyPaths) -> Failure {
-    let message = format!("somebody else added to the ledger of {} meanwhile; nothing was done", place.name);
+    let message =
+        format!("another process wrote to the ledger of {} in the meantime; nothing was done", place.name);
     Failure::refused("ledger_moved", message).hint("run the command again")
 }
 

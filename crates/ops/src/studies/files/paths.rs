@@ -49,11 +49,8 @@ impl RepositoryPaths {
             }
         }
         let place = context.folder.display();
-        Err(Failure::usage(
-            "no_study",
-            format!("there is no governed study here: no {FOLDER}/ in {place} or above"),
-        )
-        .hint("rlx study init"))
+        Err(Failure::usage("no_study", format!("no governed study found: no {FOLDER}/ in {place} or above"))
+            .hint("rlx study init"))
     }
 
     /// The studies of the repository at `root`, whether there are any or not.
@@ -128,11 +125,11 @@ impl RepositoryPaths {
             Some(active) if known.contains(&active) => Ok(active),
             Some(active) => {
                 let message =
-                    format!("the active study {active} has no folder; there are: {}", listed(known));
+                    format!("the active study {active} has no folder; studies are: {}", listed(known));
                 Err(choosing(Failure::usage("study_not_found", message), known))
             }
             None => {
-                let message = format!("no study is active; there are: {}", listed(known));
+                let message = format!("no study is active; studies are: {}", listed(known));
                 Err(choosing(Failure::usage("no_active_study", message), known))
             }
         }
@@ -279,7 +276,7 @@ fn folders(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<Vec<Slug>> {
 pub(crate) fn as_text(root: &Path) -> Outcome<&str> {
     root.to_str().ok_or_else(|| {
         let message =
-            format!("a governed study needs a folder whose path is UTF-8; {} isn't", root.display());
+            format!("a governed study needs a folder with a UTF-8 path; {} is not UTF-8", root.display());
         Failure::usage("path_not_text", message).hint("rename the folder, then run the command again")
     })
 }
@@ -290,12 +287,12 @@ fn named(text: &str, known: &[StudyName]) -> Outcome<StudyName> {
     match found.as_slice() {
         [name] => Ok((*name).clone()),
         [] => {
-            let message = format!("there is no study {text:?}; there are: {}", listed(known));
+            let message = format!("no study {text:?}; studies are: {}", listed(known));
             Err(choosing(Failure::usage("study_not_found", message), known))
         }
         several => {
             let names: Vec<String> = several.iter().map(ToString::to_string).collect();
-            let message = format!("{text:?} fits several studies: {}", names.join(", "));
+            let message = format!("{text:?} matches several studies: {}", names.join(", "));
             Err(Failure::usage("study_ambiguous", message)
                 .hint(format!("name it as TASK/STUDY, such as {}", names[0])))
         }
@@ -308,7 +305,7 @@ pub(crate) fn needs_folder(fs: &dyn Fs, file: &Path) -> Outcome<()> {
     if fs.canonicalize(folder).is_ok_and(|real| fs.list(&real).is_ok()) {
         return Ok(());
     }
-    let message = format!("--to: there is no folder {}", folder.display());
+    let message = format!("--to: folder {} does not exist", folder.display());
     Err(Failure::usage("no_such_folder", message)
         .hint(format!("mkdir -p {}", shell_word(&folder.display().to_string()))))
 }
@@ -344,7 +341,7 @@ mod tests {
         let several = named("first", &known).unwrap_err();
         assert_eq!(
             (several.code, several.message.as_str()),
-            ("study_ambiguous", "\"first\" fits several studies: walk/first, run/first")
+            ("study_ambiguous", "\"first\" matches several studies: walk/first, run/first")
         );
         for unknown in ["third", "walk", "walk/", "../walk/first", ""] {
             let none = named(unknown, &known).unwrap_err();

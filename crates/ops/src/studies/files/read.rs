@@ -115,9 +115,9 @@ pub fn look(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<Option<Meta>> {
 }
 
 pub(crate) fn linked(path: &Path) -> Failure {
-    let message =
-        format!("{} is a link; nothing of a study may be one, and it is not followed", path.display());
-    Failure::refused("link_in_study", message).hint("put the file itself there, then run the command again")
+    let message = format!("{} is a symbolic link; studies must not contain links", path.display());
+    Failure::refused("link_in_study", message)
+        .hint("replace it with the file itself, then run the command again")
 }
 
 /// The hand-written files.
@@ -146,10 +146,7 @@ pub fn document<T: StudyDocument>(fs: &dyn Fs, root: &Path, path: &Path) -> Outc
         return Ok(Reading::Broken(vec![format!("{name} is not a file")]));
     }
     if meta.length > LONGEST_DOCUMENT {
-        return Ok(Reading::Broken(vec![format!(
-            "{name} has {} bytes, far more than it should",
-            meta.length
-        )]));
+        return Ok(Reading::Broken(vec![format!("{name} is too large: {} bytes", meta.length)]));
     }
     Ok(parse(&name, fs.read(path, LONGEST_DOCUMENT)?))
 }
@@ -177,7 +174,7 @@ fn told(problem: &Problem, name: &str, text: &str) -> String {
     if !is_open {
         return problem.to_string();
     }
-    let message = format!("`{}` is still to be filled in", problem.path);
+    let message = format!("`{}` is not filled in: it is still TODO", problem.path);
     Problem { message, ..problem.clone() }.to_string()
 }
 

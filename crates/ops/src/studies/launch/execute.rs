@@ -167,7 +167,7 @@ pub fn execute(
             // Others were quicker. Whether anything is left, and why not, is for the gates to say.
             let again = ready_again(context, study, &id, request.plan, &mechanisms)?;
             if again.next.phase != phase {
-                let message = format!("others ran what was left of the {phase} phase of {id}");
+                let message = format!("another process already ran the rest of the {phase} phase of {id}");
                 return Err(Failure::refused("nothing_to_run", message).hint(format!("rlx launch {id}")));
             }
             waiting = Some(again);
@@ -191,11 +191,11 @@ pub fn execute(
 fn confirmed(request: &ExecuteRequest) -> Outcome<()> {
     let again = format!("rlx launch {}", request.candidate);
     if request.confirm.as_deref() != Some(CONFIRMATION) {
-        let message = format!("a launch is confirmed with --confirm {CONFIRMATION}");
+        let message = format!("a launch needs --confirm {CONFIRMATION}");
         return Err(Failure::refused("not_confirmed", message).hint(again));
     }
     if request.plan.is_none() {
-        let message = "a launch names the plan that it follows, with --plan DIGEST";
+        let message = "a launch needs the plan to run: --plan DIGEST";
         return Err(Failure::refused("no_plan", message).hint(again));
     }
     Ok(())

@@ -120,8 +120,8 @@ pub fn handoff(
     };
     // The file is there before anything is reserved for it: a run that nobody can run costs nothing.
     if !context.fs.write_new_atomic(&file, &files::bytes(&written))? {
-        let message = format!("{} is there already", file.display());
-        return Err(Failure::usage("file_there", message).hint("name another file with --to"));
+        let message = format!("{} already exists", file.display());
+        return Err(Failure::usage("file_there", message).hint("choose another file with --to"));
     }
     let name = study.name.clone();
     if let Err(failure) = ready.opened.append(Actor::Rlx, Event::LaunchIntent(intent)) {
@@ -151,25 +151,22 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
     let key = &request.key;
     // It would cost nothing and could be had again, as often as somebody likes.
     if request.end == RunEnd::Blocked {
-        let message = "a run that was blocked has no results; use lost";
+        let message = "a blocked run has no results; use lost";
         return Err(Failure::usage("bad_end", message).hint(format!("rlx study receive {key} --end lost")));
     }
     let mut opened = OpenStudy::open(context, study)?;
     let Some(run) = opened.study.state().runs.get(key) else {
-        return Err(Failure::usage(
-            "run_not_found",
-            format!("there is no run {key} in {}", opened.study.name),
-        )
-        .hint("rlx launch status"));
+        return Err(Failure::usage("run_not_found", format!("no run {key} in {}", opened.study.name))
+            .hint("rlx launch status"));
     };
     if run.intent.external.is_none() {
-        let message = format!("run {key} was launched by rlx, which keeps its results itself");
+        let message = format!("run {key} was launched by rlx, which already has its results");
         return Err(Failure::refused("not_external", message).hint("rlx launch status"));
     }
     if let RunState::Ended(_) = run.state {
         return Err(Failure::refused(
             "run_over",
-            format!("the results of {key} are here: it is {}", run.state),
+            format!("the results of {key} were already received: it is {}", run.state),
         )
         .hint("rlx launch status"));
     }
@@ -241,7 +238,7 @@ fn copy(fs: &dyn Fs, from: &Path, to: &Path, disk: &mut u64, count: &mut usize) 
             _ if *count > MOST_FILES => {
                 return Err(Failure::usage(
                     "too_many_files",
-                    format!("more than {MOST_FILES} files came back"),
+                    format!("the folder has more than {MOST_FILES} files"),
                 ));
             }
             Kind::Folder => copy(fs, &source, &target, disk, count)?,
@@ -250,8 +247,8 @@ fn copy(fs: &dyn Fs, from: &Path, to: &Path, disk: &mut u64, count: &mut usize) 
                 *disk = disk.saturating_add(fs.metadata(&target)?.length);
             }
             Kind::Link | Kind::Other => {
-                let message = format!("{} is no plain file, so it isn't taken", source.display());
-                return Err(Failure::usage("not_a_plain_file", message).hint("take it out of the folder"));
+                let message = format!("{} is not a regular file", source.display());
+                return Err(Failure::usage("not_a_plain_file", message).hint("remove it from the folder"));
             }
         }
     }

@@ -129,7 +129,7 @@ fn is_file_of(fs: &dyn Fs, file: &Path, digest: Digest) -> bool {
 }
 
 fn swapped(path: &str) -> Failure {
-    let message = format!("{path} is not what the runbook means any more: it changed while it was copied");
+    let message = format!("{path} changed while it was copied, so it no longer matches the runbook");
     Failure::refused(CODE, message).hint("rlx contract check")
 }
 

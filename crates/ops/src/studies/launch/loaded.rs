@@ -19,10 +19,10 @@ pub(super) fn problem(
         let own = tree.join(path);
         let same_module = |file: &&String| is_same_module(path, file) && Path::new(file) != own;
         if let Some(other) = loaded.iter().find(same_module) {
-            return Some(format!("{path} was changed, but {other} is what was loaded"));
+            return Some(format!("{path} was changed, but {other} was loaded instead"));
         }
         if !opened.contains(path) {
-            return Some(format!("{path} was changed, but nothing opened the changed file"));
+            return Some(format!("{path} was changed, but the changed file was never opened"));
         }
     }
     None

@@ -143,7 +143,7 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
     let left = study.state().tally.left(Amounts::from(&contract.budget));
     let mut warnings = ready.opened.warnings.clone();
     warnings.extend(
-        ready.tree.submodules.iter().map(|path| format!("{path} is a submodule; its files are not there")),
+        ready.tree.submodules.iter().map(|path| format!("{path} is a submodule; its files are missing")),
     );
     let steps: Vec<PlannedStep> = steps.collect();
     let inputs: Vec<&str> = runbook.inputs.iter().map(|input| input.path.as_str()).collect();
@@ -196,9 +196,9 @@ fn uncommitted(context: &Context, ready: &Ready, inputs: &[&str]) -> Outcome<Opt
     let more = if files.len() > NAMED { ", …" } else { "" };
     let count = match files.len() {
         0 => return Ok(None),
-        1 => format!("1 file of the working copy differs and is not part of them: {named}"),
+        1 => format!("1 changed file of the working copy is not included: {named}"),
         many => {
-            format!("{many} files of the working copy differ and are not part of them: {named}{more}")
+            format!("{many} changed files of the working copy are not included: {named}{more}")
         }
     };
     Ok(Some(format!("runs start from commit {short}; {count}")))
@@ -221,8 +221,7 @@ fn not_in_tree(
             continue;
         }
         if is_there(&ready.opened.place.root)? {
-            warnings
-                .push(format!("{path}, which {} names, is in the working copy only: commit it", step.name));
+            warnings.push(format!("{path}, used by {}, is only in the working copy: commit it", step.name));
         } else {
             warnings.extend(script_missing(&path, &step.name));
         }

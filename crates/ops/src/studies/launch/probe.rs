@@ -60,7 +60,7 @@ fn agreed(opened: &OpenStudy) -> Outcome<()> {
     match open {
         None => Ok(()),
         Some((section, code)) => {
-            let message = format!("the loop was entered, and {section} is not approved as it stands");
+            let message = format!("the loop was entered, but {section} is not approved");
             Err(Failure::refused(code, message).hint(format!("rlx approve {section}")))
         }
     }
@@ -72,16 +72,16 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
     let files = &opened.study.files;
     let (Some(contract), Some(runbook)) = (files.contract.typed().cloned(), files.runbook.typed().cloned())
     else {
-        let message = "contract.yaml and runbook.yaml must be readable before a step can be tried";
+        let message = "trying a step needs a readable contract.yaml and runbook.yaml";
         return Err(Failure::usage("file_broken", message).hint("rlx contract check"));
     };
     let known: Vec<&str> = runbook.steps().map(|(name, _)| name).collect();
     let Some((_, step)) = runbook.steps().find(|(known, _)| *known == name) else {
-        let message = format!("the runbook has no step {name:?}; it has {}", known.join(", "));
+        let message = format!("the runbook has no step {name:?}; steps are: {}", known.join(", "));
         return Err(Failure::usage("no_step", message).hint("rlx contract check"));
     };
     if !step.free_of_side_effects {
-        let message = format!("{name} is not marked as free of side effects, so it isn't tried");
+        let message = format!("{name} is not marked as free of side effects");
         return Err(Failure::refused("side_effects", message)
             .hint(format!("set {name}.free_of_side_effects: true in runbook.yaml, if that is so")));
     }
@@ -90,12 +90,14 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
     let offered = mechanisms.level();
     if offered < level(contract.confinement) {
         let (agreed, missing) = (contract.confinement, mechanisms.why_not_full());
-        let message = format!("confinement {agreed} was agreed, this machine offers {offered}: {missing}");
+        let message = format!(
+            "the contract requires sandboxing {agreed}, but this machine offers {offered}: {missing}"
+        );
         return Err(Failure::refused("confinement_too_weak", message).hint("rlx doctor"));
     }
     let place = LaunchPaths::of(&opened)?;
     let base = candidate::base(&opened)?.ok_or_else(|| {
-        Failure::refused("base_unknown", "the code to try it on is not known").hint("rlx contract check")
+        Failure::refused("base_unknown", "the base code is unknown").hint("rlx contract check")
     })?;
     let tree = tree::ensure(&mut opened, &place, &base, None)?;
     let inputs = Inputs::ensure(context.fs.as_ref(), &place, &opened.place.root, &runbook)?;

@@ -68,7 +68,7 @@ pub(super) fn real(context: &Context, study: &Study, place: &LaunchPaths, run: &
         None => without_supervisor(run, machine, fs.metadata_if_any(&place.cancel())?.is_some()),
         Some(Liveness::Gone) => {
             let usage = pulse(place.path()).unwrap_or_default();
-            let reason = "its supervisor is gone, and everything it ran with it";
+            let reason = "its supervisor and all its processes have ended";
             Real::Over(Box::new(lost(study, key, reason, usage)))
         }
     })
@@ -88,7 +88,7 @@ fn without_supervisor(run: &RunRecord, machine: &dyn Machine, is_called_off: boo
         (false, true) => Real::Over(Box::new(RunEnded {
             key: run.intent.key.clone(),
             end: RunEnd::Cancelled,
-            reason: "it was called off, and nothing is left of it".to_owned(),
+            reason: "it was cancelled, and all its processes have ended".to_owned(),
             // Nobody knows what it took.
             spent: run.intent.reserve,
             not_evidence: None,

@@ -35,7 +35,7 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
     let place = RunPaths { folder: order.folder.clone() };
     rlxp_launch::crash::point("shim:order_read");
     if fs.metadata(&place.end()).is_ok() {
-        let message = format!("run {} is over, and a run goes once", order.key);
+        let message = format!("run {} has ended and can't run again", order.key);
         return Err(Failure::refused("run_over", message).hint("rlx launch status"));
     }
     let goes = supervise::wait_for_go();
@@ -47,7 +47,7 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
         return Err(Failure::refused("not_launched", message).hint("rlx launch status"));
     }
     if !goes {
-        let reason = "launch ended before it let the run go".to_owned();
+        let reason = "launch ended before the run could start".to_owned();
         write_end(fs, &place, &lost(&order, reason, Usage::default()))?;
         return Ok(Exit::RunFailed);
     }
@@ -186,7 +186,7 @@ pub(super) fn take_down(fs: &dyn Fs, key: &str, place: &RunPaths) -> Outcome<(Ve
                 Kind::File => {
                     manifest.left_out.push(format!("{name}: there are more than {MOST_FILES} files"))
                 }
-                _ => manifest.left_out.push(format!("{name}: it is no plain file")),
+                _ => manifest.left_out.push(format!("{name}: not a regular file")),
             }
         }
     }

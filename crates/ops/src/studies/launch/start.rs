@@ -54,7 +54,7 @@ impl Ready {
     pub(super) fn materials<'a>(&'a self, context: &'a Context) -> Outcome<Materials<'a>> {
         let study = &self.opened.study;
         let (Some(contract), Some(runbook)) = (study.contract(), study.files.runbook.typed()) else {
-            return Err(Failure::refused("plan_unknown", "the contract can't be read any more"));
+            return Err(Failure::refused("plan_unknown", "the contract is no longer readable"));
         };
         Ok(Materials {
             contract,
@@ -106,7 +106,7 @@ pub(super) fn ready_from(
     if !refused.is_empty() {
         return Err(candidate::refuse(&mut opened, "launch", id, refused)?);
     }
-    let unknown = || Failure::refused("plan_unknown", format!("the plan of {id} can't be made"));
+    let unknown = || Failure::refused("plan_unknown", format!("can't plan {id}"));
     let (plan, base) = (plan.ok_or_else(unknown)?, view.base.clone().ok_or_else(unknown)?);
     rlxp_launch::crash::point("launch:gates_passed");
     let tree = tree::ensure(&mut opened, &place, &base, tree)?;
@@ -163,7 +163,7 @@ fn nothing_to_run(opened: &OpenStudy, id: &Slug) -> Failure {
         .filter(|job| job.candidate == *id)
         .map(|job| format!("{} {}", job.phase, job.stand))
         .collect();
-    let message = format!("{id} has no run that could go now: {}", jobs.join("; "));
+    let message = format!("{id} has no run that can start now: {}", jobs.join("; "));
     Failure::refused("nothing_to_run", message).hint("rlx study next")
 }
 
@@ -196,7 +196,7 @@ fn prove(opened: &OpenStudy, view: &CandidateView, tree: &BaseTree) -> Outcome<A
         _ => {
             let files = differ.join(" ");
             let message =
-                format!("the recorded code is what would run, and the working copy differs from it: {files}");
+                format!("the recorded code would run, but the working copy differs from it: {files}");
             let failure = Failure::refused("working_copy_differs", message);
             Err(match &view.base {
                 Some(Base::Commit(commit)) => {
@@ -272,7 +272,7 @@ pub(super) fn choose_seed(ready: &Ready) -> Outcome<u64> {
                 ready.opened.study.state().used_seeds.get(&ready.next.role).cloned().unwrap_or_default();
             let random = u64::from_le_bytes(randomness::bytes::<8>()?);
             draw(spec.protocol.seeds.pool(ready.next.role), &used, random).ok_or_else(|| {
-                Failure::refused("too_few_seeds", format!("no {} seed is left", ready.next.role))
+                Failure::refused("too_few_seeds", format!("no {} seeds are left", ready.next.role))
             })
         }
     }
@@ -286,12 +286,11 @@ fn claim(context: &Context, ready: &Ready, place: &RunPaths, key: &str) -> Outco
     match claim::claim(fs, machine, place, &is_on_record)? {
         Claim::Ours => Ok(()),
         Claim::Late => {
-            let message = format!("somebody else launched {key} meanwhile; nothing was done");
+            let message = format!("another process launched {key} in the meantime; nothing was done");
             Err(Failure::refused("ledger_moved", message).hint("run the command again"))
         }
         Claim::Theirs => {
-            let message =
-                format!("somebody else is about to launch the same run ({})", place.path().display());
+            let message = format!("another process is launching the same run ({})", place.path().display());
             Err(Failure::refused("run_claimed", message).hint("rlx launch status"))
         }
     }
@@ -359,7 +358,7 @@ fn go(context: &Context, opened: &mut OpenStudy, place: &RunPaths, order: RunOrd
     rlxp_launch::crash::point("launch:shim_started");
     let machine = context.machine.as_ref();
     let started = machine.process_start(shim.process).ok_or_else(|| {
-        Failure::new(Exit::RunFailed, "shim_ended", "the supervisor of the run ended at once")
+        Failure::new(Exit::RunFailed, "shim_ended", "the supervisor of the run ended immediately")
             .hint(format!("cat {}", shell_word(&place.path().join("shim.log").display().to_string())))
     })?;
     let writer =

@@ -54,9 +54,7 @@ pub(crate) fn ensure(
             Ok(digest) if digest == record.digest => {
                 return Ok(BaseTree { folder, files: record.files, submodules: record.submodules });
             }
-            _ => {
-                opened.warnings.push(format!("{} was not as it was made, and is made anew", folder.display()))
-            }
+            _ => opened.warnings.push(format!("{} was modified and has been recreated", folder.display())),
         }
     }
     fs.create_dir_all(folder.parent().expect("trees lie in a folder"))?;
@@ -114,7 +112,7 @@ fn make(opened: &OpenStudy, base: &Base, folder: &Path) -> Outcome<Vec<String>> 
             let made = rlxp_launch::git::checkout(root, commit, folder, &index);
             remove_if_there(fs, &index)?;
             let submodules = made.map_err(|error| {
-                Failure::refused("no_tree", format!("the code of {commit} can't be had: {error}"))
+                Failure::refused("no_tree", format!("can't get the code of {commit}: {error}"))
                     .hint("rlx contract check")
             })?;
             // A run that could see the study's files would take its folder for governed, and find things to edit.

@@ -117,9 +117,9 @@ pub fn cancel(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunO
         );
     }
     if run.intent.external.is_some() {
-        let message = format!("run {key} goes outside of rlx, which can't stop it");
+        let message = format!("run {key} is in an external runtime, so rlx can't stop it");
         return Err(Failure::refused("run_external", message)
-            .hint(format!("rlx study receive {key} --from FOLDER    # once it is over")));
+            .hint(format!("rlx study receive {key} --from FOLDER    # after it has ended")));
     }
     let place = LaunchPaths::of(&opened)?.run(key);
     // What is known of it may be gone; that it was called off is known then.
@@ -145,22 +145,23 @@ pub fn adopt(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOu
                 Real::Running | Real::Starting => {}
                 Real::Over(_) => break,
                 Real::External => {
-                    let message =
-                        format!("run {key} goes outside of rlx; its results are brought back by hand");
+                    let message = format!(
+                        "run {key} is in an external runtime; receive its results after it has ended"
+                    );
                     return Err(Failure::refused("run_external", message)
                         .hint(format!("rlx study receive {key} --from FOLDER")));
                 }
                 Real::Unknown => {
                     let message = format!(
-                        "run {key} was started on another machine, or its folder lies elsewhere; ask there"
+                        "run {key} was started on another machine, or its folder is elsewhere; check there"
                     );
                     return Err(Failure::refused("run_elsewhere", message).hint(format!(
-                        "rlx launch cancel {key}    # if nobody can know any more: it counts as failed"
+                        "rlx launch cancel {key}    # if its result is lost: counts as failed"
                     )));
                 }
             }
             if interrupts.count() > 0 {
-                let message = format!("run {key} goes on; nobody watches it any more");
+                let message = format!("run {key} continues in the background");
                 return Err(Failure::new(Exit::Interrupted, "interrupted", message)
                     .hint(format!("rlx launch adopt {key}")));
             }
@@ -219,7 +220,7 @@ pub fn logs(
     Err(match (step, printed.first()) {
         (Some(step), Some(last)) => {
             let message =
-                format!("run {key} has no output of a step {step:?}, only of: {}", printed.join(", "));
+                format!("run {key} has no output of step {step:?}, only of: {}", printed.join(", "));
             Failure::usage("no_log", message)
                 .hint(format!("rlx launch logs {key} --step {}", shell_word(last)))
         }
@@ -231,8 +232,7 @@ pub fn logs(
 fn find<'d>(opened: &'d OpenStudy, key: &str) -> Outcome<&'d RunRecord> {
     let runs = &opened.study.state().runs;
     runs.get(key).ok_or_else(|| {
-        let failure =
-            Failure::usage("run_not_found", format!("there is no run {key} in {}", opened.study.name));
+        let failure = Failure::usage("run_not_found", format!("no run {key} in {}", opened.study.name));
         match rlxp_spec::nearest(key, runs.keys().map(String::as_str)) {
             Some(near) => failure.hint(format!("did you mean {near}?")),
             None => failure.hint("rlx launch status"),

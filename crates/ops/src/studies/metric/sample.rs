@@ -40,18 +40,16 @@ pub(super) fn bad_source(source: &Extractor) -> Option<String> {
             (Some(file), None)
         }
         Extractor::Stdout { before } => {
-            return before.is_empty().then(|| "`before` is empty, so every line would fit".to_owned());
+            return before.is_empty().then(|| "`before` is empty, so every line would match".to_owned());
         }
     };
     if let Some(file) = file
         && let Some(why) = bad_glob(file)
     {
-        return Some(format!("{file:?} is no file inside a run's folder: {why}"));
+        return Some(format!("{file:?} is not a file inside a run's folder: {why}"));
     }
     let pointer = pointer.filter(|pointer| !pointer.starts_with('/'))?;
-    Some(format!(
-        "{pointer:?} is no place in a JSON object: it begins with a slash, such as /eval/mean_return"
-    ))
+    Some(format!("{pointer:?} is not a JSON pointer: it must start with a slash, such as /eval/mean_return"))
 }
 
 /// Reads a metric from the files below `folder`.
@@ -63,8 +61,8 @@ pub(super) fn read(fs: &dyn Fs, folder: &Path, metric: &Metric) -> Sample {
         Extractor::Json { file, pointer } => from_files(fs, folder, file, |text| {
             let value: Value =
                 serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
-            let found = value.pointer(pointer).ok_or_else(|| format!("it has nothing at {pointer}"))?;
-            numbers(found).ok_or_else(|| format!("{pointer} holds {found}, which is no number"))
+            let found = value.pointer(pointer).ok_or_else(|| format!("no value at {pointer}"))?;
+            numbers(found).ok_or_else(|| format!("{pointer} is {found}, not a number"))
         }),
         Extractor::Jsonl { file, pointer, .. } => from_files(fs, folder, file, |text| {
             let mut found = Vec::new();
@@ -81,7 +79,7 @@ pub(super) fn read(fs: &dyn Fs, folder: &Path, metric: &Metric) -> Sample {
         Err(reason) => Sample::Missing { reason },
         Ok((file, points)) => match aggregate(metric, &points) {
             Some(value) if value.is_finite() => Sample::Read { file, points: points.len(), value },
-            _ => Sample::Missing { reason: format!("{file}: the values come to no finite number") },
+            _ => Sample::Missing { reason: format!("{file}: the result is NaN or infinite") },
         },
     }
 }
@@ -96,7 +94,7 @@ fn from_files(
     only_file(fs, folder, pattern, &values).map_err(|why| {
         let below = format!("eval/{pattern}");
         match only_file(fs, folder, &below, &values) {
-            Ok((name, _)) => format!("{why}; {name} has it: what the eval step writes lies below eval/"),
+            Ok((name, _)) => format!("{why}; found in {name}: output of the eval step is in eval/"),
             Err(_) => why,
         }
     })
@@ -116,10 +114,10 @@ fn only_file(
             let found = values(&text).map_err(|why| format!("{name}: {why}"))?;
             Ok((name.clone(), found))
         }
-        [] => Err(format!("no file fits {pattern}")),
+        [] => Err(format!("no file matches {pattern}")),
         several => {
             let names: Vec<&str> = several.iter().map(|(name, _)| name.as_str()).collect();
-            Err(format!("{pattern} fits several files: {}", names.join(", ")))
+            Err(format!("{pattern} matches several files: {}", names.join(", ")))
         }
     }
 }
@@ -193,7 +191,7 @@ mod tests {
             ("", "it is empty"),
             ("name,r\n", "r has no value"),
             ("name,r\na,\n", "r has no value"),
-            ("name,l\na,1\n", "there is no column \"r\"; there are name, l"),
+            ("name,l\na,1\n", "no column \"r\"; available: name, l"),
             ("name,r\na,1\nb\n", "line 3 has 1 field, but line 1 has 2"),
             ("name,r\na,1\nb,much\n", "line 3, column 2: \"much\" is not a number"),
         ] {

@@ -60,7 +60,8 @@ pub fn audit(
     let mut adapter = match document::<Adapter>(fs, &root, &opened.place.adapter())? {
         Reading::Read(written) => written.typed,
         Reading::Missing if new.is_empty() => {
-            let message = "nothing is known of this repository yet: name a line that shows how it trains";
+            let message =
+                "there are no claims about this repository yet: add the line with its training command";
             let hint = match suggestion(context, &root)? {
                 Some(command) => command,
                 None => "rlx study audit --claim train_command:FILE:LINE".to_owned(),
@@ -74,7 +75,7 @@ pub fn audit(
             claims: Vec::new(),
         },
         Reading::Broken(problems) => {
-            let message = format!("adapter.yaml can't be used: {}", problems.join("; "));
+            let message = format!("adapter.yaml is invalid: {}", problems.join("; "));
             return Err(Failure::usage("adapter_broken", message));
         }
     };
@@ -82,7 +83,7 @@ pub fn audit(
     for claim in new {
         let line = cited(fs, &root, &claim.file, claim.line)?;
         if line.trim().is_empty() {
-            let message = format!("{}:{}: the line is empty, so it shows nothing", claim.file, claim.line);
+            let message = format!("{}:{}: the line is empty", claim.file, claim.line);
             return Err(Failure::usage("empty_line", message));
         }
         adapter
@@ -157,11 +158,11 @@ fn cited(fs: &dyn Fs, root: &Path, file: &str, line: u64) -> Outcome<String> {
     for part in file.split('/') {
         at.push(part);
         if fs.metadata_if_any(&at)?.is_some_and(|meta| meta.kind == rlxp_fs::Kind::Link) {
-            return Err(wrong("a part of it is a link"));
+            return Err(wrong("the path contains a link"));
         }
     }
     if !fs.is_file(&at)? {
-        return Err(near(fs, root, file).into_iter().fold(wrong("there is no such file"), Failure::hint));
+        return Err(near(fs, root, file).into_iter().fold(wrong("no such file"), Failure::hint));
     }
     let text = fs.read_text(&at, LONGEST_SOURCE)?;
     let index = usize::try_from(line).ok().and_then(|line| line.checked_sub(1));

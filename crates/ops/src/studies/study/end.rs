@@ -58,12 +58,12 @@ pub fn hand_off(context: &Context, selector: Option<&str>, reason: Option<&str>)
 fn tasks(status: &StudyStatus, next: &Next) -> Vec<String> {
     let mut all = Vec::new();
     for file in status.files.iter().filter(|file| file.state == "broken") {
-        all.push(format!("mend {}: {}", file.file, file.problems.first().map_or("", String::as_str)));
+        all.push(format!("fix {}: {}", file.file, file.problems.first().map_or("", String::as_str)));
     }
     let missing: Vec<&str> =
         status.files.iter().filter(|file| file.state == "missing").map(|file| file.file).collect();
     if !missing.is_empty() {
-        all.push(format!("have {} written: rlx contract new", missing.join(", ")));
+        all.push(format!("create {}: rlx contract new", missing.join(", ")));
     }
     if !status.questions.is_empty() {
         all.push(format!(
@@ -89,15 +89,15 @@ pub fn close(context: &Context, selector: Option<&str>, reason: &str) -> Outcome
     let reason = said(reason)?;
     let mut opened = OpenStudy::open(context, selector)?;
     if let Some(earlier) = &opened.study.state().closed {
-        return Err(Failure::refused("study_closed", format!("the study is closed already: {earlier}")));
+        return Err(Failure::refused("study_closed", format!("the study is already closed: {earlier}")));
     }
     if let Some(run) = opened.study.state().live().first() {
-        let message = format!("run {} of {} hasn't ended", run.intent.key, run.intent.candidate);
+        let message = format!("run {} of {} is still active", run.intent.key, run.intent.candidate);
         return Err(Failure::refused("run_under_way", message).hint("rlx study next"));
     }
     if opened.study.was_entered() && !opened.study.close_standing().is_given() {
         let message =
-            "the loop was entered, so closing the study takes a person: it lifts the guard over the folder";
+            "the loop was entered, so closing the study needs approval: it ends the protection of the folder";
         let refused = Refused {
             what: "close".into(),
             codes: vec!["close_not_approved".into()],

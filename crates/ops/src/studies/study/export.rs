@@ -39,7 +39,7 @@ pub fn export(context: &Context, selector: Option<&str>, to: &Path) -> Outcome<E
     let path = context.folder.join(to);
     refuse_taken(fs, &path)?;
     if path.starts_with(opened.place.root.join(FOLDER)) {
-        let message = format!("{} lies among the studies themselves", path.display());
+        let message = format!("{} is inside the folder of studies", path.display());
         return Err(Failure::usage("export_inside", message).hint("rlx study export --to ../study-export"));
     }
     let parent = path.parent().unwrap_or(&context.folder).to_owned();
@@ -68,7 +68,7 @@ fn refuse_taken(fs: &dyn Fs, path: &Path) -> Outcome<()> {
         Some(_) => true,
     };
     if taken {
-        let message = format!("{} is there already; an export never writes over anything", path.display());
+        let message = format!("{} already exists; not overwriting it", path.display());
         return Err(Failure::refused("export_exists", message).hint("choose another folder with --to"));
     }
     Ok(())
@@ -129,7 +129,7 @@ fn accepted_patch(opened: &OpenStudy) -> Outcome<(String, Vec<Slug>, Vec<String>
         }
         if opened.study.candidate_files.get(id.as_str()) != Some(&record.validated.file) {
             warnings.push(format!(
-                "{id} was accepted, but its file is no longer the one that ran; its patch is left out"
+                "{id} was accepted, but its file has changed since it ran; its patch is left out"
             ));
             continue;
         }
@@ -147,7 +147,7 @@ fn accepted_patch(opened: &OpenStudy) -> Outcome<(String, Vec<Slug>, Vec<String>
                     }
                 }
                 (None, key) => warnings.push(format!(
-                    "{id} changes {}{} by value, which no patch can say; see candidates/{id}.yaml",
+                    "{id} changes the value of {}{}, which a patch can't express; see candidates/{id}.yaml",
                     change.path,
                     key.as_ref().map(|key| format!(" at {key}")).unwrap_or_default()
                 )),

@@ -97,7 +97,7 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
     let registry = registry_for(fs, &places)?;
     if fs.metadata_if_any(&place.folder)?.is_some() {
         let other = format!("rlx study init --task {} --study another-name", name.task);
-        return Err(Failure::refused("study_exists", format!("the study {name} exists already"))
+        return Err(Failure::refused("study_exists", format!("the study {name} already exists"))
             .hint(format!("rlx study use {name}"))
             .hint(other));
     }
@@ -112,9 +112,9 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
     let usual = if approvers.is_empty() { Assurance::Terminal } else { Assurance::Signature };
     let assurance = request.assurance.unwrap_or(usual);
     if assurance == Assurance::Signature && approvers.is_empty() {
-        let message = "no approver is listed, so nobody could approve by signature";
+        let message = "no approvers are listed, so nothing could be approved by signature";
         return Err(Failure::refused("no_approver", message)
-            .hint("list a public key, as `NAME KEYTYPE KEY`, then run the command again"));
+            .hint("add a public key as `NAME KEYTYPE KEY`, then run the command again"));
     }
     refuse_weaker_beside(context, &root, assurance)?;
     let mission = request.mission.clone().or_else(|| old.as_ref()?.mission());
@@ -163,7 +163,7 @@ fn refuse_bad_place(context: &Context, root: &Path) -> Outcome<()> {
     let fs = context.fs.as_ref();
     let real = fs.canonicalize(root)?;
     let refused = |code, why: String| {
-        Err(Failure::refused(code, format!("a study can't live in {}: {why}", real.display()))
+        Err(Failure::refused(code, format!("can't create a study in {}: {why}", real.display()))
             .hint("rlx study init --root PATH_OF_THE_REPOSITORY"))
     };
     let names: Vec<&str> = real
@@ -174,13 +174,10 @@ fn refuse_bad_place(context: &Context, root: &Path) -> Outcome<()> {
         })
         .collect();
     if let Some(name) = names.iter().find(|name| HOMES_OF_AGENTS.contains(name)) {
-        return refused("agents_home", format!("{name} is where an agent keeps its own files"));
+        return refused("agents_home", format!("{name} belongs to an agent"));
     }
     if names.windows(2).any(|pair| pair == ["plugins", "cache"]) {
-        return refused(
-            "plugin_cache",
-            "it lies in a cache of plugins, which is replaced at any time".into(),
-        );
+        return refused("plugin_cache", "it is in a plugin cache, which can be replaced at any time".into());
     }
     if let Some(home) = &context.user.home
         && fs.canonicalize(home).is_ok_and(|home| home == real)
@@ -198,7 +195,7 @@ fn refuse_bad_place(context: &Context, root: &Path) -> Outcome<()> {
                 let what = if text.contains("/modules/") { "submodule" } else { "worktree" };
                 return refused(
                     "not_the_repository",
-                    format!("it is a {what} of git, whose own repository is elsewhere ({})", text.trim()),
+                    format!("it is a git {what}; its repository is elsewhere ({})", text.trim()),
                 );
             }
             Some(_) => break,
@@ -268,10 +265,10 @@ fn lay_out(
 }
 
 fn task_card(task: &Slug, mission: Option<&str>) -> String {
-    let mission = mission.unwrap_or("TODO: what should get better, and how would a person see it?");
+    let mission = mission.unwrap_or("TODO: what should the study improve, and how would you notice?");
     format!(
-        "# {task}\n\n{mission}\n\n## What is known\n\nNotes for people and agents. Nothing here is approved and nothing \
-         is decided by it: the contract of each study says what counts.\n"
+        "# {task}\n\n{mission}\n\n## What is known\n\nNotes for people and agents. Nothing here is approved or \
+         binding: the contract of each study says what counts.\n"
     )
 }
 

@@ -25,8 +25,7 @@ pub struct NextReport {
 pub const NOT_YET: [&str; 3] = ["extract", "judge", "report"];
 
 /// Why it doesn't have them.
-pub const NOT_YET_REASON: &str =
-    "this version of rlx doesn't read the metrics of a study's runs, nor judge them";
+pub const NOT_YET_REASON: &str = "this version of rlx can't read or judge the metrics of a study's runs";
 
 /// Why a step's command can't be followed, where this version doesn't have it.
 pub fn not_yet(next: &Next) -> Option<&'static str> {

@@ -218,9 +218,9 @@ impl StudyStatus {
         let stand = match (&self.closed, self.open) {
             (Some(reason), _) => format!("Closed: {reason}."),
             (None, true) => {
-                "Open: the loop was entered, and only rlx's launch path runs things here.".to_owned()
+                "Open: the loop was entered; runs can only be started with rlx launch.".to_owned()
             }
-            (None, false) => "Being prepared: the loop was not entered.".to_owned(),
+            (None, false) => "In preparation: the loop was not entered.".to_owned(),
         };
         let mut all = vec![stand];
         let unread: Vec<String> = self
@@ -233,7 +233,7 @@ impl StudyStatus {
             all.push(format!("Documents: {}.", unread.join(", ")));
         }
         if !self.questions.is_empty() {
-            all.push(format!("The contract leaves {} open.", counted(self.questions.len(), "question")));
+            all.push(format!("The contract has {}.", counted(self.questions.len(), "open question")));
         }
         let candidates: Vec<String> =
             self.candidates.iter().map(|(state, count)| format!("{count} {state}")).collect();
@@ -243,7 +243,7 @@ impl StudyStatus {
         all.push(match &self.incumbent {
             Some(Incumbent { candidate, score: Some(score) }) => format!("Incumbent: {candidate}, {score}."),
             Some(Incumbent { candidate, score: None }) => format!("Incumbent: {candidate}."),
-            None => "There is no incumbent yet.".to_owned(),
+            None => "No incumbent yet.".to_owned(),
         });
         let LedgerStatus { records, head, torn, .. } = &self.ledger;
         let mut ledger = format!("Ledger: {}, head {}.", counted(*records as usize, "record"), head.short());
@@ -257,7 +257,7 @@ impl StudyStatus {
 
 impl BudgetStatus {
     fn sentence(&self) -> String {
-        let Some(left) = self.left else { return "There is no budget yet.".to_owned() };
+        let Some(left) = self.left else { return "No budget yet.".to_owned() };
         let shown = |amounts: Amounts| listed(&amounts_about(amounts));
         format!(
             "Budget left: {}. Spent: {}. Reserved: {}.",

@@ -29,7 +29,12 @@ pub(super) fn answer(screen: &Screen, report: &CompareReport) {
     for comparison in report.comparisons.iter().take(MOST_DETAILS) {
         screen.answer(changes(screen, comparison));
     }
-    left_off(screen, report.comparisons.len(), MOST_DETAILS, "comparisons; --json has what changed in them");
+    left_off(
+        screen,
+        report.comparisons.len(),
+        MOST_DETAILS,
+        "comparisons; pass --json to see what changed in them",
+    );
     if let Some(chart) = curves(report) {
         screen.answer(chart);
     }
@@ -44,7 +49,7 @@ pub(super) fn answer(screen: &Screen, report: &CompareReport) {
         screen.warning(warning);
     }
     if report.warnings.len() > MOST_ROWS {
-        screen.warning(&format!("and {} more, which --json lists", report.warnings.len() - MOST_ROWS));
+        screen.warning(&format!("and {} more; pass --json to see all", report.warnings.len() - MOST_ROWS));
     }
     for command in &report.next {
         screen.hint(command);
@@ -57,7 +62,7 @@ fn left_off(screen: &Screen, count: usize, shown: usize, what: &str) {
     }
 }
 
-/// One line per group: who, how many seeds, how they scored.
+/// One line per group: its runs, number of seeds and scores.
 fn groups(screen: &Screen, report: &CompareReport) -> String {
     let mut table = Table::new([
         ("", Align::Left),
@@ -118,7 +123,7 @@ fn changes(screen: &Screen, comparison: &Comparison) -> String {
         table.row(["seeds".to_owned(), short(&seeds.a), short(&seeds.b)]);
     }
     if config.is_empty() && code.is_empty() && seeds.same {
-        text.push_str("  nothing: config, code and seeds are the same\n");
+        text.push_str("  nothing: same config, code and seeds\n");
         return text;
     }
     text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
@@ -126,7 +131,7 @@ fn changes(screen: &Screen, comparison: &Comparison) -> String {
         text.push_str(&format!("  and {} more keys\n", config.len() - MOST_CHANGES));
     }
     if config.is_empty() {
-        text.push_str("  the config is the same\n");
+        text.push_str("  same config\n");
     }
     if let Some(files) = files {
         let count = files.files.len() + files.left_off;
@@ -187,9 +192,9 @@ fn metrics(screen: &Screen, report: &CompareReport) -> String {
     let mut headers: Vec<(String, Align)> = vec![("metric".to_owned(), Align::Left)];
     let mut column = |name: String| headers.push((name, Align::Right));
     if two {
-        ids.iter().for_each(|id| column(format!("{id} half way")));
+        ids.iter().for_each(|id| column(format!("{id} halfway")));
     }
-    ids.iter().for_each(|id| column(format!("{id} at the end")));
+    ids.iter().for_each(|id| column(format!("{id} final")));
     if two {
         column(format!("{} - A", ids[1]));
     }
@@ -211,7 +216,7 @@ fn metrics(screen: &Screen, report: &CompareReport) -> String {
     }
     let mut text = format!(
         "\n{}\n",
-        screen.styled(Style::Heading, "metrics, IQM over seeds at steps that all groups reach")
+        screen.styled(Style::Heading, "metrics: IQM over seeds, at steps reached by all groups")
     );
     text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
     if report.groups.len() > MOST_COLUMNS {
@@ -228,7 +233,7 @@ fn verdicts(screen: &Screen, report: &CompareReport) -> String {
         ("verdict", Align::Left),
         ("difference", Align::Right),
         ("interval", Align::Right),
-        ("chance to beat A", Align::Right),
+        ("P(beats A)", Align::Right),
         ("adjusted p", Align::Right),
     ]);
     for comparison in report.comparisons.iter().take(MOST_ROWS) {
@@ -249,7 +254,7 @@ fn verdicts(screen: &Screen, report: &CompareReport) -> String {
             comparison.holm.map_or_else(dash, |holm| format!("{:.4}", holm.adjusted_p)),
         ]);
     }
-    let mut text = format!("\n{}\n", screen.styled(Style::Heading, "against A"));
+    let mut text = format!("\n{}\n", screen.styled(Style::Heading, "compared with A"));
     text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
     if report.comparisons.len() > MOST_ROWS {
         text.push_str(&format!("  and {} more\n", report.comparisons.len() - MOST_ROWS));

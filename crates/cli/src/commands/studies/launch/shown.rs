@@ -26,9 +26,9 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
         return;
     }
     let runs = if report.runs == 1 { "1 run".to_owned() } else { format!("{} runs", report.runs) };
-    let seed = report.seed.map_or_else(|| "drawn at launch".to_owned(), |seed| format!("from {seed} on"));
+    let seed = report.seed.map_or_else(|| "drawn at launch".to_owned(), |seed| format!("starting at {seed}"));
     screen.line(format!(
-        "{} {}: {runs} of the {} phase, {} at once",
+        "{} {}: {runs} of the {} phase, {} in parallel",
         report.study, report.candidate, report.phase, report.parallel
     ));
     screen.line(format!("  code: {} ({} files)", report.base, report.files));
@@ -40,13 +40,13 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
         let code = if step.changed_code { "" } else { "    (code without the changes)" };
         screen.line(format!("  {}: {}{code}", step.name, words(&step.argv)));
         if !step.environment.is_empty() {
-            screen.line(format!("    gets {}", step.environment.join(", ")));
+            screen.line(format!("    environment: {}", step.environment.join(", ")));
         }
     }
     let limits = &report.limits;
-    let silence = limits.silence.map(|silence| format!(", {} of silence", seconds_text(silence)));
+    let silence = limits.silence.map(|silence| format!(", {} without output", seconds_text(silence)));
     screen.line(format!(
-        "  ends after: {}, {} of processors, {} of memory, {} processes, {} of disk, {} of output{}",
+        "  limits: {}, {} of CPU time, {} of memory, {} processes, {} of disk, {} of output{}",
         seconds_text(limits.wall_clock),
         seconds_text(limits.cpu_time),
         bytes_text(limits.memory),
@@ -56,14 +56,14 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
         silence.unwrap_or_default()
     ));
     screen.line(format!(
-        "  confinement: {} (agreed: {}){}",
+        "  sandboxing: {} (required: {}){}",
         report.confinement.offered,
         report.confinement.agreed,
         how(&report.confinement.mechanisms)
     ));
     let left = amounts_about(report.budget_after);
     let left = if left.is_empty() { "nothing".to_owned() } else { left.join(", ") };
-    screen.line(format!("  budget left after all of them: {left}"));
+    screen.line(format!("  budget left after these runs: {left}"));
     screen.line(format!("  passed all {} gates", report.gates.len()));
     screen.line(format!("  plan {}", report.plan));
     for warning in &report.warnings {
@@ -92,8 +92,9 @@ fn words(argv: &[String]) -> String {
 pub(super) fn event(screen: &Screen, event: &LaunchEvent) {
     match event {
         LaunchEvent::Started { key, seed, phase } => {
-            screen
-                .note(&format!("{key} goes ({phase}, seed {seed}); rlx launch logs {key} shows its output"));
+            screen.note(&format!(
+                "{key} started ({phase}, seed {seed}); see its output with rlx launch logs {key}"
+            ));
         }
         LaunchEvent::Ended { key, end, reason } => {
             screen.note(&format!("{key} ended: {end}, {reason}"));
@@ -108,10 +109,10 @@ pub(super) fn executed(screen: &Screen, report: &ExecuteReport) {
     }
     report.runs.iter().for_each(|run| self::run(screen, run));
     if report.left_running {
-        screen.hint("rlx launch adopt    # watches what goes on");
+        screen.hint("rlx launch adopt    # watch the active runs");
     } else {
         if let Some(bad) = report.runs.iter().find(|run| !run.is_well()) {
-            screen.hint(&format!("rlx launch logs {}    # what it printed", bad.key));
+            screen.hint(&format!("rlx launch logs {}    # its output", bad.key));
         }
         screen.hint("rlx study next");
     }
@@ -127,7 +128,7 @@ pub(super) fn run(screen: &Screen, run: &RunOutcome) {
         screen.answer(paragraph(reason, 2, "why: ").trim_end());
     }
     if let Some(code) = &run.not_evidence {
-        screen.line(format!("  never evidence: {code}"));
+        screen.line(format!("  not usable as evidence: {code}"));
     }
     if let Some(score) = &run.score {
         screen.line(format!("  score: {}", self::score(score)));
@@ -147,7 +148,7 @@ pub(super) fn status(screen: &Screen, report: &StatusReport) {
         return;
     }
     if report.runs.is_empty() {
-        screen.line(format!("{}: nothing has run yet", report.study));
+        screen.line(format!("{}: no runs yet", report.study));
         return;
     }
     let columns =
@@ -174,7 +175,7 @@ pub(super) fn status(screen: &Screen, report: &StatusReport) {
     }
     screen.answer(table.render("", str::to_owned).trim_end());
     if let Some(more) = report.not_shown {
-        screen.note(&format!("{more} more ended before these"));
+        screen.note(&format!("{} not shown", crate::format::counted(more, "older run")));
         screen.hint("rlx launch status --all");
     }
 }
@@ -188,7 +189,7 @@ pub(super) fn probe(screen: &Screen, report: &ProbeReport) {
         screen.answer(report.output.join("\n"));
     }
     screen.line(format!(
-        "{} ended: {} ({}); confinement {}{}",
+        "{} ended: {} ({}); sandboxing {}{}",
         report.step,
         report.end,
         report.reason,
@@ -202,7 +203,7 @@ pub(super) fn handoff(screen: &Screen, report: &HandoffReport) {
         screen.json(report);
         return;
     }
-    screen.line(format!("{} is for somebody else to run: {}", report.key, report.file.display()));
+    screen.line(format!("exported {} for an external runtime: {}", report.key, report.file.display()));
     screen.line(format!("  seed {}, at most {}", report.seed, seconds_text(report.limits.wall_clock)));
     screen.hint(&report.receive);
 }

@@ -13,19 +13,19 @@ use crate::screen::Screen;
 
 const EXAMPLES: &str = "\
 Examples:
-  rlx study receive ppo-r1-short-3-1 --from results || echo 'it was not handed off'";
+  rlx study receive ppo-r1-short-3-1 --from results || echo 'the run was not handed off'";
 
-/// Take back the results of a run that an external runtime ran
+/// Receive the results of a run from an external runtime
 ///
-/// The folder has train/ and eval/ as the steps left them. What comes back is
-/// evidence of level external: it never moves the incumbent without a person.
+/// The folder contains train/ and eval/ as written by the steps. The results count
+/// as external evidence, which never changes the incumbent without a person.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Receive {
-    /// The run, by its key
+    /// Key of the run
     #[arg(value_name = "RUN")]
     key: String,
-    /// The folder with its results
+    /// Folder with the results
     #[arg(long, value_name = "FOLDER")]
     from: PathBuf,
     /// How it ended: ok, failed, limit, cancelled or lost
@@ -34,7 +34,7 @@ pub(super) struct Receive {
     /// Where and how it ran, such as "slurm job 4711 on node17"
     #[arg(long, default_value = "not said")]
     runtime: String,
-    /// Seconds that it took; it costs all that was reserved for it when left out
+    /// Duration of the run [default: everything reserved for it is spent]
     #[arg(long, value_name = "SECONDS")]
     wall_clock: Option<u64>,
     #[command(flatten)]

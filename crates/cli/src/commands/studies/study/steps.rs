@@ -23,12 +23,12 @@ Examples:
 
 /// What can be done where the next step is one that this version doesn't have.
 pub(crate) const MEANWHILE: [&str; 2] =
-    ["rlx queue show    # what can be launched meanwhile", "rlx launch status    # how runs ended"];
+    ["rlx queue show    # what can be launched in the meantime", "rlx launch status    # how runs ended"];
 
-/// Show the one next step, from files alone
+/// Show the next step of a study
 ///
-/// Prints the action, why it comes now, the exact command, what that would
-/// change, and what a person must do.
+/// Prints the action, the reason, the exact command, what it would change, and what
+/// a person must do. Reads only files.
 #[derive(Args)]
 #[command(after_long_help = NEXT_EXAMPLES)]
 pub(super) struct Next {
@@ -36,19 +36,18 @@ pub(super) struct Next {
     which: Which,
 }
 
-/// Check what is claimed about the repository, line by line
+/// Check the claims about the repository
 ///
-/// Each claim in adapter.yaml cites a line of the repository. A claim whose
-/// line changed is stale, and nothing is validated before it was looked at
-/// again.
+/// Each claim in adapter.yaml cites a line of the repository. A claim is stale if
+/// its line has changed; no candidate can be validated until you have reviewed it.
 #[derive(Args)]
 #[command(after_long_help = AUDIT_EXAMPLES)]
 pub(super) struct Audit {
-    /// A claim to add, as KIND:FILE:LINE or KIND:FILE:LINE:TEXT. Kinds: train_command, eval_command, config_system,
+    /// Add a claim, as KIND:FILE:LINE or KIND:FILE:LINE:TEXT. Kinds: train_command, eval_command, config_system,
     /// log_source, launcher, reward, termination, curriculum, randomisation, evaluator
     #[arg(long, value_name = "CLAIM", value_parser = claim)]
     claim: Vec<NewClaim>,
-    /// Take up lines that changed: somebody looked at them again
+    /// Accept changed lines that you have reviewed
     #[arg(long)]
     refresh: bool,
     #[command(flatten)]
@@ -105,18 +104,19 @@ impl Audit {
         } else {
             for claim in &report.claims {
                 let place = format!("{}:{}", claim.file, claim.line);
-                let stale = if report.stale.contains(&place) { " (the line changed)" } else { "" };
+                let stale = if report.stale.contains(&place) { " (line changed)" } else { "" };
                 let about = rlxp_ops::below::word_of(&claim.about).replace('_', " ");
                 screen.line(format!("{about}: {} ({place}){stale}", claim.value));
             }
             if report.recorded {
                 let all = report.claims.len();
-                let hold = if all == 1 { "1 claim holds".to_owned() } else { format!("{all} claims hold") };
-                screen.line(format!("{hold}, on record"));
+                let hold =
+                    if all == 1 { "1 claim is valid".to_owned() } else { format!("{all} claims are valid") };
+                screen.line(format!("{hold}, recorded in the ledger"));
                 screen.hint("rlx study next");
             } else {
                 screen.line(format!("{} of {} claims are stale", report.stale.len(), report.claims.len()));
-                screen.hint("rlx study audit --refresh    # once you have looked at the lines again");
+                screen.hint("rlx study audit --refresh    # after you have reviewed the lines");
             }
         }
         Ok(if report.recorded { Exit::Yes } else { Exit::No })

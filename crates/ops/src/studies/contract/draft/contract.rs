@@ -13,8 +13,8 @@ use crate::studies::contract::parse;
 impl Draft<'_> {
     pub(super) fn contract(&self) -> String {
         let mut text = format!(
-            "# What was agreed for {}. People approve it section by section; rlx never rewrites it.\n\
-             # TODO stands where nobody has answered yet: `rlx contract check` lists all of them.\n\
+            "# The contract of {}. People approve it section by section; rlx never rewrites it.\n\
+             # TODO marks open questions; list them with `rlx contract check`.\n\
              schema: rlxp.contract/1\n\n",
             self.name
         );
@@ -30,20 +30,14 @@ impl Draft<'_> {
             self.guardrails().iter().map(|one| one.metric.name.to_string()).collect();
         put(
             &mut text,
-            format_args!(
-                "# What they are stands in metric_spec.yaml.\nmetrics:\n  primary: {}\n",
-                self.metric()
-            ),
+            format_args!("# Defined in metric_spec.yaml.\nmetrics:\n  primary: {}\n", self.metric()),
         );
         put(&mut text, format_args!("  guardrails: {}\n\n", flow(&guardrails)));
 
         let surfaces: Vec<String> = self.surfaces().iter().map(|one| one.id.to_string()).collect();
         put(
             &mut text,
-            format_args!(
-                "# What they are stands in surface_map.yaml.\nscope:\n  surfaces: {}\n",
-                flow(&surfaces)
-            ),
+            format_args!("# Defined in surface_map.yaml.\nscope:\n  surfaces: {}\n", flow(&surfaces)),
         );
         text.push_str("  one_change_at_a_time: true\n\n");
         self.budget(&mut text);
@@ -58,7 +52,7 @@ impl Draft<'_> {
         put(&mut text, format_args!("evaluation:\n  description: {}\n\n", scalar(&self.evaluation())));
         self.experiment(&mut text);
         self.statistics(&mut text);
-        text.push_str("# The study stops and is handed to a person when one of these holds.\n");
+        text.push_str("# The study stops and is handed to a person when one of these applies.\n");
         let rules = self.answers.all(Ask::StopRules, self.survey, parse::stop_rule);
         if rules.is_empty() {
             put(&mut text, format_args!("# {}\nstop_rules: []\n", self.answers.open_text(Ask::StopRules)));
@@ -89,7 +83,7 @@ impl Draft<'_> {
         put(
             text,
             format_args!(
-                "# For the whole study, and the most one run may take.\nbudget:\n  runs: {runs}\n  wall_clock: {wall_clock}\n"
+                "# Limits of the whole study and of one run.\nbudget:\n  runs: {runs}\n  wall_clock: {wall_clock}\n"
             ),
         );
         if self.device() == Device::Gpu {
@@ -106,7 +100,7 @@ impl Draft<'_> {
     fn statistics(&self, text: &mut String) {
         let count = |ask| self.one(ask, parse::count).expect("it has a default that can be read");
         let alpha = self.one(Ask::Alpha, parse::alpha).expect("it has a default that can be read");
-        text.push_str("# StepOutcome a claim is judged: docs/statistics.md says what each number does.\n");
+        text.push_str("# How claims are judged; docs/statistics.md explains each number.\n");
         put(text, format_args!("statistics:\n  alpha: {}\n", number(alpha)));
         put(text, format_args!("  screen_seeds: {}\n", count(Ask::ScreenSeeds)));
         put(text, format_args!("  confirm_seeds: {}\n", count(Ask::ConfirmSeeds)));
@@ -124,7 +118,7 @@ impl Draft<'_> {
         put(
             text,
             format_args!(
-                "# StepOutcome much a run is kept apart from everything else: none, partial, full.\nconfinement: {confinement}\n\n"
+                "# Required sandboxing of runs: none, partial, full.\nconfinement: {confinement}\n\n"
             ),
         );
     }
@@ -179,7 +173,7 @@ impl Draft<'_> {
             put(
                 text,
                 format_args!(
-                    "  # What may be tried without asking again.\n  envelope:\n    kinds: {}\n    surfaces: {}\n    phases: [smoke, short, confirm]\n    candidates: {candidates}\n",
+                    "  # What may be tried without further approval.\n  envelope:\n    kinds: {}\n    surfaces: {}\n    phases: [smoke, short, confirm]\n    candidates: {candidates}\n",
                     flow(&kinds),
                     flow(&surfaces)
                 ),
@@ -194,7 +188,7 @@ impl Draft<'_> {
         put(
             text,
             format_args!(
-                "# The weakest way of approving that counts: host, terminal, signature.\nassurance: {assurance}\n\n"
+                "# Weakest accepted approval method: host, terminal, signature.\nassurance: {assurance}\n\n"
             ),
         );
     }

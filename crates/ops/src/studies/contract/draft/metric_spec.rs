@@ -26,7 +26,7 @@ impl Draft<'_> {
         put(
             &mut text,
             format_args!(
-                "# The metric that decides. It is read from the files of an evaluation, never from training.\nprimary:\n  name: {}{}\n",
+                "# The primary metric. It is read from evaluation files, never from training.\nprimary:\n  name: {}{}\n",
                 self.metric(),
                 open(Ask::Metric)
             ),
@@ -44,7 +44,7 @@ impl Draft<'_> {
         if guardrails.is_empty() {
             text.push_str("# What must not get worse.\nguardrails: []\n\n");
         } else {
-            text.push_str("# What must not get worse, and by how much it may.\nguardrails:\n");
+            text.push_str("# What must not get worse, and the allowed regression.\nguardrails:\n");
             for guardrail in &guardrails {
                 let metric = &guardrail.metric;
                 put(
@@ -74,7 +74,7 @@ impl Draft<'_> {
         put(
             &mut text,
             format_args!(
-                "# The score of a run that failed, so that nobody gains by failing.\nfailure_score: {}{}\n",
+                "# The score of a failed run, so that failing is never an advantage.\nfailure_score: {}{}\n",
                 number(failure),
                 open(Ask::FailureScore)
             ),

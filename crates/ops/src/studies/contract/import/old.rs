@@ -106,7 +106,7 @@ pub(super) fn recognise(fs: &dyn Fs, path: &Path) -> Outcome<(PathBuf, Layout)> 
         }
     }
     let message = format!(
-        "{} is neither a flat {FOLDER}/ nor a task of .autorl/: none of their files is there",
+        "{} is neither a flat {FOLDER}/ nor a task of .autorl/: it has none of their files",
         path.display()
     );
     Err(Failure::usage("import_unknown", message).hint("rlx study init --import .autorl/tasks/NAME"))
@@ -135,7 +135,7 @@ pub(super) fn take(fs: &dyn Fs, path: &Path, layout: Layout) -> Outcome<Old> {
     if !old.problems.is_empty() {
         let message = format!("{} can't be imported: {}", path.display(), old.problems.join("; "));
         return Err(Failure::refused("import_refused", message)
-            .hint("put plain UTF-8 files in their place, or import a copy without them"));
+            .hint("replace them with plain UTF-8 files, or import a copy without them"));
     }
     for (file, schema) in [("contract.yaml", "contract"), ("adapter.yaml", "adapter")] {
         if let Some(bytes) = old.files.get(file) {
