@@ -44,7 +44,7 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
         }
     }
     let limits = &report.limits;
-    let silence = limits.silence.map(|silence| format!(", {} without output", seconds_text(silence)));
+    let silence = limits.silence.map(|silence| format!(", {} of inactivity", seconds_text(silence)));
     screen.line(format!(
         "  limits: {}, {} of CPU time, {} of memory, {} processes, {} of disk, {} of output{}",
         seconds_text(limits.wall_clock),
