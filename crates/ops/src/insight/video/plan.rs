@@ -215,7 +215,7 @@ mod tests {
         let plan = plan(&asked, &[15, 30, 30], 10);
         assert_eq!((plan.frames(), plan.cut), (20, true));
         assert_eq!(plan.steps_needed(), BTreeMap::from([(0, 15)]), "the end of the first is held to the end");
-        assert!(plan.notes(&asked)[0].contains("2 episodes aren't shown"), "{:?}", plan.notes(&asked));
+        assert!(plan.notes(&asked)[0].contains("2 episodes are not shown"), "{:?}", plan.notes(&asked));
     }
 
     #[test]

@@ -65,7 +65,7 @@ mod tests {
         assert!(editable.contains("/home/ada/repo/src/balance/reward.py"), "{editable}");
         let installed = said(&["src/balance/reward.py"], &[own, "/venv/site-packages/balance/reward.py"]);
         assert!(installed.unwrap().contains("site-packages"));
-        assert!(said(&[], &[]).unwrap().contains("nothing opened"));
+        assert!(said(&[], &[]).unwrap().contains("never opened"));
         assert_eq!(problem(&[], tree, &set(&[]), &set(&[])), None);
     }
 }
