@@ -52,7 +52,7 @@ pub(crate) fn run() -> Result<Summary, String> {
     let mut programs = build()?;
     let build = start.elapsed();
     let times = read_times();
-    programs.sort_by_key(|program| std::cmp::Reverse(times.get(&program.name).copied().unwrap_or(u64::MAX)));
+    programs.sort_by_key(|program| std::cmp::Reverse(expected_time(&times, &program.name)));
     let start = Instant::now();
     let mut ran = run_all(programs);
     let run = start.elapsed();
@@ -82,6 +82,13 @@ impl Summary {
             println!("  {:>6.1} s  {name}", took.as_secs_f64());
         }
     }
+}
+
+/// Milliseconds that a program took the last time. Of those that are new, the
+/// end-to-end tests of the command line take longest.
+fn expected_time(times: &BTreeMap<String, u64>, name: &str) -> u64 {
+    let unknown = if name.starts_with("cli ") { u64::MAX } else { u64::MAX - 1 };
+    times.get(name).copied().unwrap_or(unknown)
 }
 
 /// Compiles all test programs and gives those that hold tests.
