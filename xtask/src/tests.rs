@@ -225,12 +225,24 @@ fn write_times(ran: &[Ran]) -> Done {
     std::fs::write(path, lines.concat()).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Whether any file has a doc test: a fenced block in a doc comment that is
-/// not marked as something else.
+/// Whether any file of the crates has a doc test.
 pub(crate) fn has_doc_tests() -> Result<bool, String> {
     let mut grep = Command::new("grep");
-    grep.args(["-rqE", "^ *//[/!] *```( *|rust.*|should_panic|no_run)$", "crates"]).current_dir(root());
-    Ok(capture(&mut grep)?.status.success())
+    grep.args(["-rhE", "^ *//[/!] *```", "crates", "--include=*.rs"]).current_dir(root());
+    let fences = String::from_utf8_lossy(&capture(&mut grep)?.stdout).into_owned();
+    Ok(opens_doc_test(&fences))
+}
+
+/// Whether one of these fences of doc comments, which open and close blocks in
+/// turn, opens one that rustdoc would run.
+fn opens_doc_test(fences: &str) -> bool {
+    let kinds = fences.lines().filter_map(|line| line.split_once("```")).map(|(_, kind)| kind.trim());
+    let opening = kinds.step_by(2);
+    let is_code = |kind: &str| {
+        let first = kind.split(',').next().unwrap_or_default();
+        matches!(first, "" | "rust" | "no_run" | "should_panic")
+    };
+    opening.into_iter().any(is_code)
 }
 
 #[cfg(test)]
@@ -249,6 +261,14 @@ mod own {
         let library =
             message.replace("\"executable\":\"/w/target/debug/deps/faults-1\"", "\"executable\":null");
         assert!(program_of(&library).is_none());
+    }
+
+    #[test]
+    fn only_code_is_a_doc_test() {
+        assert!(!opens_doc_test(""));
+        assert!(!opens_doc_test("//! ```text\n//! ```\n    /// ```json\n    /// ```\n"));
+        assert!(opens_doc_test("//! ```text\n//! ```\n/// ```\n/// ```\n"));
+        assert!(opens_doc_test("/// ```rust,ignore\n/// ```\n"));
     }
 
     #[test]
