@@ -222,7 +222,10 @@ fn write_times(ran: &[Ran]) -> Done {
     let lines: Vec<String> =
         ran.iter().map(|program| format!("{}\t{}\n", program.took.as_millis(), program.name)).collect();
     let path: &Path = &times_file();
-    std::fs::write(path, lines.concat()).map_err(|error| format!("{}: {error}", path.display()))
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, lines.concat()))
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Whether any file of the crates has a doc test.
