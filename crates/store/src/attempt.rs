@@ -331,7 +331,10 @@ impl Claim {
             Err(error) if !error.is_not_found() => return Err(error.into()),
             _ => {}
         }
-        let path = self.run.attempt_dir(self.attempt).join("end.json");
+        let folder = self.run.attempt_dir(self.attempt);
+        // Of a process that was killed before it won this number. Not when the claim is won: another may still try.
+        fs.remove_abandoned(self.run.machine.as_ref(), &folder.join("claim.json"));
+        let path = folder.join("end.json");
         // Without a summary listings read the record itself, so a failure here costs only time.
         let mut file = serde_json::to_value(end).expect("an end is plain data");
         file["summary"] = serde_json::json!(Summary::of(&self.run).ok());
