@@ -59,6 +59,6 @@ pub const PALETTE: [Color; 7] = [
 
 /// The colour of the `index`th thing; beyond the palette it starts again, so
 /// whoever draws more things must tell them apart by more than colour.
-pub fn of(index: usize) -> Color {
+pub fn at_index(index: usize) -> Color {
     PALETTE[index % PALETTE.len()]
 }

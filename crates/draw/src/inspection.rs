@@ -153,7 +153,7 @@ fn legend(scene: &mut Scene, y: f32, entries: &[(String, Color)]) {
 /// A circle with the number of a state in it.
 fn badge(scene: &mut Scene, x: f32, y: f32, number: usize) {
     scene.fill(Path::circle(x, y, 9.5), Color::WHITE);
-    scene.fill(Path::circle(x, y, 8.0), color::of(1));
+    scene.fill(Path::circle(x, y, 8.0), color::at_index(1));
     let label = Text::new(x, y + 3.6, number.to_string(), 10.0, Color::WHITE);
     scene.text(label.anchored(Anchor::Middle).bold());
 }

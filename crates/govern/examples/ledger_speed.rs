@@ -60,7 +60,7 @@ fn study() -> World {
     set(&mut texts.contract, "/budget/disk", json!("1000TiB"));
     let mut world = World::ready(&texts);
     let sample = validated(&world.study, &world.view).unwrap();
-    let digest = Digest::of(b"something");
+    let digest = Digest::hash(b"something");
     let judge = |world: &mut World, id: &str, key: &str, verdict| {
         let values = BTreeMap::from([(slug("mean-return"), Some(250.25))]);
         let files = BTreeMap::from([("eval.json".to_owned(), digest)]);
@@ -74,7 +74,7 @@ fn study() -> World {
     judge(&mut world, "baseline", "baseline-smoke-0", Verdict::Accepted);
     for number in 0.. {
         let id = format!("candidate-{number}");
-        let plan = Digest::of(id.as_bytes());
+        let plan = Digest::hash(id.as_bytes());
         let mut one = sample.clone();
         (one.candidate, one.plan) = (slug(&id), plan);
         let run = intent(&id, Phase::Smoke, number % 100, plan);

@@ -168,7 +168,7 @@ fn proven(approval: &Approval, state: &StudyState, proofs: Proofs<'_>) -> Result
     let approvers = proofs.approvers.ok_or("the list of approvers can't be read")?;
     let digest = approval.approved.signature.ok_or("its record names no signature")?;
     let armored = proofs.signatures.get(&digest).ok_or("its signature is not there")?;
-    if Digest::of(armored.as_bytes()) != digest {
+    if Digest::hash(armored.as_bytes()) != digest {
         return Err("its signature is not the one on record".into());
     }
     let statement = statement(study, &approval.approved.targets, approval.head);

@@ -16,7 +16,7 @@ pub fn text(value: &Value) -> String {
 
 /// The digest of a value's canonical text.
 pub fn digest(value: &Value) -> Digest {
-    Digest::of(text(value).as_bytes())
+    Digest::hash(text(value).as_bytes())
 }
 
 /// The digest of anything that serialises to plain data.

@@ -33,7 +33,7 @@ impl Applied {
     /// The digest of all of it.
     pub fn digest(&self) -> Digest {
         let file = |change: &FileChange| {
-            let after = change.after.as_ref().map(|text| Digest::of(text.as_bytes()));
+            let after = change.after.as_ref().map(|text| Digest::hash(text.as_bytes()));
             json!({ "before": change.before, "after": after })
         };
         let files: BTreeMap<&String, Value> =
@@ -183,7 +183,7 @@ impl Work<'_> {
     fn finish(self) -> Applied {
         let changed = self.texts.into_iter().filter(|(_, (before, after))| before != after);
         let file = |(path, (before, after)): (String, (Option<String>, Option<String>))| {
-            (path, FileChange { before: before.map(|text| Digest::of(text.as_bytes())), after })
+            (path, FileChange { before: before.map(|text| Digest::hash(text.as_bytes())), after })
         };
         Applied { files: changed.map(file).collect(), arguments: self.arguments }
     }

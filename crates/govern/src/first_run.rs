@@ -13,7 +13,7 @@ pub(crate) enum FirstRun {
 }
 
 impl FirstRun {
-    pub(crate) fn of(study: &Study, kind: CandidateKind) -> Self {
+    pub(crate) fn find(study: &Study, kind: CandidateKind) -> Self {
         let is_named = |name: &str| {
             let rest = name.strip_prefix(kind.to_string().as_str()).map(|rest| rest.trim_start_matches('-'));
             rest.is_some_and(|rest| rest.bytes().all(|letter| letter.is_ascii_digit()))

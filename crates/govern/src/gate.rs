@@ -165,7 +165,7 @@ fn applying(purpose: Purpose) -> impl Iterator<Item = &'static Gate> {
 pub fn refusals(purpose: Purpose, study: &Study, candidate: Option<&CandidateView>) -> Vec<Refusal> {
     // Planning is not about any candidate in particular, so none that is handed in makes a difference.
     let candidate = candidate.filter(|_| purpose != Purpose::Plan);
-    let plan = candidate.and_then(|candidate| Plan::of(study, candidate));
+    let plan = candidate.and_then(|candidate| Plan::for_candidate(study, candidate));
     let question = Question { study, candidate, purpose, standings: study.standings(), plan };
     let mut all = Vec::new();
     for gate in applying(purpose) {

@@ -37,7 +37,7 @@ pub fn next_run(study: &Study, candidate: &Candidate) -> Option<NextRun> {
     if !matches!(record.state, CandidateState::Validated | CandidateState::Launched) {
         return None;
     }
-    let queue = Queue::of(study);
+    let queue = Queue::for_study(study);
     // Phases after this one wait for it.
     let job = queue.jobs.iter().find(|job| {
         job.candidate == candidate.id

@@ -167,7 +167,7 @@ fn under_way(study: &Study) -> Option<Next> {
 
 fn judged(study: &Study) -> Option<Next> {
     let state = study.state();
-    let queue = Queue::of(study);
+    let queue = Queue::for_study(study);
     let over = queue.over();
     // A launched candidate of which no run is left is over, though nobody wrote that down.
     let is_over = |id: &Slug, record: &CandidateRecord| match record.state {

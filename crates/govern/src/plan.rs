@@ -26,7 +26,7 @@ pub struct Plan {
 
 impl Plan {
     /// The plan of a candidate; nothing when something that it is made of is missing.
-    pub fn of(study: &Study, candidate: &CandidateView) -> Option<Self> {
+    pub fn for_candidate(study: &Study, candidate: &CandidateView) -> Option<Self> {
         let digests = study.digests();
         let runbook = &study.files.runbook.get()?.explicit;
         let metric_spec = &study.files.metric_spec.get()?.explicit;

@@ -77,7 +77,7 @@ pub struct Queue {
 
 impl Queue {
     /// The jobs of every candidate whose plan isn't over.
-    pub fn of(study: &Study) -> Self {
+    pub fn for_study(study: &Study) -> Self {
         let state = study.state();
         let parallel = study.contract().map_or(1, |contract| contract.budget.parallel);
         let mut candidates: Vec<(&Slug, &CandidateRecord)> = state
@@ -156,7 +156,7 @@ fn job(
     runs: u64,
     stand: JobStatus,
 ) -> Job {
-    let role = SeedRole::of(phase);
+    let role = SeedRole::for_phase(phase);
     let pools = study.files.metric_spec.typed().map(|spec| &spec.protocol.seeds);
     // Every candidate is tried on the same screen seeds, so that they are compared on equal terms.
     let seeds = match (role, pools) {
@@ -285,7 +285,7 @@ fn short(study: &Study, kind: CandidateKind, runs: &[&RunRecord]) -> JobStatus {
     };
     let mut values = Vec::new();
     for run in runs {
-        match (run.state, score::of(run, spec)) {
+        match (run.state, score::score_run(run, spec)) {
             (_, Some(score)) => values.push(score.value),
             (RunState::Ended(RunEnd::Ok), None) => {
                 return stopped(format!("run {} has no {}", run.intent.key, spec.primary.name));

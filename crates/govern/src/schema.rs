@@ -8,17 +8,17 @@ use crate::documents::{Adapter, Candidate, Contract, MetricSpec, Registry, Runbo
 
 /// Every schema by the name of its file.
 pub fn schemas() -> Vec<(&'static str, Value)> {
-    fn of<T: JsonSchema>() -> Value {
+    fn schema<T: JsonSchema>() -> Value {
         schema_for!(T).to_value()
     }
     vec![
-        ("registry", of::<Registry>()),
-        ("adapter", of::<Adapter>()),
-        ("contract", of::<Contract>()),
-        ("metric_spec", of::<MetricSpec>()),
-        ("surface_map", of::<SurfaceMap>()),
-        ("runbook", of::<Runbook>()),
-        ("candidate", of::<Candidate>()),
+        ("registry", schema::<Registry>()),
+        ("adapter", schema::<Adapter>()),
+        ("contract", schema::<Contract>()),
+        ("metric_spec", schema::<MetricSpec>()),
+        ("surface_map", schema::<SurfaceMap>()),
+        ("runbook", schema::<Runbook>()),
+        ("candidate", schema::<Candidate>()),
         ("ledger_record", crate::ledger::record::schema()),
     ]
 }

@@ -29,7 +29,7 @@ pub enum ScoreSource {
 
 /// What `run` counts for. A failure counts whatever else is said of the run; otherwise there is nothing as long as it
 /// goes on or its metric wasn't read, and nothing ever when it isn't evidence or its seed may run again.
-pub fn of(run: &RunRecord, spec: &MetricSpec) -> Option<Score> {
+pub fn score_run(run: &RunRecord, spec: &MetricSpec) -> Option<Score> {
     match run.state {
         RunState::Ended(end) if end.is_failure() => {
             Some(Score { value: spec.failure_score, from: ScoreSource::FailureScore })

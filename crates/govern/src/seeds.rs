@@ -24,7 +24,7 @@ pub enum SeedRole {
 
 impl SeedRole {
     /// The role of training seeds in a phase.
-    pub fn of(phase: Phase) -> Self {
+    pub fn for_phase(phase: Phase) -> Self {
         match phase {
             Phase::Smoke | Phase::Short => SeedRole::Screen,
             Phase::Confirm => SeedRole::Confirm,

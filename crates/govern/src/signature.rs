@@ -163,7 +163,7 @@ pub fn verify(
         b"sha512" => ssh_key::HashAlg::Sha512,
         other => return Err(SignatureProblem::UnsupportedHash { found: shown(other) }),
     };
-    let fingerprint = Fingerprint::of(envelope.key);
+    let fingerprint = Fingerprint::from_blob(envelope.key);
     let Some(approver) = approvers.find(&fingerprint) else {
         return Err(SignatureProblem::UnknownKey { fingerprint });
     };

@@ -65,7 +65,7 @@ pub fn snapshot_without(folder: &Path, excluded: &[&Path]) -> Option<GitState> {
     }
     untracked::add(&git, &RealFs, &top, excluded, &mut digested, &mut not_covered);
     state.dirty = !digested.is_empty() || !not_covered.is_empty();
-    state.dirty_digest = (!digested.is_empty()).then(|| Digest::of(&digested));
+    state.dirty_digest = (!digested.is_empty()).then(|| Digest::hash(&digested));
     state.not_covered = (!not_covered.is_empty()).then(|| not_covered.join("; "));
     Some(state)
 }

@@ -295,7 +295,7 @@ impl RunOrder {
 
     /// The order that `bytes` hold, if they have this digest.
     pub fn from_bytes(bytes: &[u8], digest: Digest) -> Result<Self, String> {
-        if Digest::of(bytes) != digest {
+        if Digest::hash(bytes) != digest {
             return Err("the order is not the one that was given".to_owned());
         }
         serde_json::from_slice(bytes).map_err(|error| format!("the order can't be read: {error}"))
@@ -305,7 +305,7 @@ impl RunOrder {
 /// What a program is: where it is named, where that leads through all links, and what the file there holds.
 pub fn program_digest(path: &Path, real: &Path, content: Digest) -> Digest {
     let named = [path, real].map(|path| path.to_string_lossy());
-    Digest::of(&serde_json::to_vec(&(named, content)).expect("texts are plain data"))
+    Digest::hash(&serde_json::to_vec(&(named, content)).expect("texts are plain data"))
 }
 
 impl fmt::Display for Level {

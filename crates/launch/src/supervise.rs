@@ -141,7 +141,7 @@ pub fn sweep(order: &RunOrder) {
 
 /// What the control groups of a run are named after: two studies of one user may have runs with the same key.
 fn group_of(order: &RunOrder) -> String {
-    let folder = Digest::of(order.folder.as_os_str().as_encoded_bytes());
+    let folder = Digest::hash(order.folder.as_os_str().as_encoded_bytes());
     format!("{}-{}", order.key, folder.short())
 }
 

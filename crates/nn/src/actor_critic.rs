@@ -64,7 +64,7 @@ impl Layer {
         self.bias..self.bias + self.outputs
     }
 
-    pub(crate) fn of<'a>(&self, parameters: &'a [f32]) -> Linear<'a> {
+    pub(crate) fn within<'a>(&self, parameters: &'a [f32]) -> Linear<'a> {
         Linear {
             inputs: self.inputs,
             outputs: self.outputs,

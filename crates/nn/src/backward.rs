@@ -62,7 +62,15 @@ impl ActorCritic {
         let slope = (index + 1 == stack.outputs.len()).then(|| self.slope(memory, last, layer.inputs, tile));
         let dx = RowsMut { data: &mut scratch.d_outputs, stride: kernel::padded(layer.inputs) };
         let panels = &memory.output_panels[index];
-        kernel::output_input_gradient(tile.rows, dy.data, layer.of(parameters), panels, slope, dx, index > 0);
+        kernel::output_input_gradient(
+            tile.rows,
+            dy.data,
+            layer.within(parameters),
+            panels,
+            slope,
+            dx,
+            index > 0,
+        );
     }
 
     /// Gradients of an output layer's own parameters.
@@ -146,7 +154,7 @@ impl ActorCritic {
         let slope = self.slope(memory, before, layer.inputs, tile);
         let dx = RowsMut { data: &mut scratch.d_inputs, stride: kernel::padded(layer.inputs) };
         let panels = &memory.hidden_panels[index];
-        kernel::hidden_input_gradient(tile.rows, dy, layer.of(parameters), panels, slope, dx);
+        kernel::hidden_input_gradient(tile.rows, dy, layer.within(parameters), panels, slope, dx);
         std::mem::swap(&mut scratch.d_outputs, &mut scratch.d_inputs);
     }
 
@@ -163,10 +171,10 @@ impl ActorCritic {
 /// only [`ActorCritic::input_gradient`] asks for gradients there.
 pub(crate) fn prepare(stack: &Stack, memory: &mut StackScratch, parameters: &[f32]) {
     for (layer, panels) in stack.hidden.iter().zip(&mut memory.hidden_panels).skip(1) {
-        kernel::prepare_backward(layer.of(parameters), panels);
+        kernel::prepare_backward(layer.within(parameters), panels);
     }
     for ((_, layer), panels) in stack.outputs.iter().zip(&mut memory.output_panels) {
-        kernel::prepare_output(layer.of(parameters), panels);
+        kernel::prepare_output(layer.within(parameters), panels);
     }
 }
 

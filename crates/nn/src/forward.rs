@@ -36,10 +36,10 @@ impl ActorCritic {
             // A one-hot input gathers its rows of weights and needs no panels.
             let gathers = usize::from(matches!(self.shape().input, Input::OneHot(_)));
             for (layer, panels) in stack.hidden.iter().zip(&mut memory.hidden_panels).skip(gathers) {
-                kernel::prepare_forward(layer.of(parameters), rows, panels);
+                kernel::prepare_forward(layer.within(parameters), rows, panels);
             }
             for ((_, layer), panels) in stack.outputs.iter().zip(&mut memory.output_panels) {
-                kernel::prepare_output(layer.of(parameters), panels);
+                kernel::prepare_output(layer.within(parameters), panels);
             }
             for tile in tiles(rows) {
                 for index in 0..stack.hidden.len() {
@@ -79,12 +79,20 @@ impl ActorCritic {
         match (&self.shape().input, before.last()) {
             (Input::OneHot(parts), None) => {
                 let indices = &observations[tile.first * parts.len()..];
-                kernel::gather_forward(tile.rows, indices, parts, layer.of(parameters), function, y, slopes);
+                kernel::gather_forward(
+                    tile.rows,
+                    indices,
+                    parts,
+                    layer.within(parameters),
+                    function,
+                    y,
+                    slopes,
+                );
             }
             (_, before) => {
                 let x = layer_input(observations, before, layer.inputs, tile);
                 let panels = &memory.hidden_panels[index];
-                kernel::hidden_forward(tile.rows, x, layer.of(parameters), panels, function, y, slopes);
+                kernel::hidden_forward(tile.rows, x, layer.within(parameters), panels, function, y, slopes);
             }
         }
     }
@@ -100,7 +108,7 @@ impl ActorCritic {
         tile: Tile,
         y: &mut [f32],
     ) {
-        let linear = layer.of(parameters);
+        let linear = layer.within(parameters);
         match (&self.shape().input, memory.activations.last()) {
             (Input::OneHot(parts), None) => {
                 for (row, y) in y.chunks_exact_mut(layer.outputs).enumerate() {

@@ -235,7 +235,7 @@ fn validated(opened: &OpenStudy, first: &CandidateView, id: &str) -> Result<Vali
     let file: Digest = opened.study.candidate_files[id];
     let digest = opened.study.candidate_digest(&written).ok_or("everything is there")?;
     let view = CandidateView { written, file, file_name: id.to_owned(), ..first.clone() };
-    let plan = Plan::of(&opened.study, &view).ok_or("everything is there")?;
+    let plan = Plan::for_candidate(&opened.study, &view).ok_or("everything is there")?;
     let phases = vec![PlannedPhase { phase: Phase::Smoke, seeds: 1, reserve: None }];
     let kind = CandidateKind::Hyperparameter;
     Ok(Validated {

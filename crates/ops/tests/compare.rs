@@ -299,7 +299,7 @@ fn one_seed_says_what_it_can_not_know() {
 #[test]
 fn groups_fold_seeds_and_the_same_training_counts_once() {
     let world = World::new();
-    let program = Digest::of(b"program");
+    let program = Digest::hash(b"program");
     let described = move |tag: &'static str| {
         move |metadata: &mut rlxp_store::Metadata| {
             metadata.versions.binary = Some(program);
@@ -534,7 +534,7 @@ fn code_that_differs_is_named_and_a_digest_is_called_one() {
         commit: Some(commit.repeat(40)),
         branch: Some("main".into()),
         dirty: dirt.is_some(),
-        dirty_digest: dirt.map(Digest::of),
+        dirty_digest: dirt.map(Digest::hash),
         not_covered: None,
     };
     for (name, state) in [("a", state("1", None)), ("b", state("2", Some(b"dirt")))] {

@@ -68,7 +68,7 @@ impl World {
             world.write(name, text);
         }
         std::fs::write(world.context.folder.join("train.py"), "import sys\r\nlr = 3e-4\n").unwrap();
-        world.write_adapter(Digest::of(b"import sys"));
+        world.write_adapter(Digest::hash(b"import sys"));
         world
     }
 
@@ -206,11 +206,11 @@ fn validate(world: &World) -> Slug {
             Some("algo: {learning_rate: 0.0003}\n".into()),
         )]),
         override_syntax: None,
-        base: Some(Base::Snapshot(Digest::of(b"all files"))),
+        base: Some(Base::Snapshot(Digest::hash(b"all files"))),
         programs: Some(BTreeMap::new()),
         inputs: Some(BTreeMap::new()),
     };
-    let plan = Plan::of(&opened.study, &view).unwrap();
+    let plan = Plan::for_candidate(&opened.study, &view).unwrap();
     let validated = Validated {
         candidate: id.clone(),
         revision: 1,
@@ -242,7 +242,7 @@ fn a_validated_candidate_stays_so_until_something_changes() {
         ("section:evaluation", |world| {
             world.write("runbook.yaml", &RUNBOOK.replace("eval/run.py", "eval/other.py"));
         }),
-        ("adapter", |world| world.write_adapter(Digest::of(b"other"))),
+        ("adapter", |world| world.write_adapter(Digest::hash(b"other"))),
         ("section:budget", |world| world.write("contract.yaml", &CONTRACT.replace("runs: 100", "runs: 90"))),
     ];
     for (reason, edit) in edits {

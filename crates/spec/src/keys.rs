@@ -49,12 +49,12 @@ pub(crate) type Tags = BTreeMap<String, String>;
 impl Shape {
     /// What a [`Config`] looks like in a file.
     pub(crate) fn config() -> &'static Self {
-        static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Config>);
+        static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::for_type::<Config>);
         &SHAPE
     }
 
     /// What a `T` looks like in a file.
-    pub(crate) fn of<T: JsonSchema>() -> Self {
+    pub(crate) fn for_type<T: JsonSchema>() -> Self {
         let mut shape =
             Self { schema: schemars::schema_for!(T).to_value(), keys: Vec::new(), tags: Vec::new() };
         let top = shape.schema["properties"].as_object().cloned().unwrap_or_default();

@@ -17,7 +17,7 @@ pub(crate) enum Scalar {
 }
 
 impl Scalar {
-    pub(crate) fn of(text: &str, plain: bool) -> Self {
+    pub(crate) fn parse(text: &str, plain: bool) -> Self {
         if !plain {
             return Scalar::Text;
         }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: Scalar) {
-        assert_eq!(Scalar::of(text, true), expected, "{text:?}");
+        assert_eq!(Scalar::parse(text, true), expected, "{text:?}");
     }
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
         {
             check(text, Scalar::Text);
         }
-        assert_eq!(Scalar::of("3e-4", false), Scalar::Text);
+        assert_eq!(Scalar::parse("3e-4", false), Scalar::Text);
         check(&"9".repeat(65), Scalar::Text);
     }
 

@@ -151,7 +151,7 @@ fn item(value: &Value) -> String {
 fn text(text: &str) -> String {
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'))
-        && Scalar::of(text, true) == Scalar::Text;
+        && Scalar::parse(text, true) == Scalar::Text;
     if plain {
         return text.to_owned();
     }

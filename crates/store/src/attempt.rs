@@ -337,7 +337,7 @@ impl Claim {
         let path = folder.join("end.json");
         // Without a summary listings read the record itself, so a failure here costs only time.
         let mut file = serde_json::to_value(end).expect("an end is plain data");
-        file["summary"] = serde_json::json!(Summary::of(&self.run).ok());
+        file["summary"] = serde_json::json!(Summary::from_run(&self.run).ok());
         let written = fs.write_new_atomic(&path, &pretty(&file))?;
         if written && self.still_mine()? {
             self.run.update_metadata(|metadata| {

@@ -235,7 +235,7 @@ impl CheckpointStore {
             }
             Some(_) => self.fs.read(&path, facts.size)?,
         };
-        if FileFacts::of(&bytes) != *facts {
+        if FileFacts::from_bytes(&bytes) != *facts {
             return Err(StoreError::damaged(&path, "its digest is not the one in the manifest"));
         }
         Ok(bytes)

@@ -73,8 +73,8 @@ pub struct FileFacts {
 
 impl FileFacts {
     /// The facts of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
-        Self { size: bytes.len() as u64, digest: Digest::of(bytes) }
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self { size: bytes.len() as u64, digest: Digest::hash(bytes) }
     }
 }
 
@@ -108,8 +108,8 @@ impl Manifest {
             schema: MANIFEST_SCHEMA.to_owned(),
             step,
             reason: facts.reason,
-            model: FileFacts::of(model),
-            state: FileFacts::of(state),
+            model: FileFacts::from_bytes(model),
+            state: FileFacts::from_bytes(state),
             metrics: facts.metrics,
             best: facts.best,
             facts: facts.facts.clone(),
@@ -121,7 +121,7 @@ impl Manifest {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let blank = "0".repeat(64);
         let mut bytes = pretty(&Self { manifest_digest: blank, ..self.clone() });
-        let digest = Digest::of(&bytes).to_string();
+        let digest = Digest::hash(&bytes).to_string();
         let place = own_digest_place(&bytes).expect("the field stands in what was just written");
         bytes[place..place + 64].copy_from_slice(digest.as_bytes());
         bytes
@@ -136,7 +136,7 @@ impl Manifest {
         let place = own_digest_place(&bytes).ok_or_else(|| damaged("it has no digest"))?;
         let written = bytes[place..place + 64].to_vec();
         bytes[place..place + 64].fill(b'0');
-        if Digest::of(&bytes).to_string().as_bytes() != written {
+        if Digest::hash(&bytes).to_string().as_bytes() != written {
             return Err(damaged("its content does not fit its digest"));
         }
         if manifest.step != step {

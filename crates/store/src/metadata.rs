@@ -188,7 +188,7 @@ impl Metadata {
     pub fn new(created: &str, env: &str, algo: &str, seeds: &[u64], total_steps: u64) -> Self {
         Self {
             schema: METADATA_SCHEMA.to_owned(),
-            id: Digest::of(b""),
+            id: Digest::hash(b""),
             name: String::new(),
             status: RunStatus::Created,
             created: created.to_owned(),

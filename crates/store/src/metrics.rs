@@ -50,6 +50,6 @@ pub struct MetricsPosition {
 impl MetricsPosition {
     /// The beginning of an empty file.
     pub fn start() -> Self {
-        Self { length: 0, digest: Digest::of(b""), next_seq: 0 }
+        Self { length: 0, digest: Digest::hash(b""), next_seq: 0 }
     }
 }

@@ -208,7 +208,7 @@ impl Project {
             clock::wall().as_nanos(),
             COUNTER.fetch_add(1, Ordering::Relaxed),
         );
-        Digest::of(facts.as_bytes())
+        Digest::hash(facts.as_bytes())
     }
 
     /// A temporary name in `runs/` that tells this machine's processes from
@@ -232,6 +232,6 @@ impl Project {
             self.machine.machine_id(),
             self.machine.process_namespace()
         );
-        Digest::of(facts.as_bytes()).short()
+        Digest::hash(facts.as_bytes()).short()
     }
 }

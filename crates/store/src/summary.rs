@@ -26,7 +26,7 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of a run as its record is now.
-    pub(crate) fn of(run: &Run) -> Result<Self, StoreError> {
+    pub(crate) fn from_run(run: &Run) -> Result<Self, StoreError> {
         Self::read(run, &run.seed_folders()?, &mut |_| {})
     }
 

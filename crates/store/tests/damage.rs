@@ -196,12 +196,12 @@ fn the_writer_syncs_once_a_second_and_knows_its_position() {
     let bytes = disk.after_power_loss(1).read(&folder.metrics_path(), 1 << 20).unwrap();
     let position = writer.position();
     assert_eq!(position.length, bytes.len() as u64);
-    assert_eq!(position.digest, rlxp_types::Digest::of(&bytes));
+    assert_eq!(position.digest, rlxp_types::Digest::hash(&bytes));
     assert_eq!(position.next_seq, 5);
     drop(writer);
     folder.metrics_writer(&position).unwrap();
     let wrong =
-        [MetricsPosition::start(), MetricsPosition { digest: rlxp_types::Digest::of(b"x"), ..position }];
+        [MetricsPosition::start(), MetricsPosition { digest: rlxp_types::Digest::hash(b"x"), ..position }];
     for wrong in wrong {
         assert!(matches!(folder.metrics_writer(&wrong), Err(StoreError::Damaged { .. })));
     }

@@ -19,7 +19,7 @@ impl Digest {
     pub const ZERO: Self = Self([0; 32]);
 
     /// The digest of `bytes`.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn hash(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn text_and_back() {
-        let digest = Digest::of(b"rlx");
+        let digest = Digest::hash(b"rlx");
         assert_eq!(digest.to_string().parse::<Digest>().unwrap(), digest);
         assert!(digest.to_string().to_uppercase().parse::<Digest>().is_err());
         assert!("abc".parse::<Digest>().is_err());
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn sixty_four_digits_and_nothing_else() {
-        let text = Digest::of(b"rlx").to_string();
+        let text = Digest::hash(b"rlx").to_string();
         for at in 0..text.len() {
             for byte in 0..=u8::MAX {
                 let mut bytes = text.clone().into_bytes();

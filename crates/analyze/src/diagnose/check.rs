@@ -106,7 +106,7 @@ pub(crate) struct Reading {
 impl Reading {
     /// Evaluations where there are enough; otherwise the training return, in
     /// the unit of evaluations.
-    pub(crate) fn of(seed: &SeedEvidence<'_>, evidence: &Evidence<'_>, rules: &RuleSet) -> Self {
+    pub(crate) fn for_seed(seed: &SeedEvidence<'_>, evidence: &Evidence<'_>, rules: &RuleSet) -> Self {
         let points = |metric: &str| seed.series.get(metric).map(finite).unwrap_or_default();
         let evaluated = Curve::new("eval.mean_return", points("eval.mean_return"), rules);
         let curve = evaluated.map(|curve| curve.with_noise_of(&seed.evaluations)).or_else(|| {

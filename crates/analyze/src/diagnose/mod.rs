@@ -66,7 +66,7 @@ pub fn diagnose(evidence: &Evidence<'_>, rules: &RuleSet) -> Answers {
     let seeds: Vec<SeedView<'_>> = evidence
         .seeds
         .iter()
-        .map(|data| SeedView { data, reading: Reading::of(data, evidence, rules) })
+        .map(|data| SeedView { data, reading: Reading::for_seed(data, evidence, rules) })
         .collect();
     let mut outcomes: Vec<RuleOutcome> = rules
         .rules

@@ -191,7 +191,7 @@ fn forge(last: &serde_json::Value, kind: &str, body: serde_json::Value) -> Strin
         "actor": "rlx", "at": last["at"], "body": body, "kind": kind, "prev": last["digest"],
         "seq": last["seq"].as_u64().unwrap() + 1,
     });
-    let text = rlxp_types::Digest::of(record.to_string().as_bytes()).to_string();
+    let text = rlxp_types::Digest::hash(record.to_string().as_bytes()).to_string();
     let fields = record.as_object_mut().unwrap();
     let mut sorted: Vec<(String, serde_json::Value)> = fields.clone().into_iter().collect();
     sorted.push(("digest".into(), text.into()));

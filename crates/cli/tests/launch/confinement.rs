@@ -95,7 +95,7 @@ fn files(folder: &Path, without: &Path) -> BTreeMap<PathBuf, (u32, Digest)> {
                 continue;
             }
             let content = if meta.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
-            found.insert(path.clone(), (meta.mode(), Digest::of(&content)));
+            found.insert(path.clone(), (meta.mode(), Digest::hash(&content)));
             folders.extend(meta.is_dir().then_some(path));
         }
     }

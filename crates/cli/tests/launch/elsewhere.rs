@@ -87,7 +87,7 @@ fn a_run_is_handed_over_and_its_results_come_back() {
     assert_eq!((&ended["end"], &ended["spent"]["wall_clock"]), (&"ok".into(), &3.into()), "{ended}");
     assert_eq!(ended["confinement"], Value::Null, "nothing is known of how it was kept apart");
     let manifest = std::fs::read(repository.run_folder(key).join("manifest.json")).unwrap();
-    assert_eq!(ended["manifest"], rlxp_types::Digest::of(&manifest).to_string());
+    assert_eq!(ended["manifest"], rlxp_types::Digest::hash(&manifest).to_string());
     let scores = std::fs::read_to_string(repository.run_folder(key).join("eval/scores.json")).unwrap();
     assert!(scores.contains("success"), "{scores}");
     assert_eq!(repository.run_lines(key, "train/metrics.jsonl")[0]["reward_scale"], 2.5);

@@ -137,7 +137,7 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    pub(crate) fn of(repository: &Repository) -> Self {
+    pub(crate) fn read(repository: &Repository) -> Self {
         let bytes = |name: &&'static str| (*name, std::fs::read(repository.path(name)).unwrap());
         Self {
             documents: DOCUMENTS.iter().map(|name| (*name, repository.read(name))).collect(),
@@ -185,7 +185,7 @@ fn digest(record: &Value) -> String {
     let mut record = record.clone();
     record.as_object_mut().unwrap().remove("digest");
     record.sort_all_objects();
-    Digest::of(record.to_string().as_bytes()).to_string()
+    Digest::hash(record.to_string().as_bytes()).to_string()
 }
 
 /// How many folders of runs there are.

@@ -162,7 +162,7 @@ fn asks_git(program: &Program, may_check_out: bool) -> bool {
 fn invocations(stage: &Stage) -> Vec<(&'static str, String, i32, May)> {
     let (ended, handed) = (&stage.ended, &stage.handed);
     let order = stage.repository.run_folder(ended).join("order.json");
-    let digest = Digest::of(&std::fs::read(&order).unwrap());
+    let digest = Digest::hash(&std::fs::read(&order).unwrap());
     let order = order.display();
     let line = |command, words: &str, exit, may| (command, words.to_owned(), exit, may);
     vec![
@@ -315,7 +315,7 @@ fn the_hidden_parts_of_a_launch_are_of_no_use_alone() {
     let stage = Stage { ended: repository.runs_of("reward").remove(0), handed: String::new(), repository };
     let folder = stage.repository.run_folder(&stage.ended);
     let order = folder.join("order.json");
-    let digest = Digest::of(&std::fs::read(&order).unwrap()).to_string();
+    let digest = Digest::hash(&std::fs::read(&order).unwrap()).to_string();
     let words = ["__run", "--order", order.to_str().unwrap(), "--digest", &digest];
     let before = std::fs::read(folder.join("manifest.json")).unwrap();
     // Neither a run that is over …

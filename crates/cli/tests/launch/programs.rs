@@ -83,7 +83,7 @@ fn wait_for(path: &Path) {
 struct Link<'a>(&'a Repository, std::path::PathBuf);
 
 impl<'a> Link<'a> {
-    fn of(repository: &'a Repository) -> Self {
+    fn read(repository: &'a Repository) -> Self {
         Self(repository, std::fs::read_link(repository.path(PROGRAM)).unwrap())
     }
 
@@ -97,7 +97,7 @@ impl<'a> Link<'a> {
 #[test]
 fn swapped_after_training_the_run_has_failed() {
     let (repository, line) = stage("train");
-    let link = Link::of(&repository);
+    let link = Link::read(&repository);
     let end = swap_during(&repository, &line, "train");
     assert_eq!(end["end"], "failed", "{end}");
     assert_eq!(end["spent"]["runs"], 1, "{end}");
@@ -114,7 +114,7 @@ fn swapped_after_training_the_run_has_failed() {
 #[test]
 fn swapped_before_training_the_run_is_blocked() {
     let (repository, line) = stage("preflight");
-    let link = Link::of(&repository);
+    let link = Link::read(&repository);
     let end = swap_during(&repository, &line, "preflight");
     assert_eq!(end["end"], "blocked", "{end}");
     assert_eq!(end["spent"]["runs"], 0, "{end}");

@@ -167,7 +167,7 @@ fn what_is_swapped_after_the_check_is_never_read() {
 #[test]
 fn a_large_input_that_changes_makes_no_evidence() {
     let length = (256 << 20) + 1;
-    let digest = Digest::of(&vec![0; length]);
+    let digest = Digest::hash(&vec![0; length]);
     let build = Repository::build().agree(|agreed| {
         let inputs = agreed.runbook["inputs"].as_array_mut().unwrap();
         inputs.push(serde_json::json!({"path": "data/large.bin", "digest": digest}));
@@ -209,7 +209,7 @@ fn a_large_input_that_changes_makes_no_evidence() {
     assert!(end["reason"].as_str().unwrap().contains("data/large.bin"), "{end}");
     // It was a link: what lay in the repository is what the run read. By its end it was what it should be.
     assert_eq!(first, "07");
-    assert_eq!(Digest::of(&std::fs::read(repository.path("data/large.bin")).unwrap()), digest);
+    assert_eq!(Digest::hash(&std::fs::read(repository.path("data/large.bin")).unwrap()), digest);
 }
 
 /// The changed file, its folder and the input are swapped for links as fast as can be, while one launch after another

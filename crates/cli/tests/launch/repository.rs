@@ -154,7 +154,7 @@ impl Repository {
     pub(crate) fn build() -> Build {
         let start_states =
             std::fs::read(workspace().join("python/fixture/repo/data/start_states.json")).unwrap();
-        Build { agreed: Agreed::usual(Digest::of(&start_states)), files: Vec::new(), editable: false }
+        Build { agreed: Agreed::usual(Digest::hash(&start_states)), files: Vec::new(), editable: false }
     }
 
     /// Writes a candidate's file.
@@ -298,7 +298,7 @@ impl Repository {
                     folders.extend((name != ".git" && name != ".rlxp").then_some(path));
                 } else {
                     let bytes = std::fs::read(&path).unwrap_or_default();
-                    files.insert(path, Digest::of(&bytes));
+                    files.insert(path, Digest::hash(&bytes));
                 }
             }
         }
@@ -306,7 +306,7 @@ impl Repository {
             head: std::fs::read_to_string(self.path(".git/HEAD")).unwrap(),
             branches: self.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/remotes"]),
             status: self.git(&["status", "--porcelain=v2", "--branch"]),
-            index: Digest::of(&std::fs::read(self.path(".git/index")).unwrap()),
+            index: Digest::hash(&std::fs::read(self.path(".git/index")).unwrap()),
             files,
         }
     }

@@ -21,7 +21,7 @@ impl Stage {
         let repository = Repository::build().without_baseline().approved();
         repository.ready(CANDIDATE, reward_scale(2.5));
         let plan = repository.plan(CANDIDATE);
-        Self { before: Before::of(&repository), repository, plan }
+        Self { before: Before::read(&repository), repository, plan }
     }
 
     /// Follows the plan, which must be refused without anything being started.

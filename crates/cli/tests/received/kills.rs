@@ -48,7 +48,7 @@ impl Battlefield {
 
     /// Puts a run of the template into the project.
     fn place(&self, base: Base, name: &str) {
-        let mut run = Template::get().of(base).clone();
+        let mut run = Template::get().base(base).clone();
         run.edit("metadata.json", |text| text.replace(crate::received::RUN, name));
         run.write(&self.project.path("runs").join(name));
     }

@@ -115,7 +115,7 @@ impl Template {
         places
     }
 
-    pub(crate) fn of(&self, base: Base) -> &Tree {
+    pub(crate) fn base(&self, base: Base) -> &Tree {
         match base {
             Base::Alone => &self.alone,
             Base::Several => &self.several,
@@ -161,7 +161,7 @@ impl Place {
         let template = Template::get();
         let project = small_project();
         template.good.write(&project.path("runs").join(GOOD));
-        template.of(base).write(&project.path("runs").join(RUN));
+        template.base(base).write(&project.path("runs").join(RUN));
         let outside = tempfile::tempdir().unwrap();
         template.canaries[usize::from(base == Base::Several)].write(&outside.path().join("run"));
         std::fs::write(outside.path().join("secret.txt"), format!("{CANARY}: [secret, {CANARY}\n")).unwrap();

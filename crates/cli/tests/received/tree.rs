@@ -98,8 +98,10 @@ pub(crate) fn look(folder: &Path) -> BTreeMap<PathBuf, String> {
         let content = if metadata.is_symlink() {
             format!("{:?}", std::fs::read_link(full).unwrap())
         } else if metadata.is_file() && metadata.len() <= COMPARED_BYTES {
-            std::fs::read(full)
-                .map_or_else(|error| error.to_string(), |bytes| format!("{}", rlxp_types::Digest::of(&bytes)))
+            std::fs::read(full).map_or_else(
+                |error| error.to_string(),
+                |bytes| format!("{}", rlxp_types::Digest::hash(&bytes)),
+            )
         } else {
             String::new()
         };

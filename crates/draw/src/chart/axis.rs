@@ -45,7 +45,8 @@ impl Axis {
     pub fn tight(low: f64, high: f64, wanted: usize) -> Self {
         let (low, high) = usable(low, high);
         // A range may hold no multiple of a large step, but always some of a smaller one.
-        let tries = [1, 2, 4, 8].map(|times| Step::of(high - low, wanted.max(2) * times).between(low, high));
+        let tries =
+            [1, 2, 4, 8].map(|times| Step::for_span(high - low, wanted.max(2) * times).between(low, high));
         let ticks = tries.into_iter().find(|ticks| ticks.len() >= 2).unwrap_or_default();
         Self { low, high, scale: Scale::Linear, ticks: labelled(&ticks) }
     }
@@ -56,7 +57,7 @@ impl Axis {
         match scale {
             Scale::Linear => {
                 let (low, high) = usable(low, high);
-                let step = Step::of(high - low, wanted);
+                let step = Step::for_span(high - low, wanted);
                 let ticks = step.around(low, high);
                 let (first, last) = (ticks[0].value, ticks[ticks.len() - 1].value);
                 let (low, high) = (low.min(first), high.max(last));
@@ -108,7 +109,7 @@ struct Place {
 }
 
 impl Step {
-    fn of(span: f64, wanted: usize) -> Self {
+    fn for_span(span: f64, wanted: usize) -> Self {
         let raw = span / wanted.max(1) as f64;
         let exponent = raw.log10().floor() as i32;
         let digit = raw / power(exponent);

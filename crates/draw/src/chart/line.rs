@@ -124,7 +124,7 @@ impl LineChart {
 
     fn entries(&self) -> Vec<Entry<'_>> {
         let named = self.series.iter().take(LOOKS).enumerate().map(|(index, series)| Entry {
-            look: Some(Look::of(index)),
+            look: Some(Look::at_index(index)),
             label: &series.label,
             detail: &series.detail,
             band: !series.band.is_empty(),
@@ -242,18 +242,18 @@ impl LineChart {
             draw_line(scene, plan, &series.line, &stroke, clip);
         }
         for (index, series) in named.iter().enumerate() {
-            let tint = Look::of(index).color().with_opacity(BAND_OPACITY);
+            let tint = Look::at_index(index).color().with_opacity(BAND_OPACITY);
             draw_band(scene, plan, &series.band, tint, clip);
         }
         let opacity = faint_opacity(named, plan.area.width);
         for (index, series) in named.iter().enumerate() {
-            let color = Look::of(index).color().with_opacity(opacity);
+            let color = Look::at_index(index).color().with_opacity(opacity);
             for seed in &series.faint {
                 draw_line(scene, plan, seed, &Stroke::solid(color, 0.9), clip);
             }
         }
         for (index, series) in named.iter().enumerate().rev() {
-            let look = Look::of(index);
+            let look = Look::at_index(index);
             // A bright edge lifts the line off the seeds and bands behind it.
             let halo = Stroke::solid(Color::WHITE.with_opacity(0.75), 4.6);
             draw_line(scene, plan, &series.line, &halo, clip);
@@ -266,7 +266,7 @@ impl LineChart {
         }
         for (index, series) in named.iter().enumerate() {
             for place in &series.crosses {
-                cross(scene, plan.place(*place), 4.2, Look::of(index).color(), clip);
+                cross(scene, plan.place(*place), 4.2, Look::at_index(index).color(), clip);
             }
         }
     }

@@ -119,7 +119,7 @@ impl ScoreChart {
 
 impl ScoreGroup {
     fn draw(&self, scene: &mut Scene, strip: Rect, axis: &Axis, index: usize) {
-        let look = Look::of(index);
+        let look = Look::at_index(index);
         let middle = strip.y + strip.height / 2.0;
         let at = |score: f64| strip.x + axis.part(score).clamp(-0.02, 1.02) as f32 * strip.width;
         self.name(scene, strip, look);

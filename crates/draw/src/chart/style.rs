@@ -42,13 +42,13 @@ pub struct Look {
 
 impl Look {
     /// The look of the `index`th thing; after [`LOOKS`] they come again.
-    pub fn of(index: usize) -> Self {
+    pub fn at_index(index: usize) -> Self {
         Self { index: index % LOOKS }
     }
 
     /// Its colour.
     pub fn color(self) -> Color {
-        color::of(self.index)
+        color::at_index(self.index)
     }
 
     /// Its line.
@@ -122,9 +122,9 @@ mod tests {
         let looks: Vec<(Path, bool, Vec<f32>)> = (0..LOOKS)
             .map(|index| {
                 let mut scene = Scene::new(10.0, 10.0, Color::WHITE);
-                Look::of(index).marker(&mut scene, (5.0, 5.0), 3.0, None);
+                Look::at_index(index).marker(&mut scene, (5.0, 5.0), 3.0, None);
                 let Item::Shape { path, fill, .. } = scene.items.remove(0) else { unreachable!() };
-                (path, fill == Some(Color::WHITE), Look::of(index).stroke(2.0).dash)
+                (path, fill == Some(Color::WHITE), Look::at_index(index).stroke(2.0).dash)
             })
             .collect();
         for (index, look) in looks.iter().enumerate() {

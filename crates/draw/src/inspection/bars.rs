@@ -20,7 +20,7 @@ const METHODS: [(&str, usize); 3] = [("saliency", 0), ("SmoothGrad", 4), ("integ
 pub(super) fn shares(scene: &mut Scene, y: f32, picture: &InspectionPicture) -> f32 {
     heading(scene, y, &picture.question);
     let y = y + 22.0;
-    let entries = METHODS.map(|(name, color)| (name.to_owned(), color::of(color)));
+    let entries = METHODS.map(|(name, color)| (name.to_owned(), color::at_index(color)));
     legend(scene, y, &entries);
     let left = 28.0 + NAME_WIDTH;
     let room = WIDTH - left - 84.0;
@@ -37,7 +37,7 @@ pub(super) fn shares(scene: &mut Scene, y: f32, picture: &InspectionPicture) -> 
             let bar_top = top + method as f32 * BAR_HEIGHT;
             let width = (room * (finite(share) / longest) as f32).max(1.0);
             let bar = Path::rounded_rect(left, bar_top + 0.5, width, BAR_HEIGHT - 1.0, 2.0);
-            scene.fill(bar, color::of(METHODS[method].1));
+            scene.fill(bar, color::at_index(METHODS[method].1));
             let words = if share.is_finite() { format!("{:.0}%", 100.0 * share) } else { "–".to_owned() };
             scene.text(Text::new(left + width + 6.0, bar_top + 9.2, words, 10.0, Color::MUTED));
         }

@@ -36,8 +36,8 @@ pub(super) fn values(scene: &mut Scene, area: Rect, picture: &InspectionPicture)
                 })
                 .collect();
             match outline.as_slice() {
-                [(x, y)] => scene.fill(Path::circle(*x, *y, 2.5), color::of(0)),
-                _ => scene.stroke(Path::polyline(outline), Stroke::solid(color::of(0), 1.8)),
+                [(x, y)] => scene.fill(Path::circle(*x, *y, 2.5), color::at_index(0)),
+                _ => scene.stroke(Path::polyline(outline), Stroke::solid(color::at_index(0), 1.8)),
             }
         }
         first = end;
@@ -65,8 +65,8 @@ fn badges(scene: &mut Scene, area: Rect, points: &[(usize, (f32, f32))]) {
         let place = away.into_iter().find(free).unwrap_or(*y);
         placed.push((*x, place));
         if (place - y).abs() > 1.0 {
-            scene.stroke(Path::line((*x, *y), (*x, place)), Stroke::solid(color::of(1), 1.0));
-            scene.fill(Path::circle(*x, *y, 2.0), color::of(1));
+            scene.stroke(Path::line((*x, *y), (*x, place)), Stroke::solid(color::at_index(1), 1.0));
+            scene.fill(Path::circle(*x, *y, 2.0), color::at_index(1));
         }
     }
     for ((number, _), (x, y)) in points.iter().zip(placed) {
@@ -114,7 +114,7 @@ pub(super) fn choices(scene: &mut Scene, area: Rect, picture: &InspectionPicture
 /// Mean and deviation of one element of a continuous action.
 pub(super) fn normal(scene: &mut Scene, area: Rect, picture: &InspectionPicture, element: &PicturedNormal) {
     heading(scene, area.y, &format!("Action: {}", element.name));
-    let strong = color::of(2);
+    let strong = color::at_index(2);
     let band = strong.with_opacity(0.22);
     legend(scene, area.y, &[("mean".to_owned(), strong), ("± 1 deviation".to_owned(), band)]);
     let pairs = || element.mean.iter().zip(&element.deviation);
@@ -239,7 +239,7 @@ fn state_lines(scene: &mut Scene, area: Rect, picture: &InspectionPicture) {
     for state in picture.states.iter().filter(|state| state.at < picture.values.len()) {
         let x = middle(area, picture.values.len(), state.at);
         let line = Path::line((x, area.y), (x, area.bottom()));
-        scene.stroke(line, Stroke::solid(color::of(1).with_opacity(0.55), 1.0));
+        scene.stroke(line, Stroke::solid(color::at_index(1).with_opacity(0.55), 1.0));
     }
 }
 

@@ -22,7 +22,7 @@ pub struct CrashFs {
 
 impl Default for CrashFs {
     fn default() -> Self {
-        Self::of(Tree::new())
+        Self::with_tree(Tree::new())
     }
 }
 
@@ -32,7 +32,7 @@ impl CrashFs {
         Self::default()
     }
 
-    fn of(tree: Tree) -> Self {
+    fn with_tree(tree: Tree) -> Self {
         Self { tree: Arc::new(Mutex::new(tree)), root: None }
     }
 
@@ -40,12 +40,12 @@ impl CrashFs {
     /// the unsynced effects survive. This one stays as it is.
     pub fn after_power_loss(&self, seed: u64) -> Self {
         let mut chance = Stream::new(seed, "power-loss", 0);
-        Self::of(self.lock().after_power_loss(&mut chance))
+        Self::with_tree(self.lock().after_power_loss(&mut chance))
     }
 
     /// A copy that shares nothing with this one: what `kill -9` leaves.
     pub fn copy(&self) -> Self {
-        Self::of(self.lock().clone())
+        Self::with_tree(self.lock().clone())
     }
 
     /// Makes everything durable, as a machine left alone for a minute would.

@@ -44,7 +44,7 @@ fn keys_are_set_in_their_file() {
     let set = json!({ "key": "algo.lr", "from": 0.0003, "to": 0.001 });
     let applied = made(std::slice::from_ref(&set), None).unwrap();
     let file = &applied.files["config.yaml"];
-    assert_eq!(file.before, Some(Digest::of(CONFIG.as_bytes())));
+    assert_eq!(file.before, Some(Digest::hash(CONFIG.as_bytes())));
     assert_eq!(file.after.as_deref(), Some(CONFIG.replace("3e-4", "0.001").as_str()));
     assert_eq!((applied.files.len(), applied.arguments.len()), (1, 0));
 
@@ -94,7 +94,7 @@ fn patches_change_make_and_remove_files() {
     let patch =
         "--- a/reward.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-def reward(state):\n-    return state.speed\n";
     let remove = json!({ "path": "reward.py", "operation": "remove", "patch": patch });
-    let removed = FileChange { before: Some(Digest::of(CODE.as_bytes())), after: None };
+    let removed = FileChange { before: Some(Digest::hash(CODE.as_bytes())), after: None };
     assert_eq!(made(&[remove], None).unwrap().files["reward.py"], removed);
 }
 
@@ -165,7 +165,7 @@ fn the_digest_covers_all_of_it() {
     assert_ne!(of(0.1, None), of(0.2, None));
     assert_ne!(of(0.1, Some("{key}={value}")), of(0.2, Some("{key}={value}")));
     let change = |before: &[u8], after: Option<&str>| {
-        let file = FileChange { before: Some(Digest::of(before)), after: after.map(str::to_owned) };
+        let file = FileChange { before: Some(Digest::hash(before)), after: after.map(str::to_owned) };
         Applied { files: BTreeMap::from([("a".to_owned(), file)]), arguments: Vec::new() }.digest()
     };
     let all = [change(b"x", None), change(b"y", None), change(b"x", Some("")), Applied::default().digest()];

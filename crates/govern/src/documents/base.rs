@@ -55,7 +55,7 @@ mod tests {
             assert_eq!(Base::of_commit(wrong), None, "{wrong}");
             assert!(serde_json::from_str::<Base>(&format!("{{\"commit\":\"{wrong}\"}}")).is_err());
         }
-        let digest = Digest::of(b"all files");
+        let digest = Digest::hash(b"all files");
         let text = serde_json::to_string(&Base::Snapshot(digest)).unwrap();
         assert_eq!(serde_json::from_str::<Base>(&text).unwrap(), Base::Snapshot(digest));
     }

@@ -125,7 +125,7 @@ fn baseline_help(question: &Question<'_>) -> String {
     match on_its_way {
         Some((id, record)) if record.state == CandidateState::Validated => format!("rlx launch {id}"),
         Some(_) => "rlx study next    # the baseline is not over yet".to_owned(),
-        None => FirstRun::of(study, CandidateKind::Baseline).command(CandidateKind::Baseline),
+        None => FirstRun::find(study, CandidateKind::Baseline).command(CandidateKind::Baseline),
     }
 }
 
@@ -155,7 +155,7 @@ pub(super) fn seeds(question: &Question<'_>, answers: &mut Answers) {
     let state = question.study.state();
     let nothing = Default::default();
     for role in [SeedRole::Screen, SeedRole::Confirm, SeedRole::Audit] {
-        let phases = view.written.typed.phases.iter().filter(|plan| SeedRole::of(plan.phase) == role);
+        let phases = view.written.typed.phases.iter().filter(|plan| SeedRole::for_phase(plan.phase) == role);
         let wanted = phases.fold(0u64, |sum, plan| sum.saturating_add(plan.seeds));
         // Screen seeds serve every candidate alike; the others serve once.
         let used =

@@ -75,7 +75,7 @@ impl Record {
 
     fn parse_any(line: &str) -> Result<Self, String> {
         let form: Form = serde_json::from_str(line).map_err(|error| format!("it can't be read: {error}"))?;
-        let cut = Cut::of(line).ok_or("it isn't written the way rlx writes records")?;
+        let cut = Cut::split(line).ok_or("it isn't written the way rlx writes records")?;
         if Digest::of_parts(&[cut.head.as_bytes(), cut.tail.as_bytes()]) != form.digest {
             return Err("its content doesn't match its digest".into());
         }
@@ -94,7 +94,7 @@ impl Record {
     /// something is wrong, or only written in another way; [`parse`](Self::parse) knows which. `room` is there to be
     /// used again.
     pub(super) fn parse_usual(line: &str, room: &mut Vec<u8>) -> Option<Self> {
-        let cut = Cut::of(line)?;
+        let cut = Cut::split(line)?;
         let (actor, rest) = cut.head.strip_prefix("{\"actor\":\"")?.split_once('"')?;
         let actor = match actor {
             "person" => Actor::Person,
@@ -114,7 +114,7 @@ impl Record {
         room.clear();
         room.extend_from_slice(cut.head.as_bytes());
         room.extend_from_slice(cut.tail.as_bytes());
-        if Digest::of(room) != digest {
+        if Digest::hash(room) != digest {
             return None;
         }
         Some(Self {
@@ -179,7 +179,7 @@ struct Cut<'l> {
 }
 
 impl<'l> Cut<'l> {
-    fn of(line: &'l str) -> Option<Self> {
+    fn split(line: &'l str) -> Option<Self> {
         let (rest, seq) = split_end(line.strip_suffix('}')?, |byte| byte.is_ascii_digit());
         let (rest, prev) = split_digest(rest.strip_suffix("\",\"seq\":")?)?;
         let rest = rest.strip_suffix("\",\"prev\":\"")?;
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_line_and_back() {
         let event = Event::Note(Note { text: "ü \" ,\"digest\":\"x\" \n".into() });
-        let record = Record::new(7, "2026-01-02T03:04:05Z", Actor::Person, event, Digest::of(b"before"));
+        let record = Record::new(7, "2026-01-02T03:04:05Z", Actor::Person, event, Digest::hash(b"before"));
         let line = record.line();
         assert!(!line.contains('\n'));
         assert_eq!(Record::parse(&line).unwrap(), record);
@@ -235,11 +235,11 @@ mod tests {
     #[test]
     fn the_quick_way_understands_what_rlx_writes_and_nothing_that_the_other_does_not() {
         let event = Event::Note(Note { text: "ü \" ,\"digest\":\"x\" \n".into() });
-        let line = Record::new(10, "now", Actor::Agent, event, Digest::of(b"before")).line();
+        let line = Record::new(10, "now", Actor::Agent, event, Digest::hash(b"before")).line();
         assert!(Record::parse_usual(&line, &mut Vec::new()).is_some());
         // With a digest that fits what was changed, so that only the form can be wrong.
         let fitting = |line: &str| {
-            let cut = Cut::of(line).unwrap();
+            let cut = Cut::split(line).unwrap();
             let digest = Digest::of_parts(&[cut.head.as_bytes(), cut.tail.as_bytes()]);
             format!("{},\"digest\":\"{digest}\"{}", cut.head, cut.tail)
         };

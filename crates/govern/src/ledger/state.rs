@@ -283,7 +283,7 @@ impl StudyState {
         if !validated.phases.iter().any(|planned| planned.phase == intent.phase) {
             return Err(format!("the plan of candidate {id} has no {} phase", intent.phase));
         }
-        if intent.role != SeedRole::of(intent.phase) {
+        if intent.role != SeedRole::for_phase(intent.phase) {
             return Err(format!("runs of the {} phase don't use {} seeds", intent.phase, intent.role));
         }
         self.check_seed(&intent)?;

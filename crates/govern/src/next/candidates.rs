@@ -81,7 +81,7 @@ pub(super) fn first_runs(study: &Study) -> Option<Next> {
     // Any candidate that changes nothing shows that training works, if its plan has a smoke phase.
     let changes_nothing =
         |id: &Slug| state.candidates.get(id).is_some_and(|record| record.validated.kind.is_empty_change());
-    let queue = Queue::of(study);
+    let queue = Queue::for_study(study);
     let smokes: Vec<&Job> =
         queue.can_run().filter(|job| job.phase == Phase::Smoke && changes_nothing(&job.candidate)).collect();
     Some(match affordable(study, &smokes) {
@@ -135,7 +135,7 @@ fn does_without_baseline(study: &Study) -> bool {
 
 /// Validates the draft of a first run, or has one written under a name that is free.
 fn first_run(study: &Study, kind: CandidateKind, action: Action, reason: &str) -> Next {
-    let first = FirstRun::of(study, kind);
+    let first = FirstRun::find(study, kind);
     match first {
         FirstRun::Validate(_) => Next::new(Action::Validate, reason, first.command(kind), RECORD),
         FirstRun::Write(_) => Next::new(action, reason, first.command(kind), "writes a candidate"),
@@ -143,7 +143,7 @@ fn first_run(study: &Study, kind: CandidateKind, action: Action, reason: &str) -
 }
 
 pub(super) fn validated(study: &Study) -> Option<Next> {
-    let queue = Queue::of(study);
+    let queue = Queue::for_study(study);
     // Each phase that can run belongs to another candidate, as the phases after it wait.
     let jobs: Vec<&Job> = queue.can_run().collect();
     let jobs = match affordable(study, &jobs) {

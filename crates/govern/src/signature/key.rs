@@ -38,7 +38,7 @@ pub struct NotAFingerprint(String);
 
 impl Fingerprint {
     /// The fingerprint of a key in SSH's binary form.
-    pub(super) fn of(blob: &[u8]) -> Self {
+    pub(super) fn from_blob(blob: &[u8]) -> Self {
         Self(format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(blob))))
     }
 }
@@ -105,7 +105,7 @@ impl Key {
             KeyData::SkEcdsaSha2NistP256(key) => check_p256(EcdsaPublicKey::NistP256(*key.ec_point()))?,
             _ => return Err(KeyProblem::Kind),
         }
-        Ok(Self { public, kind, fingerprint: Fingerprint::of(blob) })
+        Ok(Self { public, kind, fingerprint: Fingerprint::from_blob(blob) })
     }
 
     /// Its kind as SSH calls it, such as `ssh-ed25519`.

@@ -311,7 +311,7 @@ pub(crate) fn cases() -> Vec<Case> {
     });
     after(Validate, "adapter_not_audited", |world| {
         if let Some(adapter) = &mut world.study.adapter {
-            adapter.digest = Digest::of(b"another");
+            adapter.digest = Digest::hash(b"another");
         }
     });
     after(Validate, "other_protocol", |world| {
@@ -331,7 +331,7 @@ pub(crate) fn cases() -> Vec<Case> {
     });
     after(Validate, "protocol_unknown", |world| world.view.protected = None);
     after(Validate, "other_programs", |world| {
-        let other = ("eval".to_owned(), Digest::of(b"other"));
+        let other = ("eval".to_owned(), Digest::hash(b"other"));
         world.view.programs.iter_mut().for_each(|all| all.extend([other.clone()]));
     });
     after(Validate, "path_unknown", |world| world.view.paths.clear());
@@ -344,12 +344,12 @@ pub(crate) fn cases() -> Vec<Case> {
     after(Validate, "protects_nothing", |world| world.view.protected = Some(Default::default()));
     after(Validate, "protected_changed", |world| {
         if let Some(protected) = &mut world.view.protected {
-            protected.insert("eval/more.py".into(), Digest::of(b"more"));
+            protected.insert("eval/more.py".into(), Digest::hash(b"more"));
         }
     });
     after(Validate, "change_does_not_apply", |world| world.view.sources.clear());
     after(Validate, "base_unknown", |world| world.view.base = None);
-    after(Validate, "base_changed", |world| world.view.base = Some(Base::Snapshot(Digest::of(b"files"))));
+    after(Validate, "base_changed", |world| world.view.base = Some(Base::Snapshot(Digest::hash(b"files"))));
     after(Validate, "input_missing", |world| world.view.inputs = None);
     after(Validate, "program_missing", |world| world.view.programs = None);
     after(Validate, "program_missing", |world| {
@@ -375,13 +375,13 @@ pub(crate) fn cases() -> Vec<Case> {
         let _ = world.try_push(Event::Reopened(reopened));
     });
     after(Launch, "plan_unknown", |world| world.study.adapter = None);
-    after(Launch, "stale_plan", |world| world.view.file = Digest::of(b"other bytes"));
+    after(Launch, "stale_plan", |world| world.view.file = Digest::hash(b"other bytes"));
     after(Launch, "stale_plan", |world| {
         if let Some(adapter) = &mut world.study.adapter {
-            adapter.digest = Digest::of(b"another");
+            adapter.digest = Digest::hash(b"another");
         }
     });
-    after(Launch, "other_plan", |world| world.view.asked_plan = Some(Digest::of(b"another")));
+    after(Launch, "other_plan", |world| world.view.asked_plan = Some(Digest::hash(b"another")));
     after(Launch, "no_plan", |world| world.view.asked_plan = None);
     after(Launch, "live_run", |world| {
         let plan = world.view.asked_plan.unwrap_or(Digest::ZERO);
@@ -412,9 +412,9 @@ pub(crate) fn cases() -> Vec<Case> {
         },
         after: |world| {
             if let Some(mut other) = validated(&world.study, &world.view) {
-                (other.candidate, other.plan) = (slug("other"), Digest::of(b"other"));
+                (other.candidate, other.plan) = (slug("other"), Digest::hash(b"other"));
                 let _ = world.try_push(Event::Validated(other));
-                let run = intent("other", Phase::Smoke, 1, Digest::of(b"other"));
+                let run = intent("other", Phase::Smoke, 1, Digest::hash(b"other"));
                 let _ = world.try_push(Event::LaunchIntent(run));
             }
         },

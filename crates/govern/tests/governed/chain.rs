@@ -17,8 +17,8 @@ use super::common::{AT, append, approvers, bytes, ended, intent, launched, opene
 
 /// A study from its first to its last record, with at least one record of every kind.
 fn whole_study() -> Ledger {
-    let digest = Digest::of(b"something");
-    let plan = Digest::of(b"plan");
+    let digest = Digest::hash(b"something");
+    let plan = Digest::hash(b"plan");
     let targets = BTreeMap::from([("task".parse::<Target>().unwrap(), digest)]);
     let validated = |candidate: &str, kind, revision| {
         Event::Validated(Validated {

@@ -47,7 +47,7 @@ impl World {
     /// Opened and audited; nothing approved.
     pub(crate) fn opened(texts: &Texts) -> Self {
         let approvers = approvers(&[1]);
-        let adapter = AdapterFacts { digest: Digest::of(b"adapter"), stale: Vec::new() };
+        let adapter = AdapterFacts { digest: Digest::hash(b"adapter"), stale: Vec::new() };
         let study = Study {
             name: StudyName { task: slug("walker"), study: slug("first") },
             files: Files {
@@ -114,7 +114,7 @@ impl World {
             && let Some(identity) = self.study.identity()
         {
             let text = sign(1, &statement(identity.study, &approved.targets, self.study.ledger.head()));
-            let digest = Digest::of(text.as_bytes());
+            let digest = Digest::hash(text.as_bytes());
             approved.key = approvers(&[1]).fingerprints().pop_first();
             approved.signature = Some(digest);
             self.study.signatures.insert(digest, text);
@@ -207,7 +207,7 @@ pub(crate) fn intent(candidate: &str, phase: Phase, seed: u64, plan: Digest) -> 
         candidate: slug(candidate),
         phase,
         seed,
-        role: SeedRole::of(phase),
+        role: SeedRole::for_phase(phase),
         reserve: Amounts { runs: 1, wall_clock: 600, gpu_time: 0, disk: 1 << 30 },
         plan,
         external: None,
@@ -246,14 +246,14 @@ pub(crate) fn view(candidate: &Value) -> CandidateView {
     let paths = changes.map(|change| (change.path.clone(), facts(there(change)))).collect();
     let sources = written.typed.changes.iter().map(|change| (change.path.clone(), source(change))).collect();
     CandidateView {
-        file: Digest::of(candidate.to_string().as_bytes()),
+        file: Digest::hash(candidate.to_string().as_bytes()),
         file_name: written.typed.id.to_string(),
         written,
         paths,
         evidence_there: ["reflection.json", "probe.json", "loops/1/packet.json"].map(str::to_owned).into(),
         protected: Some(BTreeMap::from([
-            ("eval/run.py".into(), Digest::of(b"run")),
-            ("metrics.py".into(), Digest::of(b"metrics")),
+            ("eval/run.py".into(), Digest::hash(b"run")),
+            ("metrics.py".into(), Digest::hash(b"metrics")),
         ])),
         machine: Some(MachineFacts {
             device: Device::Gpu,
@@ -265,7 +265,7 @@ pub(crate) fn view(candidate: &Value) -> CandidateView {
         sources,
         override_syntax: None,
         base: Base::of_commit("0123456789abcdef0123456789abcdef01234567"),
-        programs: Some(STEPS.map(|name| (name.to_owned(), Digest::of(b"python"))).into()),
+        programs: Some(STEPS.map(|name| (name.to_owned(), Digest::hash(b"python"))).into()),
         inputs: Some(BTreeMap::from([("data/terrain.bin".into(), Digest::from_bytes([0xab; 32]))])),
     }
 }
@@ -288,7 +288,7 @@ fn source(change: &Change) -> Option<String> {
 
 /// What goes on record when every gate let the candidate pass.
 pub(crate) fn validated(study: &Study, view: &CandidateView) -> Option<Validated> {
-    let plan = Plan::of(study, view)?;
+    let plan = Plan::for_candidate(study, view)?;
     Some(Validated {
         candidate: view.written.typed.id.clone(),
         revision: view.written.typed.revision,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::common::{World, approvers, opened};
 use super::texts::{Texts, read_text, read_value, remove, set};
 
-fn of(texts: &mut Texts, file: File) -> &mut Value {
+fn document(texts: &mut Texts, file: File) -> &mut Value {
     match file {
         File::Contract => &mut texts.contract,
         File::MetricSpec => &mut texts.metric_spec,
@@ -149,7 +149,7 @@ fn every_value_voids_its_section_and_all_that_depends_on_it() {
         assert_eq!(ready.given(), all);
         let mut only_one = BTreeSet::new();
         for file in File::ALL {
-            let before = of(&mut texts.clone(), file).clone();
+            let before = document(&mut texts.clone(), file).clone();
             let mut pointers = Vec::new();
             leaves(&before, "", &mut pointers);
             for pointer in pointers {
@@ -220,8 +220,8 @@ fn what_is_added_voids_too() {
     ] {
         let mut world = ready.clone();
         let mut texts = Texts::supervised();
-        set(of(&mut texts, file), pointer, value);
-        assert!(write(&mut world.study.files, file, &to_yaml(of(&mut texts, file))), "{pointer}");
+        set(document(&mut texts, file), pointer, value);
+        assert!(write(&mut world.study.files, file, &to_yaml(document(&mut texts, file))), "{pointer}");
         check(&world, &section.dependents(), pointer);
     }
     // An exception more: with the section that it names.
@@ -248,8 +248,8 @@ fn comments_and_the_order_of_keys_void_nothing() {
     let mut texts = Texts::supervised();
     let mut world = World::ready(&texts);
     for file in File::ALL {
-        let value = turned(of(&mut texts, file));
-        assert_ne!(to_yaml(&value), to_yaml(of(&mut texts, file)));
+        let value = turned(document(&mut texts, file));
+        assert_ne!(to_yaml(&value), to_yaml(document(&mut texts, file)));
         let text = to_yaml(&value).replace('\n', " # a remark\n\n");
         let text = format!("# by hand\n{text}");
         assert!(write(&mut world.study.files, file, &text), "{text}");
@@ -369,14 +369,14 @@ proptest! {
         let mut expected = BTreeSet::new();
         for (file, pick) in picks {
             let file = File::ALL[file];
-            let before = of(&mut texts.clone(), file).clone();
+            let before = document(&mut texts.clone(), file).clone();
             let mut pointers = Vec::new();
             leaves(&before, "", &mut pointers);
             pointers.retain(|pointer| !pointer.ends_with("/section"));
             let pointer = pick.get(&pointers);
             let other = others(before.pointer(pointer).unwrap()).remove(0);
-            set(of(&mut edited, file), pointer, other);
-            overwrite(&mut world.study.files, file, of(&mut edited, file));
+            set(document(&mut edited, file), pointer, other);
+            overwrite(&mut world.study.files, file, document(&mut edited, file));
             expected.extend(voided_by(owners(file, pointer, &before, &before)));
         }
         check(&world, &expected, "several edits");

@@ -234,7 +234,7 @@ fn runs_of_another_plan_and_lost_runs_are_paid_for_again() {
     let mut world = ready;
     world.run(&first, RunEnd::Failed);
     let candidate = slug("lower-lr");
-    let inputs = Digest::of(b"inputs");
+    let inputs = Digest::hash(b"inputs");
     let (phase, verdict) = (Phase::Smoke, Verdict::Debug);
     world.push(Event::Completed(Completed { candidate: candidate.clone() }));
     world.push(Event::Judged(Judged { candidate: candidate.clone(), phase, verdict, inputs, score: None }));

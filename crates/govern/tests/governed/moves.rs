@@ -21,11 +21,11 @@ const PHASES: [Phase; 4] = [Phase::Smoke, Phase::Short, Phase::Confirm, Phase::I
 const VERDICTS: [Verdict; 4] = [Verdict::Accepted, Verdict::Rejected, Verdict::Inconclusive, Verdict::Debug];
 
 fn plan(revision: u64) -> Digest {
-    Digest::of(&revision.to_be_bytes())
+    Digest::hash(&revision.to_be_bytes())
 }
 
 fn validated(candidate: &str, revision: u64) -> Event {
-    let digest = Digest::of(b"something");
+    let digest = Digest::hash(b"something");
     Event::Validated(Validated {
         candidate: slug(candidate),
         revision,
@@ -48,7 +48,7 @@ fn run(key: &str, candidate: &str, phase: Phase, seed: u64) -> LaunchIntent {
 }
 
 fn judged(candidate: &str, verdict: Verdict) -> Event {
-    let inputs = Digest::of(b"inputs");
+    let inputs = Digest::hash(b"inputs");
     Event::Judged(Judged {
         candidate: slug(candidate),
         phase: Phase::Short,

@@ -24,7 +24,7 @@ fn ready(texts: &Texts) -> World {
     let read = |key: &str| Evidence { key: key.into(), values: BTreeMap::new(), files: BTreeMap::new() };
     world.push(Event::Evidence(read("baseline-smoke-0")));
     judge(&mut world, "baseline", Verdict::Accepted);
-    world.push(Event::Reported(Reported { digest: Digest::of(b"report.md") }));
+    world.push(Event::Reported(Reported { digest: Digest::hash(b"report.md") }));
     // The incumbent is another one now, and that is part of every plan.
     world.push(Event::Reopened(Reopened {
         candidate: slug("lower-lr"),
@@ -36,7 +36,7 @@ fn ready(texts: &Texts) -> World {
 }
 
 fn judge(world: &mut World, candidate: &str, verdict: Verdict) {
-    let (candidate, inputs) = (slug(candidate), Digest::of(b"inputs"));
+    let (candidate, inputs) = (slug(candidate), Digest::hash(b"inputs"));
     world.push(Event::Judged(Judged {
         candidate,
         phase: Phase::Smoke,
@@ -105,8 +105,8 @@ fn only_an_approval_of_anything_but_closing_ends_a_hand_off() {
     let step = |world: &World| next(&world.study).action;
     world.push(Event::Note(Note { text: "go on".into() }));
     world.push(Event::Refused(Refused { what: "close".into(), codes: Vec::new(), detail: "no".into() }));
-    world.push(Event::Audited(Audited { adapter: Digest::of(b"adapter"), claims: 3 }));
-    world.push(Event::Queued(Queued { digest: Digest::of(b"queue"), jobs: 3 }));
+    world.push(Event::Audited(Audited { adapter: Digest::hash(b"adapter"), claims: 3 }));
+    world.push(Event::Queued(Queued { digest: Digest::hash(b"queue"), jobs: 3 }));
     assert!(waits(&world));
     // What was begun is finished all the same.
     let run = intent("lower-lr", Phase::Smoke, 0, world.view.asked_plan.unwrap());
@@ -120,6 +120,6 @@ fn only_an_approval_of_anything_but_closing_ends_a_hand_off() {
     world.push(Event::Completed(Completed { candidate: slug("lower-lr") }));
     judge(&mut world, "lower-lr", Verdict::Debug);
     assert_eq!(step(&world), Action::Report);
-    world.push(Event::Reported(Reported { digest: Digest::of(b"report.md") }));
+    world.push(Event::Reported(Reported { digest: Digest::hash(b"report.md") }));
     assert!(waits(&world));
 }

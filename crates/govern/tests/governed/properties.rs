@@ -241,7 +241,7 @@ proptest! {
         world.push(Event::Voided(Voided { targets: vec![target.clone()], reason: "taken back".into() }));
         world.approve(&[target], [Host, Terminal, Signature][strength]);
         check("one approval more", &world, |_| true);
-        world.view.file = Digest::of(b"other");
+        world.view.file = Digest::hash(b"other");
         check("one approval more, other bytes", &world, |_| true);
     }
 }

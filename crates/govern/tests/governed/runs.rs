@@ -39,12 +39,12 @@ fn ready() -> World {
 fn a_plan_that_is_another_one_by_now_starts_nothing_more() {
     let mut world = ready();
     let first = intended(&mut world, 0);
-    world.study.candidate_files.insert("lower-lr".into(), Digest::of(b"edited"));
-    assert_eq!(Queue::of(&world.study).jobs[0].stand, JobStatus::Running, "what runs is waited for");
+    world.study.candidate_files.insert("lower-lr".into(), Digest::hash(b"edited"));
+    assert_eq!(Queue::for_study(&world.study).jobs[0].stand, JobStatus::Running, "what runs is waited for");
     finish(&mut world, &first, RunEnd::Ok);
     assert_eq!(told(&world), None);
-    assert!(Queue::of(&world.study).over().contains(&slug("lower-lr")), "what has run can be judged");
-    let stand = Queue::of(&world.study).jobs[0].stand.to_string();
+    assert!(Queue::for_study(&world.study).over().contains(&slug("lower-lr")), "what has run can be judged");
+    let stand = Queue::for_study(&world.study).jobs[0].stand.to_string();
     assert_eq!(stand, "stopped: its file changed");
     // Put back, it goes on where it was.
     world.study.candidate_files.insert("lower-lr".into(), world.view.file);
@@ -135,7 +135,7 @@ fn a_candidate_goes_through_its_phases_seed_by_seed() {
     assert_eq!(told(&world), None, "lost twice is over");
     finish(&mut world, &two, RunEnd::Failed);
     assert_eq!(told(&world), None);
-    assert!(Queue::of(&world.study).over().contains(&slug("lower-lr")));
+    assert!(Queue::for_study(&world.study).over().contains(&slug("lower-lr")));
 }
 
 /// What is still to come has to fit into the budget, and nothing else: a seed that was lost twice doesn't come again.
@@ -185,7 +185,7 @@ fn a_run_that_fails_gets_the_failure_score() {
             world.push(Event::Evidence(Evidence { key: run.key.clone(), values, files: BTreeMap::new() }));
         }
         let spec = world.study.files.metric_spec.typed().unwrap();
-        score::of(&world.study.state().runs[&run.key], spec)
+        score::score_run(&world.study.state().runs[&run.key], spec)
     };
     let failed = Some(Score { value: failure_score(), from: ScoreSource::FailureScore });
     for end in [RunEnd::Failed, RunEnd::Limit, RunEnd::Cancelled] {
@@ -218,7 +218,7 @@ fn what_never_counts_as_evidence_stops_its_phase() {
     }
     world.push(event);
     assert_eq!(told(&world), None);
-    let queue = Queue::of(&world.study);
+    let queue = Queue::for_study(&world.study);
     let JobStatus::Stopped { reason } = &queue.jobs[0].stand else { panic!("{:?}", queue.jobs[0]) };
     assert_eq!(*reason, format!("run {} never counts as evidence: not_the_patched_code", smoke.key));
     // It is paid for, nobody asks for its metrics, and the candidate can be judged.
@@ -235,7 +235,7 @@ fn what_never_counts_as_evidence_stops_its_phase() {
 
 #[test]
 fn everything_starts_from_the_same_code() {
-    let one = Base::Snapshot(Digest::of(b"one"));
+    let one = Base::Snapshot(Digest::hash(b"one"));
     let mut texts = Texts::supervised();
     remove(&mut texts.contract, "/baseline/commit");
     let mut world = World::opened(&texts);
@@ -265,26 +265,26 @@ type Edit = (&'static str, fn(&mut World));
 /// What a plan is made of beside the files of the study, and an edit of each.
 fn edits() -> Vec<Edit> {
     vec![
-        ("code", |world| world.view.base = Some(Base::Snapshot(Digest::of(b"other")))),
+        ("code", |world| world.view.base = Some(Base::Snapshot(Digest::hash(b"other")))),
         ("changes", |world| {
             let text = "algo:\n  learning_rate: 0.0003\n";
             world.view.sources.values_mut().for_each(|source| *source = Some(text.into()));
         }),
         ("changes", |world| world.view.override_syntax = Some("--set {key}={value}".into())),
         ("programs", |world| {
-            let other = ("train".to_owned(), Digest::of(b"other"));
+            let other = ("train".to_owned(), Digest::hash(b"other"));
             world.view.programs.iter_mut().for_each(|all| all.extend([other.clone()]));
         }),
         ("inputs", |world| {
-            let other = ("data/terrain.bin".to_owned(), Digest::of(b"other"));
+            let other = ("data/terrain.bin".to_owned(), Digest::hash(b"other"));
             world.view.inputs.iter_mut().for_each(|all| all.extend([other.clone()]));
         }),
         ("protected_files", |world| {
-            let other = ("metrics.py".to_owned(), Digest::of(b"other"));
+            let other = ("metrics.py".to_owned(), Digest::hash(b"other"));
             world.view.protected.iter_mut().for_each(|all| all.extend([other.clone()]));
         }),
         ("adapter", |world| {
-            world.study.adapter.iter_mut().for_each(|facts| facts.digest = Digest::of(b"other"))
+            world.study.adapter.iter_mut().for_each(|facts| facts.digest = Digest::hash(b"other"))
         }),
     ]
 }
@@ -294,12 +294,12 @@ proptest! {
     #[test]
     fn whatever_changed_is_named(picked in prop::collection::btree_set(0..edits().len(), 0..4)) {
         let before = ready();
-        let plan = Plan::of(&before.study, &before.view).unwrap();
+        let plan = Plan::for_candidate(&before.study, &before.view).unwrap();
         let mut after = before.clone();
         let all = edits();
         picked.iter().for_each(|index| (all[*index].1)(&mut after));
         let expected: BTreeSet<&str> = picked.iter().map(|index| all[*index].0).collect();
-        let changed = Plan::of(&after.study, &after.view).unwrap();
+        let changed = Plan::for_candidate(&after.study, &after.view).unwrap();
         let named = Plan::differences(&plan.parts, &changed.parts);
         prop_assert_eq!(named.iter().map(String::as_str).collect::<BTreeSet<_>>(), expected.clone());
         prop_assert_eq!(plan.digest() == changed.digest(), expected.is_empty());
@@ -314,7 +314,7 @@ proptest! {
 fn names_of_variables_are_a_part_of_the_plan() {
     let plan = |texts: &Texts| {
         let world = World::opened(texts);
-        Plan::of(&world.study, &world.view).unwrap().parts
+        Plan::for_candidate(&world.study, &world.view).unwrap().parts
     };
     let mut texts = Texts::supervised();
     let before = plan(&texts);
@@ -335,7 +335,7 @@ fn without_any_of_it_there_is_no_plan() {
     for removal in removals {
         let mut less = world.clone();
         removal(&mut less);
-        assert_eq!(Plan::of(&less.study, &less.view), None);
+        assert_eq!(Plan::for_candidate(&less.study, &less.view), None);
         assert!(less.codes(Purpose::Launch).contains("plan_unknown"));
     }
 }

@@ -17,8 +17,8 @@ pub(crate) fn statement() -> Statement {
     Statement {
         study: "walker-7f3a".to_owned(),
         section: "metrics".to_owned(),
-        digest: Digest::of(b"the section and what it depends on"),
-        head: Digest::of(b"the last record"),
+        digest: Digest::hash(b"the section and what it depends on"),
+        head: Digest::hash(b"the last record"),
     }
 }
 

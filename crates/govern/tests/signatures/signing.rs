@@ -34,7 +34,7 @@ fn signature_of_another_statement_does_not_verify() {
     let folder = Folder::new();
     let approvers = Approvers::parse(&format!("ada {}", folder.make_key("key", &["ed25519"]))).unwrap();
     let armored = folder.sign("key", &FOR_RLX, &statement().bytes());
-    let other = Digest::of(b"something else");
+    let other = Digest::hash(b"something else");
     for (what, changed) in [
         ("study", Statement { study: "walker-7f3b".to_owned(), ..statement() }),
         ("section", Statement { section: "budget".to_owned(), ..statement() }),

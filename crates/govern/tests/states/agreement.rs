@@ -85,7 +85,7 @@ pub(crate) const STATES: &[State] = &[
     }),
     ("adapter_not_audited_as_it_is", Action::Audit, || {
         let mut study = Builder::approved(|_| {});
-        study.world.study.adapter.as_mut().unwrap().digest = Digest::of(b"another adapter");
+        study.world.study.adapter.as_mut().unwrap().digest = Digest::hash(b"another adapter");
         study
     }),
     ("no_contract", Action::Ask, || {

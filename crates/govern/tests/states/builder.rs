@@ -36,15 +36,15 @@ pub(crate) struct Builder {
 impl Builder {
     /// Opened and audited.
     pub(crate) fn opened(edit: fn(&mut Texts)) -> Self {
-        Self::of(Texts::supervised(), edit)
+        Self::with_texts(Texts::supervised(), edit)
     }
 
     /// The same, autonomous.
     pub(crate) fn autonomous(edit: fn(&mut Texts)) -> Self {
-        Self::of(Texts::autonomous(), edit)
+        Self::with_texts(Texts::autonomous(), edit)
     }
 
-    fn of(mut texts: Texts, edit: fn(&mut Texts)) -> Self {
+    fn with_texts(mut texts: Texts, edit: fn(&mut Texts)) -> Self {
         // Few seeds, so that a recording can be read.
         let phases = json!([
             { "phase": "smoke", "seeds": 1, "wall_clock": "10m" },
@@ -106,7 +106,7 @@ impl Builder {
 
     /// A file that nobody has validated.
     pub(crate) fn draft(&mut self, id: &str) {
-        let file = Digest::of(id.as_bytes());
+        let file = Digest::hash(id.as_bytes());
         self.world.study.candidate_files.insert(id.into(), file);
     }
 
@@ -170,7 +170,7 @@ impl Builder {
 
     pub(crate) fn evidence(&mut self, key: &str, value: Option<f64>) {
         let values = BTreeMap::from([(slug("mean-return"), value)]);
-        let files = BTreeMap::from([("eval.json".to_owned(), Digest::of(key.as_bytes()))]);
+        let files = BTreeMap::from([("eval.json".to_owned(), Digest::hash(key.as_bytes()))]);
         self.world.push(Event::Evidence(Evidence { key: key.into(), values, files }));
     }
 
@@ -200,12 +200,12 @@ impl Builder {
     }
 
     pub(crate) fn judge(&mut self, id: &str, phase: Phase, verdict: Verdict, score: Option<f64>) {
-        let inputs = Digest::of(format!("inputs of {id}").as_bytes());
+        let inputs = Digest::hash(format!("inputs of {id}").as_bytes());
         self.world.push(Event::Judged(Judged { candidate: slug(id), phase, verdict, inputs, score }));
     }
 
     pub(crate) fn report(&mut self) {
-        self.world.push(Event::Reported(Reported { digest: Digest::of(b"report.md") }));
+        self.world.push(Event::Reported(Reported { digest: Digest::hash(b"report.md") }));
     }
 
     pub(crate) fn reopen(&mut self, id: &str, reason: &str) {

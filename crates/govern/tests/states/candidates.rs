@@ -223,7 +223,7 @@ pub(crate) const STATES: &[State] = &[
     ("debugged_and_revised", Action::Validate, || {
         let mut study = Builder::with_candidate(|_| {});
         debugged(&mut study);
-        study.world.study.candidate_files.insert("lower-lr".into(), Digest::of(b"revision 2"));
+        study.world.study.candidate_files.insert("lower-lr".into(), Digest::hash(b"revision 2"));
         study
     }),
     ("debugged_and_not_revised", Action::Propose, || {

@@ -89,7 +89,7 @@ where
 /// The next step, the queue, and everything that the ledger adds up to.
 pub(crate) fn said_of(study: &Study) -> Value {
     let state = study.state();
-    let queue = Queue::of(study);
+    let queue = Queue::for_study(study);
     let jobs: Vec<Value> = queue
         .jobs
         .iter()

@@ -70,7 +70,7 @@ mod tests {
         fs::write(&real, "a program").unwrap();
         fs::write(&copy, "a program").unwrap();
         symlink("python3", &path).unwrap();
-        let gated = program_digest(&path, &real, Digest::of(b"a program"));
+        let gated = program_digest(&path, &real, Digest::hash(b"a program"));
         assert_eq!(check(&path, gated), Ok(()));
         let is_refused = |what: &str| {
             let reason = check(&path, gated).unwrap_err();

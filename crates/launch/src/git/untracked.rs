@@ -51,11 +51,11 @@ pub(super) fn add(
 fn content(fs: &dyn Fs, path: &Path, left: &mut u64) -> Option<Digest> {
     let meta = fs.metadata(path).ok()?;
     match meta.kind {
-        Kind::Link => Some(Digest::of(fs.read_link(path).ok()?.as_os_str().as_bytes())),
+        Kind::Link => Some(Digest::hash(fs.read_link(path).ok()?.as_os_str().as_bytes())),
         Kind::File => {
             let bytes = fs.read(path, *left).ok()?;
             *left -= bytes.len() as u64;
-            Some(Digest::of(&bytes))
+            Some(Digest::hash(&bytes))
         }
         // A whole repository inside this one is listed as one name.
         Kind::Folder | Kind::Other => None,

@@ -15,7 +15,7 @@ const COMMON: [&str; 4] = ["PATH", "LANG", "LC_ALL", "TZ"];
 const FOLDERS: [(&str, &str); 3] = [("TMPDIR", "tmp"), ("HOME", "home"), ("XDG_CACHE_HOME", "cache")];
 
 /// The variables of a step, and which of their values must not be seen. `own` is the step's own folder.
-pub(super) fn of(step: &StepOrder, own: &Path) -> (Vec<(OsString, OsString)>, Secrets) {
+pub(super) fn for_step(step: &StepOrder, own: &Path) -> (Vec<(OsString, OsString)>, Secrets) {
     compose(step, own, variable)
 }
 

@@ -50,7 +50,7 @@ impl Run<'_> {
         crash("preparing");
         let path = self.order.folder.join(format!("{}.log", step.name));
         let prepared = environment::make_folders(&own).and_then(|()| RealFs.create_new(&path));
-        let (variables, secrets) = environment::of(step, &own);
+        let (variables, secrets) = environment::for_step(step, &own);
         let secrets = Arc::new(secrets);
         // Declared before the step, so that the groups go after everything in them.
         let groups = Groups::make(&super::group_of(self.order), &step.name, &self.order.limits);

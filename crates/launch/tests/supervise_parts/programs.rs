@@ -10,7 +10,7 @@ use crate::orders::Fixture;
 
 fn digest(program: &Path) -> Digest {
     let real = program.canonicalize().expect("a path");
-    program_digest(program, &real, Digest::of(&fs::read(&real).expect("a file")))
+    program_digest(program, &real, Digest::hash(&fs::read(&real).expect("a file")))
 }
 
 /// Each of these steps says in its folder that it ran. Those without a mark are executed by a program that nobody looked

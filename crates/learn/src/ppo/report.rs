@@ -23,7 +23,7 @@ impl Ppo {
         rewards: Values,
     ) -> Values {
         let rollout = &self.collector.rollout;
-        let fit = ValueFit::of(&rollout.values, &rollout.returns);
+        let fit = ValueFit::measure(&rollout.values, &rollout.returns);
         let minibatches = learned.minibatches.max(1) as f64;
         let mut values = vec![
             ("policy_loss", learned.policy_loss / minibatches),
@@ -160,7 +160,7 @@ pub(crate) struct ValueFit {
 }
 
 impl ValueFit {
-    pub(crate) fn of(values: &[f32], returns: &[f32]) -> Self {
+    pub(crate) fn measure(values: &[f32], returns: &[f32]) -> Self {
         let count = returns.len() as f64;
         let mean = |sum: f64| sum / count;
         let value_mean = mean(values.iter().map(|x| f64::from(*x)).sum());
@@ -188,9 +188,9 @@ mod tests {
     #[test]
     fn explained_variance_is_blind_to_a_constant_that_bias_sees() {
         let returns = [1.0, 2.0, 3.0, 4.0];
-        let (close, _) = ValueFit::of(&[1.1, 1.9, 3.2, 3.7], &returns).quality.unwrap();
+        let (close, _) = ValueFit::measure(&[1.1, 1.9, 3.2, 3.7], &returns).quality.unwrap();
         assert!((close - 0.9705).abs() < 1e-6, "{close}");
-        let (shifted, bias) = ValueFit::of(&[11.1, 11.9, 13.2, 13.7], &returns).quality.unwrap();
+        let (shifted, bias) = ValueFit::measure(&[11.1, 11.9, 13.2, 13.7], &returns).quality.unwrap();
         assert!((shifted - 0.9705).abs() < 1e-5, "{shifted}");
         // mean(ŷ − y) = 9.975, std(y) = √1.25.
         assert!((bias - 9.975 / 1.25_f64.sqrt()).abs() < 1e-5, "{bias}");
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn constant_returns_leave_both_undefined_and_broken_ones_show() {
-        assert_eq!(ValueFit::of(&[1.0, 2.0], &[3.0, 3.0]).quality, None);
-        let (explained, bias) = ValueFit::of(&[1.0, f32::NAN], &[3.0, 4.0]).quality.unwrap();
+        assert_eq!(ValueFit::measure(&[1.0, 2.0], &[3.0, 3.0]).quality, None);
+        let (explained, bias) = ValueFit::measure(&[1.0, f32::NAN], &[3.0, 4.0]).quality.unwrap();
         assert!(explained.is_nan() && bias.is_nan());
     }
 }

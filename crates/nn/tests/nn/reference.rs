@@ -34,7 +34,7 @@ struct Layer<'a> {
 }
 
 impl Layer<'_> {
-    fn of<'a>(parameters: &'a Named, name: &str) -> Layer<'a> {
+    fn named<'a>(parameters: &'a Named, name: &str) -> Layer<'a> {
         Layer { weight: &parameters[&format!("{name}.weight")], bias: &parameters[&format!("{name}.bias")] }
     }
 
@@ -69,7 +69,7 @@ pub(crate) fn forward(network: &ActorCritic, parameters: &Named, observations: &
 pub(crate) fn forward_features(network: &ActorCritic, parameters: &Named, features: &[f64]) -> Outputs {
     let shape = network.shape();
     let layers = |stack: &str| -> Vec<Layer<'_>> {
-        (0..shape.hidden.len()).map(|number| Layer::of(parameters, &format!("{stack}.{number}"))).collect()
+        (0..shape.hidden.len()).map(|number| Layer::named(parameters, &format!("{stack}.{number}"))).collect()
     };
     let run = |layers: &[Layer<'_>], features: &[f64]| {
         layers.iter().fold(features.to_vec(), |x, layer| {
@@ -78,8 +78,8 @@ pub(crate) fn forward_features(network: &ActorCritic, parameters: &Named, featur
     };
     let policy_layers = layers(if shape.shared { "trunk" } else { "policy" });
     let value_layers = layers(if shape.shared { "trunk" } else { "value" });
-    let policy_output = Layer::of(parameters, "policy.out");
-    let value_output = Layer::of(parameters, "value.out");
+    let policy_output = Layer::named(parameters, "policy.out");
+    let value_output = Layer::named(parameters, "value.out");
     let latent = run(&policy_layers, features);
     let value = value_output.output(&run(&value_layers, features))[0];
     Outputs { policy: policy_output.output(&latent), value, latent }

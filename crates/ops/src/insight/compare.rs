@@ -113,7 +113,7 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
     }
     let next = next::commands(context, &arms, &comparisons);
     Ok(CompareReport {
-        answer: TopAnswer::of(&comparisons),
+        answer: TopAnswer::from_comparisons(&comparisons),
         metrics: align::metrics(&score, &arms),
         curves: align::curves(&score, &arms),
         groups: arms.iter().zip(&scored).map(|(arm, scores)| GroupReport::new(arm, scores)).collect(),

@@ -17,7 +17,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    pub(crate) fn of(records: &[Record]) -> Self {
+    pub(crate) fn from_records(records: &[Record]) -> Self {
         let points = |kind: &str| {
             let of_kind = records.iter().filter(|record| record.kind == kind);
             of_kind.filter_map(|record| Some((record.step, record.number(MEAN_RETURN)?))).collect()

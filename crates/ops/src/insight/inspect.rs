@@ -205,7 +205,7 @@ fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport
 }
 
 fn check(request: &InspectRequest) -> Outcome<()> {
-    request.output.as_deref().map(picture::Format::of).transpose()?;
+    request.output.as_deref().map(picture::Format::from_path).transpose()?;
     let fewest = FEWEST_STATES;
     let problem = if request.states < fewest {
         format!("a ranking needs at least {fewest} states, not {}", request.states)

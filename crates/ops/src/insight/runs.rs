@@ -142,7 +142,7 @@ fn seed_info(
             .and_then(|checkpoint| stopped_early(&checkpoint.manifest))
             .filter(|stop| stop.step < metadata.total_steps),
         best: newest.checkpoint.and_then(|checkpoint| checkpoint.manifest.best),
-        curve: Curve::of(&content.records),
+        curve: Curve::from_records(&content.records),
         damage,
     })
 }

@@ -244,7 +244,7 @@ fn check(request: &VideoRequest) -> Outcome<()> {
 /// The file that was asked for, if one can be put there.
 fn output_path(context: &Context, output: &Path) -> Outcome<PathBuf> {
     let path = context.folder.join(output);
-    film::Format::of(output)?;
+    film::Format::from_path(output)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let is_folder = match context.fs.canonicalize(folder) {
         Ok(folder) => context.fs.is_folder(&folder)?,

@@ -108,7 +108,7 @@ pub fn by_signature(context: &Context, request: &ApproveRequest, armored: &str) 
             refused(&mut opened, &prepared, problem.code(), detail)
         }
         Ok(signed) => {
-            let digest = Digest::of(armored.as_bytes());
+            let digest = Digest::hash(armored.as_bytes());
             let (folder, file) = (opened.place.signatures(), opened.place.signature(&digest));
             crate::studies::files::read::look(context.fs.as_ref(), &opened.place.root, &folder)?;
             context.fs.create_dir_all(&folder)?;

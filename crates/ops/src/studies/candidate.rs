@@ -60,7 +60,7 @@ fn validate_in(opened: &mut OpenStudy, name: &str) -> Outcome<ValidateReport> {
     if !refused.is_empty() {
         return Err(refuse(opened, "validate", &id, refused)?);
     }
-    let plan = Plan::of(&opened.study, &view).ok_or_else(|| {
+    let plan = Plan::for_candidate(&opened.study, &view).ok_or_else(|| {
         Failure::refused("plan_unknown", format!("can't plan {id}")).hint("rlx contract check")
     })?;
     let candidate = &view.written.typed;

@@ -78,7 +78,7 @@ pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outco
 fn folder_of(context: &Context, opened: &OpenStudy, run: &str) -> Outcome<PathBuf> {
     let runs = &opened.study.state().runs;
     if runs.contains_key(run) {
-        return Ok(LaunchPaths::of(opened)?.run(run).folder);
+        return Ok(LaunchPaths::for_study(opened)?.run(run).folder);
     }
     let folder = context.folder.join(run);
     if context.fs.is_folder(&folder)? {

@@ -50,7 +50,7 @@ pub fn plan(context: &Context, study: Option<&str>) -> Outcome<QueueReport> {
 }
 
 fn report(opened: &OpenStudy) -> QueueReport {
-    let queue = Queue::of(&opened.study);
+    let queue = Queue::for_study(&opened.study);
     let digest = queue.digest();
     let on_record = opened.study.state().queued == Some(digest);
     QueueReport { study: opened.study.name.clone(), digest, on_record, queue }

@@ -260,7 +260,7 @@ fn check_signature(
     let Ok(text) = String::from_utf8(fs.read_at(&path, 0, LONGEST_SIGNATURE + 1)?) else {
         return Ok(Err("is not text".into()));
     };
-    if Digest::of(text.as_bytes()) != digest {
+    if Digest::hash(text.as_bytes()) != digest {
         return Ok(Err("is not the recorded one".into()));
     }
     let statement = statement(study.to_owned(), &approval.approved.targets, approval.head);

@@ -250,7 +250,7 @@ pub(crate) fn describe(context: &Context, project: &Project, config: &Config) ->
 /// Which program this is.
 pub(crate) fn versions(context: &Context) -> Outcome<Versions> {
     let program = context.fs.read(&environment::current_program()?, 1 << 30)?;
-    Ok(Versions { rlx: env!("CARGO_PKG_VERSION").into(), binary: Some(Digest::of(&program)) })
+    Ok(Versions { rlx: env!("CARGO_PKG_VERSION").into(), binary: Some(Digest::hash(&program)) })
 }
 
 /// Removes what killed processes have left in `runs/`; what can't be removed

@@ -53,7 +53,7 @@ fn a_task_of_autorl_is_taken_over_as_text() {
     let Event::Imported(event) = &opened.study.ledger.records.last().unwrap().event else {
         panic!("{:?}", opened.study.ledger)
     };
-    assert_eq!(event.files["task-profile.md"], Digest::of(AUTORL[0].1.as_bytes()));
+    assert_eq!(event.files["task-profile.md"], Digest::hash(AUTORL[0].1.as_bytes()));
     assert!(opened.study.standings().values().all(|standing| *standing == ApprovalStatus::Missing));
     assert!(
         fs::read_to_string(world.path().join(".autorl/tasks/stairs/state.json")).is_ok(),

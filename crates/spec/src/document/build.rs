@@ -124,7 +124,7 @@ pub(crate) fn meaning(text: &str, plain: bool, doubtful: Doubtful) -> Result<Val
     let shown = shorten(text);
     let refuse = doubtful == Doubtful::Refused;
     let or_text = |instead: &str| format!("write {instead}, or \"{shown}\" if it is text");
-    match Scalar::of(text, plain) {
+    match Scalar::parse(text, plain) {
         Scalar::Null => Ok(Value::Null),
         Scalar::Bool(flag) => Ok(Value::Bool(flag)),
         Scalar::Integer(_) | Scalar::Number(_) if refuse && has_leading_zero(text) => {

@@ -33,7 +33,7 @@ pub(crate) fn rewritten(types: &[&str], value: &Value) -> Option<String> {
     let wants = |name: &str| types.contains(&name);
     match value {
         Value::String(text) if wants("integer") || wants("number") => {
-            let number = Scalar::of(text, true);
+            let number = Scalar::parse(text, true);
             matches!(number, Scalar::Integer(_) | Scalar::Number(_))
                 .then(|| format!("write {} without quotes", shorten(text)))
         }

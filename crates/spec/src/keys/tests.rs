@@ -46,7 +46,7 @@ struct Other {
 
 /// What a text and overrides come to, or what is wrong with them.
 fn load(text: &str, set: &[&str]) -> Result<Other, Vec<String>> {
-    let (shape, source) = (Shape::of::<Other>(), Source::new("c.yaml", text));
+    let (shape, source) = (Shape::for_type::<Other>(), Source::new("c.yaml", text));
     let set = overrides::source(&set.iter().map(ToString::to_string).collect::<Vec<_>>());
     let mut problems = Collector::default();
     let file = layers::read(&shape, &source, &mut problems).expect("a mapping");
@@ -118,7 +118,7 @@ fn the_keys_of_one_algorithm_are_unknown_to_the_other() {
 
 #[test]
 fn the_schema_offers_both() {
-    let shape = Shape::of::<Other>();
+    let shape = Shape::for_type::<Other>();
     let branches = &shape.schema["$defs"]["Algo"]["anyOf"];
     let names: Vec<&Value> = (0..2).map(|at| &branches[at]["properties"]["name"]["const"]).collect();
     assert_eq!(names, [&json!("ppo"), &json!("search")]);

@@ -109,7 +109,7 @@ fn attempt(fs: &Arc<dyn Fs>, machine: &dyn Machine, first: &Path, mine: &[u8]) -
     let mut last = (first.to_owned(), content_of_first.clone());
     let mut successors = Vec::new();
     let next = loop {
-        let next = beside(first, &format!("lock.{}", Digest::of(&last.1).short()));
+        let next = beside(first, &format!("lock.{}", Digest::hash(&last.1).short()));
         let Some(content) = content(fs.as_ref(), &next)? else { break next };
         successors.push(next.clone());
         last = (next, content);

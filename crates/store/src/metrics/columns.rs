@@ -103,7 +103,7 @@ struct Column {
 
 impl Column {
     fn new(name: &str, wanted: bool) -> Self {
-        Self { name: name.to_owned(), key: Key::of(name), wanted, series: Series::default() }
+        Self { name: name.to_owned(), key: Key::for_name(name), wanted, series: Series::default() }
     }
 }
 

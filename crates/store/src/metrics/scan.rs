@@ -234,7 +234,7 @@ pub(super) struct Key {
 impl Key {
     /// The key of a value called `name`, as it stands in a line; nothing when
     /// the name needs escapes, or is longer than names are.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn for_name(name: &str) -> Option<Self> {
         let plain = name.bytes().all(|byte| !matches!(byte, b'"' | b'\\' | ..=0x1f));
         let text = format!("\"{name}\":").into_bytes();
         let mut padded = [0; 32];
@@ -337,7 +337,7 @@ mod tests {
     fn only_the_very_key_is_passed() {
         let name = "observation_least_deviation!!";
         for length in 0..=name.len() {
-            let key = Key::of(&name[..length]).unwrap();
+            let key = Key::for_name(&name[..length]).unwrap();
             for padding in [0, 40] {
                 let line = [format!("\"{}\":", &name[..length]).into_bytes(), vec![b'x'; padding]].concat();
                 let mut scan = Scan::new(&line);
@@ -349,8 +349,12 @@ mod tests {
                 }
             }
         }
-        assert!(Key::of("a name that is longer than any name is").is_none());
-        assert!(Key::of("a\"b").is_none() && Key::of("a\\b").is_none() && Key::of("a\nb").is_none());
+        assert!(Key::for_name("a name that is longer than any name is").is_none());
+        assert!(
+            Key::for_name("a\"b").is_none()
+                && Key::for_name("a\\b").is_none()
+                && Key::for_name("a\nb").is_none()
+        );
     }
 
     #[test]

@@ -134,7 +134,7 @@ pub(crate) fn claim(run: &rlxp_store::Run) -> Claim {
 
 /// A digest of each part, so that a failed comparison can be read.
 fn short(bytes: &[u8]) -> String {
-    rlxp_types::Digest::of(bytes).short()
+    rlxp_types::Digest::hash(bytes).short()
 }
 
 /// Everything that must be the same bytes after any number of crashes.

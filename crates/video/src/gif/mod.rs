@@ -177,11 +177,11 @@ fn paint(before: &[u8], after: &[u8], width: usize, area: Area) -> Frame<'static
         rows.flat_map(|from| from..from + area.width)
     };
     let stays = |place: usize| before.get(place).is_some_and(|pixel| *pixel == after[place]);
-    let palette = Palette::of(places().filter(|place| !stays(*place)).map(|place| after[place]));
+    let palette = Palette::for_pixels(places().filter(|place| !stays(*place)).map(|place| after[place]));
     let transparent = palette.transparent();
     let mut indices = palette.indices();
     let buffer: Vec<u8> =
-        places().map(|place| if stays(place) { transparent } else { indices.of(after[place]) }).collect();
+        places().map(|place| if stays(place) { transparent } else { indices.entry(after[place]) }).collect();
     Frame {
         left: area.left as u16,
         top: area.top as u16,

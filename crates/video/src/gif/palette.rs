@@ -25,7 +25,7 @@ pub(super) struct Palette {
 
 impl Palette {
     /// The palette for some RGBA pixels.
-    pub(super) fn of(pixels: impl Iterator<Item = [u8; 4]>) -> Self {
+    pub(super) fn for_pixels(pixels: impl Iterator<Item = [u8; 4]>) -> Self {
         let shares = count(pixels);
         let mut entries: Vec<Rgb> = if shares.len() <= COLOURS_MAX {
             shares.iter().map(|share| share.colour).collect()
@@ -67,7 +67,7 @@ pub(super) struct Indices<'a> {
 
 impl Indices<'_> {
     /// The entry for one of the pixels that the palette was made for.
-    pub(super) fn of(&mut self, [red, green, blue, _]: [u8; 4]) -> u8 {
+    pub(super) fn entry(&mut self, [red, green, blue, _]: [u8; 4]) -> u8 {
         let colour = [red, green, blue];
         match self.last {
             Some((last, entry)) if last == colour => entry,
@@ -174,14 +174,14 @@ mod tests {
     }
 
     fn shown(palette: &Palette, colour: Rgb) -> Rgb {
-        palette.entries[palette.indices().of(pixel(colour)) as usize]
+        palette.entries[palette.indices().entry(pixel(colour)) as usize]
     }
 
     #[test]
     fn colours_that_fit_stay_exact() {
         for colours in [0u8, 1, 2, 254, 255] {
             let all: Vec<Rgb> = (0..colours).map(|level| [level, 255 - level, level / 2]).collect();
-            let palette = Palette::of(all.iter().rev().chain(&all).map(|colour| pixel(*colour)));
+            let palette = Palette::for_pixels(all.iter().rev().chain(&all).map(|colour| pixel(*colour)));
             assert_eq!(palette.transparent(), colours);
             assert_eq!(palette.bytes().len(), 3 * (usize::from(colours) + 1));
             assert!(all.iter().all(|colour| shown(&palette, *colour) == *colour));
@@ -194,7 +194,7 @@ mod tests {
         let all: Vec<Rgb> =
             (0..=255u8).flat_map(|red| (0..=40u8).map(move |blue| [red, 128, blue])).collect();
         let pixels = all.iter().chain(flat.iter().flat_map(|colour| std::iter::repeat_n(colour, 500)));
-        let palette = Palette::of(pixels.map(|colour| pixel(*colour)));
+        let palette = Palette::for_pixels(pixels.map(|colour| pixel(*colour)));
         assert!(palette.entries.len() <= COLOURS_MAX);
         assert!(flat.iter().all(|colour| shown(&palette, *colour) == *colour));
         let error = |colour: &Rgb| -> u32 {

@@ -89,7 +89,7 @@ pub fn phases(course: &Course) -> Vec<Phase> {
         )];
     }
     let noise = reduced.noise().unwrap_or(0.0);
-    let lines = Lines::of(&blocks, range);
+    let lines = Lines::through(&blocks, range);
     let cuts = cut(&lines, blocks.len(), (noise / range).max(LEAST_NOISE));
     let mut pieces: Vec<Piece> = Vec::new();
     for (first, last) in cuts {
@@ -174,7 +174,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(blocks: &[Block], range: f64) -> Self {
+    fn through(blocks: &[Block], range: f64) -> Self {
         let lowest = blocks.iter().map(|block| block.value).fold(f64::INFINITY, f64::min);
         let (from, to) = (blocks[0].from as f64, blocks[blocks.len() - 1].to as f64);
         let middle = |block: &Block| (block.from as f64 + block.to as f64) / 2.0;

@@ -95,7 +95,7 @@ pub(crate) fn manifest(checkpoint: &Path, pointer: &str, raw: &str) {
         let mut text = with_value(&text, pointer, raw);
         let place = text.rfind(OWN).unwrap() + OWN.len();
         text.replace_range(place..place + 64, &"0".repeat(64));
-        let digest = Digest::of(text.as_bytes()).to_string();
+        let digest = Digest::hash(text.as_bytes()).to_string();
         text.replace_range(place..place + 64, &digest);
         text
     });
@@ -106,7 +106,7 @@ pub(crate) fn tensors(checkpoint: &Path, which: &str, bytes: &[u8]) {
     if checkpoint.is_dir() {
         std::fs::write(checkpoint.join(format!("{which}.safetensors")), bytes).unwrap();
         manifest(checkpoint, &format!("/{which}/size"), &bytes.len().to_string());
-        manifest(checkpoint, &format!("/{which}/digest"), &format!("\"{}\"", Digest::of(bytes)));
+        manifest(checkpoint, &format!("/{which}/digest"), &format!("\"{}\"", Digest::hash(bytes)));
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) fn beside<'l, B, R, T: Send, E>(
             let _guard = OnPanic(|| drop(pieces.set(None)));
             let begun = begin();
             let text = begun.as_ref().ok().and_then(|(text, _)| *text);
-            let pieces = pieces.get_or_init(|| text.map(Pieces::of));
+            let pieces = pieces.get_or_init(|| text.map(Pieces::split));
             begun.map(|(_, begun)| work(pieces.as_ref(), begun))
         };
         let done = match second {
@@ -97,7 +97,7 @@ struct Piece<'l> {
 }
 
 impl<'l> Pieces<'l> {
-    fn of(text: &'l str) -> Self {
+    fn split(text: &'l str) -> Self {
         let mut all = Vec::with_capacity(text.len() / PIECE + 1);
         let mut left = text;
         while !left.is_empty() {
@@ -238,7 +238,7 @@ mod tests {
         let lines = lines();
         let whole = lines.concat();
         assert!(whole.len() > 4 * PIECE, "{} bytes are no test", whole.len());
-        assert_eq!(Pieces::of(&whole).all.iter().map(|piece| piece.text).collect::<String>(), whole);
+        assert_eq!(Pieces::split(&whole).all.iter().map(|piece| piece.text).collect::<String>(), whole);
         let quick = read(&whole, split(b"", true).0);
         assert_eq!(
             quick.map(|ledger| ledger.digests.len()),

@@ -102,7 +102,7 @@ pub(super) fn judge(
     let mut answers: Vec<(Judgement, Option<Holm>)> = Vec::new();
     let mut judged: Vec<(usize, Arms<'_>)> = Vec::new();
     for (index, pair) in pairs.iter().enumerate() {
-        let arms = Arms::of(pair, request.paired)?;
+        let arms = Arms::new(pair, request.paired)?;
         match refusal(request, score, pair) {
             Some(none) => answers.push((Judgement::Unjudged(none), None)),
             None => {
@@ -160,7 +160,7 @@ struct Arms<'p> {
 }
 
 impl<'p> Arms<'p> {
-    fn of(pair: &'p Pair<'_>, paired: bool) -> Outcome<Self> {
+    fn new(pair: &'p Pair<'_>, paired: bool) -> Outcome<Self> {
         let names = Names { a: &pair.a.id, b: &pair.b.id };
         let values = |scores: &[SeedScore]| scores.iter().map(|score| score.value).collect::<Vec<f64>>();
         if !paired {

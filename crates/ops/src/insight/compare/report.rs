@@ -112,7 +112,7 @@ pub struct Comparison {
 }
 
 impl TopAnswer {
-    pub(super) fn of(comparisons: &[Comparison]) -> Self {
+    pub(super) fn from_comparisons(comparisons: &[Comparison]) -> Self {
         let [only] = comparisons else { return Self::default() };
         match &only.judgement {
             Judgement::Judged(judged) => Self {

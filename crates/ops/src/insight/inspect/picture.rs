@@ -27,7 +27,7 @@ pub(super) enum Format {
 
 impl Format {
     /// By the name's ending.
-    pub(super) fn of(path: &Path) -> Outcome<Self> {
+    pub(super) fn from_path(path: &Path) -> Outcome<Self> {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         match ending.to_ascii_lowercase().as_str() {
             "svg" => Ok(Self::Svg),
@@ -45,7 +45,7 @@ impl Format {
 pub(super) fn write(context: &Context, report: &InspectReport, path: &Path) -> Outcome<PathBuf> {
     let full = context.folder.join(path);
     let scene = draw(report);
-    let bytes = match Format::of(path)? {
+    let bytes = match Format::from_path(path)? {
         Format::Svg => scene.to_svg().into_bytes(),
         Format::Png => scene.to_png(PNG_SCALE),
     };

@@ -129,7 +129,7 @@ fn usual(context: &Context, groups: &[Group], report: &PlotReport) -> Outcome<(A
     let which = match names.as_slice() {
         [a, b] if a.len() + b.len() < 80 => format!("{a}_{b}"),
         // Other runs are another picture, however many there are.
-        all => format!("{}_runs_{}", all.len(), &Digest::of(all.join("\n").as_bytes()).to_string()[..8]),
+        all => format!("{}_runs_{}", all.len(), &Digest::hash(all.join("\n").as_bytes()).to_string()[..8]),
     };
     let folder = project(context)?.root().join("analysis");
     Ok((Arc::clone(&context.fs), folder.join(format!("{name}_{}.svg", safe(&which)))))

@@ -44,7 +44,7 @@ pub(crate) fn fold<'m>(runs: impl IntoIterator<Item = &'m RunData>) -> Folded<'m
     let mut folded = Folded { members: Vec::new(), duplicates: Vec::new() };
     let mut places: BTreeMap<(u64, Training), Vec<usize>> = BTreeMap::new();
     for run in runs {
-        let training = Training::of(run);
+        let training = Training::from_run(run);
         for seed in &run.seeds {
             let member = Member { run, seed };
             let same = places.entry((seed.seed, training.clone())).or_default();
@@ -109,7 +109,7 @@ struct Training {
 }
 
 impl Training {
-    fn of(run: &RunData) -> Self {
+    fn from_run(run: &RunData) -> Self {
         let lineage = run.metadata.lineage.as_ref().filter(|lineage| lineage.kind != LineageKind::Reproduced);
         Self {
             config: identity_of(run),

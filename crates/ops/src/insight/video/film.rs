@@ -42,7 +42,7 @@ pub(super) enum Format {
 
 impl Format {
     /// The format of a file with this name.
-    pub(super) fn of(path: &Path) -> Outcome<Self> {
+    pub(super) fn from_path(path: &Path) -> Outcome<Self> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
         match extension.as_deref() {
             Some("mp4") => Ok(Self::Mp4),
@@ -66,7 +66,7 @@ pub(super) enum Encoder {
 impl Encoder {
     /// The encoder for a file with this name, which [`Format::of`] has seen.
     pub(super) fn new(path: &Path, size: FrameSize, frames_per_second: u32) -> Result<Self, VideoError> {
-        match Format::of(path) {
+        match Format::from_path(path) {
             Ok(Format::Gif) => Gif::new(size, frames_per_second).map(Self::Gif),
             _ => Mp4::new(size, frames_per_second).map(|mp4| Self::Mp4(Box::new(mp4))),
         }
@@ -359,10 +359,10 @@ mod tests {
 
     #[test]
     fn formats_are_known_by_their_names() {
-        assert_eq!(Format::of(Path::new("a/clip.MP4")).unwrap(), Format::Mp4);
-        assert_eq!(Format::of(Path::new("clip.gif")).unwrap(), Format::Gif);
+        assert_eq!(Format::from_path(Path::new("a/clip.MP4")).unwrap(), Format::Mp4);
+        assert_eq!(Format::from_path(Path::new("clip.gif")).unwrap(), Format::Gif);
         for bad in ["clip.avi", "clip", "mp4", ".gif"] {
-            let failure = Format::of(Path::new(bad)).unwrap_err();
+            let failure = Format::from_path(Path::new(bad)).unwrap_err();
             assert!(failure.message.contains(".mp4") && failure.message.contains(".gif"));
         }
     }

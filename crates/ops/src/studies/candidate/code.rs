@@ -95,7 +95,7 @@ pub fn snapshot(fs: &dyn Fs, root: &Path) -> Outcome<Option<Digest>> {
                 Kind::Folder => folders.push(path),
                 Kind::File => drop(found.insert(path, ("file", file_digest(fs, &at)?))),
                 Kind::Link => {
-                    let target = Digest::of(fs.read_link(&at)?.as_os_str().as_encoded_bytes());
+                    let target = Digest::hash(fs.read_link(&at)?.as_os_str().as_encoded_bytes());
                     found.insert(path, ("link", target));
                 }
                 // Sockets and the like hold no code.
@@ -225,7 +225,7 @@ mod tests {
     fn programs_and_inputs_are_found_or_left_out() {
         let folder = repository();
         let root = folder.path();
-        let digest = Digest::of(b"lr: 1\n");
+        let digest = Digest::hash(b"lr: 1\n");
         let book = runbook(json!({
             "schema": "rlxp.runbook/1",
             "preflight": { "argv": ["no-such-program-anywhere"] },

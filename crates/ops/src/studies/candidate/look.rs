@@ -147,7 +147,7 @@ fn machine(opened: &OpenStudy) -> Outcome<MachineFacts> {
     let gpus = u32::try_from(listed).unwrap_or(u32::MAX);
     let device = if gpus > 0 { Device::Gpu } else { Device::Cpu };
     // Runs are written elsewhere than the repository is; who has no place for them is told when something is launched.
-    let disk = match LaunchPaths::of(opened) {
+    let disk = match LaunchPaths::for_study(opened) {
         Ok(place) => fs.available_around(&place.runs())?,
         Err(_) => fs.available_space(&opened.place.root)?,
     };

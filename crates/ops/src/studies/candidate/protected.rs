@@ -43,7 +43,7 @@ pub fn digests(fs: &dyn Fs, root: &Path, globs: &[String]) -> Outcome<Option<BTr
                 }
                 Kind::Link if hit => {
                     let target = fs.read_link(&root.join(&path))?;
-                    found.insert(path, Digest::of(format!("link to {}", target.display()).as_bytes()));
+                    found.insert(path, Digest::hash(format!("link to {}", target.display()).as_bytes()));
                 }
                 _ => {}
             }
@@ -78,7 +78,7 @@ pub(crate) fn file_digest(fs: &dyn Fs, path: &Path) -> Outcome<Digest> {
         let part = fs.read_at(path, offset, CHUNK)?;
         // Most files are short, and have their digest sooner at once than part by part.
         if offset == 0 && part.len() < CHUNK {
-            return Ok(Digest::of(&part));
+            return Ok(Digest::hash(&part));
         }
         hasher.update(&part);
         offset += part.len() as u64;

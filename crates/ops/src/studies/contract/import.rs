@@ -150,7 +150,7 @@ impl Import {
         let files = draft::files(&place.name, &answers, &survey);
         self.keep(fs, &folder)?;
         intake::write_all(fs, &place, &files)?;
-        let digests = self.files.iter().map(|(name, bytes)| (name.clone(), Digest::of(bytes))).collect();
+        let digests = self.files.iter().map(|(name, bytes)| (name.clone(), Digest::hash(bytes))).collect();
         let event = Imported { from: self.from.clone(), files: digests, unknown: self.unknown.clone() };
         opened.append(Actor::Rlx, Event::Imported(event))?;
         Ok(ImportReport {

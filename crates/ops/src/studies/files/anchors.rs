@@ -17,7 +17,7 @@ pub(crate) fn usual_place(place: &StudyPaths) -> Outcome<PathBuf> {
     let folder = place.anchors().ok_or_else(|| {
         Failure::usage("no_home", "no home folder to store anchors in").hint("rlx ledger anchor --to FILE")
     })?;
-    let key = Digest::of(place.root.as_os_str().as_encoded_bytes()).short();
+    let key = Digest::hash(place.root.as_os_str().as_encoded_bytes()).short();
     Ok(folder.join(format!("{key}-{}-{}.jsonl", place.name.task, place.name.study)))
 }
 

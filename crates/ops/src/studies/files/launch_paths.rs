@@ -36,7 +36,7 @@ pub(crate) struct RunPaths {
 
 impl LaunchPaths {
     /// The place of an opened study.
-    pub(crate) fn of(opened: &OpenStudy) -> Outcome<Self> {
+    pub(crate) fn for_study(opened: &OpenStudy) -> Outcome<Self> {
         let id = opened.study.state().opened.as_ref().map(|opened| opened.id.as_str()).unwrap_or_default();
         // The id becomes a name of a folder; the ledger it comes from may have been written by anybody.
         if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {

@@ -83,7 +83,7 @@ impl OpenStudy {
             ledger.problem =
                 ledger.problem.take().or_else(|| ledger::against(&ledger, &anchors).into_iter().next());
             let study = with_ledger(&place, ledger, parts);
-            let (end, place) = (End::of(&bytes), place.clone());
+            let (end, place) = (End::from_bytes(&bytes), place.clone());
             let (context, warnings, head) = (context.clone(), Vec::new(), Head::default());
             let mut opened = Self { context, place, study, warnings, end, head };
             match opened.put_changes_on_record() {
@@ -263,12 +263,12 @@ fn add(
     }
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let mut locked = ledger_file(context, place).lock(&now)?;
-    if End::of(locked.content()) != *end {
+    if End::from_bytes(locked.content()) != *end {
         return Err(moved(place));
     }
     locked.append_all(&lines)?;
     ledger.torn = 0;
-    Ok(End::of(locked.content()))
+    Ok(End::from_bytes(locked.content()))
 }
 
 /// The commit that is checked out.
@@ -305,10 +305,10 @@ struct End {
 }
 
 impl End {
-    fn of(bytes: &[u8]) -> Self {
+    fn from_bytes(bytes: &[u8]) -> Self {
         let length = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let lines = bytes[..length].strip_suffix(b"\n").unwrap_or_default();
         let last = lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |start| start + 1);
-        Self { length, last: Digest::of(&lines[last..]) }
+        Self { length, last: Digest::hash(&lines[last..]) }
     }
 }

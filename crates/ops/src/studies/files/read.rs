@@ -123,13 +123,13 @@ pub(crate) fn linked(path: &Path) -> Failure {
 /// The hand-written files.
 pub trait StudyDocument: Sized {
     /// As a type, or everything that is wrong with it.
-    fn of(document: &Document) -> Result<Self, Problems>;
+    fn from_document(document: &Document) -> Result<Self, Problems>;
 }
 
 macro_rules! documents {
     ($($type:ty),*) => {
         $(impl StudyDocument for $type {
-            fn of(document: &Document) -> Result<Self, Problems> {
+            fn from_document(document: &Document) -> Result<Self, Problems> {
                 document.typed()
             }
         })*
@@ -156,7 +156,7 @@ pub fn parse<T: StudyDocument>(name: &str, bytes: Vec<u8>) -> Reading<T> {
     let source = Source::from_bytes(name, bytes);
     let text = source.as_ref().map(|source| source.text.clone()).unwrap_or_default();
     let read = source.and_then(Document::read).and_then(|document| {
-        let typed = T::of(&document)?;
+        let typed = T::from_document(&document)?;
         Ok(Written { typed, explicit: document.value().clone() })
     });
     match read {
@@ -228,7 +228,7 @@ fn signatures(fs: &dyn Fs, place: &StudyPaths) -> Outcome<BTreeMap<Digest, Strin
     for name in names(fs, place, &folder, ".sig")? {
         let bytes = fs.read_at(&folder.join(format!("{name}.sig")), 0, LONGEST_SIGNATURE + 1)?;
         if let Ok(text) = String::from_utf8(bytes) {
-            found.insert(Digest::of(text.as_bytes()), text);
+            found.insert(Digest::hash(text.as_bytes()), text);
         }
     }
     Ok(found)
@@ -239,7 +239,7 @@ fn candidate_files(fs: &dyn Fs, place: &StudyPaths) -> Outcome<BTreeMap<String, 
     let mut found = BTreeMap::new();
     for name in names(fs, place, &folder, ".yaml")? {
         let bytes = fs.read_at(&folder.join(format!("{name}.yaml")), 0, LONGEST_DOCUMENT as usize + 1)?;
-        found.insert(name, Digest::of(&bytes));
+        found.insert(name, Digest::hash(&bytes));
     }
     Ok(found)
 }
@@ -269,7 +269,7 @@ pub fn stale_claims(fs: &dyn Fs, root: &Path, claims: &[Claim]) -> Outcome<Vec<S
         };
         let line = usize::try_from(claim.line).ok().and_then(|line| line.checked_sub(1));
         let cited = line.zip(source.as_ref()).and_then(|(line, source)| nth_line(source, line));
-        if cited.is_none_or(|cited| Digest::of(cited) != claim.line_digest) {
+        if cited.is_none_or(|cited| Digest::hash(cited) != claim.line_digest) {
             stale.push(format!("{}:{}", claim.file, claim.line));
         }
     }

@@ -29,7 +29,7 @@ pub(super) struct LookedAt {
 /// Reads the study, and looks at a candidate and at the code that its runs start from.
 pub(super) fn begin(context: &Context, study: Option<&str>, id: &Slug) -> Outcome<LookedAt> {
     let opened = OpenStudy::open_with_head(context, study)?;
-    let place = LaunchPaths::of(&opened)?;
+    let place = LaunchPaths::for_study(&opened)?;
     let base = opened.study.pinned_base();
     let tree = base.and_then(|base| TreeLook::begin(context.fs.clone(), place.tree(&base)));
     let view = candidate::view(&opened, id)?;

@@ -133,7 +133,7 @@ fn created(fs: &dyn Fs, path: &Path, mine: &[u8]) -> Outcome<Claim> {
 }
 
 fn successor(place: &RunPaths, claim: &[u8]) -> PathBuf {
-    place.path().join(format!("claim.{}.json", Digest::of(claim).short()))
+    place.path().join(format!("claim.{}.json", Digest::hash(claim).short()))
 }
 
 fn content(fs: &dyn Fs, path: &Path) -> Outcome<Option<Vec<u8>>> {

@@ -269,7 +269,7 @@ fn wait_for_change(
     started: &[Started],
     interrupts: &Interrupts,
 ) -> Outcome<()> {
-    let place = LaunchPaths::of(opened)?;
+    let place = LaunchPaths::for_study(opened)?;
     loop {
         for run in runs_of(opened, started) {
             if matches!(run.state, RunState::Ended(_)) {
@@ -308,6 +308,6 @@ pub(super) fn outcome(opened: &OpenStudy, run: &RunRecord) -> RunOutcome {
         state: run.state.to_string(),
         reason: run.ended.as_ref().map(|ended| ended.reason.clone()),
         not_evidence: run.ended.as_ref().and_then(|ended| ended.not_evidence.clone()),
-        score: spec.and_then(|spec| score::of(run, spec)),
+        score: spec.and_then(|spec| score::score_run(run, spec)),
     }
 }

@@ -172,7 +172,7 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
     }
     let was_intended = run.state == RunState::Intended;
     let wall_clock = request.wall_clock.unwrap_or(run.intent.reserve.wall_clock);
-    let place = LaunchPaths::of(&opened)?.run(key);
+    let place = LaunchPaths::for_study(&opened)?.run(key);
     let fs = context.fs.as_ref();
     let from = context.folder.join(&request.from);
     if !fs.is_folder(&from)? {

@@ -178,8 +178,8 @@ mod tests {
             "train": { "argv": ["sh", "{seed}"] },
             "eval": { "argv": ["sh", "{seed}"] },
             "inputs": [
-                { "path": "data/deep/small", "digest": Digest::of(b"small") },
-                { "path": "data/large", "digest": Digest::of(b"larger than that") },
+                { "path": "data/deep/small", "digest": Digest::hash(b"small") },
+                { "path": "data/large", "digest": Digest::hash(b"larger than that") },
             ],
         }));
         let place = LaunchPaths::at(folder.path().join("state"));
@@ -222,7 +222,7 @@ mod tests {
         let file = stage.folder.path().join("data/large");
         let linked = stage.ensure().unwrap().linked(stage.folder.path());
         assert_eq!(linked.len(), 1);
-        assert_eq!((&linked[0].file, linked[0].digest), (&file, Digest::of(b"larger than that")));
+        assert_eq!((&linked[0].file, linked[0].digest), (&file, Digest::hash(b"larger than that")));
         assert_eq!(changed(&RealFs, &linked), None);
         std::fs::write(&file, "something else").unwrap();
         assert!(changed(&RealFs, &linked).unwrap().contains("data/large"));

@@ -131,7 +131,7 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
             changed_code: matches!(name, "train" | "smoke"),
         }
     });
-    let queue = Queue::of(study);
+    let queue = Queue::for_study(study);
     let job = queue.jobs.iter().find(|job| job.candidate == candidate.id && job.phase == ready.next.phase);
     let done = study
         .state()
@@ -237,7 +237,7 @@ fn changes(ready: &Ready) -> Vec<PlannedChange> {
             (Some(_), Some(_)) => "changed",
             (Some(_), None) => "removed",
         },
-        digest: change.after.as_ref().map(|text| Digest::of(text.as_bytes())),
+        digest: change.after.as_ref().map(|text| Digest::hash(text.as_bytes())),
     };
     ready.applied.files.iter().map(of).collect()
 }

@@ -95,7 +95,7 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         );
         return Err(Failure::refused("confinement_too_weak", message).hint("rlx doctor"));
     }
-    let place = LaunchPaths::of(&opened)?;
+    let place = LaunchPaths::for_study(&opened)?;
     let base = candidate::base(&opened)?.ok_or_else(|| {
         Failure::refused("base_unknown", "the base code is unknown").hint("rlx contract check")
     })?;

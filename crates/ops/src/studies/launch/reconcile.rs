@@ -138,7 +138,7 @@ pub(super) fn spent(study: &Study, end: RunEnd, usage: &Usage) -> Amounts {
 
 /// Puts every run on record that is over and isn't yet, then every candidate whose plan is.
 pub(super) fn reconcile(context: &Context, opened: &mut OpenStudy) -> Outcome<Vec<RunEnded>> {
-    let place = LaunchPaths::of(opened)?;
+    let place = LaunchPaths::for_study(opened)?;
     let (mut settled, mut tries) = (Vec::new(), 0);
     loop {
         match settle_next(context, opened, &place) {
@@ -190,7 +190,7 @@ fn settle_next(context: &Context, opened: &mut OpenStudy, place: &LaunchPaths) -
 /// Clears away what a supervisor that was killed could not. It costs nobody anything but tidiness when it fails.
 fn clear_away(fs: &dyn Fs, place: &RunPaths) {
     let order = fs.read(&place.order(), LONGEST_ORDER).ok();
-    let order = order.and_then(|bytes| RunOrder::from_bytes(&bytes, Digest::of(&bytes)).ok());
+    let order = order.and_then(|bytes| RunOrder::from_bytes(&bytes, Digest::hash(&bytes)).ok());
     if let Some(order) = order {
         rlxp_launch::supervise::sweep(&order);
     }
@@ -207,7 +207,7 @@ fn point(context: &Context, opened: &OpenStudy, place: &RunPaths, run: &RunRecor
 /// Launched candidates of which no run is left. What a short phase means for the next one is known only when its
 /// metrics were read, so they are waited for.
 fn over(study: &Study) -> Vec<Slug> {
-    let queue = Queue::of(study);
+    let queue = Queue::for_study(study);
     let over = queue.over();
     let (state, shared) = (study.state(), study.shared_parts());
     let launched = state.candidates.iter().filter(|(id, record)| {

@@ -192,6 +192,6 @@ pub(super) fn take_down(fs: &dyn Fs, key: &str, place: &RunPaths) -> Outcome<(Ve
     }
     manifest.left_out.truncate(1000);
     let bytes = files::bytes(&manifest);
-    let digest = Digest::of(&bytes);
+    let digest = Digest::hash(&bytes);
     Ok((bytes, digest))
 }

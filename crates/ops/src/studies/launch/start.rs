@@ -99,7 +99,7 @@ pub(super) fn ready_from(
         }
         (Offered::Here(_), None) => {}
     }
-    let plan = Plan::of(&opened.study, &view);
+    let plan = Plan::for_candidate(&opened.study, &view);
     view.asked_plan = asked.or_else(|| plan.as_ref().map(Plan::digest));
     let mut refused = refusals(Purpose::Launch, &opened.study, Some(&view));
     name_missing(&mut refused, offered);
@@ -156,7 +156,7 @@ fn somewhere_else(opened: &OpenStudy) -> Option<MachineFacts> {
 }
 
 fn nothing_to_run(opened: &OpenStudy, id: &Slug) -> Failure {
-    let queue = rlxp_govern::queue::Queue::of(&opened.study);
+    let queue = rlxp_govern::queue::Queue::for_study(&opened.study);
     let jobs: Vec<String> = queue
         .jobs
         .iter()
@@ -346,7 +346,7 @@ pub(super) fn lay_out_steps(
 
 /// Starts the supervisor, puts that on record, and only then lets it go.
 fn go(context: &Context, opened: &mut OpenStudy, place: &RunPaths, order: RunOrder) -> Outcome<()> {
-    let digest = Digest::of(&order.to_bytes());
+    let digest = Digest::hash(&order.to_bytes());
     let arguments = [
         "__run".into(),
         "--order".into(),

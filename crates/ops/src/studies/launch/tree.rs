@@ -223,7 +223,7 @@ fn lines(fs: &dyn Fs, folder: &Path, entries: &[(String, Kind)]) -> Outcome<Vec<
         let at = folder.join(path);
         let (word, digest) = match kind {
             Kind::File => ("file", file_digest(fs, &at)?),
-            Kind::Link => ("link", Digest::of(fs.read_link(&at)?.as_os_str().as_encoded_bytes())),
+            Kind::Link => ("link", Digest::hash(fs.read_link(&at)?.as_os_str().as_encoded_bytes())),
             _ => ("other", Digest::ZERO),
         };
         all.extend_from_slice(format!("{word} {digest} {}\0", path).as_bytes());

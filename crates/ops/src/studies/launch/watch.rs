@@ -66,7 +66,7 @@ pub struct RunStatus {
 pub fn status(context: &Context, study: Option<&str>, all: bool) -> Outcome<StatusReport> {
     let mut opened = OpenStudy::open(context, study)?;
     let settled = reconcile(context, &mut opened)?;
-    let place = LaunchPaths::of(&opened)?;
+    let place = LaunchPaths::for_study(&opened)?;
     let mut runs: Vec<&RunRecord> = opened.study.state().runs.values().collect();
     runs.sort_by_key(|run| run.order);
     let is_over = |run: &&RunRecord| matches!(run.state, RunState::Ended(_));
@@ -121,7 +121,7 @@ pub fn cancel(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunO
         return Err(Failure::refused("run_external", message)
             .hint(format!("rlx study receive {key} --from FOLDER    # after it has ended")));
     }
-    let place = LaunchPaths::of(&opened)?.run(key);
+    let place = LaunchPaths::for_study(&opened)?.run(key);
     // What is known of it may be gone; that it was called off is known then.
     context.fs.create_dir_all(place.path())?;
     context.fs.write_new_atomic(&place.cancel(), b"")?;
@@ -135,7 +135,7 @@ pub fn adopt(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOu
     loop {
         let mut opened = OpenStudy::open(context, study)?;
         reconcile(context, &mut opened)?;
-        let place = LaunchPaths::of(&opened)?;
+        let place = LaunchPaths::for_study(&opened)?;
         let run = find(&opened, key)?;
         if matches!(run.state, RunState::Ended(_)) {
             return Ok(outcome(&opened, run));
@@ -198,7 +198,7 @@ pub fn logs(
 ) -> Outcome<LogReport> {
     let opened = OpenStudy::open(context, study)?;
     find(&opened, key)?;
-    let place = LaunchPaths::of(&opened)?.run(key);
+    let place = LaunchPaths::for_study(&opened)?.run(key);
     let fs = context.fs.as_ref();
     let mut printed = Vec::new();
     for name in STEPS {

@@ -94,13 +94,13 @@ pub fn audit(
             value: claim.value.clone().unwrap_or_else(|| line.trim().to_owned()),
             file: claim.file.clone(),
             line: claim.line,
-            line_digest: Digest::of(line.as_bytes()),
+            line_digest: Digest::hash(line.as_bytes()),
             confidence: Confidence::Medium,
         });
     }
     let mut stale = Vec::new();
     for claim in &mut adapter.claims {
-        let now = cited(fs, &root, &claim.file, claim.line).map(|line| Digest::of(line.as_bytes()));
+        let now = cited(fs, &root, &claim.file, claim.line).map(|line| Digest::hash(line.as_bytes()));
         match now {
             Ok(now) if now == claim.line_digest => {}
             Ok(now) if refresh => claim.line_digest = now,

@@ -6,7 +6,7 @@ use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::next::{Action, Next, next};
 use serde::Serialize;
 
-use super::status::{StudyStatus, counted, of};
+use super::status::{StudyStatus, counted, status_of};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::open_study::OpenStudy;
@@ -42,7 +42,7 @@ pub fn hand_off(context: &Context, selector: Option<&str>, reason: Option<&str>)
         (None, None) => before.reason.clone(),
     };
     opened.append(Actor::Rlx, Event::HandedOff(HandedOff { reason: reason.clone() }))?;
-    let status = of(&opened)?;
+    let status = status_of(&opened)?;
     let mut person = tasks(&status, &before);
     // How it goes on after that; nothing while something is to be watched or read first.
     let after = next(&opened.study);

@@ -110,7 +110,7 @@ fn fill(opened: &OpenStudy, building: &Path, report: &mut ExportReport) -> Outco
     }
     let (patch, accepted, warnings) = accepted_patch(opened)?;
     put("accepted.patch".to_owned(), patch.as_bytes())?;
-    put("report.md".to_owned(), status::of(opened)?.to_markdown().as_bytes())?;
+    put("report.md".to_owned(), status::status_of(opened)?.to_markdown().as_bytes())?;
     fs.sync_dir(building)?;
     report.accepted = accepted;
     report.warnings.extend(warnings);

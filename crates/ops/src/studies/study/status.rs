@@ -109,11 +109,11 @@ pub struct LedgerStatus {
 /// The status of the study that `selector` names, or of the active one.
 pub fn status(context: &Context, selector: Option<&str>) -> Outcome<StudyStatus> {
     let opened = OpenStudy::open(context, selector)?;
-    of(&opened)
+    status_of(&opened)
 }
 
 /// The status of an opened study.
-pub fn of(opened: &OpenStudy) -> Outcome<StudyStatus> {
+pub fn status_of(opened: &OpenStudy) -> Outcome<StudyStatus> {
     let study = &opened.study;
     let state = study.state();
     let standings = opened.standings()?;
@@ -174,7 +174,7 @@ pub fn of(opened: &OpenStudy) -> Outcome<StudyStatus> {
 }
 
 fn files(opened: &OpenStudy) -> Vec<FileStatus> {
-    fn of<T>(file: File, reading: &Reading<T>) -> FileStatus {
+    fn file_status<T>(file: File, reading: &Reading<T>) -> FileStatus {
         let (state, problems) = match reading {
             Reading::Missing => ("missing", Vec::new()),
             Reading::Broken(problems) => ("broken", problems.clone()),
@@ -184,10 +184,10 @@ fn files(opened: &OpenStudy) -> Vec<FileStatus> {
     }
     let files = &opened.study.files;
     vec![
-        of(File::Contract, &files.contract),
-        of(File::MetricSpec, &files.metric_spec),
-        of(File::SurfaceMap, &files.surface_map),
-        of(File::Runbook, &files.runbook),
+        file_status(File::Contract, &files.contract),
+        file_status(File::MetricSpec, &files.metric_spec),
+        file_status(File::SurfaceMap, &files.surface_map),
+        file_status(File::Runbook, &files.runbook),
     ]
 }
 

@@ -99,7 +99,7 @@ impl Expectation {
         Self { text: text.into(), low, high, unless: None, whole: None }
     }
 
-    fn of(self, name: &str, value: f64) -> Self {
+    fn relative_to(self, name: &str, value: f64) -> Self {
         Self { whole: Some(Whole { name: name.to_owned(), value }), ..self }
     }
 }

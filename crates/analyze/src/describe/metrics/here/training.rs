@@ -17,7 +17,7 @@ pub(super) fn completed(name: &str, here: &Here, found: Expectation) -> Expectat
         _ => None,
     };
     let found = match whole {
-        Some((name, value)) if value > 0.0 => found.of(name, value),
+        Some((name, value)) if value > 0.0 => found.relative_to(name, value),
         _ => found,
     };
     let unless = (name == "explained_variance")
