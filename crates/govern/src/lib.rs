@@ -20,7 +20,7 @@
 //! | [`plan`] | everything a launch would use, in named parts |
 //! | [`gate`] | every reason why not |
 //! | [`queue`] | which phase of which candidate can run |
-//! | [`launch`] | the next run of a candidate: its seed, its key, its words |
+//! | [`next_run`] | the next run of a candidate: its seed, its key, its words |
 //! | [`score`] | what one run counts for |
 //! | [`next`] | the one next step |
 //! | [`schema`] | the JSON Schema of every file |
@@ -33,10 +33,10 @@ pub mod completeness;
 pub mod documents;
 pub mod first_run;
 pub mod gate;
-pub mod launch;
 pub mod ledger;
 pub mod machine;
 pub mod next;
+pub mod next_run;
 pub mod patch;
 pub mod plan;
 pub mod queue;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::insight::diagnose::Diagnosis;
 use crate::studies::approve::Prepared;
-use crate::studies::launch::execute::RunOutcome;
+use crate::studies::launch::outcome::RunOutcome;
 use crate::training::envs::EnvRow;
 
 /// An answer with a name: one JSON object whose fields only ever grow under

@@ -1,35 +1,39 @@
-//! The one launch path of governed studies: an approved candidate is planned, launched, watched, limited, called off
-//! and recovered here, and nowhere else.
+//! The one launch path of governed studies: an approved candidate is planned, launched, watched, limited, cancelled
+//! and recovered here, and nowhere else. Read [`execute`] first: it is a launch in the order of its steps.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`plan`] | `rlx launch ID`: the whole plan, before anything is started |
 //! | [`execute`] | `rlx launch ID --execute`: the runs of a phase, watched to their end |
-//! | `begin` | all that gates look at, read side by side |
-//! | `start` | one run from the gates to the moment it goes |
-//! | `claim` | who launches a run, among many who want to |
-//! | [`shim`] | `rlx __run`: the parent of a run, which writes its end |
-//! | `settle` | runs that are over, put on record by whoever finds them |
+//! | `ready` | everything the gates look at, and their answer |
+//! | `claim` | which process launches a run, among many that want to |
+//! | `layout` | the folder of a run: its code, needed files and order |
+//! | `supervisor` | starts the parent of a run |
+//! | [`shim`] | `rlx __run`: that parent, which writes the end of the run |
+//! | `reconcile` | records runs that are over, in whichever command finds them |
+//! | [`outcome`] | runs as events and reports show them |
+//! | [`plan_report`] | `rlx launch ID`: the whole plan, before anything is started |
 //! | [`watch`] | `rlx launch status`, `cancel`, `logs`, `adopt` |
 //! | [`probe`] | `rlx launch --probe`: a step that is only tried |
-//! | [`handoff`] | runs that somebody else runs, and what comes back |
-//! | `tree`, `inputs`, `order`, `loaded`, `files` | code, needed files, orders, witnesses and files of a run |
+//! | [`handoff`] | runs on an external runtime, and their results |
+//! | `tree`, `inputs`, `run_order`, `loaded`, `files` | code, needed files, orders, witnesses and files of a run |
 //!
-//! What may be launched is decided by `rlxp-govern`; how it is started, kept apart and ended is `rlxp-launch`.
+//! What may be launched is decided by `rlxp-govern`; how it is started, sandboxed and ended is `rlxp-launch`.
 
-mod begin;
 mod claim;
 pub mod execute;
 mod files;
 pub mod handoff;
 mod inputs;
+mod layout;
 mod loaded;
-mod order;
-pub mod plan;
+pub mod outcome;
+pub mod plan_report;
 pub mod probe;
+mod ready;
 mod reconcile;
+mod run_order;
 pub mod shim;
-mod start;
+mod supervisor;
 mod tree;
 pub mod watch;
 

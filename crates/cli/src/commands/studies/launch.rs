@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use rlxp_ops::reports::AdoptedRuns;
-use rlxp_ops::studies::launch::execute::{ExecuteRequest, RunOutcome, execute};
+use rlxp_ops::studies::launch::execute::{ExecuteRequest, execute};
 use rlxp_ops::studies::launch::handoff::handoff;
-use rlxp_ops::studies::launch::plan::plan;
+use rlxp_ops::studies::launch::outcome::RunOutcome;
+use rlxp_ops::studies::launch::plan_report::plan;
 use rlxp_ops::studies::launch::probe::probe;
 use rlxp_ops::studies::launch::watch;
 use rlxp_ops::{Context, Failure, Outcome};

@@ -12,7 +12,9 @@ use rlxp_store::{Liveness, Writer};
 use rlxp_types::{Digest, Exit};
 
 use super::files;
+use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::RunPaths;
 
 /// Claims are small.
@@ -27,6 +29,24 @@ pub(super) enum Claim {
     Theirs,
     /// The run is on record, or somebody was about to put it there: whoever asks reads the ledger again.
     Late,
+}
+
+/// Claims a run for a launch, unless another process has it or the ledger knows the run by now.
+pub(super) fn claim_run(context: &Context, opened: &OpenStudy, place: &RunPaths, key: &str) -> Outcome<()> {
+    let study = &opened.place;
+    let is_on_record = || Ok(OpenStudy::at(context, study.clone())?.study.state().runs.contains_key(key));
+    let (fs, machine) = (context.fs.as_ref(), context.machine.as_ref());
+    match claim(fs, machine, place, &is_on_record)? {
+        Claim::Ours => Ok(()),
+        Claim::Late => {
+            let message = format!("another process launched {key} in the meantime; nothing was done");
+            Err(Failure::refused("ledger_moved", message).hint("run the command again"))
+        }
+        Claim::Theirs => {
+            let message = format!("another process is launching the same run ({})", place.path().display());
+            Err(Failure::refused("run_claimed", message).hint("rlx launch status"))
+        }
+    }
 }
 
 /// Claims the run's folder. `is_on_record` reads the ledger anew.

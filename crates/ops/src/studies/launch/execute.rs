@@ -1,24 +1,37 @@
-//! `rlx launch ID --execute`: the runs of a candidate's next phase, as many at once as were agreed, watched to their
-//! end. Each run passes every gate again before it goes.
+//! `rlx launch ID --execute`, in the order of its steps:
+//!
+//! 1. the user confirms the plan that they read ([`check_confirmation`]);
+//! 2. runs that ended in the meantime are recorded ([`super::reconcile`]);
+//! 3. the sandbox of this machine is probed while study, git, programs and code are read ([`super::ready`]);
+//! 4. each run of the phase, as many at once as the contract allows, is launched ([`launch`]): it passes every gate,
+//!    its folder is claimed, its intent and reserve are recorded, its code is laid out ([`super::layout`]), and its
+//!    supervisor starts ([`super::supervisor`]);
+//! 5. the runs are watched until they end or the user leaves ([`Launch::wait_for_change`]).
+//!
+//! A kill between any two steps leaves something from which [`super::reconcile`] can tell how far the launch came.
 
 use std::panic::resume_unwind;
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-use rlxp_govern::documents::{Phase, Slug, StudyName};
-use rlxp_govern::ledger::event::RunEnded;
+use rlxp_govern::documents::{Network, Phase, Slug};
+use rlxp_govern::gate::reservation;
+use rlxp_govern::ledger::event::{LaunchIntent, RunEnded};
 use rlxp_govern::ledger::state::RunRecord;
+use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::{RunEnd, RunState};
-use rlxp_govern::score::{self, Score};
+use rlxp_govern::next_run::{key, next_run};
 use rlxp_launch::Interrupts;
 use rlxp_launch::order::Mechanisms;
 use rlxp_types::{Digest, Exit};
-use serde::Serialize;
 
-use super::begin::begin;
-use super::order::reach;
+use super::claim;
+use super::layout::lay_out;
+use super::outcome::{ExecuteReport, LaunchEvent, outcome};
+use super::ready::{LookedAt, Offered, Ready, choose_seed, look, pass_gates, ready};
 use super::reconcile::{Real, real, reconcile};
-use super::start::{Offered, Ready, Started, ready, ready_from, start};
+use super::run_order::reach;
+use super::supervisor::{append, start_supervisor};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::known;
@@ -27,9 +40,9 @@ use crate::studies::files::launch_paths::LaunchPaths;
 
 /// What must be typed so that nothing is started by a slip.
 pub const CONFIRMATION: &str = "RUN_CANDIDATE";
-/// How often a run is looked after.
+/// Pause between two looks at a run.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How often a launch is tried again because the ledger moved.
+/// How often a launch is tried again because another process appended to the ledger.
 const TRIES: usize = 50;
 
 /// What to launch.
@@ -39,64 +52,10 @@ pub struct ExecuteRequest {
     pub confirm: Option<String>,
     /// The plan to follow.
     pub plan: Option<Digest>,
-    /// At most so many runs; all of the phase when left out.
+    /// At most this many runs; all of the phase when left out.
     pub runs: Option<u64>,
-    /// Return as soon as runs go, without watching them.
+    /// Return as soon as runs have started, without watching them.
     pub detach: bool,
-}
-
-/// Something that happened meanwhile.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
-pub enum LaunchEvent {
-    /// A run goes.
-    Started { key: String, seed: u64, phase: Phase },
-    /// A run is over.
-    Ended { key: String, end: RunEnd, reason: String },
-}
-
-/// What came of it.
-#[derive(Clone, Debug, Serialize)]
-pub struct ExecuteReport {
-    pub study: StudyName,
-    pub candidate: Slug,
-    pub phase: Phase,
-    /// The plan that was followed.
-    pub plan: Digest,
-    /// Runs that were started.
-    pub runs: Vec<RunOutcome>,
-    /// Whether runs go on that nobody watches here any more.
-    pub left_running: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RunOutcome {
-    pub key: String,
-    pub seed: u64,
-    pub state: String,
-    /// Why, once it is over.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Why it can never be evidence, where it can't.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_evidence: Option<String>,
-    /// What it counts for, once that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub score: Option<Score>,
-}
-
-impl ExecuteReport {
-    /// Whether every run ended well.
-    pub fn is_well(&self) -> bool {
-        self.left_running || self.runs.iter().all(RunOutcome::is_well)
-    }
-}
-
-impl RunOutcome {
-    /// Whether it ended well.
-    pub fn is_well(&self) -> bool {
-        self.state == RunState::Ended(RunEnd::Ok).to_string()
-    }
 }
 
 /// Launches the next runs of a candidate.
@@ -106,89 +65,239 @@ pub fn execute(
     request: &ExecuteRequest,
     events: &dyn Fn(LaunchEvent),
 ) -> Outcome<ExecuteReport> {
-    confirmed(request)?;
+    check_confirmation(request)?;
     let interrupts = Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))?;
     let mut opened = OpenStudy::open(context, study)?;
     let id = known(&opened, &request.candidate)?;
-    tell(&reconcile(context, &mut opened)?, events);
-    // The machine is tried by processes of their own; all else is read meanwhile.
-    let (mechanisms, begun) = thread::scope(|scope| {
-        let begun = Builder::new().spawn_scoped(scope, || begin(context, study, &id));
-        let mechanisms = probe(&opened);
-        // A system that has no thread left is slower, and that is all.
-        let begun = begun.map(|begun| begun.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        (mechanisms, begun.unwrap_or_else(|_| begin(context, study, &id)))
-    });
+    report_ended(&reconcile(context, &mut opened)?, events);
+    let (mechanisms, looked_at) = probe_and_look(context, study, &opened, &id);
     let mechanisms = mechanisms?;
     let offered = Offered::Here(&mechanisms);
-    let first = match begun.and_then(|begun| ready_from(context, begun, &id, request.plan, offered)) {
+    let first = match looked_at.and_then(|found| pass_gates(context, found, &id, request.plan, offered)) {
         Err(failure) if failure.code == "ledger_moved" => {
-            ready_again(context, study, &id, request.plan, &mechanisms)?
+            ready_despite_others(context, study, &id, request.plan, &mechanisms)?
         }
         first => first?,
     };
-    let (phase, plan) = (first.next.phase, first.plan.digest());
-    let mut waiting = Some(first);
-    let mut started: Vec<Started> = Vec::new();
-    let (mut most, mut tries) = (request.runs.unwrap_or(u64::MAX), 0);
+    let mut launch = Launch {
+        phase: first.next.phase,
+        plan: first.plan.digest(),
+        most: request.runs.unwrap_or(u64::MAX),
+        tries: 0,
+        started: Vec::new(),
+        context,
+        study,
+        id,
+        request,
+        mechanisms,
+        interrupts,
+        events,
+    };
+    let mut step = Next::Run(Box::new(first));
     loop {
-        // As long as there is a place and something of this phase to run, the next one goes.
-        if let Some(now) = waiting.take() {
-            match start(context, now) {
-                Ok(run) => {
-                    events(LaunchEvent::Started { key: run.key.clone(), seed: run.seed, phase: run.phase });
-                    started.push(run);
-                }
-                Err(failure) if failure.code == "ledger_moved" => {}
-                // It will be on record in a moment, or free again.
-                Err(failure) if failure.code == "run_claimed" && tries < TRIES => {
-                    tries += 1;
-                    std::thread::sleep(LOOK_EVERY);
-                }
-                Err(failure) if started.is_empty() => return Err(failure),
-                // What goes already is watched to its end; the next command will hear of this again.
-                Err(_) => most = 0,
-            }
+        match step {
+            Next::Run(ready) => launch.start(*ready)?,
+            Next::Wait(opened) => launch.wait_for_change(&opened)?,
+            Next::Return { opened, left_running } => return Ok(launch.report(&opened, left_running)),
         }
-        let mut opened = OpenStudy::open(context, study)?;
-        tell(&reconcile(context, &mut opened)?, events);
-        let live = live_of(&opened, &started);
-        if interrupts.count() > 0 && started.is_empty() {
-            let message = "interrupted before anything was started";
-            return Err(Failure::new(Exit::Interrupted, "interrupted", message));
-        }
-        let free = opened.study.contract().map_or(0, |contract| contract.budget.parallel);
-        let has_place = (opened.study.state().live().len() as u64) < free;
-        if interrupts.count() > 0 || (request.detach && !has_place && !started.is_empty()) {
-            return Ok(report(&opened, id, phase, plan, &started, live > 0));
-        }
-        if started.is_empty() {
-            // Others were quicker. Whether anything is left, and why not, is for the gates to say.
-            let again = ready_again(context, study, &id, request.plan, &mechanisms)?;
-            if again.next.phase != phase {
-                let message = format!("another process already ran the rest of the {phase} phase of {id}");
-                return Err(Failure::refused("nothing_to_run", message).hint(format!("rlx launch {id}")));
-            }
-            waiting = Some(again);
-            continue;
-        }
-        if (started.len() as u64) < most && has_place {
-            // Something may have changed after the first runs went: then they are watched, and nothing new is started.
-            if let Ok(Some(next)) = next_of(context, study, &id, request.plan, &mechanisms, phase) {
-                waiting = Some(next);
-                continue;
-            }
-        }
-        if live == 0 || request.detach {
-            return Ok(report(&opened, id, phase, plan, &started, live > 0));
-        }
-        std::thread::sleep(LOOK_EVERY);
-        wait_for_change(context, &opened, &started, &interrupts)?;
+        step = launch.next()?;
     }
 }
 
-fn confirmed(request: &ExecuteRequest) -> Outcome<()> {
+/// Launches one run: every step from the gates, which `ready` has passed, to a running supervisor.
+fn launch(context: &Context, mut ready: Ready) -> Outcome<Started> {
+    let (id, revision) = (ready.view.written.typed.id.clone(), ready.view.written.typed.revision);
+    let (phase, role) = (ready.next.phase, ready.next.role);
+    let seed = choose_seed(&ready)?;
+    let key = key(&id, revision, phase, seed, ready.next.attempt);
+    let folder = ready.place.run(&key);
+    claim::claim_run(context, &ready.opened, &folder, &key)?;
+    rlxp_launch::crash::point("launch:claimed");
+
+    let contract = ready.opened.study.contract().expect("the gates saw a contract");
+    let reserve = reservation(&ready.next.plan, &contract.budget);
+    let plan = ready.plan.digest();
+    let intent =
+        LaunchIntent { key: key.clone(), candidate: id, phase, seed, role, reserve, plan, external: None };
+    if let Err(failure) = ready.opened.append(Actor::Rlx, Event::LaunchIntent(intent)) {
+        // The ledger doesn't know this run: without its claim, the launch can be tried again.
+        claim::give_up(context.fs.as_ref(), &folder)?;
+        return Err(failure);
+    }
+    rlxp_launch::crash::point("launch:intended");
+
+    let started = lay_out(context, &ready, &folder, &key, seed)
+        .and_then(|order| start_supervisor(context, &mut ready.opened, &folder, order));
+    match started {
+        Ok(()) => Ok(Started { key, phase, seed }),
+        Err(failure) => {
+            let ended = never_started(&key, format!("it could not be started: {failure}"));
+            append(context, &ready.opened.place, Event::RunEnded(ended))?;
+            Err(failure)
+        }
+    }
+}
+
+/// A run whose supervisor runs.
+struct Started {
+    key: String,
+    phase: Phase,
+    seed: u64,
+}
+
+/// The end of a run that never started, and costs nothing.
+fn never_started(key: &str, reason: String) -> RunEnded {
+    RunEnded {
+        key: key.to_owned(),
+        end: RunEnd::Blocked,
+        reason,
+        spent: Default::default(),
+        not_evidence: None,
+        manifest: None,
+        confinement: None,
+    }
+}
+
+/// The runs of one command.
+struct Launch<'a> {
+    context: &'a Context,
+    study: Option<&'a str>,
+    request: &'a ExecuteRequest,
+    events: &'a dyn Fn(LaunchEvent),
+    interrupts: Interrupts,
+    id: Slug,
+    mechanisms: Mechanisms,
+    phase: Phase,
+    plan: Digest,
+    /// At most this many runs are started.
+    most: u64,
+    /// How often another process had claimed the next run.
+    tries: usize,
+    started: Vec<Started>,
+}
+
+/// What a launch does next.
+enum Next {
+    Run(Box<Ready>),
+    Wait(Box<OpenStudy>),
+    Return { opened: Box<OpenStudy>, left_running: bool },
+}
+
+impl Launch<'_> {
+    fn start(&mut self, ready: Ready) -> Outcome<()> {
+        match launch(self.context, ready) {
+            Ok(run) => {
+                let event = LaunchEvent::Started { key: run.key.clone(), seed: run.seed, phase: run.phase };
+                (self.events)(event);
+                self.started.push(run);
+            }
+            Err(failure) if failure.code == "ledger_moved" => {}
+            // In a moment it is in the ledger, or free again.
+            Err(failure) if failure.code == "run_claimed" && self.tries < TRIES => {
+                self.tries += 1;
+                thread::sleep(LOOK_EVERY);
+            }
+            Err(failure) if self.started.is_empty() => return Err(failure),
+            // Runs that were started are watched to their end; the next command reports this failure again.
+            Err(_) => self.most = 0,
+        }
+        Ok(())
+    }
+
+    /// Records what ended, then decides.
+    fn next(&self) -> Outcome<Next> {
+        let mut opened = Box::new(OpenStudy::open(self.context, self.study)?);
+        report_ended(&reconcile(self.context, &mut opened)?, self.events);
+        let left_running = self.live(&opened) > 0;
+        let is_interrupted = self.interrupts.count() > 0;
+        if is_interrupted && self.started.is_empty() {
+            let message = "interrupted before anything was started";
+            return Err(Failure::new(Exit::Interrupted, "interrupted", message));
+        }
+        let parallel = opened.study.contract().map_or(0, |contract| contract.budget.parallel);
+        let has_room = (opened.study.state().live().len() as u64) < parallel;
+        if is_interrupted || (self.request.detach && !has_room && !self.started.is_empty()) {
+            return Ok(Next::Return { opened, left_running });
+        }
+        if self.started.is_empty() {
+            return self.first_again().map(|ready| Next::Run(Box::new(ready)));
+        }
+        if (self.started.len() as u64) < self.most && has_room {
+            // Something may have changed since the first run started: then those are watched, and no new one starts.
+            if let Ok(Some(ready)) = self.next_of_phase() {
+                return Ok(Next::Run(Box::new(ready)));
+            }
+        }
+        if !left_running || self.request.detach {
+            return Ok(Next::Return { opened, left_running });
+        }
+        thread::sleep(LOOK_EVERY);
+        Ok(Next::Wait(opened))
+    }
+
+    /// The first run again, after another process was quicker. The gates say whether anything is left, and why not.
+    fn first_again(&self) -> Outcome<Ready> {
+        let again = self.ready()?;
+        if again.next.phase == self.phase {
+            return Ok(again);
+        }
+        let (phase, id) = (self.phase, &self.id);
+        let message = format!("another process already ran the rest of the {phase} phase of {id}");
+        Err(Failure::refused("nothing_to_run", message).hint(format!("rlx launch {id}")))
+    }
+
+    /// The next run of the same phase, if there is one.
+    fn next_of_phase(&self) -> Outcome<Option<Ready>> {
+        let opened = OpenStudy::open(self.context, self.study)?;
+        let Some(written) = opened.candidate(&self.id)?.get().map(|written| written.typed.clone()) else {
+            return Ok(None);
+        };
+        match next_run(&opened.study, &written) {
+            Some(next) if next.phase == self.phase => {}
+            _ => return Ok(None),
+        }
+        Ok(Some(self.ready()?).filter(|ready| ready.next.phase == self.phase))
+    }
+
+    fn ready(&self) -> Outcome<Ready> {
+        ready_despite_others(self.context, self.study, &self.id, self.request.plan, &self.mechanisms)
+    }
+
+    fn runs<'o>(&self, opened: &'o OpenStudy) -> impl Iterator<Item = &'o RunRecord> {
+        let runs = &opened.study.state().runs;
+        self.started.iter().filter_map(|run| runs.get(&run.key))
+    }
+
+    fn live(&self, opened: &OpenStudy) -> usize {
+        self.runs(opened).filter(|run| !matches!(run.state, RunState::Ended(_))).count()
+    }
+
+    /// Waits until a run that was started here is over, or the user wants to leave. Reads only small files of the runs.
+    fn wait_for_change(&self, opened: &OpenStudy) -> Outcome<()> {
+        let place = LaunchPaths::for_study(opened)?;
+        loop {
+            for run in self.runs(opened).filter(|run| !matches!(run.state, RunState::Ended(_))) {
+                match real(self.context, &opened.study, &place, run)? {
+                    Real::Running | Real::Starting => {}
+                    _ => return Ok(()),
+                }
+            }
+            if self.interrupts.count() > 0 {
+                return Ok(());
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn report(self, opened: &OpenStudy, left_running: bool) -> ExecuteReport {
+        let runs = self.runs(opened).map(|run| outcome(opened, run)).collect();
+        let (study, candidate) = (opened.study.name.clone(), self.id);
+        ExecuteReport { study, candidate, phase: self.phase, plan: self.plan, runs, left_running }
+    }
+}
+
+fn check_confirmation(request: &ExecuteRequest) -> Outcome<()> {
     let again = format!("rlx launch {}", request.candidate);
     if request.confirm.as_deref() != Some(CONFIRMATION) {
         let message = format!("a launch needs --confirm {CONFIRMATION}");
@@ -201,23 +310,41 @@ fn confirmed(request: &ExecuteRequest) -> Outcome<()> {
     Ok(())
 }
 
-/// What this machine can do to keep a run apart.
+fn report_ended(ended: &[RunEnded], events: &dyn Fn(LaunchEvent)) {
+    for run in ended {
+        events(LaunchEvent::Ended { key: run.key.clone(), end: run.end, reason: run.reason.clone() });
+    }
+}
+
+/// Probing takes processes of its own; everything else is read meanwhile.
+fn probe_and_look(
+    context: &Context,
+    study: Option<&str>,
+    opened: &OpenStudy,
+    id: &Slug,
+) -> (Outcome<Mechanisms>, Outcome<LookedAt>) {
+    thread::scope(|scope| {
+        let looking = Builder::new().spawn_scoped(scope, || look(context, study, id));
+        let mechanisms = probe(opened);
+        let looked_at = match looking {
+            Ok(looking) => looking.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // Without a free thread this is slower, and that is all.
+            Err(_) => look(context, study, id),
+        };
+        (mechanisms, looked_at)
+    })
+}
+
+/// How this machine can sandbox a run of this study.
 pub(super) fn probe(opened: &OpenStudy) -> Outcome<Mechanisms> {
-    let network = opened.study.contract().map(|contract| contract.hardware.network);
-    let network = network.unwrap_or(rlxp_govern::documents::Network::None);
+    let network = opened.study.contract().map_or(Network::None, |contract| contract.hardware.network);
     let mut mechanisms = rlxp_launch::confine::probe(reach(network))?;
     rlxp_launch::supervise::describe_limits(&mut mechanisms);
     Ok(mechanisms)
 }
 
-fn tell(settled: &[RunEnded], events: &dyn Fn(LaunchEvent)) {
-    for run in settled {
-        events(LaunchEvent::Ended { key: run.key.clone(), end: run.end, reason: run.reason.clone() });
-    }
-}
-
-/// A candidate that is ready, also when others add to the ledger meanwhile.
-fn ready_again(
+/// [`ready`], also while other processes append to the ledger.
+fn ready_despite_others(
     context: &Context,
     study: Option<&str>,
     id: &Slug,
@@ -230,84 +357,5 @@ fn ready_again(
             Err(failure) if failure.code == "ledger_moved" && tries < TRIES => tries += 1,
             result => return result,
         }
-    }
-}
-
-/// The next run of the same phase, if there is one.
-fn next_of(
-    context: &Context,
-    study: Option<&str>,
-    id: &Slug,
-    plan: Option<Digest>,
-    mechanisms: &Mechanisms,
-    phase: Phase,
-) -> Outcome<Option<Ready>> {
-    let opened = OpenStudy::open(context, study)?;
-    let Some(written) = opened.candidate(id)?.get().map(|written| written.typed.clone()) else {
-        return Ok(None);
-    };
-    match rlxp_govern::launch::next_run(&opened.study, &written) {
-        Some(next) if next.phase == phase => {}
-        _ => return Ok(None),
-    }
-    let ready = ready_again(context, study, id, plan, mechanisms)?;
-    Ok(Some(ready).filter(|ready| ready.next.phase == phase))
-}
-
-fn runs_of<'d>(opened: &'d OpenStudy, started: &[Started]) -> Vec<&'d RunRecord> {
-    started.iter().filter_map(|run| opened.study.state().runs.get(&run.key)).collect()
-}
-
-fn live_of(opened: &OpenStudy, started: &[Started]) -> usize {
-    runs_of(opened, started).into_iter().filter(|run| !matches!(run.state, RunState::Ended(_))).count()
-}
-
-/// Waits until a run that was started here is over, or somebody wants to leave. Only its own small files are looked at.
-fn wait_for_change(
-    context: &Context,
-    opened: &OpenStudy,
-    started: &[Started],
-    interrupts: &Interrupts,
-) -> Outcome<()> {
-    let place = LaunchPaths::for_study(opened)?;
-    loop {
-        for run in runs_of(opened, started) {
-            if matches!(run.state, RunState::Ended(_)) {
-                continue;
-            }
-            match real(context, &opened.study, &place, run)? {
-                Real::Running | Real::Starting => {}
-                _ => return Ok(()),
-            }
-        }
-        if interrupts.count() > 0 {
-            return Ok(());
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
-}
-
-fn report(
-    opened: &OpenStudy,
-    candidate: Slug,
-    phase: Phase,
-    plan: Digest,
-    started: &[Started],
-    left: bool,
-) -> ExecuteReport {
-    let runs = runs_of(opened, started).into_iter().map(|run| outcome(opened, run)).collect();
-    ExecuteReport { study: opened.study.name.clone(), candidate, phase, plan, runs, left_running: left }
-}
-
-/// A run as reports show it.
-pub(super) fn outcome(opened: &OpenStudy, run: &RunRecord) -> RunOutcome {
-    let spec = opened.study.files.metric_spec.typed();
-    RunOutcome {
-        key: run.intent.key.clone(),
-        seed: run.intent.seed,
-        state: run.state.to_string(),
-        reason: run.ended.as_ref().map(|ended| ended.reason.clone()),
-        not_evidence: run.ended.as_ref().and_then(|ended| ended.not_evidence.clone()),
-        score: spec.and_then(|spec| score::score_run(run, spec)),
     }
 }

@@ -17,7 +17,7 @@ use rlxp_types::Digest;
 
 use super::claim::claimant;
 use super::files::{self, EndFile};
-use super::order::confinement;
+use super::run_order::confinement;
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::files::OpenStudy;

@@ -3,14 +3,14 @@
 
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::thread::Builder;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
 
 use rlxp_fs::{Fs, FsExt, Kind};
 use rlxp_govern::documents::Base;
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 
-use super::begin::TreeLook;
 use super::files;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::file_digest;
@@ -36,9 +36,29 @@ struct Record {
     submodules: Vec<String>,
 }
 
+/// A tree whose digest is being taken by another thread. It may turn out not to exist.
+pub(crate) struct TreeLook {
+    folder: PathBuf,
+    digest: JoinHandle<Option<Digest>>,
+}
+
+impl TreeLook {
+    /// Nothing without a free thread: the digest is taken later then.
+    pub(super) fn begin(fs: Arc<dyn Fs>, folder: PathBuf) -> Option<Self> {
+        let at = folder.clone();
+        let look = move || digest(fs.as_ref(), &at).ok().map(|(digest, _)| digest);
+        Some(Self { folder, digest: Builder::new().spawn(look).ok()? })
+    }
+
+    /// The digest of the tree at `folder`, if that is the one that was looked at and it could be read.
+    pub(super) fn digest_of(self, folder: &Path) -> Option<Digest> {
+        if self.folder == folder { self.digest.join().ok().flatten() } else { None }
+    }
+}
+
 /// The tree of `base`, as it was when it was made.
 ///
-/// `look` is one that was begun earlier, so that nobody waits for it now.
+/// `look` was begun earlier, so its digest may be there already.
 pub(crate) fn ensure(
     opened: &mut OpenStudy,
     place: &LaunchPaths,

@@ -14,8 +14,8 @@ use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
 use serde::Serialize;
 
-use super::execute::{RunOutcome, outcome};
 use super::files::{self, EndFile};
+use super::outcome::{RunOutcome, outcome};
 use super::reconcile::{Real, real, reconcile};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};

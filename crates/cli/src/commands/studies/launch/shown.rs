@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use rlxp_ops::below::{RunEnd, Score, ScoreSource, amounts_about, bytes_about, bytes_text, seconds_text};
-use rlxp_ops::studies::launch::execute::{ExecuteReport, LaunchEvent, RunOutcome};
 use rlxp_ops::studies::launch::handoff::HandoffReport;
-use rlxp_ops::studies::launch::plan::PlanReport;
+use rlxp_ops::studies::launch::outcome::{ExecuteReport, LaunchEvent, RunOutcome};
+use rlxp_ops::studies::launch::plan_report::PlanReport;
 use rlxp_ops::studies::launch::probe::ProbeReport;
 use rlxp_ops::studies::launch::watch::StatusReport;
 use rlxp_types::Exit;
