@@ -1,4 +1,6 @@
-//! Products through the `gemm` crate, which chooses its vectors where it runs.
+//! Products through the `gemm-f32` crate, which chooses its vectors where it runs.
+
+use gemm_common::Parallelism;
 
 use super::{Linear, Rows, RowsMut, SlopeOf, activation};
 use crate::shape::Activation;
@@ -28,29 +30,32 @@ fn product(
 ) {
     let target = view(destination, m, n, stride, 1);
     let target = (destination.as_mut_ptr(), target.row);
+    let multiply = gemm_f32::gemm::f32::get_gemm_fn();
+    // The kernels want columns that lie together and ours are rows, so this
+    // is the transposed product, b'·a'.
     // SAFETY: `view` has checked the extent of all three matrices, and the
     // destination is borrowed uniquely.
     unsafe {
-        gemm::gemm(
-            m,
+        multiply(
             n,
+            m,
             k,
             target.0,
-            1,
             target.1 as isize,
+            1,
             accumulate,
-            a.start,
-            a.column as isize,
-            a.row as isize,
             b.start,
-            b.column as isize,
             b.row as isize,
+            b.column as isize,
+            a.start,
+            a.row as isize,
+            a.column as isize,
             1.0,
             1.0,
             false,
             false,
             false,
-            gemm::Parallelism::None,
+            Parallelism::None,
         );
     }
 }
