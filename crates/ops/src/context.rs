@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rlxp_fs::{Fs, Machine, RealFs, RealMachine, environment};
+use rlxp_fs::{Fs, FsExt, Machine, RealFs, RealMachine, environment};
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 
 /// The world as a verb sees it.
 #[derive(Clone)]
@@ -58,6 +58,14 @@ impl Context {
     /// The real world; `root` replaces the working folder as the project.
     pub fn real(root: Option<PathBuf>) -> Outcome<Self> {
         let current = environment::current_dir()?;
+        if let Some(root) = &root
+            && !RealFs
+                .canonicalize(&current.join(root))
+                .is_ok_and(|real| RealFs.is_folder(&real).unwrap_or(false))
+        {
+            let message = format!("--root {} is not a folder", root.display());
+            return Err(Failure::usage("no_project", message).hint("rlx init demo && rlx --root demo ls"));
+        }
         Ok(Self {
             fs: Arc::new(RealFs),
             machine: Arc::new(RealMachine),

@@ -182,9 +182,11 @@ impl From<StoreError> for Failure {
             StoreError::Ambiguous { .. } => {
                 Self::usage("run_ambiguous", message).hint("use a longer prefix, or the folder of the run")
             }
-            StoreError::AlreadyRunning { ref run, .. } => {
+            StoreError::AlreadyRunning { ref run, certain: true, .. } => {
                 Self::refused("already_running", message).hint(format!("rlx tail {}", shell_word(run)))
             }
+            StoreError::AlreadyRunning { .. } => Self::refused("already_running", message)
+                .hint("if that process has ended, run the command again with --force"),
             StoreError::LedgerLocked { ref path, certain, .. } => {
                 let hint = if certain {
                     "wait for that process to finish, then run the command again".to_owned()
@@ -199,7 +201,7 @@ impl From<StoreError> for Failure {
             StoreError::RecordTooLong { .. } => Self::new(Exit::Bug, "record_too_long", message),
             StoreError::NotEnoughSpace { .. } => Self::new(Exit::Storage, "disk_full", message)
                 .hint("free some space, or keep fewer checkpoints with --set checkpoint.keep=1"),
-            StoreError::Damaged { .. } | StoreError::Poisoned { .. } => {
+            StoreError::Damaged { .. } | StoreError::Poisoned { .. } | StoreError::NumbersUsedUp { .. } => {
                 Self::new(Exit::Storage, "damaged", message)
             }
         }

@@ -17,6 +17,7 @@ mod csv_file;
 pub mod event;
 pub mod failure;
 pub mod insight;
+mod output_file;
 pub mod quickstart;
 pub mod reports;
 pub mod studies;
@@ -44,7 +45,7 @@ pub mod below {
     pub use rlxp_launch::signals::survive_file_size_limit;
     pub use rlxp_spec::document::to_yaml as document_yaml;
     pub use rlxp_spec::{Config, Problem, Source, config_reference, render, schema, to_yaml};
-    pub use rlxp_store::{Lineage, LineageKind, Record, Run, RunFilter, RunRow};
+    pub use rlxp_store::{Lineage, LineageKind, Record, Run, RunFilter, RunRow, TakeOver};
 
     /// An amount of time as files write it.
     pub fn seconds_text(seconds: u64) -> String {

@@ -70,6 +70,13 @@ pub enum TakeOver {
     WhenNotKnownAlive,
 }
 
+impl TakeOver {
+    /// What `--force` allows.
+    pub fn forced(force: bool) -> Self {
+        if force { Self::WhenNotKnownAlive } else { Self::WhenProvenGone }
+    }
+}
+
 /// The right to write a run. It can be lost to a newer attempt, so ask
 /// [`Claim::ensure_mine`] before each save.
 pub struct Claim {
@@ -195,9 +202,13 @@ impl Run {
         Ok(claim)
     }
 
-    /// Takes the right to remove the run, so that nobody can begin to write it.
-    pub(crate) fn claim_to_remove(&self, now: &str) -> Result<(), StoreError> {
-        self.take(now, TakeOver::WhenProvenGone, Purpose::Remove).map(drop)
+    /// Takes the right to remove the run, so that no process can begin to write it.
+    pub(crate) fn claim_to_remove(&self, now: &str, take_over: TakeOver) -> Result<(), StoreError> {
+        match self.take(now, take_over, Purpose::Remove) {
+            // Then no other process can claim the run either.
+            Err(StoreError::NumbersUsedUp { .. }) => Ok(()),
+            taken => taken.map(drop),
+        }
     }
 
     /// Creates the next claim; returns it and the number of the one before.
@@ -218,11 +229,25 @@ impl Run {
             }
         }
         let earlier = newest.map(|attempt| attempt.number);
-        let number = earlier.map_or(1, |earlier| earlier + 1);
-        if number > HIGHEST_ATTEMPT {
-            let why = format!("its numbers are used up: {HIGHEST_ATTEMPT} is the highest");
-            return Err(StoreError::damaged(&self.attempts_dir(), why));
+        let mut number = earlier.map_or(1, |earlier| earlier + 1);
+        while number <= HIGHEST_ATTEMPT {
+            let writer = Writer { purpose, ..Writer::here(self.machine.as_ref(), now) };
+            if self.write_claim(number, &writer)? {
+                return Ok((Claim { run: self.clone(), attempt: number, writer }, earlier));
+            }
+            let path = self.attempt_dir(number).join("claim.json");
+            if self.fs.metadata_if_any(&path)?.is_some_and(|found| found.kind == Kind::File) {
+                let winner = self.attempt(number)?;
+                return Err(self.written_by(&winner, true));
+            }
+            // Something else is in the way of a claim, so no process has this number.
+            number += 1;
         }
+        Err(StoreError::NumbersUsedUp { path: self.attempts_dir(), highest: HIGHEST_ATTEMPT })
+    }
+
+    /// Whether this process created the claim `number`.
+    fn write_claim(&self, number: u64, writer: &Writer) -> Result<bool, StoreError> {
         let fs = self.fs.as_ref();
         // Not with missing parents: a run that was removed meanwhile must not
         // come back as an empty folder.
@@ -233,13 +258,7 @@ impl Run {
                 Err(error) => return Err(error.into()),
             }
         }
-        let writer = Writer { purpose, ..Writer::here(self.machine.as_ref(), now) };
-        let path = self.attempt_dir(number).join("claim.json");
-        if !fs.write_new_atomic(&path, &pretty(&writer))? {
-            let winner = self.attempt(number)?;
-            return Err(self.written_by(&winner, true));
-        }
-        Ok((Claim { run: self.clone(), attempt: number, writer }, earlier))
+        Ok(fs.write_new_atomic(&self.attempt_dir(number).join("claim.json"), &pretty(writer))?)
     }
 
     /// The claim of attempt `number`, for a process that works on behalf of the

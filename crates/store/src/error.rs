@@ -75,8 +75,9 @@ pub enum StoreError {
     },
     /// Another process writes the run, or may be writing it.
     #[error(
-        "run {run} {} process {pid} on {host}",
-        if *certain { "is being written by" } else { "may still be written by" }
+        "run {run} {} {}",
+        if *certain { "is being written by" } else { "may still be written by" },
+        if *pid == 0 { "an unknown process".to_owned() } else { format!("process {pid} on {host}") }
     )]
     AlreadyRunning {
         /// Which run.
@@ -87,6 +88,14 @@ pub enum StoreError {
         pid: u32,
         /// Whether it is known to be alive.
         certain: bool,
+    },
+    /// A folder of numbered files holds the highest possible number.
+    #[error("{path}: its numbers are used up: {highest} is the highest", path = path.display())]
+    NumbersUsedUp {
+        /// The folder.
+        path: PathBuf,
+        /// The highest number.
+        highest: u64,
     },
     /// Another process writes the ledger, or may be writing it.
     #[error(

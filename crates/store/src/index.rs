@@ -18,9 +18,11 @@ use std::time::Duration;
 use rlxp_fs::{Entry, Kind, clock};
 use rlxp_types::RunStatus;
 
+use crate::project::RunEntries;
 use crate::{Project, StoreError};
 use database::{Cached, Database, Fresh};
 pub use row::RunRow;
+use row::forget_implausible;
 use stamp::Stamped;
 
 /// From so many runs on, a second thread is worth starting.
@@ -92,6 +94,7 @@ impl Index {
     /// with its problem and never hides another.
     pub fn list(&self, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
         let mut rows = self.refresh()?;
+        forget_implausible(&mut rows);
         rows.retain(|row| filter.accepts(row));
         Ok(rows)
     }
@@ -100,7 +103,7 @@ impl Index {
     /// looking whether each row still holds take about as long, so a second
     /// thread begins with the one while this one is busy with the other.
     fn refresh(&self) -> Result<Vec<RunRow>, StoreError> {
-        let found = self.project.run_entries()?;
+        let RunEntries { named: found, not_text } = self.project.run_entries()?;
         let worth_a_thread = found.len() >= WORTH_A_THREAD;
         let (send, receive) = mpsc::channel::<Part>();
         let receive = Mutex::new(receive);
@@ -130,7 +133,8 @@ impl Index {
         let stored = |(row, stamped): &Found| Some((stamped.clone()?, row.clone()));
         let fresh: Vec<Fresh> = found.iter().filter_map(stored).collect();
         self.database.store(&fresh, gone.into_iter());
-        Ok(found.into_iter().map(|(row, _)| row).collect())
+        let rows = found.into_iter().map(|(row, _)| row);
+        Ok(rows.chain(not_text.into_iter().map(RunRow::not_text)).collect())
     }
 
     /// Sends the runs with what the cache has of them, both in the order of

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use rlxp_fs::{FsExt, Kind, clock};
 use serde::{Deserialize, Serialize};
 
+use crate::leftovers::remove_leftovers;
 use crate::metadata::{Format, pretty};
 use crate::plain::list_plain;
 use crate::{Run, StoreError};
@@ -25,6 +26,9 @@ const LABEL_SCHEMA: Format = Format { kind: "rlx.label", newest: 1 };
 const CAP: u64 = 1 << 20;
 /// Higher numbers are not given out: counting on from them might never end.
 const HIGHEST: u64 = 999_999_999;
+
+/// How often a change is written again.
+const TRIES: u32 = 100;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Change {
@@ -112,17 +116,24 @@ impl Run {
         let (fs, folder) = (self.fs.as_ref(), self.labels_dir());
         match fs.create_dir(&folder) {
             Ok(()) => fs.sync_dir(self.path())?,
-            Err(error) if error.is_already_there() => {}
+            // A killed process may have left the file that it was writing.
+            Err(error) if error.is_already_there() => {
+                drop(remove_leftovers(fs, self.machine.as_ref(), &folder, |_| false));
+            }
             Err(error) => return Err(error.into()),
         }
         let mut number = self.label_numbers()?.last().map_or(1, |last| last + 1);
+        let mut tries = 0;
         while number <= HIGHEST {
-            if fs.write_new_atomic(&folder.join(format!("{number}.json")), &pretty(change))? {
-                return Ok(());
+            match fs.write_new_atomic(&folder.join(format!("{number}.json")), &pretty(change)) {
+                Ok(true) => return Ok(()),
+                Ok(false) => number += 1,
+                // Another machine on the same disk took the file that was being written for a leftover.
+                Err(error) if error.is_not_found() && tries < TRIES && fs.is_folder(&folder)? => tries += 1,
+                Err(error) => return Err(error.into()),
             }
-            number += 1;
         }
-        Err(StoreError::damaged(&folder, format!("its numbers are used up: {HIGHEST} is the highest")))
+        Err(StoreError::NumbersUsedUp { path: folder, highest: HIGHEST })
     }
 }
 

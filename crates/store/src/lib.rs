@@ -40,6 +40,7 @@ mod leftovers;
 mod manifest;
 mod metadata;
 mod metrics;
+mod numbers;
 mod plain;
 mod project;
 mod recover;
@@ -66,7 +67,7 @@ pub use metrics::{
     Damage, MEAN_RETURN, MetricColumns, MetricValue, MetricsContent, MetricsFollower, MetricsPosition,
     MetricsWriter, RECORD_LIMIT, Record, Series, TIMING_KIND, read_columns, read_metrics,
 };
-pub use project::{NewRun, Project};
+pub use project::{Fill, NewRun, Project};
 pub use recover::{Recovery, recover};
 pub use remove::Leftover;
 pub use resolve::resolve;

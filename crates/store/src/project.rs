@@ -9,13 +9,16 @@ use rlxp_types::{Digest, RunName};
 
 use crate::labels::LABELS_FOLDER;
 use crate::metadata::{HIGHEST_CREATION, METADATA_SCHEMA};
+use crate::numbers::next_free;
 use crate::run::{CONFIG_FILE, METADATA_FILE, Run};
 use crate::seed_folder::SeedFolder;
 use crate::{Index, Metadata, RunFilter, StoreError};
 
-/// The most digits that the number in a run's folder name may have. A longer
-/// one was not given by rlx, and counting on from it might never end.
-const MOST_DIGITS: usize = 9;
+/// The highest number in a run's folder name; a higher one was not given by rlx.
+const HIGHEST_NUMBER: u64 = 999_999_999;
+
+/// The most bytes of a run's name in a temporary name, which has other parts and must fit into 255.
+const MOST_OF_NAME: usize = 100;
 
 /// A folder with `runs/` in it.
 #[derive(Clone)]
@@ -37,6 +40,17 @@ pub struct NewRun {
     pub config_snapshot: String,
     /// What the run is. `schema`, `id`, `name` and an empty `host` are filled in.
     pub metadata: Metadata,
+}
+
+/// Adds files to the folders of a new run's seeds.
+pub type Fill<'a> = &'a dyn Fn(&dyn Fs, &[SeedFolder]) -> Result<(), StoreError>;
+
+/// What is in `runs/`.
+#[derive(Default)]
+pub(crate) struct RunEntries {
+    pub(crate) named: Vec<Entry>,
+    /// Names that are not text, as far as they can be shown. Nothing can name these folders.
+    pub(crate) not_text: Vec<String>,
 }
 
 impl Project {
@@ -98,20 +112,25 @@ impl Project {
     /// The names of all run folders, sorted. A project without `runs/` has
     /// none. A symlink is among them: it can't be read, and is listed so.
     pub fn run_names(&self) -> Result<Vec<String>, StoreError> {
-        Ok(self.run_entries()?.into_iter().map(|entry| entry.name).collect())
+        Ok(self.run_entries()?.named.into_iter().map(|entry| entry.name).collect())
     }
 
     /// The same with what each is: a folder or a symlink.
-    pub(crate) fn run_entries(&self) -> Result<Vec<Entry>, StoreError> {
-        match self.fs.list(&self.runs_dir()) {
-            Ok(entries) => Ok(entries
-                .into_iter()
-                .filter(|entry| matches!(entry.kind, Kind::Folder | Kind::Link))
-                .filter(|entry| !entry.name.starts_with('.'))
-                .collect()),
-            Err(error) if error.is_not_found() => Ok(Vec::new()),
-            Err(error) => Err(error.into()),
+    pub(crate) fn run_entries(&self) -> Result<RunEntries, StoreError> {
+        let entries = match self.fs.list_raw(&self.runs_dir()) {
+            Ok(entries) => entries,
+            Err(error) if error.is_not_found() => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        let mut found = RunEntries::default();
+        for entry in entries.into_iter().filter(|entry| matches!(entry.kind, Kind::Folder | Kind::Link)) {
+            match entry.name.into_string() {
+                Ok(name) if name.starts_with('.') => {}
+                Ok(name) => found.named.push(Entry { name, kind: entry.kind }),
+                Err(name) => found.not_text.push(name.to_string_lossy().into_owned()),
+            }
         }
+        Ok(found)
     }
 
     /// The run in the folder `name`, without reading it.
@@ -122,16 +141,21 @@ impl Project {
     /// Creates a run: complete under a temporary name, then renamed to the next
     /// free `<name>_<nnn>`. After it returns, the run survives a power loss.
     pub fn create_run(&self, new: NewRun) -> Result<Run, StoreError> {
+        self.create_run_with(new, &|_, _| Ok(()))
+    }
+
+    /// The same; `fill` adds files to the folders of the seeds before the run appears.
+    pub fn create_run_with(&self, new: NewRun, fill: Fill<'_>) -> Result<Run, StoreError> {
         self.prepare()?;
         let temporary = self.temporary(&format!("new-{}", new.name));
-        let created = self.fill_and_place(&temporary, new);
+        let created = self.fill_and_place(&temporary, new, fill);
         if created.is_err() {
             drop(self.fs.remove_dir_all(&temporary));
         }
         created
     }
 
-    fn fill_and_place(&self, temporary: &Path, new: NewRun) -> Result<Run, StoreError> {
+    fn fill_and_place(&self, temporary: &Path, new: NewRun, fill: Fill<'_>) -> Result<Run, StoreError> {
         let fs = self.fs.as_ref();
         let mut metadata = new.metadata;
         METADATA_SCHEMA.clone_into(&mut metadata.schema);
@@ -158,6 +182,8 @@ impl Project {
         if folders.len() > 1 {
             fs.sync_dir(&temporary.join("seeds"))?;
         }
+        let unnamed = Run::at(Arc::clone(&self.fs), Arc::clone(&self.machine), temporary);
+        fill(self.fs.as_ref(), &unnamed.seed_folders_of(&metadata))?;
         loop {
             let number = self.next_number(new.name.as_str())?;
             metadata.name = format!("{}_{number:03}", new.name);
@@ -174,16 +200,15 @@ impl Project {
         }
     }
 
-    /// One more than the highest number in use for `name`.
+    /// One more than the highest number in use for `name`, or a free one where that is used up.
     fn next_number(&self, name: &str) -> Result<u64, StoreError> {
         let entries = self.fs.list(&self.runs_dir())?;
         let numbers = entries.iter().filter_map(|entry| {
             let digits = entry.name.strip_prefix(name)?.strip_prefix('_')?;
-            let plain =
-                (3..=MOST_DIGITS).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
-            if plain { digits.parse::<u64>().ok() } else { None }
+            let plain = digits.len() >= 3 && digits.bytes().all(|b| b.is_ascii_digit());
+            digits.parse::<u64>().ok().filter(|number| plain && *number <= HIGHEST_NUMBER)
         });
-        Ok(numbers.max().map_or(1, |highest| highest + 1))
+        Ok(next_free(&numbers.collect(), HIGHEST_NUMBER))
     }
 
     /// One more than the highest creation number in `runs/`, so that the order
@@ -217,6 +242,7 @@ impl Project {
     pub fn temporary(&self, what: &str) -> PathBuf {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let what = &what[..what.floor_char_boundary(MOST_OF_NAME)];
         self.runs_dir().join(format!(
             "{TEMPORARY_PREFIX}{}-{number}-{}-{what}",
             self.machine.process_id(),

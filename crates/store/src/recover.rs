@@ -14,10 +14,11 @@ use crate::checkpoint::{BEST, Checkpoint, LATEST};
 use crate::error::if_whole;
 use crate::leftovers::remove_leftovers;
 use crate::metrics::{MetricsPosition, digest_of_prefix};
+use crate::numbers::next_free;
 use crate::plain::list_plain;
 use crate::{SeedFolder, StoreError};
 
-/// Higher numbers in the logs were not given by rlx, and the next one must fit.
+/// The highest number of a recovery in the logs.
 const HIGHEST: u64 = 999_999_999;
 
 /// The longest end of the metrics that is copied to the logs.
@@ -264,20 +265,16 @@ impl Work<'_> {
         self.folder.logs_dir().join(format!("superseded_{number}{end}"))
     }
 
-    /// The number of this recovery: one more than any that is in the logs.
+    /// The number of this recovery, which no earlier one has in the logs.
     fn number(&mut self) -> Result<u64, StoreError> {
         if let Some(number) = self.number {
             return Ok(number);
         }
         let entries = list_plain(self.folder.fs.as_ref(), &self.folder.logs_dir())?;
-        let highest = entries
-            .iter()
-            .filter_map(|entry| {
-                entry.name.strip_prefix("superseded_")?.split('.').next()?.parse::<u64>().ok()
-            })
-            .filter(|number| *number < HIGHEST)
-            .max();
-        let number = highest.map_or(1, |highest| highest + 1);
+        let used = entries.iter().filter_map(|entry| {
+            entry.name.strip_prefix("superseded_")?.split('.').next()?.parse::<u64>().ok()
+        });
+        let number = next_free(&used.collect(), HIGHEST);
         self.number = Some(number);
         Ok(number)
     }

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use rlxp_fs::{FsError, FsExt, Kind, clock, is_temporary, temporary_owner};
 
-use crate::{Project, Run, StoreError};
+use crate::{Project, Run, StoreError, TakeOver};
 
 /// Whether nobody can claim the run: `attempts/` is a symlink or a file, or the
 /// disk has no room for a claim, which removing may be about to make.
@@ -37,6 +37,11 @@ impl Project {
     /// a temporary name, so that it is there whole or not at all; then its
     /// files go.
     pub fn remove_run(&self, run: &Run) -> Result<(), StoreError> {
+        self.remove_run_from(run, TakeOver::WhenProvenGone)
+    }
+
+    /// The same, from a writer that may have to be displaced.
+    pub fn remove_run_from(&self, run: &Run, take_over: TakeOver) -> Result<(), StoreError> {
         if !self.owns(run) {
             return Err(StoreError::NotOfThisProject { path: run.path().to_owned(), runs: self.runs_dir() });
         }
@@ -46,7 +51,7 @@ impl Project {
         if self.fs().metadata_if_any(&run.metadata_path())?.is_none() {
             return Err(StoreError::NotARun { path: run.path().to_owned() });
         }
-        match run.claim_to_remove(&clock::wall_text()) {
+        match run.claim_to_remove(&clock::wall_text(), take_over) {
             // Where attempts can't be claimed, no process of rlx can be writing.
             Err(StoreError::Fs(error)) if run.is_folder()? && is_no_place_for_claims(&error) => {}
             claimed => claimed?,

@@ -48,6 +48,19 @@ impl Run {
         &self.fs
     }
 
+    /// Writes a picture or video into a folder of the run. Creates that folder, but not its parents: a run that was
+    /// removed in the meantime must not come back.
+    pub fn write_output(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        if let Some(folder) = path.parent() {
+            match self.fs.create_dir(folder) {
+                Err(error) if !error.is_already_there() => return Err(error.into()),
+                _ => {}
+            }
+        }
+        self.fs.remove_abandoned(self.machine.as_ref(), path);
+        Ok(self.fs.write_atomic(path, bytes)?)
+    }
+
     /// Path of the resolved config.
     pub fn config_path(&self) -> PathBuf {
         self.path.join(CONFIG_FILE)

@@ -366,6 +366,24 @@ fn an_older_checkpoint_can_be_chosen_and_the_newer_ones_are_kept() {
 }
 
 #[test]
+fn a_recovery_never_replaces_what_an_earlier_one_kept() {
+    let (disk, folder) = trained();
+    disk.write_new(&folder.logs_dir().join("superseded_999999998.jsonl"), b"").unwrap();
+    let mut kept = Vec::new();
+    for round in 0..4 {
+        let recovery = recover(&folder, Some(200)).unwrap();
+        let logs = recovery.superseded.iter().find(|path| path.extension().is_some()).unwrap().clone();
+        assert!(kept.iter().all(|(path, _)| *path != logs), "round {round}: {}", logs.display());
+        let bytes = disk.read(&logs, 1 << 20).unwrap();
+        kept.push((logs, bytes));
+        for (path, bytes) in &kept {
+            assert_eq!(disk.read(path, 1 << 20).unwrap(), *bytes, "round {round}");
+        }
+        train(&folder, 300).unwrap();
+    }
+}
+
+#[test]
 fn without_a_checkpoint_everything_begins_again() {
     let (disk, folder) = trained();
     for step in [100, 200, 300] {

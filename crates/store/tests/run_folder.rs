@@ -253,6 +253,23 @@ fn a_removed_run_is_gone_whole() {
 }
 
 #[test]
+fn pictures_of_a_removed_run_do_not_bring_it_back() {
+    let (_disk, project) = in_memory();
+    let folder = tempfile::tempdir().unwrap();
+    for project in [project, Project::at(Arc::new(RealFs), common::machine(), folder.path())] {
+        let run = project.create_run(new_run("a", &[0])).unwrap();
+        let picture = run.path().join("plots/return.svg");
+        for bytes in [b"one", b"two"] {
+            run.write_output(&picture, bytes).unwrap();
+            assert_eq!(run.fs().read(&picture, 9).unwrap(), bytes);
+        }
+        project.remove_run(&run).unwrap();
+        assert!(run.write_output(&picture, b"three").is_err());
+        assert!(project.run_names().unwrap().is_empty());
+    }
+}
+
+#[test]
 fn preflight_names_what_is_needed() {
     let (_folder, project) = real();
     project.prepare().unwrap();
@@ -338,4 +355,129 @@ fn the_last_run_is_the_one_that_was_created_last() {
     assert_eq!(names, ["older_001", "old_001", "z_001", "a_001"]);
     project.remove_run(&project.run("a_001")).unwrap();
     assert_eq!(at("b", "2026-01-02T10:00:00.000Z").metadata().unwrap().creation, Some(2));
+}
+
+#[test]
+fn the_highest_number_of_a_name_blocks_no_new_run() {
+    let (disk, project) = in_memory();
+    disk.create_dir(&project.runs_dir().join("walk_999999999")).unwrap();
+    for expected in ["walk_001", "walk_002"] {
+        assert_eq!(project.create_run(new_run("walk", &[0])).unwrap().name(), expected);
+    }
+}
+
+#[test]
+fn the_highest_creation_number_does_not_make_a_run_the_newest_for_ever() {
+    let (disk, project) = in_memory();
+    let received = project.create_run(new_run("received", &[0])).unwrap();
+    let newest = |project: &Project| {
+        let rows = Index::open(project).list(&RunFilter::default()).unwrap();
+        rows.into_iter().max_by(|a, b| a.age().cmp(&b.age())).unwrap().name
+    };
+    for creation in [1_u64 << 40, (1 << 40) - 1, 2_000_000] {
+        let mut metadata = received.metadata().unwrap();
+        (metadata.creation, metadata.created) = (Some(creation), "9999-12-31T23:59:59.000Z".to_owned());
+        disk.write_atomic(&received.metadata_path(), &serde_json::to_vec(&metadata).unwrap()).unwrap();
+        let created = project.create_run(new_run("own", &[0])).unwrap().name();
+        assert_eq!(newest(&project), created, "{creation}");
+    }
+}
+
+#[test]
+fn what_is_in_the_way_of_a_claim_does_not_make_a_run_immortal() {
+    let (disk, project) = in_memory();
+    let attempts = |number: u64| project.runs_dir().join(format!("a_001/attempts/{number}"));
+    let folder_for_a_file = |number| {
+        disk.create_dir(&attempts(number)).unwrap();
+        disk.create_dir(&attempts(number).join("claim.json")).unwrap();
+    };
+    for case in 0..3 {
+        let run = project.create_run(new_run("a", &[0])).unwrap();
+        assert_eq!(run.name(), "a_001");
+        match case {
+            0 => folder_for_a_file(1),
+            1 => {
+                claim(&run).end(&end(Outcome::Completed)).unwrap();
+                folder_for_a_file(2);
+                folder_for_a_file(3);
+            }
+            _ => {
+                claim(&run).end(&end(Outcome::Completed)).unwrap();
+                disk.rename(&attempts(1), &attempts(999_999_999)).unwrap();
+            }
+        }
+        project.remove_run(&run).unwrap_or_else(|error| panic!("{case}: {error}"));
+    }
+}
+
+#[test]
+fn a_run_with_the_longest_name_is_removed() {
+    let (_folder, project) = real();
+    let run = project.create_run(new_run("a", &[0])).unwrap();
+    let long = project.runs_dir().join("b".repeat(255));
+    project.fs().rename(run.path(), &long).unwrap();
+    project.remove_run(&project.run(&"b".repeat(255))).unwrap();
+    assert!(project.run_names().unwrap().is_empty());
+}
+
+#[test]
+fn a_run_of_a_writer_that_can_not_be_seen_is_removed_only_by_force() {
+    let (disk, project) = in_memory();
+    let run = project.create_run(new_run("a", &[0])).unwrap();
+    let other = Arc::new(FakeMachine::new("there", "boot-9", 55));
+    let theirs = claim(&Project::at(Arc::new(disk), other, Path::new("/p")).run("a_001"));
+    let refused = project.remove_run(&run).unwrap_err();
+    assert!(matches!(refused, StoreError::AlreadyRunning { certain: false, .. }));
+    project.remove_run_from(&run, TakeOver::WhenNotKnownAlive).unwrap();
+    assert!(theirs.ensure_mine().is_err());
+    // One that is known to be alive is never displaced.
+    let run = project.create_run(new_run("a", &[0])).unwrap();
+    claim(&run);
+    let refused = project.remove_run_from(&run, TakeOver::WhenNotKnownAlive).unwrap_err();
+    assert!(matches!(refused, StoreError::AlreadyRunning { certain: true, .. }));
+}
+
+#[test]
+fn a_run_appears_with_all_that_it_starts_from_or_not_at_all() {
+    let (_disk, project) = in_memory();
+    let file = |folder: &rlxp_store::SeedFolder| folder.path().join("origin.bin");
+    let run = project
+        .create_run_with(new_run("a", &[1, 2]), &|fs, folders| {
+            folders.iter().try_for_each(|folder| Ok(fs.write_new(&file(folder), b"x")?))
+        })
+        .unwrap();
+    for folder in run.seed_folders().unwrap() {
+        assert_eq!(project.fs().read(&file(&folder), 9).unwrap(), b"x");
+    }
+    let failed = project.create_run_with(new_run("b", &[1]), &|fs, folders| {
+        fs.write_new(&file(&folders[0]), b"x")?;
+        Err(StoreError::NotARun { path: "here".into() })
+    });
+    assert!(failed.is_err());
+    let left: Vec<_> = project.fs().list(&project.runs_dir()).unwrap();
+    assert_eq!(left.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["a_001"]);
+}
+
+#[test]
+fn a_killed_tag_leaves_nothing_behind_the_next_one() {
+    let (disk, project) = in_memory();
+    let run = project.create_run(new_run("a", &[0])).unwrap();
+    let left = run.path().join("labels/.tmp-4242-0-1.json");
+    disk.write_new(&left, b"{").unwrap();
+    run.set_tags(&["x".to_owned()], &[]).unwrap();
+    assert!(disk.metadata_if_any(&left).unwrap().is_none());
+    assert_eq!(run.metadata().unwrap().tags, ["x"]);
+}
+
+#[test]
+fn a_folder_whose_name_is_not_text_is_listed_with_its_problem() {
+    use std::os::unix::ffi::OsStrExt;
+    let (_folder, project) = real();
+    let run = project.create_run(new_run("a", &[0])).unwrap();
+    let odd = project.runs_dir().join(std::ffi::OsStr::from_bytes(b"nu\xff"));
+    project.fs().rename(run.path(), &odd).unwrap();
+    project.create_run(new_run("b", &[0])).unwrap();
+    let rows = Index::open(&project).list(&RunFilter::default()).unwrap();
+    let problems: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.problem.is_some())).collect();
+    assert_eq!(problems, [("b_001", false), ("nu\u{fffd}", true)]);
 }

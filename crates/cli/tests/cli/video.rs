@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::project::Project;
+use crate::project::{Project, RLX};
 
 /// The names in a folder, sorted.
 fn names(project: &Project, folder: &str) -> Vec<String> {
@@ -216,4 +216,19 @@ fn an_interrupted_video_leaves_no_file() {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
     assert_eq!(rest.last().unwrap(), "error: interrupted; no video was written");
     assert_eq!(names(&project, "runs/tiny_001/videos"), Vec::<String>::new());
+}
+
+#[test]
+fn a_video_of_a_run_that_is_removed_meanwhile_does_not_bring_it_back() {
+    let project = Project::trained();
+    let mut command = project.command(RLX);
+    command.args("video tiny_001 --grid 4 --size 1920x1080".split_whitespace());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.starts_with("frame 1 of "), "{first}");
+    project.rlx("rm tiny_001 --yes").expect(0);
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(74), "{rest:?}");
+    assert!(!names(&project, "runs").iter().any(|name| name.starts_with("tiny")));
 }

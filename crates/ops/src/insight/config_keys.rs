@@ -70,17 +70,18 @@ pub(crate) fn unusual(context: &Context, config: &Config) -> Option<Vec<KeyChang
     // Quoted, so that any id is text.
     let id = Value::from(config.env.id.as_str());
     let steps = config.algo.total_timesteps();
-    // How often is saved and evaluated follows from the length, so the usual
-    // values are those of a training of this length.
-    let usual = resolved(format!("env: {{id: {id}}}\nalgo: {{total_timesteps: {steps}}}\n"))?;
-    let usual_steps = resolved(format!("env: {{id: {id}}}\n")).map(|usual| usual.algo.total_timesteps());
+    let starter = resolved(format!("env: {{id: {id}}}\n"))?;
+    // How often to save and evaluate follows from the length: that of this run, or of the starter for a run that was
+    // extended.
+    let as_long = resolved(format!("env: {{id: {id}}}\nalgo: {{total_timesteps: {steps}}}\n"))?;
     let mut changes: Vec<KeyChange> = training_keys(config)
         .into_iter()
-        .zip(training_keys(&usual))
-        .filter(|(own, usual)| own.1 != usual.1)
-        .map(|((key, value), (_, usual))| KeyChange { key, usual, value })
+        .zip(training_keys(&starter).into_iter().zip(training_keys(&as_long)))
+        .filter(|(own, (starter, as_long))| own.1 != starter.1 && own.1 != as_long.1)
+        .map(|((key, value), ((_, usual), _))| KeyChange { key, usual, value })
         .collect();
-    if let Some(usual) = usual_steps.filter(|usual| *usual != steps) {
+    let usual = starter.algo.total_timesteps();
+    if usual != steps {
         let (usual, value) = (usual.to_string(), steps.to_string());
         changes.insert(0, KeyChange { key: "algo.total_timesteps".into(), usual, value });
     }

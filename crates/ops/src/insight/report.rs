@@ -21,6 +21,7 @@ use crate::insight::compare::{CompareReport, CompareRequest, ScoreKind, compare}
 use crate::insight::run_data;
 use crate::insight::run_data::{Group, SeedState};
 use crate::insight::video::{Show, VideoRequest, video};
+use crate::output_file;
 use crate::training::checkpoint_ref::project;
 
 use page::{Film, Page};
@@ -122,13 +123,7 @@ pub fn report(
     };
     tell("writing");
     let text = page.render();
-    if request.output.is_none()
-        && let Some(folder) = path.parent()
-    {
-        context.fs.create_dir_all(folder)?;
-    }
-    context.fs.remove_abandoned(context.machine.as_ref(), &path);
-    context.fs.write_atomic(&path, text.as_bytes())?;
+    output_file::write(context, &path, text.as_bytes())?;
     if request.open {
         crate::insight::show::show(&path)?;
     }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use rlxp_fs::FsExt;
-use rlxp_store::{Best, End, Index, Lineage, Metadata, RunFilter, RunRow, SeedFolder, StoreError, resolve};
+use rlxp_store::{
+    Best, End, Index, Lineage, Metadata, RunFilter, RunRow, SeedFolder, StoreError, TakeOver, resolve,
+};
 use rlxp_types::RunStatus;
 use serde::Serialize;
 
@@ -191,10 +193,15 @@ pub fn to_remove(context: &Context, texts: &[String]) -> Outcome<Vec<Removal>> {
 }
 
 /// Removes runs for good, one after the other; `done` hears of each.
-pub fn remove(context: &Context, runs: &[Removal], done: &mut dyn FnMut(&Removal)) -> Outcome<()> {
+pub fn remove(
+    context: &Context,
+    runs: &[Removal],
+    take_over: TakeOver,
+    done: &mut dyn FnMut(&Removal),
+) -> Outcome<()> {
     let project = project(context)?;
     for removal in runs {
-        project.remove_run(&project.run(&removal.run))?;
+        project.remove_run_from(&project.run(&removal.run), take_over)?;
         done(removal);
     }
     Ok(())

@@ -139,16 +139,24 @@ fn parse(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
     let text = text.trim_start_matches('\u{feff}');
     match text.trim_start().chars().next() {
         Some('[') => {
-            let values: Vec<Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            let values: Vec<Value> = serde_json::from_str(text).map_err(|error| not_json(text, &error))?;
             from_json(&values, column)
         }
         Some('{') => {
             let lines = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-            let values = lines.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+            let values = lines.collect::<Result<Vec<_>, _>>().map_err(|error| not_json(text, &error))?;
             from_json(&values, column)
         }
         _ => from_lines(text, column),
     }
+}
+
+/// Python's json writes NaN, which JSON doesn't have.
+fn not_json(text: &str, error: &serde_json::Error) -> String {
+    if text.contains("NaN") {
+        return format!("{error}; JSON has no NaN, so write null for a failed run");
+    }
+    error.to_string()
 }
 
 fn from_json(values: &[Value], column: Option<&str>) -> Result<Vec<f64>, String> {

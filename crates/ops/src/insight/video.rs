@@ -25,6 +25,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, describe};
+use crate::output_file;
 use crate::training::envs::SOURCES;
 use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
@@ -186,19 +187,11 @@ pub fn video(
         threads: context.cores,
     };
     let bytes = film::shoot(&setting, encoder, &|| interrupts.requested(), tell)?;
-    // Into the run no link leads elsewhere; where else it goes is the user's choice.
-    let fs = if request.output.is_none() { found.run.fs() } else { &context.fs };
-    if request.output.is_none()
-        && let Some(folder) = path.parent()
-    {
-        // Not its parents: a run that was removed meanwhile must not come back.
-        match fs.create_dir(folder) {
-            Err(error) if !error.is_already_there() => return Err(error.into()),
-            _ => {}
-        }
+    if request.output.is_none() {
+        found.run.write_output(&path, &bytes)?;
+    } else {
+        output_file::write(context, &path, &bytes)?;
     }
-    fs.remove_abandoned(context.machine.as_ref(), &path);
-    fs.write_atomic(&path, &bytes)?;
 
     let frames = plan.frames();
     let size = layout.size();

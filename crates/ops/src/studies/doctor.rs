@@ -34,7 +34,7 @@ pub struct Finding {
 pub fn doctor(context: &Context) -> DoctorReport {
     let mut others = vec![
         program(context, "git", "checks out the code of a commit"),
-        program(context, "python3", "needed by Gymnasium environments and most repositories"),
+        program(context, "python3", "needed by the repositories of most studies"),
         program(context, "ssh-keygen", "signs approvals"),
     ];
     others.push(Finding {

@@ -35,11 +35,17 @@ pub struct InitReport {
     pub path: PathBuf,
     /// Starter configs, relative to it.
     pub configs: Vec<String>,
-    /// Files that were there before and stay as they are.
+    /// Files that were written.
+    pub written: Vec<String>,
+    /// Files that existed and stay as they are.
     pub kept: Vec<String>,
 }
 
-/// Makes a project in `name`. What is already there stays as it is.
+fn config_name(starter: &rlxp_spec::Starter) -> String {
+    format!("configs/{}", starter.file_name)
+}
+
+/// Makes a project in `name`. Existing files stay as they are.
 pub fn init(context: &Context, name: &str) -> Outcome<InitReport> {
     let fs = context.fs.as_ref();
     let path = context.folder.join(name);
@@ -66,16 +72,20 @@ pub fn init(context: &Context, name: &str) -> Outcome<InitReport> {
         // The error that matters is the first one.
         let _ = fs.remove_dir_all(&building);
     }
-    let (configs, kept) = result?;
-    Ok(InitReport { path, configs, kept })
+    let (written, kept) = result?;
+    let configs = rlxp_spec::starters().iter().map(config_name).collect();
+    Ok(InitReport { path, configs, written, kept })
 }
 
 fn fill(context: &Context, root: &Path) -> Outcome<(Vec<String>, Vec<String>)> {
     let fs = context.fs.as_ref();
-    let mut kept = Vec::new();
+    let (mut written, mut kept) = (Vec::new(), Vec::new());
     let mut put = |name: String, text: &str| -> Outcome<()> {
-        if !fs.write_new_atomic(&root.join(&name), text.as_bytes())? {
-            kept.push(name);
+        let is_new = fs.write_new_atomic(&root.join(&name), text.as_bytes())?;
+        if is_new {
+            written.push(name)
+        } else {
+            kept.push(name)
         }
         Ok(())
     };
@@ -85,11 +95,8 @@ fn fill(context: &Context, root: &Path) -> Outcome<(Vec<String>, Vec<String>)> {
     }
     put(".gitignore".into(), GITIGNORE)?;
     put(".env.example".into(), ENV_EXAMPLE)?;
-    let mut configs = Vec::new();
     for starter in rlxp_spec::starters() {
-        let name = format!("configs/{}", starter.file_name);
-        put(name.clone(), starter.text)?;
-        configs.push(name);
+        put(config_name(starter), starter.text)?;
     }
-    Ok((configs, kept))
+    Ok((written, kept))
 }

@@ -3,7 +3,7 @@
 //! training state) that it began with. The folder is written once, so the run
 //! can be resumed before its first checkpoint and reproduced at any time.
 
-use rlxp_fs::FsExt;
+use rlxp_fs::{Fs, FsError, FsExt};
 use rlxp_learn::{Learner, Resumed};
 use rlxp_store::{LineageKind, MODEL_FILE, Run, STATE_FILE, SeedFolder};
 use rlxp_types::Exit;
@@ -26,16 +26,14 @@ pub(crate) struct InitialCheckpoint {
 
 impl InitialCheckpoint {
     /// Puts the origin into a seed's folder.
-    pub(crate) fn write(&self, folder: &SeedFolder, run: &Run) -> Outcome<()> {
-        let fs = run.fs();
+    pub(crate) fn write(&self, fs: &dyn Fs, folder: &SeedFolder) -> Result<(), FsError> {
         let place = folder.path().join(FOLDER);
         fs.create_dir_all(&place)?;
         if let Some(state) = &self.state {
             fs.write_atomic(&place.join(STATE_FILE), state)?;
         }
         // The model last: without it there is no origin.
-        fs.write_atomic(&place.join(MODEL_FILE), &self.model)?;
-        Ok(())
+        fs.write_atomic(&place.join(MODEL_FILE), &self.model)
     }
 
     /// The origin of a seed, if it has one.

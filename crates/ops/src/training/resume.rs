@@ -1,14 +1,14 @@
-//! `rlx resume`: goes on with a run exactly where it stands; with more steps
-//! than planned it becomes a new run that starts from the old one's end.
+//! `rlx resume`: continues a run from its last checkpoint; with more steps than
+//! planned it becomes a new run that starts from the end of the old one.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use rlxp_fs::FsExt;
+use rlxp_fs::{FsExt, clock};
 use rlxp_spec::config::{Config, Schedule};
-use rlxp_store::{Lineage, LineageKind, resolve};
-use rlxp_types::RunStatus;
+use rlxp_store::{End, Lineage, LineageKind, Run, TakeOver, resolve};
 use rlxp_types::text::shell_word;
+use rlxp_types::{EndCause, RunStatus};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -17,7 +17,7 @@ use crate::failure::{Failure, Outcome};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::checkpoint_ref::{project, step_of};
 use crate::training::initial_checkpoint::InitialCheckpoint;
-use crate::training::recorded::config_of;
+use crate::training::recorded::{STOP_AT, config_of};
 use crate::training::train::{create, describe, plan, start, sweep};
 
 /// What came of it.
@@ -35,20 +35,24 @@ pub struct ResumeReport {
     pub extends: Option<String>,
 }
 
-/// Goes on with `text`; with `total_timesteps` up to that many steps.
+/// Continues the run `text`; with `total_timesteps` up to that many steps.
 pub fn resume(
     context: &Context,
     text: &str,
     total_timesteps: Option<u64>,
+    take_over: TakeOver,
     events: Sink<'_>,
 ) -> Outcome<ResumeReport> {
     refuse_governed(context)?;
     let project = project(context)?;
     let run = resolve(&project, text)?;
     refuse_governed_at(context, run.path())?;
-    let status = run.status()?.status;
+    let mut status = run.status()?.status;
+    if status == RunStatus::Unknown && take_over == TakeOver::WhenNotKnownAlive {
+        status = displace(&run)?;
+    }
     let mut config = config_of(&run)?;
-    let report = |run: &rlxp_store::Run, status, was_complete, extends| ResumeReport {
+    let report = |run: &Run, status, was_complete, extends| ResumeReport {
         run: run.name(),
         path: run.path().to_owned(),
         status,
@@ -79,22 +83,24 @@ pub fn resume(
         ));
     }
     config.algo.set_total_timesteps(wanted);
-    if config.total_steps() <= before {
-        return Err(Failure::usage(
-            "not_longer",
-            format!("{} already has {before} steps; {wanted} would not extend it", run.name()),
-        )
-        .hint(format!("rlx resume {} --total-timesteps {}", shell_word(&run.name()), before * 2)));
-    }
     let mut origins = Vec::new();
-    let mut checkpoint = None;
     let mut ends = BTreeSet::new();
     for folder in run.seed_folders()? {
         let saved = folder.checkpoints().load(step_of(&folder, rlxp_store::LATEST)?)?;
-        checkpoint = Some(saved.step);
         ends.insert(saved.step);
         origins.push(Some(InitialCheckpoint { model: saved.model, state: Some(saved.state) }));
     }
+    // Less than the config says where `--stop-at` ended the run.
+    let trained = ends.last().copied().unwrap_or_default();
+    if config.total_steps() <= trained {
+        let longer = if trained < before { before } else { trained * 2 };
+        return Err(Failure::usage(
+            "not_longer",
+            format!("{} already has {trained} steps; {wanted} would not extend it", run.name()),
+        )
+        .hint(format!("rlx resume {} --total-timesteps {longer}", shell_word(&run.name()))));
+    }
+    let checkpoint = Some(trained);
     let mut metadata = describe(context, &project, &config)?;
     metadata.lineage = Some(Lineage {
         kind: LineageKind::ResumedExtended,
@@ -107,6 +113,10 @@ pub fn resume(
     for message in plan.notes.iter().cloned() {
         events(Event::Note { message });
     }
+    if let Some(score) = run.metadata()?.extra.get(STOP_AT).and_then(serde_json::Value::as_f64) {
+        let message = format!("--stop-at {score} of {} does not apply to the extension", run.name());
+        events(Event::Note { message });
+    }
     for event in ends.into_iter().flat_map(|step| stretched(&config, before, step)) {
         events(event);
     }
@@ -115,11 +125,23 @@ pub fn resume(
     Ok(report(&extended, status, false, Some(run.name())))
 }
 
+/// Ends the attempt of a process that can't be seen from here, so that the run can be resumed like an interrupted one.
+fn displace(run: &Run) -> Outcome<RunStatus> {
+    let now = clock::wall_text();
+    let claim = run.claim(&now, TakeOver::WhenNotKnownAlive)?;
+    let (cause, reason) = (Some(EndCause::Interrupted), Some("taken over with --force".to_owned()));
+    claim.end(&End { cause, reason, ..End::new(rlxp_store::Outcome::Interrupted, now) })?;
+    Ok(run.status()?.status)
+}
+
 /// What an extension changes in the schedules. They run over all steps, so
 /// with more of them a value jumps back towards its beginning: `before` is how
 /// many steps there were, `step` is how many are done.
 fn stretched(config: &Config, before: u64, step: u64) -> Vec<Event> {
     let (total, rollout) = (config.total_steps(), config.rollout_size());
+    if total == before {
+        return Vec::new();
+    }
     let part = |done: u64, of: u64| done as f64 / of as f64;
     let schedules = config.algo.schedules();
     schedules

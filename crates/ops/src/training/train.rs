@@ -274,13 +274,15 @@ pub(crate) fn create(
     project.prepare()?;
     preflight(project.fs(), &project.runs_dir(), plan.disk_bytes)?;
     let name = RunName::parse(&config.run_name).map_err(|bad| Failure::usage("bad_name", bad.to_string()))?;
-    let run =
-        project.create_run(NewRun { name, config_snapshot: rlxp_spec::to_snapshot(config), metadata })?;
-    for (folder, origin) in run.seed_folders()?.iter().zip(origins) {
-        if let Some(origin) = origin {
-            origin.write(folder, &run)?;
+    let new = NewRun { name, config_snapshot: rlxp_spec::to_snapshot(config), metadata };
+    let run = project.create_run_with(new, &|fs, folders| {
+        for (folder, origin) in folders.iter().zip(origins) {
+            if let Some(origin) = origin {
+                origin.write(fs, folder)?;
+            }
         }
-    }
+        Ok(())
+    })?;
     Ok(run)
 }
 

@@ -137,7 +137,7 @@ pub(crate) fn meaning(text: &str, plain: bool, doubtful: Doubtful) -> Result<Val
             // A config's whole numbers are signed, and read back as such.
             let unsigned = || u64::try_from(integer).ok().filter(|_| refuse).map(Number::from);
             signed.or_else(unsigned).map(Value::Number).ok_or_else(|| {
-                let message = format!("`{shown}` does not fit in 64 bits");
+                let message = format!("`{shown}` is too large for a whole number");
                 (message, or_text("it with an exponent"))
             })
         }

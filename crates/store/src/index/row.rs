@@ -69,6 +69,12 @@ impl RunRow {
         (self.creation, &self.created, self.name.len(), &self.name)
     }
 
+    /// A folder that no command can name.
+    pub(super) fn not_text(name: String) -> Self {
+        let problem = Some("the name of its folder is not UTF-8; rename the folder".to_owned());
+        Self { problem, ..Self::empty(name) }
+    }
+
     fn empty(name: String) -> Self {
         Self {
             name,
@@ -126,5 +132,22 @@ impl RunRow {
         self.last_mean_return = summary.last_mean_return;
         self.best_eval_mean = summary.best_eval_mean;
         Ok(())
+    }
+}
+
+/// More runs than a project creates between two that it keeps.
+const WIDEST_GAP: u64 = 1_000_000;
+
+/// Forgets creation numbers that this project can't have given. Otherwise one received run with the highest possible
+/// number would be the newest for ever.
+pub(super) fn forget_implausible(rows: &mut [RunRow]) {
+    let mut numbers: Vec<u64> = rows.iter().filter_map(|row| row.creation).collect();
+    numbers.sort_unstable();
+    let highest = numbers
+        .into_iter()
+        .try_fold(0_u64, |last, number| if number - last <= WIDEST_GAP { Ok(number) } else { Err(last) });
+    let (Ok(highest) | Err(highest)) = highest;
+    for row in rows {
+        row.creation = row.creation.filter(|number| *number <= highest);
     }
 }

@@ -1,6 +1,7 @@
 //! `rlx rm`
 
 use clap::Args;
+use rlxp_ops::below::TakeOver;
 use rlxp_ops::insight::runs::{Removal, remove, to_remove};
 use rlxp_ops::reports::RemovedRuns;
 use rlxp_ops::{Context, Failure, Outcome};
@@ -14,7 +15,8 @@ use crate::table::{Align, Table};
 const EXAMPLES: &str = "\
 Examples:
   rlx rm ppo_cartpole_001 --yes
-  rlx rm @last --yes --json";
+  rlx rm @last --yes --json
+  rlx rm ppo_cartpole_001 --force    # its process was on another machine, and has ended";
 
 /// Permanently remove runs
 ///
@@ -30,6 +32,9 @@ pub(crate) struct Rm {
     /// Skip the confirmation
     #[arg(short, long)]
     yes: bool,
+    /// Also remove runs whose process may still run, on another machine or in a container
+    #[arg(long)]
+    force: bool,
 }
 
 impl Rm {
@@ -57,7 +62,9 @@ impl Rm {
             }
         }
         let mut removed: Vec<String> = Vec::new();
-        let outcome = remove(context, &runs, &mut |removal| removed.push(removal.run.clone()));
+        let outcome = remove(context, &runs, TakeOver::forced(self.force), &mut |removal| {
+            removed.push(removal.run.clone())
+        });
         if screen.is_json() && outcome.is_ok() {
             let bytes: u64 = runs.iter().filter_map(|removal| removal.bytes).sum();
             screen.json(&RemovedRuns { removed: &removed, bytes });

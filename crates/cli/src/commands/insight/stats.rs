@@ -43,8 +43,8 @@ enum Question {
 /// Test whether B is better than A
 ///
 /// A file holds one number per line, CSV with a header, a JSON array or JSON
-/// Lines. NaN, null or an empty value marks a failed run, which is scored, not
-/// dropped. The verdict is better, worse or cannot_tell, with a reason.
+/// Lines. An empty value, NaN in CSV or null in JSON marks a failed run, which
+/// is scored, not dropped. The verdict is better, worse or cannot_tell, with a reason.
 #[derive(Args)]
 #[command(after_long_help = COMPARE_EXAMPLES)]
 struct Compare {

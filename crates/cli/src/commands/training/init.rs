@@ -14,7 +14,7 @@ Examples:
   rlx init demo
   rlx init .    # turn the current folder into a project; existing files are kept";
 
-/// Create a project with a starter config for every environment
+/// Create a project with starter configs
 ///
 /// The project gets folders for configs, runs and your own code. In an existing
 /// folder only what is missing is added; no existing file is changed.
@@ -32,10 +32,19 @@ impl Init {
             screen.json(&report);
             return Ok(Exit::Yes);
         }
-        let made = if report.kept.is_empty() { "created" } else { "updated" };
-        screen.line(format!("{made} {} with {} starter configs", self.name, report.configs.len()));
-        if !report.kept.is_empty() {
-            screen.note(&format!("kept {}", counted(report.kept.len(), "existing file")));
+        let written = counted(report.written.len(), "file");
+        match report.kept.len() {
+            0 => {
+                let configs = counted(report.configs.len(), "starter config");
+                screen.line(format!("created {} with {configs}", self.name));
+            }
+            kept if report.written.len() == 0 => {
+                screen.line(format!("{} is complete already: kept {}", self.name, counted(kept, "file")));
+            }
+            kept => {
+                let kept = counted(kept, "existing file");
+                screen.line(format!("added {written} to {}, kept {kept}", self.name));
+            }
         }
         screen.hint(&format!("cd {} && rlx train configs/ppo_cartpole.yaml", shell_word(&self.name)));
         Ok(Exit::Yes)

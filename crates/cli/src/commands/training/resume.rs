@@ -1,6 +1,7 @@
 //! `rlx resume`
 
 use clap::Args;
+use rlxp_ops::below::TakeOver;
 use rlxp_ops::insight::runs::info;
 use rlxp_ops::training::resume::resume;
 use rlxp_ops::{Context, Outcome};
@@ -31,12 +32,18 @@ pub(crate) struct Resume {
     /// Extend a completed run to this many steps per seed
     #[arg(long, value_name = "N")]
     total_timesteps: Option<u64>,
+    /// Also if its process may still run, on another machine or in a container
+    #[arg(long)]
+    force: bool,
 }
 
 impl Resume {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         let progress = Progress::new(screen);
-        let report = resume(context, &self.run, self.total_timesteps, &mut |event| progress.take(&event))?;
+        let report =
+            resume(context, &self.run, self.total_timesteps, TakeOver::forced(self.force), &mut |event| {
+                progress.take(&event)
+            })?;
         progress.clear();
         if screen.is_json() {
             screen.json(&report);

@@ -8,12 +8,12 @@ use rlxp_draw::inspection::{
     InspectionPicture, PicturedActions, PicturedChoices, PicturedDimension, PicturedNormal, PicturedState,
     inspection,
 };
-use rlxp_fs::FsExt;
 use rlxp_types::text::grouped;
 
 use super::{Baseline, InspectReport, Reason};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::output_file;
 
 /// Pixels of a PNG per unit of the picture.
 const PNG_SCALE: f32 = 2.0;
@@ -49,11 +49,7 @@ pub(super) fn write(context: &Context, report: &InspectReport, path: &Path) -> O
         Format::Svg => scene.to_svg().into_bytes(),
         Format::Png => scene.to_png(PNG_SCALE),
     };
-    if let Some(parent) = full.parent() {
-        context.fs.create_dir_all(parent)?;
-    }
-    context.fs.remove_abandoned(context.machine.as_ref(), &full);
-    context.fs.write_atomic(&full, &bytes)?;
+    output_file::write(context, &full, &bytes)?;
     Ok(full)
 }
 

@@ -5,17 +5,17 @@
 //! part of it, so they are replaced without asking.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use rlxp_draw::chart::LineChart;
-use rlxp_fs::{Fs, FsExt};
+use rlxp_store::Run;
 use rlxp_types::Digest;
 use rlxp_types::text::shell_word;
 
 use super::{PlotOptions, PlotReport, PlotRequest, Target, XAxis};
 use crate::context::Context;
-use crate::failure::{Failure, Outcome, describe};
+use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::Group;
+use crate::output_file;
 use crate::training::checkpoint_ref::project;
 
 /// Largest side of a picture in pixels.
@@ -79,12 +79,12 @@ pub(super) fn write(
     chart: &LineChart,
     report: &mut PlotReport,
 ) -> Outcome<()> {
-    let (fs, path, format) = match &request.target {
+    let (run, path, format) = match &request.target {
         Target::Nowhere => return Ok(()),
-        Target::File(path) => (Arc::clone(&context.fs), context.folder.join(path), format_of(path)?),
+        Target::File(path) => (None, context.folder.join(path), format_of(path)?),
         Target::Usual => {
-            let (fs, path) = usual(context, groups, report)?;
-            (fs, path, Format::Svg)
+            let (run, path) = usual(context, groups, report)?;
+            (run, path, Format::Svg)
         }
     };
     let scene = chart.to_scene();
@@ -92,27 +92,25 @@ pub(super) fn write(
         Format::Svg => scene.to_svg().into_bytes(),
         Format::Png => scene.to_png(scale(request)),
     };
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let made = match fs.create_dir(folder) {
-        Err(error) if error.is_already_there() => Ok(()),
-        // Not into a run: one that was removed meanwhile must not come back.
-        Err(error) if error.is_not_found() && !folder.ends_with("plots") => fs.create_dir_all(folder),
-        made => made,
+    let written = match run {
+        Some(run) => run.write_output(&path, &bytes).map_err(Failure::from),
+        None => output_file::write(context, &path, &bytes),
     };
-    fs.remove_abandoned(context.machine.as_ref(), &path);
-    let written = made.and_then(|()| fs.write_atomic(&path, &bytes));
     match written {
         Ok(()) => report.written = Some(path),
-        // Nobody asked for this very file: the chart can still be shown.
-        Err(error) if request.target == Target::Usual => report.not_written = Some(describe(&error)),
-        Err(error) => return Err(error.into()),
+        // The user didn't ask for this very file: the chart can still be shown.
+        Err(error) if request.target == Target::Usual => report.not_written = Some(error.message),
+        Err(error) => return Err(error),
     }
     Ok(())
 }
 
-/// Where the picture goes when nothing was asked for, and through which file
-/// system: into a run no link leads elsewhere.
-fn usual(context: &Context, groups: &[Group], report: &PlotReport) -> Outcome<(Arc<dyn Fs>, PathBuf)> {
+/// Where the picture goes without `--output`: into the run, if there is only one.
+fn usual<'g>(
+    context: &Context,
+    groups: &'g [Group],
+    report: &PlotReport,
+) -> Outcome<(Option<&'g Run>, PathBuf)> {
     let mut runs: Vec<_> = groups.iter().flat_map(|group| &group.runs).collect();
     runs.dedup_by(|a, b| a.run.path() == b.run.path());
     let by = match report.x {
@@ -123,7 +121,7 @@ fn usual(context: &Context, groups: &[Group], report: &PlotReport) -> Outcome<(A
     };
     let name = safe(&format!("{}_{}{by}", report.metric.kind, report.metric.name));
     if let [only] = runs.as_slice() {
-        return Ok((Arc::clone(only.run.fs()), only.run.path().join("plots").join(format!("{name}.svg"))));
+        return Ok((Some(&only.run), only.run.path().join("plots").join(format!("{name}.svg"))));
     }
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
     let which = match names.as_slice() {
@@ -132,7 +130,7 @@ fn usual(context: &Context, groups: &[Group], report: &PlotReport) -> Outcome<(A
         all => format!("{}_runs_{}", all.len(), &Digest::hash(all.join("\n").as_bytes()).to_string()[..8]),
     };
     let folder = project(context)?.root().join("analysis");
-    Ok((Arc::clone(&context.fs), folder.join(format!("{name}_{}.svg", safe(&which)))))
+    Ok((None, folder.join(format!("{name}_{}.svg", safe(&which)))))
 }
 
 /// A name that every file system takes.
