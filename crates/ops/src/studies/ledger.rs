@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::files::open_study::OpenStudy;
 use crate::studies::files::usual_place;
 
@@ -111,7 +111,7 @@ pub fn note(context: &Context, selector: Option<&str>, text: &str, actor: Actor)
                 let (name, total) = (opened.place.name.clone(), opened.study.ledger.next_seq());
                 return Ok(Records { name, total, records, warnings: opened.warnings });
             }
-            Err(failure) if failure.code == "ledger_moved" && turn < TRIES => {}
+            Err(failure) if failure.is(FailureKind::LedgerMoved) && turn < TRIES => {}
             Err(failure) => return Err(failure),
         }
     }

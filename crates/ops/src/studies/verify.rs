@@ -12,7 +12,7 @@ use rlxp_types::Digest;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::Outcome;
+use crate::failure::{FailureKind, Outcome};
 use crate::studies::files::paths::{RepositoryPaths, StudyPaths};
 use crate::studies::files::read::{approvers, approvers_of, ledger_bytes, look};
 use crate::studies::files::{read_anchors, usual_place};
@@ -64,8 +64,8 @@ pub fn verify(context: &Context, request: &VerifyRequest) -> Outcome<VerifyRepor
     let mut found = Findings::default();
     let bytes = match ledger_bytes(context, &place) {
         Ok(bytes) => bytes,
-        Err(failure) if failure.code == "link_in_study" => {
-            found.problem("link_in_study", None, failure.message);
+        Err(failure) if failure.is(FailureKind::LinkInStudy) => {
+            found.problem(failure.code, None, failure.message);
             Vec::new()
         }
         Err(failure) => return Err(failure),

@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use super::paths::{FOLDER, StudyPaths};
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 
 /// Documents are far smaller; a larger one is broken, not read.
 const LONGEST_DOCUMENT: u64 = 1 << 20;
@@ -116,7 +116,7 @@ pub fn look(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<Option<Meta>> {
 
 pub(crate) fn linked(path: &Path) -> Failure {
     let message = format!("{} is a symbolic link; studies must not contain links", path.display());
-    Failure::refused("link_in_study", message)
+    Failure::with_kind(FailureKind::LinkInStudy, message)
         .hint("replace it with the file itself, then run the command again")
 }
 

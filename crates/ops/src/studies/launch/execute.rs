@@ -20,7 +20,7 @@ use super::order::reach;
 use super::reconcile::{Real, real, reconcile};
 use super::start::{Offered, Ready, Started, ready, ready_from, start};
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::candidate::known;
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
@@ -123,7 +123,7 @@ pub fn execute(
     let mechanisms = mechanisms?;
     let offered = Offered::Here(&mechanisms);
     let first = match begun.and_then(|begun| ready_from(context, begun, &id, request.plan, offered)) {
-        Err(failure) if failure.code == "ledger_moved" => {
+        Err(failure) if failure.is(FailureKind::LedgerMoved) => {
             ready_again(context, study, &id, request.plan, &mechanisms)?
         }
         first => first?,
@@ -140,9 +140,9 @@ pub fn execute(
                     events(LaunchEvent::Started { key: run.key.clone(), seed: run.seed, phase: run.phase });
                     started.push(run);
                 }
-                Err(failure) if failure.code == "ledger_moved" => {}
+                Err(failure) if failure.is(FailureKind::LedgerMoved) => {}
                 // It will be on record in a moment, or free again.
-                Err(failure) if failure.code == "run_claimed" && tries < TRIES => {
+                Err(failure) if failure.is(FailureKind::RunClaimed) && tries < TRIES => {
                     tries += 1;
                     std::thread::sleep(LOOK_EVERY);
                 }
@@ -227,7 +227,7 @@ fn ready_again(
     let mut tries = 0;
     loop {
         match ready(context, study, id, plan, Offered::Here(mechanisms)) {
-            Err(failure) if failure.code == "ledger_moved" && tries < TRIES => tries += 1,
+            Err(failure) if failure.is(FailureKind::LedgerMoved) && tries < TRIES => tries += 1,
             result => return result,
         }
     }

@@ -22,7 +22,7 @@ use super::files::{self, EndFile};
 use super::order::{limits, steps_of};
 use super::start::{Offered, choose_seed, ready};
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::candidate::known;
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
@@ -156,8 +156,11 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
     }
     let mut opened = OpenStudy::open(context, study)?;
     let Some(run) = opened.study.state().runs.get(key) else {
-        return Err(Failure::usage("run_not_found", format!("no run {key} in {}", opened.study.name))
-            .hint("rlx launch status"));
+        return Err(Failure::with_kind(
+            FailureKind::RunNotFound,
+            format!("no run {key} in {}", opened.study.name),
+        )
+        .hint("rlx launch status"));
     };
     if run.intent.external.is_none() {
         let message = format!("run {key} was launched by rlx, which already has its results");

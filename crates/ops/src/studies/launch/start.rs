@@ -24,7 +24,7 @@ use super::inputs::Inputs;
 use super::order::{self, HOOK, HOOK_FOLDER, Materials};
 use super::tree::{self, BaseTree};
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::candidate;
 use crate::studies::files::launch_paths::{LaunchPaths, RunPaths};
 use crate::studies::files::{OpenStudy, StudyPaths};
@@ -287,11 +287,11 @@ fn claim(context: &Context, ready: &Ready, place: &RunPaths, key: &str) -> Outco
         Claim::Ours => Ok(()),
         Claim::Late => {
             let message = format!("another process launched {key} in the meantime; nothing was done");
-            Err(Failure::refused("ledger_moved", message).hint("run the command again"))
+            Err(Failure::with_kind(FailureKind::LedgerMoved, message).hint("run the command again"))
         }
         Claim::Theirs => {
             let message = format!("another process is launching the same run ({})", place.path().display());
-            Err(Failure::refused("run_claimed", message).hint("rlx launch status"))
+            Err(Failure::with_kind(FailureKind::RunClaimed, message).hint("rlx launch status"))
         }
     }
 }
@@ -381,7 +381,7 @@ fn go(context: &Context, opened: &mut OpenStudy, place: &RunPaths, order: RunOrd
 
 /// Whether a record was only kept out by somebody who was adding another one.
 fn is_passing(failure: &Failure) -> bool {
-    matches!(failure.code, "ledger_moved" | "ledger_locked")
+    failure.is_contention()
 }
 
 /// Adds to a ledger that others may be adding to: reads it anew and tries again.
