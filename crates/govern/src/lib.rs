@@ -33,6 +33,7 @@ pub mod completeness;
 pub mod documents;
 pub mod first_run;
 pub mod gate;
+mod gate_words;
 pub mod launch;
 pub mod ledger;
 pub mod machine;

@@ -6,7 +6,7 @@ use std::path::Path;
 use rlxp_fs::FsExt;
 use rlxp_govern::budget::Amounts;
 use rlxp_govern::documents::{Base, Confinement, Phase, Slug, StudyName};
-use rlxp_govern::gate::{Purpose, names, reservation};
+use rlxp_govern::gate::{GateName, Purpose, names, reservation};
 use rlxp_govern::launch::SeedChoice;
 use rlxp_govern::queue::Queue;
 use rlxp_govern::seeds::SeedRole;
@@ -61,7 +61,7 @@ pub struct PlanReport {
     /// What is left of the budget when all of them have run as long as they may.
     pub budget_after: Amounts,
     /// The gates that it passed.
-    pub gates: Vec<&'static str>,
+    pub gates: Vec<GateName>,
     /// What a reader should know.
     pub warnings: Vec<String>,
     /// The command that runs it.

@@ -61,7 +61,7 @@ fn agreed(opened: &OpenStudy) -> Outcome<()> {
         None => Ok(()),
         Some((section, code)) => {
             let message = format!("the loop was entered, but {section} is not approved");
-            Err(Failure::refused(code, message).hint(format!("rlx approve {section}")))
+            Err(Failure::refused(code.as_str(), message).hint(format!("rlx approve {section}")))
         }
     }
 }

@@ -4,7 +4,7 @@
 use rlxp_fs::{FsExt, clock, randomness};
 use rlxp_govern::change::Applied;
 use rlxp_govern::documents::{Base, Confinement, Phase, Slug};
-use rlxp_govern::gate::{Purpose, Refusal, refusals, reservation};
+use rlxp_govern::gate::{Purpose, Refusal, RefusalCode, refusals, reservation};
 use rlxp_govern::launch::{NextRun, SeedChoice, draw, key, next_run};
 use rlxp_govern::ledger::event::{LaunchIntent, Launched, RunEnded};
 use rlxp_govern::ledger::{Actor, Event};
@@ -139,7 +139,7 @@ pub(super) enum Offered<'a> {
 /// Says what is missing where more was agreed: the gate knows only how much all of it amounts to.
 fn name_missing(refused: &mut [Refusal], offered: Offered<'_>) {
     let Offered::Here(mechanisms) = offered else { return };
-    for refusal in refused.iter_mut().filter(|refusal| refusal.code == "confinement_too_weak") {
+    for refusal in refused.iter_mut().filter(|refusal| refusal.code == RefusalCode::ConfinementTooWeak) {
         refusal.reason = format!("{}: {}", refusal.reason, mechanisms.why_not_full());
     }
 }
