@@ -65,7 +65,7 @@ pub(super) fn programs(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let Some(runbook) = question.study.files.runbook.typed() else { return };
     for (name, step) in runbook.steps() {
-        if view.programs.as_ref().is_some_and(|programs| programs.contains_key(name)) {
+        if view.programs.as_ref().is_some_and(|programs| programs.contains_key(name.as_str())) {
             continue;
         }
         let program = step.argv.first().map(String::as_str).unwrap_or_default();

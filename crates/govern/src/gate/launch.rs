@@ -7,7 +7,7 @@ use crate::completeness::SEED_SLOT;
 use crate::documents::{CandidateKind, Device, Network};
 use crate::first_run::FirstRun;
 use crate::machine::CandidateState;
-use crate::plan::{Plan, phases};
+use crate::plan::{PROGRAMS, Plan, phases};
 use crate::section::Section;
 use crate::seeds::SeedRole;
 use crate::shortfall::shortfalls;
@@ -218,7 +218,7 @@ pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
     let changed = Plan::differences(&record.validated.parts, &plan.parts);
     if !changed.is_empty() {
         let reason = format!("changed since {id} was validated: {}", changed.join(", "));
-        let is_program = changed.iter().any(|part| part == "programs");
+        let is_program = changed.iter().any(|part| part == PROGRAMS);
         let place = if is_program { program_names(question) } else { "ledger.jsonl".to_owned() };
         answers.refuse(RefusalCode::StalePlan, reason, place, help);
     }

@@ -80,12 +80,12 @@ pub fn handoff(
     let steps: Vec<_> = steps_of(runbook, ready.next.phase)
         .into_iter()
         .map(|(name, step)| {
-            let is_training = matches!(name, "train" | "smoke");
+            let is_training = name.trains();
             let mut argv = rlxp_govern::slots::fill(&step.argv, &[("seed", &seed_text)]);
             if is_training {
                 argv.extend(ready.applied.arguments.iter().chain(&candidate.arguments).cloned());
             }
-            json!({ "name": name, "argv": argv, "folder": step.folder, "environment": step.environment,
+            json!({ "name": name.as_str(), "argv": argv, "folder": step.folder, "environment": step.environment,
                     "changed_code": is_training })
         })
         .collect();

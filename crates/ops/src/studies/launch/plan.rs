@@ -124,11 +124,11 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
         let rest = rlxp_govern::slots::fill(&step.argv, &[]).into_iter().skip(1);
         let added = order.argv.iter().skip(step.argv.len()).cloned();
         PlannedStep {
-            name: name.to_owned(),
+            name: name.to_string(),
             argv: std::iter::once(program).chain(rest).chain(added).collect(),
             folder: order.folder,
             environment: order.environment,
-            changed_code: matches!(name, "train" | "smoke"),
+            changed_code: name.trains(),
         }
     });
     let queue = Queue::for_study(study);
