@@ -19,6 +19,7 @@ use rlxp_govern::view::Study;
 use rlxp_types::{Digest, Exit};
 
 use super::anchors::own_anchors;
+use super::ledger_reader;
 use super::paths::{RepositoryPaths, StudyPaths};
 use super::read::{document, ledger_bytes, ledger_file, read_parts, with_ledger};
 use super::state_file;
@@ -73,7 +74,7 @@ impl OpenStudy {
     pub fn at(context: &Context, place: StudyPaths) -> Outcome<Self> {
         for _ in 0..TRIES {
             // A thousand files are read while ten thousand records are.
-            let (bytes, mut ledger, parts) = ledger::read_lean_beside(
+            let (bytes, mut ledger, parts) = ledger_reader::read_lean_beside(
                 || ledger_bytes(context, &place),
                 || read_parts(context.fs.as_ref(), &place),
             )?;
