@@ -18,7 +18,7 @@ use std::time::Instant;
 use rlxp_govern::documents::Phase;
 use rlxp_govern::gate::Purpose;
 use rlxp_govern::ledger::event::{Completed, Event, Evidence, Judged, Note, Reported, Verdict};
-use rlxp_govern::ledger::{read, verify};
+use rlxp_govern::ledger::{problems, read};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::next;
 use rlxp_types::Digest;
@@ -35,8 +35,7 @@ fn main() {
     println!("{} records, {} bytes", world.study.ledger.records.len(), lines.len());
     let ledger = timed("read", || read(&lines));
     assert_eq!(ledger.state, world.study.ledger.state);
-    let (_, problems) = timed("verify", || verify(&lines, &[]));
-    assert!(problems.is_empty());
+    assert!(timed("look for problems", || problems(&ledger, &lines, &[])).is_empty());
     world.study.ledger = ledger;
     let step = timed("next", || next(&world.study));
     println!("{:?}: {}", step.action, step.reason);

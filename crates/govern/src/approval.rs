@@ -9,6 +9,7 @@ use rlxp_types::Digest;
 use serde::Serialize;
 
 use crate::documents::{Assurance, Automation, Contract};
+use crate::gate_words::RefusalCode;
 use crate::ledger::state::{Approval, StudyState};
 use crate::section::{Target, together};
 use crate::signature::{Approvers, Fingerprint, Statement, verify};
@@ -62,13 +63,13 @@ impl ApprovalStatus {
     }
 
     /// A stable word for what is wrong; nothing when it holds.
-    pub fn code(&self) -> Option<&'static str> {
+    pub fn code(&self) -> Option<RefusalCode> {
         match self {
             ApprovalStatus::Given { .. } => None,
-            ApprovalStatus::Missing => Some("approval_missing"),
-            ApprovalStatus::Void { .. } => Some("approval_void"),
-            ApprovalStatus::TooWeak { .. } => Some("approval_too_weak"),
-            ApprovalStatus::NotProven { .. } => Some("approval_not_proven"),
+            ApprovalStatus::Missing => Some(RefusalCode::ApprovalMissing),
+            ApprovalStatus::Void { .. } => Some(RefusalCode::ApprovalVoid),
+            ApprovalStatus::TooWeak { .. } => Some(RefusalCode::ApprovalTooWeak),
+            ApprovalStatus::NotProven { .. } => Some(RefusalCode::ApprovalNotProven),
         }
     }
 }

@@ -23,13 +23,15 @@ use crate::section::Section;
 use crate::view::{CandidateView, Study};
 
 pub use crate::budget::reservation;
+pub use crate::gate_words::{GateName, RefusalCode};
+pub use agreement::metric_disagreements;
 
 /// Why something isn't allowed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Refusal {
-    pub gate: &'static str,
+    pub gate: GateName,
     /// A stable word for what is wrong.
-    pub code: &'static str,
+    pub code: RefusalCode,
     /// The section whose approval could except it, where one can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub section: Option<Section>,
@@ -56,7 +58,7 @@ pub enum Purpose {
 /// A gate's name and the question it answers.
 #[derive(Clone, Copy)]
 struct Gate {
-    name: &'static str,
+    name: GateName,
     /// The least purpose that needs it: a launch passes all of them.
     from: Purpose,
     check: fn(&Question<'_>, &mut Answers),
@@ -74,7 +76,7 @@ pub(crate) struct Question<'a> {
 
 /// Refusals as gates give them.
 pub(crate) struct Answers {
-    gate: &'static str,
+    gate: GateName,
     refusals: Vec<Refusal>,
 }
 
@@ -82,7 +84,7 @@ impl Answers {
     /// Adds a refusal that nobody can except.
     pub(crate) fn refuse(
         &mut self,
-        code: &'static str,
+        code: RefusalCode,
         reason: impl Into<String>,
         evidence: impl Into<String>,
         help: impl Into<String>,
@@ -93,7 +95,7 @@ impl Answers {
     /// Adds a refusal that the contract can except, approved with `section`.
     pub(crate) fn refuse_unless_excepted(
         &mut self,
-        code: &'static str,
+        code: RefusalCode,
         section: Section,
         reason: impl Into<String>,
         evidence: impl Into<String>,
@@ -104,7 +106,7 @@ impl Answers {
 
     fn push(
         &mut self,
-        code: &'static str,
+        code: RefusalCode,
         section: Option<Section>,
         reason: String,
         evidence: String,
@@ -116,43 +118,43 @@ impl Answers {
 
 /// In the order in which they are answered.
 const GATES: [Gate; 29] = [
-    Gate { name: "files_agree", from: Purpose::Plan, check: agreement::files_agree },
-    Gate { name: "identity", from: Purpose::Plan, check: agreement::identity },
-    Gate { name: "contract_complete", from: Purpose::Plan, check: agreement::contract_complete },
-    Gate { name: "approvals", from: Purpose::Plan, check: agreement::approvals },
-    Gate { name: "plan_allowed", from: Purpose::Plan, check: agreement::plan_allowed },
-    Gate { name: "execute_allowed", from: Purpose::Launch, check: agreement::execute_allowed },
-    Gate { name: "loop_entry", from: Purpose::Launch, check: agreement::loop_entry },
-    Gate { name: "adapter_fresh", from: Purpose::Validate, check: agreement::adapter_fresh },
-    Gate { name: "scope", from: Purpose::Validate, check: scope::scope },
-    Gate { name: "protected", from: Purpose::Validate, check: scope::protected },
-    Gate { name: "ranges", from: Purpose::Validate, check: change::ranges },
-    Gate { name: "candidate_complete", from: Purpose::Validate, check: change::candidate_complete },
-    Gate { name: "one_change", from: Purpose::Validate, check: change::one_change },
-    Gate { name: "base", from: Purpose::Validate, check: code::base },
-    Gate { name: "change_applies", from: Purpose::Validate, check: code::change_applies },
-    Gate { name: "inputs", from: Purpose::Validate, check: code::inputs },
-    Gate { name: "programs", from: Purpose::Validate, check: code::programs },
-    Gate { name: "budget", from: Purpose::Validate, check: launch::budget },
-    Gate { name: "hardware", from: Purpose::Validate, check: launch::hardware },
-    Gate { name: "baseline", from: Purpose::Validate, check: launch::baseline },
-    Gate { name: "protocol", from: Purpose::Validate, check: agreement::protocol },
-    Gate { name: "seeds", from: Purpose::Validate, check: launch::seeds },
-    Gate { name: "reflection", from: Purpose::Validate, check: requirements::reflection },
-    Gate { name: "probe", from: Purpose::Validate, check: requirements::probe },
+    Gate { name: GateName::FilesAgree, from: Purpose::Plan, check: agreement::files_agree },
+    Gate { name: GateName::Identity, from: Purpose::Plan, check: agreement::identity },
+    Gate { name: GateName::ContractComplete, from: Purpose::Plan, check: agreement::contract_complete },
+    Gate { name: GateName::Approvals, from: Purpose::Plan, check: agreement::approvals },
+    Gate { name: GateName::PlanAllowed, from: Purpose::Plan, check: agreement::plan_allowed },
+    Gate { name: GateName::ExecuteAllowed, from: Purpose::Launch, check: agreement::execute_allowed },
+    Gate { name: GateName::LoopEntry, from: Purpose::Launch, check: agreement::loop_entry },
+    Gate { name: GateName::AdapterFresh, from: Purpose::Validate, check: agreement::adapter_fresh },
+    Gate { name: GateName::Scope, from: Purpose::Validate, check: scope::scope },
+    Gate { name: GateName::Protected, from: Purpose::Validate, check: scope::protected },
+    Gate { name: GateName::Ranges, from: Purpose::Validate, check: change::ranges },
+    Gate { name: GateName::CandidateComplete, from: Purpose::Validate, check: change::candidate_complete },
+    Gate { name: GateName::OneChange, from: Purpose::Validate, check: change::one_change },
+    Gate { name: GateName::Base, from: Purpose::Validate, check: code::base },
+    Gate { name: GateName::ChangeApplies, from: Purpose::Validate, check: code::change_applies },
+    Gate { name: GateName::Inputs, from: Purpose::Validate, check: code::inputs },
+    Gate { name: GateName::Programs, from: Purpose::Validate, check: code::programs },
+    Gate { name: GateName::Budget, from: Purpose::Validate, check: launch::budget },
+    Gate { name: GateName::Hardware, from: Purpose::Validate, check: launch::hardware },
+    Gate { name: GateName::Baseline, from: Purpose::Validate, check: launch::baseline },
+    Gate { name: GateName::Protocol, from: Purpose::Validate, check: agreement::protocol },
+    Gate { name: GateName::Seeds, from: Purpose::Validate, check: launch::seeds },
+    Gate { name: GateName::Reflection, from: Purpose::Validate, check: requirements::reflection },
+    Gate { name: GateName::Probe, from: Purpose::Validate, check: requirements::probe },
     Gate {
-        name: "environment_generation",
+        name: GateName::EnvironmentGeneration,
         from: Purpose::Validate,
         check: requirements::environment_generation,
     },
-    Gate { name: "no_detaching", from: Purpose::Validate, check: detaching::no_detaching },
-    Gate { name: "plan_digest", from: Purpose::Launch, check: launch::plan_digest },
-    Gate { name: "no_live_run", from: Purpose::Launch, check: launch::no_live_run },
-    Gate { name: "confinement", from: Purpose::Launch, check: launch::confinement },
+    Gate { name: GateName::NoDetaching, from: Purpose::Validate, check: detaching::no_detaching },
+    Gate { name: GateName::PlanDigest, from: Purpose::Launch, check: launch::plan_digest },
+    Gate { name: GateName::NoLiveRun, from: Purpose::Launch, check: launch::no_live_run },
+    Gate { name: GateName::Confinement, from: Purpose::Launch, check: launch::confinement },
 ];
 
 /// Names of all gates that `purpose` passes.
-pub fn names(purpose: Purpose) -> Vec<&'static str> {
+pub fn names(purpose: Purpose) -> Vec<GateName> {
     applying(purpose).map(|gate| gate.name).collect()
 }
 
@@ -177,8 +179,7 @@ pub fn refusals(purpose: Purpose, study: &Study, candidate: Option<&CandidateVie
     all.retain(|refusal| {
         let excepted = exceptions.iter().any(|exception| {
             Some(exception.section) == refusal.section
-                && exception.code == refusal.code
-                && !exception.reason.trim().is_empty()
+                && exception.excepts(refusal.code)
                 && question.standings.get(&exception.section).is_some_and(|standing| standing.is_given())
         });
         !excepted

@@ -9,7 +9,7 @@ pub mod event;
 pub mod record;
 pub mod state;
 
-pub use chain::{Anchor, ChainProblem, Ledger, against, read, read_lean, read_lean_beside, verify};
+pub use chain::{Anchor, ChainProblem, Ledger, against, problems, read, read_lines, split};
 pub use event::Event;
 pub use record::{Actor, Record};
 pub use state::StudyState;

@@ -1,7 +1,7 @@
 //! Governed studies: contracts, approvals, gates, the two state machines, budget, seeds, queue and the ledger chain.
 //!
-//! Pure: no files, no clock, no randomness. The caller reads everything from disk, hands it in, and gets answers that
-//! depend on nothing else, so a verdict can be replayed from its inputs at any time.
+//! Pure: no files, no clock, no randomness, no threads. The caller reads everything from disk, hands it in, and gets
+//! answers that depend on nothing else, so a verdict can be replayed from its inputs at any time.
 //!
 //! | module | what it knows |
 //! |---|---|
@@ -33,6 +33,7 @@ pub mod completeness;
 pub mod documents;
 pub mod first_run;
 pub mod gate;
+mod gate_words;
 pub mod ledger;
 pub mod machine;
 pub mod next;

@@ -26,7 +26,7 @@ use serde::Serialize;
 use crate::budget::Amounts;
 use crate::completeness::open_questions;
 use crate::documents::{Assurance, Contract, Reading, Slug};
-use crate::gate::{self, Purpose};
+use crate::gate::{self, Purpose, RefusalCode};
 use crate::ledger::state::CandidateRecord;
 use crate::machine::{CandidateState, RunState};
 use crate::queue::Queue;
@@ -264,8 +264,7 @@ fn incomplete(study: &Study) -> Option<Next> {
     let open = open_questions(&study.files);
     let other: Vec<String> = gate::refusals(Purpose::Plan, study, None)
         .into_iter()
-        .filter(|refusal| matches!(refusal.gate, "files_agree" | "identity" | "contract_complete"))
-        .filter(|refusal| refusal.code != "contract_incomplete")
+        .filter(|refusal| refusal.gate.is_about_files() && refusal.code != RefusalCode::ContractIncomplete)
         .map(|refusal| refusal.reason)
         .collect();
     if open.is_empty() && other.is_empty() {

@@ -15,6 +15,8 @@ use crate::view::{CandidateView, Study};
 
 /// The name of the part that holds how a result is evaluated.
 pub const PROTOCOL: &str = "protocol";
+/// The name of the part that holds the programs of all steps.
+pub(crate) const PROGRAMS: &str = "programs";
 /// The name of the part that holds the protected files.
 pub const PROTECTED: &str = "protected_files";
 
@@ -42,11 +44,11 @@ impl Plan {
         parts.insert(PROTOCOL.into(), canonical::digest(&protocol));
         parts.insert("code".into(), canonical::digest_of(candidate.base.as_ref()?));
         parts.insert("changes".into(), candidate.applied().ok()?.digest());
-        parts.insert("programs".into(), canonical::digest_of(candidate.programs.as_ref()?));
+        parts.insert(PROGRAMS.into(), canonical::digest_of(candidate.programs.as_ref()?));
         parts.insert("inputs".into(), canonical::digest_of(candidate.inputs.as_ref()?));
         let steps = study.files.runbook.typed()?.steps();
         let environment: BTreeMap<&str, &[String]> =
-            steps.map(|(name, step)| (name, step.environment.as_slice())).collect();
+            steps.map(|(name, step)| (name.as_str(), step.environment.as_slice())).collect();
         parts.insert("environment".into(), canonical::digest_of(&environment));
         let incumbent = &study.state().incumbent;
         parts.insert("incumbent".into(), canonical::digest(&json!(incumbent)));

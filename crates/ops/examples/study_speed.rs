@@ -18,7 +18,7 @@ use rlxp_govern::ledger::event::{
     Completed, Evidence, Judged, LaunchIntent, Launched, Note, PlannedPhase, Reported, RunEnded, Validated,
     Verdict,
 };
-use rlxp_govern::ledger::{self, Actor, Event, Record};
+use rlxp_govern::ledger::{Actor, Event, Record};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::next;
 use rlxp_govern::plan::Plan;
@@ -26,7 +26,7 @@ use rlxp_govern::seeds::SeedRole;
 use rlxp_govern::view::CandidateView;
 use rlxp_ops::context::{Context, UserFolders};
 use rlxp_ops::studies::candidate::view;
-use rlxp_ops::studies::files::OpenStudy;
+use rlxp_ops::studies::files::{OpenStudy, ledger_reader};
 use rlxp_ops::studies::study::init::{InitRequest, init};
 use rlxp_ops::studies::verify::{VerifyRequest, verify};
 use rlxp_types::Digest;
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     report(
         "ledger alone",
         Box::new(|| {
-            assert!(ledger::read(&bytes).is_whole());
+            assert!(ledger_reader::read(&bytes).is_whole());
             Ok(())
         }),
     )?;

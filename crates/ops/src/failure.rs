@@ -25,6 +25,8 @@ pub struct Failure {
     pub code: &'static str,
     /// What it means for a training that it ends; decided by kind, never by `code`.
     pub(crate) cause: EndCause,
+    /// What happened, where a caller does something about it; never decided by `code` either.
+    pub(crate) kind: Option<FailureKind>,
     pub message: String,
     /// Commands or corrections that help; each can be pasted or followed.
     pub hints: Vec<String>,
@@ -34,6 +36,50 @@ pub struct Failure {
     pub problems: Box<[Problem]>,
     /// The texts that the problems point into.
     pub sources: Box<[Source]>,
+}
+
+/// Failures that some caller handles instead of passing them on. Each has its own code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FailureKind {
+    /// Another process appended to the ledger since it was read.
+    LedgerMoved,
+    /// Another process is appending to the ledger.
+    LedgerLocked,
+    /// The ledger's state doesn't allow the event.
+    Impossible,
+    /// Another process is launching the same run.
+    RunClaimed,
+    LinkInStudy,
+    RunNotFound,
+    /// A run of several seeds, where one checkpoint was asked for.
+    SeveralSeeds,
+    MetricUnknown,
+}
+
+impl FailureKind {
+    fn code(self) -> &'static str {
+        match self {
+            Self::LedgerMoved => "ledger_moved",
+            Self::LedgerLocked => "ledger_locked",
+            Self::Impossible => "impossible",
+            Self::RunClaimed => "run_claimed",
+            Self::LinkInStudy => "link_in_study",
+            Self::RunNotFound => "run_not_found",
+            Self::SeveralSeeds => "several_seeds",
+            Self::MetricUnknown => "metric_unknown",
+        }
+    }
+
+    fn exit(self) -> Exit {
+        match self {
+            Self::LedgerMoved
+            | Self::LedgerLocked
+            | Self::Impossible
+            | Self::RunClaimed
+            | Self::LinkInStudy => Exit::Refused,
+            Self::RunNotFound | Self::SeveralSeeds | Self::MetricUnknown => Exit::Usage,
+        }
+    }
 }
 
 /// A verb's result.
@@ -49,7 +95,21 @@ impl Failure {
             Exit::Interrupted => EndCause::Interrupted,
             _ => EndCause::Other,
         };
-        Self { exit, code, cause, message: message.into(), hints, refusals, problems, sources }
+        Self { exit, code, cause, kind: None, message: message.into(), hints, refusals, problems, sources }
+    }
+
+    /// A failure that callers recognise, with its exit code and code.
+    pub(crate) fn with_kind(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind: Some(kind), ..Self::new(kind.exit(), kind.code(), message) }
+    }
+
+    pub(crate) fn is(&self, kind: FailureKind) -> bool {
+        self.kind == Some(kind)
+    }
+
+    /// Whether a record was only kept out by a process that was adding another one.
+    pub(crate) fn is_contention(&self) -> bool {
+        self.is(FailureKind::LedgerMoved) || self.is(FailureKind::LedgerLocked)
     }
 
     /// Wrong usage.
@@ -173,7 +233,7 @@ impl From<StoreError> for Failure {
                 Self::usage("no_project", message).hint("rlx init demo && cd demo")
             }
             StoreError::NoSuchRun { .. } | StoreError::NotARun { .. } => {
-                Self::usage("run_not_found", message).hint("rlx ls")
+                Self::with_kind(FailureKind::RunNotFound, message).hint("rlx ls")
             }
             StoreError::NewerFormat { .. } => {
                 Self::usage("newer_format", message).hint("update rlx, or use the version that wrote it")
@@ -193,7 +253,7 @@ impl From<StoreError> for Failure {
                 } else {
                     format!("if that process has ended: rm {}", shell_word(&path.display().to_string()))
                 };
-                Self::refused("ledger_locked", message).hint(hint)
+                Self::with_kind(FailureKind::LedgerLocked, message).hint(hint)
             }
             StoreError::TakenOver { .. } => Self::new(Exit::RunFailed, "taken_over", message),
             StoreError::NoSuchCheckpoint { .. } => Self::usage("checkpoint_not_found", message),

@@ -77,13 +77,14 @@ pub mod below {
 
     /// The amounts of a budget that there are, as people say them.
     pub fn amounts_about(amounts: rlxp_govern::budget::Amounts) -> Vec<String> {
-        let said = |(name, amount, text): (&str, u64, String)| match name {
-            "runs" if amount == 1 => "1 run".to_owned(),
-            "runs" => format!("{text} runs"),
-            "disk" => format!("{} of disk", bytes_about(amount)),
-            _ => format!("{} of {}", seconds_about(amount), name.replace('_', " ")),
-        };
-        amounts.named().into_iter().filter(|(_, amount, _)| *amount > 0).map(said).collect()
+        let rlxp_govern::budget::Amounts { runs, wall_clock, gpu_time, disk } = amounts;
+        let said = [
+            (runs, if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }),
+            (wall_clock, format!("{} of wall clock", seconds_about(wall_clock))),
+            (gpu_time, format!("{} of gpu time", seconds_about(gpu_time))),
+            (disk, format!("{} of disk", bytes_about(disk))),
+        ];
+        said.into_iter().filter(|(amount, _)| *amount > 0).map(|(_, said)| said).collect()
     }
 
     /// `higher` or `lower`.

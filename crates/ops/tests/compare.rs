@@ -142,7 +142,7 @@ fn what_is_under_study_does_not_keep_runs_apart() {
     }
     // What training logs of itself is changed by what wraps it.
     let training = CompareRequest { metric: Some("train/mean_return".into()), ..ask(&["a_001", "b4_001"]) };
-    assert_eq!(answer(&world, &training).comparisons[0].not_comparable[0].key, "env.wrappers");
+    assert_eq!(answer(&world, &training).comparisons[0].not_comparable[0].key.as_str(), "env.wrappers");
 }
 
 #[test]
@@ -152,7 +152,11 @@ fn how_often_is_evaluated_counts_only_where_it_changes_the_score() {
     world.run("b").seeds(&TEN).set("eval.every=512").make();
     let blocking = |words: &[&str], request: &CompareRequest| -> Vec<String> {
         let report = answer(&world, &CompareRequest { words: ask(words).words, ..request.clone() });
-        report.comparisons[0].not_comparable.iter().map(|difference| difference.key.clone()).collect()
+        report.comparisons[0]
+            .not_comparable
+            .iter()
+            .map(|difference| difference.key.as_str().to_owned())
+            .collect()
     };
     let by = |score: ScoreKind| CompareRequest { score, ..CompareRequest::default() };
     let none: [&str; 0] = [];
@@ -201,7 +205,11 @@ fn the_best_checkpoints_must_have_been_chosen_in_the_same_way() {
     }
     let blocking = |score: ScoreKind, other: &str| -> Vec<String> {
         let report = answer(&world, &CompareRequest { score, ..ask(&["a_001", other]) });
-        report.comparisons[0].not_comparable.iter().map(|difference| difference.key.clone()).collect()
+        report.comparisons[0]
+            .not_comparable
+            .iter()
+            .map(|difference| difference.key.as_str().to_owned())
+            .collect()
     };
     assert_eq!(blocking(ScoreKind::EvalBest, "b_001"), ["eval.every"]);
     assert_eq!(blocking(ScoreKind::EvalBest, "c_001"), ["eval.seed"]);

@@ -10,6 +10,7 @@ use rlxp_fs::testing::{Fault, FaultFs};
 use rlxp_fs::{RealFs, RealMachine};
 use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::documents::{Assurance, Base, CandidateKind, Phase, Slug};
+use rlxp_govern::gate::RefusalCode;
 use rlxp_govern::ledger::event::{Approved, Note, PlannedPhase, Validated};
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::CandidateState;
@@ -158,7 +159,7 @@ fn a_broken_document_and_other_approvers_void_what_they_cover() {
     world.write("surface_map.yaml", "schema: [");
     let standings = world.open().study.standings();
     assert!(standings[&Section::Task].is_given());
-    assert_eq!(standings[&Section::Scope].code(), Some("approval_void"));
+    assert_eq!(standings[&Section::Scope].code(), Some(RefusalCode::ApprovalVoid));
     let list = world.context.user.config.clone().unwrap().join("approvers");
     std::fs::create_dir_all(list.parent().unwrap()).unwrap();
     std::fs::write(&list, KEY).unwrap();
@@ -169,7 +170,7 @@ fn a_broken_document_and_other_approvers_void_what_they_cover() {
     assert_eq!(voided.targets, [Target::Section(Section::Task)]);
     assert!(voided.reason.contains("SHA256:Rfo4sIzd3RiIaGRsTT02dpbeD70w2r5XfQKx1Q2DQOk was added"));
     std::fs::remove_file(&list).unwrap();
-    assert_eq!(world.open().study.standings()[&Section::Task].code(), Some("approval_void"));
+    assert_eq!(world.open().study.standings()[&Section::Task].code(), Some(RefusalCode::ApprovalVoid));
 }
 
 #[test]
@@ -184,7 +185,7 @@ fn an_approved_candidate_is_void_with_its_text() {
     world.write("candidates/lower-lr.yaml", &CANDIDATE.replace("0.0001", "0.0002"));
     assert_eq!(world.kinds(), ["opened", "approved", "voided"]);
     world.write("candidates/lower-lr.yaml", CANDIDATE);
-    assert_eq!(world.open().standings().unwrap()[&target].code(), Some("approval_void"));
+    assert_eq!(world.open().standings().unwrap()[&target].code(), Some(RefusalCode::ApprovalVoid));
 }
 
 /// Puts on record that the candidate is validated as it is, with the plan that gates would see.
@@ -317,7 +318,7 @@ fn looking_goes_on_when_nothing_can_be_written() {
     let full =
         Context { fs: Arc::new(FaultFs::new(Arc::new(RealFs), Fault::Full, 1)), ..world.context.clone() };
     let mut opened = OpenStudy::open(&full, None).unwrap();
-    assert_eq!(opened.study.standings()[&Section::Task].code(), Some("approval_void"));
+    assert_eq!(opened.study.standings()[&Section::Task].code(), Some(RefusalCode::ApprovalVoid));
     assert_eq!(opened.warnings.len(), 1, "{:?}", opened.warnings);
     assert_eq!(opened.append(Actor::Agent, note("no")).unwrap_err().exit, Exit::Storage);
     assert_eq!(world.kinds(), ["opened", "approved", "voided"]);

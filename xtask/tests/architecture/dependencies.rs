@@ -189,6 +189,22 @@ fn only_the_two_doors_lift_the_bans() {
     assert_eq!(lifted, Vec::<String>::new(), "files and processes go through rlxp-fs and rlxp-launch");
 }
 
+/// Crates whose answers depend on what they are handed alone.
+const PURE: [&str; 2] = ["crates/govern/src", "crates/analyze/src"];
+
+#[test]
+fn what_decides_starts_no_thread() {
+    let mut found = Vec::new();
+    for file in PURE.iter().flat_map(|folder| rust_files(&root().join(folder))) {
+        // `thread::` as well: a path may be taken apart in an import.
+        let source = text(&file);
+        if ["std::thread", "thread::", "rayon", "crossbeam"].iter().any(|word| source.contains(word)) {
+            found.push(file);
+        }
+    }
+    assert_eq!(found, Vec::<std::path::PathBuf>::new(), "threads belong to rlxp-ops");
+}
+
 /// A module that is compiled for tests only says so in the file that names it.
 fn is_test_module(name: &str) -> bool {
     let path = root().join(name);

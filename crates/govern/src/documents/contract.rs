@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::section::Section;
 use super::{Bytes, CandidateKind, Phase, Seconds, Slug};
+use crate::gate_words::RefusalCode;
 
 /// What was agreed for one study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -245,6 +246,13 @@ pub struct Exception {
     pub code: String,
     /// Why
     pub reason: String,
+}
+
+impl Exception {
+    /// Whether it is about this refusal, with a reason. A code that this version of rlx doesn't know excepts nothing.
+    pub fn excepts(&self, code: RefusalCode) -> bool {
+        RefusalCode::from_word(&self.code) == Some(code) && !self.reason.trim().is_empty()
+    }
 }
 
 /// Who starts the next experiment.

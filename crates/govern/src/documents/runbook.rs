@@ -113,16 +113,49 @@ pub struct Resources {
 
 impl Runbook {
     /// Every step with its name.
-    pub fn steps(&self) -> impl Iterator<Item = (&'static str, &Step)> {
+    pub fn steps(&self) -> impl Iterator<Item = (StepName, &Step)> {
         [
-            ("preflight", self.preflight.as_ref()),
-            ("smoke", self.smoke.as_ref()),
-            ("train", Some(&self.train)),
-            ("eval", Some(&self.eval)),
-            ("cancel", self.cancel.as_ref()),
+            (StepName::Preflight, self.preflight.as_ref()),
+            (StepName::Smoke, self.smoke.as_ref()),
+            (StepName::Train, Some(&self.train)),
+            (StepName::Eval, Some(&self.eval)),
+            (StepName::Cancel, self.cancel.as_ref()),
         ]
         .into_iter()
         .filter_map(|(name, step)| Some((name, step?)))
+    }
+}
+
+/// A step of the runbook, by the key that it has there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepName {
+    Preflight,
+    Smoke,
+    Train,
+    Eval,
+    Cancel,
+}
+
+impl StepName {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Preflight => "preflight",
+            Self::Smoke => "smoke",
+            Self::Train => "train",
+            Self::Eval => "eval",
+            Self::Cancel => "cancel",
+        }
+    }
+
+    /// Whether it runs a candidate's changes: checks and evaluation run on the code as it was recorded.
+    pub fn trains(self) -> bool {
+        matches!(self, Self::Train | Self::Smoke)
+    }
+}
+
+impl std::fmt::Display for StepName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Answers, Purpose, Question};
+use super::{Answers, Purpose, Question, RefusalCode};
 use crate::approval::ApprovalStatus;
 use crate::completeness::open_questions;
 use crate::documents::{Automation, Contract, MetricSpec, Reading, Slug, SurfaceMap};
@@ -14,13 +14,18 @@ pub(super) fn files_agree(question: &Question<'_>, answers: &mut Answers) {
     let study = question.study;
     if let Some(problem) = &study.ledger.problem {
         answers.refuse(
-            "ledger_broken",
+            RefusalCode::LedgerBroken,
             format!("the ledger can't be trusted from line {} on: {}", problem.line, problem.message),
             "ledger.jsonl",
             "rlx verify --chain",
         );
     } else if study.ledger.records.is_empty() {
-        answers.refuse("ledger_empty", "the ledger has no record", "ledger.jsonl", "rlx study init");
+        answers.refuse(
+            RefusalCode::LedgerEmpty,
+            "the ledger has no record",
+            "ledger.jsonl",
+            "rlx study init",
+        );
     }
     readable(&study.files.contract, File::Contract, answers);
     readable(&study.files.metric_spec, File::MetricSpec, answers);
@@ -29,7 +34,10 @@ pub(super) fn files_agree(question: &Question<'_>, answers: &mut Answers) {
     let (contract, spec, map) =
         (study.files.contract.typed(), study.files.metric_spec.typed(), study.files.surface_map.typed());
     if let (Some(contract), Some(spec)) = (contract, spec) {
-        same_metrics(contract, spec, answers);
+        for reason in metric_disagreements(contract, spec) {
+            let place = "contract.yaml: metrics";
+            answers.refuse(RefusalCode::FilesDisagree, reason, place, "rlx contract check");
+        }
     }
     if let (Some(contract), Some(map)) = (contract, map) {
         same_surfaces(contract, map, answers);
@@ -41,19 +49,19 @@ fn readable<T>(reading: &Reading<T>, file: File, answers: &mut Answers) {
         Reading::Read(_) => {}
         Reading::Missing => {
             let reason = format!("{} is not there", file.name());
-            answers.refuse("file_missing", reason, file.name(), "rlx contract new");
+            answers.refuse(RefusalCode::FileMissing, reason, file.name(), "rlx contract new");
         }
         Reading::Broken(problems) => {
             let reason = format!("{} can't be used: {}", file.name(), problems.join("; "));
-            answers.refuse("file_broken", reason, file.name(), "rlx contract check");
+            answers.refuse(RefusalCode::FileBroken, reason, file.name(), "rlx contract check");
         }
     }
 }
 
-fn same_metrics(contract: &Contract, spec: &MetricSpec, answers: &mut Answers) {
-    let mut differ = |reason: String| {
-        answers.refuse("files_disagree", reason, "contract.yaml: metrics", "rlx contract check");
-    };
+/// How contract and metric spec differ in the metrics that they name.
+pub fn metric_disagreements(contract: &Contract, spec: &MetricSpec) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut differ = |reason: String| found.push(reason);
     if contract.metrics.primary != spec.primary.name {
         let (one, other) = (&contract.metrics.primary, &spec.primary.name);
         differ(format!("the contract decides by {one}, metric_spec.yaml by {other}"));
@@ -69,11 +77,12 @@ fn same_metrics(contract: &Contract, spec: &MetricSpec, answers: &mut Answers) {
             differ(format!("metric_spec.yaml has two metrics called {}", metric.name));
         }
     }
+    found
 }
 
 fn same_surfaces(contract: &Contract, map: &SurfaceMap, answers: &mut Answers) {
     let mut differ = |reason: String| {
-        answers.refuse("files_disagree", reason, "contract.yaml: scope", "rlx contract check");
+        answers.refuse(RefusalCode::FilesDisagree, reason, "contract.yaml: scope", "rlx contract check");
     };
     let mut known = BTreeSet::new();
     for surface in &map.surfaces {
@@ -96,7 +105,7 @@ pub(super) fn identity(question: &Question<'_>, answers: &mut Answers) {
     let mut other = |what: &str, task: &Slug, name: &Slug| {
         if *task != study.name.task || *name != study.name.study {
             let reason = format!("{what} belongs to {task}/{name}, this is {}", study.name);
-            answers.refuse("other_study", reason, what.to_owned(), "rlx study list");
+            answers.refuse(RefusalCode::OtherStudy, reason, what.to_owned(), "rlx study list");
         }
     };
     if let Some(contract) = study.contract() {
@@ -111,7 +120,7 @@ pub(super) fn identity(question: &Question<'_>, answers: &mut Answers) {
         if candidate.id.as_str() != view.file_name {
             let reason = format!("the file {}.yaml holds candidate {}", view.file_name, candidate.id);
             answers.refuse(
-                "other_name",
+                RefusalCode::OtherName,
                 reason,
                 format!("candidates/{}.yaml", view.file_name),
                 "rlx candidate list",
@@ -119,7 +128,7 @@ pub(super) fn identity(question: &Question<'_>, answers: &mut Answers) {
         }
     } else if question.purpose != Purpose::Plan {
         answers.refuse(
-            "candidate_missing",
+            RefusalCode::CandidateMissing,
             "there is no candidate to look at",
             "candidates/",
             "rlx candidate list",
@@ -127,7 +136,7 @@ pub(super) fn identity(question: &Question<'_>, answers: &mut Answers) {
     }
     if study.state().closed.is_some() {
         let help = format!("rlx study init --task {} --study another-name", study.name.task);
-        answers.refuse("study_closed", "the study is closed", "ledger.jsonl", help);
+        answers.refuse(RefusalCode::StudyClosed, "the study is closed", "ledger.jsonl", help);
     }
 }
 
@@ -136,7 +145,7 @@ pub(super) fn contract_complete(question: &Question<'_>, answers: &mut Answers) 
     for open in open_questions(&question.study.files) {
         let reason = format!("{}: {} {}", open.file, open.path, open.question);
         answers.refuse(
-            "contract_incomplete",
+            RefusalCode::ContractIncomplete,
             reason,
             format!("{}: {}", open.file, open.path),
             "rlx contract check",
@@ -147,7 +156,7 @@ pub(super) fn contract_complete(question: &Question<'_>, answers: &mut Answers) 
         && contract.assurance != crate::documents::Assurance::Signature
     {
         answers.refuse(
-            "autonomy_needs_signature",
+            RefusalCode::AutonomyNeedsSignature,
             format!(
                 "an autonomous study needs approvals by signature, the contract asks for {}",
                 contract.assurance
@@ -191,7 +200,7 @@ fn envelope(question: &Question<'_>, answers: &mut Answers) {
     let mut outside = |reason: String| {
         // Approving the candidate would have no effect: only a wider envelope, approved anew, has.
         let (place, help) = ("contract.yaml: experiment.envelope", "rlx contract check");
-        answers.refuse("outside_envelope", reason, place, help);
+        answers.refuse(RefusalCode::OutsideEnvelope, reason, place, help);
     };
     if !candidate.kind.is_empty_change() && !envelope.kinds.contains(&candidate.kind) {
         outside(format!("candidates of kind {} are not in the envelope", candidate.kind));
@@ -257,7 +266,7 @@ pub(super) fn loop_entry(question: &Question<'_>, answers: &mut Answers) {
 pub(super) fn adapter_fresh(question: &Question<'_>, answers: &mut Answers) {
     let Some(adapter) = &question.study.adapter else {
         answers.refuse(
-            "adapter_missing",
+            RefusalCode::AdapterMissing,
             "nobody looked at the repository yet",
             "adapter.yaml",
             "rlx study audit",
@@ -266,11 +275,11 @@ pub(super) fn adapter_fresh(question: &Question<'_>, answers: &mut Answers) {
     };
     for place in &adapter.stale {
         let reason = format!("{place} is no longer the line that adapter.yaml cites");
-        answers.refuse("claim_stale", reason, place.clone(), "rlx study audit");
+        answers.refuse(RefusalCode::ClaimStale, reason, place.clone(), "rlx study audit");
     }
     if question.study.state().audited != Some(adapter.digest) {
         let reason = "adapter.yaml is not the one that was audited";
-        answers.refuse("adapter_not_audited", reason, "adapter.yaml", "rlx study audit");
+        answers.refuse(RefusalCode::AdapterNotAudited, reason, "adapter.yaml", "rlx study audit");
     }
 }
 
@@ -290,13 +299,13 @@ pub(super) fn protocol(question: &Question<'_>, answers: &mut Answers) {
     match &question.plan {
         Some(plan) if plan.parts.get(PROTOCOL) == record.validated.parts.get(PROTOCOL) => {}
         Some(_) => answers.refuse(
-            "other_protocol",
+            RefusalCode::OtherProtocol,
             format!("results would be evaluated in another way than those of {name}"),
             "metric_spec.yaml: protocol",
             "rlx contract diff",
         ),
         None => answers.refuse(
-            "protocol_unknown",
+            RefusalCode::ProtocolUnknown,
             format!("it can't be told whether results would be evaluated like those of {name}"),
             "metric_spec.yaml: protocol",
             "rlx contract check",
@@ -308,7 +317,7 @@ pub(super) fn protocol(question: &Question<'_>, answers: &mut Answers) {
     let others: Vec<&str> = others.map(|(step, _)| step.as_str()).collect();
     if !others.is_empty() {
         answers.refuse_unless_excepted(
-            "other_programs",
+            RefusalCode::OtherPrograms,
             Section::Evaluation,
             format!("{} would start another program than for {name}", others.join(", ")),
             "runbook.yaml",

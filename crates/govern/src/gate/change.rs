@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answers, Question};
+use super::{Answers, Question, RefusalCode};
 use crate::documents::is_answered;
 use crate::documents::{Change, Operation, SurfaceKey};
 use crate::section::Section;
@@ -23,57 +23,59 @@ pub(super) fn ranges(question: &Question<'_>, answers: &mut Answers) {
     }
 }
 
-fn problems(key: &str, change: &Change, allowed: Option<&SurfaceKey>) -> Vec<(&'static str, String)> {
+fn problems(key: &str, change: &Change, allowed: Option<&SurfaceKey>) -> Vec<(RefusalCode, String)> {
     let Some(allowed) = allowed else {
-        return vec![("range_unknown", format!("no surface says what {key} may be"))];
+        return vec![(RefusalCode::RangeUnknown, format!("no surface says what {key} may be"))];
     };
     if change.operation == Operation::Remove {
         return Vec::new();
     }
     let Some(to) = &change.to else {
-        return vec![("no_value", format!("{key} is changed, but not to what"))];
+        return vec![(RefusalCode::NoValue, format!("{key} is changed, but not to what"))];
     };
     let mut found = Vec::new();
     match change.operation {
         Operation::Scale => match (number(change.from.as_ref()), number(Some(to))) {
             (Some(from), Some(factor)) => found.extend(outside(key, &Value::from(from * factor), allowed)),
-            _ => found
-                .push(("not_a_number", format!("{key} is scaled: it needs a number before and a factor"))),
+            _ => found.push((
+                RefusalCode::NotANumber,
+                format!("{key} is scaled: it needs a number before and a factor"),
+            )),
         },
         // Every number of a schedule is a value that the key will have.
         Operation::Schedule => {
             let numbers = numbers(to);
             if numbers.is_empty() {
-                found.push(("not_a_number", format!("the schedule of {key} has no number")));
+                found.push((RefusalCode::NotANumber, format!("the schedule of {key} has no number")));
             }
             if let Some(text) = hidden_number(to) {
                 let reason = format!("the schedule of {key} has {text:?}: write numbers as numbers");
-                found.push(("not_a_number", reason));
+                found.push((RefusalCode::NotANumber, reason));
             }
             found.extend(numbers.into_iter().filter_map(|value| outside(key, &Value::from(value), allowed)));
         }
         _ => found.extend(outside(key, to, allowed)),
     }
     if change.from.as_ref() == Some(to) && change.operation != Operation::Scale {
-        found.push(("changes_nothing", format!("{key} is {to} before and after")));
+        found.push((RefusalCode::ChangesNothing, format!("{key} is {to} before and after")));
     }
     found
 }
 
-fn outside(key: &str, value: &Value, allowed: &SurfaceKey) -> Option<(&'static str, String)> {
+fn outside(key: &str, value: &Value, allowed: &SurfaceKey) -> Option<(RefusalCode, String)> {
     if !allowed.values.is_empty() {
         let listed = || allowed.values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
         return (!allowed.values.contains(value))
-            .then(|| ("out_of_range", format!("{key} may be one of {}, not {value}", listed())));
+            .then(|| (RefusalCode::OutOfRange, format!("{key} may be one of {}, not {value}", listed())));
     }
     let Some(number) = number(Some(value)) else {
-        return Some(("not_a_number", format!("{key} has a range, and {value} is no number")));
+        return Some((RefusalCode::NotANumber, format!("{key} has a range, and {value} is no number")));
     };
     let low = allowed.min.unwrap_or(f64::NEG_INFINITY);
     let high = allowed.max.unwrap_or(f64::INFINITY);
     // Written so that a number that can't be compared is outside, and a range without ends holds nothing.
     let inside = (allowed.min.is_some() || allowed.max.is_some()) && number >= low && number <= high;
-    (!inside).then(|| ("out_of_range", format!("{key} may be from {low} to {high}, not {number}")))
+    (!inside).then(|| (RefusalCode::OutOfRange, format!("{key} may be from {low} to {high}, not {number}")))
 }
 
 fn number(value: Option<&Value>) -> Option<f64> {
@@ -118,7 +120,7 @@ pub(super) fn candidate_complete(question: &Question<'_>, answers: &mut Answers)
         let answered = text.map_or(!needed, is_answered);
         if !answered {
             answers.refuse(
-                "candidate_incomplete",
+                RefusalCode::CandidateIncomplete,
                 format!("{name} is not answered"),
                 format!("candidates/{}.yaml: {name}", view.file_name),
                 format!("rlx candidate show {}", view.file_name),
@@ -137,7 +139,7 @@ pub(super) fn candidate_complete(question: &Question<'_>, answers: &mut Answers)
                  that can be read"
             );
             let place = format!("candidates/{}.yaml: evidence[{index}]", view.file_name);
-            answers.refuse("evidence_unknown", reason, place, "rlx ledger show");
+            answers.refuse(RefusalCode::EvidenceUnknown, reason, place, "rlx ledger show");
         }
     }
 }
@@ -152,7 +154,7 @@ pub(super) fn one_change(question: &Question<'_>, answers: &mut Answers) {
     let count = view.written.typed.changes.len();
     if one && count > 1 {
         answers.refuse_unless_excepted(
-            "several_changes",
+            RefusalCode::SeveralChanges,
             Section::Scope,
             format!("{count} changes at once: what helped could not be told"),
             format!("candidates/{}.yaml: changes", view.file_name),

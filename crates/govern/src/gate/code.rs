@@ -1,6 +1,6 @@
 //! Gates over the code that would run: what it starts from, what the changes come to, what it needs, which programs.
 
-use super::{Answers, Question};
+use super::{Answers, Question, RefusalCode};
 use crate::documents::Base;
 
 /// Changes start from code that can be had again, the same for everything that is compared.
@@ -11,13 +11,13 @@ pub(super) fn base(question: &Question<'_>, answers: &mut Answers) {
     let Some(found) = view.base.as_ref().filter(|_| !unknown_commit) else {
         let reason =
             "the code that changes start from is not known: there is no such commit, and no snapshot either";
-        answers.refuse("base_unknown", reason, place, "rlx contract check");
+        answers.refuse(RefusalCode::BaseUnknown, reason, place, "rlx contract check");
         return;
     };
     let pinned = [question.study.pinned_base(), question.study.launched_base()];
     if let Some(other) = pinned.into_iter().flatten().find(|pinned| pinned != found) {
         let reason = format!("the code is {found}, and this study started from {other}");
-        answers.refuse("base_changed", reason, place, "rlx study status");
+        answers.refuse(RefusalCode::BaseChanged, reason, place, "rlx study status");
     }
 }
 
@@ -28,7 +28,7 @@ pub(super) fn change_applies(question: &Question<'_>, answers: &mut Answers) {
     for (index, reason) in problems {
         let place = format!("candidates/{}.yaml: changes[{index}]", view.file_name);
         let help = format!("rlx candidate show {}", view.file_name);
-        answers.refuse("change_does_not_apply", reason, place, help);
+        answers.refuse(RefusalCode::ChangeDoesNotApply, reason, place, help);
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn inputs(question: &Question<'_>, answers: &mut Answers) {
     let Some(runbook) = question.study.files.runbook.typed() else { return };
     let Some(found) = &view.inputs else {
         let reason = "what runs need can't all be read";
-        answers.refuse("input_missing", reason, "runbook.yaml: inputs", "rlx contract check");
+        answers.refuse(RefusalCode::InputMissing, reason, "runbook.yaml: inputs", "rlx contract check");
         return;
     };
     for (index, input) in runbook.inputs.iter().enumerate() {
@@ -46,14 +46,14 @@ pub(super) fn inputs(question: &Question<'_>, answers: &mut Answers) {
         match found.get(&input.path) {
             None => {
                 let reason = format!("{} is not there, and runs need it", input.path);
-                answers.refuse("input_missing", reason, place, "rlx contract check");
+                answers.refuse(RefusalCode::InputMissing, reason, place, "rlx contract check");
             }
             Some(digest) if *digest != input.digest => {
                 // In full: it is copied into the runbook.
                 let says = input.digest.short();
                 let reason = format!("{} is {digest}, the runbook means {says}", input.path);
                 let help = "edit `inputs` in runbook.yaml, then: rlx approve baseline";
-                answers.refuse("input_changed", reason, place, help);
+                answers.refuse(RefusalCode::InputChanged, reason, place, help);
             }
             Some(_) => {}
         }
@@ -65,7 +65,7 @@ pub(super) fn programs(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let Some(runbook) = question.study.files.runbook.typed() else { return };
     for (name, step) in runbook.steps() {
-        if view.programs.as_ref().is_some_and(|programs| programs.contains_key(name)) {
+        if view.programs.as_ref().is_some_and(|programs| programs.contains_key(name.as_str())) {
             continue;
         }
         let program = step.argv.first().map(String::as_str).unwrap_or_default();
@@ -79,6 +79,6 @@ pub(super) fn programs(question: &Question<'_>, answers: &mut Answers) {
                 "edit runbook.yaml: {place} is a program that PATH finds, or with a slash a file of the repository"
             )
         };
-        answers.refuse("program_missing", reason, format!("runbook.yaml: {place}"), help);
+        answers.refuse(RefusalCode::ProgramMissing, reason, format!("runbook.yaml: {place}"), help);
     }
 }

@@ -1,7 +1,7 @@
 //! A run is a child of rlx from its first moment to its last. Programs that hand it to somebody else are refused by
 //! name, and so are shell strings, in which anything can hide.
 
-use super::{Answers, Question};
+use super::{Answers, Question, RefusalCode};
 use crate::documents::Step;
 
 /// Programs that let a run go, and what to do instead.
@@ -51,14 +51,14 @@ pub(super) fn no_detaching(question: &Question<'_>, answers: &mut Answers) {
     }
 }
 
-fn problems(step: &Step) -> Vec<(&'static str, String)> {
+fn problems(step: &Step) -> Vec<(RefusalCode, String)> {
     let mut found = Vec::new();
     let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_lowercase();
     let mut words = step.argv.iter();
     while let Some(word) = words.next() {
         let program = base(word);
         if DETACHING.contains(&program.as_str()) {
-            found.push(("detaches", format!("{program} would run it outside of rlx's sight")));
+            found.push((RefusalCode::Detaches, format!("{program} would run it outside of rlx's sight")));
             break;
         }
         if SHELLS.contains(&program.as_str()) {
@@ -67,7 +67,7 @@ fn problems(step: &Step) -> Vec<(&'static str, String)> {
                 .any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('c'))
             {
                 found.push((
-                    "shell_string",
+                    RefusalCode::ShellString,
                     format!("{program} -c runs a text in which anything can hide; name the program"),
                 ));
             }
@@ -79,7 +79,7 @@ fn problems(step: &Step) -> Vec<(&'static str, String)> {
                 && let Some(module) = rest.next()
                 && DETACHING_MODULES.contains(&module.as_str())
             {
-                found.push(("detaches", format!("{module} would run it outside of rlx's sight")));
+                found.push((RefusalCode::Detaches, format!("{module} would run it outside of rlx's sight")));
             }
             break;
         }
@@ -118,7 +118,7 @@ mod tests {
                 free_of_side_effects: false,
                 probed: false,
             };
-            let found: Vec<&str> = problems(&step).into_iter().map(|(code, _)| code).collect();
+            let found: Vec<&str> = problems(&step).into_iter().map(|(code, _)| code.as_str()).collect();
             assert_eq!(found.first().copied(), code, "{line}");
         };
         check("python train.py --seed {seed}", None);

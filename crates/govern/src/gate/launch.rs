@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Answers, Purpose, Question};
+use super::{Answers, Purpose, Question, RefusalCode};
 use crate::completeness::SEED_SLOT;
 use crate::documents::{CandidateKind, Device, Network};
 use crate::first_run::FirstRun;
 use crate::machine::CandidateState;
-use crate::plan::{Plan, phases};
+use crate::plan::{PROGRAMS, Plan, phases};
 use crate::section::Section;
 use crate::seeds::SeedRole;
 use crate::shortfall::shortfalls;
@@ -25,7 +25,7 @@ pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
     let place = format!("candidates/{}.yaml: phases", view.file_name);
     if candidate.phases.is_empty() {
         answers.refuse(
-            "no_phase",
+            RefusalCode::NoPhase,
             "the candidate has no phase, so nothing would run",
             place,
             "rlx candidate new",
@@ -34,29 +34,29 @@ pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
     }
     if !candidate.phases.is_sorted_by(|one, next| one.phase < next.phase) {
         let reason = "phases come once each, in the order smoke, short, confirm, incumbent validation";
-        answers.refuse("phase_order", reason, place.clone(), "rlx candidate new");
+        answers.refuse(RefusalCode::PhaseOrder, reason, place.clone(), "rlx candidate new");
     }
     let limit = contract.budget.per_run.wall_clock;
     for plan in candidate.phases.iter().filter(|plan| plan.wall_clock > limit || plan.wall_clock.0 == 0) {
         let reason = format!("one {} run wants {}, the contract gives {limit}", plan.phase, plan.wall_clock);
-        answers.refuse("run_too_long", reason, place.clone(), "rlx study status");
+        answers.refuse(RefusalCode::RunTooLong, reason, place.clone(), "rlx study status");
     }
     let (state, planned) = (question.study.state(), phases(question.study, view));
     for reason in shortfalls(state, &candidate.id, &planned, &contract.budget) {
-        answers.refuse("over_budget", reason, place.clone(), RAISE_BUDGET);
+        answers.refuse(RefusalCode::OverBudget, reason, place.clone(), RAISE_BUDGET);
     }
     // A run that says it wants no GPU time has the GPUs all the same, and is charged for them when it is over.
     let (spent, agreed) = (state.tally.spent.gpu_time, contract.budget.gpu_time.0);
     if contract.hardware.device == Device::Gpu && agreed > 0 && spent >= agreed {
         let reason = "all GPU time is spent, whatever its runs say they want";
-        answers.refuse("over_budget", reason, place, RAISE_BUDGET);
+        answers.refuse(RefusalCode::OverBudget, reason, place, RAISE_BUDGET);
     }
     // When to stop is agreed with the budget; somebody who doesn't ask for the next step is held to it all the same.
     if question.purpose == Purpose::Launch
         && let Some(rule) = stop_rule(question.study, contract)
     {
         let reason = format!("it was agreed to stop here: {rule}");
-        answers.refuse("stop_rule", reason, "contract.yaml: stop_rules", "rlx study next");
+        answers.refuse(RefusalCode::StopRule, reason, "contract.yaml: stop_rules", "rlx study next");
     }
 }
 
@@ -67,23 +67,28 @@ pub(super) fn hardware(question: &Question<'_>, answers: &mut Answers) {
     let wants_gpu = view.written.typed.phases.iter().any(|plan| plan.gpu_time.0 > 0);
     if wants_gpu && (contract.hardware.device != Device::Gpu || contract.hardware.gpus == 0) {
         let reason = "its runs want GPU time, and the contract has no GPU";
-        answers.refuse("no_gpu_agreed", reason, "contract.yaml: hardware", "rlx contract check");
+        answers.refuse(RefusalCode::NoGpuAgreed, reason, "contract.yaml: hardware", "rlx contract check");
     }
     if question.purpose != Purpose::Launch {
         return;
     }
     let Some(machine) = &view.machine else {
-        answers.refuse("machine_unknown", "what this machine has is not known", "hardware", "rlx doctor");
+        answers.refuse(
+            RefusalCode::MachineUnknown,
+            "what this machine has is not known",
+            "hardware",
+            "rlx doctor",
+        );
         return;
     };
     if contract.hardware.device == Device::Gpu && machine.gpus < contract.hardware.gpus.max(1) {
         let reason =
             format!("{} GPUs were agreed, this machine has {}", contract.hardware.gpus, machine.gpus);
-        answers.refuse("gpu_missing", reason, "contract.yaml: hardware", "rlx study status");
+        answers.refuse(RefusalCode::GpuMissing, reason, "contract.yaml: hardware", "rlx study status");
     }
     if machine.disk < contract.budget.per_run.disk.0 {
         let reason = format!("a run may take {}, and less is free", contract.budget.per_run.disk);
-        answers.refuse("disk_full", reason, "contract.yaml: budget.per_run", "rlx study status");
+        answers.refuse(RefusalCode::DiskFull, reason, "contract.yaml: budget.per_run", "rlx study status");
     }
     // Keeping a run off the network takes a namespace of its own, which only full confinement gives.
     if contract.hardware.network != Network::Allowed
@@ -94,7 +99,7 @@ pub(super) fn hardware(question: &Question<'_>, answers: &mut Answers) {
             "network {} was agreed, and this machine can't keep a run from it",
             contract.hardware.network
         );
-        answers.refuse("network_open", reason, "contract.yaml: hardware.network", "rlx doctor");
+        answers.refuse(RefusalCode::NetworkOpen, reason, "contract.yaml: hardware.network", "rlx doctor");
     }
 }
 
@@ -106,7 +111,7 @@ pub(super) fn baseline(question: &Question<'_>, answers: &mut Answers) {
         return;
     }
     answers.refuse_unless_excepted(
-        "no_baseline",
+        RefusalCode::NoBaseline,
         Section::Baseline,
         "there is no baseline to compare with",
         "ledger.jsonl",
@@ -142,7 +147,7 @@ pub(super) fn seeds(question: &Question<'_>, answers: &mut Answers) {
             let reason =
                 format!("the {name} command has no {SEED_SLOT}, so every run would use the same seed");
             answers.refuse(
-                "no_seed_slot",
+                RefusalCode::NoSeedSlot,
                 reason,
                 format!("runbook.yaml: {name}.argv"),
                 "rlx contract check",
@@ -150,7 +155,12 @@ pub(super) fn seeds(question: &Question<'_>, answers: &mut Answers) {
         }
     }
     for problem in spec.protocol.seeds.problems() {
-        answers.refuse("pools_overlap", problem, "metric_spec.yaml: protocol.seeds", "rlx contract check");
+        answers.refuse(
+            RefusalCode::PoolsOverlap,
+            problem,
+            "metric_spec.yaml: protocol.seeds",
+            "rlx contract check",
+        );
     }
     let state = question.study.state();
     let nothing = Default::default();
@@ -164,7 +174,7 @@ pub(super) fn seeds(question: &Question<'_>, answers: &mut Answers) {
         if wanted > fresh {
             let reason = format!("it wants {wanted} {role} seeds, {fresh} are fresh");
             let place = format!("metric_spec.yaml: protocol.seeds.{role}");
-            answers.refuse("too_few_seeds", reason, place, "rlx study status");
+            answers.refuse(RefusalCode::TooFewSeeds, reason, place, "rlx study status");
         }
     }
 }
@@ -175,7 +185,7 @@ pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
     let id = &view.written.typed.id;
     let help = format!("rlx candidate validate {id}");
     let Some(record) = question.study.state().candidates.get(id) else {
-        answers.refuse("not_validated", format!("{id} was never validated"), "ledger.jsonl", help);
+        answers.refuse(RefusalCode::NotValidated, format!("{id} was never validated"), "ledger.jsonl", help);
         return;
     };
     // What has run is not validated again.
@@ -185,31 +195,41 @@ pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
     };
     if !matches!(record.state, CandidateState::Validated | CandidateState::Launched) {
         let reason = format!("{id} is {}; only a validated candidate can be launched", record.state);
-        answers.refuse("not_validated", reason, "ledger.jsonl", help.clone());
+        answers.refuse(RefusalCode::NotValidated, reason, "ledger.jsonl", help.clone());
     }
     let Some(plan) = &question.plan else {
-        answers.refuse("plan_unknown", format!("the plan of {id} can't be made"), "ledger.jsonl", help);
+        answers.refuse(
+            RefusalCode::PlanUnknown,
+            format!("the plan of {id} can't be made"),
+            "ledger.jsonl",
+            help,
+        );
         return;
     };
     if record.validated.file != view.file {
         let reason = format!("candidates/{}.yaml changed since it was validated", view.file_name);
-        answers.refuse("stale_plan", reason, format!("candidates/{}.yaml", view.file_name), help.clone());
+        answers.refuse(
+            RefusalCode::StalePlan,
+            reason,
+            format!("candidates/{}.yaml", view.file_name),
+            help.clone(),
+        );
     }
     let changed = Plan::differences(&record.validated.parts, &plan.parts);
     if !changed.is_empty() {
         let reason = format!("changed since {id} was validated: {}", changed.join(", "));
-        let is_program = changed.iter().any(|part| part == "programs");
+        let is_program = changed.iter().any(|part| part == PROGRAMS);
         let place = if is_program { program_names(question) } else { "ledger.jsonl".to_owned() };
-        answers.refuse("stale_plan", reason, place, help);
+        answers.refuse(RefusalCode::StalePlan, reason, place, help);
     }
     match view.asked_plan {
         Some(asked) if asked == plan.digest() => {}
         Some(asked) => {
             let reason = format!("the plan is {}, not {}", plan.digest().short(), asked.short());
-            answers.refuse("other_plan", reason, "--plan", format!("rlx launch {id}"));
+            answers.refuse(RefusalCode::OtherPlan, reason, "--plan", format!("rlx launch {id}"));
         }
         None => answers.refuse(
-            "no_plan",
+            RefusalCode::NoPlan,
             "a launch names the plan it follows",
             "--plan",
             format!("rlx launch {id}"),
@@ -232,7 +252,7 @@ pub(super) fn no_live_run(question: &Question<'_>, answers: &mut Answers) {
     if live.len() as u64 >= parallel {
         let keys: Vec<&str> = live.iter().map(|run| run.intent.key.as_str()).collect();
         let reason = format!("{parallel} at once were agreed, and these are not over: {}", keys.join(", "));
-        answers.refuse("live_run", reason, "ledger.jsonl", "rlx study next");
+        answers.refuse(RefusalCode::LiveRun, reason, "ledger.jsonl", "rlx study next");
     }
 }
 
@@ -245,6 +265,6 @@ pub(super) fn confinement(question: &Question<'_>, answers: &mut Answers) {
     if offered < contract.confinement {
         let reason =
             format!("confinement {} was agreed, this machine offers {offered}", contract.confinement);
-        answers.refuse("confinement_too_weak", reason, "contract.yaml: confinement", "rlx doctor");
+        answers.refuse(RefusalCode::ConfinementTooWeak, reason, "contract.yaml: confinement", "rlx doctor");
     }
 }

@@ -1,6 +1,6 @@
 //! Gates over what some kinds of candidates must bring.
 
-use super::{Answers, Question};
+use super::{Answers, Question, RefusalCode};
 use crate::documents::is_answered;
 use crate::documents::{CandidateKind, Slug, SurfaceKind};
 use crate::section::Section;
@@ -33,7 +33,7 @@ pub(super) fn probe(question: &Question<'_>, answers: &mut Answers) {
         if parameter.is_none_or(|parameter| parameter.values.len() < 2 || !is_answered(&parameter.key)) {
             let reason = "a probe varies one parameter over at least two values";
             let place = format!("candidates/{}.yaml: requirements.parameter", view.file_name);
-            answers.refuse("no_parameter", reason, place, "rlx candidate new");
+            answers.refuse(RefusalCode::NoParameter, reason, place, "rlx candidate new");
         }
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn environment_generation(question: &Question<'_>, answers: &mut Answ
     for (name, text, what) in needed {
         if !text.is_some_and(is_answered) {
             answers.refuse_unless_excepted(
-                "requirement_missing",
+                RefusalCode::RequirementMissing,
                 Section::Scope,
                 format!("{name} is missing: {what}"),
                 format!("candidates/{}.yaml: {name}", view.file_name),
@@ -96,10 +96,14 @@ fn named_file(
 ) {
     let (code, reason) = match file {
         Some(file) if view.evidence_there.contains(file) => return,
-        Some(file) => {
-            ("evidence_missing", format!("{file} is not there or can't be read: it should be {what}"))
-        }
-        None => ("requirement_missing", format!("{name} is missing: this kind of change builds on {what}")),
+        Some(file) => (
+            RefusalCode::EvidenceMissing,
+            format!("{file} is not there or can't be read: it should be {what}"),
+        ),
+        None => (
+            RefusalCode::RequirementMissing,
+            format!("{name} is missing: this kind of change builds on {what}"),
+        ),
     };
     answers.refuse_unless_excepted(
         code,

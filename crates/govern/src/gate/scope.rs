@@ -1,6 +1,6 @@
 //! Gates over where a candidate reaches: inside its surfaces, and never into what is protected.
 
-use super::{Answers, Question};
+use super::{Answers, Question, RefusalCode};
 use crate::documents::{Candidate, Change, Operation, Surface};
 use crate::patch::{self, PatchFacts};
 use crate::plan::PROTECTED;
@@ -22,7 +22,7 @@ pub(super) fn scope(question: &Question<'_>, answers: &mut Answers) {
         match surface.filter(|surface| allowed.contains(&surface.id)) {
             Some(surface) => within(surface, change, view, &place, answers),
             None => answers.refuse(
-                "surface_not_allowed",
+                RefusalCode::SurfaceNotAllowed,
                 format!("{} is not among the surfaces that the contract allows", change.surface),
                 place,
                 "rlx contract check",
@@ -36,16 +36,16 @@ fn shape(candidate: &Candidate, answers: &mut Answers) {
     let place = format!("candidates/{}.yaml: changes", candidate.id);
     if candidate.kind.is_empty_change() && !candidate.changes.is_empty() {
         let reason = format!("a candidate of kind {} changes nothing", candidate.kind);
-        answers.refuse("unexpected_change", reason, place, "rlx candidate new");
+        answers.refuse(RefusalCode::UnexpectedChange, reason, place, "rlx candidate new");
     } else if !candidate.kind.is_empty_change() && candidate.changes.is_empty() {
         let reason = format!("a candidate of kind {} says what it changes", candidate.kind);
-        answers.refuse("no_change", reason, place, "rlx candidate new");
+        answers.refuse(RefusalCode::NoChange, reason, place, "rlx candidate new");
     }
     // Arguments reach the same command as keys do, past every range.
     if !candidate.arguments.is_empty() && candidate.kind.is_empty_change() {
         let reason = format!("a candidate of kind {} adds no arguments", candidate.kind);
         let place = format!("candidates/{}.yaml: arguments", candidate.id);
-        answers.refuse("unexpected_arguments", reason, place, "rlx candidate show");
+        answers.refuse(RefusalCode::UnexpectedArguments, reason, place, "rlx candidate show");
     }
 }
 
@@ -54,14 +54,14 @@ fn within(surface: &Surface, change: &Change, view: &CandidateView, place: &str,
     let mut refuse = |code, reason: String| answers.refuse(code, reason, place, help.clone());
     if !surface.operations.contains(&change.operation) {
         refuse(
-            "operation_not_allowed",
+            RefusalCode::OperationNotAllowed,
             format!("{} can't be done to surface {}", change.operation, surface.id),
         );
     }
     if let Some(key) = &change.key
         && !surface.keys.iter().any(|allowed| allowed.key == *key)
     {
-        refuse("key_not_allowed", format!("{key} is not among the keys of surface {}", surface.id));
+        refuse(RefusalCode::KeyNotAllowed, format!("{key} is not among the keys of surface {}", surface.id));
     }
     for (code, reason) in path_problems(surface, change, &change.path, view.paths.get(&change.path)) {
         refuse(code, reason);
@@ -71,28 +71,28 @@ fn within(surface: &Surface, change: &Change, view: &CandidateView, place: &str,
             let found = patch::facts(text);
             if !does(&found, change.operation) {
                 let reason = format!("the patch does something else than {}", change.operation);
-                refuse("patch_does_other", reason);
+                refuse(RefusalCode::PatchDoesOther, reason);
             }
             for trick in found.tricks {
-                refuse("patch_not_plain", trick);
+                refuse(RefusalCode::PatchNotPlain, trick);
             }
             for path in found.paths.iter().filter(|path| **path != change.path) {
                 refuse(
-                    "patch_elsewhere",
+                    RefusalCode::PatchElsewhere,
                     format!("the patch touches {path}, the change is about {}", change.path),
                 );
             }
         }
         (None, Operation::EditCode) => {
-            refuse("no_patch", "code is changed by a patch, and there is none".into())
+            refuse(RefusalCode::NoPatch, "code is changed by a patch, and there is none".into())
         }
         (None, _) if change.key.is_none() => {
-            refuse("nothing_named", "a change names a key and its value, or has a patch".into());
+            refuse(RefusalCode::NothingNamed, "a change names a key and its value, or has a patch".into());
         }
         (None, _) => {}
     }
     if change.key.is_some() && change.patch.is_some() {
-        refuse("two_ways", "a change is a key or a patch, not both".into());
+        refuse(RefusalCode::TwoWays, "a change is a key or a patch, not both".into());
     }
 }
 
@@ -111,35 +111,41 @@ fn path_problems(
     change: &Change,
     path: &str,
     facts: Option<&PathFacts>,
-) -> Vec<(&'static str, String)> {
+) -> Vec<(RefusalCode, String)> {
     if let Some(why) = bad_path(path) {
-        return vec![("bad_path", format!("{path:?} is no path inside the repository: {why}"))];
+        return vec![(RefusalCode::BadPath, format!("{path:?} is no path inside the repository: {why}"))];
     }
     let mut found = Vec::new();
     if !surface.paths.iter().any(|glob| matches(glob, path)) {
-        found.push(("path_not_allowed", format!("{path} is not among the paths of surface {}", surface.id)));
+        found.push((
+            RefusalCode::PathNotAllowed,
+            format!("{path} is not among the paths of surface {}", surface.id),
+        ));
     }
     if !is_plain(path) && !surface.paths.iter().any(|glob| glob == path) {
         let reason =
             format!("{path:?} has letters that can look like others; the surface must name it in full");
-        found.push(("look_alike", reason));
+        found.push((RefusalCode::LookAlike, reason));
     }
     let Some(facts) = facts else {
-        found.push(("path_unknown", format!("nobody looked at {path}")));
+        found.push((RefusalCode::PathUnknown, format!("nobody looked at {path}")));
         return found;
     };
     if let Some(link) = &facts.link {
-        found.push(("symlink", format!("{link}, a part of {path}, is a link")));
+        found.push((RefusalCode::Symlink, format!("{link}, a part of {path}, is a link")));
     }
     if let Some(other) = &facts.same_but_case {
-        found.push(("case_twin", format!("{path} differs from {other} by upper and lower case only")));
+        found.push((
+            RefusalCode::CaseTwin,
+            format!("{path} differs from {other} by upper and lower case only"),
+        ));
     }
     let adds = change.operation == Operation::Add && change.key.is_none();
     if adds && facts.exists {
-        found.push(("already_there", format!("{path} is there already")));
+        found.push((RefusalCode::AlreadyThere, format!("{path} is there already")));
     }
     if !adds && !facts.is_file {
-        found.push(("no_such_file", format!("{path} is not a file of the repository")));
+        found.push((RefusalCode::NoSuchFile, format!("{path} is not a file of the repository")));
     }
     found
 }
@@ -153,7 +159,7 @@ pub(super) fn protected(question: &Question<'_>, answers: &mut Answers) {
         for path in std::iter::once(&change.path).chain(&patched) {
             if let Some(glob) = protected_by(&map.protected, path) {
                 answers.refuse(
-                    "protected",
+                    RefusalCode::Protected,
                     format!("{path} is protected by {glob}"),
                     format!("candidates/{}.yaml: changes[{index}]", view.file_name),
                     format!("rlx candidate show {}", view.file_name),
@@ -164,11 +170,21 @@ pub(super) fn protected(question: &Question<'_>, answers: &mut Answers) {
     match &view.protected {
         None => {
             let reason = "the protected files can't all be read";
-            answers.refuse("protected_unknown", reason, "surface_map.yaml: protected", "rlx contract check");
+            answers.refuse(
+                RefusalCode::ProtectedUnknown,
+                reason,
+                "surface_map.yaml: protected",
+                "rlx contract check",
+            );
         }
         Some(files) if files.is_empty() => {
             let reason = "the protected patterns match no file, so the evaluator isn't protected";
-            answers.refuse("protects_nothing", reason, "surface_map.yaml: protected", "rlx contract check");
+            answers.refuse(
+                RefusalCode::ProtectsNothing,
+                reason,
+                "surface_map.yaml: protected",
+                "rlx contract check",
+            );
         }
         Some(_) => unchanged(question, answers),
     }
@@ -183,6 +199,11 @@ fn unchanged(question: &Question<'_>, answers: &mut Answers) {
     });
     if let Some((name, _)) = judged {
         let reason = format!("protected files are not those that {name} ran with");
-        answers.refuse("protected_changed", reason, "surface_map.yaml: protected", "rlx study status");
+        answers.refuse(
+            RefusalCode::ProtectedChanged,
+            reason,
+            "surface_map.yaml: protected",
+            "rlx study status",
+        );
     }
 }

@@ -4,10 +4,6 @@
 //! an [`Anchor`]: whole records cut off the end, and a ledger that was rewritten from some record on; whoever owns the
 //! disk can do both.
 
-mod shared;
-
-use std::sync::OnceLock;
-
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +14,7 @@ use crate::canonical;
 /// A ledger as far as it could be read.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    /// The records before the first problem; of a ledger that was read by [`read_lean`] the last one alone.
+    /// The records before the first problem; of a lean ledger the last one alone.
     pub records: Vec<Record>,
     /// The digest of every record before the first problem.
     pub digests: Vec<Digest>,
@@ -107,6 +103,21 @@ impl Ledger {
         Ok(())
     }
 
+    /// Adds a record while a ledger is read from its beginning. Of a lean one only the last record is wanted, and nobody
+    /// knows here which that is: [`ending_with`](Self::ending_with) says it.
+    pub fn add(&mut self, record: Record) -> Result<(), ChainProblem> {
+        if self.lean { self.take(record) } else { self.push(record) }
+    }
+
+    /// The ledger with its last record, from the last line: reading that one again costs less than keeping a copy of
+    /// each until the next. Nothing for a line that isn't written as usual.
+    pub fn ending_with(mut self, last: Option<&str>) -> Option<Self> {
+        if let (true, Some(last)) = (self.lean, last) {
+            self.records = vec![Record::parse_usual(last, &mut Vec::new())?];
+        }
+        Some(self)
+    }
+
     /// Takes back what was pushed since there were `count` records, of which `last` was the last one.
     pub fn go_back(&mut self, count: usize, last: Option<Record>, state: StudyState) {
         self.digests.truncate(count);
@@ -119,52 +130,15 @@ impl Ledger {
     }
 }
 
-/// A ledger that is shorter is read before a second thread would have begun.
-const WORTH_A_THREAD: usize = 256 << 10;
-
 /// Reads a ledger up to its end or its first problem.
 pub fn read(bytes: &[u8]) -> Ledger {
-    read_as(bytes, false)
+    let (ledger, whole) = split(bytes, false);
+    read_lines(ledger, whole)
 }
 
-/// The same for those who ask where a study is and not how it got there. Most of the time that reading a long ledger
-/// takes goes into memory for records that nobody looks at.
-pub fn read_lean(bytes: &[u8]) -> Ledger {
-    read_as(bytes, true)
-}
-
-/// The same for a ledger that `fetch` gets, while a second thread does something else; when that is done, it helps.
-/// Gives the bytes too.
-pub fn read_lean_beside<T: Send, E>(
-    fetch: impl FnOnce() -> Result<Vec<u8>, E>,
-    other: impl FnOnce() -> T + Send,
-) -> Result<(Vec<u8>, Ledger, T), E> {
-    let bytes = OnceLock::new();
-    let (ledger, other) = shared::beside(
-        || {
-            let fetched = fetch()?;
-            let (ledger, whole) = split(bytes.get_or_init(|| fetched), true);
-            Ok((std::str::from_utf8(whole).ok(), (ledger, whole)))
-        },
-        |pieces, (ledger, whole)| {
-            let read = pieces.and_then(|pieces| pieces.add_up(ledger.clone()));
-            read.unwrap_or_else(|| line_by_line(whole, ledger))
-        },
-        other,
-    );
-    let ledger = ledger?;
-    Ok((bytes.into_inner().expect("they were read"), ledger, other))
-}
-
-fn read_as(bytes: &[u8], lean: bool) -> Ledger {
-    let (ledger, whole) = split(bytes, lean);
-    let text = std::str::from_utf8(whole).ok().filter(|text| text.len() >= WORTH_A_THREAD);
-    let read = text.and_then(|text| shared::read(text, ledger.clone()));
-    read.unwrap_or_else(|| line_by_line(whole, ledger))
-}
-
-/// A ledger without records, and the whole lines that it will have.
-fn split(bytes: &[u8], lean: bool) -> (Ledger, &[u8]) {
+/// A ledger without records, and the whole lines that it will have. A lean one is for those who ask where a study is and
+/// not how it got there.
+pub fn split(bytes: &[u8], lean: bool) -> (Ledger, &[u8]) {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     let ledger = Ledger {
         records: Vec::new(),
@@ -178,7 +152,7 @@ fn split(bytes: &[u8], lean: bool) -> (Ledger, &[u8]) {
 }
 
 /// Adds whole lines up to the first problem.
-fn line_by_line(whole: &[u8], mut ledger: Ledger) -> Ledger {
+pub fn read_lines(mut ledger: Ledger, whole: &[u8]) -> Ledger {
     let lines = whole.strip_suffix(b"\n").into_iter().flat_map(|text| text.split(|byte| *byte == b'\n'));
     for (index, line) in lines.enumerate() {
         let read =
@@ -198,10 +172,9 @@ fn line_by_line(whole: &[u8], mut ledger: Ledger) -> Ledger {
     ledger
 }
 
-/// Reads a ledger and checks everything that can be checked: that every line is written exactly as rlx writes it, and
-/// that every anchor is met.
-pub fn verify(bytes: &[u8], anchors: &[Anchor]) -> (Ledger, Vec<ChainProblem>) {
-    let ledger = read(bytes);
+/// Everything that is wrong with a ledger that was read from `bytes` with all its records: its first problem, lines that
+/// are not written exactly as rlx writes them, and anchors that are not met.
+pub fn problems(ledger: &Ledger, bytes: &[u8], anchors: &[Anchor]) -> Vec<ChainProblem> {
     let mut problems: Vec<ChainProblem> = ledger.problem.clone().into_iter().collect();
     if ledger.records.is_empty() && problems.is_empty() {
         problems.push(ChainProblem { code: "empty", line: 1, message: "there is no record".into() });
@@ -214,8 +187,8 @@ pub fn verify(bytes: &[u8], anchors: &[Anchor]) -> (Ledger, Vec<ChainProblem>) {
             problems.push(ChainProblem { code: "not_canonical", line: index as u64 + 1, message });
         }
     }
-    problems.extend(against(&ledger, anchors));
-    (ledger, problems)
+    problems.extend(against(ledger, anchors));
+    problems
 }
 
 /// Every anchor that a ledger doesn't meet.

@@ -93,7 +93,7 @@ impl Record {
     /// Reads a line in one pass and checks its digest: everything but the body is found by its place. Nothing when
     /// something is wrong, or only written in another way; [`parse`](Self::parse) knows which. `room` is there to be
     /// used again.
-    pub(super) fn parse_usual(line: &str, room: &mut Vec<u8>) -> Option<Self> {
+    pub fn parse_usual(line: &str, room: &mut Vec<u8>) -> Option<Self> {
         let cut = Cut::split(line)?;
         let (actor, rest) = cut.head.strip_prefix("{\"actor\":\"")?.split_once('"')?;
         let actor = match actor {

@@ -4,6 +4,7 @@ use super::{Action, NOTHING, Next, RECORD};
 use crate::approval::{ApprovalStatus, approvers_changed, standing};
 use crate::documents::{Automation, CandidateKind, Phase, Slug};
 use crate::first_run::{FirstRun, drafts_of};
+use crate::gate_words::RefusalCode;
 use crate::ledger::state::CandidateRecord;
 use crate::machine::CandidateState;
 use crate::queue::{Job, Queue};
@@ -126,9 +127,7 @@ fn does_without_baseline(study: &Study) -> bool {
     // The section's approval holds here: planning, which comes before, asks for it.
     study.contract().is_some_and(|contract| {
         contract.exceptions.iter().any(|exception| {
-            exception.section == Section::Baseline
-                && exception.code == "no_baseline"
-                && !exception.reason.trim().is_empty()
+            exception.section == Section::Baseline && exception.excepts(RefusalCode::NoBaseline)
         })
     })
 }

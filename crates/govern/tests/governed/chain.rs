@@ -8,12 +8,19 @@ use rlxp_govern::ledger::event::{
     Anchored, Approved, Audited, Closed, Completed, Decided, Decision, Evidence, HandedOff, Imported, Judged,
     Note, PlannedPhase, Probed, Queued, Refused, Reopened, Reported, Reverted, Validated, Verdict, Voided,
 };
-use rlxp_govern::ledger::{Actor, Anchor, Event, Ledger, Record, read, verify};
+use rlxp_govern::ledger::{Actor, Anchor, ChainProblem, Event, Ledger, Record, problems, read};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::section::Target;
 use rlxp_types::Digest;
 
 use super::common::{AT, append, approvers, bytes, ended, intent, launched, opened, slug};
+
+/// A ledger, and everything that is wrong with it.
+fn verify(bytes: &[u8], anchors: &[Anchor]) -> (Ledger, Vec<ChainProblem>) {
+    let ledger = read(bytes);
+    let problems = problems(&ledger, bytes, anchors);
+    (ledger, problems)
+}
 
 /// A study from its first to its last record, with at least one record of every kind.
 fn whole_study() -> Ledger {

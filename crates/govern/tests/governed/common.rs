@@ -153,7 +153,7 @@ impl World {
     }
 
     pub(crate) fn codes(&self, purpose: Purpose) -> BTreeSet<&'static str> {
-        self.refusals(purpose).into_iter().map(|refusal| refusal.code).collect()
+        self.refusals(purpose).into_iter().map(|refusal| refusal.code.as_str()).collect()
     }
 
     /// The sections whose approval holds.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use rlxp_govern::documents::{Base, Phase};
-use rlxp_govern::gate::Purpose;
+use rlxp_govern::gate::{Purpose, RefusalCode};
 use rlxp_govern::ledger::Event;
 use rlxp_govern::ledger::event::{Evidence, LaunchIntent};
 use rlxp_govern::machine::RunEnd;
@@ -305,7 +305,7 @@ proptest! {
         prop_assert_eq!(plan.digest() == changed.digest(), expected.is_empty());
         let refused = after.refusals(Purpose::Launch);
         let stale: Vec<&str> =
-            refused.iter().filter(|refusal| refusal.code == "stale_plan").map(|refusal| refusal.reason.as_str()).collect();
+            refused.iter().filter(|refusal| refusal.code == RefusalCode::StalePlan).map(|refusal| refusal.reason.as_str()).collect();
         prop_assert!(expected.iter().all(|part| stale.iter().any(|reason| reason.contains(part))), "{:?}", stale);
     }
 }

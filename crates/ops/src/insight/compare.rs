@@ -31,7 +31,7 @@ pub use crate::insight::run_data::fold::Duplicate;
 pub use align::{AlignedGroup, AlignedMetric, GroupCurve};
 pub use changes::{Changes, ConfigChange, SeedSets};
 pub use code::{CodeChange, FileChange, FileChanges};
-pub use comparable::Incomparable;
+pub use comparable::{Differing, Incomparable};
 pub use judge::{Holm, Judgement, NoVerdict, Unjudged};
 pub use report::{CompareReport, Comparison, GroupReport, RunReport, SeedReport, TopAnswer};
 pub use score::{Score, ScoreKind};

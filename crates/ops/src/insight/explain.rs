@@ -13,7 +13,7 @@ use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::insight::run_data::{RunData, SeedState, load_run};
 use crate::training::checkpoint_ref::project;
 use crate::training::envs::SOURCES;
@@ -82,7 +82,7 @@ fn or_a_metric(failure: Failure, word: &str) -> Failure {
     let names: Vec<String> = dictionary().iter().map(Entry::full_name).collect();
     let near = nearest(word, names.iter().map(String::as_str));
     match near.first() {
-        Some(near) if failure.code == "run_not_found" => {
+        Some(near) if failure.is(FailureKind::RunNotFound) => {
             failure.hint(format!("rlx explain-metrics {}", shell_word(near)))
         }
         _ => failure,
@@ -109,7 +109,7 @@ fn from_dictionary(words: &[String]) -> Outcome<ExplainReport> {
         let known = named(word);
         if known.is_empty() {
             let names: Vec<String> = dictionary().iter().map(Entry::full_name).collect();
-            return Err(unknown(word, &names, "the dictionary has", "rlx explain-metrics"));
+            return Err(unknown(word, &names, None));
         }
         found.extend(known);
     }
@@ -169,38 +169,29 @@ fn names_of(
         let full: Vec<String> = all.iter().map(|(kind, name)| format!("{kind}/{name}")).collect();
         if full.is_empty() {
             let message = format!("{} has no metrics yet", run.name);
-            return Err(
-                Failure::usage("metric_unknown", message).hint(format!("rlx info {}", shell_word(&run.name)))
-            );
+            return Err(Failure::with_kind(FailureKind::MetricUnknown, message)
+                .hint(format!("rlx info {}", shell_word(&run.name))));
         }
         if named(asked).is_empty() {
-            let has = format!("{} logged", run.name);
-            return Err(unknown(
-                asked,
-                &full,
-                &has,
-                &format!("rlx explain-metrics {}", shell_word(&run.name)),
-            ));
+            return Err(unknown(asked, &full, Some(&run.name)));
         }
         let message = format!("{} has not logged {asked}", run.name);
-        return Err(Failure::usage("metric_unknown", message)
+        return Err(Failure::with_kind(FailureKind::MetricUnknown, message)
             .hint(format!("rlx explain-metrics {}", shell_word(asked))));
     }
     Ok(names)
 }
 
-fn unknown(word: &str, names: &[String], who: &str, listing: &str) -> Failure {
+/// A metric that neither the dictionary nor, if one was named, the run has.
+fn unknown(word: &str, names: &[String], run: Option<&str>) -> Failure {
     let near = nearest(word, names.iter().map(String::as_str));
     let offer =
         if near.is_empty() { String::new() } else { format!("; the nearest are {}", near.join(", ")) };
+    let who = run.map_or_else(|| "the dictionary has".to_owned(), |run| format!("{run} logged"));
     let message = format!("unknown metric {word:?}: not one of the {} that {who}{offer}", names.len());
-    let failure = Failure::usage("metric_unknown", message);
-    match near.first() {
-        Some(first) if who != "the dictionary has" => {
-            failure.hint(format!("{listing} {}", shell_word(first)))
-        }
-        _ => failure.hint(listing.to_owned()),
-    }
+    let failure = Failure::with_kind(FailureKind::MetricUnknown, message);
+    let words = run.into_iter().chain(run.and(near.first().map(String::as_str))).map(shell_word);
+    failure.hint(words.fold("rlx explain-metrics".to_owned(), |line, word| format!("{line} {word}")))
 }
 
 fn explained(run: &RunData, here: &Here, kind: &str, name: &str) -> Explained {

@@ -22,7 +22,7 @@ use rlxp_draw::chart::LineChart;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::Outcome;
+use crate::failure::{FailureKind, Outcome};
 use crate::insight::run_data::{Group, load};
 
 pub use metric::{Metric, wanted};
@@ -167,7 +167,7 @@ pub fn plot(context: &Context, request: &PlotRequest) -> Outcome<PlotReport> {
     output::check(request)?;
     let groups = load(context, &request.runs, &wanted(request.options.metric.as_deref()))?;
     let figure = match figure(&groups, &request.options) {
-        Err(failure) if failure.code == metric::UNKNOWN => {
+        Err(failure) if failure.is(FailureKind::MetricUnknown) => {
             return Err(metric::unknown(context, &request.runs, request.options.metric.as_deref())?);
         }
         made => made?,

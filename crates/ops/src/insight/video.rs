@@ -121,7 +121,16 @@ pub struct VideoReport {
     /// The video ends before its episodes do.
     pub cut: bool,
     /// What a viewer should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<VideoNote>,
+}
+
+/// Something to know about a video; in JSON its text.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum VideoNote {
+    Remark(String),
+    /// The video ends before its episodes do.
+    Cut(String),
 }
 
 /// How far the making has come.
@@ -170,10 +179,10 @@ pub fn video(
     let encoder = Encoder::new(&path, layout.size(), frames_per_second).map_err(refuse)?;
 
     let episodes = evaluate(SOURCES, &config, actor, count, request.seed)?.episodes;
-    let (chosen, mut notes) = choose(request.show, &episodes);
+    let (chosen, remarks) = choose(request.show, &episodes);
     let plan = Plan::new(request, chosen, &episodes, frames_per_second);
-    notes.extend(about_seeds);
-    notes.extend(plan.notes(request));
+    let mut notes: Vec<VideoNote> = remarks.into_iter().chain(about_seeds).map(VideoNote::Remark).collect();
+    notes.extend(plan.note(request).map(VideoNote::Cut));
     let recordings = camera::record(&config, actor, request.seed, count, &plan.steps_needed())?;
 
     let setting = Setting {

@@ -18,7 +18,7 @@ use rlxp_types::Digest;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::contract::allows::allows;
 use crate::studies::files::OpenStudy;
 
@@ -184,8 +184,8 @@ fn refuse_other_approvers(opened: &mut OpenStudy, prepared: &Prepared) -> Outcom
 fn record(opened: &mut OpenStudy, prepared: &Prepared, approved: Approved) -> Outcome<ApproveReport> {
     let (assurance, who) = (approved.assurance, approved.who.clone());
     if opened.study.ledger.head() != prepared.head {
-        return Err(Failure::refused(
-            "ledger_moved",
+        return Err(Failure::with_kind(
+            FailureKind::LedgerMoved,
             "the ledger changed in the meantime; nothing was approved",
         )
         .hint("run the command again"));

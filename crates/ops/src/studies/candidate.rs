@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::documents::{CandidateKind, Reading, Slug, StudyName, Written};
-use rlxp_govern::gate::{Purpose, Refusal, refusals};
+use rlxp_govern::gate::{GateName, Purpose, Refusal, refusals};
 use rlxp_govern::ledger::event::{PlannedPhase, Refused, Reopened, Validated};
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::CandidateState;
@@ -39,7 +39,7 @@ pub struct ValidateReport {
     pub parts: BTreeMap<String, Digest>,
     pub phases: Vec<PlannedPhase>,
     /// The gates that it passed.
-    pub gates: Vec<&'static str>,
+    pub gates: Vec<GateName>,
     /// Whether this was already on record.
     pub already: bool,
 }
@@ -135,7 +135,7 @@ pub(crate) fn refuse(
     id: &Slug,
     refused: Vec<Refusal>,
 ) -> Outcome<Failure> {
-    let mut codes: Vec<String> = refused.iter().map(|refusal| refusal.code.to_owned()).collect();
+    let mut codes: Vec<String> = refused.iter().map(|refusal| refusal.code.to_string()).collect();
     codes.dedup();
     let detail: Vec<&str> = refused.iter().map(|refusal| refusal.reason.as_str()).collect();
     let mut detail = detail.join("; ");

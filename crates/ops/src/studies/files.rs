@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`paths`] | which file is where, and which study is meant |
 //! | [`read`] | everything of a study, read at one moment without following a link |
+//! | [`ledger_reader`] | a ledger, read by two threads
 //! | [`opened`] | an opened study that can be added to |
 //! | [`state_file`] | `state.json`, for people and other programs; never read |
 //! | [`guard`] | what keeps other verbs out of a governed folder |
@@ -11,6 +12,7 @@
 mod anchors;
 mod guard;
 pub(crate) mod launch_paths;
+pub mod ledger_reader;
 pub mod open_study;
 pub mod paths;
 pub mod read;

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use rlxp_fs::{Fs, FsExt};
 use rlxp_govern::documents::StudyName;
 use rlxp_govern::ledger::event::{Anchored, Note};
-use rlxp_govern::ledger::{self as chain, Actor, Anchor, Event, Record};
+use rlxp_govern::ledger::{Actor, Anchor, Event, Record};
 use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::files::open_study::OpenStudy;
-use crate::studies::files::usual_place;
+use crate::studies::files::{ledger_reader, usual_place};
 
 /// How often a remark is tried again because somebody else was quicker.
 const TRIES: usize = 100;
@@ -84,7 +84,8 @@ pub fn show(
         return Err(Failure::usage("unknown_kind", message));
     }
     let opened = OpenStudy::open(context, selector)?;
-    let all = chain::read(&crate::studies::files::read::ledger_bytes(context, &opened.place)?).records;
+    let all =
+        ledger_reader::read(&crate::studies::files::read::ledger_bytes(context, &opened.place)?).records;
     let fits = |record: &&Record| kind.is_none_or(|kind| record.event.kind() == kind);
     let mut records: Vec<ShownRecord> =
         all.iter().rev().filter(fits).take(tail.unwrap_or(usize::MAX)).map(ShownRecord::from).collect();
@@ -111,7 +112,7 @@ pub fn note(context: &Context, selector: Option<&str>, text: &str, actor: Actor)
                 let (name, total) = (opened.place.name.clone(), opened.study.ledger.next_seq());
                 return Ok(Records { name, total, records, warnings: opened.warnings });
             }
-            Err(failure) if failure.code == "ledger_moved" && turn < TRIES => {}
+            Err(failure) if failure.is(FailureKind::LedgerMoved) && turn < TRIES => {}
             Err(failure) => return Err(failure),
         }
     }

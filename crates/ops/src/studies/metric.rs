@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use rlxp_fs::FsExt;
 use rlxp_govern::documents::{Direction, Metric, MetricSpec, Reading, StudyName};
-use rlxp_govern::gate::{Purpose, refusals};
+use rlxp_govern::gate::metric_disagreements;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -55,12 +55,9 @@ pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outco
     };
     let folder = run.map(|run| folder_of(context, &opened, run)).transpose()?;
     let mut problems = of_spec(spec);
-    let agree = refusals(Purpose::Plan, &opened.study, None).into_iter();
-    problems.extend(
-        agree
-            .filter(|refusal| refusal.gate == "files_agree" && refusal.evidence.contains("metrics"))
-            .map(|refusal| refusal.reason),
-    );
+    if let Some(contract) = opened.study.contract() {
+        problems.extend(metric_disagreements(contract, spec));
+    }
     let line = |(role, metric): (&'static str, &Metric)| {
         let sample = folder.as_ref().map(|folder| sample::read(context.fs.as_ref(), folder, metric));
         MetricLine { name: metric.name.to_string(), role, direction: metric.direction, sample }

@@ -12,10 +12,10 @@ use rlxp_types::Digest;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::Outcome;
+use crate::failure::{FailureKind, Outcome};
 use crate::studies::files::paths::{RepositoryPaths, StudyPaths};
 use crate::studies::files::read::{approvers, approvers_of, ledger_bytes, look};
-use crate::studies::files::{read_anchors, usual_place};
+use crate::studies::files::{ledger_reader, read_anchors, usual_place};
 use crate::studies::study::status::counted;
 
 /// What to check against.
@@ -64,14 +64,15 @@ pub fn verify(context: &Context, request: &VerifyRequest) -> Outcome<VerifyRepor
     let mut found = Findings::default();
     let bytes = match ledger_bytes(context, &place) {
         Ok(bytes) => bytes,
-        Err(failure) if failure.code == "link_in_study" => {
-            found.problem("link_in_study", None, failure.message);
+        Err(failure) if failure.is(FailureKind::LinkInStudy) => {
+            found.problem(failure.code, None, failure.message);
             Vec::new()
         }
         Err(failure) => return Err(failure),
     };
-    let anchors = anchors(context, &place, &bytes, request, &mut found)?;
-    let (ledger, problems) = ledger::verify(&bytes, &anchors);
+    let ledger = ledger_reader::read(&bytes);
+    let anchors = anchors(context, &place, &ledger, request, &mut found)?;
+    let problems = ledger::problems(&ledger, &bytes, &anchors);
     if found.problems.is_empty() || !bytes.is_empty() {
         for problem in problems {
             found.problem(problem.code, Some(problem.line), problem.message);
@@ -137,12 +138,12 @@ impl Findings {
 fn anchors(
     context: &Context,
     place: &StudyPaths,
-    bytes: &[u8],
+    ledger: &Ledger,
     request: &VerifyRequest,
     found: &mut Findings,
 ) -> Outcome<Vec<Anchor>> {
     let fs = context.fs.as_ref();
-    let id = ledger::read(bytes).state.opened.map(|opened| opened.id);
+    let id = ledger.state.opened.as_ref().map(|opened| &opened.id);
     let own = usual_place(place).ok();
     let mut all: Vec<Anchor> = Vec::new();
     let mut take = |path: &Path, every: bool| -> Outcome<()> {
@@ -153,7 +154,7 @@ fn anchors(
                 found.problem("damaged_anchor", None, message);
             }
         }
-        all.extend(anchors.into_iter().filter(|anchor| every || Some(&anchor.study) == id.as_ref()));
+        all.extend(anchors.into_iter().filter(|anchor| every || Some(&anchor.study) == id));
         Ok(())
     };
     if let Some(folder) = place.anchors()

@@ -7,7 +7,7 @@ use rlxp_fs::FsExt;
 use rlxp_store::{BEST, LATEST, MANIFEST_FILE, Project, Run, SeedFolder, resolve};
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 
 /// A checkpoint of a run.
 pub(crate) struct CheckpointRef {
@@ -40,8 +40,8 @@ impl CheckpointRef {
             let step = step_of(folder, which)?;
             return Ok(Self { folder: folder.clone(), step, run });
         }
-        Err(Failure::usage(
-            "several_seeds",
+        Err(Failure::with_kind(
+            FailureKind::SeveralSeeds,
             format!("{} has several seeds, so {text} is ambiguous", run.name()),
         )
         .hint(format!(

@@ -465,7 +465,7 @@ fn problems_have_their_places_and_disagreements_their_reasons() {
     )
     .unwrap();
     let checked = check(&world.context, None).unwrap();
-    let reasons: Vec<&str> = checked.disagreements.iter().map(|one| one.code).collect();
+    let reasons: Vec<&str> = checked.disagreements.iter().map(|one| one.code.as_str()).collect();
     assert_eq!((checked.exit(), reasons), (Exit::No, vec!["files_disagree", "files_disagree"]));
     fs::write(&path, text.replace("wall_clock: 8h", "wall_clock: soon").replace("runs: 40", "runs: many"))
         .unwrap();
@@ -484,5 +484,5 @@ fn problems_have_their_places_and_disagreements_their_reasons() {
     assert_eq!(check(&world.context, None).unwrap().exit(), Exit::Usage);
     fs::remove_file(&path).unwrap();
     let checked = check(&world.context, None).unwrap();
-    assert_eq!((checked.exit(), checked.disagreements[0].code), (Exit::No, "file_missing"));
+    assert_eq!((checked.exit(), checked.disagreements[0].code.as_str()), (Exit::No, "file_missing"));
 }

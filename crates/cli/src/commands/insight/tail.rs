@@ -12,18 +12,18 @@ use rlxp_types::Exit;
 use crate::format;
 use crate::screen::Screen;
 
-/// Values of a record that are shown if they exist.
-const SHOWN: [&str; 10] = [
-    "mean_return",
-    "deviation",
-    "mean_length",
-    "episodes",
-    "entropy",
-    "approx_kl",
-    "explained_variance",
-    "policy_loss",
-    "steps_per_second",
-    "dormant_fraction",
+/// Values of a record that are shown if they exist, and how each is written.
+const SHOWN: [(&str, fn(f64) -> String); 10] = [
+    ("mean_return", format::score),
+    ("deviation", format::score),
+    ("mean_length", format::score),
+    ("episodes", |value| format!("{value:.0}")),
+    ("entropy", format::score),
+    ("approx_kl", small),
+    ("explained_variance", format::score),
+    ("policy_loss", small),
+    ("steps_per_second", format::rate),
+    ("dormant_fraction", format::score),
 ];
 
 const EXAMPLES: &str = "\
@@ -68,19 +68,14 @@ impl Tail {
 
 fn line(seed: u64, record: &Record) -> String {
     let mut text = format!("seed {seed}  {:>12}  {:<6}", format::count(record.step), record.kind);
-    for name in SHOWN {
+    for (name, written) in SHOWN {
         if let Some(value) = record.number(name) {
-            text.push_str(&format!("  {name} {}", short(name, value)));
+            text.push_str(&format!("  {name} {}", written(value)));
         }
     }
     text
 }
 
-fn short(name: &str, value: f64) -> String {
-    match name {
-        "episodes" => format!("{value:.0}"),
-        "steps_per_second" => format::rate(value),
-        "approx_kl" | "policy_loss" => format!("{value:.4}"),
-        _ => format::score(value),
-    }
+fn small(value: f64) -> String {
+    format!("{value:.4}")
 }

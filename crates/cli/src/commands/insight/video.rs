@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use rlxp_ops::insight::video::{
-    BEST_AND_WORST_OF, SECONDS, Show, ShownEpisode, VideoProgress, VideoReport, VideoRequest, video,
+    BEST_AND_WORST_OF, SECONDS, Show, ShownEpisode, VideoNote, VideoProgress, VideoReport, VideoRequest,
+    video,
 };
 use rlxp_ops::training::eval::FIRST_SEED;
 use rlxp_ops::{Context, Outcome};
@@ -119,10 +120,9 @@ impl Video {
 
 fn show(screen: &Screen, report: &VideoReport) {
     for note in &report.notes {
-        if report.cut && note.starts_with("the video was cut off") {
-            screen.warning(note)
-        } else {
-            screen.note(note)
+        match note {
+            VideoNote::Cut(note) => screen.warning(note),
+            VideoNote::Remark(note) => screen.note(note),
         }
     }
     screen.note(&format!("{} at step {} on {}", report.run, format::count(report.step), report.env));

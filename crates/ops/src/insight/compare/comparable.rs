@@ -23,7 +23,7 @@
 use std::collections::BTreeSet;
 
 use rlxp_spec::config::{Kwarg, WrapperConfig};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::changes::joined;
 use super::groups::Arm;
@@ -39,20 +39,44 @@ const ROUNDING: f64 = 0.05;
 /// Something that keeps two groups from being compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Incomparable {
-    /// What differs: a config key, `budget` or `unfinished`.
-    pub key: String,
+    pub key: Differing,
     pub a: String,
     /// How it is in the other group.
     pub b: String,
 }
 
+/// What differs: a config key, `budget` or `unfinished`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Differing {
+    Key(&'static str),
+    Budget,
+    Unfinished,
+}
+
+impl Differing {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Key(key) => key,
+            Self::Budget => "budget",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
+impl Serialize for Differing {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
 impl Incomparable {
     /// The difference in words; `other` is the second group's letter.
     pub fn sentence(&self, other: &str) -> String {
-        match self.key.as_str() {
-            "unfinished" => format!("unfinished seeds: A {}, {other} {}", self.a, self.b),
-            key if self.a == self.b => format!("{key} differs within the groups: {}", self.a),
-            key => format!("{key} is {} in A and {} in {other}", self.a, self.b),
+        let key = self.key.as_str();
+        match self.key {
+            Differing::Unfinished => format!("unfinished seeds: A {}, {other} {}", self.a, self.b),
+            _ if self.a == self.b => format!("{key} differs within the groups: {}", self.a),
+            _ => format!("{key} is {} in A and {} in {other}", self.a, self.b),
         }
     }
 }
@@ -63,11 +87,11 @@ type Part = fn(&RunData) -> String;
 /// Everything that differs in how `a` and `b` were measured.
 pub(super) fn differences(score: &Score, a: &Arm<'_>, b: &Arm<'_>) -> Vec<Incomparable> {
     let mut found = Vec::new();
-    let mut check = |key: &str, part: Part| {
+    let mut check = |key: &'static str, part: Part| {
         let values = |arm: &Arm<'_>| arm.runs.iter().map(part).collect::<BTreeSet<String>>();
         let (of_a, of_b) = (values(a), values(b));
         if of_a.union(&of_b).count() > 1 {
-            found.push(Incomparable { key: key.to_owned(), a: joined(of_a), b: joined(of_b) });
+            found.push(Incomparable { key: Differing::Key(key), a: joined(of_a), b: joined(of_b) });
         }
     };
     check("env.id", |run| run.config.env.id.clone());
@@ -168,7 +192,7 @@ fn episodes(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
             .collect();
         joined(counts.iter().map(u64::to_string))
     };
-    Some(Incomparable { key: "eval.episodes".to_owned(), a: text(a), b: text(b) })
+    Some(Incomparable { key: Differing::Key("eval.episodes"), a: text(a), b: text(b) })
 }
 
 fn budget(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
@@ -184,7 +208,7 @@ fn budget(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
         let steps: BTreeSet<u64> = arm.runs.iter().map(|run| run.metadata.total_steps).collect();
         format!("{} steps", joined(steps.iter().map(u64::to_string)))
     };
-    Some(Incomparable { key: "budget".to_owned(), a: text(a), b: text(b) })
+    Some(Incomparable { key: Differing::Budget, a: text(a), b: text(b) })
 }
 
 fn unfinished(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
@@ -196,5 +220,5 @@ fn unfinished(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
     if of_a.is_empty() && of_b.is_empty() {
         return None;
     }
-    Some(Incomparable { key: "unfinished".to_owned(), a: text(of_a), b: text(of_b) })
+    Some(Incomparable { key: Differing::Unfinished, a: text(of_a), b: text(of_b) })
 }

@@ -8,11 +8,8 @@ use serde::Serialize;
 
 use super::groups::Arm;
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::insight::run_data::load;
-
-/// The code of a failure that [`unknown`] can tell more about.
-pub(super) const UNKNOWN: &str = "metric_unknown";
 
 /// Series of training records that x may be counted by, and that tell when a
 /// seed began.
@@ -85,10 +82,9 @@ pub(super) fn choose(arms: &[Arm<'_>], written: Option<&str>) -> Outcome<Metric>
     // One that every group has, before one that only some have.
     let everywhere = candidates.iter().find(|metric| arms.iter().all(|arm| has(arm, metric)));
     let somewhere = || candidates.iter().find(|metric| arms.iter().any(|arm| has(arm, metric)));
-    everywhere
-        .or_else(somewhere)
-        .cloned()
-        .ok_or_else(|| Failure::usage(UNKNOWN, format!("no run has the metric {name}")))
+    everywhere.or_else(somewhere).cloned().ok_or_else(|| {
+        Failure::with_kind(FailureKind::MetricUnknown, format!("no run has the metric {name}"))
+    })
 }
 
 /// Why there is nothing to draw: no record at all, or none of this metric.
@@ -112,7 +108,10 @@ pub(super) fn unknown(context: &Context, words: &[String], written: Option<&str>
     }
     let name = written.unwrap_or(MEAN_RETURN);
     let list = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let failure = Failure::usage(UNKNOWN, format!("{named} {have} no metric {name}; available: {list}"));
+    let failure = Failure::with_kind(
+        FailureKind::MetricUnknown,
+        format!("{named} {have} no metric {name}; available: {list}"),
+    );
     // A bare name is compared with bare names.
     let candidates = known.iter().flat_map(|full| {
         let bare = full.split_once('/').map_or(full.as_str(), |(_, bare)| bare);

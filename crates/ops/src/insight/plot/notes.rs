@@ -113,7 +113,7 @@ fn of_the_end(one: &Drawn<'_>, curve: &GroupCurve, unit: &XUnit) -> Option<Strin
         return (curve.seeds > 0).then(|| format!("{label}: {several}."));
     };
     // Seeds never take quite the same time or number of episodes.
-    let slack = if unit.unit == "steps" || unit.unit == "updates" { 0.0 } else { 0.02 * reached };
+    let slack = if matches!(unit.axis, XAxis::Steps | XAxis::Updates) { 0.0 } else { 0.02 * reached };
     (end + slack < reached).then(|| {
         format!(
             "{label}: the line ends at {} {}, with its shortest seed; the longest ends at {}.",

@@ -11,6 +11,7 @@ const TIMES: [(&str, f64); 3] = [("s", 1.0), ("min", 60.0), ("h", 3600.0)];
 /// The unit of x.
 #[derive(Clone, Debug, PartialEq)]
 pub struct XUnit {
+    pub axis: XAxis,
     /// What the axis is called, with its unit.
     pub label: String,
     /// What a sentence calls the unit.
@@ -21,7 +22,7 @@ pub struct XUnit {
 
 /// The unit for x up to `largest`.
 pub(super) fn unit(axis: XAxis, largest: f64) -> XUnit {
-    let plain = |label: &str, unit| XUnit { label: label.to_owned(), unit, divisor: 1.0 };
+    let plain = |label: &str, unit| XUnit { axis, label: label.to_owned(), unit, divisor: 1.0 };
     match axis {
         XAxis::Steps => plain("environment steps", "steps"),
         XAxis::Episodes => plain("training episodes", "episodes"),
@@ -30,7 +31,7 @@ pub(super) fn unit(axis: XAxis, largest: f64) -> XUnit {
             // At least two of a unit, so that ticks are whole numbers mostly.
             let fits = |(_, seconds): &&(&str, f64)| largest >= 2.0 * seconds;
             let (unit, divisor) = TIMES.iter().rev().find(fits).copied().unwrap_or(TIMES[0]);
-            XUnit { label: format!("wall time ({unit})"), unit, divisor }
+            XUnit { axis, label: format!("wall time ({unit})"), unit, divisor }
         }
     }
 }

@@ -148,7 +148,7 @@ fn diagnosis_card(diagnosis: &Diagnosis) -> DiagnosisCard {
             ]);
         }
         FindingCard {
-            severity: finding.severity.word().to_owned(),
+            severity: finding.severity,
             rule: outcome.rule.clone(),
             title: outcome.title.clone(),
             sentence: finding.sentence.clone(),
@@ -162,10 +162,10 @@ fn diagnosis_card(diagnosis: &Diagnosis) -> DiagnosisCard {
 
 /// Errors and warnings in all.
 pub(super) fn count(cards: &[DiagnosisCard]) -> (usize, usize) {
-    let of = |word: &str| {
-        cards.iter().flat_map(|card| &card.findings).filter(|finding| finding.severity == word).count()
+    let of = |severity| {
+        cards.iter().flat_map(|card| &card.findings).filter(|finding| finding.severity == severity).count()
     };
-    (of(Severity::Error.word()), of(Severity::Warning.word()))
+    (of(Severity::Error), of(Severity::Warning))
 }
 
 /// Metrics that get a chart, the first first; a run that lacks one has no such chart.

@@ -4,6 +4,7 @@
 use rlxp_draw::{Scene, font_faces};
 
 use super::html::{Html, Table};
+use crate::insight::diagnose::Severity;
 
 /// How a verdict is coloured; its words say the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub(super) struct ChangeCard {
 
 /// One finding of a diagnosis.
 pub(super) struct FindingCard {
-    pub(super) severity: String,
+    pub(super) severity: Severity,
     pub(super) rule: String,
     pub(super) title: String,
     pub(super) sentence: String,
@@ -201,7 +202,7 @@ impl Page {
         for card in &self.diagnoses {
             html.markup("<div class=\"card\">").element("<h3>", &card.run, "</h3>");
             let (minor, major): (Vec<_>, Vec<_>) =
-                card.findings.iter().partition(|finding| finding.severity == "info");
+                card.findings.iter().partition(|finding| finding.severity == Severity::Info);
             major.into_iter().for_each(|finding| finding.render(html));
             if !minor.is_empty() {
                 let notes = if minor.len() == 1 { " note</summary>" } else { " notes</summary>" };
@@ -233,12 +234,12 @@ impl Page {
 
 impl FindingCard {
     fn render(&self, html: &mut Html) {
-        html.markup(match self.severity.as_str() {
-            "error" => "<p><span class=\"badge error\">",
-            "warning" => "<p><span class=\"badge warning\">",
-            _ => "<p><span class=\"badge info\">",
+        html.markup(match self.severity {
+            Severity::Error => "<p><span class=\"badge error\">",
+            Severity::Warning => "<p><span class=\"badge warning\">",
+            Severity::Info => "<p><span class=\"badge info\">",
         });
-        html.text(&self.severity).markup("</span><b>").text(&self.rule).text(" ");
+        html.text(self.severity.word()).markup("</span><b>").text(&self.rule).text(" ");
         html.text(&self.title).markup("</b><br>").text(&self.sentence).markup("</p>");
         html.element("<p class=\"soft\">", &self.meaning, "</p>");
         if !self.evidence.rows.is_empty() {

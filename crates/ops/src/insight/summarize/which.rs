@@ -8,7 +8,7 @@ use rlxp_fs::FsExt;
 use rlxp_store::{Index, Project, Run, RunFilter, RunRow, resolve};
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::training::checkpoint_ref::project;
 
 /// What the words name.
@@ -62,7 +62,7 @@ pub(super) fn which(context: &Context, words: &[String]) -> Outcome<Which> {
 }
 
 fn no_runs(word: &str) -> Failure {
-    Failure::usage("run_not_found", format!("{word:?} is neither a run nor a folder with runs"))
+    Failure::with_kind(FailureKind::RunNotFound, format!("{word:?} is neither a run nor a folder with runs"))
         .hint("rlx ls")
 }
 

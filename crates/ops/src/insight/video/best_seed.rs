@@ -3,7 +3,7 @@
 use rlxp_store::{BEST, SeedFolder, resolve};
 
 use crate::context::Context;
-use crate::failure::Outcome;
+use crate::failure::{FailureKind, Outcome};
 use crate::training::checkpoint_ref::{CheckpointRef, project, step_of};
 
 /// The checkpoint that `text` names, and what to say about the choice when the
@@ -14,7 +14,7 @@ pub(super) fn find(context: &Context, text: &str) -> Outcome<(CheckpointRef, Opt
         Err(failure) => failure,
     };
     let which = text.rsplit_once(':').map(|(_, which)| which);
-    if failure.code != "several_seeds"
+    if !failure.is(FailureKind::SeveralSeeds)
         || which.is_some_and(|which| which.starts_with("step_") || which == "latest")
     {
         return Err(failure);

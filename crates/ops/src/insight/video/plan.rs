@@ -110,9 +110,9 @@ impl Plan {
     }
 
     /// What the plan leaves out, in words.
-    pub(super) fn notes(&self, request: &VideoRequest) -> Vec<String> {
+    pub(super) fn note(&self, request: &VideoRequest) -> Option<String> {
         if !self.cut {
-            return Vec::new();
+            return None;
         }
         let unseen = self.last.iter().filter(|last| last.is_none()).count();
         let rest = match unseen {
@@ -120,10 +120,10 @@ impl Plan {
             1 => "; 1 episode is not shown".to_owned(),
             _ => format!("; {unseen} episodes are not shown"),
         };
-        vec![format!(
+        Some(format!(
             "the video was cut off after {} s{rest}; raise --max-seconds, or shorten episodes with --max-steps",
             request.max_seconds
-        )]
+        ))
     }
 }
 
@@ -215,7 +215,8 @@ mod tests {
         let plan = plan(&asked, &[15, 30, 30], 10);
         assert_eq!((plan.frames(), plan.cut), (20, true));
         assert_eq!(plan.steps_needed(), BTreeMap::from([(0, 15)]), "the end of the first is held to the end");
-        assert!(plan.notes(&asked)[0].contains("2 episodes are not shown"), "{:?}", plan.notes(&asked));
+        let note = plan.note(&asked).unwrap();
+        assert!(note.contains("2 episodes are not shown"), "{note}");
     }
 
     #[test]

@@ -140,7 +140,7 @@ pub(super) fn programs(
     for (name, step) in runbook?.steps() {
         let word = step.argv.first().map(String::as_str).unwrap_or_default();
         let digest = *known.entry(word).or_insert_with(|| program(fs, root, word));
-        found.extend(digest.map(|digest| (name.to_owned(), digest)));
+        found.extend(digest.map(|digest| (name.to_string(), digest)));
     }
     Some(found)
 }

@@ -4,16 +4,19 @@
 use std::collections::BTreeMap;
 
 use rlxp_govern::documents::{
-    Assurance, Automation, Bytes, CheckpointRule, Confinement, Device, Direction, Network, Seconds,
+    Assurance, Automation, Bytes, CheckpointRule, Confinement, Device, Direction, Extractor, Guardrail,
+    Network, PerRun, Seconds, Slug, StopRule, Surface, SurfaceKind,
 };
 use serde::Serialize;
 
 use super::parse::{self, Parsed};
-use super::survey::Survey;
+use super::survey::{Guess, Survey};
+use crate::below::word_of;
 
-/// Makes the questions: name, flag, text, whether it takes several answers.
+/// Makes the questions: name, flag, text, whether it takes several answers, and what an answer is and is read by.
 macro_rules! asks {
-    ($($(#[$doc:meta])* $name:ident $flag:literal $text:literal $many:literal),* $(,)?) => {
+    ($($(#[$doc:meta])* $name:ident $flag:literal $text:literal $many:literal
+        $field:ident: $type:ty = $parse:expr;)*) => {
         /// Something that a person is asked.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
         #[serde(rename_all = "snake_case")]
@@ -38,90 +41,126 @@ macro_rules! asks {
                 match self { $(Ask::$name => $many),* }
             }
         }
+
+        /// Answers as what they mean. A question that takes one answer has at most one.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub(super) struct Typed { $(pub(super) $field: Vec<$type>),* }
+
+        impl Typed {
+            /// Reads the answer to a question.
+            fn read(ask: Ask, items: &[String]) -> Parsed<Self> {
+                let items = items.iter().map(String::as_str);
+                Ok(match ask {
+                    $(Ask::$name => Self { $field: items.map($parse).collect::<Parsed<_>>()?, ..Self::default() }),*
+                })
+            }
+
+            /// Takes the answer to one question.
+            fn take(&mut self, ask: Ask, from: Self) {
+                match ask { $(Ask::$name => self.$field = from.$field),* }
+            }
+        }
     };
 }
 
 asks! {
     /// What should get better
-    Mission "mission" "What should the study improve?" false,
+    Mission "mission" "What should the study improve?" false mission: String = parse::sentence;
     /// What must hold all the time
-    Constraints "constraint" "Which constraints must always hold?" true,
+    Constraints "constraint" "Which constraints must always hold?" true constraints: String = parse::sentence;
     /// What it is not about
-    NonGoals "non-goal" "What is out of scope?" true,
+    NonGoals "non-goal" "What is out of scope?" true non_goals: String = parse::sentence;
     /// The metric that decides
-    Metric "metric" "What is the primary metric?" false,
+    Metric "metric" "What is the primary metric?" false metric: Slug = parse::name;
     /// Where it stands
-    MetricSource "metric-source" "Which evaluation file contains it? (eval/FILE#KEY)" false,
+    MetricSource "metric-source" "Which evaluation file contains it? (eval/FILE#KEY)" false metric_source: Extractor = parse::source;
     /// Which way is better
-    Direction "direction" "Which way is better? (higher, lower)" false,
+    Direction "direction" "Which way is better? (higher, lower)" false direction: Direction = parse::word;
     /// The smallest difference that matters
-    SmallestEffect "smallest-effect" "What is the smallest difference that matters?" false,
+    SmallestEffect "smallest-effect" "What is the smallest difference that matters?" false smallest_effect: f64 = parse::effect;
     /// The score of a failed run
-    FailureScore "failure-score" "What is the score of a failed run? (the worst possible score)" false,
+    FailureScore "failure-score" "What is the score of a failed run? (the worst possible score)" false failure_score: f64 = parse::number;
     /// What must not get worse
-    Guardrails "guardrail" "What must not get worse? (NAME=FILE#KEY,higher|lower,ALLOWED)" true,
+    Guardrails "guardrail" "What must not get worse? (NAME=FILE#KEY,higher|lower,ALLOWED)" true guardrails: Guardrail = parse::guardrail;
     /// What may be changed
-    Surfaces "surface" "What may candidates change? (ID=KIND:FILES[:KEY=MIN..MAX])" true,
+    Surfaces "surface" "What may candidates change? (ID=KIND:FILES[:KEY=MIN..MAX])" true surfaces: Surface = parse::surface;
     /// What may never be changed
-    Protected "protected" "Which evaluation files must not be changed?" true,
+    Protected "protected" "Which evaluation files must not be changed?" true protected: String = parse::pattern;
     /// The command that trains
-    Train "train" "Which command trains? ({seed}: the seed, {run}: the output folder)" false,
+    Train "train" "Which command trains? ({seed}: the seed, {run}: the output folder)" false train: Vec<String> = parse::command;
     /// The command that evaluates
-    Eval "eval" "Which command evaluates? ({seed}, {run}, and {trained}: the output folder of training)" false,
+    Eval "eval" "Which command evaluates? ({seed}, {run}, and {trained}: the output folder of training)" false eval: Vec<String> = parse::command;
     /// Runs
-    Runs "runs" "How many runs in total, one per seed?" false,
+    Runs "runs" "How many runs in total, one per seed?" false runs: u64 = parse::count;
     /// Time of all runs
-    WallClock "wall-clock" "How much time may all runs take in total?" false,
+    WallClock "wall-clock" "How much time may all runs take in total?" false wall_clock: Seconds = parse::amount;
     /// Disk of all runs
-    Disk "disk" "How much disk space may all runs take in total?" false,
+    Disk "disk" "How much disk space may all runs take in total?" false disk: Bytes = parse::amount;
     /// One run
-    PerRun "per-run" "How much may one run take? (TIME,DISK,MEMORY)" false,
+    PerRun "per-run" "How much may one run take? (TIME,DISK,MEMORY)" false per_run: PerRun = parse::per_run;
     /// Where it runs
-    Device "device" "What does training run on? (cpu, gpu)" false,
+    Device "device" "What does training run on? (cpu, gpu)" false device: Device = parse::word;
     /// What a run may reach
-    Network "network" "Which network access may runs have? (none, loopback, allowed)" false,
+    Network "network" "Which network access may runs have? (none, loopback, allowed)" false network: Network = parse::word;
     /// What is compared with
-    Baseline "baseline" "What is the baseline?" false,
+    Baseline "baseline" "What is the baseline?" false baseline: String = parse::sentence;
     /// What is evaluated on
-    Environments "environments" "What are policies evaluated on? (environment, version, scenarios)" false,
+    Environments "environments" "What are policies evaluated on? (environment, version, scenarios)" false environments: String = parse::sentence;
     /// Episodes per seed
-    Episodes "episodes" "How many evaluation episodes per seed?" false,
+    Episodes "episodes" "How many evaluation episodes per seed?" false episodes: u64 = parse::count;
     /// Whether the policy acts without chance
-    Deterministic "deterministic" "Is evaluation deterministic? (yes, no)" false,
+    Deterministic "deterministic" "Is evaluation deterministic? (yes, no)" false deterministic: bool = parse::yes;
     /// Which checkpoint
-    Checkpoint "checkpoint" "Which checkpoint is evaluated? (last, best)" false,
+    Checkpoint "checkpoint" "Which checkpoint is evaluated? (last, best)" false checkpoint: CheckpointRule = parse::word;
     /// When it is enough
-    StopRules "stop" "When should the study stop? (target VALUE; no-improvement N; failures N)" true,
+    StopRules "stop" "When should the study stop? (target VALUE; no-improvement N; failures N)" true stop_rules: StopRule = parse::stop_rule;
     /// Who starts runs
-    Automation "automation" "Who starts runs? (manual, supervised, autonomous)" false,
+    Automation "automation" "Who starts runs? (manual, supervised, autonomous)" false automation: Automation = parse::word;
     /// The weakest approval that counts
-    Assurance "assurance" "Which approvals count? (host, terminal, signature)" false,
+    Assurance "assurance" "Which approvals count? (host, terminal, signature)" false assurance: Assurance = parse::word;
     /// How many candidates an autonomous study may try
-    Candidates "candidates" "How many candidates may be tried without further approval?" false,
+    Candidates "candidates" "How many candidates may be tried without further approval?" false candidates: u64 = parse::count;
     /// How much runs are kept apart
-    Confinement "confinement" "Which sandboxing do runs need? (none, partial, full)" false,
+    Confinement "confinement" "Which sandboxing do runs need? (none, partial, full)" false confinement: Confinement = parse::word;
     /// Chance of a false claim
-    Alpha "alpha" "Which probability of a false claim is acceptable for the whole study? (0.0001 to 0.2)" false,
+    Alpha "alpha" "Which probability of a false claim is acceptable for the whole study? (0.0001 to 0.2)" false alpha: f64 = parse::alpha;
     /// Seeds of the short phase
-    ScreenSeeds "screen-seeds" "On how many seeds is a candidate tried first?" false,
+    ScreenSeeds "screen-seeds" "On how many seeds is a candidate tried first?" false screen_seeds: u64 = parse::count;
     /// Seeds of the confirm phase
-    ConfirmSeeds "confirm-seeds" "On how many new seeds is it confirmed? (5 or more)" false,
+    ConfirmSeeds "confirm-seeds" "On how many new seeds is it confirmed? (5 or more)" false confirm_seeds: u64 = |text| parse::count_within(text, 5, u64::MAX);
     /// Looks at the confirm phase
-    Looks "looks" "How many interim looks at the confirmation? (1 to 10)" false,
+    Looks "looks" "How many interim looks at the confirmation? (1 to 10)" false looks: u64 = |text| parse::count_within(text, 1, 10);
     /// Candidates that may be confirmed
-    MaximumConfirms "maximum-confirms" "How many candidates may be confirmed in total?" false,
+    MaximumConfirms "maximum-confirms" "How many candidates may be confirmed in total?" false maximum_confirms: u64 = parse::count;
 }
 
 /// A default and where it comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Assumed {
     pub answer: Vec<String>,
+    #[serde(skip)]
+    typed: Typed,
     /// The file it was found in, or why it is proposed.
     pub from: String,
 }
 
+impl Assumed {
+    /// What can't be an answer is no default either.
+    fn read(ask: Ask, answer: Vec<String>, from: &str) -> Option<Self> {
+        let typed = Typed::read(ask, &answer).ok()?;
+        Some(Self { answer, typed, from: from.to_owned() })
+    }
+
+    /// One that was never a text: what it means is filled in.
+    fn typed(text: String, from: &str, fill: impl FnOnce(&mut Typed)) -> Option<Self> {
+        let mut typed = Typed::default();
+        fill(&mut typed);
+        Some(Self { answer: vec![text], typed, from: from.to_owned() })
+    }
+}
+
 /// A question as it is asked now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Question {
     pub ask: Ask,
     pub text: &'static str,
@@ -132,9 +171,11 @@ pub struct Question {
 }
 
 /// What was answered so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers {
+    /// As they were written.
     given: BTreeMap<Ask, Vec<String>>,
+    pub(super) typed: Typed,
     /// Texts in which a person may find an answer. A guess doesn't stand in for those.
     see: BTreeMap<Ask, String>,
 }
@@ -147,7 +188,7 @@ impl Answers {
         if !ask.takes_many() && items.len() != 1 {
             return Err(format!("one answer is needed, not {}", items.len()));
         }
-        items.iter().try_for_each(|item| valid(ask, item))?;
+        self.typed.take(ask, Typed::read(ask, &items)?);
         self.given.insert(ask, items);
         Ok(())
     }
@@ -170,75 +211,32 @@ impl Answers {
         self.given.get(&ask).map(Vec::as_slice)
     }
 
-    /// What is taken for a question: what was given, or the default.
-    pub fn taken(&self, ask: Ask, survey: &Survey) -> Option<Vec<String>> {
-        self.given.get(&ask).cloned().or_else(|| default(ask, self, survey).map(|assumed| assumed.answer))
+    /// The same answers with the default of each question that has one and was not answered.
+    pub(super) fn settled(&self, survey: &Survey) -> Self {
+        let mut all = self.clone();
+        for ask in Ask::ALL.iter().filter(|ask| self.given(**ask).is_none()) {
+            if let Some(Assumed { answer, typed, .. }) = default(*ask, self, survey) {
+                all.typed.take(*ask, typed);
+                all.given.insert(*ask, answer);
+            }
+        }
+        all
     }
 
-    /// The first item of [`taken`](Self::taken), read by `parse`. Answers were read once when they were given, and
-    /// defaults are written in the same way, so nothing is lost here.
-    pub(super) fn one<T>(&self, ask: Ask, survey: &Survey, parse: impl Fn(&str) -> Parsed<T>) -> Option<T> {
-        self.taken(ask, survey)?.first().and_then(|text| parse(text).ok())
-    }
-
-    /// The same for all items.
-    pub(super) fn all<T>(&self, ask: Ask, survey: &Survey, parse: impl Fn(&str) -> Parsed<T>) -> Vec<T> {
-        self.taken(ask, survey).unwrap_or_default().iter().filter_map(|text| parse(text).ok()).collect()
-    }
-
-    fn automation(&self, survey: &Survey) -> Option<Automation> {
-        self.one(Ask::Automation, survey, |text| parse::word(text, AUTOMATION))
+    /// What is taken for a question that has one answer, as it is written: what was given, or the default.
+    fn taken(&self, ask: Ask, survey: &Survey) -> Option<String> {
+        let given = self.given.get(&ask).cloned().or_else(|| Some(default(ask, self, survey)?.answer));
+        given?.into_iter().next()
     }
 }
-
-pub(super) const AUTOMATION: &str = "manual, supervised, autonomous";
 
 /// The question as it stands after these answers; nothing when it doesn't come up.
 pub fn question(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Question> {
-    if ask == Ask::Candidates && answers.automation(survey) != Some(Automation::Autonomous) {
+    // No study is autonomous by default.
+    if ask == Ask::Candidates && answers.typed.automation != [Automation::Autonomous] {
         return None;
     }
     Some(Question { ask, text: ask.text(), flag: ask.flag(), default: default(ask, answers, survey) })
-}
-
-fn valid(ask: Ask, text: &str) -> Parsed<()> {
-    match ask {
-        Ask::Mission | Ask::Constraints | Ask::NonGoals | Ask::Baseline | Ask::Environments => {
-            parse::sentence(text).map(drop)
-        }
-        Ask::Metric => parse::name(text).map(drop),
-        Ask::MetricSource => parse::source(text).map(drop),
-        Ask::Direction => parse::word::<Direction>(text, "higher, lower").map(drop),
-        Ask::SmallestEffect => match parse::number(text)? {
-            effect if effect > 0.0 => Ok(()),
-            _ => Err("more than zero".to_owned()),
-        },
-        Ask::FailureScore => parse::number(text).map(drop),
-        Ask::Guardrails => parse::guardrail(text).map(drop),
-        Ask::Surfaces => parse::surface(text).map(drop),
-        Ask::Protected => match rlxp_govern::scope::bad_glob(text) {
-            Some(why) => Err(format!("{text:?} is not a valid pattern: {why}")),
-            None => Ok(()),
-        },
-        Ask::Train | Ask::Eval => parse::command(text).map(drop),
-        Ask::Runs | Ask::Episodes | Ask::Candidates | Ask::ScreenSeeds | Ask::MaximumConfirms => {
-            parse::count(text).map(drop)
-        }
-        Ask::ConfirmSeeds => parse::count_within(text, 5, u64::MAX).map(drop),
-        Ask::Looks => parse::count_within(text, 1, 10).map(drop),
-        Ask::Alpha => parse::alpha(text).map(drop),
-        Ask::Confinement => parse::word::<Confinement>(text, "none, partial, full").map(drop),
-        Ask::WallClock => parse::amount::<Seconds>(text).map(drop),
-        Ask::Disk => parse::amount::<Bytes>(text).map(drop),
-        Ask::PerRun => parse::per_run(text).map(drop),
-        Ask::Device => parse::word::<Device>(text, "cpu, gpu").map(drop),
-        Ask::Network => parse::word::<Network>(text, "none, loopback, allowed").map(drop),
-        Ask::Deterministic => parse::yes(text).map(drop),
-        Ask::Checkpoint => parse::word::<CheckpointRule>(text, "last, best").map(drop),
-        Ask::StopRules => parse::stop_rule(text).map(drop),
-        Ask::Automation => parse::word::<Automation>(text, AUTOMATION).map(drop),
-        Ask::Assurance => parse::word::<Assurance>(text, "host, terminal, signature").map(drop),
-    }
 }
 
 /// What is proposed as the default.
@@ -246,80 +244,78 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
     if answers.see.contains_key(&ask) {
         return None;
     }
-    let proposed =
-        |answer: &str| Some(Assumed { answer: vec![answer.to_owned()], from: PROPOSED.to_owned() });
-    let found = |guess: &Option<super::survey::Guess>| {
-        guess.as_ref().map(|guess| Assumed { answer: vec![guess.text.clone()], from: guess.from.clone() })
-    };
+    let read = |text: &str, from: &str| Assumed::read(ask, vec![text.to_owned()], from);
+    let proposed = |text: &str| read(text, PROPOSED);
+    let found = |guess: &Option<Guess>| guess.as_ref().and_then(|guess| read(&guess.text, &guess.from));
     match ask {
         Ask::Mission => found(&survey.mission),
         Ask::SmallestEffect | Ask::Candidates => None,
-        Ask::Constraints | Ask::NonGoals | Ask::Guardrails => {
-            Some(Assumed { answer: Vec::new(), from: "none given".to_owned() })
-        }
+        Ask::Constraints | Ask::NonGoals | Ask::Guardrails => Assumed::read(ask, Vec::new(), "none given"),
         Ask::Metric => found(&survey.metric.as_ref().map(|(name, _)| name.clone())),
         // The file was found with its metric, and says nothing about another.
-        Ask::MetricSource if answers.given(Ask::Metric).is_none() => {
-            found(&survey.metric.as_ref().map(|(_, source)| source.clone()))
+        Ask::MetricSource if answers.given(Ask::Metric).is_some() => None,
+        Ask::MetricSource => found(&survey.metric.as_ref().map(|(_, source)| source.clone())),
+        Ask::Direction => {
+            let better = direction(&answers.taken(Ask::Metric, survey)?)?;
+            Assumed::typed(word_of(&better), "the metric's name", |typed| typed.direction.push(better))
         }
-        Ask::MetricSource => None,
-        Ask::Direction => direction(&answers.taken(Ask::Metric, survey)?.first()?.to_lowercase()),
-        Ask::FailureScore => failure_score(&answers.taken(Ask::Metric, survey)?.first()?.to_lowercase()),
-        Ask::Surfaces => surfaces(survey),
+        Ask::FailureScore => {
+            let worst = failure_score(&answers.taken(Ask::Metric, survey)?)?;
+            let from = "the metric's name: a rate";
+            Assumed::typed(worst.to_string(), from, |typed| typed.failure_score.push(worst))
+        }
+        Ask::Surfaces => {
+            let (answer, surfaces): (Vec<String>, Vec<Surface>) = surfaces(survey).unzip();
+            let typed = Typed { surfaces, ..Typed::default() };
+            (!answer.is_empty()).then(|| Assumed { answer, typed, from: "file names".to_owned() })
+        }
         Ask::Protected => {
-            let is_pattern = |path: &&String| rlxp_govern::scope::bad_glob(path).is_none();
-            let answer: Vec<String> = survey.protected.iter().filter(is_pattern).cloned().collect();
-            (!answer.is_empty()).then(|| Assumed { answer, from: "file names".to_owned() })
+            let answer: Vec<String> = survey.protected.iter().flat_map(|path| parse::pattern(path)).collect();
+            Assumed::read(ask, answer, "file names").filter(|assumed| !assumed.answer.is_empty())
         }
         Ask::Train => found(&survey.train),
         Ask::Eval => found(&survey.eval),
-        Ask::Runs => proposed(&USUAL_RUNS.to_string()),
+        Ask::Runs => Assumed::typed(USUAL_RUNS.to_string(), PROPOSED, |typed| typed.runs.push(USUAL_RUNS)),
         Ask::WallClock => proposed("8h"),
         Ask::Disk => {
-            let answer = vec![format!("{}GiB", gibibytes_of_disk(survey))];
-            Some(Assumed { answer, from: "free disk".to_owned() })
+            let disk = Bytes(gibibytes_of_disk(survey) << 30);
+            Assumed::typed(disk.to_string(), "free disk", |typed| typed.disk.push(disk))
         }
         Ask::PerRun => {
             let memory = ((survey.memory.unwrap_or(8 << 30) / 2) >> 30).clamp(1, 64);
-            let from = "half of the free memory".to_owned();
             // As many runs as are proposed fit onto the disk that is.
             let disk = (gibibytes_of_disk(survey) << 10) / USUAL_RUNS;
-            Some(Assumed { answer: vec![format!("30m,{disk}MiB,{memory}GiB")], from })
+            let limits = parse::limits(Seconds(30 * 60), Bytes(disk << 20), Bytes(memory << 30));
+            let text = format!("30m,{disk}MiB,{memory}GiB");
+            Assumed::typed(text, "half of the free memory", |typed| typed.per_run.push(limits))
         }
-        Ask::Device => Some(match &survey.gpu {
-            Some(path) => Assumed { answer: vec!["gpu".to_owned()], from: path.clone() },
-            None => Assumed { answer: vec!["cpu".to_owned()], from: "no GPU found".to_owned() },
-        }),
+        Ask::Device if survey.gpu.is_none() => read("cpu", "no GPU found"),
+        Ask::Device => read("gpu", survey.gpu.as_deref()?),
         Ask::Network => proposed("none"),
         Ask::Baseline => {
             let train = answers.taken(Ask::Train, survey)?;
-            let text = format!("the repository as it is, trained by `{}`", train.first()?);
-            Some(Assumed { answer: vec![text], from: "the train command".to_owned() })
+            read(&format!("the repository as it is, trained by `{train}`"), "the train command")
         }
         Ask::Environments => found(&survey.environment),
         Ask::Episodes => proposed("20"),
         Ask::Deterministic => proposed("yes"),
         Ask::Checkpoint => proposed("last"),
-        Ask::StopRules => Some(Assumed {
-            answer: vec!["no-improvement 5".to_owned(), "failures 3".to_owned()],
-            from: PROPOSED.to_owned(),
-        }),
+        Ask::StopRules => {
+            Assumed::read(ask, ["no-improvement 5", "failures 3"].map(str::to_owned).to_vec(), PROPOSED)
+        }
         Ask::Automation => proposed("supervised"),
-        Ask::Assurance => match answers.automation(survey) {
-            Some(Automation::Autonomous) => {
-                Some(Assumed { answer: vec!["signature".into()], from: "autonomous studies need it".into() })
-            }
-            _ => Some(Assumed {
-                answer: vec![survey.floor.unwrap_or(Assurance::Terminal).to_string()],
-                from: "setting of the study".to_owned(),
-            }),
-        },
+        Ask::Assurance if answers.typed.automation == [Automation::Autonomous] => {
+            read("signature", "autonomous studies need it")
+        }
+        Ask::Assurance => {
+            let floor = survey.floor.unwrap_or(Assurance::Terminal);
+            Assumed::typed(floor.to_string(), "setting of the study", |typed| typed.assurance.push(floor))
+        }
         Ask::Confinement => proposed("full"),
         Ask::Alpha => proposed("0.05"),
-        Ask::ScreenSeeds => proposed("3"),
+        Ask::ScreenSeeds | Ask::MaximumConfirms => proposed("3"),
         Ask::ConfirmSeeds => proposed("10"),
         Ask::Looks => proposed("1"),
-        Ask::MaximumConfirms => proposed("3"),
     }
 }
 
@@ -335,35 +331,37 @@ fn gibibytes_of_disk(survey: &Survey) -> u64 {
 const BETTER_HIGHER: [&str; 7] = ["success", "return", "reward", "score", "accuracy", "win", "progress"];
 const BETTER_LOWER: [&str; 8] = ["error", "loss", "cost", "collision", "fall", "failure", "time", "distance"];
 
-fn direction(name: &str) -> Option<Assumed> {
+fn direction(name: &str) -> Option<Direction> {
+    let name = name.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    let answer = match (has(&BETTER_HIGHER), has(&BETTER_LOWER)) {
-        (true, false) => "higher",
-        (false, true) => "lower",
-        _ => return None,
-    };
-    Some(Assumed { answer: vec![answer.to_owned()], from: "the metric's name".to_owned() })
+    match (has(&BETTER_HIGHER), has(&BETTER_LOWER)) {
+        (true, false) => Some(Direction::Higher),
+        (false, true) => Some(Direction::Lower),
+        _ => None,
+    }
 }
 
 /// Only rates have a worst value that their name tells.
-fn failure_score(name: &str) -> Option<Assumed> {
-    let is_rate = name.contains("rate") || name.contains("accuracy");
-    let worst = match direction(name)?.answer.first()?.as_str() {
-        "higher" if is_rate => "0",
-        "lower" if is_rate => "1",
-        _ => return None,
-    };
-    Some(Assumed { answer: vec![worst.to_owned()], from: "the metric's name: a rate".to_owned() })
+fn failure_score(name: &str) -> Option<f64> {
+    let is_rate = ["rate", "accuracy"].iter().any(|word| name.to_lowercase().contains(word));
+    is_rate
+        .then(|| direction(name))
+        .flatten()
+        .map(|better| if better == Direction::Higher { 0.0 } else { 1.0 })
 }
 
-fn surfaces(survey: &Survey) -> Option<Assumed> {
-    let code = survey.surfaces.iter().map(|(kind, paths)| format!("{kind}={kind}:{}", paths.join(",")));
+/// Surfaces, each as it would be written and as what it means. A name that no pattern can hold is left to the person.
+fn surfaces(survey: &Survey) -> impl Iterator<Item = (String, Surface)> {
+    let code = survey.surfaces.iter().map(|(kind, paths)| {
+        let text = format!("{kind}={kind}:{}", paths.join(","));
+        Some((text, parse::new_surface(&kind.to_string(), *kind, paths.clone(), &[]).ok()?))
+    });
     let configs = survey.configs.iter().enumerate().map(|(index, (file, keys))| {
         let id =
             if index == 0 { "hyperparameters".to_owned() } else { format!("hyperparameters-{}", index + 1) };
-        format!("{id}=hyperparameter:{file}:{}", keys.join(","))
+        let text = format!("{id}=hyperparameter:{file}:{}", keys.join(","));
+        let paths = vec![file.clone()];
+        Some((text, parse::new_surface(&id, SurfaceKind::Hyperparameter, paths, keys).ok()?))
     });
-    // A name that no pattern can hold is left to the person.
-    let answer: Vec<String> = code.chain(configs).filter(|text| parse::surface(text).is_ok()).collect();
-    (!answer.is_empty()).then(|| Assumed { answer, from: "file names".to_owned() })
+    code.chain(configs).flatten()
 }

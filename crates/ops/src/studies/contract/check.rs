@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::completeness::{Open, open_questions};
 use rlxp_govern::documents::{Contract, MetricSpec, Runbook, StudyName, SurfaceMap};
-use rlxp_govern::gate::{self, Purpose, Refusal};
+use rlxp_govern::gate::{self, Purpose, Refusal, RefusalCode};
 use rlxp_govern::section::{File, Section};
 use rlxp_spec::document::Document;
 use rlxp_spec::{Problem, Problems, Source};
@@ -96,9 +96,9 @@ pub fn check(context: &Context, selector: Option<&str>) -> Outcome<Checked> {
     }
     let disagreements: Vec<Refusal> = gate::refusals(Purpose::Plan, study, None)
         .into_iter()
-        .filter(|refusal| matches!(refusal.gate, "files_agree" | "identity" | "contract_complete"))
+        .filter(|refusal| refusal.gate.is_about_files())
         // Said already, with their places.
-        .filter(|refusal| !matches!(refusal.code, "contract_incomplete" | "file_broken"))
+        .filter(|refusal| !matches!(refusal.code, RefusalCode::ContractIncomplete | RefusalCode::FileBroken))
         .collect();
     let complete = problems.is_empty() && open.is_empty() && disagreements.is_empty();
     Ok(Checked {

@@ -5,12 +5,11 @@ mod contract;
 mod metric_spec;
 mod yaml;
 
-use rlxp_govern::documents::{CheckpointRule, Device, Guardrail, Slug, StudyName, Surface};
+use rlxp_govern::documents::{CheckpointRule, Device, Slug, StudyName};
 use rlxp_govern::section::File;
 use serde_json::Value;
 
-use super::ask::{Answers, Ask};
-use super::parse;
+use super::ask::{Answers, Ask, Typed};
 use super::survey::Survey;
 use yaml::{flow, flow_word, list, number, put};
 
@@ -24,12 +23,18 @@ const METRIC: [Ask; 4] = [Ask::Metric, Ask::MetricSource, Ask::Direction, Ask::F
 struct Draft<'a> {
     name: &'a StudyName,
     answers: &'a Answers,
-    survey: &'a Survey,
+    typed: &'a Typed,
+}
+
+/// The answer to a question that takes one.
+fn first<T: Copy>(answers: &[T]) -> Option<T> {
+    answers.first().copied()
 }
 
 /// The four files.
 pub fn files(name: &StudyName, answers: &Answers, survey: &Survey) -> [(File, String); 4] {
-    let draft = Draft { name, answers, survey };
+    let answers = &answers.settled(survey);
+    let draft = Draft { name, answers, typed: &answers.typed };
     [
         (File::Contract, draft.contract()),
         (File::MetricSpec, draft.metric_spec()),
@@ -39,41 +44,30 @@ pub fn files(name: &StudyName, answers: &Answers, survey: &Survey) -> [(File, St
 }
 
 impl Draft<'_> {
-    fn one<T>(&self, ask: Ask, parse: impl Fn(&str) -> parse::Parsed<T>) -> Option<T> {
-        self.answers.one(ask, self.survey, parse)
-    }
-
-    fn sentence(&self, ask: Ask) -> String {
-        self.one(ask, parse::sentence).unwrap_or_else(|| self.answers.open_text(ask))
-    }
-
-    fn surfaces(&self) -> Vec<Surface> {
-        self.answers.all(Ask::Surfaces, self.survey, parse::surface)
-    }
-
-    fn guardrails(&self) -> Vec<Guardrail> {
-        self.answers.all(Ask::Guardrails, self.survey, parse::guardrail)
+    /// An answer, or the question where there is none.
+    fn sentence(&self, answer: &[String], ask: Ask) -> String {
+        answer.first().cloned().unwrap_or_else(|| self.answers.open_text(ask))
     }
 
     fn metric(&self) -> Slug {
-        self.one(Ask::Metric, parse::name).unwrap_or_else(|| "todo".parse().expect("this is a name"))
+        self.typed.metric.first().cloned().unwrap_or_else(|| "todo".parse().expect("this is a name"))
     }
 
     fn device(&self) -> Device {
-        self.one(Ask::Device, |text| parse::word(text, "")).unwrap_or(Device::Cpu)
+        first(&self.typed.device).unwrap_or(Device::Cpu)
     }
 
     /// Flags whose answers the metric and its evaluation still lack.
     fn missing(&self, needed: &[Ask]) -> Vec<&'static str> {
-        let is_open = |ask: &Ask| self.answers.taken(*ask, self.survey).is_none_or(|items| items.is_empty());
+        let is_open = |ask: &Ask| self.answers.given(*ask).is_none_or(<[String]>::is_empty);
         needed.iter().copied().filter(is_open).map(Ask::flag).collect()
     }
 
     fn protocol(&self) -> (u64, bool, CheckpointRule) {
         (
-            self.one(Ask::Episodes, parse::count).unwrap_or(20),
-            self.one(Ask::Deterministic, parse::yes).unwrap_or(true),
-            self.one(Ask::Checkpoint, |text| parse::word(text, "")).unwrap_or(CheckpointRule::Last),
+            first(&self.typed.episodes).unwrap_or(20),
+            first(&self.typed.deterministic).unwrap_or(true),
+            first(&self.typed.checkpoint).unwrap_or(CheckpointRule::Last),
         )
     }
 
@@ -84,13 +78,13 @@ impl Draft<'_> {
              schema: rlxp.surface_map/1\n\n",
             self.name
         );
-        let surfaces = self.surfaces();
+        let surfaces = &self.typed.surfaces;
         if surfaces.is_empty() {
             put(&mut text, format_args!("# {}\nsurfaces: []\n\n", self.answers.open_text(Ask::Surfaces)));
         } else {
             text.push_str("surfaces:\n");
         }
-        for surface in &surfaces {
+        for surface in surfaces {
             let operations: Vec<String> = surface.operations.iter().map(ToString::to_string).collect();
             put(
                 &mut text,
@@ -120,14 +114,14 @@ impl Draft<'_> {
             }
             put(&mut text, format_args!("    operations: {}\n\n", flow(&operations)));
         }
-        let protected = self.answers.taken(Ask::Protected, self.survey).unwrap_or_default();
+        let protected = &self.typed.protected;
         text.push_str(
             "# The evaluator, metric code and seeds. `.rlxp/**` and `.git/**` always belong to them.\n",
         );
         if protected.is_empty() {
             put(&mut text, format_args!("# {}\n", self.answers.open_text(Ask::Protected)));
         }
-        put(&mut text, format_args!("protected:{}\n", list(&protected, 2)));
+        put(&mut text, format_args!("protected:{}\n", list(protected, 2)));
         text
     }
 
@@ -138,8 +132,9 @@ impl Draft<'_> {
              schema: rlxp.runbook/1\n",
             self.name
         );
-        for (name, ask) in [("train", Ask::Train), ("eval", Ask::Eval)] {
-            let argv = self.one(ask, parse::command).unwrap_or_else(|| vec![self.answers.open_text(ask)]);
+        let Typed { train, eval, .. } = self.typed;
+        for (name, given, ask) in [("train", train, Ask::Train), ("eval", eval, Ask::Eval)] {
+            let argv = given.first().cloned().unwrap_or_else(|| vec![self.answers.open_text(ask)]);
             let quoted: Vec<String> =
                 argv.iter().map(|word| Value::from(word.as_str()).to_string()).collect();
             put(&mut text, format_args!("\n{name}:\n  argv: [{}]\n", quoted.join(", ")));

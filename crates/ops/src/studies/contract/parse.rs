@@ -1,19 +1,20 @@
 //! Answers as people type them, on the terminal and in flags alike, as types. Each error says what to write instead.
 
 use rlxp_govern::documents::{
-    Aggregation, Direction, Extractor, Guardrail, Metric, Operation, PerRun, Slug, StopRule, Surface,
+    Aggregation, Bytes, Extractor, Guardrail, Metric, Operation, PerRun, Seconds, Slug, StopRule, Surface,
     SurfaceKey, SurfaceKind,
 };
 use rlxp_govern::scope::bad_glob;
+use rlxp_spec::document::Words;
 use serde::de::DeserializeOwned;
 
 /// What is wrong with an answer, and what to write instead.
 pub type Parsed<T> = Result<T, String>;
 
 /// One of the words of a type, such as `higher`.
-pub fn word<T: DeserializeOwned>(text: &str, words: &str) -> Parsed<T> {
+pub fn word<T: DeserializeOwned + Words>(text: &str) -> Parsed<T> {
     serde_json::from_value(text.trim().to_lowercase().into())
-        .map_err(|_| format!("{text:?} is none of {words}"))
+        .map_err(|_| format!("{text:?} is none of {}", T::words().join(", ")))
 }
 
 /// Anything that reads itself from text.
@@ -25,6 +26,11 @@ pub fn plain<T: std::str::FromStr>(text: &str, what: &str) -> Parsed<T> {
 pub fn number(text: &str) -> Parsed<f64> {
     let value: f64 = plain(text, "a number")?;
     if value.is_finite() { Ok(value) } else { Err(format!("{text:?} is not a finite number")) }
+}
+
+/// A difference that matters.
+pub fn effect(text: &str) -> Parsed<f64> {
+    number(text).and_then(|effect| if effect > 0.0 { Ok(effect) } else { Err("more than zero".to_owned()) })
 }
 
 /// A whole number of at least one.
@@ -106,7 +112,7 @@ pub fn guardrail(text: &str) -> Parsed<Guardrail> {
     if allowed_regression < 0.0 {
         return Err(format!("{allowed}: the allowed regression must be 0 or more"));
     }
-    let direction: Direction = word(direction, "higher, lower")?;
+    let direction = word(direction)?;
     let metric = Metric {
         name: name(metric)?,
         source: source(from)?,
@@ -118,8 +124,11 @@ pub fn guardrail(text: &str) -> Parsed<Guardrail> {
     Ok(Guardrail { metric, allowed_regression })
 }
 
-/// The kinds of surfaces as words.
-pub const KINDS: &str = "reward, termination, curriculum, randomisation, hyperparameter, policy";
+/// A pattern of paths.
+pub fn pattern(text: &str) -> Parsed<String> {
+    let wrong = bad_glob(text).map(|why| format!("{text:?} is not a valid pattern: {why}"));
+    wrong.map_or_else(|| Ok(text.to_owned()), Err)
+}
 
 /// `ID=KIND:GLOB[,GLOB…][:KEY=MIN..MAX[,KEY…]]`
 pub fn surface(text: &str) -> Parsed<Surface> {
@@ -127,18 +136,18 @@ pub fn surface(text: &str) -> Parsed<Surface> {
         || format!("{text:?} is not ID=KIND:FILES[:KEY=MIN..MAX], such as reward=reward:src/reward.py");
     let (id, rest) = text.trim().split_once('=').ok_or_else(shape)?;
     let mut parts = rest.splitn(3, ':');
-    let kind: SurfaceKind = word(parts.next().unwrap_or_default(), KINDS)?;
+    let kind: SurfaceKind = word(parts.next().unwrap_or_default())?;
     let paths: Vec<String> = pieces(parts.next().ok_or_else(shape)?);
     if paths.is_empty() {
         return Err(shape());
     }
-    if let Some((glob, why)) = paths.iter().find_map(|glob| Some((glob, bad_glob(glob)?))) {
-        return Err(format!("{glob:?} is not a valid pattern: {why}"));
-    }
-    let keys = pieces(parts.next().unwrap_or_default())
-        .iter()
-        .map(|key| surface_key(key))
-        .collect::<Parsed<Vec<_>>>()?;
+    new_surface(id, kind, paths, &pieces(parts.next().unwrap_or_default()))
+}
+
+/// A surface with the operations that its files and keys allow.
+pub fn new_surface(id: &str, kind: SurfaceKind, paths: Vec<String>, keys: &[String]) -> Parsed<Surface> {
+    paths.iter().try_for_each(|path| pattern(path).map(drop))?;
+    let keys = keys.iter().map(|key| surface_key(key)).collect::<Parsed<Vec<_>>>()?;
     let mut operations = Vec::new();
     let is_data = |path: &String| [".yaml", ".yml", ".json", ".toml"].iter().any(|end| path.ends_with(end));
     if !keys.is_empty() || paths.iter().any(is_data) {
@@ -173,8 +182,11 @@ pub fn per_run(text: &str) -> Parsed<PerRun> {
     let [time, disk, memory] = &parts[..] else {
         return Err(format!("{text:?} is not TIME,DISK,MEMORY, such as 30m,500MiB,4GiB"));
     };
-    let (wall_clock, disk, memory) = (amount(time)?, amount(disk)?, amount(memory)?);
-    Ok(PerRun { wall_clock, disk, memory, processes: 256, cpu_time: None })
+    Ok(limits(amount(time)?, amount(disk)?, amount(memory)?))
+}
+
+pub fn limits(wall_clock: Seconds, disk: Bytes, memory: Bytes) -> PerRun {
+    PerRun { wall_clock, disk, memory, processes: 256, cpu_time: None }
 }
 
 /// A time or a size, which say themselves what is wrong.

@@ -55,7 +55,7 @@ fn scripts(opened: &OpenStudy, runbook: &Runbook) -> Outcome<Vec<String>> {
         for path in named_files(&step.argv, step.folder.as_deref().unwrap_or_default()) {
             let is_there = opened.context().fs.metadata_if_any(&opened.place.root.join(&path))?.is_some();
             if !is_there && !runbook.inputs.iter().any(|input| input.path == path) {
-                missing.extend(script_missing(&path, name));
+                missing.extend(script_missing(&path, name.as_str()));
             }
         }
     }

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use rlxp_fs::{FsExt, Kind};
 use rlxp_govern::documents::Assurance;
-use rlxp_govern::ledger;
 use rlxp_govern::view::Study;
 use rlxp_types::text::shell_word;
 
+use super::ledger_reader;
 use super::paths::{FOLDER, RepositoryPaths};
 use super::read::{ledger_bytes, read_study, without_files};
 use crate::context::Context;
@@ -78,7 +78,7 @@ fn open_studies(context: &Context, root: &Path) -> Outcome<Vec<Study>> {
     let mut open = Vec::new();
     for name in places.studies(fs)? {
         let place = places.study(&name);
-        let mut study = without_files(&place, ledger::read_lean(&ledger_bytes(context, &place)?));
+        let mut study = without_files(&place, ledger_reader::read_lean(&ledger_bytes(context, &place)?));
         // Whether a person closed it takes the approvers and the signature to tell.
         if study.state().closed.is_some() && study.was_entered() {
             study = read_study(context, &place)?;

@@ -19,11 +19,12 @@ use rlxp_govern::view::Study;
 use rlxp_types::{Digest, Exit};
 
 use super::anchors::own_anchors;
+use super::ledger_reader;
 use super::paths::{RepositoryPaths, StudyPaths};
 use super::read::{document, ledger_bytes, ledger_file, read_parts, with_ledger};
 use super::state_file;
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 
 /// How often a study is read again because somebody else added to it meanwhile.
 const TRIES: usize = 10;
@@ -73,7 +74,7 @@ impl OpenStudy {
     pub fn at(context: &Context, place: StudyPaths) -> Outcome<Self> {
         for _ in 0..TRIES {
             // A thousand files are read while ten thousand records are.
-            let (bytes, mut ledger, parts) = ledger::read_lean_beside(
+            let (bytes, mut ledger, parts) = ledger_reader::read_lean_beside(
                 || ledger_bytes(context, &place),
                 || read_parts(context.fs.as_ref(), &place),
             )?;
@@ -88,9 +89,9 @@ impl OpenStudy {
             let mut opened = Self { context, place, study, warnings, end, head };
             match opened.put_changes_on_record() {
                 Ok(()) => return Ok(opened),
-                Err(failure) if failure.code == "ledger_moved" => {}
+                Err(failure) if failure.is(FailureKind::LedgerMoved) => {}
                 // Whoever only looks can go on; whoever writes will hear of it again.
-                Err(failure) if failure.exit == Exit::Storage || failure.code == "ledger_locked" => {
+                Err(failure) if failure.exit == Exit::Storage || failure.is(FailureKind::LedgerLocked) => {
                     let seen = "void approvals could not be recorded";
                     opened.warnings.push(format!("{seen}: {failure}"));
                     return Ok(opened);
@@ -242,7 +243,7 @@ fn broken(ledger: &Ledger, place: &StudyPaths) -> Option<Failure> {
 fn moved(place: &StudyPaths) -> Failure {
     let message =
         format!("another process wrote to the ledger of {} in the meantime; nothing was done", place.name);
-    Failure::refused("ledger_moved", message).hint("run the command again")
+    Failure::with_kind(FailureKind::LedgerMoved, message).hint("run the command again")
 }
 
 /// Adds records to `ledger` and to its file, if that still ends where it did. After an error `ledger` may have records
@@ -259,7 +260,9 @@ fn add(
     for (actor, event) in events {
         let record = Record::new(ledger.next_seq(), now.as_str(), actor, event, ledger.head());
         lines.push(record.line());
-        ledger.push(record).map_err(|problem| Failure::refused("impossible", problem.message))?;
+        ledger
+            .push(record)
+            .map_err(|problem| Failure::with_kind(FailureKind::Impossible, problem.message))?;
     }
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let mut locked = ledger_file(context, place).lock(&now)?;

@@ -12,7 +12,7 @@ use rlxp_govern::documents::{
     Adapter, Candidate, Claim, Contract, Files, MetricSpec, Reading, Registry, Runbook, SurfaceMap, Written,
     is_answered,
 };
-use rlxp_govern::ledger::{self, Ledger};
+use rlxp_govern::ledger::Ledger;
 use rlxp_govern::scope::bad_path;
 use rlxp_govern::signature::{Approvers, LONGEST_SIGNATURE};
 use rlxp_govern::view::{AdapterFacts, Study};
@@ -23,9 +23,10 @@ use rlxp_store::LedgerFile;
 use rlxp_types::Digest;
 use serde_json::Value;
 
+use super::ledger_reader;
 use super::paths::{FOLDER, StudyPaths};
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 
 /// Documents are far smaller; a larger one is broken, not read.
 const LONGEST_DOCUMENT: u64 = 1 << 20;
@@ -34,7 +35,7 @@ const LONGEST_SOURCE: u64 = 16 << 20;
 
 pub fn read_study(context: &Context, place: &StudyPaths) -> Outcome<Study> {
     let fs = context.fs.as_ref();
-    Ok(with_ledger(place, ledger::read(&ledger_bytes(context, place)?), read_parts(fs, place)?))
+    Ok(with_ledger(place, ledger_reader::read(&ledger_bytes(context, place)?), read_parts(fs, place)?))
 }
 
 /// Everything but the ledger.
@@ -116,7 +117,7 @@ pub fn look(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<Option<Meta>> {
 
 pub(crate) fn linked(path: &Path) -> Failure {
     let message = format!("{} is a symbolic link; studies must not contain links", path.display());
-    Failure::refused("link_in_study", message)
+    Failure::with_kind(FailureKind::LinkInStudy, message)
         .hint("replace it with the file itself, then run the command again")
 }
 

@@ -13,7 +13,7 @@ use rlxp_types::{Digest, Exit};
 
 use super::files;
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::RunPaths;
 
@@ -40,11 +40,11 @@ pub(super) fn claim_run(context: &Context, opened: &OpenStudy, place: &RunPaths,
         Claim::Ours => Ok(()),
         Claim::Late => {
             let message = format!("another process launched {key} in the meantime; nothing was done");
-            Err(Failure::refused("ledger_moved", message).hint("run the command again"))
+            Err(Failure::with_kind(FailureKind::LedgerMoved, message).hint("run the command again"))
         }
         Claim::Theirs => {
             let message = format!("another process is launching the same run ({})", place.path().display());
-            Err(Failure::refused("run_claimed", message).hint("rlx launch status"))
+            Err(Failure::with_kind(FailureKind::RunClaimed, message).hint("rlx launch status"))
         }
     }
 }

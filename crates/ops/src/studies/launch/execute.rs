@@ -33,7 +33,7 @@ use super::reconcile::{Real, real, reconcile};
 use super::run_order::reach;
 use super::supervisor::{append, start_supervisor};
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::candidate::known;
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
@@ -75,7 +75,7 @@ pub fn execute(
     let mechanisms = mechanisms?;
     let offered = Offered::Here(&mechanisms);
     let first = match looked_at.and_then(|found| pass_gates(context, found, &id, request.plan, offered)) {
-        Err(failure) if failure.code == "ledger_moved" => {
+        Err(failure) if failure.is(FailureKind::LedgerMoved) => {
             ready_despite_others(context, study, &id, request.plan, &mechanisms)?
         }
         first => first?,
@@ -192,9 +192,9 @@ impl Launch<'_> {
                 (self.events)(event);
                 self.started.push(run);
             }
-            Err(failure) if failure.code == "ledger_moved" => {}
+            Err(failure) if failure.is(FailureKind::LedgerMoved) => {}
             // In a moment it is in the ledger, or free again.
-            Err(failure) if failure.code == "run_claimed" && self.tries < TRIES => {
+            Err(failure) if failure.is(FailureKind::RunClaimed) && self.tries < TRIES => {
                 self.tries += 1;
                 thread::sleep(LOOK_EVERY);
             }
@@ -354,7 +354,7 @@ fn ready_despite_others(
     let mut tries = 0;
     loop {
         match ready(context, study, id, plan, Offered::Here(mechanisms)) {
-            Err(failure) if failure.code == "ledger_moved" && tries < TRIES => tries += 1,
+            Err(failure) if failure.is(FailureKind::LedgerMoved) && tries < TRIES => tries += 1,
             result => return result,
         }
     }

@@ -22,7 +22,7 @@ use super::outcome::{RunOutcome, outcome};
 use super::ready::{Offered, choose_seed, ready};
 use super::run_order::{limits, steps_of};
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::candidate::known;
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
@@ -80,12 +80,12 @@ pub fn handoff(
     let steps: Vec<_> = steps_of(runbook, ready.next.phase)
         .into_iter()
         .map(|(name, step)| {
-            let is_training = matches!(name, "train" | "smoke");
+            let is_training = name.trains();
             let mut argv = rlxp_govern::slots::fill(&step.argv, &[("seed", &seed_text)]);
             if is_training {
                 argv.extend(ready.applied.arguments.iter().chain(&candidate.arguments).cloned());
             }
-            json!({ "name": name, "argv": argv, "folder": step.folder, "environment": step.environment,
+            json!({ "name": name.as_str(), "argv": argv, "folder": step.folder, "environment": step.environment,
                     "changed_code": is_training })
         })
         .collect();
@@ -156,8 +156,11 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
     }
     let mut opened = OpenStudy::open(context, study)?;
     let Some(run) = opened.study.state().runs.get(key) else {
-        return Err(Failure::usage("run_not_found", format!("no run {key} in {}", opened.study.name))
-            .hint("rlx launch status"));
+        return Err(Failure::with_kind(
+            FailureKind::RunNotFound,
+            format!("no run {key} in {}", opened.study.name),
+        )
+        .hint("rlx launch status"));
     };
     if run.intent.external.is_none() {
         let message = format!("run {key} was launched by rlx, which already has its results");

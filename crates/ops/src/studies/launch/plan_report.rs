@@ -6,7 +6,7 @@ use std::path::Path;
 use rlxp_fs::FsExt;
 use rlxp_govern::budget::Amounts;
 use rlxp_govern::documents::{Base, Confinement, Phase, Slug, StudyName};
-use rlxp_govern::gate::{Purpose, names, reservation};
+use rlxp_govern::gate::{GateName, Purpose, names, reservation};
 use rlxp_govern::next_run::SeedChoice;
 use rlxp_govern::queue::Queue;
 use rlxp_govern::seeds::SeedRole;
@@ -61,7 +61,7 @@ pub struct PlanReport {
     /// What is left of the budget when all of them have run as long as they may.
     pub budget_after: Amounts,
     /// The gates that it passed.
-    pub gates: Vec<&'static str>,
+    pub gates: Vec<GateName>,
     /// What a reader should know.
     pub warnings: Vec<String>,
     /// The command that runs it.
@@ -124,11 +124,11 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
         let rest = rlxp_govern::slots::fill(&step.argv, &[]).into_iter().skip(1);
         let added = order.argv.iter().skip(step.argv.len()).cloned();
         PlannedStep {
-            name: name.to_owned(),
+            name: name.to_string(),
             argv: std::iter::once(program).chain(rest).chain(added).collect(),
             folder: order.folder,
             environment: order.environment,
-            changed_code: matches!(name, "train" | "smoke"),
+            changed_code: name.trains(),
         }
     });
     let queue = Queue::for_study(study);

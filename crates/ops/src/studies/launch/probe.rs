@@ -61,7 +61,7 @@ fn agreed(opened: &OpenStudy) -> Outcome<()> {
         None => Ok(()),
         Some((section, code)) => {
             let message = format!("the loop was entered, but {section} is not approved");
-            Err(Failure::refused(code, message).hint(format!("rlx approve {section}")))
+            Err(Failure::refused(code.as_str(), message).hint(format!("rlx approve {section}")))
         }
     }
 }
@@ -75,8 +75,8 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         let message = "trying a step needs a readable contract.yaml and runbook.yaml";
         return Err(Failure::usage("file_broken", message).hint("rlx contract check"));
     };
-    let known: Vec<&str> = runbook.steps().map(|(name, _)| name).collect();
-    let Some((_, step)) = runbook.steps().find(|(known, _)| *known == name) else {
+    let known: Vec<&str> = runbook.steps().map(|(name, _)| name.as_str()).collect();
+    let Some((step_name, step)) = runbook.steps().find(|(known, _)| known.as_str() == name) else {
         let message = format!("the runbook has no step {name:?}; steps are: {}", known.join(", "));
         return Err(Failure::usage("no_step", message).hint("rlx contract check"));
     };
@@ -120,7 +120,7 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
     let order = RunOrder {
         key: key.clone(),
         folder: run.folder.clone(),
-        steps: vec![step_order(&materials, &run, name, step, &key, 0)],
+        steps: vec![step_order(&materials, &run, step_name, step, &key, 0)],
         limits: limits(&materials, Seconds(LONGEST).0.min(contract.budget.per_run.wall_clock.0)),
         confinement: wanted(&materials),
         linked: Vec::new(),

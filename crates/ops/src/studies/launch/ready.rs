@@ -4,7 +4,7 @@
 use rlxp_fs::{FsExt, randomness};
 use rlxp_govern::change::Applied;
 use rlxp_govern::documents::{Base, Confinement, Slug};
-use rlxp_govern::gate::{Purpose, Refusal, refusals};
+use rlxp_govern::gate::{Purpose, Refusal, RefusalCode, refusals};
 use rlxp_govern::next_run::{NextRun, SeedChoice, draw, next_run};
 use rlxp_govern::plan::Plan;
 use rlxp_govern::view::{CandidateView, MachineFacts};
@@ -144,7 +144,7 @@ pub(super) enum Offered<'a> {
 /// Names the missing mechanisms: the gate knows only the level that they amount to.
 fn name_missing(refused: &mut [Refusal], offered: Offered<'_>) {
     let Offered::Here(mechanisms) = offered else { return };
-    for refusal in refused.iter_mut().filter(|refusal| refusal.code == "confinement_too_weak") {
+    for refusal in refused.iter_mut().filter(|refusal| refusal.code == RefusalCode::ConfinementTooWeak) {
         refusal.reason = format!("{}: {}", refusal.reason, mechanisms.why_not_full());
     }
 }

@@ -19,7 +19,7 @@ use super::claim::claimant;
 use super::files::{self, EndFile};
 use super::run_order::confinement;
 use crate::context::Context;
-use crate::failure::Outcome;
+use crate::failure::{FailureKind, Outcome};
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::{LaunchPaths, RunPaths};
 
@@ -148,8 +148,7 @@ pub(super) fn reconcile(context: &Context, opened: &mut OpenStudy) -> Outcome<Ve
             // Somebody else adds to the ledger as well, perhaps the same: what is left to do is seen anew. Impossible is
             // the end of a run of which only the intent was read: it went, and ended, since then.
             Err(failure)
-                if tries < TRIES
-                    && matches!(failure.code, "ledger_moved" | "ledger_locked" | "impossible") =>
+                if tries < TRIES && (failure.is_contention() || failure.is(FailureKind::Impossible)) =>
             {
                 tries += 1;
                 *opened = OpenStudy::at(context, opened.place.clone())?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, environment};
 use rlxp_govern::change::Applied;
-use rlxp_govern::documents::{Confinement, Contract, Network, Phase, PhasePlan, Runbook, Step};
+use rlxp_govern::documents::{Confinement, Contract, Network, Phase, PhasePlan, Runbook, Step, StepName};
 use rlxp_govern::slots::fill;
 use rlxp_launch::order::{LOADED_FILE, Level, Limits, Reach, RunOrder, StepOrder, TreeOrder, Wanted};
 use rlxp_types::Digest;
@@ -76,13 +76,13 @@ pub(super) struct Materials<'a> {
 
 /// The steps of a phase in their order: a check where there is one, what is to be shown, and from the short phase on
 /// the evaluation.
-pub(super) fn steps_of(runbook: &Runbook, phase: Phase) -> Vec<(&'static str, &Step)> {
+pub(super) fn steps_of(runbook: &Runbook, phase: Phase) -> Vec<(StepName, &Step)> {
     let main = match (&runbook.smoke, phase) {
-        (Some(smoke), Phase::Smoke) => ("smoke", smoke),
-        _ => ("train", &runbook.train),
+        (Some(smoke), Phase::Smoke) => (StepName::Smoke, smoke),
+        _ => (StepName::Train, &runbook.train),
     };
-    let check = runbook.preflight.as_ref().map(|step| ("preflight", step));
-    let evaluation = (phase != Phase::Smoke).then_some(("eval", &runbook.eval));
+    let check = runbook.preflight.as_ref().map(|step| (StepName::Preflight, step));
+    let evaluation = (phase != Phase::Smoke).then_some((StepName::Eval, &runbook.eval));
     check.into_iter().chain([main]).chain(evaluation).collect()
 }
 
@@ -168,16 +168,16 @@ pub(super) fn confinement(level: Level) -> Confinement {
 pub(super) fn step_order(
     materials: &Materials<'_>,
     place: &RunPaths,
-    name: &str,
+    name: StepName,
     step: &Step,
     key: &str,
     seed: u64,
 ) -> StepOrder {
-    let is_training = matches!(name, "train" | "smoke");
-    let (own, seed_text) = (place.step(name), seed.to_string());
+    let is_training = name.trains();
+    let (own, seed_text) = (place.step(name.as_str()), seed.to_string());
     let at = place.step(&format!("{name}.tree"));
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let (run, trained) = (text(&own), text(&place.step("train")));
+    let (run, trained) = (text(&own), text(&place.step(StepName::Train.as_str())));
     let mut argv = fill(&step.argv, &[("seed", &seed_text), ("run", &run), ("trained", &trained)]);
     if is_training {
         argv.extend(materials.applied.arguments.iter().cloned());
@@ -187,7 +187,7 @@ pub(super) fn step_order(
     if let Some(program) = argv.first_mut() {
         // What the tree holds is looked at with all of the tree, and isn't what the gates found in the repository.
         if !is_of_the_tree(materials, program) {
-            gated = materials.programs.and_then(|programs| programs.get(name).copied());
+            gated = materials.programs.and_then(|programs| programs.get(name.as_str()).copied());
         }
         *program = text(&self::program(materials, &at, program));
     }
@@ -214,7 +214,7 @@ pub(super) fn step_order(
         set.insert("PYTHONPATH".to_owned(), import_path.join(":"));
     }
     StepOrder {
-        name: name.to_owned(),
+        name: name.to_string(),
         argv,
         program: gated,
         tree: TreeOrder {
@@ -229,12 +229,8 @@ pub(super) fn step_order(
         environment: step.environment.clone(),
         set,
         watched,
-        artifacts: if is_training && name == "train" {
-            materials.runbook.artifacts.clone()
-        } else {
-            Vec::new()
-        },
-        is_check: name == "preflight",
+        artifacts: if name == StepName::Train { materials.runbook.artifacts.clone() } else { Vec::new() },
+        is_check: name == StepName::Preflight,
     }
 }
 

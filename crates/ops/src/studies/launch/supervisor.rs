@@ -48,7 +48,7 @@ pub(super) fn start_supervisor(
         Launched { key: order.key, boot: machine.boot_id(), process: shim.process, started, external: None };
     let event = Event::Launched(launched);
     match opened.append(Actor::Rlx, event.clone()) {
-        Err(failure) if is_passing(&failure) => drop(append(context, &opened.place, event)?),
+        Err(failure) if failure.is_contention() => drop(append(context, &opened.place, event)?),
         appended => drop(appended?),
     }
     rlxp_launch::crash::point("launch:launched");
@@ -58,11 +58,6 @@ pub(super) fn start_supervisor(
     Ok(())
 }
 
-/// Whether another process was appending at the same time.
-fn is_passing(failure: &Failure) -> bool {
-    matches!(failure.code, "ledger_moved" | "ledger_locked")
-}
-
 /// Appends to a ledger that other processes may append to: reads it again and retries.
 pub(super) fn append(context: &Context, place: &StudyPaths, event: Event) -> Outcome<OpenStudy> {
     let mut tries = 0;
@@ -70,7 +65,7 @@ pub(super) fn append(context: &Context, place: &StudyPaths, event: Event) -> Out
         let mut opened = OpenStudy::at(context, place.clone())?;
         match opened.append(Actor::Rlx, event.clone()) {
             Ok(_) => return Ok(opened),
-            Err(failure) if tries < TRIES && is_passing(&failure) => tries += 1,
+            Err(failure) if tries < TRIES && failure.is_contention() => tries += 1,
             Err(failure) => return Err(failure),
         }
     }

@@ -18,7 +18,7 @@ use super::files::{self, EndFile};
 use super::outcome::{RunOutcome, outcome};
 use super::reconcile::{Real, real, reconcile};
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::{LaunchPaths, RunPaths};
 
@@ -232,7 +232,8 @@ pub fn logs(
 fn find<'d>(opened: &'d OpenStudy, key: &str) -> Outcome<&'d RunRecord> {
     let runs = &opened.study.state().runs;
     runs.get(key).ok_or_else(|| {
-        let failure = Failure::usage("run_not_found", format!("no run {key} in {}", opened.study.name));
+        let failure =
+            Failure::with_kind(FailureKind::RunNotFound, format!("no run {key} in {}", opened.study.name));
         match rlxp_spec::nearest(key, runs.keys().map(String::as_str)) {
             Some(near) => failure.hint(format!("did you mean {near}?")),
             None => failure.hint("rlx launch status"),

@@ -6,7 +6,7 @@ use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::next::{Action, Next, next};
 use serde::Serialize;
 
-use super::status::{StudyStatus, counted, status_of};
+use super::status::{FileState, StudyStatus, counted, status_of};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::open_study::OpenStudy;
@@ -57,11 +57,11 @@ pub fn hand_off(context: &Context, selector: Option<&str>, reason: Option<&str>)
 /// What a person must do.
 fn tasks(status: &StudyStatus, next: &Next) -> Vec<String> {
     let mut all = Vec::new();
-    for file in status.files.iter().filter(|file| file.state == "broken") {
+    for file in status.files.iter().filter(|file| file.state == FileState::Broken) {
         all.push(format!("fix {}: {}", file.file, file.problems.first().map_or("", String::as_str)));
     }
     let missing: Vec<&str> =
-        status.files.iter().filter(|file| file.state == "missing").map(|file| file.file).collect();
+        status.files.iter().filter(|file| file.state == FileState::Missing).map(|file| file.file).collect();
     if !missing.is_empty() {
         all.push(format!("create {}: rlx contract new", missing.join(", ")));
     }

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use rlxp_fs::{Fs, FsExt};
 use rlxp_govern::documents::{Reading, Registry, RegistrySchema, Slug, StudyName};
-use rlxp_govern::ledger;
 use rlxp_spec::document::to_yaml;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::contract::import::{FlatStudy, flat_layout};
+use crate::studies::files::ledger_reader;
 use crate::studies::files::paths::RepositoryPaths;
 use crate::studies::files::read::{ledger_bytes, without_files};
 
@@ -52,7 +52,7 @@ pub fn list(context: &Context) -> Outcome<StudyList> {
     let mut studies = Vec::new();
     for name in places.studies(fs)? {
         let place = places.study(&name);
-        let study = without_files(&place, ledger::read_lean(&ledger_bytes(context, &place)?));
+        let study = without_files(&place, ledger_reader::read_lean(&ledger_bytes(context, &place)?));
         let ledger = &study.ledger;
         let empty = ledger.records.is_empty().then(|| "it has no record".to_owned());
         studies.push(StudyRow {

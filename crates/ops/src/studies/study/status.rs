@@ -13,7 +13,7 @@ use rlxp_govern::section::{File, Section, Target};
 use rlxp_types::Digest;
 use serde::Serialize;
 
-use crate::below::amounts_about;
+use crate::below::{amounts_about, word_of};
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::files::open_study::OpenStudy;
@@ -59,11 +59,18 @@ pub struct StudyStatus {
 pub struct FileStatus {
     /// Its name.
     pub file: &'static str,
-    /// `missing`, `broken` or `read`.
-    pub state: &'static str,
+    pub state: FileState,
     /// What is wrong with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileState {
+    Missing,
+    Broken,
+    Read,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -176,9 +183,9 @@ pub fn status_of(opened: &OpenStudy) -> Outcome<StudyStatus> {
 fn files(opened: &OpenStudy) -> Vec<FileStatus> {
     fn file_status<T>(file: File, reading: &Reading<T>) -> FileStatus {
         let (state, problems) = match reading {
-            Reading::Missing => ("missing", Vec::new()),
-            Reading::Broken(problems) => ("broken", problems.clone()),
-            Reading::Read(_) => ("read", Vec::new()),
+            Reading::Missing => (FileState::Missing, Vec::new()),
+            Reading::Broken(problems) => (FileState::Broken, problems.clone()),
+            Reading::Read(_) => (FileState::Read, Vec::new()),
         };
         FileStatus { file: file.name(), state, problems }
     }
@@ -226,8 +233,8 @@ impl StudyStatus {
         let unread: Vec<String> = self
             .files
             .iter()
-            .filter(|file| file.state != "read")
-            .map(|file| format!("{} is {}", file.file, file.state))
+            .filter(|file| file.state != FileState::Read)
+            .map(|file| format!("{} is {}", file.file, word_of(&file.state)))
             .collect();
         if !unread.is_empty() {
             all.push(format!("Documents: {}.", unread.join(", ")));

@@ -1,14 +1,13 @@
 //! The draft of `contract.yaml`.
 
 use rlxp_govern::documents::{
-    Assurance, Automation, Bytes, CandidateKind, CheckpointRule, Confinement, Device, Network, PerRun,
-    Seconds, StopRule, StudyName, SurfaceKind,
+    Assurance, Automation, CandidateKind, CheckpointRule, Confinement, Device, Network, PerRun, StopRule,
+    StudyName, SurfaceKind,
 };
 
 use super::yaml::{flow, list, number, put, scalar};
-use super::{Draft, METRIC, TODO};
-use crate::studies::contract::ask::{AUTOMATION, Ask};
-use crate::studies::contract::parse;
+use super::{Draft, METRIC, TODO, first};
+use crate::studies::contract::ask::{Ask, Typed};
 
 impl Draft<'_> {
     pub(super) fn contract(&self) -> String {
@@ -19,22 +18,20 @@ impl Draft<'_> {
             self.name
         );
         let StudyName { task, study } = self.name;
-        let mission = scalar(&self.sentence(Ask::Mission));
-        let constraints = self.answers.all(Ask::Constraints, self.survey, parse::sentence);
-        let non_goals = self.answers.all(Ask::NonGoals, self.survey, parse::sentence);
+        let mission = scalar(&self.sentence(&self.typed.mission, Ask::Mission));
         put(&mut text, format_args!("task:\n  id: {task}\n  study: {study}\n  mission: {mission}\n"));
-        put(&mut text, format_args!("  constraints:{}\n", list(&constraints, 4)));
-        put(&mut text, format_args!("  non_goals:{}\n\n", list(&non_goals, 4)));
+        put(&mut text, format_args!("  constraints:{}\n", list(&self.typed.constraints, 4)));
+        put(&mut text, format_args!("  non_goals:{}\n\n", list(&self.typed.non_goals, 4)));
 
         let guardrails: Vec<String> =
-            self.guardrails().iter().map(|one| one.metric.name.to_string()).collect();
+            self.typed.guardrails.iter().map(|one| one.metric.name.to_string()).collect();
         put(
             &mut text,
             format_args!("# Defined in metric_spec.yaml.\nmetrics:\n  primary: {}\n", self.metric()),
         );
         put(&mut text, format_args!("  guardrails: {}\n\n", flow(&guardrails)));
 
-        let surfaces: Vec<String> = self.surfaces().iter().map(|one| one.id.to_string()).collect();
+        let surfaces: Vec<String> = self.typed.surfaces.iter().map(|one| one.id.to_string()).collect();
         put(
             &mut text,
             format_args!("# Defined in surface_map.yaml.\nscope:\n  surfaces: {}\n", flow(&surfaces)),
@@ -46,14 +43,14 @@ impl Draft<'_> {
             &mut text,
             format_args!(
                 "# Changes start from the working tree's commit unless `commit:` names another.\nbaseline:\n  description: {}\n\n",
-                scalar(&self.sentence(Ask::Baseline))
+                scalar(&self.sentence(&self.typed.baseline, Ask::Baseline))
             ),
         );
         put(&mut text, format_args!("evaluation:\n  description: {}\n\n", scalar(&self.evaluation())));
         self.experiment(&mut text);
         self.statistics(&mut text);
         text.push_str("# The study stops and is handed to a person when one of these applies.\n");
-        let rules = self.answers.all(Ask::StopRules, self.survey, parse::stop_rule);
+        let rules = &self.typed.stop_rules;
         if rules.is_empty() {
             put(&mut text, format_args!("# {}\nstop_rules: []\n", self.answers.open_text(Ask::StopRules)));
             return text;
@@ -62,7 +59,7 @@ impl Draft<'_> {
         for rule in rules {
             let line = match rule {
                 StopRule::TargetReached { value } => {
-                    format!("{{when: target_reached, value: {}}}", number(value))
+                    format!("{{when: target_reached, value: {}}}", number(*value))
                 }
                 StopRule::NoImprovement { candidates } => {
                     format!("{{when: no_improvement, candidates: {candidates}}}")
@@ -75,11 +72,11 @@ impl Draft<'_> {
     }
 
     fn budget(&self, text: &mut String) {
-        let runs = self.one(Ask::Runs, parse::count).unwrap_or(1);
-        let wall_clock: Seconds = self.one(Ask::WallClock, parse::amount).unwrap_or_default();
-        let disk: Bytes = self.one(Ask::Disk, parse::amount).unwrap_or_default();
+        let runs = first(&self.typed.runs).unwrap_or(1);
+        let wall_clock = first(&self.typed.wall_clock).unwrap_or_default();
+        let disk = first(&self.typed.disk).unwrap_or_default();
         let PerRun { wall_clock: time, disk: space, memory, .. } =
-            self.one(Ask::PerRun, parse::per_run).expect("it has a default that can be read");
+            self.typed.per_run.first().expect("it has a default");
         put(
             text,
             format_args!(
@@ -98,23 +95,23 @@ impl Draft<'_> {
     }
 
     fn statistics(&self, text: &mut String) {
-        let count = |ask| self.one(ask, parse::count).expect("it has a default that can be read");
-        let alpha = self.one(Ask::Alpha, parse::alpha).expect("it has a default that can be read");
+        let Typed { screen_seeds, confirm_seeds, looks, maximum_confirms, .. } = self.typed;
+        let count = |given: &[u64]| first(given).expect("it has a default");
+        let alpha = first(&self.typed.alpha).expect("it has a default");
         text.push_str("# How claims are judged; docs/statistics.md explains each number.\n");
         put(text, format_args!("statistics:\n  alpha: {}\n", number(alpha)));
-        put(text, format_args!("  screen_seeds: {}\n", count(Ask::ScreenSeeds)));
-        put(text, format_args!("  confirm_seeds: {}\n", count(Ask::ConfirmSeeds)));
-        put(text, format_args!("  looks: {}\n", count(Ask::Looks)));
-        put(text, format_args!("  maximum_confirms: {}\n\n", count(Ask::MaximumConfirms)));
+        put(text, format_args!("  screen_seeds: {}\n", count(screen_seeds)));
+        put(text, format_args!("  confirm_seeds: {}\n", count(confirm_seeds)));
+        put(text, format_args!("  looks: {}\n", count(looks)));
+        put(text, format_args!("  maximum_confirms: {}\n\n", count(maximum_confirms)));
     }
 
     fn hardware(&self, text: &mut String) {
         let device = self.device();
-        let network: Network = self.one(Ask::Network, |text| parse::word(text, "")).unwrap_or(Network::None);
+        let network = first(&self.typed.network).unwrap_or(Network::None);
         let gpus = u8::from(device == Device::Gpu);
         put(text, format_args!("hardware: {{device: {device}, gpus: {gpus}, network: {network}}}\n"));
-        let confinement: Confinement =
-            self.one(Ask::Confinement, |text| parse::word(text, "")).unwrap_or(Confinement::Full);
+        let confinement = first(&self.typed.confinement).unwrap_or(Confinement::Full);
         put(
             text,
             format_args!(
@@ -133,7 +130,7 @@ impl Draft<'_> {
                 missing.join(", ")
             );
         }
-        let command = self.answers.taken(Ask::Eval, self.survey).unwrap_or_default().join(" ");
+        let command = self.answers.given(Ask::Eval).unwrap_or_default().join(" ");
         let (episodes, how, which) = self.protocol();
         let chance = if how { "without chance" } else { "with chance" };
         let which = if which == CheckpointRule::Last { "last" } else { "best" };
@@ -141,23 +138,21 @@ impl Draft<'_> {
     }
 
     fn experiment(&self, text: &mut String) {
-        let surfaces = self.surfaces();
+        let surfaces = &self.typed.surfaces;
         let names: Vec<&str> = surfaces.iter().map(|surface| surface.id.as_str()).collect();
         let description = if names.is_empty() {
             format!("{TODO} what is to be tried?")
         } else {
             format!("one change at a time to {}", names.join(", "))
         };
-        let automation: Automation =
-            self.one(Ask::Automation, |text| parse::word(text, AUTOMATION)).unwrap_or(Automation::Manual);
-        let assurance: Assurance =
-            self.one(Ask::Assurance, |text| parse::word(text, "")).unwrap_or(Assurance::Signature);
+        let automation = first(&self.typed.automation).unwrap_or(Automation::Manual);
+        let assurance = first(&self.typed.assurance).unwrap_or(Assurance::Signature);
         put(text, format_args!("experiment:\n  description: {}\n", scalar(&description)));
         if automation == Automation::Autonomous
-            && let Some(candidates) = self.one(Ask::Candidates, parse::count)
+            && let Some(candidates) = first(&self.typed.candidates)
         {
             let mut kinds: Vec<CandidateKind> = Vec::new();
-            for surface in &surfaces {
+            for surface in surfaces {
                 let of: &[CandidateKind] = match surface.kind {
                     SurfaceKind::Reward => &[CandidateKind::RewardTuning, CandidateKind::RewardEngineering],
                     SurfaceKind::Termination => &[CandidateKind::Termination],

@@ -3,9 +3,8 @@
 use rlxp_govern::documents::{Direction, Extractor};
 
 use super::yaml::{extractor, number, plain, put, scalar};
-use super::{Draft, METRIC};
+use super::{Draft, METRIC, first};
 use crate::studies::contract::ask::Ask;
-use crate::studies::contract::parse;
 
 impl Draft<'_> {
     pub(super) fn metric_spec(&self) -> String {
@@ -13,13 +12,12 @@ impl Draft<'_> {
             "# What is measured in {}, and how two results may be compared.\nschema: rlxp.metric_spec/1\n\n",
             self.name
         );
-        let open = |ask: Ask| match self.answers.taken(ask, self.survey) {
+        let open = |ask: Ask| match self.answers.given(ask) {
             Some(_) => String::new(),
             None => format!("  # {}", self.answers.open_text(ask)),
         };
-        let direction: Direction =
-            self.one(Ask::Direction, |text| parse::word(text, "")).unwrap_or(Direction::Higher);
-        let source = self.one(Ask::MetricSource, parse::source).unwrap_or_else(|| Extractor::Json {
+        let direction = first(&self.typed.direction).unwrap_or(Direction::Higher);
+        let source = self.typed.metric_source.first().cloned().unwrap_or_else(|| Extractor::Json {
             file: self.answers.open_text(Ask::MetricSource),
             pointer: "/TODO".to_owned(),
         });
@@ -40,12 +38,12 @@ impl Draft<'_> {
                 open(Ask::Direction)
             ),
         );
-        let guardrails = self.guardrails();
+        let guardrails = &self.typed.guardrails;
         if guardrails.is_empty() {
             text.push_str("# What must not get worse.\nguardrails: []\n\n");
         } else {
             text.push_str("# What must not get worse, and the allowed regression.\nguardrails:\n");
-            for guardrail in &guardrails {
+            for guardrail in guardrails {
                 let metric = &guardrail.metric;
                 put(
                     &mut text,
@@ -60,9 +58,9 @@ impl Draft<'_> {
             }
             text.push('\n');
         }
-        let failure = self.one(Ask::FailureScore, parse::number).unwrap_or(0.0);
+        let failure = first(&self.typed.failure_score).unwrap_or(0.0);
         let missing = self.missing(&METRIC);
-        let (effect, effect_open) = match self.one(Ask::SmallestEffect, parse::number) {
+        let (effect, effect_open) = match first(&self.typed.smallest_effect) {
             Some(effect) if missing.is_empty() => (effect, String::new()),
             // Zero is never complete, so that nobody agrees to a metric of which a part was never chosen.
             Some(effect) => (
@@ -88,7 +86,7 @@ impl Draft<'_> {
             ),
         );
         let (episodes, deterministic, checkpoint) = self.protocol();
-        let environments = scalar(&self.sentence(Ask::Environments));
+        let environments = scalar(&self.sentence(&self.typed.environments, Ask::Environments));
         put(
             &mut text,
             format_args!(

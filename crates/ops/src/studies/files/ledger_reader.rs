@@ -1,5 +1,5 @@
-//! Reading a ledger with two threads. It looks for one thing only, that nothing is wrong: whatever else it meets, it
-//! gives up, and the ledger is read line by line to say what is wrong and where. So nothing that can be seen depends on
+//! Reading a ledger with two threads. They look for one thing only, that nothing is wrong: whatever else they meet, they
+//! give up, and the ledger is read line by line to say what is wrong and where. So nothing that can be seen depends on
 //! which thread was faster.
 
 use std::convert::Infallible;
@@ -8,17 +8,60 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{self, Builder};
 
-use super::super::record::Record;
-use super::Ledger;
+use rlxp_govern::ledger::{Ledger, Record, read_lines, split};
+
+/// A ledger that is shorter is read before a second thread would have begun.
+const WORTH_A_THREAD: usize = 256 << 10;
 
 /// How many bytes a thread takes at once: few enough that nobody waits long for the other.
 const PIECE: usize = 32 << 10;
+
+/// Reads a ledger up to its end or its first problem.
+pub fn read(bytes: &[u8]) -> Ledger {
+    read_as(bytes, false)
+}
+
+/// The same for those who ask where a study is and not how it got there. Most of the time that reading a long ledger
+/// takes goes into memory for records that nobody looks at.
+pub(crate) fn read_lean(bytes: &[u8]) -> Ledger {
+    read_as(bytes, true)
+}
+
+/// The same for a ledger that `fetch` gets, while a second thread does something else; when that is done, it helps.
+/// Gives the bytes too.
+pub(super) fn read_lean_beside<T: Send, E>(
+    fetch: impl FnOnce() -> Result<Vec<u8>, E>,
+    other: impl FnOnce() -> T + Send,
+) -> Result<(Vec<u8>, Ledger, T), E> {
+    let bytes = OnceLock::new();
+    let (ledger, other) = beside(
+        || {
+            let fetched = fetch()?;
+            let (ledger, whole) = split(bytes.get_or_init(|| fetched), true);
+            Ok((std::str::from_utf8(whole).ok(), (ledger, whole)))
+        },
+        |pieces, (ledger, whole)| {
+            let read = pieces.and_then(|pieces| pieces.add_up(ledger.clone()));
+            read.unwrap_or_else(|| read_lines(ledger, whole))
+        },
+        other,
+    );
+    let ledger = ledger?;
+    Ok((bytes.into_inner().expect("they were read"), ledger, other))
+}
+
+fn read_as(bytes: &[u8], lean: bool) -> Ledger {
+    let (ledger, whole) = split(bytes, lean);
+    let text = std::str::from_utf8(whole).ok().filter(|text| text.len() >= WORTH_A_THREAD);
+    let read = text.and_then(|text| read_shared(text, ledger.clone()));
+    read.unwrap_or_else(|| read_lines(ledger, whole))
+}
 
 /// A ledger of whole lines, if nothing is wrong with it.
 ///
 /// Both threads read lines and check their digests, for which each line is enough. This one adds up what they read, in
 /// order.
-pub(super) fn read(text: &str, empty: Ledger) -> Option<Ledger> {
+fn read_shared(text: &str, empty: Ledger) -> Option<Ledger> {
     let begin = || Ok::<_, Infallible>((Some(text), empty));
     let (ledger, ()) = beside(begin, |pieces, empty| pieces?.add_up(empty), || ());
     let Ok(ledger) = ledger;
@@ -27,7 +70,7 @@ pub(super) fn read(text: &str, empty: Ledger) -> Option<Ledger> {
 
 /// Lets a second thread do `other` and then help with the text that `begin` gives, while this one finds that text and
 /// does `work` on its pieces. Without a text there is nothing to help with, and no pieces.
-pub(super) fn beside<'l, B, R, T: Send, E>(
+fn beside<'l, B, R, T: Send, E>(
     begin: impl FnOnce() -> Result<(Option<&'l str>, B), E>,
     work: impl FnOnce(Option<&Pieces<'l>>, B) -> R,
     other: impl FnOnce() -> T + Send,
@@ -67,21 +110,8 @@ pub(super) fn beside<'l, B, R, T: Send, E>(
     })
 }
 
-/// Adds a record. Of a lean ledger only the last one is wanted, and nobody knows here which that is.
-fn add(ledger: &mut Ledger, record: Record) -> Option<()> {
-    if ledger.lean { ledger.take(record).ok() } else { ledger.push(record).ok() }
-}
-
-/// The ledger with its last record: reading that one again costs less than keeping a copy of each until the next.
-fn with_last(text: &str, mut ledger: Ledger) -> Option<Ledger> {
-    if let (true, Some(last)) = (ledger.lean, text.lines().next_back()) {
-        ledger.records = vec![Record::parse_usual(last, &mut Vec::new())?];
-    }
-    Some(ledger)
-}
-
 /// A ledger in pieces of whole lines.
-pub(super) struct Pieces<'l> {
+struct Pieces<'l> {
     text: &'l str,
     all: Vec<Piece<'l>>,
     /// The next one that nobody took.
@@ -140,13 +170,13 @@ impl<'l> Pieces<'l> {
     }
 
     /// Adds all records to `ledger`; nothing as soon as something is wrong.
-    pub(super) fn add_up(&self, mut ledger: Ledger) -> Option<Ledger> {
+    fn add_up(&self, mut ledger: Ledger) -> Option<Ledger> {
         let added =
             self.all.iter().enumerate().try_for_each(|(number, piece)| self.add(number, piece, &mut ledger));
         if added.is_none() {
             self.give_up();
         }
-        added.and_then(|()| with_last(self.text, ledger))
+        added.and_then(|()| ledger.ending_with(self.text.lines().next_back()))
     }
 
     fn add(&self, number: usize, piece: &Piece<'l>, ledger: &mut Ledger) -> Option<()> {
@@ -154,12 +184,12 @@ impl<'l> Pieces<'l> {
             // Not in the condition of the branch, which would hold the lock.
             let read = lock(&piece.records).take();
             if let Some(records) = read {
-                return records.into_iter().try_for_each(|record| add(ledger, record));
+                return records.into_iter().try_for_each(|record| ledger.add(record).ok());
             }
             match self.take() {
                 // Record by record, so that the memory of one serves for the next.
                 Some(taken) if taken == number => {
-                    return piece.read().try_for_each(|record| add(ledger, record?));
+                    return piece.read().try_for_each(|record| ledger.add(record?).ok());
                 }
                 // The other thread is at it.
                 Some(taken) => self.keep(taken),
@@ -196,11 +226,11 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{line_by_line, read_lean_beside, split};
+    use rlxp_govern::documents::Assurance;
+    use rlxp_govern::ledger::event::{Note, Opened};
+    use rlxp_govern::ledger::{Actor, Event};
+
     use super::*;
-    use crate::documents::Assurance;
-    use crate::ledger::event::{Note, Opened};
-    use crate::ledger::{Actor, Event};
 
     /// Lines of several pieces.
     fn lines() -> Vec<String> {
@@ -223,7 +253,7 @@ mod tests {
     /// Both ways see the same, and how many records that are.
     fn read_both(bytes: &[u8]) -> usize {
         let (empty, whole) = split(bytes, true);
-        let expected = line_by_line(whole, empty);
+        let expected = read_lines(empty, whole);
         let fetch = || Ok::<_, Infallible>(bytes.to_vec());
         let Ok((fetched, found, other)) = read_lean_beside(fetch, || 7);
         assert_eq!((fetched.as_slice(), other), (bytes, 7));
@@ -239,7 +269,7 @@ mod tests {
         let whole = lines.concat();
         assert!(whole.len() > 4 * PIECE, "{} bytes are no test", whole.len());
         assert_eq!(Pieces::split(&whole).all.iter().map(|piece| piece.text).collect::<String>(), whole);
-        let quick = read(&whole, split(b"", true).0);
+        let quick = read_shared(&whole, split(b"", true).0);
         assert_eq!(
             quick.map(|ledger| ledger.digests.len()),
             Some(lines.len()),
