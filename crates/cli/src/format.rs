@@ -39,6 +39,12 @@ pub(crate) fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", count(number as u64))
 }
 
+/// "1 seed, 2,048 steps" or "3 seeds, 2,048 steps each".
+pub(crate) fn seeds_and_steps(seeds: usize, steps: u64) -> String {
+    let each = if seeds == 1 { "" } else { " each" };
+    format!("{}, {} steps{each}", counted(seeds, "seed"), count(steps))
+}
+
 /// A duration as a clock shows it.
 pub(crate) fn clock(time: Duration) -> String {
     let seconds = time.as_secs();

@@ -77,7 +77,7 @@ pub(crate) enum Kind {
 
 /// No environment has this id.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no environment {id:?}{}", offer(nearest))]
+#[error("unknown environment {id:?}{}", offer(nearest))]
 pub struct UnknownEnv {
     /// The id that was asked for.
     pub id: String,
@@ -86,7 +86,7 @@ pub struct UnknownEnv {
 }
 
 fn offer(nearest: &[&str]) -> String {
-    if nearest.is_empty() { String::new() } else { format!("; the nearest are {}", nearest.join(", ")) }
+    if nearest.is_empty() { String::new() } else { format!("; similar: {}", nearest.join(", ")) }
 }
 
 /// Every native environment, in the order to show them.

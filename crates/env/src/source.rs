@@ -163,7 +163,7 @@ impl<'a> Sources<'a> {
             problems: vec![Problem {
                 path: "env.id".to_owned(),
                 nearest: unknown.nearest.first().map(|id| (*id).to_owned()),
-                message: format!("there is no environment {:?}", config.id),
+                message: format!("unknown environment {:?}", config.id),
             }],
         })?;
         let mut general = general_problems(config, streams.len());

@@ -65,8 +65,8 @@ pub enum StoreError {
         /// Names that are close to it, nearest first.
         nearest: Vec<String>,
     },
-    /// A prefix fits several runs.
-    #[error("{text:?} fits several runs: {}", candidates.join(", "))]
+    /// A prefix matches several runs.
+    #[error("{text:?} matches several runs: {}", candidates.join(", "))]
     Ambiguous {
         /// What was asked for.
         text: String,

@@ -208,3 +208,36 @@ fn what_is_no_device_or_no_tag_trains_nothing() {
     }
     assert_eq!(project.rlx("ls --json").json()["found"], 0);
 }
+
+#[test]
+fn outputs_replace_files_and_nothing_else() {
+    let project = Project::trained();
+    project.shell("mkfifo pipe.svg pipe.html pipe.mp4 && mkdir folder.svg").expect(0);
+    for (line, what) in [
+        ("plot tiny_001 -o pipe.svg", "a device, pipe or socket"),
+        ("inspect tiny_001 -o pipe.svg", "a device, pipe or socket"),
+        ("report tiny_001 --no-videos -o pipe.html", "a device, pipe or socket"),
+        ("video tiny_001 --max-steps 2 -o pipe.mp4", "a device, pipe or socket"),
+        ("plot tiny_001 -o folder.svg", "a folder"),
+    ] {
+        let refused = project.rlx(line).expect(2).stderr;
+        assert!(refused.contains(&format!("is {what}, not a file")), "{line}: {refused}");
+    }
+    project.shell("test -p pipe.svg -a -p pipe.html -a -p pipe.mp4 -a -d folder.svg").expect(0);
+    // One folder is created; a missing run is not.
+    project.rlx("plot tiny_001 -o pictures/a.svg").expect(0);
+    project.rlx("inspect tiny_001 -o runs/tiny_001/pictures/a.svg").expect(0);
+    project.rlx("inspect tiny_001 -o runs/tiny_002/pictures/a.svg").expect(74);
+    project.shell("test ! -e runs/tiny_002").expect(0);
+}
+
+#[test]
+fn a_root_that_is_not_there_is_an_error() {
+    let project = Project::trained();
+    for root in ["nowhere", "tiny.yaml"] {
+        let refused = project.rlx(&format!("--root {root} ls")).expect(2).stderr;
+        assert!(refused.contains(&format!("--root {root} is not a folder")), "{refused}");
+    }
+    project.shell("ln -s . here").expect(0);
+    project.rlx("--root here info tiny_001").expect(0);
+}

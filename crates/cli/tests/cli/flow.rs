@@ -302,3 +302,43 @@ fn a_seed_that_fails_leaves_the_others_as_they_are() {
     let shown = project.rlx("info tiny_001").expect(0).stderr;
     assert!(shown.contains("hint: rlx resume tiny_001    # finishes seed 2"), "{shown}");
 }
+
+#[test]
+fn a_run_that_stopped_early_is_continued_to_its_own_length() {
+    let project = Project::new();
+    project.rlx("train tiny.yaml --stop-at 1").expect(0);
+    let refused = project.rlx("resume tiny_001 --total-timesteps 1024").expect(2).stderr;
+    assert!(refused.contains("tiny_001 already has 1024 steps; 1024 would not extend it"), "{refused}");
+    assert!(refused.contains("hint: rlx resume tiny_001 --total-timesteps 2048"), "{refused}");
+    let extended = project.rlx("resume tiny_001 --total-timesteps 2048").expect(0);
+    let note = "--stop-at 1 of tiny_001 does not apply to the extension";
+    assert!(extended.stderr.contains(note) && !extended.stderr.contains("jumps"), "{}", extended.stderr);
+    assert_eq!(project.rlx("info tiny_002 --json").json()["seeds"][0]["steps"], 2048);
+    let summary = project.rlx("summarize tiny_002").expect(0).stdout;
+    assert!(!summary.contains("checkpoint.save_every"), "{summary}");
+}
+
+#[test]
+fn a_run_whose_process_can_not_be_seen_is_taken_over_only_by_force() {
+    let project = Project::trained();
+    std::fs::remove_file(project.path("runs/tiny_001/attempts/1/end.json")).unwrap();
+    let claim = project.path("runs/tiny_001/attempts/1/claim.json");
+    let mut writer: serde_json::Value = serde_json::from_slice(&std::fs::read(&claim).unwrap()).unwrap();
+    for key in ["host", "boot_id", "machine_id"] {
+        writer[key] = "elsewhere".into();
+    }
+    std::fs::write(&claim, writer.to_string()).unwrap();
+    for line in ["resume tiny_001", "rm tiny_001 --yes"] {
+        let refused = project.rlx(line).expect(3).stderr;
+        assert!(refused.contains("may still be written by process"), "{refused}");
+        assert!(refused.contains("run the command again with --force"), "{refused}");
+    }
+    project.rlx("resume tiny_001 --force").expect(0);
+    assert_eq!(project.rlx("info tiny_001 --json").json()["status"], "completed");
+    project.rlx("train tiny.yaml --set seed=9").expect(0);
+    std::fs::write(project.path("runs/tiny_002/attempts/1/claim.json"), "garbage").unwrap();
+    std::fs::remove_file(project.path("runs/tiny_002/attempts/1/end.json")).unwrap();
+    let refused = project.rlx("rm tiny_002 --yes").expect(3).stderr;
+    assert!(refused.contains("may still be written by an unknown process"), "{refused}");
+    project.rlx("rm tiny_002 --yes --force").expect(0);
+}

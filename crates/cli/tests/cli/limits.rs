@@ -21,6 +21,10 @@ fn a_file_that_may_not_grow_is_a_storage_error() {
     }
     limited(&project, "--fsize=100", "report tiny_001 --no-videos --output report.html").expect(74);
     limited(&project, "--fsize=1000000000", "train tiny.yaml").expect(0);
+    // A run that has no weights to start from doesn't appear.
+    let before = project.rlx("ls --json").json()["found"].clone();
+    limited(&project, "--fsize=4096", "resume tiny_001 --total-timesteps 4096").expect(74);
+    assert_eq!(project.rlx("ls --json").json()["found"], before);
     project.rlx("info tiny_001").expect(0);
 }
 

@@ -70,10 +70,7 @@ impl Root {
             return Ok(rustix::fs::openat(folder, ".", flags, mode)?);
         }
         if !self.walks.load(Ordering::Relaxed) {
-            let resolve = ResolveFlags::BENEATH
-                | ResolveFlags::NO_SYMLINKS
-                | ResolveFlags::NO_MAGICLINKS
-                | ResolveFlags::NO_XDEV;
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             match rustix::fs::openat2(folder, relative, flags, mode, resolve) {
                 // Old kernels don't know it, and some sandboxes refuse what they don't know.
                 Err(Errno::NOSYS | Errno::PERM) => self.walks.store(true, Ordering::Relaxed),

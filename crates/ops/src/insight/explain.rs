@@ -185,8 +185,7 @@ fn names_of(
 /// A metric that neither the dictionary nor, if one was named, the run has.
 fn unknown(word: &str, names: &[String], run: Option<&str>) -> Failure {
     let near = nearest(word, names.iter().map(String::as_str));
-    let offer =
-        if near.is_empty() { String::new() } else { format!("; the nearest are {}", near.join(", ")) };
+    let offer = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
     let who = run.map_or_else(|| "the dictionary has".to_owned(), |run| format!("{run} logged"));
     let message = format!("unknown metric {word:?}: not one of the {} that {who}{offer}", names.len());
     let failure = Failure::with_kind(FailureKind::MetricUnknown, message);

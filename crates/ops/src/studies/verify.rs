@@ -78,7 +78,8 @@ pub fn verify(context: &Context, request: &VerifyRequest) -> Outcome<VerifyRepor
             found.problem(problem.code, Some(problem.line), problem.message);
         }
     }
-    found.tell_of_chain(&ledger, &anchors);
+    let is_intact = found.problems.is_empty();
+    found.tell_of_chain(&ledger, &anchors, is_intact);
     check_signatures(context, &place, &ledger, request, &mut found)?;
     let Findings { problems, holds, not_checked } = found;
     let (records, head) = (ledger.next_seq(), ledger.head());
@@ -97,7 +98,7 @@ impl Findings {
         self.problems.push(Found { code, line, message: message.into() });
     }
 
-    fn tell_of_chain(&mut self, ledger: &Ledger, anchors: &[Anchor]) {
+    fn tell_of_chain(&mut self, ledger: &Ledger, anchors: &[Anchor], is_intact: bool) {
         if ledger.is_whole() {
             self.holds.push(format!("{} in one chain", counted(ledger.records.len(), "record")));
         }
@@ -110,13 +111,16 @@ impl Findings {
             Some(last) => {
                 self.holds.push(format!("records 0 to {last} match an anchor"));
                 let after = ledger.next_seq().saturating_sub(last + 1);
-                if after > 0 {
+                let was = if after == 1 { "was" } else { "were" };
+                if after > 0 && is_intact {
                     self.not_checked.push(format!(
-                        "whether the {} after the last anchor were removed or rewritten (save a new anchor: rlx ledger anchor)",
+                        "whether the {} after the last anchor {was} removed or rewritten (save a new anchor: rlx ledger anchor)",
                         counted(after as usize, "record")
                     ));
                 }
             }
+            // An anchor that doesn't match has been reported.
+            None if !is_intact => {}
             None => self.not_checked.push(
                 "whether records were removed from the end, or the whole ledger was rewritten: without an anchor \
                  neither leaves a trace (save one: rlx ledger anchor)"

@@ -85,7 +85,8 @@ fn died(run: &Run, worker: &Worker, ended: &Ended, stopped_by_user: bool) -> Out
     if let Some(attempt) = run.newest_attempt()? {
         let is_its = attempt.writer.as_ref().is_some_and(|writer| writer.pid == worker.pid());
         if is_its && attempt.end.is_none() {
-            let reason = Some(if stopped_by_user { "stopped at once".into() } else { how.clone() });
+            let reason =
+                Some(if stopped_by_user { "stopped by a second Ctrl-C".into() } else { how.clone() });
             let cause = Some(if stopped_by_user { EndCause::Interrupted } else { cause_of(ended) });
             let exit_code = Some(i32::from(exit.code()));
             let end = End { reason, cause, exit_code, ..End::new(outcome, clock::wall_text()) };

@@ -72,17 +72,16 @@ impl Analyze {
 
 fn text(screen: &Screen, group: &GroupAnalysis) -> String {
     let seeds = group.story.seeds.len();
-    let plural = if seeds == 1 { "" } else { "s" };
     let runs = match group.runs.as_slice() {
         [one] => one.status.to_string(),
         several => format!("{} runs", several.len()),
     };
     let mut text = format!(
-        "{}: {} on {}, {seeds} seed{plural}, {} steps each, {runs}\n",
+        "{}: {} on {}, {}, {runs}\n",
         screen.styled(Style::Heading, &group.label),
         one_line(&group.algo).to_uppercase(),
         one_line(&group.env),
-        format::count(group.total_steps)
+        format::seeds_and_steps(seeds, group.total_steps)
     );
     for run in group.runs.iter().filter(|run| run.reason.is_some()) {
         let reason = run.reason.as_deref().unwrap_or_default();

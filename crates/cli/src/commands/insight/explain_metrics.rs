@@ -55,12 +55,10 @@ impl ExplainMetrics {
 fn text(screen: &Screen, report: &ExplainReport, asked: bool) -> String {
     let mut text = match (&report.run, &report.here) {
         (Some(run), Some(here)) => format!(
-            "{} on {}: {} seed{}, {} steps each\n",
+            "{} on {}: {}\n",
             screen.styled(Style::Heading, run),
             one_line(&here.env),
-            report.seeds.len(),
-            if report.seeds.len() == 1 { "" } else { "s" },
-            format::count(here.total_steps)
+            format::seeds_and_steps(report.seeds.len(), here.total_steps)
         ),
         _ => String::new(),
     };

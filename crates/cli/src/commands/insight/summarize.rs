@@ -218,7 +218,7 @@ fn remarks(env: &EnvSummary) -> Vec<String> {
         let solved =
             env.groups.iter().filter_map(|group| group.result).filter(|result| result.iqm >= threshold);
         remarks.push(format!(
-            "{} of {} scored groups reach the solved threshold of {}.",
+            "Groups that reach the solved threshold of {2}: {0} of {1}.",
             solved.count(),
             env.scored_groups,
             format::score(threshold)

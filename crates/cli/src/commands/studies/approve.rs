@@ -143,12 +143,12 @@ fn text(prepared: &Prepared) -> Vec<String> {
     for shown in &prepared.targets {
         lines.push(String::new());
         lines.push(format!("{} ({})", shown.target, shown.digest.short()));
-        lines.push(format!("  allows: {}", shown.allows));
+        lines.push(format!("  effect: {}", shown.allows));
         if !shown.depends_on.is_empty() {
             lines.push(format!("  depends on: {}", shown.depends_on.join(", ")));
         }
         if shown.text.trim() == "{}" {
-            lines.push("  (no text)".to_owned());
+            lines.push("  (nothing of its own: it covers the sections above)".to_owned());
             continue;
         }
         lines.extend(shown.text.lines().map(|line| format!("  | {line}")));

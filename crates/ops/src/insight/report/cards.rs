@@ -61,7 +61,7 @@ pub(super) fn without_comparison(groups: &[Group]) -> Vec<VerdictCard> {
                 (low.min(*score), high.max(*score))
             });
             statements.push(format!(
-                "Last evaluation over {} of {seeds} seeds: interquartile mean {}, lowest {}, highest {}.",
+                "Last evaluation (seeds with one: {} of {seeds}): interquartile mean {}, lowest {}, highest {}.",
                 scores.len(),
                 report_number(rlxp_analyze::aggregate::iqm(&scores)),
                 report_number(low),

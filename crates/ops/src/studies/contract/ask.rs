@@ -319,7 +319,7 @@ fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
     }
 }
 
-const PROPOSED: &str = "a cautious start";
+const PROPOSED: &str = "default";
 /// Runs that are proposed.
 const USUAL_RUNS: u64 = 40;
 

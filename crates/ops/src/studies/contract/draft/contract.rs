@@ -132,9 +132,9 @@ impl Draft<'_> {
         }
         let command = self.answers.given(Ask::Eval).unwrap_or_default().join(" ");
         let (episodes, how, which) = self.protocol();
-        let chance = if how { "without chance" } else { "with chance" };
+        let chance = if how { "deterministic" } else { "stochastic" };
         let which = if which == CheckpointRule::Last { "last" } else { "best" };
-        format!("{episodes} episodes per seed, {chance}, {which} checkpoint, by `{command}`")
+        format!("{episodes} {chance} episodes per seed, {which} checkpoint, by `{command}`")
     }
 
     fn experiment(&self, text: &mut String) {
