@@ -151,8 +151,8 @@ fn main() {
 
     println!("\n### Finding one candidate of 5 that is {EFFECT} standard deviations better\n");
     println!(
-        "3 screening seeds, 10 confirming seeds per arm, 35 runs in all. Seeds without score fail as often in \
-         every arm, and the effect is in standard deviations of the others.\n"
+        "3 screening seeds, 10 confirming seeds per group, 35 runs in total. Seeds without score fail as often in \
+         every group, and the effect is in standard deviations of the others.\n"
     );
     println!(
         "| returns | found | found, if screening had kept it | another accepted |\n| --- | --- | --- | --- |"
@@ -183,9 +183,9 @@ fn main() {
          often than the t test does: {ceiling:.3}, before screening has lost any."
     );
 
-    println!("\n### One comparison of two equal arms\n");
+    println!("\n### One comparison of two equal groups\n");
     println!(
-        "| returns | seeds per arm | not `cannot_tell` | paired, not `cannot_tell` |\n| --- | --- | --- | --- |"
+        "| returns | seeds per group | not `cannot_tell` | paired, not `cannot_tell` |\n| --- | --- | --- | --- |"
     );
     for (index, returns) in Returns::ALL.into_iter().enumerate() {
         for seeds in [5, 10, 20] {

@@ -172,7 +172,10 @@ impl<'a> Check<'a> {
     pub(crate) fn enough(&self, metric: &str, points: Vec<Point>) -> Result<Vec<Point>, Missing> {
         let minimum = self.rule.minimum_points;
         if points.len() < minimum {
-            return Err(Missing::Data(format!("{metric} has {} of at least {minimum} points", points.len())));
+            return Err(Missing::Data(format!(
+                "{metric} has {} of the {minimum} points needed",
+                points.len()
+            )));
         }
         Ok(points)
     }
@@ -221,7 +224,7 @@ impl<'a> Check<'a> {
 pub(crate) fn series<'s>(seed: &'s SeedView<'_>, metric: &str) -> Result<&'s Series<'s>, Missing> {
     match seed.data.series.get(metric) {
         Some(series) if !series.values.is_empty() => Ok(series),
-        _ => Err(Missing::Data(format!("the run has no {metric}"))),
+        _ => Err(Missing::Data(format!("the run has no {metric} metric"))),
     }
 }
 

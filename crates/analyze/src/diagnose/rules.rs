@@ -198,24 +198,24 @@ impl RuleSet {
         let mut seen = BTreeSet::new();
         for rule in &self.rules {
             if !seen.insert(rule.id.as_str()) {
-                problems.push(format!("{}: this id stands twice", rule.id));
+                problems.push(format!("{}: duplicate id", rule.id));
                 continue;
             }
             match known.rule(&rule.id) {
                 Some(own) => rule_problems(rule, own, &mut problems),
-                None => problems.push(format!("{}: there is no such rule; they are F01 to F42", rule.id)),
+                None => problems.push(format!("{}: unknown rule; the rules are F01 to F42", rule.id)),
             }
         }
         for rule in known.rules.iter().filter(|rule| !seen.contains(rule.id.as_str())) {
-            problems.push(format!("{}: this rule is missing", rule.id));
+            problems.push(format!("{}: missing rule", rule.id));
         }
         for rule in &self.rules {
             for explained in rule.explains.iter().filter(|id| !seen.contains(id.as_str())) {
-                problems.push(format!("{}: explains {explained}, which is no rule", rule.id));
+                problems.push(format!("{}: explains unknown rule {explained}", rule.id));
             }
         }
         if let Some(id) = self.in_a_circle() {
-            problems.push(format!("{id}: it explains itself, directly or through others"));
+            problems.push(format!("{id}: explains itself, directly or through other rules"));
         }
         problems
     }
@@ -265,20 +265,21 @@ fn thresholds(
     for (name, threshold) in given {
         if !known.contains_key(name) {
             let names: Vec<&str> = known.keys().map(String::as_str).collect();
-            problems.push(format!("{of}: there is no threshold {name:?}; they are {}", names.join(", ")));
+            problems
+                .push(format!("{of}: unknown threshold {name:?}; the thresholds are {}", names.join(", ")));
         }
         if !threshold.value.is_finite() || !threshold.start.is_finite() {
             problems.push(format!("{of}: {name} is not a finite number"));
         }
         if threshold.value != threshold.start && threshold.reason.as_deref().is_none_or(str::is_empty) {
             problems.push(format!(
-                "{of}: {name} is {} and no longer {}, but `reason` does not say why",
+                "{of}: {name} was changed to {} from {} without a `reason`",
                 threshold.value, threshold.start
             ));
         }
     }
     for name in known.keys().filter(|name| !given.contains_key(*name)) {
-        problems.push(format!("{of}: the threshold {name:?} is missing"));
+        problems.push(format!("{of}: missing threshold {name:?}"));
     }
 }
 
@@ -318,11 +319,11 @@ mod tests {
         let problems = RuleSet::parse(&serde_json::to_string(&own).unwrap()).unwrap_err().problems;
         let text = problems.join("\n");
         for part in [
-            "`reason` does not say why",
-            "is missing",
+            "without a `reason`",
+            "missing threshold",
             "F99",
-            "F06: this id stands twice",
-            "F07: this rule is missing",
+            "F06: duplicate id",
+            "F07: missing rule",
             "explains itself",
         ] {
             assert!(text.contains(part), "{part}:\n{text}");

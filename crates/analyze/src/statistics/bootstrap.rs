@@ -89,7 +89,7 @@ pub fn bootstrap_iqm(scores: &Scores, plan: &Plan) -> Estimate {
 /// The interval of the difference IQM(`b`) - IQM(`a`) of two groups of runs.
 pub fn bootstrap_iqm_difference(a: &[f64], b: &[f64], plan: &Plan) -> Estimate {
     let both = Scores::from_tasks(vec![a.to_vec(), b.to_vec()]);
-    bootstrap(&both, plan, |arms| match arms {
+    bootstrap(&both, plan, |groups| match groups {
         [a, b] => {
             crate::statistics::aggregate::iqm_in_place(b) - crate::statistics::aggregate::iqm_in_place(a)
         }

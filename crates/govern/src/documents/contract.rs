@@ -203,7 +203,7 @@ pub struct Statistics {
     /// Seeds in the short phase
     #[schemars(range(min = 1))]
     pub screen_seeds: u64,
-    /// Fresh seeds per arm in the confirm phase
+    /// Fresh seeds per group in the confirm phase
     #[schemars(range(min = 5))]
     pub confirm_seeds: u64,
     /// Planned looks at the confirm phase

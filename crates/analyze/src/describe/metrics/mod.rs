@@ -198,10 +198,7 @@ mod tests {
         for other in ["mean_", "mean_x", "mean_return", "mean_99999999999999999999"] {
             assert_eq!(entry("observations", other), None, "{other}");
         }
-        assert_eq!(
-            entry("train", "mean_return").map(|entry| entry.title.as_str()),
-            Some("Return while training")
-        );
+        assert_eq!(entry("train", "mean_return").map(|entry| entry.title.as_str()), Some("Training return"));
         assert_eq!(named("mean_return").len(), 2);
         assert_eq!(named("eval/mean_return").len(), 1);
         assert_eq!(named("std_2").len(), 1);

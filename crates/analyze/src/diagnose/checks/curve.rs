@@ -17,7 +17,7 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let length = check.budget(share);
     if ((last - first) as f64) < length {
         return Err(Missing::Data(format!(
-            "the return covers {} of the budget, and {} are needed",
+            "the return covers {} of the budget; {} is needed",
             percent((last - first) as f64 / check.budget(1.0).max(1.0)),
             percent(share)
         )));
@@ -41,10 +41,10 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         _ if fine => (Severity::Info, "at its target".to_owned()),
         Some(target) => (Severity::Warning, format!("short of the target {}", four_digits(target))),
         None if untold => (Severity::Info, "no target is known".to_owned()),
-        None => (Severity::Warning, "no better than where it began".to_owned()),
+        None => (Severity::Warning, "no better than at the start".to_owned()),
     };
     let sentence = format!(
-        "{} is flat at {} ({remark}): it changes by {} over {}, no more than {} by noise alone",
+        "{} is flat at {} ({remark}): it changes by {} over {}, within the {} expected from noise",
         curve.metric,
         four_digits(curve.end()),
         four_digits(up),
@@ -74,15 +74,15 @@ pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let recovered = to < last && median(&values(end)) >= bound;
     let level = mean(&values(&fallen));
     let sentence = format!(
-        "{} falls from its best of {} to {} (below {}) at {}{}",
+        "{} drops from its best of {} to {} (below {}) at {}{}",
         curve.metric,
         four_digits(best),
         four_digits(level),
         four_digits(bound),
         text::steps(from, to),
         match (recovered, to < last) {
-            (true, _) => "; it came back",
-            (false, true) => " and is low at the end",
+            (true, _) => "; it recovered",
+            (false, true) => " and is low again at the end",
             (false, false) => " and stays there",
         },
     );
@@ -140,7 +140,7 @@ pub(super) fn unstable(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let relative = variance(&residuals).sqrt() / scale;
         if scale > 0.0 && relative > variation {
             let sentence = format!(
-                "{} varies by {} of its size (more than {}) around its trend at {}",
+                "{} varies by {} of its magnitude (more than {}) around its trend at {}",
                 curve.metric,
                 percent(relative),
                 percent(variation),
@@ -156,7 +156,7 @@ pub(super) fn unstable(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let falls = count_drawdowns(&curve.smoothed, drop * gained, curve.noise);
     if gained > 0.0 && falls as f64 >= drawdowns {
         let sentence = format!(
-            "{} falls {falls} times by more than {} of what was gained ({} times or more) at {}",
+            "{} drops {falls} times by more than {} of the gain ({} times or more) at {}",
             curve.metric,
             percent(drop),
             four_digits(drawdowns),
@@ -193,7 +193,7 @@ fn count_drawdowns(values: &[f64], depth: f64, noise: f64) -> usize {
 pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [after, errors, least] = check.rule.values(["after", "errors", "least"]);
     let Some(baseline) = check.evidence.best_baseline() else {
-        return Err(Missing::Data("no baseline (random or zero actions) was played".to_owned()));
+        return Err(Missing::Data("no baseline (random or zero actions) was evaluated".to_owned()));
     };
     let curve = check.curve(seed)?;
     let (_, last) = curve.span();
@@ -212,7 +212,7 @@ pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "{} ends at {}, below the {} that {} actions score (mean {} over {} episodes), at {}",
+        "{} ends at {}, below the {} of {} actions (mean {} over {} episodes), at {}",
         curve.metric,
         four_digits(level),
         four_digits(bound),

@@ -22,7 +22,7 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let (all, wrong) = (sum(&at_limit), sum(&ended));
     if all < episodes {
         return Err(Missing::Data(format!(
-            "{} of at least {} episodes reached the step cap",
+            "{} of the {} episodes needed reached the step cap",
             four_digits(all),
             four_digits(episodes)
         )));
@@ -31,7 +31,8 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if share >= share_bound {
         let metric = "train.terminated_at_limit";
         let sentence = format!(
-            "{} of {} episodes that reached the step cap are said to have really ended ({metric}, {} or more) at {}",
+            "{} of {} episodes that reached the step cap were reported as terminated ({metric}, {} or \
+             more) at {}",
             four_digits(wrong),
             four_digits(all),
             percent(share_bound),
@@ -51,7 +52,7 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if usual.abs() >= least_value && (at_end / usual).abs() < value_share {
         let metric = "train.value_at_limit";
         let sentence = format!(
-            "{metric} is {} where train.value_mean is {} (below {} of it) at {}",
+            "{metric} is {} while train.value_mean is {} (below {} of it) at {}",
             four_digits(at_end),
             four_digits(usual),
             percent(value_share),
@@ -67,7 +68,7 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
 pub(super) fn suicide(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [trend_noise, shortening] = check.rule.values(["trend_noise", "shortening"]);
     if check.evidence.environment.termination == Some(Termination::Goal) {
-        return Err(Missing::Scope("an episode that ends has reached its goal".to_owned()));
+        return Err(Missing::Scope("a terminated episode has reached its goal".to_owned()));
     }
     let lengths = check.points(seed, "train.mean_length")?;
     let returns = check.points(seed, "train.mean_return")?;
@@ -83,7 +84,8 @@ pub(super) fn suicide(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "train.mean_length falls by {} (more than {}) while train.mean_return rises by {} and a step earns {}, at {}",
+        "train.mean_length drops by {} (more than {}) while train.mean_return rises by {} and the reward \
+         per step is {}, at {}",
         percent(relative),
         percent(shortening),
         four_digits(return_up),
@@ -129,7 +131,8 @@ pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     }
     let metric = "train.episodes_at_limit";
     let sentence = format!(
-        "{} of the episodes run to the cap of {cap} steps ({metric}, more than {}) at {}, and the return made {} of its way (less than {})",
+        "{} of the episodes run into the cap of {cap} steps ({metric}, more than {}) at {}, and the return \
+         has covered {} of the way to its target (less than {})",
         percent(share),
         percent(share_bound),
         steps(window),
@@ -147,7 +150,7 @@ pub(super) fn in_step(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let early = within(&points, 0.0, check.budget(budget));
     if early.len() < check.rule.minimum_points {
         return Err(Missing::Data(format!(
-            "{metric} has {} of at least {} points in the first {} of the budget",
+            "{metric} has {} of the {} points needed in the first {} of the budget",
             early.len(),
             check.rule.minimum_points,
             percent(budget)
@@ -198,7 +201,8 @@ pub(super) fn not_randomized(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let largest = points.iter().fold(0.0_f64, |largest, point| largest.max(point.1.abs()));
         if largest <= variance {
             let sentence = format!(
-                "{metric}, its variance over environments, is {} (no more than {}) at {} although it is to be randomised",
+                "{metric}, its variance over environments, is {} (no more than {}) at {} although it \
+                 should be randomised",
                 four_digits(largest),
                 four_digits(variance),
                 steps(&points),
@@ -210,7 +214,7 @@ pub(super) fn not_randomized(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     }
     if seen == 0 {
         return Err(Missing::Data(
-            "the run has no randomization.* of the parameters that are to vary".to_owned(),
+            "the run has no randomization.* metrics for the parameters that should vary".to_owned(),
         ));
     }
     Ok(hits)
@@ -221,7 +225,7 @@ pub(super) fn curriculum(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [stalled, level_noise, early] = check.rule.values(["stalled", "level_noise", "early"]);
     let metric = "curriculum.level";
     if series(seed, metric).is_err() {
-        return Err(Missing::Scope("there is no curriculum".to_owned()));
+        return Err(Missing::Scope("no curriculum".to_owned()));
     }
     let points = check.points(seed, metric)?;
     let top = check
@@ -237,7 +241,7 @@ pub(super) fn curriculum(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let length = (span(flat).1 - span(flat).0) as f64;
     if until_end && !at_top(end) && length >= check.budget(stalled) {
         let sentence = format!(
-            "{metric} stands at {} of {} for {} of the budget ({} or more), at {}",
+            "{metric} stays at {} of {} for {} of the budget ({} or more), at {}",
             four_digits(end),
             four_digits(top),
             percent(length / check.budget(1.0)),
@@ -251,7 +255,7 @@ pub(super) fn curriculum(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if let Some(reached) = first_top.filter(|point| (point.0 as f64) < check.budget(early)) {
         let share = reached.0 as f64 / check.budget(1.0);
         let sentence = format!(
-            "{metric} is at its top {} after {} of the budget (before {}), at {}",
+            "{metric} is at its maximum {} after {} of the budget (before {}), at {}",
             four_digits(top),
             percent(share),
             percent(early),

@@ -24,19 +24,21 @@ fn randomness(
         Some(Actions::Discrete { most_entropy }) if most_entropy > 0.0 => {
             let mut points = check.points(seed, "train.entropy")?;
             points.iter_mut().for_each(|point| point.1 /= most_entropy);
-            Ok(("train.entropy", "of the entropy of random choices", points))
+            Ok(("train.entropy", "of the entropy of a uniform policy", points))
         }
-        Some(Actions::Discrete { .. }) => Err(Missing::Scope("there is only one action".to_owned())),
+        Some(Actions::Discrete { .. }) => {
+            Err(Missing::Scope("the environment has only one action".to_owned()))
+        }
         Some(Actions::Continuous) => {
             let mut points = check.points(seed, DEVIATION)?;
             let initial = points[0].1;
             let (size, of) = if initial >= usual {
-                (initial, "of the first deviation")
+                (initial, "of the initial std")
             } else {
-                (usual, "of a usual first deviation")
+                (usual, "of a usual initial std")
             };
             if size <= 0.0 {
-                return Err(Missing::Data(format!("{DEVIATION} begins at {}", four_digits(initial))));
+                return Err(Missing::Data(format!("{DEVIATION} starts at {}", four_digits(initial))));
             }
             points.iter_mut().for_each(|point| point.1 /= size);
             Ok((DEVIATION, of, points))
@@ -80,7 +82,7 @@ pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let late = within(&points, check.budget(after), f64::INFINITY);
     if late.len() < check.rule.minimum_points {
         return Err(Missing::Data(format!(
-            "{metric} has {} of at least {} points after {} of the budget",
+            "{metric} has {} of the {} points needed after {} of the budget",
             late.len(),
             check.rule.minimum_points,
             percent(after)
@@ -139,7 +141,7 @@ pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         && up.abs() <= flat_noise * noise
     {
         let sentence = format!(
-            "{DEVIATION} no longer falls and stands at {} {of} (above {}) at {} while entropy_coef is {}",
+            "{DEVIATION} no longer decreases and is {} {of} (above {}) at {} while entropy_coef is {}",
             percent(level),
             percent(floor),
             steps(late),
@@ -163,7 +165,7 @@ pub(super) fn saturated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let (severity, bound) =
         if share > error { (Severity::Error, error) } else { (Severity::Warning, warning) };
     let sentence = format!(
-        "{} of the actions stand at a bound ({metric}, above {}) at {}",
+        "{} of the actions are at a bound ({metric}, above {}) at {}",
         percent(share),
         percent(bound),
         steps(window),

@@ -8,7 +8,7 @@ use super::super::curve::{Point, finite, values};
 use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::median;
 
-/// F15: hidden units that answer to nothing.
+/// F15: dead hidden units.
 pub(super) fn dormant(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [warning, error] = check.rule.values(["warning", "error"]);
     let metric = "observations.dormant_fraction";
@@ -50,7 +50,7 @@ fn dimensions(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Vec<Dimension>, 
         }
         if deviations.len() < check.rule.minimum_points {
             return Err(Missing::Data(format!(
-                "observations.std_{index} has {} of at least {} points",
+                "observations.std_{index} has {} of the {} points needed",
                 deviations.len(),
                 check.rule.minimum_points
             )));
@@ -59,7 +59,7 @@ fn dimensions(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Vec<Dimension>, 
         found.push(Dimension { index, deviations, deviation, mean });
     }
     if found.is_empty() {
-        return Err(Missing::Data("the run has no observations.std_<i>".to_owned()));
+        return Err(Missing::Data("the run has no observations.std_<i> metrics".to_owned()));
     }
     Ok(found)
 }
@@ -163,7 +163,7 @@ pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found
         };
         let tried = grouped(environment.still_steps);
         let why = format!(
-            "within episodes it stays the same in {} of {tried} random steps ({} or more)",
+            "within episodes it doesn't change in {} of {tried} random steps ({} or more)",
             percent(*still),
             percent(still_share)
         );
@@ -175,10 +175,13 @@ pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found
         let width = logged.len().max(environment.still.len());
         let which = match constant.len() {
             1 => format!("{} never changes", name(check, *index)),
-            all if all == width => "no number of the observation ever changes".to_owned(),
+            all if all == width => "no component of the observation ever changes".to_owned(),
             several => {
                 let names: Vec<String> = constant.iter().map(|(index, _, _)| name(check, *index)).collect();
-                format!("{several} of {width} numbers of the observation never change: {}", names.join(", "))
+                format!(
+                    "{several} of {width} components of the observation never change: {}",
+                    names.join(", ")
+                )
             }
         };
         let citations: Vec<Citation> = constant.iter().map(|(_, citation, _)| citation.clone()).collect();

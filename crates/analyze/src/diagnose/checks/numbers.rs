@@ -98,7 +98,8 @@ pub(super) fn spike(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             until >= index && (until - index) as f64 <= near_failure
         });
         let sentence = format!(
-            "{metric} jumps to {} at {}, {} times the median of the {} updates before (more than {} times is a spike)",
+            "{metric} jumps to {} at {}, {} times the median of the {} updates before it (more than {} \
+             times is a spike)",
             four_digits(point[0].1),
             steps(point),
             four_digits(point[0].1.abs() / before[index].abs()),

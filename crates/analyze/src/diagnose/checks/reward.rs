@@ -28,7 +28,7 @@ pub(super) fn hacking(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         .collect();
     if pairs.len() < check.rule.minimum_points {
         return Err(Missing::Data(format!(
-            "train.mean_return and {metric} share {} of at least {} points in the last {}",
+            "train.mean_return and {metric} share {} of the {} points needed in the last {}",
             pairs.len(),
             check.rule.minimum_points,
             percent(last_share)
@@ -93,7 +93,7 @@ fn components<'s>(check: &Check<'_>, seed: &'s SeedView<'_>) -> Result<Vec<(&'s 
         .filter(|(_, points)| !points.is_empty())
         .collect();
     if all.is_empty() {
-        return Err(Missing::Scope("the reward is not logged in components".to_owned()));
+        return Err(Missing::Scope("reward components are not logged".to_owned()));
     }
     if all.iter().all(|(_, points)| points.len() < check.rule.minimum_points) {
         return Err(Missing::Data(format!(
@@ -109,7 +109,7 @@ pub(super) fn dominated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [warning, error] = check.rule.values(["warning", "error"]);
     let all = components(check, seed)?;
     if all.len() < 2 {
-        return Err(Missing::Scope("the reward has one component".to_owned()));
+        return Err(Missing::Scope("the reward has only one component".to_owned()));
     }
     let sizes: Vec<f64> = all
         .iter()
@@ -128,7 +128,7 @@ pub(super) fn dominated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let (severity, bound) = if severe { (Severity::Error, error) } else { (Severity::Warning, warning) };
         let metric = format!("reward.{name}");
         let sentence = format!(
-            "{metric} makes up {} of the size of all components (more than {}) at {}",
+            "{metric} makes up {} of the total magnitude of all components (more than {}) at {}",
             percent(share),
             percent(bound),
             steps(points),
@@ -186,7 +186,8 @@ pub(super) fn saturated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         }
         let metric = format!("reward.{name}");
         let sentence = format!(
-            "{metric} stands above {} of its largest value {} for {} of {} (more than {}), from before {} of the budget",
+            "{metric} stays above {} of its largest value {} for {} of {} (more than {}), from before {} \
+             of the budget",
             percent(top),
             four_digits(most),
             percent(share),
@@ -232,7 +233,7 @@ pub(super) fn no_signal(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     }
     if reached < check.budget(warning_budget) {
         return Err(Missing::Data(format!(
-            "{metric} reaches step {}, and {} are needed",
+            "{metric} ends at step {}; {} is needed",
             grouped(reached as u64),
             grouped(check.budget(warning_budget) as u64)
         )));

@@ -17,7 +17,7 @@ pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let mut hits = Vec::new();
     if let Some(low) = points.iter().find(|point| point.1 < negative) {
         let sentence = format!(
-            "{KL} is {} at {}; this estimate can't be negative, so it is computed wrongly",
+            "{KL} is {} at {}; this estimate can't be negative, so it is computed incorrectly",
             four_digits(low.1),
             steps(&[*low])
         );
@@ -94,7 +94,7 @@ pub(super) fn epochs_cut(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [share] = check.rule.values(["share"]);
     let settings = &check.evidence.settings;
     if settings.target_kl.is_none() {
-        return Err(Missing::Scope("no target_kl ends epochs early".to_owned()));
+        return Err(Missing::Scope("no target_kl is set".to_owned()));
     }
     let planned = settings
         .update_epochs
@@ -106,7 +106,7 @@ pub(super) fn epochs_cut(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "half of the updates complete at most {} of their {} epochs (train.epochs, below {}), at {}",
+        "the median update completes {} of its {} epochs (train.epochs, below {}), at {}",
         percent(done),
         four_digits(planned),
         percent(share),
@@ -143,7 +143,7 @@ pub(super) fn clipping(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
 pub(super) fn step_size_pinned(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [floor, ceiling, share] = check.rule.values(["floor", "ceiling", "share"]);
     if !check.evidence.settings.adaptive_learning_rate {
-        return Err(Missing::Scope("the learning rate does not follow the KL".to_owned()));
+        return Err(Missing::Scope("the learning rate does not adapt to the KL".to_owned()));
     }
     let metric = "train.learning_rate";
     let points = check.points(seed, metric)?;
@@ -155,7 +155,7 @@ pub(super) fn step_size_pinned(check: &Check<'_>, seed: &SeedView<'_>) -> Found 
         let part = pinned.len() as f64 / points.len() as f64;
         if part > share {
             let sentence = format!(
-                "{metric} stands at its {name} {} in {} of the updates (more than {}), at {}",
+                "{metric} is at its {name} {} in {} of the updates (more than {}), at {}",
                 four_digits(end),
                 percent(part),
                 percent(share),
@@ -186,7 +186,8 @@ pub(super) fn gradients(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         if let Some((index, ratio)) = largest.filter(|(_, ratio)| *ratio > times) {
             let point = &points[index..=index];
             let sentence = format!(
-                "train.grad_norm jumps to {} at {}, {} times the median of the updates before (more than {} times)",
+                "train.grad_norm jumps to {} at {}, {} times the median of the updates before it (more \
+                 than {} times)",
                 four_digits(point[0].1),
                 steps(point),
                 four_digits(ratio),
@@ -200,7 +201,7 @@ pub(super) fn gradients(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let share = crate::statistics::aggregate::mean(&values(points));
         if share > clipped_share {
             let sentence = format!(
-                "{} of the gradient steps are cut to max_grad_norm (train.grad_clipped, above {}), at {}",
+                "{} of the gradient steps are clipped to max_grad_norm (train.grad_clipped, above {}), at {}",
                 percent(share),
                 percent(clipped_share),
                 steps(points),

@@ -198,7 +198,7 @@ pub(super) fn from_starter(
             reasons: std::iter::once(far.sentence(situation.env)).chain(standing.clone()).collect(),
             evidence: situation.standing.citation().into_iter().collect(),
             expect: vec![Expectation { metric: "eval.mean_return".to_owned(), direction: Move::Up }],
-            risk: "the starter learns with all of its settings together; this one alone may not be the cause"
+            risk: "the starter works with all of its settings together; this one alone may not be the cause"
                 .to_owned(),
             incomparable: false,
         })
@@ -206,7 +206,7 @@ pub(super) fn from_starter(
 }
 
 fn shown_key(key: &str) -> &str {
-    if key == "rollout" { "size of a rollout" } else { key }
+    if key == "rollout" { "rollout size" } else { key }
 }
 
 /// The starter's budget, where the run does poorly within a much smaller one.
@@ -237,7 +237,7 @@ pub(super) fn more_budget(
         rules: Vec::new(),
         explained_by: BTreeSet::new(),
         reasons: std::iter::once(format!(
-            "{KEY} is {here} here and {there} in the starter for {}.",
+            "{KEY} is {here} in this run and {there} in the starter for {}.",
             situation.env
         ))
         .chain(situation.standing.sentence())

@@ -106,24 +106,24 @@ fn without_contradictions(all: Vec<super::Expectation>) -> Vec<super::Expectatio
 
 fn basis(env: &str, parts: &[&Candidate]) -> Basis {
     let any = |kind: BasisKind| parts.iter().any(|part| part.basis == kind);
-    let starter = format!("the starter for {env}, which is known to learn");
+    let starter = format!("starter config for {env}");
     if any(BasisKind::RuleAndStarter) {
         let more = if any(BasisKind::Starter) {
-            "; for some of the keys the starter alone speaks, and no rule proves that they are the cause"
+            "; some keys are based on the starter alone, without a rule that shows they are the cause"
         } else {
             ""
         };
-        let sentence = format!("a rule says which way; {starter}, says how far{more}");
+        let sentence = format!("rule (direction), {starter} (value){more}");
         return Basis { kind: BasisKind::RuleAndStarter, sentence };
     }
     if any(BasisKind::Starter) {
-        let sentence = format!("{starter}; no rule proves that this is the cause");
+        let sentence = format!("{starter}; no rule shows that this is the cause");
         return Basis { kind: BasisKind::Starter, sentence };
     }
     let sentence = if parts.iter().any(|part| part.origin == Origin::Default) {
-        "a rule says which way; the value is the general default, as no starter for this environment is known"
+        "rule (direction), general default (value): no starter config for this environment"
     } else {
-        "a rule says which way; how far is a usual step that was not measured here"
+        "rule (direction), usual step size (value), not measured for this environment"
     };
     Basis { kind: BasisKind::Rule, sentence: sentence.to_owned() }
 }

@@ -36,7 +36,7 @@ impl Deviation<'_> {
             .changes
             .iter()
             .map(|change| {
-                format!("{} is {} here and {}", change.key, written(&change.from), written(&change.to))
+                format!("{} is {} in this run and {}", change.key, written(&change.from), written(&change.to))
             })
             .collect();
         format!("{} in the starter for {env}; {}.", changed.join(", "), self.key.why)

@@ -194,7 +194,7 @@ mod tests {
         for rule in &RuleSet::built_in().rules {
             assert!(!rule.suggestions.is_empty(), "{} has no suggestion", rule.id);
             for id in &rule.suggestions {
-                assert!(knowledge.remedy(id).is_some(), "{}: nobody knows {id}", rule.id);
+                assert!(knowledge.remedy(id).is_some(), "{}: unknown remedy {id}", rule.id);
             }
         }
         for symptom in &knowledge.symptoms {
@@ -206,7 +206,7 @@ mod tests {
     fn remedies_are_whole() {
         let knowledge = Knowledge::built_in();
         let ids: BTreeSet<&str> = knowledge.remedies.iter().map(|remedy| remedy.id.as_str()).collect();
-        assert_eq!(ids.len(), knowledge.remedies.len(), "an id stands twice");
+        assert_eq!(ids.len(), knowledge.remedies.len(), "duplicate id");
         for remedy in &knowledge.remedies {
             assert_eq!(remedy.steps.is_empty(), remedy.advice.is_some(), "{}", remedy.id);
             assert_eq!(remedy.steps.is_empty(), remedy.expect.is_empty(), "{}", remedy.id);

@@ -131,7 +131,7 @@ pub struct Situation<'a> {
     pub answers: &'a Answers,
     /// What the run reached.
     pub standing: &'a Reached,
-    /// Whether actions are real numbers; nothing when unknown.
+    /// Whether continuous action space; nothing when unknown.
     pub continuous: Option<bool>,
 }
 

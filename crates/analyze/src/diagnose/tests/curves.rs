@@ -141,7 +141,7 @@ fn f23_no_learning_signal() {
     put(&mut late, "train.rewarded_episodes", each(|_| 0.0));
     fires(&late, "F23", Error, "train.rewarded_episodes");
     run.settings.total_steps = 100_000_000;
-    lacks(&run, "F23", "are needed");
+    lacks(&run, "F23", "is needed");
     needs(&healthy(), "F23", "train.rewarded_episodes");
 }
 

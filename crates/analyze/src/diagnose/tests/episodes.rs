@@ -85,7 +85,7 @@ fn f42_curriculum() {
     run.settings.curriculum_top = Some(9.0);
     clear(&run, "F42");
     put(&mut run, "curriculum.level", each(|update| (update as f64 / 10.0).min(4.0)));
-    assert!(fires(&run, "F42", Warning, "curriculum.level").sentence.contains("stands at 4"));
+    assert!(fires(&run, "F42", Warning, "curriculum.level").sentence.contains("stays at 4"));
     put(&mut run, "curriculum.level", each(|update| (update as f64).min(9.0)));
-    assert!(fires(&run, "F42", Warning, "curriculum.level").sentence.contains("at its top"));
+    assert!(fires(&run, "F42", Warning, "curriculum.level").sentence.contains("at its maximum"));
 }

@@ -19,7 +19,7 @@
 //! | spending | endless (any number of batches) |
 //! | finalists of K candidates | K/5 rounded up, at most 2 |
 //! | screening seeds per candidate | 3 (5 if affordable) |
-//! | confirming seeds per arm | 10 (15 for effects below one deviation) |
+//! | confirming seeds per group | 10 (15 for effects below one deviation) |
 
 mod confirm;
 mod screen;
@@ -37,7 +37,7 @@ use crate::statistics::verdict::Options;
 /// Screening seeds per candidate that the procedure was validated with.
 pub const SCREEN_SEEDS: u64 = 3;
 
-/// Confirming seeds per arm that the procedure was validated with.
+/// Confirming seeds per group that the procedure was validated with.
 pub const CONFIRM_SEEDS: u64 = 10;
 
 /// How the campaign's budget is shared among its confirmations.
@@ -60,7 +60,7 @@ pub struct Rules {
     pub spending: Spending,
     /// How many candidates reach confirmation; null for the default.
     pub finalists: Option<usize>,
-    /// How arms are compared. Its `alpha` is the most one verdict may use.
+    /// How groups are compared. Its `alpha` is the most one verdict may use.
     pub compare: Options,
 }
 

@@ -153,26 +153,28 @@ fn of_evaluation(name: &str, here: &Here) -> Option<Expectation> {
 
 fn of_observations(name: &str, here: &Here) -> Option<Expectation> {
     if name == "dormant_fraction" {
-        let text = "Below 0.3, mostly 0; it may creep up with relu.";
+        let text = "Below 0.3 and usually 0; it may rise slowly with relu.";
         return Some(Expectation::new(text, None, Some(0.3)));
     }
     let (what, dimension) = name.rsplit_once('_')?;
     let dimension: usize = dimension.parse().ok()?;
     let called = match here.observations.get(dimension) {
         Some(name) => format!("This is the {name} of {}.", here.env),
-        None => format!("This is number {dimension} of the observation."),
+        None => format!("This is component {dimension} of the observation."),
     };
     let normalised = here.normalize_observations;
     let (more, low, high) = match what {
-        "mean" if normalised => (" It is normalised before the network sees it.", None, None),
-        "mean" => (" It goes into the network as it is, so within ±5 is good.", Some(-5.0), Some(5.0)),
+        "mean" if normalised => (" It is normalised before it reaches the network.", None, None),
+        "mean" => {
+            (" It reaches the network unnormalised, so values within ±5 are good.", Some(-5.0), Some(5.0))
+        }
         "std" if normalised => (
-            " It is normalised before the network sees it; 0 would mean that it never changes.",
+            " It is normalised before it reaches the network; 0 would mean that it never changes.",
             Some(1e-6),
             None,
         ),
         "std" => (
-            " It goes into the network as it is, so between 0.01 and 10 is good; 0 would mean that it never \
+            " It reaches the network unnormalised, so 0.01 to 10 is good; 0 would mean that it never \
              changes.",
             Some(0.01),
             Some(10.0),
@@ -247,7 +249,7 @@ pub(super) mod tests {
         let short = Here { step_cap: Some(20), ..cart_pole() };
         assert!((expectation("train", "value_abs_max", &short).unwrap().high.unwrap() - 30.0).abs() < 1e-9);
         assert!(text("learning_rate", &cart_pole()).contains("from 0.001 to 0"));
-        assert!(text("reward_mean", &cart_pole()).contains("every step alike"));
+        assert!(text("reward_mean", &cart_pole()).contains("same reward for every step"));
         let scaled = Here { normalize_rewards: true, ..cart_pole() };
         assert_eq!(expectation("train", "value_abs_max", &scaled), None);
         assert!(text("value_mean", &scaled).contains("scaled"));
@@ -257,7 +259,7 @@ pub(super) mod tests {
     fn observations_have_their_names() {
         let found = |name: &str| expectation("observations", name, &cart_pole()).unwrap();
         assert!(found("std_1").text.contains("cart velocity"));
-        assert!(found("mean_7").text.contains("number 7"));
+        assert!(found("mean_7").text.contains("component 7"));
         assert_eq!(expectation("observations", "odd", &cart_pole()), None);
         assert_eq!(expectation("timing", "steps_per_second", &cart_pole()), None);
     }
