@@ -1,4 +1,4 @@
-//! How often the procedure is wrong and how often it finds what is there, on
+//! How often the procedure is wrong and how often it finds real differences, on
 //! returns that look like those of reinforcement learning and not only on
 //! Gaussian ones. Prints Markdown tables. Run with `--release`; an argument
 //! changes the seed.
@@ -141,7 +141,7 @@ fn main() {
             count(
                 "null/row",
                 Box::new(move |stream| {
-                    // Nobody stops early: every batch is a chance to be fooled.
+                    // There is no early stopping: every batch is a chance for a false claim.
                     (1..=10).filter(|k| round(returns, stream, &[0.0], 3, 10, *k, &many).is_some()).count()
                         > 0
                 })
@@ -161,7 +161,7 @@ fn main() {
         let mut stream = Stream::new(seed, "power", index as u64);
         let (mut found, mut wrong) = (0, 0);
         for _ in 0..REPETITIONS {
-            // Which place the good one has must not matter.
+            // The position of the good one must not matter.
             let mut shifts = [0.0; 5];
             let good = stream.below(5) as usize;
             shifts[good] = EFFECT;

@@ -1,4 +1,4 @@
-//! The verdict in sentences that a person can read aloud.
+//! Describes a verdict in sentences.
 
 use rlxp_types::text::significant;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// Puts a verdict into sentences; `look` is the one of the verdict's options.
+    /// Describes a verdict in sentences; `look` comes from the verdict's options.
     pub fn new(verdict: Verdict, names: Names<'_>, look: Option<Look>) -> Self {
         let statements = statements(&verdict, names, look);
         Self { verdict, statements }
@@ -25,7 +25,7 @@ impl Described {
 /// What the sentences of a verdict call its groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names<'a> {
-    /// The group that is compared with.
+    /// The reference group.
     pub a: &'a str,
     /// The group in question.
     pub b: &'a str,

@@ -65,7 +65,7 @@ fn out_of_scope(check: &Check<'_>) -> Option<String> {
     }
 }
 
-/// What a seed's hits amount to once its excuses are heard.
+/// A seed's hits after its excuses are applied.
 enum Heard {
     Hit(Hit),
     Excused(String),
@@ -79,7 +79,7 @@ fn over_seeds(check: &Check<'_>, found: Vec<(&SeedView<'_>, Found)>) -> Answer {
     for (seed, found) in found {
         match found {
             Err(why) => {
-                // What a run lacks says more than what it isn't about.
+                // Missing data is more informative than a rule that does not apply.
                 if !matches!((&missing, &why), (Some(Missing::Data(_)), _) | (Some(_), Missing::Scope(_))) {
                     missing = Some(why);
                 }
@@ -106,7 +106,7 @@ fn over_seeds(check: &Check<'_>, found: Vec<(&SeedView<'_>, Found)>) -> Answer {
     let shown = [Severity::Error, Severity::Warning].into_iter().find(|severity| most(at_least(*severity)));
     let severity = event.max(shown).unwrap_or(Severity::Info);
     let showing = hits.len();
-    // The clearest seed of those that are as severe as the answer is told of.
+    // Report the clearest of the seeds that are as severe as the answer.
     let (seed, mut hit) = hits
         .into_iter()
         .max_by(|(a, x), (b, y)| {

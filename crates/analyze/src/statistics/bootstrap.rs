@@ -26,7 +26,7 @@ pub enum Method {
     Bca,
 }
 
-/// What to draw and how sure to be.
+/// How to resample, and the coverage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     /// How the interval is read off.
@@ -35,7 +35,7 @@ pub struct Plan {
     pub confidence: f64,
     /// How many resamples are drawn.
     pub resamples: usize,
-    /// What the draws derive from: same seed, same interval.
+    /// Seed of the draws: same seed, same interval.
     pub seed: u64,
 }
 

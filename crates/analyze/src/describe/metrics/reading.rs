@@ -1,4 +1,4 @@
-//! What a run's values of one metric are, and what they mean in words.
+//! Describes a run's values of one metric and what they mean.
 
 use serde::Serialize;
 
@@ -10,11 +10,11 @@ use crate::describe::story::{Course, Glance, Phase, PhaseKind, Statement, Topic,
 /// A metric of a run, read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reading {
-    /// The values at a glance; nothing when none is finite.
+    /// A summary of the values; `None` when none is finite.
     pub glance: Option<Glance>,
     /// Rises, plateaus and falls.
     pub phases: Vec<Phase>,
-    /// Share of the points inside the expected bounds, where there are any.
+    /// Share of the points inside the expected bounds, if there are bounds.
     pub inside: Option<f64>,
     pub statements: Vec<Statement>,
 }
@@ -111,7 +111,7 @@ fn phase_in_words(phase: &Phase) -> String {
     }
 }
 
-/// What its movement means; nothing when it hardly moved.
+/// What its change means; `None` when it hardly changed.
 fn meaning(entry: &Entry, glance: &Glance, phases: &[Phase]) -> Option<String> {
     let moved = phases.iter().any(|phase| phase.kind != PhaseKind::Plateau);
     let change = glance.end - glance.start;
@@ -244,7 +244,7 @@ mod tests {
         assert!(texts(&entropy([0.5, f64::NAN])).contains("1 value is NaN"));
         assert!(texts(&entropy([0.5; 9])).contains("0.5 from step 0 to 8,000."));
         assert!(texts(&entropy([0.5])).contains("0.5 at step 0."));
-        // Four points have no phases, but a change that their noise does not make.
+        // Four points have no phases, but the change exceeds their noise.
         assert!(texts(&entropy([0.6, 0.5, 0.4, 0.3])).contains("Decreased"));
         assert!(!texts(&entropy([0.6, 0.3])).contains("Decreased"));
         let noisy = entropy((0..40).map(|at| 0.5 + 0.01 * f64::from(at * 7 % 5)));

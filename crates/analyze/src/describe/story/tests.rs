@@ -43,7 +43,7 @@ fn a_rise_is_told_with_its_numbers() {
     assert_eq!(one.threshold, Some(Reach { level: 95.0, step: 11_000, held: true }));
     assert_eq!(one.drawdown, None);
     assert_eq!(told.result.unwrap().iqm, 100.0);
-    // One seed: what can't be known is said.
+    // With one seed, the unknown is stated.
     assert!(text(&told, Topic::Unknown).contains("one seed"), "{}", text(&told, Topic::Unknown));
     for statement in &told.statements {
         assert!(statement.from_step <= statement.to_step && statement.seeds == [7], "{statement:?}");
@@ -122,7 +122,7 @@ fn little_or_nothing_is_said_to_be_so() {
 
 #[test]
 fn a_curve_at_its_ceiling_has_the_noise_of_its_episodes() {
-    // Almost all points are alike, so only their episodes know of noise.
+    // Almost all points are equal, so only their episodes show noise.
     let mut values = [100.0; 20];
     values[..4].copy_from_slice(&[10.0, 60.0, 45.0, 90.0]);
     let mut one = seed(0, &values);

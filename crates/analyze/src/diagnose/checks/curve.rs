@@ -1,5 +1,5 @@
-//! The learning curve: flat (F16), fallen (F17), restless (F18), or below
-//! what doing nothing gives (F24).
+//! The learning curve: flat (F16), collapsed (F17), oscillating (F18), or below
+//! random or zero actions (F24).
 
 use rlxp_types::text::{self, four_digits};
 
@@ -27,7 +27,7 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Err(Missing::Data(format!("{} has one point in the last {}", curve.metric, percent(share))));
     };
     let behind = curve.best() - curve.end();
-    // A line through n points of nothing but noise rises by this deviation over its length.
+    // The standard deviation of the rise of a line through n points of pure noise.
     let by_chance = (12.0 / window.len() as f64).sqrt();
     let flat = noise * slope_noise.max(slope_errors * by_chance);
     if up.abs() > flat || behind > best_noise * noise.max(curve.noise) {
@@ -59,7 +59,7 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
 pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [fall, noise_times, lasting] = check.rule.values(["fall", "noise_times", "lasting"]);
     let curve = check.curve(seed)?;
-    // What was never gained can't be lost: a lucky first evaluation is no rise.
+    // A return that never rose can't collapse: a lucky first evaluation is not a rise.
     if !seed.reading.was_good {
         return Ok(Vec::new());
     }
@@ -68,7 +68,7 @@ pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if fallen.len() < 2 || (to.saturating_sub(since) as f64) < check.budget(lasting) {
         return Ok(Vec::new());
     }
-    // One lucky point is no return to form: what counts is how the run ends.
+    // One lucky point is not a recovery: the end of the run counts.
     let last = curve.span().1;
     let end = within(&curve.points, last as f64 - check.budget(lasting), f64::INFINITY);
     let recovered = to < last && median(&values(end)) >= bound;
@@ -91,8 +91,8 @@ pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(severity, sentence, cite(seed, curve.metric, &fallen, level, bound)).strong(strength)])
 }
 
-/// The longest stretch below the best so far by the given part of what had
-/// been gained from the ground up; the last step before it; the bound and the best at its end.
+/// The longest stretch below the best so far by the given share of the gain above the ground
+/// level; the last step before it; the bound and the best at its end.
 fn fallen(curve: &Curve, ground: f64, fall: f64, noise_times: f64) -> (Vec<Point>, u64, f64, f64) {
     let mut best = f64::NEG_INFINITY;
     let bounds: Vec<(f64, f64)> = curve
@@ -122,7 +122,7 @@ fn fallen(curve: &Curve, ground: f64, fall: f64, noise_times: f64) -> (Vec<Point
     (points, curve.points[begin.saturating_sub(1)].0, bound, best)
 }
 
-/// F18: the return swings.
+/// F18: the return oscillates.
 pub(super) fn unstable(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [share, variation, drop, drawdowns] = check.rule.values(["share", "variation", "drop", "drawdowns"]);
     let curve = check.curve(seed)?;
@@ -189,7 +189,7 @@ fn count_drawdowns(values: &[f64], depth: f64, noise: f64) -> usize {
     count
 }
 
-/// F24: nothing learned would have scored more.
+/// F24: random or zero actions score higher.
 pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [after, errors, least] = check.rule.values(["after", "errors", "least"]);
     let Some(baseline) = check.evidence.best_baseline() else {
@@ -204,7 +204,7 @@ pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let level = curve.end();
     // Both sides are means of few episodes.
     let of_run = seed.data.evaluations.last().map_or(0.0, |evaluation| evaluation.standard_error());
-    // Standing still can score exactly 0 every time; a hair below that is as good.
+    // Zero actions can score exactly 0 every time; slightly below that is as good.
     let margin =
         (errors * baseline.standard_error().hypot(of_run)).max(least * check.evidence.baseline_size());
     let bound = baseline.mean - margin;

@@ -1,5 +1,5 @@
-//! How episodes run and end (F28 to F30), whether copies of the environment
-//! go in step (F37), and what is meant to change over them (F40, F42).
+//! How episodes run and end (F28 to F30), whether copies of the environment run
+//! in lockstep (F37), and what should vary between them (F40, F42).
 
 use rlxp_types::text::four_digits;
 
@@ -9,7 +9,7 @@ use super::super::evidence::Termination;
 use super::super::outcome::Severity;
 use crate::statistics::aggregate::median;
 
-/// F28: a time limit is taken for a real end.
+/// F28: a time limit is treated as termination.
 pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [share_bound, episodes, value_share, least_value] =
         check.rule.values(["share", "episodes", "value_share", "least_value"]);
@@ -41,7 +41,7 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let hit = Hit::new(Severity::Error, sentence, cite(seed, metric, &ended, share, share_bound));
         return Ok(vec![hit.inexcusable()]);
     }
-    // A learner that sees the clock may have been taught that nothing follows it.
+    // A learner that observes the time may have learned that no reward follows the limit.
     let (Ok(last), Ok(level)) =
         (check.points(seed, "train.value_at_limit"), check.points(seed, "train.value_mean"))
     else {
@@ -64,7 +64,7 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(Vec::new())
 }
 
-/// F29: it ends episodes to escape negative rewards.
+/// F29: the policy ends episodes early to avoid negative rewards.
 pub(super) fn suicide(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [trend_noise, shortening] = check.rule.values(["trend_noise", "shortening"]);
     if check.evidence.environment.termination == Some(Termination::Goal) {
@@ -99,7 +99,7 @@ pub(super) fn suicide(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     )])
 }
 
-/// F30: episodes run to the cap and get nowhere.
+/// F30: episodes run into the cap without progress.
 pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [share_bound, progress_bound] = check.rule.values(["share", "progress"]);
     let Some(cap) = check.evidence.environment.step_cap else {
@@ -169,8 +169,8 @@ pub(super) fn in_step(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, metric, early, level, spread))])
 }
 
-/// At how many moments of a rollout episodes end: two or more by copies that
-/// go in step mean that a rollout holds an episode from its beginning to its end.
+/// At how many distinct times of a rollout episodes end: for copies in lockstep,
+/// two or more mean that a rollout contains a whole episode.
 fn times_of_ends(seed: &SeedView<'_>, spread: &[(u64, f64)]) -> f64 {
     let Ok(finished) = series(seed, "train.episodes_finished").map(finite) else { return 0.0 };
     let moments: Vec<f64> = spread
@@ -220,7 +220,7 @@ pub(super) fn not_randomized(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(hits)
 }
 
-/// F42: a curriculum that stands still, or that was over at once.
+/// F42: a curriculum that is stuck, or that was finished immediately.
 pub(super) fn curriculum(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [stalled, level_noise, early] = check.rule.values(["stalled", "level_noise", "early"]);
     let metric = "curriculum.level";

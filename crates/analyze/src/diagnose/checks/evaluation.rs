@@ -1,5 +1,5 @@
-//! Evaluations: whether they agree with training (F31), survive loading
-//! (F32), use seeds of their own (F34), and are more than the best of many (F35).
+//! Evaluations: whether they agree with training (F31), survive loading (F32),
+//! use separate seeds (F34), and are not just the best of many (F35).
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::median;
 use crate::statistics::selection::expected_maximum;
 
-/// F31: the policy evaluation and training scores differ.
+/// F31: evaluation and training scores differ.
 pub(super) fn modes_differ(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [apart] = check.rule.values(["apart"]);
     let settings = &check.evidence.settings;
@@ -55,7 +55,7 @@ pub(super) fn modes_differ(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(severity, sentence, cite(seed, metric, window, difference, apart))])
 }
 
-/// F32: scores drop where training went on from a file.
+/// F32: scores drop where training was continued from a file.
 pub(super) fn after_resume(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [drop] = check.rule.values(["drop"]);
     let mut hits = Vec::new();
@@ -103,7 +103,7 @@ pub(super) fn after_resume(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(hits)
 }
 
-/// F34: scores on seeds that training or choosing has already seen.
+/// F34: scores on seeds already used for training or for choosing a checkpoint.
 pub(super) fn reused_seeds(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [episodes, errors, relative] = check.rule.values(["episodes", "errors", "relative"]);
     let (during, later) = (&seed.data.evaluations, &seed.data.later_evaluations);

@@ -1,5 +1,5 @@
-//! How random the policy is (F08 to F10) and how often its actions stand at
-//! their bounds (F27).
+//! How random the policy is (F08 to F10) and how often its actions are at their
+//! bounds (F27).
 
 use rlxp_types::text::four_digits;
 
@@ -11,10 +11,10 @@ use crate::statistics::aggregate::median;
 
 const DEVIATION: &str = "train.action_std";
 
-/// How random the policy is, where 1 is as random as it can be or, for real
-/// numbers, the larger of its first deviation and `usual`: one that begins
-/// with next to no noise has nothing left to lose. The metric, its words, and
-/// the points.
+/// How random the policy is, where 1 is as random as it can be or, for
+/// continuous actions, the larger of its initial std and `usual`: a policy that
+/// starts with almost no noise has none left to lose. Returns the metric, its
+/// description, and the points.
 fn randomness(
     check: &Check<'_>,
     seed: &SeedView<'_>,
@@ -75,7 +75,7 @@ pub(super) fn collapsed(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(Severity::Error, sentence, cite(seed, metric, gone, middle, low))])
 }
 
-/// F09: the policy is still as good as random.
+/// F09: the policy is still close to random.
 pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [high, after] = check.rule.values(["high", "after"]);
     let (metric, of, points) = randomness(check, seed, 0.0)?;
@@ -103,7 +103,7 @@ pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(Severity::Error, sentence, cite(seed, metric, late, middle, high)).strong(strength)])
 }
 
-/// F10: exploration noise grows, or an entropy bonus holds it up.
+/// F10: exploration noise grows, or an entropy bonus keeps it high.
 pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [over, growth, times, floor, flat_noise, usual] =
         check.rule.values(["over", "growth", "times", "floor", "flat_noise", "usual"]);
@@ -152,7 +152,7 @@ pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(hits)
 }
 
-/// F27: actions stand at their bounds.
+/// F27: actions are at their bounds.
 pub(super) fn saturated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [warning, error] = check.rule.values(["warning", "error"]);
     let metric = "train.action_saturation";

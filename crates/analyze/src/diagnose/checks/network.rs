@@ -1,5 +1,5 @@
-//! What goes into the network and how much of it answers: dormant units
-//! (F15), the scale of observations (F25), and dimensions that say nothing (F26).
+//! The network and its inputs: dormant units (F15), the scale of observations
+//! (F25), and uninformative dimensions (F26).
 
 use rlxp_types::text::{self, four_digits, grouped};
 
@@ -29,7 +29,7 @@ pub(super) fn dormant(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(severity, sentence, cite(seed, metric, window, share, bound))])
 }
 
-/// One number of the observation over the run.
+/// One component of the observation over the run.
 struct Dimension {
     index: usize,
     deviations: Vec<Point>,
@@ -37,7 +37,7 @@ struct Dimension {
     mean: f64,
 }
 
-/// All numbers of the observation, as far as they were logged.
+/// All logged components of the observation.
 fn dimensions(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Vec<Dimension>, Missing> {
     let mut found = Vec::new();
     for index in 0.. {
@@ -64,7 +64,7 @@ fn dimensions(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Vec<Dimension>, 
     Ok(found)
 }
 
-/// What to call a number of the observation.
+/// The label of an observation component.
 fn name(check: &Check<'_>, index: usize) -> String {
     match check.evidence.environment.observation_names.get(index) {
         Some(name) => format!("observation {index} ({name})"),
@@ -132,7 +132,7 @@ pub(super) fn observation_scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found
     Ok(hits)
 }
 
-/// F26: dimensions that never change, or that the normaliser keeps cutting.
+/// F26: dimensions that never change, or that the normaliser keeps clipping.
 pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [fixed, still_share, clipped_share] = check.rule.values(["fixed", "still_share", "clipped_share"]);
     let environment = &check.evidence.environment;

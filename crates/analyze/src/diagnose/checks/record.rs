@@ -1,5 +1,5 @@
 //! The run as a program: its speed and memory (F36), how old its samples are
-//! (F38), and whether its log is whole (F41).
+//! (F38), and whether its log is complete (F41).
 
 use rlxp_types::text::{four_digits, grouped};
 
@@ -25,7 +25,7 @@ pub(super) fn slower(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     }
     if total >= seconds {
         let points: Vec<Point> = speeds.iter().map(|(step, speed, _)| (*step, *speed)).collect();
-        // The very first updates pay for caches and pages.
+        // The first updates are slowed by cold caches and page faults.
         let skipped = points.len() / 20;
         let count = ((points.len() as f64 * first_share) as usize).max(5).min(points.len() - skipped);
         let (first, last) = (&points[skipped..skipped + count], check.window(&points));
@@ -97,7 +97,7 @@ fn memory_growth(seed: &SeedView<'_>, hours: f64) -> Option<(Vec<Point>, f64)> {
         .filter(|(wall, value)| wall.is_finite() && value.is_finite() && **wall >= begin)
         .map(|(wall, value)| ((wall - begin) as u64, *value))
         .collect();
-    // What is reserved at the start is no growth.
+    // Memory reserved at the start is not growth.
     let settled = tail(&by_time, 0.8, 2);
     let level = median(&values(settled));
     let per_hour = line(settled)?.slope * 3600.0 / level;
@@ -127,7 +127,7 @@ pub(super) fn stale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, metric, &points, relative, growth))])
 }
 
-/// F41: records that are damaged, doubled or missing.
+/// F41: records that are damaged, duplicated or missing.
 pub(super) fn lost(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [damaged, repeated, missing] = check.rule.values(["damaged", "repeated", "missing"]);
     let Some(record) = &seed.data.record else {

@@ -1,5 +1,5 @@
-//! Seeds against each other: how far apart they end (F33), and whether two of
-//! them are the same training (F39).
+//! Seeds compared with each other: how far apart they end (F33), and whether
+//! two of them are the same training (F39).
 
 use rlxp_types::text::{self, four_digits};
 

@@ -28,7 +28,7 @@ pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         );
     }
     let above = |bound: f64| move |point: &Point| point.1 > bound;
-    // One step beyond all measure is enough: after it the policy is another one.
+    // One extreme update is enough: after it, the policy is a different one.
     let far = repeated(&points, repeats as usize, among as usize, above(error))
         .or_else(|| repeated(&points, 1, 1, above(gross)));
     if let Some(window) = far {
@@ -69,7 +69,8 @@ pub(super) fn kl_zero(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [low, updates, schedule_share, ever] =
         check.rule.values(["low", "updates", "schedule_share", "ever"]);
     let points = check.points(seed, KL)?;
-    // A policy that jumped and then stands still is stuck where it landed; larger steps would not help.
+    // A policy that jumped and then stopped changing is stuck where it landed; larger steps would
+    // not help.
     if points.iter().any(|point| point.1 > ever) {
         return Ok(Vec::new());
     }
@@ -89,7 +90,7 @@ pub(super) fn kl_zero(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, KL, still, middle, low))])
 }
 
-/// F05: the KL limit cuts most epochs off.
+/// F05: target_kl ends most updates early.
 pub(super) fn epochs_cut(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [share] = check.rule.values(["share"]);
     let settings = &check.evidence.settings;
@@ -139,7 +140,7 @@ pub(super) fn clipping(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(Vec::new())
 }
 
-/// F07: a step size that follows the KL stands at one of its ends.
+/// F07: a KL-adaptive learning rate is at one of its limits.
 pub(super) fn step_size_pinned(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [floor, ceiling, share] = check.rule.values(["floor", "ceiling", "share"]);
     if !check.evidence.settings.adaptive_learning_rate {
@@ -167,7 +168,7 @@ pub(super) fn step_size_pinned(check: &Check<'_>, seed: &SeedView<'_>) -> Found 
     Ok(hits)
 }
 
-/// F14: gradients that jump, or that are cut nearly always.
+/// F14: gradients that spike, or that are nearly always clipped.
 pub(super) fn gradients(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [times, trailing, clipped_share] = check.rule.values(["times", "trailing", "clipped_share"]);
     let norm = check.points(seed, "train.grad_norm");

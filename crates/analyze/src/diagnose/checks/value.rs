@@ -72,12 +72,12 @@ pub(super) fn explained_variance(check: &Check<'_>, seed: &SeedView<'_>) -> Foun
     Ok(hits)
 }
 
-/// F12: what the value function must learn is so large that it can't keep up.
+/// F12: value targets are so large that the value function can't keep up.
 ///
-/// The size of targets alone says little: 100 is healthy where an episode
-/// earns 500. Large targets hurt when the network, which begins near zero and
-/// moves by bounded steps, does not reach them. So both are asked for: targets
-/// beyond the bound, and values that stay a large part of the way behind.
+/// The size of targets alone says little: 100 is healthy where an episode earns
+/// 500. Large targets hurt when the network, which begins near zero and moves
+/// by bounded steps, does not reach them. So both are required: targets beyond
+/// the bound, and values that lag far behind.
 pub(super) fn scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [warning, error, behind, after] = check.rule.values(["warning", "error", "behind", "after"]);
     let targets = check.points(seed, "train.return_target_mean")?;
@@ -103,7 +103,7 @@ pub(super) fn scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Err(Missing::Data(format!("{metric} has {} points after {}", sizes.len(), percent(after))));
     }
     let (mut size, gap) = (median(&values(sizes)), median(&values(&gaps)));
-    // Targets beyond what rewards add up to are made of the values themselves: rule F13's.
+    // Targets beyond any sum of rewards come from the values themselves, which rule F13 covers.
     if let (Ok(largest), Some(horizon)) = (largest_reward(check, seed), horizon(check)) {
         size = size.min(largest * horizon);
     }
@@ -171,7 +171,7 @@ fn largest_reward(check: &Check<'_>, seed: &SeedView<'_>) -> Result<f64, Missing
     Ok(rewards.iter().fold(0.0_f64, |largest, point| largest.max(point.1)))
 }
 
-/// Steps that a return adds up over; nothing where it has no end.
+/// Steps that a return sums over; `None` if unbounded.
 fn horizon(check: &Check<'_>) -> Option<f64> {
     let gamma = check.evidence.settings.gamma?;
     let discounted = if gamma < 1.0 { 1.0 / (1.0 - gamma) } else { f64::INFINITY };

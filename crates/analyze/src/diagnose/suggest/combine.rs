@@ -1,9 +1,9 @@
-//! Which changes go into one run, and the suggestions in their final words.
+//! Combines changes into runs and words the suggestions.
 //!
 //! Changes that all lead towards a starter are tried together first: the
-//! starter learns with all of them. Steps that rules alone ask for go together
+//! starter learns with all of them. Steps suggested by rules alone are combined
 //! only when they work on different things and none is the consequence of
-//! another, so that a result still says something.
+//! another, so that the result can be attributed.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::candidate::{Candidate, Tier};
 use super::remedy::Origin;
 use super::{Basis, BasisKind, Suggestion};
 
-/// Steps that rules alone ask for at most in one run.
+/// Most steps suggested by rules alone in one run.
 const MOST_STEPS: usize = 3;
 
 /// Suggestions from ordered candidates: what goes together, then each by itself.
@@ -98,7 +98,7 @@ fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     kept
 }
 
-/// A metric that one change should raise and another lower can't be foretold.
+/// A metric that one change should raise and another lower can't be predicted.
 fn without_contradictions(all: Vec<super::Expectation>) -> Vec<super::Expectation> {
     let times = |metric: &str| all.iter().filter(|expected| expected.metric == metric).count();
     all.iter().filter(|expected| times(&expected.metric) == 1).cloned().collect()

@@ -8,7 +8,7 @@ fn f28_truncation_taken_for_termination() {
     clear(&healthy(), "F28");
     let mut run = healthy();
     put(&mut run, "train.terminated_at_limit", each(|update| if update > 50 { 8.0 } else { 0.0 }));
-    // The return is fine, and it is an error all the same.
+    // The return is fine, but it is still an error.
     fires(&run, "F28", Error, "train.terminated_at_limit");
     put(&mut run, "train.terminated_at_limit", each(|update| if update == 60 { 1.0 } else { 0.0 }));
     clear(&run, "F28");

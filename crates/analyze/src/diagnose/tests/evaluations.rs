@@ -1,4 +1,4 @@
-//! F31 to F35, F39: evaluations, and seeds against each other.
+//! F31 to F35, F39: evaluations, and seeds compared with each other.
 
 use super::*;
 use Severity::{Error, Info, Warning};
@@ -63,7 +63,7 @@ fn f34_evaluation_seeds_that_training_has_seen() {
     let finding = found(&run, "F34");
     assert_eq!(finding.severity, Warning);
     assert!(finding.sentence.contains("training seed") && finding.evidence[0].metric.ends_with(".seeds"));
-    // The episodes that chose the best are used again to praise it.
+    // The episodes that chose the best checkpoint are reused to score it.
     let mut run = healthy();
     run.seeds[0].later_evaluations = vec![evaluation(60_000, 480.0, 10_050)];
     assert!(found(&run, "F34").sentence.contains("50 of 100 episodes"));

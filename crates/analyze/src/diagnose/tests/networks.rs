@@ -24,7 +24,7 @@ fn f08_exploration_that_is_gone_early() {
     fires(&run, "F08", Error, "train.action_std");
     put(&mut run, "train.action_std", each(|update| 1.0 - 0.005 * update as f64));
     clear(&run, "F08");
-    // Noise that was never there is not there either.
+    // A policy that starts without noise has not lost any.
     put(&mut run, "train.action_std", each(|_| 0.007));
     fires(&run, "F08", Error, "train.action_std");
     needs(&run, "F08", "train.action_std");
@@ -79,7 +79,7 @@ fn f11_values_that_explain_nothing() {
         each(|update| if (20..50).contains(&update) { -0.5 } else { 0.8 }),
     );
     fires(&run, "F11", Error, "train.explained_variance");
-    // Early on a value function knows nothing yet.
+    // Early on, a value function can't predict yet.
     put(&mut run, "train.explained_variance", each(|update| if update < 20 { -0.5 } else { 0.8 }));
     clear(&run, "F11");
     put(&mut run, "train.explained_variance", each(|_| 0.01));
@@ -169,7 +169,7 @@ fn f25_observations_of_unsuitable_size() {
     put(&mut run, "observations.std_1", every(5, |_| 9.0));
     let finding = found(&run, "F25");
     assert!(finding.evidence.iter().any(|citation| citation.value == 4500.0), "{:?}", finding.evidence);
-    // A dimension that is constant is the next rule's.
+    // A constant dimension is covered by the next rule.
     put(&mut run, "observations.std_0", every(5, |_| 0.0));
     clear(&run, "F25");
     run.environment.real_observations = Some(false);

@@ -11,7 +11,7 @@ fn f36_slower_and_slower() {
     fires(&run, "F36", Warning, "timing.update_seconds");
     put(&mut run, "timing.update_seconds", each(|update| if update < 60 { 0.6 } else { 6.0 }));
     fires(&run, "F36", Error, "timing.update_seconds");
-    // A run that learned is told of it, no more: the machine may have had other work.
+    // For a run that learned, it is only an info: the machine may have been busy.
     let mut fine = healthy();
     put(&mut fine, "timing.update_seconds", each(|update| if update < 60 { 0.6 } else { 6.0 }));
     fires(&fine, "F36", Severity::Info, "timing.update_seconds");

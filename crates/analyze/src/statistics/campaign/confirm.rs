@@ -29,7 +29,7 @@ pub struct Finalist {
 /// A finalist with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Confirmed {
-    /// Its place in the list of finalists.
+    /// Its index in the list of finalists.
     pub finalist: usize,
     /// The level that Holm's procedure left for it.
     pub level: f64,
@@ -70,7 +70,7 @@ pub fn confirm(
         verdict(question, &Options { alpha, resamples, ..rules.compare.clone() })
     };
     // The p values don't depend on the level, so a first pass finds Holm's
-    // order and a second judges everyone at the level that is left.
+    // order and a second judges every finalist at its remaining level.
     let cap = |share: f64| share.min(rules.compare.alpha);
     let mut order = Vec::new();
     for (index, one) in finalists.iter().enumerate() {
@@ -81,7 +81,7 @@ pub fn confirm(
     let mut open = true;
     let mut share = level;
     for (place, (index, _)) in order.into_iter().enumerate() {
-        // After the first that fails, nobody may pass: the level stays there.
+        // After the first that fails, no later one may pass: the level stays there.
         if open {
             share = level / (finalists.len() - place) as f64;
         }

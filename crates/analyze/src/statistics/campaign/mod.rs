@@ -1,11 +1,11 @@
-//! Many candidates against one incumbent, without fooling oneself: screen
+//! Many candidates against one incumbent, without false discoveries: screen
 //! cheaply, confirm the few best on fresh seeds, and never spend more than a
 //! fixed chance of a false "better" over the whole campaign.
 //!
-//! * **Screening** ranks candidates by how often their few runs beat the runs
-//!   of all others, and claims nothing. (The interquartile mean of three
-//!   scores is their plain mean, which one failed seed decides.) The best of equals always looks like a gain, so the
-//!   gains are reported shrunk, beside the gain that luck alone would show.
+//! * **Screening** ranks candidates by how often their few runs beat the runs of all others, and claims
+//!   nothing. (The interquartile mean of three scores is their plain mean, which one failed seed decides.)
+//!   The best of equals always looks like a gain, so the gains are reported shrunk, next to the gain
+//!   expected from luck alone.
 //! * **Confirming** uses seeds that no screening and no earlier confirmation
 //!   has seen; the incumbent runs on them too. The k-th batch may spend
 //!   α·6/(π²k²) of the budget, or an equal share of it when the number of

@@ -10,7 +10,7 @@ use crate::statistics::verdict::scored_groups;
 /// One screened candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ranked {
-    /// Its place in the list that was screened.
+    /// Its index in the screened list.
     pub candidate: usize,
     /// The chance that one of its runs beats any run that was screened, which
     /// decides the order.
@@ -26,7 +26,7 @@ pub struct Ranked {
 pub struct Screened {
     /// All candidates, the best first.
     pub ranking: Vec<Ranked>,
-    /// Who is to be confirmed, by place in the list that was screened.
+    /// Candidates to confirm, as indices into the screened list.
     pub finalists: Vec<usize>,
     /// The gain that the best of equally good candidates would show.
     pub gain_by_luck: f64,

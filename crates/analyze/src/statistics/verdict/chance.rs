@@ -91,7 +91,7 @@ pub(super) fn can_reach(alpha: f64, n_a: u64, n_b: u64, paired: bool) -> bool {
     }
     let (small, total) = (n_a.min(n_b), n_a + n_b);
     let ways = (0..small).map(|i| (total - i) as f64 / (small - i) as f64).product::<f64>();
-    // A hair's breadth for the rounding of the product.
+    // A small tolerance for the rounding of the product.
     1.0 / ways <= alpha * (1.0 + 1e-12)
 }
 

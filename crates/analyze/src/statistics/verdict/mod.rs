@@ -10,8 +10,8 @@
 //!    skewed returns hide from t tests.
 //! 3. A claim also needs an effect that matters, by Hodges and Lehmann's
 //!    estimate, and guardrails that are shown not to have suffered.
-//! 4. What can't be claimed is said with its reason and the seeds that would
-//!    settle it. The sentences are `describe::verdict`.
+//! 4. Without a claim, the reason is given with the number of seeds that would
+//!   settle it. The sentences are `describe::verdict`.
 //!
 //! | default | value | why |
 //! | --- | --- | --- |
@@ -26,8 +26,8 @@
 //! | `resamples` | 10,000 | descriptive interval of the IQM difference (BCa) |
 //!
 //! The **spread** is the median distance between two runs of the same group,
-//! over both groups, scaled to equal the standard deviation of normal scores.
-//! One run that went astray hardly moves it.
+//! over both groups, scaled to equal the standard deviation of normal scores. A
+//! single outlier hardly changes it.
 
 mod chance;
 mod decide;
@@ -63,9 +63,9 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// No result of so few seeds could be told from luck at this level.
+    /// With so few seeds, no result could be significant at this level.
     TooFewSeeds,
-    /// The groups overlap too much, or a guardrail stands in the way.
+    /// The groups overlap too much, or a guardrail prevents a claim.
     NotSeparated,
     /// If there is a difference, it is too small to matter.
     NoMeaningfulDifference,
@@ -141,7 +141,7 @@ pub struct GuardrailResult {
     pub violated: bool,
 }
 
-/// The verdict with everything that it rests on.
+/// The verdict with its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     pub verdict: Answer,

@@ -1,4 +1,4 @@
-//! What the person asking may choose, and what is no question at all.
+//! The options of a comparison, and their validation.
 
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +92,7 @@ pub struct Options {
     pub power: f64,
     /// Bootstrap resamples of the descriptive interval; 0 leaves it out.
     pub resamples: usize,
-    /// What the resamples derive from.
+    /// Seed of the resamples.
     pub seed: u64,
 }
 
@@ -113,7 +113,7 @@ impl Default for Options {
     }
 }
 
-/// Everything that keeps a question from being one.
+/// Every problem with a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidQuestion {
     pub problems: Vec<String>,

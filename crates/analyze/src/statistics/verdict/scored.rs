@@ -121,7 +121,7 @@ pub(crate) fn scored_groups(groups: &[&[f64]], options: &Options) -> (Vec<Vec<f6
 
 /// The score below the worst finite one by a spread.
 ///
-/// The distance must not grow when one group moves away from the other, or an
+/// The distance must not grow when one group moves away from the other, or a
 /// group that gets better would be punished more for its failed runs; so it is
 /// measured within the groups as long as they have any width.
 fn worse_than_all(groups: &[&[f64]], spread: f64) -> f64 {

@@ -31,7 +31,7 @@ pub struct CompareReport {
     pub curves: Vec<GroupCurve>,
     /// What to keep in mind, a sentence each.
     pub warnings: Vec<String>,
-    /// Commands to go on with.
+    /// Commands to continue with.
     pub next: Vec<String>,
 }
 

@@ -4,7 +4,7 @@ use rlxp_types::text::{grouped, number};
 
 use super::{Actions, Expectation, Here};
 
-/// With what its values can be held against.
+/// Adds the reference that its values are compared with.
 pub(super) fn completed(name: &str, here: &Here, found: Expectation) -> Expectation {
     let whole = match name {
         "entropy" if matches!(here.actions, Actions::Choices(_)) => {
@@ -72,7 +72,7 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
              constant. Once all episodes have the same outcome, no variance is left to explain and it \
              fluctuates."
                 .to_owned(),
-            // A hair below 0 is where every critic starts.
+            // Every critic starts slightly below 0.
             Some(-0.05),
             Some(1.0),
         ),
@@ -198,7 +198,7 @@ fn entropy(here: &Here) -> Option<Expectation> {
                 here.env,
                 number(0.05 * first)
             );
-            // Rounding in single precision may pass the maximum by a hair.
+            // Rounding in single precision may exceed the maximum slightly.
             Some(Expectation::new(text, None, Some(first * 1.001 + 1e-6)))
         }
         Actions::Numbers(_) if here.state_dependent => {

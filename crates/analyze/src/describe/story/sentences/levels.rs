@@ -173,7 +173,7 @@ impl Teller<'_> {
             number(fall.trough),
             grouped(fall.to_step)
         );
-        // The largest of many differences is some three deviations by chance.
+        // The largest of many differences is about three standard deviations by chance.
         let text = if fall.depth <= 3.0 * noise {
             format!(
                 "The largest drop{whose}, {way}, is within noise (±{}) for this many points.",

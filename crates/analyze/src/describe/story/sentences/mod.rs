@@ -62,7 +62,7 @@ impl Teller<'_> {
         self.story.seeds.iter().map(|seed| seed.label.as_str()).collect()
     }
 
-    /// `evaluation` or `training return`, as a person says it.
+    /// What a point of the curve is called.
     fn point(&self) -> &'static str {
         if self.subject.kind == "eval" { "evaluation" } else { "point" }
     }
