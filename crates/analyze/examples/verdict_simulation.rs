@@ -1,4 +1,4 @@
-//! How often the procedure is wrong and how often it finds what is there, on
+//! How often the procedure is wrong and how often it finds real differences, on
 //! returns that look like those of reinforcement learning and not only on
 //! Gaussian ones. Prints Markdown tables. Run with `--release`; an argument
 //! changes the seed.
@@ -141,7 +141,7 @@ fn main() {
             count(
                 "null/row",
                 Box::new(move |stream| {
-                    // Nobody stops early: every batch is a chance to be fooled.
+                    // There is no early stopping: every batch is a chance for a false claim.
                     (1..=10).filter(|k| round(returns, stream, &[0.0], 3, 10, *k, &many).is_some()).count()
                         > 0
                 })
@@ -151,8 +151,8 @@ fn main() {
 
     println!("\n### Finding one candidate of 5 that is {EFFECT} standard deviations better\n");
     println!(
-        "3 screening seeds, 10 confirming seeds per arm, 35 runs in all. Seeds without score fail as often in \
-         every arm, and the effect is in standard deviations of the others.\n"
+        "3 screening seeds, 10 confirming seeds per group, 35 runs in total. Seeds without score fail as often in \
+         every group, and the effect is in standard deviations of the others.\n"
     );
     println!(
         "| returns | found | found, if screening had kept it | another accepted |\n| --- | --- | --- | --- |"
@@ -161,7 +161,7 @@ fn main() {
         let mut stream = Stream::new(seed, "power", index as u64);
         let (mut found, mut wrong) = (0, 0);
         for _ in 0..REPETITIONS {
-            // Which place the good one has must not matter.
+            // The position of the good one must not matter.
             let mut shifts = [0.0; 5];
             let good = stream.below(5) as usize;
             shifts[good] = EFFECT;
@@ -183,9 +183,9 @@ fn main() {
          often than the t test does: {ceiling:.3}, before screening has lost any."
     );
 
-    println!("\n### One comparison of two equal arms\n");
+    println!("\n### One comparison of two equal groups\n");
     println!(
-        "| returns | seeds per arm | not `cannot_tell` | paired, not `cannot_tell` |\n| --- | --- | --- | --- |"
+        "| returns | seeds per group | not `cannot_tell` | paired, not `cannot_tell` |\n| --- | --- | --- | --- |"
     );
     for (index, returns) in Returns::ALL.into_iter().enumerate() {
         for seeds in [5, 10, 20] {

@@ -1,5 +1,5 @@
-//! How approvals stand: given, void, too weak, not proven, or missing. Computed from the ledger and the files each time;
-//! nothing keeps an approval alive but that everything it covers is still what it was.
+//! The status of approvals: given, void, too weak, not proven, or missing. Computed from the ledger and the
+//! files each time; an approval holds only as long as everything it covers is unchanged.
 
 use std::fmt;
 
@@ -14,26 +14,26 @@ use crate::ledger::state::{Approval, StudyState};
 use crate::section::{Target, together};
 use crate::signature::{Approvers, Fingerprint, Statement, verify};
 
-/// How the approval of one target stands.
+/// The status of the approval of one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum ApprovalStatus {
     Given {
-        /// How surely.
+        /// The assurance of the approval.
         assurance: Assurance,
         who: String,
     },
     /// There never was one.
     Missing,
-    /// What it covered has changed, or the approvers have.
+    /// The content it covers has changed, or the list of approvers has.
     Void {
         /// What was seen.
         reason: String,
     },
-    /// It was given in a weaker way than the contract asks for.
+    /// It was given with a weaker assurance than the contract requires.
     TooWeak {
         assurance: Assurance,
-        /// The way it needs.
+        /// The required assurance.
         required: Assurance,
     },
     /// It says that it was signed, and the signature is missing or doesn't hold.
@@ -50,7 +50,7 @@ impl fmt::Display for ApprovalStatus {
             ApprovalStatus::Missing => write!(f, "missing"),
             ApprovalStatus::Void { reason } => write!(f, "void: {reason}"),
             ApprovalStatus::TooWeak { assurance, required } => {
-                write!(f, "too weak: {assurance}, but {required} is needed")
+                write!(f, "too weak: {assurance}, but {required} is required")
             }
             ApprovalStatus::NotProven { reason } => write!(f, "not proven: {reason}"),
         }
@@ -62,7 +62,7 @@ impl ApprovalStatus {
         matches!(self, ApprovalStatus::Given { .. })
     }
 
-    /// A stable word for what is wrong; nothing when it holds.
+    /// A stable code for the problem; `None` when the approval holds.
     pub fn code(&self) -> Option<RefusalCode> {
         match self {
             ApprovalStatus::Given { .. } => None,
@@ -74,7 +74,7 @@ impl ApprovalStatus {
     }
 }
 
-/// What approvals are held against.
+/// What approvals are checked against.
 #[derive(Clone, Copy, Debug)]
 pub struct Proofs<'a> {
     /// The approvers of the user's configuration at this moment; nothing when they can't be read.
@@ -83,12 +83,13 @@ pub struct Proofs<'a> {
     pub signatures: &'a BTreeMap<Digest, String>,
 }
 
-/// The way of approving that counts at least. An autonomous study always asks for signatures.
+/// The minimum assurance. An autonomous study always requires signatures.
 pub fn required(contract: &Contract) -> Assurance {
     if contract.automation == Automation::Autonomous { Assurance::Signature } else { contract.assurance }
 }
 
-/// How the approval of `target` stands when its digest is `now` (nothing when it can't be computed).
+/// The status of the approval of `target` when its digest is `now` (`None` when it can't be
+/// computed).
 pub fn standing(
     target: &Target,
     now: Option<Digest>,
@@ -108,13 +109,13 @@ pub fn standing(
         return ApprovalStatus::Void { reason: reason.clone() };
     }
     match now {
-        None => return ApprovalStatus::Void { reason: "a file that it covers can't be read".into() },
+        None => return ApprovalStatus::Void { reason: "a file it covers can't be read".into() },
         Some(now) if now != digest => {
-            return ApprovalStatus::Void { reason: "what it covers has changed since".into() };
+            return ApprovalStatus::Void { reason: "the approved content has changed since".into() };
         }
         Some(_) => {}
     }
-    // The same thing may have been approved in several ways; the weaker takes nothing away from the surer.
+    // The same content may have been approved several times; the strongest approval counts.
     let since = state.voided.get(target).map(|(seq, _)| *seq);
     let mut lacking = ApprovalStatus::Missing;
     for (approval, _) in
@@ -129,7 +130,7 @@ pub fn standing(
     lacking
 }
 
-/// How one approval stands by itself.
+/// The status of one approval by itself.
 fn held(approval: &Approval, required: Assurance, state: &StudyState, proofs: Proofs<'_>) -> ApprovalStatus {
     let assurance = approval.approved.assurance;
     if assurance == Assurance::Signature
@@ -143,7 +144,7 @@ fn held(approval: &Approval, required: Assurance, state: &StudyState, proofs: Pr
     ApprovalStatus::Given { assurance, who: approval.approved.who.clone() }
 }
 
-/// Why no approval counts: the list of approvers isn't the one that the study was opened with.
+/// Why no approval is valid: the list of approvers differs from the one the study was opened with.
 pub fn approvers_changed(state: &StudyState, proofs: Proofs<'_>) -> Option<String> {
     let opened = state.opened.as_ref()?;
     let Some(approvers) = proofs.approvers else {
@@ -165,17 +166,17 @@ pub fn approvers_changed(state: &StudyState, proofs: Proofs<'_>) -> Option<Strin
 /// Whether the signature of an approval holds, with the head of the ledger it was given on.
 fn proven(approval: &Approval, state: &StudyState, proofs: Proofs<'_>) -> Result<Fingerprint, String> {
     let study =
-        state.opened.as_ref().map(|opened| opened.id.clone()).ok_or("the study has no first record")?;
+        state.opened.as_ref().map(|opened| opened.id.clone()).ok_or("the ledger has no first record")?;
     let approvers = proofs.approvers.ok_or("the list of approvers can't be read")?;
-    let digest = approval.approved.signature.ok_or("its record names no signature")?;
-    let armored = proofs.signatures.get(&digest).ok_or("its signature is not there")?;
+    let digest = approval.approved.signature.ok_or("its ledger record names no signature")?;
+    let armored = proofs.signatures.get(&digest).ok_or("its signature file is missing")?;
     if Digest::hash(armored.as_bytes()) != digest {
-        return Err("its signature is not the one on record".into());
+        return Err("its signature is not the recorded one".into());
     }
     let statement = statement(study, &approval.approved.targets, approval.head);
     let signed = verify(&statement, armored, approvers).map_err(|problem| problem.to_string())?;
     if approval.approved.key.as_ref() != Some(&signed.fingerprint) {
-        return Err("its record names another key than the one that signed".into());
+        return Err("its ledger record names a different key than the one that signed".into());
     }
     Ok(signed.fingerprint)
 }
@@ -186,7 +187,7 @@ pub fn statement(study: String, targets: &BTreeMap<Target, Digest>, head: Digest
     Statement { study, section: names.join(" "), digest: together(targets), head }
 }
 
-/// Targets whose approval is void now and not yet on record as such.
+/// Targets whose approval is void now and not yet recorded as void.
 pub fn newly_void(state: &StudyState, standings: &BTreeMap<Target, ApprovalStatus>) -> Vec<(Target, String)> {
     let on_record = |target: &Target| {
         let given =

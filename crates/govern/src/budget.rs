@@ -1,7 +1,7 @@
 //! Budget arithmetic: whole numbers, reserved when a run is intended, settled when it ends.
 //!
-//! While a run is under way its whole reservation counts as spent, so that any number of intents made at once stay
-//! within the budget. Nothing here can go below zero or overflow into "enough left".
+//! While a run is under way its whole reservation counts as spent, so that any number of intents made at
+//! once stay within the budget. Nothing here can drop below zero or overflow into "enough left".
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    /// Both together; too much stays too much.
+    /// The sum, saturating.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         self.each(other, u64::saturating_add)
@@ -35,7 +35,7 @@ impl Amounts {
         self.each(other, u64::saturating_sub)
     }
 
-    /// So many times as much.
+    /// The amount multiplied.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         self.each(Self { runs: count, wall_clock: count, gpu_time: count, disk: count }, u64::saturating_mul)
@@ -50,7 +50,7 @@ impl Amounts {
         }
     }
 
-    /// Each amount as a person reads it.
+    /// Each amount formatted for people.
     pub fn named(self) -> [(&'static str, u64, String); 4] {
         [
             ("runs", self.runs, self.runs.to_string()),

@@ -1,7 +1,8 @@
 //! One text for one value: what digests are taken of.
 //!
-//! Keys sorted, no spaces, numbers as they were written in kind (`1` and `1.0` differ, `1e-3` and `0.001` don't).
-//! A digest covers what stands in a file explicitly; a default that a later version fills in otherwise changes nothing.
+//! Keys sorted, no spaces, numbers as they were written in kind (`1` and `1.0` differ, `1e-3` and `0.001`
+//! don't). A digest covers the explicit values of a file; a default that changes in a later version doesn't
+//! affect it.
 
 use rlxp_types::Digest;
 use serde::Serialize;

@@ -1,5 +1,6 @@
-//! What a candidate's changes come to: the files that differ from the code they start from, and the arguments that are
-//! added to the training. Pure: the caller brings the content of files, and writes what comes out.
+//! The result of a candidate's changes: the files that differ from the code they start from, and the
+//! arguments that are added to the training. Pure: the caller brings the content of files, and writes what
+//! comes out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,8 +47,8 @@ impl Applied {
 /// file, or nothing where there is none.
 ///
 /// A patch changes its file. A key is set in its file or, where the repository takes overrides such as
-/// `--set {key}={value}`, becomes an argument, and no file changes. `from` has to be what stands there; with overrides
-/// the file may be code, whose values can't be read, and then `from` is taken as it is said.
+/// `--set {key}={value}`, becomes an argument, and no file changes. `from` has to match the current value;
+/// with overrides the file may be code, whose values can't be read, and then `from` is trusted.
 ///
 /// The error has every change that can't be made, by its number. One that builds on such a change isn't tried.
 pub fn apply(
@@ -89,8 +90,8 @@ struct Work<'w> {
 impl Work<'_> {
     fn change(&mut self, change: &Change) -> Result<(), String> {
         match (&change.patch, &change.key) {
-            (Some(_), Some(_)) => Err("a change is a key or a patch, not both".into()),
-            (None, None) => Err("a change names a key, or has a patch".into()),
+            (Some(_), Some(_)) => Err("a change has either a key or a patch, not both".into()),
+            (None, None) => Err("a change needs a key or a patch".into()),
             (Some(patch), None) => {
                 let after = patch::apply(self.text(&change.path), patch)?;
                 self.put(&change.path, after);
@@ -123,11 +124,9 @@ impl Work<'_> {
     fn key(&mut self, change: &Change, key: &str) -> Result<(), String> {
         let path = &change.path;
         if !holds_keys(path) {
-            return Err(format!(
-                "{path} is neither YAML nor JSON, so {key} can't be set in it; write a patch"
-            ));
+            return Err(format!("{path} is neither YAML nor JSON, so {key} can't be set in it; use a patch"));
         }
-        let Some(text) = self.text(path) else { return Err(format!("{path} is not there")) };
+        let Some(text) = self.text(path) else { return Err(format!("{path} does not exist")) };
         let in_file = |why: String| format!("{path}: {why}");
         let real = get_value(text, path, key).map_err(in_file)?;
         agrees(change, key, real.as_ref())?;
@@ -138,7 +137,7 @@ impl Work<'_> {
             (Operation::Set | Operation::Schedule, Some(_)) => {
                 set_value(text, path, key, wanted(change, key)?)
             }
-            (Operation::EditCode, _) => return Err("code is changed by a patch".into()),
+            (Operation::EditCode, _) => return Err("code must be changed by a patch".into()),
             (_, None) => return Err(format!("{path} has no {key}")),
         };
         let after = after.map_err(in_file)?;
@@ -149,11 +148,11 @@ impl Work<'_> {
     fn argument(&mut self, change: &Change, key: &str) -> Result<(), String> {
         let path = &change.path;
         if change.operation == Operation::EditCode {
-            return Err("code is changed by a patch".into());
+            return Err("code must be changed by a patch".into());
         }
-        let Some(text) = self.text(path) else { return Err(format!("{path} is not there")) };
+        let Some(text) = self.text(path) else { return Err(format!("{path} does not exist")) };
         let place = (path.clone(), key.to_owned());
-        // In code nobody can tell what a key is; what the candidate says of it stands.
+        // The value of a key in code can't be read; the candidate's `from` is trusted.
         let real = match holds_keys(path) {
             true => get_value(text, path, key).map_err(|why| format!("{path}: {why}"))?,
             false => change.from.clone(),
@@ -167,7 +166,7 @@ impl Work<'_> {
         };
         let syntax = self.override_syntax.unwrap_or_default();
         if !syntax.contains("{key}") || !syntax.contains("{value}") {
-            return Err(format!("the override syntax {syntax:?} has no place for {{key}} and {{value}}"));
+            return Err(format!("the override syntax {syntax:?} lacks {{key}} or {{value}}"));
         }
         let shown = match &value {
             Value::String(text) => text.clone(),
@@ -195,19 +194,19 @@ fn holds_keys(path: &str) -> bool {
     [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
 }
 
-/// What a candidate says of the value before must be so.
+/// The candidate's `from` must match the current value.
 fn agrees(change: &Change, key: &str, real: Option<&Value>) -> Result<(), String> {
     match (&change.from, real) {
         (None, _) => Ok(()),
         (Some(from), Some(real)) if equal(from, real) => Ok(()),
-        (Some(from), Some(real)) => Err(format!("{key} is {real}, the candidate says {from}")),
+        (Some(from), Some(real)) => Err(format!("{key} is {real}, but the candidate says {from}")),
         (Some(Value::Null), None) => Ok(()),
-        (Some(from), None) => Err(format!("{} has no {key}, the candidate says {from}", change.path)),
+        (Some(from), None) => Err(format!("{} has no {key}, but the candidate says {from}", change.path)),
     }
 }
 
 fn wanted<'c>(change: &'c Change, key: &str) -> Result<&'c Value, String> {
-    change.to.as_ref().ok_or_else(|| format!("{key} is changed, but not to what"))
+    change.to.as_ref().ok_or_else(|| format!("{key} has no new value"))
 }
 
 /// The value times the factor. A whole number stays one where the product is whole: `n_steps: 2048` read as `1024.0`
@@ -216,15 +215,14 @@ fn scaled(change: &Change, key: &str, real: &Value) -> Result<Value, String> {
     const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
     let factor = wanted(change, key)?.as_f64();
     let (Some(before), Some(factor)) = (real.as_f64(), factor) else {
-        return Err(format!("{key} is scaled: it needs a number before and a factor"));
+        return Err(format!("scaling {key} needs a number and a factor"));
     };
     let product = before * factor;
     if !real.is_f64() && product.fract() == 0.0 && product.abs() < LARGEST_EXACT {
         #[expect(clippy::cast_possible_truncation, reason = "it is whole and small enough")]
         return Ok(Value::from(product as i64));
     }
-    let number =
-        Number::from_f64(product).ok_or_else(|| format!("{key} times {factor} is no finite number"))?;
+    let number = Number::from_f64(product).ok_or_else(|| format!("{key} times {factor} is not finite"))?;
     Ok(Value::Number(number))
 }
 

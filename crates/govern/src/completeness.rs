@@ -1,5 +1,5 @@
-//! What a contract still lacks, as questions to a person. A draft may have any of these open; a study can't go on
-//! with one.
+//! What a contract still lacks, as questions to a person. A draft may have open questions; a study can't
+//! continue with one.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use crate::documents::is_answered;
 use crate::documents::{Automation, Contract, Extractor, Files, MetricSpec, Runbook, SurfaceMap};
 use crate::scope::bad_glob;
 
-/// Something that isn't answered yet.
+/// An open question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Open {
     pub file: &'static str,
-    /// The place in it, such as `task.mission`.
+    /// The path in it, such as `task.mission`.
     pub path: String,
-    /// What is asked for.
+    /// The question.
     pub question: String,
 }
 
@@ -44,10 +44,10 @@ fn asking<'o>(file: &'static str, open: &'o mut Vec<Open>) -> impl FnMut(&str, &
 
 fn of_contract(contract: &Contract, ask: &mut impl FnMut(&str, &str)) {
     let texts = [
-        ("task.mission", &contract.task.mission, "what should get better?"),
-        ("baseline.description", &contract.baseline.description, "what is everything compared with?"),
-        ("evaluation.description", &contract.evaluation.description, "how is a result evaluated?"),
-        ("experiment.description", &contract.experiment.description, "what is to be tried?"),
+        ("task.mission", &contract.task.mission, "what should improve?"),
+        ("baseline.description", &contract.baseline.description, "what are results compared with?"),
+        ("evaluation.description", &contract.evaluation.description, "how are results evaluated?"),
+        ("experiment.description", &contract.experiment.description, "what should be tried?"),
     ];
     for (path, text, question) in texts {
         if !is_answered(text) {
@@ -55,54 +55,54 @@ fn of_contract(contract: &Contract, ask: &mut impl FnMut(&str, &str)) {
         }
     }
     if !is_answered(contract.metrics.primary.as_str()) {
-        ask("metrics.primary", "which metric decides?");
+        ask("metrics.primary", "which metric decides the verdict?");
     }
     if contract.scope.surfaces.is_empty() {
-        ask("scope.surfaces", "what may be changed? name at least one surface of surface_map.yaml");
+        ask("scope.surfaces", "what may be changed? name at least one surface from surface_map.yaml");
     }
     let budget = &contract.budget;
     if budget.wall_clock.0 == 0 || budget.per_run.wall_clock.0 == 0 {
-        ask("budget.wall_clock", "how much time may all runs take, and how much may one?");
+        ask("budget.wall_clock", "how much time may all runs take in total, and how much may one run take?");
     }
     if budget.per_run.wall_clock > budget.wall_clock || budget.per_run.disk > budget.disk {
-        ask("budget.per_run", "one run may take more than all together: which is right?");
+        ask("budget.per_run", "the limit of one run exceeds the total: which one is right?");
     }
     if budget.disk.0 == 0 || budget.per_run.disk.0 == 0 || budget.per_run.memory.0 == 0 {
-        ask("budget.disk", "how much disk and memory may runs take?");
+        ask("budget.disk", "how much disk space and memory may runs use?");
     }
     if contract.stop_rules.is_empty() {
-        ask("stop_rules", "when is it enough? name at least one stop rule");
+        ask("stop_rules", "when should the study stop? name at least one stop rule");
     }
     match (contract.automation, &contract.experiment.envelope) {
         (Automation::Autonomous, None) => {
             ask(
                 "experiment.envelope",
-                "which kinds, surfaces, phases and how many candidates may be tried without asking?",
+                "which kinds, surfaces and phases, and how many candidates, may be tried without approval?",
             );
         }
         (Automation::Manual | Automation::Supervised, Some(_)) => {
-            ask("experiment.envelope", "an envelope belongs to autonomous mode: which one is meant?");
+            ask("experiment.envelope", "an envelope requires autonomous mode: which one is intended?");
         }
         _ => {}
     }
     if let Some(commit) = &contract.baseline.commit
         && (commit.len() != 40 || !commit.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
     {
-        ask("baseline.commit", "which commit? forty hexadecimal digits, as `git rev-parse HEAD` prints them");
+        ask("baseline.commit", "which commit? 40 hexadecimal digits, as printed by `git rev-parse HEAD`");
     }
     for (index, exception) in contract.exceptions.iter().enumerate() {
         if !is_answered(&exception.reason) {
-            ask(&format!("exceptions[{index}].reason"), "why need this gate not hold?");
+            ask(&format!("exceptions[{index}].reason"), "why is this gate waived?");
         }
     }
 }
 
 fn of_metrics(spec: &MetricSpec, ask: &mut impl FnMut(&str, &str)) {
     if !is_answered(&spec.protocol.environments) {
-        ask("protocol.environments", "what is evaluated on?");
+        ask("protocol.environments", "what are results evaluated on?");
     }
     for problem in spec.protocol.seeds.problems() {
-        ask("protocol.seeds", &format!("{problem}: which ranges are meant?"));
+        ask("protocol.seeds", &format!("{problem}: which ranges are intended?"));
     }
     for (role, metric) in spec.metrics() {
         let texts = match &metric.source {
@@ -115,28 +115,28 @@ fn of_metrics(spec: &MetricSpec, ask: &mut impl FnMut(&str, &str)) {
         if !is_answered(metric.name.as_str()) || texts.into_iter().any(|text| !is_answered(text)) {
             let place = if role == "primary" { "primary" } else { "guardrails" };
             let name = if is_answered(metric.name.as_str()) { metric.name.as_str() } else { "metric" };
-            ask(place, &format!("where does the {role} {name} stand?"));
+            ask(place, &format!("where is the {role} {name} found?"));
         }
     }
     if spec.smallest_effect <= 0.0 {
-        ask("smallest_effect", "which difference of the primary metric would matter? more than zero");
+        ask("smallest_effect", "which difference in the primary metric matters? greater than zero");
     }
 }
 
 fn of_surfaces(map: &SurfaceMap, ask: &mut impl FnMut(&str, &str)) {
     if map.protected.is_empty() {
-        ask("protected", "which files evaluate? nobody may change those");
+        ask("protected", "which files are part of the evaluation? no candidate may change them");
     }
     let globs = map.surfaces.iter().flat_map(|surface| &surface.paths).chain(&map.protected);
     for glob in globs {
         if let Some(why) = bad_glob(glob) {
-            ask("surfaces", &format!("{glob:?} is no pattern: {why}"));
+            ask("surfaces", &format!("{glob:?} is not a valid pattern: {why}"));
         }
     }
     for surface in &map.surfaces {
         let path = format!("surfaces.{}", surface.id);
         if surface.paths.is_empty() || surface.operations.is_empty() {
-            ask(&path, "which files, and what may be done to them?");
+            ask(&path, "which files, and which operations on them?");
         }
         for key in &surface.keys {
             if key.min.is_none() && key.max.is_none() && key.values.is_empty() {

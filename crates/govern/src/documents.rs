@@ -1,8 +1,9 @@
-//! The files of a study, as types. What each holds and who writes it stands in `docs/concepts/studies.md`.
+//! The files of a study, as types. `docs/concepts/studies.md` describes what each contains and who
+//! writes it.
 //!
-//! Optional parts are `Option` or may be left out: types say what can be written, gates say what must be there for a
-//! purpose, so that a draft is readable at every moment. Schemas are made from these types and the files are checked
-//! against them.
+//! Optional parts are `Option` or may be left out: types define what can be written, gates check what a
+//! purpose requires, so that a draft is always readable. Schemas are made from these types and the files
+//! are checked against them.
 
 mod adapter;
 mod amount;
@@ -36,16 +37,16 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written<T> {
     pub typed: T,
-    /// What stands in the file, nothing filled in.
+    /// The explicit values of the file, without defaults.
     pub explicit: Value,
 }
 
-/// What became of reading a file.
+/// The result of reading a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading<T> {
     /// It is not there.
     Missing,
-    /// It is there and can't be used; what is wrong, one line each.
+    /// It exists but is invalid; one problem per line.
     Broken(Vec<String>),
     Read(Box<Written<T>>),
 }
@@ -76,7 +77,7 @@ pub struct Files {
     pub surface_map: Reading<SurfaceMap>,
     /// `runbook.yaml`
     pub runbook: Reading<Runbook>,
-    /// How overrides reach a run, as `adapter.yaml` says. It becomes part of a command, so it is agreed to like the
-    /// command itself; nothing else of that file is.
+    /// How overrides reach a run, as `adapter.yaml` says. It becomes part of a command, so it is approved
+    /// like the command itself; the rest of that file is not.
     pub override_syntax: Option<String>,
 }

@@ -4,11 +4,11 @@ use crate::documents::CandidateKind;
 use crate::machine::CandidateState;
 use crate::view::Study;
 
-/// How a first run begins; each with the candidate's name.
+/// How to start a first run, with the candidate's name.
 pub(crate) enum FirstRun {
     /// There is a draft of it.
     Validate(String),
-    /// It has yet to be written, under this name, which is free.
+    /// It has not been written yet; this name is free.
     Write(String),
 }
 
@@ -37,7 +37,7 @@ impl FirstRun {
     }
 }
 
-/// Candidate files that aren't validated as they are, by name.
+/// Candidate files that aren't validated in their current form, by name.
 pub fn drafts_of(study: &Study) -> Vec<String> {
     let state = study.state();
     let is_draft = |name: &str| match state.candidates.get(name).map(|record| record.state) {

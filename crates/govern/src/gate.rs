@@ -1,8 +1,8 @@
-//! Gates: each looks at a study (and a candidate) and answers pass or fail. All failures come together, each with a
-//! code, the reason, the evidence and the command that would help. What is missing fails.
+//! Gates: each looks at a study (and a candidate) and answers pass or fail. All failures are reported at
+//! once, each with a code, the reason, the evidence and the command that would help. Missing input fails.
 //!
-//! A gate can't be asked for less than it needs: removing anything from what it is handed may turn a yes into a no,
-//! never a no into a yes.
+//! Gates are monotonic: removing any part of their input may turn a pass into a failure, never a failure
+//! into a pass.
 
 mod agreement;
 mod change;
@@ -30,14 +30,14 @@ pub use agreement::metric_disagreements;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Refusal {
     pub gate: GateName,
-    /// A stable word for what is wrong.
+    /// A stable code for the problem.
     pub code: RefusalCode,
-    /// The section whose approval could except it, where one can.
+    /// The section whose approval could waive it, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub section: Option<Section>,
-    /// What is wrong, in words.
+    /// The problem as a sentence.
     pub reason: String,
-    /// What was looked at: a file, a key, a record.
+    /// The evidence: a file, a key, a record.
     pub evidence: String,
     /// The command that would help.
     pub help: String,
@@ -59,7 +59,7 @@ pub enum Purpose {
 #[derive(Clone, Copy)]
 struct Gate {
     name: GateName,
-    /// The least purpose that needs it: a launch passes all of them.
+    /// The first purpose that needs it: a launch needs all of them.
     from: Purpose,
     check: fn(&Question<'_>, &mut Answers),
 }
@@ -68,20 +68,20 @@ pub(crate) struct Question<'a> {
     pub(crate) study: &'a Study,
     pub(crate) candidate: Option<&'a CandidateView>,
     pub(crate) purpose: Purpose,
-    /// How every approval stands; found once, since signatures take their time.
+    /// The status of every approval; computed once, since checking signatures is slow.
     pub(crate) standings: BTreeMap<Section, ApprovalStatus>,
-    /// What the candidate's runs would use, where that can be told.
+    /// What the candidate's runs would use, if known.
     pub(crate) plan: Option<Plan>,
 }
 
-/// Refusals as gates give them.
+/// Collects refusals.
 pub(crate) struct Answers {
     gate: GateName,
     refusals: Vec<Refusal>,
 }
 
 impl Answers {
-    /// Adds a refusal that nobody can except.
+    /// Adds a refusal that can't be waived.
     pub(crate) fn refuse(
         &mut self,
         code: RefusalCode,
@@ -92,7 +92,7 @@ impl Answers {
         self.push(code, None, reason.into(), evidence.into(), help.into());
     }
 
-    /// Adds a refusal that the contract can except, approved with `section`.
+    /// Adds a refusal that the contract can waive, with the approval of `section`.
     pub(crate) fn refuse_unless_excepted(
         &mut self,
         code: RefusalCode,
@@ -162,10 +162,10 @@ fn applying(purpose: Purpose) -> impl Iterator<Item = &'static Gate> {
     GATES.iter().filter(move |gate| gate.from as u8 <= purpose as u8)
 }
 
-/// Every reason why not; empty when it is allowed. Exceptions of the contract count only where their section's
-/// approval holds.
+/// Every reason why not; empty when it is allowed. Exceptions of the contract apply only while their
+/// section's approval holds.
 pub fn refusals(purpose: Purpose, study: &Study, candidate: Option<&CandidateView>) -> Vec<Refusal> {
-    // Planning is not about any candidate in particular, so none that is handed in makes a difference.
+    // Planning doesn't concern a particular candidate, so the given one is ignored.
     let candidate = candidate.filter(|_| purpose != Purpose::Plan);
     let plan = candidate.and_then(|candidate| Plan::for_candidate(study, candidate));
     let question = Question { study, candidate, purpose, standings: study.standings(), plan };

@@ -1,4 +1,5 @@
-//! The two state machines. What isn't listed here can't happen; every refused move is named.
+//! The two state machines. Transitions that aren't listed are refused, with an error that names
+//! them.
 
 use std::fmt;
 
@@ -7,15 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::documents::Phase;
 
-/// Where a run is.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// On record, not started
+    /// Recorded, not started
     Intended,
     /// Started
     Running,
-    /// Over
+    /// Ended
     Ended(RunEnd),
 }
 
@@ -23,17 +24,17 @@ pub enum RunState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunEnd {
-    /// It did what it was for
+    /// It succeeded
     Ok,
-    /// Exit code, signal or numbers that aren't finite
+    /// Exit code, signal, or NaN or infinite values
     Failed,
     /// It reached a limit
     Limit,
-    /// Somebody stopped it
+    /// It was stopped by the user
     Cancelled,
     /// The host lost it
     Lost,
-    /// Something it needs isn't there; nothing is debited
+    /// A requirement is missing; nothing is charged
     Blocked,
 }
 
@@ -41,7 +42,7 @@ impl RunEnd {
     pub const ALL: [RunEnd; 6] =
         [RunEnd::Ok, RunEnd::Failed, RunEnd::Limit, RunEnd::Cancelled, RunEnd::Lost, RunEnd::Blocked];
 
-    /// Whether the same seed may run once more. Anything the run did itself can't be rolled again.
+    /// Whether the same seed may run again. A result caused by the run itself can't be retried.
     pub fn may_run_again(self) -> bool {
         matches!(self, RunEnd::Lost | RunEnd::Blocked)
     }
@@ -64,13 +65,13 @@ impl RunState {
         RunState::Ended(RunEnd::Blocked),
     ];
 
-    /// Goes on to `next`, if that is a move.
+    /// Transitions to `next`, if allowed.
     pub fn to(self, next: RunState) -> Result<RunState, NoSuchMove> {
         use RunState::{Ended, Intended, Running};
         let known = matches!(
             (self, next),
             (Intended, Running)
-                // It never started: the host lost it, something is missing, or it was called off.
+                // It never started: the host lost it, something is missing, or it was cancelled.
                 | (Intended, Ended(RunEnd::Lost | RunEnd::Blocked | RunEnd::Cancelled))
                 // Also blocked: a check that comes before the training may find that something is missing.
                 | (Running, Ended(_))
@@ -83,7 +84,7 @@ impl RunState {
     }
 }
 
-/// Where a candidate is.
+/// The state of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CandidateState {
@@ -99,9 +100,9 @@ pub enum CandidateState {
     Accepted,
     /// Worse
     Rejected,
-    /// It can't be told
+    /// Inconclusive
     Inconclusive,
-    /// It didn't work as meant; may be taken up again as a new revision
+    /// It didn't work as intended; may be resumed as a new revision
     Debug,
     /// Was accepted, then undone
     Reverted,
@@ -120,8 +121,8 @@ impl CandidateState {
         CandidateState::Reverted,
     ];
 
-    /// Goes on to `next`, if that is a move. `phase` is the last phase that ran: what went through its confirm phase
-    /// is judged and can't be debugged into another chance.
+    /// Transitions to `next`, if allowed. `phase` is the last phase that ran: what went through its confirm
+    /// phase is judged and can't be debugged into another chance.
     pub fn to(self, next: CandidateState, phase: Option<Phase>) -> Result<CandidateState, NoSuchMove> {
         use CandidateState::{
             Accepted, Completed, Debug, Draft, Inconclusive, Launched, Rejected, Reverted, Validated,
@@ -138,7 +139,7 @@ impl CandidateState {
     }
 }
 
-/// A move that doesn't exist.
+/// An invalid transition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a {what} can't go from {from} to {to}")]
 pub struct NoSuchMove {

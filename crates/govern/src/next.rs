@@ -10,7 +10,7 @@
 //! | something was judged since the last report | report |
 //! | budget spent or a stop rule met | hand off, then wait |
 //! | handed off, and nothing approved since | wait |
-//! | nobody looked at the repository | audit |
+//! | the repository has not been audited | audit |
 //! | the contract is incomplete | ask |
 //! | approvals for planning are missing or void | request them |
 //! | no baseline is planned | plan it |
@@ -36,9 +36,9 @@ use crate::view::Study;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Nothing may be done before the record is mended
+    /// Nothing may be done until the ledger is repaired
     Stop,
-    /// Nothing is left to do
+    /// Nothing left to do
     Closed,
     /// Watch a run
     Monitor,
@@ -48,11 +48,11 @@ pub enum Action {
     Judge,
     /// Write the report
     Report,
-    /// Give the study to a person
+    /// Hand the study off to a person
     HandOff,
-    /// Wait for the person it was given to
+    /// Wait for the person it was handed off to
     Wait,
-    /// Look at the repository
+    /// Audit the repository
     Audit,
     /// Ask a person what the contract lacks
     Ask,
@@ -60,7 +60,7 @@ pub enum Action {
     RequestApproval,
     /// Plan the baseline
     PlanBaseline,
-    /// Show that training works at all
+    /// Show that training works
     Smoke,
     /// Launch a candidate
     Launch,
@@ -74,7 +74,7 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Next {
     pub action: Action,
-    /// Why this, now.
+    /// The reason for this step.
     pub reason: String,
     /// The exact command.
     pub command: Option<String>,
@@ -122,11 +122,11 @@ pub fn next(study: &Study) -> Next {
 fn broken(study: &Study) -> Option<Next> {
     let said = match &study.ledger.problem {
         Some(problem) => format!("the ledger is broken at line {}: {}", problem.line, problem.message),
-        None if study.ledger.records.is_empty() => "the ledger has no record".to_owned(),
+        None if study.ledger.records.is_empty() => "the ledger is empty".to_owned(),
         None => return None,
     };
-    let person = "find out what happened to the ledger (an edit, a bad disk, a later rlx), and restore it from a \
-                  copy that an anchor confirms";
+    let person = "find out what happened to the ledger (an edit, a bad disk, a newer rlx) and restore it \
+                  from a copy that matches an anchor";
     Some(Next::new(Action::Stop, said, "rlx verify --chain", NOTHING).by_person(person))
 }
 
@@ -134,8 +134,11 @@ fn closed(study: &Study) -> Option<Next> {
     let reason = study.state().closed.as_ref()?;
     let next = |reason| Next::new(Action::Closed, reason, "rlx study export --to FOLDER", NOTHING);
     Some(if study.is_open() {
-        next(format!("the study is closed: {reason}; no person approved that, so the folder stays guarded"))
-            .by_person("find out who closed it")
+        next(format!(
+            "the study is closed: {reason}; the closing was not approved, so the folder stays \
+                      protected"
+        ))
+        .by_person("find out who closed it")
     } else {
         next(format!("the study is closed: {reason}"))
     })
@@ -147,8 +150,8 @@ fn under_way(study: &Study) -> Option<Next> {
         let reason = format!("run {} of {} is {}", run.intent.key, run.intent.candidate, run.state);
         if run.intent.external.is_some() {
             let command = format!("rlx study receive {} --from FOLDER", run.intent.key);
-            let person = "bring the results of the run back once it is over";
-            let reason = format!("{reason}, outside of rlx");
+            let person = "import the results of the run once it has finished";
+            let reason = format!("{reason} outside of rlx");
             return Some(Next::new(Action::Monitor, reason, command, RECORD).by_person(person));
         }
         return Some(Next::new(Action::Monitor, reason, "rlx launch status", NOTHING));
@@ -161,7 +164,7 @@ fn under_way(study: &Study) -> Option<Next> {
     let mut ended: Vec<_> = state.runs.values().filter(unread).collect();
     ended.sort_by_key(|run| run.order);
     let run = ended.first()?;
-    let reason = format!("run {} ended, and its metrics weren't read", run.intent.key);
+    let reason = format!("run {} ended, but its metrics have not been read", run.intent.key);
     Some(Next::new(Action::Extract, reason, format!("rlx study extract {}", run.intent.key), RECORD))
 }
 
@@ -169,7 +172,7 @@ fn judged(study: &Study) -> Option<Next> {
     let state = study.state();
     let queue = Queue::for_study(study);
     let over = queue.over();
-    // A launched candidate of which no run is left is over, though nobody wrote that down.
+    // A launched candidate without remaining runs is complete, even if that was not recorded.
     let is_over = |id: &Slug, record: &CandidateRecord| match record.state {
         CandidateState::Completed => true,
         CandidateState::Launched => over.contains(id),
@@ -177,17 +180,17 @@ fn judged(study: &Study) -> Option<Next> {
     };
     let done = state.candidates.iter().filter(|(id, record)| is_over(id, record));
     if let Some((id, _)) = done.min_by_key(|(_, record)| record.order) {
-        let reason = format!("all runs of {id} are over, and it has no verdict");
+        let reason = format!("all runs of {id} have finished, but it has no verdict");
         return Some(Next::new(Action::Judge, reason, format!("rlx study judge {id}"), RECORD));
     }
     let unreported =
         state.last_judged.filter(|seq| state.last_reported.is_none_or(|reported| reported < *seq))?;
-    let reason = format!("record {unreported} is a verdict that no report has");
+    let reason = format!("the verdict in record {unreported} is not in the report");
     Some(Next::new(Action::Report, reason, "rlx study report", "writes report.md and appends to the ledger"))
 }
 
-/// The budget or a stop rule ends the study, or somebody handed it over. A hand-off takes no permission away, and so
-/// isn't asked for by any gate: it says who is to act, and only what that person approves says that they did.
+/// The budget or a stop rule ends the study, or it was handed off. A hand-off removes no permission, so no
+/// gate checks it: it says who has to act, and only an approval by that person shows that they did.
 fn over(study: &Study) -> Option<Next> {
     let handed_off = study.state().handed_off.as_ref();
     let rule =
@@ -195,11 +198,12 @@ fn over(study: &Study) -> Option<Next> {
     let Some(rule) = rule else {
         return handed_off.map(|(_, reason)| handed_over(study, reason));
     };
-    let person = "decide whether to go on under a new contract or to close the study";
-    // Closing lifts the guard over the folder, which takes a person once the loop was entered.
+    let person = "decide whether to continue under a new contract or close the study";
+    // Closing removes the protection of the folder, which needs a person's approval once the loop
+    // was entered.
     let approved = study.close_standing().is_given();
     if handed_off.is_some() || approved {
-        let done = if approved { "closing it is approved" } else { "the study was handed off" };
+        let done = if approved { "closing is approved" } else { "the study was handed off" };
         let may_close = approved || !study.was_entered();
         let command = if may_close { "rlx study close" } else { "rlx approve close" };
         return Some(Next::new(Action::Wait, format!("{rule}; {done}"), command, RECORD).by_person(person));
@@ -207,18 +211,18 @@ fn over(study: &Study) -> Option<Next> {
     Some(Next::new(Action::HandOff, rule, "rlx study handoff", RECORD).by_person(person))
 }
 
-/// Nothing ends the study, but somebody handed it over.
+/// Nothing ends the study, but it was handed off.
 fn handed_over(study: &Study, reason: &str) -> Next {
     let reason = format!("the study was handed off: {reason}");
     if study.close_standing().is_given() {
-        let reason = format!("{reason}; closing it is approved");
+        let reason = format!("{reason}; closing is approved");
         return Next::new(Action::Wait, reason, "rlx study close", RECORD).by_person("close the study");
     }
     let who = match (study.required(), &study.approvers) {
         (Assurance::Signature, Some(approvers)) if !approvers.is_empty() => {
             approvers.iter().map(|approver| approver.name.as_str()).collect::<Vec<_>>().join(" or ")
         }
-        _ => "whoever may approve".to_owned(),
+        _ => "an approver".to_owned(),
     };
     let open = incomplete(study).and_then(|next| next.command);
     let (command, how) = match open {
@@ -226,10 +230,10 @@ fn handed_over(study: &Study, reason: &str) -> Next {
         None if study.was_entered() => {
             ("rlx approve loop_entry".to_owned(), "approve what changed, or loop_entry again if nothing did")
         }
-        None => ("rlx contract request".to_owned(), "approve what is asked for"),
+        None => ("rlx contract request".to_owned(), "approve what it lists"),
     };
     let end = if study.was_entered() { "approve close, which ends it" } else { "close the study" };
-    let person = format!("decide how it goes on ({who}): {how}; or {end}");
+    let person = format!("decide how to continue ({who}): {how}; or {end}");
     Next::new(Action::Wait, reason, command, RECORD).by_person(person)
 }
 
@@ -243,17 +247,17 @@ fn spent(study: &Study, contract: &Contract) -> Option<String> {
         .filter(|(left, agreed)| left.1 == 0 && agreed.1 > 0)
         .map(|(left, _)| left.0)
         .collect();
-    (!out.is_empty()).then(|| format!("the budget of {} is spent", out.join(" and ")))
+    (!out.is_empty()).then(|| format!("the budget of {} is used up", out.join(" and ")))
 }
 
 fn audit(study: &Study) -> Option<Next> {
     let reason = match &study.adapter {
-        None => "nobody looked at the repository yet".to_owned(),
+        None => "the repository has not been audited yet".to_owned(),
         Some(adapter) if !adapter.stale.is_empty() => {
-            format!("lines that were cited changed: {}", adapter.stale.join(", "))
+            format!("cited lines have changed: {}", adapter.stale.join(", "))
         }
         Some(adapter) if study.state().audited != Some(adapter.digest) => {
-            "adapter.yaml was not audited as it is now".into()
+            "adapter.yaml has changed since the audit".into()
         }
         Some(_) => return None,
     };
@@ -272,7 +276,7 @@ fn incomplete(study: &Study) -> Option<Next> {
     }
     let asked = open.iter().map(|open| format!("{} {}: {}", open.file, open.path, open.question));
     let all: Vec<String> = other.iter().cloned().chain(asked).collect();
-    // The intake writes all four files and touches none that is there.
+    // The intake writes all four files and never changes an existing one.
     let files = &study.files;
     let nothing_there = matches!(files.contract, Reading::Missing)
         && matches!(files.metric_spec, Reading::Missing)
@@ -281,10 +285,10 @@ fn incomplete(study: &Study) -> Option<Next> {
     let command = if nothing_there { "rlx contract new" } else { "rlx contract check" };
     let reason = format!("the contract is not complete: {}", all.join("; "));
     let person = match (open.is_empty(), other.is_empty()) {
-        (true, false) => "mend the files",
-        (false, false) => "mend the files and answer what is open",
-        _ => "answer what is open",
+        (true, false) => "fix the files",
+        (false, false) => "fix the files and answer the open questions",
+        _ => "answer the open questions",
     };
-    let person = if nothing_there { "answer what the intake asks" } else { person };
+    let person = if nothing_there { "answer the intake questions" } else { person };
     Some(Next::new(Action::Ask, reason, command, "the files of the study").by_person(person))
 }

@@ -15,7 +15,7 @@ pub struct NextRun {
     pub phase: Phase,
     pub role: SeedRole,
     pub seed: SeedChoice,
-    /// The how manieth try of this seed it is, from 1.
+    /// The attempt number for this seed, from 1.
     pub attempt: u64,
     /// The phase as the candidate plans it.
     pub plan: PhasePlan,
@@ -25,12 +25,12 @@ pub struct NextRun {
 pub enum SeedChoice {
     /// It is known beforehand.
     Known(u64),
-    /// It is [drawn](draw) from the pool of its role, so that nobody can know it earlier.
+    /// It is [drawn](draw) from the pool of its role, so that it can't be known earlier.
     Draw,
 }
 
-/// The next run of a candidate that is validated; nothing when none can be started, or not before another one is over.
-/// Whether there is a free place, and whether gates agree, is not looked at.
+/// The next run of a candidate that is validated; `None` when none can be started, or not before another
+/// one has finished. Free slots and gates are not checked.
 pub fn next_run(study: &Study, candidate: &Candidate) -> Option<NextRun> {
     let state = study.state();
     let record = state.candidates.get(&candidate.id)?;
@@ -46,7 +46,7 @@ pub fn next_run(study: &Study, candidate: &Candidate) -> Option<NextRun> {
     let plan = candidate.phases.iter().find(|plan| plan.phase == job.phase)?.clone();
     let all = state.runs_of_plan(&candidate.id);
     let runs: Vec<&RunRecord> = all.into_iter().filter(|run| run.intent.phase == job.phase).collect();
-    // With such a run among them the phase stops as soon as the others are over.
+    // With such a run, the phase stops as soon as the others have finished.
     if runs.iter().any(|run| run.not_evidence().is_some()) {
         return None;
     }

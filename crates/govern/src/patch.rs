@@ -9,10 +9,10 @@ pub use apply::apply;
 pub struct PatchFacts {
     /// Every path it names, without `a/` and `b/`, each once.
     pub paths: Vec<String>,
-    /// Whether it makes a file.
+    /// Whether it creates a file.
     pub adds: bool,
     pub removes: bool,
-    /// What it does beside changing lines; nothing of this is allowed.
+    /// What it does besides changing lines; none of this is allowed.
     pub tricks: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ pub fn facts(patch: &str) -> PatchFacts {
                     new_left = new_left.saturating_sub(1);
                 }
                 Some(b'\\') => {}
-                _ => found.tricks.push(format!("a hunk is shorter than it says: {line:?}")),
+                _ => found.tricks.push(format!("a hunk is shorter than its header says: {line:?}")),
             }
             continue;
         }
@@ -40,37 +40,37 @@ pub fn facts(patch: &str) -> PatchFacts {
             hunks += 1;
             match apply::ranges(hunk) {
                 Some(((_, old), (_, new))) => (old_left, new_left) = (old, new),
-                None => found.tricks.push(format!("a hunk header that can't be read: {line:?}")),
+                None => found.tricks.push(format!("invalid hunk header: {line:?}")),
             }
         } else if let Some(path) = line.strip_prefix("--- ") {
             found.adds |= found.name(path.split('\t').next().unwrap_or(path));
         } else if let Some(path) = line.strip_prefix("+++ ") {
             found.removes |= found.name(path.split('\t').next().unwrap_or(path));
         } else if let Some(pair) = line.strip_prefix("diff --git ") {
-            // Paths with spaces can't be told apart here; the headers below name them again.
+            // Paths with spaces are ambiguous here; the headers below name them again.
             let parts: Vec<&str> = pair.split(' ').collect();
             match parts[..] {
                 [one, other] => {
                     found.name(one);
                     found.name(other);
                 }
-                _ => found.tricks.push(format!("paths that can't be told apart: {line:?}")),
+                _ => found.tricks.push(format!("ambiguous paths: {line:?}")),
             }
         } else if let Some(what) = forbidden(line) {
             found.tricks.push(format!("{what}: {line:?}"));
         }
     }
     if old_left > 0 || new_left > 0 {
-        found.tricks.push("its last hunk is cut off".into());
+        found.tricks.push("its last hunk is truncated".into());
     }
     if hunks == 0 {
-        found.tricks.push("it has no hunk".into());
+        found.tricks.push("it has no hunks".into());
     }
     found
 }
 
 impl PatchFacts {
-    /// Takes a path in; whether it is the one that stands for no file.
+    /// Adds a path; returns whether it is `/dev/null`.
     fn name(&mut self, path: &str) -> bool {
         if path == "/dev/null" {
             return true;
@@ -94,10 +94,10 @@ fn forbidden(line: &str) -> Option<&'static str> {
         ("copy to ", "it copies a file"),
         ("old mode ", "it changes a file's mode"),
         ("new mode ", "it changes a file's mode"),
-        ("new file mode 120", "it makes a link"),
-        ("new file mode 160", "it makes a submodule"),
-        ("new file mode 100755", "it makes a program"),
-        ("deleted file mode 120", "it removes a link"),
+        ("new file mode 120", "it creates a symlink"),
+        ("new file mode 160", "it creates a submodule"),
+        ("new file mode 100755", "it creates an executable file"),
+        ("deleted file mode 120", "it removes a symlink"),
         ("GIT binary patch", "it is binary"),
         ("Binary files ", "it is binary"),
     ];
@@ -133,8 +133,8 @@ mod tests {
             ("rename from a\nrename to ../b\n", "renames"),
             ("new file mode 120000\n--- /dev/null\n+++ b/link\n@@ -0,0 +1 @@\n+/etc\n", "link"),
             ("GIT binary patch\n", "binary"),
-            ("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n", "cut off"),
-            ("diff --git a/a b b/a b\n", "told apart"),
+            ("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n", "truncated"),
+            ("diff --git a/a b b/a b\n", "ambiguous"),
             ("", "no hunk"),
         ] {
             assert!(facts(text).tricks.iter().any(|trick| trick.contains(word)), "{text:?}");

@@ -66,7 +66,7 @@ impl Plan {
     }
 }
 
-/// The phases of a candidate as they go on record.
+/// The phases of a candidate as they are recorded.
 pub fn phases(study: &Study, candidate: &CandidateView) -> Vec<PlannedPhase> {
     let budget = study.contract().map(|contract| &contract.budget);
     let planned = |plan: &PhasePlan| PlannedPhase {

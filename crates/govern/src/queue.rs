@@ -1,5 +1,6 @@
-//! The queue of a study: which phase of which candidate can run, what each waits for, and what carries a candidate on
-//! to its next phase. Made anew from the ledger each time, so it goes on wherever it was left.
+//! The queue of a study: which phase of which candidate can run, what each waits for, and what a candidate
+//! needs to advance to its next phase. Recomputed from the ledger each time, so it continues wherever it
+//! was left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -29,7 +30,7 @@ pub struct Job {
     /// The worktree that all its runs use.
     pub worktree: String,
     pub stand: JobStatus,
-    /// What carries the candidate on to the next phase.
+    /// The condition for advancing to the next phase.
     pub promotion: &'static str,
 }
 
@@ -38,13 +39,13 @@ pub struct Job {
 pub enum JobStatus {
     /// It can run now.
     Ready,
-    /// It has a place in the plan, and all places are taken.
+    /// It is planned, but all slots are taken.
     Queued,
     /// Some of its runs are intended or under way.
     Running,
-    /// All its runs are over, and it carries the candidate on.
+    /// All its runs have ended, and the candidate advances.
     Passed,
-    /// All its runs are over, and it doesn't.
+    /// All its runs have ended, and the candidate doesn't advance.
     Stopped {
         /// Why not.
         reason: String,
@@ -57,7 +58,7 @@ impl fmt::Display for JobStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             JobStatus::Ready => f.pad("ready"),
-            JobStatus::Queued => f.pad("in line"),
+            JobStatus::Queued => f.pad("queued"),
             JobStatus::Running => f.pad("running"),
             JobStatus::Passed => f.pad("passed"),
             JobStatus::Stopped { reason } => f.pad(&format!("stopped: {reason}")),
@@ -69,14 +70,14 @@ impl fmt::Display for JobStatus {
 /// All jobs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Queue {
-    /// Runs that may go at once.
+    /// Maximum number of concurrent runs.
     pub parallel: u64,
     /// The jobs: candidates in the order of their validation, phases in theirs.
     pub jobs: Vec<Job>,
 }
 
 impl Queue {
-    /// The jobs of every candidate whose plan isn't over.
+    /// The jobs of every candidate whose plan isn't complete.
     pub fn for_study(study: &Study) -> Self {
         let state = study.state();
         let parallel = study.contract().map_or(1, |contract| contract.budget.parallel);
@@ -88,7 +89,7 @@ impl Queue {
             })
             .collect();
         candidates.sort_by_key(|(_, record)| record.order);
-        // What changes nothing claims nothing, so it takes no chance away from what does.
+        // A candidate without changes makes no claim, so it doesn't use up a confirmation.
         let claims = |record: &&CandidateRecord| {
             !record.validated.kind.is_empty_change() && record.phases.contains(&Phase::Confirm)
         };
@@ -96,7 +97,8 @@ impl Queue {
         let shared = study.shared_parts();
         let mut jobs = Vec::new();
         for (id, record) in candidates {
-            // One that is only validated is a draft again as soon as somebody looks; one that has runs can only stop.
+            // A candidate that is only validated becomes a draft again; one that has runs can only
+            // stop.
             let stale = Some(record).filter(|record| record.state == CandidateState::Launched);
             let stale = stale.and_then(|record| study.stale(record, &shared));
             let mut before: Option<(Phase, bool)> = None;
@@ -129,7 +131,7 @@ impl Queue {
         all.filter(|id| !going_on.contains(id)).collect()
     }
 
-    /// Jobs that can run, now or as soon as there is a place.
+    /// Jobs that can run, now or as soon as a slot is free.
     pub fn can_run(&self) -> impl Iterator<Item = &Job> {
         self.jobs.iter().filter(|job| matches!(job.stand, JobStatus::Ready | JobStatus::Queued))
     }
@@ -138,7 +140,7 @@ impl Queue {
 /// Seeds of one job that are written out; a plan that asks for more can't be run anyway.
 const MOST_SEEDS: u64 = 1000;
 
-/// No more jobs are ready than there are places; the rest waits in line.
+/// No more jobs are ready than there are slots; the rest stays queued.
 fn take_places(jobs: &mut [Job], parallel: u64, live: u64) {
     let mut free = parallel.saturating_sub(live);
     for job in jobs.iter_mut().filter(|job| job.stand == JobStatus::Ready) {
@@ -177,16 +179,16 @@ fn job(
     }
 }
 
-/// What carries a candidate on, in words. One that changes nothing isn't held against the incumbent: it can't be
-/// better than what it is.
+/// The condition for advancing, as text. A candidate without changes isn't compared with the incumbent: it
+/// can't be better than itself.
 pub fn promotion(kind: CandidateKind, phase: Phase) -> &'static str {
     match (phase, kind.is_empty_change()) {
-        (Phase::Smoke, _) => "every run ends well",
-        (Phase::Short, false) => "every seed has its metric, and the median is no worse than the incumbent's",
-        (Phase::Short, true) => "every seed has its metric",
-        (Phase::Confirm, false) => "better by the contract's statistics, guardrails not worse",
+        (Phase::Smoke, _) => "every run succeeds",
+        (Phase::Short, false) => "every seed has the metric, and the median is no worse than the incumbent's",
+        (Phase::Short, true) => "every seed has the metric",
+        (Phase::Confirm, false) => "better by the contract's statistics, with no guardrail worse",
         (Phase::Confirm, true) => "every seed has run",
-        (Phase::IncumbentValidation, _) => "the new incumbent holds on fresh seeds",
+        (Phase::IncumbentValidation, _) => "the new incumbent is confirmed on fresh seeds",
     }
 }
 
@@ -219,16 +221,16 @@ fn stand(
             let failed = done.iter().filter(|run| run.state != RunState::Ended(RunEnd::Ok)).count();
             match failed {
                 0 => JobStatus::Passed,
-                _ => stopped(format!("{failed} of {} runs didn't end well", done.len())),
+                _ => stopped(format!("{failed} of {} runs failed", done.len())),
             }
         }
         Phase::Short => short(study, kind, &done),
-        // What comes of these two is a verdict, and a candidate that has one has left the queue.
+        // These two end in a verdict, and a candidate with a verdict has left the queue.
         Phase::Confirm | Phase::IncumbentValidation => JobStatus::Passed,
     }
 }
 
-/// A phase of a plan that can't go on: what runs is waited for, nothing new starts.
+/// A phase of a plan that can't continue: active runs are awaited, nothing new starts.
 fn going_on(stale: String, planned: &PlannedPhase, runs: &[&RunRecord]) -> JobStatus {
     let is_live =
         |run: &&RunRecord| run.intent.phase == planned.phase && !matches!(run.state, RunState::Ended(_));
@@ -244,7 +246,7 @@ fn done<'r>(runs: &[&'r RunRecord]) -> Vec<&'r RunRecord> {
     done
 }
 
-/// What became of one seed in one phase.
+/// The outcome of one seed in one phase.
 pub(crate) struct SeedRuns<'r> {
     pub(crate) last: &'r RunRecord,
     pub(crate) count: u64,
@@ -290,11 +292,12 @@ fn short(study: &Study, kind: CandidateKind, runs: &[&RunRecord]) -> JobStatus {
             (RunState::Ended(RunEnd::Ok), None) => {
                 return stopped(format!("run {} has no {}", run.intent.key, spec.primary.name));
             }
-            // Lost twice: there is no result, and none may not be better than a bad one.
+            // Lost twice: there is no result, and a missing result must not count as better than a
+            // bad one.
             (_, None) => values.push(spec.failure_score),
         }
     }
-    let Some(median) = median(&mut values) else { return stopped("there is no value".into()) };
+    let Some(median) = median(&mut values) else { return stopped("no value".into()) };
     match study.state().incumbent_score.filter(|_| !kind.is_empty_change()) {
         Some(incumbent) => {
             let better = match spec.primary.direction {
@@ -304,7 +307,7 @@ fn short(study: &Study, kind: CandidateKind, runs: &[&RunRecord]) -> JobStatus {
             if better {
                 JobStatus::Passed
             } else {
-                stopped(format!("the median is {median}, the incumbent's {incumbent}"))
+                stopped(format!("the median is {median}, the incumbent's is {incumbent}"))
             }
         }
         None => JobStatus::Passed,

@@ -3,44 +3,44 @@
 //! Matching what may be changed is exact. Matching what is protected is wide: case is ignored there, so that a file
 //! system that ignores it too can't be used to reach a protected file under another name.
 
-/// What every map protects, whatever it says.
+/// What is always protected.
 pub const ALWAYS_PROTECTED: [&str; 3] = [".rlxp/**", ".git/**", ".git"];
 
-/// Why a text is no path that a candidate may name; nothing when it is one.
+/// Why a text is not a valid path for a candidate; `None` if it is.
 pub fn bad_path(path: &str) -> Option<&'static str> {
     if path.is_empty() {
         return Some("it is empty");
     }
     if path.starts_with('/') || path.starts_with('~') {
-        return Some("it doesn't start at the repository's root");
+        return Some("it is not relative to the repository's root");
     }
     if path.contains('\\') || path.contains('\0') || path.chars().any(char::is_control) {
         return Some("it has a backslash or a control character");
     }
     if path.as_bytes().get(1) == Some(&b':') {
-        return Some("it names a drive");
+        return Some("it contains a drive letter");
     }
     if path.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
         return Some("it has an empty, `.` or `..` part");
     }
     if path.split('/').any(|part| part.ends_with('.') || part.ends_with(' ') || part.starts_with(' ')) {
-        return Some("a part of it ends with a dot or has spaces around it");
+        return Some("a component ends with a dot or starts or ends with a space");
     }
     None
 }
 
-/// Whether every letter is plain ASCII, so that nothing in it can look like something else.
+/// Whether every character is plain ASCII, so that none can be a look-alike.
 pub fn is_plain(path: &str) -> bool {
     path.bytes().all(|byte| (0x20..0x7f).contains(&byte))
 }
 
-/// Why a text is no pattern that a map may have; nothing when it is one.
+/// Why a text is not a valid pattern; `None` if it is.
 pub fn bad_glob(glob: &str) -> Option<&'static str> {
     if glob.contains(['[', ']', '{', '}', '!']) {
-        return Some("only `*` (within a name), `?` (one letter) and `**` (over folders) have a meaning");
+        return Some("only `*` (within a name), `?` (one character) and `**` (across folders) are supported");
     }
     if glob.split('/').any(|part| part.contains("**") && part != "**") {
-        return Some("`**` stands for whole folders, between slashes");
+        return Some("`**` matches whole folders and must be between slashes");
     }
     bad_path(glob)
 }
@@ -57,7 +57,8 @@ pub fn matches_any_case(glob: &str, path: &str) -> bool {
     matches(&glob.to_lowercase(), &path.to_lowercase())
 }
 
-/// Whether `glob` protects `path`: itself, or by a folder that it lies in. Whoever protects `eval` means what is in it.
+/// Whether `glob` protects `path`: itself, or by a folder that it lies in. Protecting `eval` also
+/// protects its content.
 pub fn protects(glob: &str, path: &str) -> bool {
     matches_any_case(glob, path) || matches_any_case(&format!("{glob}/**"), path)
 }

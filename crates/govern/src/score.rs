@@ -1,5 +1,5 @@
-//! What one run counts for: the primary metric that was read from its files, or the failure score, so that nobody
-//! gains by a run that fails.
+//! What one run counts for: the primary metric that was read from its files, or the failure score, so that
+//! a failing run is never an advantage.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,12 +23,12 @@ pub struct Score {
 pub enum ScoreSource {
     /// The primary metric, read from the run's files
     Primary,
-    /// The run failed, reached a limit or was called off
+    /// The run failed, reached a limit or was cancelled
     FailureScore,
 }
 
-/// What `run` counts for. A failure counts whatever else is said of the run; otherwise there is nothing as long as it
-/// goes on or its metric wasn't read, and nothing ever when it isn't evidence or its seed may run again.
+/// What `run` counts for. A failure always counts; otherwise there is no score while it is running or its
+/// metric hasn't been read, and never if it isn't evidence or its seed may run again.
 pub fn score_run(run: &RunRecord, spec: &MetricSpec) -> Option<Score> {
     match run.state {
         RunState::Ended(end) if end.is_failure() => {

@@ -48,8 +48,8 @@ impl File {
 use File::{Contract, MetricSpec, Runbook, SurfaceMap};
 use Section::*;
 
-/// The one key of `adapter.yaml` that is agreed to, with the scope: words that keys and values are put into stand in
-/// front of a program like those of a runbook.
+/// The one key of `adapter.yaml` that is approved, with the scope: its text becomes program arguments, like
+/// those of a runbook.
 const OVERRIDE_SYNTAX: &str = "adapter.yaml:override_syntax";
 
 /// Which section each top-level key of each file belongs to. `assurance` and the files' `schema` belong to all, and
@@ -96,7 +96,7 @@ pub const COVERAGE: [(File, &str, Section); 38] = [
 ];
 
 impl Section {
-    /// All of them; what one depends on stands before it.
+    /// All of them, dependencies first.
     pub const ALL: [Section; 11] =
         [Task, Metrics, Scope, Budget, Hardware, Baseline, Evaluation, Experiment, Plan, Execute, LoopEntry];
 
@@ -122,7 +122,7 @@ impl Section {
     /// Itself and all that is void with it.
     pub fn dependents(self) -> BTreeSet<Section> {
         let mut all = BTreeSet::from([self]);
-        // What a section depends on stands before it, so one pass finds everything.
+        // Dependencies come first, so one pass finds everything.
         for section in Section::ALL {
             if section.depends_on().iter().any(|below| all.contains(below)) {
                 all.insert(section);
@@ -156,7 +156,7 @@ impl fmt::Display for Section {
 pub enum Target {
     /// A section
     Section(Section),
-    /// A candidate, as it stands
+    /// A candidate in its current form
     Candidate(Slug),
     /// That the study may be closed
     Close,
@@ -239,7 +239,7 @@ pub fn digests(identity: &Identity, files: &Files) -> BTreeMap<Section, Digest> 
     found
 }
 
-/// The digest of a candidate within everything that was agreed.
+/// The digest of a candidate within the approved agreement.
 pub fn candidate_digest(experiment: Digest, candidate: &Value) -> Digest {
     canonical::digest(&json!({
         "schema": "rlxp.section/1",
@@ -273,8 +273,7 @@ pub fn together(targets: &BTreeMap<Target, Digest>) -> Digest {
     canonical::digest(&Value::Object(listed))
 }
 
-/// Everything that stands explicitly in the files for a section, by file and key. Nothing when a file that it needs
-/// can't be read.
+/// All explicit values of a section, by file and key. `None` when a required file can't be read.
 pub fn content(section: Section, files: &Files) -> Option<Value> {
     let mut parts = Map::new();
     for (file, key, owner) in COVERAGE {

@@ -12,11 +12,11 @@ use crate::documents::{Phase, SeedRange, SeedRoles};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SeedRole {
-    /// Trying things
+    /// Screening
     Screen,
     /// Confirming a claim
     Confirm,
-    /// Auditing one
+    /// Auditing a claim
     Audit,
     /// Evaluation episodes
     Evaluation,
@@ -64,13 +64,13 @@ impl SeedRoles {
         let pools = self.pools();
         let empty = pools.iter().filter(|(_, range)| range.to < range.from);
         let mut found: Vec<String> = empty
-            .map(|(role, range)| format!("{role} seeds go from {} to {}", range.from, range.to))
+            .map(|(role, range)| format!("{role} seeds range from {} to {}", range.from, range.to))
             .collect();
         for (index, (one, first)) in pools.iter().enumerate() {
             for (other, second) in &pools[index + 1..] {
                 let (from, to) = (first.from.max(second.from), first.to.min(second.to));
                 if from <= to {
-                    found.push(format!("{one} and {other} share the seeds {from} to {to}"));
+                    found.push(format!("{one} and {other} overlap in seeds {from} to {to}"));
                 }
             }
         }
@@ -129,7 +129,10 @@ mod tests {
         roles.audit = range(199, 250);
         roles.evaluation = range(5, 4);
         let said = roles.problems();
-        assert_eq!(said, ["evaluation seeds go from 5 to 4", "confirm and audit share the seeds 199 to 199"]);
+        assert_eq!(
+            said,
+            ["evaluation seeds range from 5 to 4", "confirm and audit overlap in seeds 199 to 199"]
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a budget lacks for runs that are still to come.
+//! What a budget lacks for the remaining runs.
 
 use crate::budget::Amounts;
 use crate::documents::{BudgetSection, Slug};
@@ -8,9 +8,9 @@ use crate::ledger::state::RunRecord;
 use crate::machine::CandidateState;
 use crate::queue::by_seed;
 
-/// In what a candidate's runs don't fit into what is left of the budget, in words; empty when they fit. `phases` is the
-/// plan that they follow. A gate refuses by this, and the next step is chosen by it, so that none is offered that would
-/// be refused.
+/// How a candidate's runs exceed the remaining budget, as text; empty when they fit. `phases` is the plan
+/// that they follow. A gate refuses by this, and the next step is chosen by it, so that no step is offered
+/// that would be refused.
 pub fn shortfalls(
     state: &StudyState,
     candidate: &Slug,
@@ -19,11 +19,12 @@ pub fn shortfalls(
 ) -> Vec<String> {
     let overruns =
         state.tally.overruns(Amounts::from(budget), to_come(state, candidate, phases, budget)).into_iter();
-    overruns.map(|(what, wanted, left)| format!("its runs want {wanted} of {what}, {left} is left")).collect()
+    overruns.map(|(what, wanted, left)| format!("its runs need {wanted} of {what}; {left} left")).collect()
 }
 
-/// What the runs of a plan that aren't intended yet may take together. Those that are stand in the tally; runs of
-/// earlier revisions belong to other plans, and a run that the host lost is intended once more, but not twice.
+/// The total cost of the runs of a plan that aren't recorded as intended yet. Intended runs are already in
+/// the tally; runs of earlier revisions belong to other plans, and a run that the host lost is repeated
+/// once.
 fn to_come(state: &StudyState, candidate: &Slug, phases: &[PlannedPhase], budget: &BudgetSection) -> Amounts {
     let record = state.candidates.get(candidate);
     let under_way = record.is_some_and(|record| record.state == CandidateState::Launched);
@@ -32,7 +33,8 @@ fn to_come(state: &StudyState, candidate: &Slug, phases: &[PlannedPhase], budget
         let of_phase: Vec<&RunRecord> =
             runs.iter().copied().filter(|run| run.intent.phase == planned.phase).collect();
         let intended = by_seed(&of_phase).into_values().filter(|seed| seed.is_live() || seed.is_done());
-        // A record of an earlier version doesn't say how long a run may take; that it is a run is sure.
+        // A record of an earlier version doesn't say how long a run may take, but it still counts
+        // as a run.
         let least = Amounts { runs: 1, disk: budget.per_run.disk.0, ..Amounts::default() };
         let left = planned.seeds.saturating_sub(intended.count() as u64);
         sum.plus(planned.reserve.unwrap_or(least).times(left))

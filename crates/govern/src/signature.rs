@@ -18,13 +18,15 @@ use ssh_key::{Algorithm, SshSig};
 
 use envelope::Envelope;
 
-/// The namespace that `ssh-keygen -Y sign -n` is given, so that a signature made for git or mail is none for rlx.
+/// The namespace that `ssh-keygen -Y sign -n` is given, so that a signature made for git or mail is
+/// not valid for rlx.
 pub const NAMESPACE: &str = "rlx-approval";
 
-/// The longest text that is looked at as a signature. Those of the accepted keys have less than a tenth of it.
+/// The longest text that is accepted as a signature. Those of the accepted keys have less than a
+/// tenth of it.
 pub const LONGEST_SIGNATURE: usize = 16 * 1024;
 
-/// The bit of a security key's flags that says that somebody touched it.
+/// The bit of a security key's flags that says that it was touched.
 const USER_PRESENT: u8 = 0x01;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,9 +51,9 @@ impl Statement {
     }
 }
 
-/// `text` in quotes, in printable ASCII only: no name can break its line, and none can look like another through
-/// invisible or right-to-left characters. The rules stand here and not in a library, whose next version might write
-/// another text than the one that was signed.
+/// `text` in quotes, in printable ASCII only: no name can break its line, and none can look like another
+/// through invisible or right-to-left characters. The rules are written here rather than taken from a
+/// library, whose next version might produce a different text than the signed one.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
@@ -64,7 +66,7 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-/// Who signed, once everything holds.
+/// The verified signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
     /// The name beside the key in the list of approvers.
@@ -73,7 +75,7 @@ pub struct Signed {
     pub fingerprint: Fingerprint,
 }
 
-/// Why a text is no valid signature of a statement.
+/// Why a text is not a valid signature of a statement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureProblem {
     /// The text isn't an armored SSH signature.
@@ -102,20 +104,18 @@ pub enum SignatureProblem {
         /// The kind as SSH calls it.
         kind: String,
     },
-    /// Made by a key that is on no approver's line.
+    /// Made by a key that isn't in the list of approvers.
     #[error("the key {fingerprint} is not among the approvers")]
     UnknownKey {
         /// The key that the signature names.
         fingerprint: Fingerprint,
     },
     /// The key didn't sign this statement: it signed another study, section, content or ledger head, or nothing.
-    #[error(
-        "the signature is not of this statement: study, section, its content or the ledger's head differ"
-    )]
+    #[error("the signature is not for this statement: study, section, content or ledger head differ")]
     DoesNotVerify,
     /// A security key signed without being touched.
     #[error(
-        "the security key {fingerprint} signed although nobody touched it; a touch is what makes it a person's"
+        "the security key {fingerprint} signed without a touch; a touch proves that a person was present"
     )]
     UserNotPresent {
         /// The security key.
@@ -124,7 +124,7 @@ pub enum SignatureProblem {
 }
 
 impl SignatureProblem {
-    /// A word for programs; it stays as it is.
+    /// A stable code for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotASignature { .. } => "not_a_signature",
@@ -149,7 +149,7 @@ pub fn verify(
 ) -> Result<Signed, SignatureProblem> {
     let malformed = |reason| SignatureProblem::NotASignature { reason };
     if armored.len() > LONGEST_SIGNATURE {
-        return Err(malformed("it is longer than any signature"));
+        return Err(malformed("it is too long for a signature"));
     }
     let bytes = envelope::without_armor(armored).map_err(malformed)?;
     let envelope = Envelope::read(&bytes).map_err(malformed)?;
@@ -168,23 +168,23 @@ pub fn verify(
         return Err(SignatureProblem::UnknownKey { fingerprint });
     };
     if envelope.algorithm != kind.as_bytes() {
-        return Err(malformed("it names one kind of key and was made by another"));
+        return Err(malformed("it names a different kind of key than the one that made it"));
     }
     let algorithm = Algorithm::new(kind).map_err(|_| malformed("its algorithm is unknown"))?;
     let signature = ssh_key::Signature::new(algorithm, envelope.signature_with_trailer())
-        .map_err(|_| malformed("its numbers are not those of a signature"))?;
+        .map_err(|_| malformed("its values are not a valid signature"))?;
     let key = approver.key.public();
     let whole = SshSig::new(key.key_data().clone(), NAMESPACE, hash, signature)
         .map_err(|_| malformed("its namespace is empty"))?;
     key.verify(NAMESPACE, &statement.bytes(), &whole).map_err(|_| SignatureProblem::DoesNotVerify)?;
-    // Only now are the flags known to be the security key's own and not somebody's edit.
+    // Only now are the flags known to come from the security key.
     if envelope.trailer.is_some_and(|trailer| trailer[0] & USER_PRESENT == 0) {
         return Err(SignatureProblem::UserNotPresent { fingerprint });
     }
     Ok(Signed { name: approver.name.clone(), fingerprint })
 }
 
-/// Bytes that somebody else chose, for a message: not longer than a person reads.
+/// Untrusted bytes for a message, shortened.
 fn shown(bytes: &[u8]) -> String {
     const LONGEST: usize = 64;
     let text = String::from_utf8_lossy(bytes);
@@ -204,7 +204,7 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// These bytes stand under signatures that people have made: a change here voids all of them.
+    /// Existing signatures cover these bytes: a change here voids all of them.
     #[test]
     fn statement_is_five_lines() {
         let (digest, head) = ("ab".repeat(32), "00".repeat(32));

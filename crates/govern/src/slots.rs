@@ -1,7 +1,7 @@
 //! Words of commands with slots in braces, such as `{seed}`.
 
-/// The words of a command with its slots filled: `{name}` becomes the value, wherever it stands in a word. One pass:
-/// what was filled in isn't looked at again, and slots that nobody names stay.
+/// The words of a command with its slots filled: `{name}` becomes the value, wherever it appears in a word.
+/// One pass: filled-in text isn't scanned again, and unknown slots stay.
 pub fn fill(argv: &[String], slots: &[(&str, &str)]) -> Vec<String> {
     argv.iter().map(|word| fill_word(word, slots)).collect()
 }

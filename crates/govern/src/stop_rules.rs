@@ -3,7 +3,7 @@
 use crate::documents::{Contract, Direction, StopRule};
 use crate::view::Study;
 
-/// The stop rule that holds, in words.
+/// The stop rule that applies, as text.
 pub(crate) fn stop_rule(study: &Study, contract: &Contract) -> Option<String> {
     let state = study.state();
     contract.stop_rules.iter().find_map(|rule| match rule {
@@ -13,7 +13,7 @@ pub(crate) fn stop_rule(study: &Study, contract: &Contract) -> Option<String> {
                 Direction::Higher => score >= *value,
                 Direction::Lower => score <= *value,
             };
-            reached.then(|| format!("the incumbent has {score}, the target is {value}"))
+            reached.then(|| format!("the incumbent has reached {score}; the target is {value}"))
         }
         StopRule::NoImprovement { candidates } => (state.misses_in_a_row >= *candidates)
             .then(|| format!("{} candidates in a row were not accepted", state.misses_in_a_row)),

@@ -1,5 +1,5 @@
-//! What gates and the next step look at: everything that the caller read from disk at one moment. Each part may be
-//! missing, and what is missing never helps.
+//! The input of gates and the next step: everything that the caller read from disk at one moment. Each part
+//! may be missing, and a missing part never turns a refusal into a pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use crate::signature::Approvers;
 /// A study at one moment.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// Where it stands among others: the folder it was read from.
+    /// Its identity, from the folder it was read from.
     pub name: StudyName,
     /// The four files.
     pub files: Files,
@@ -29,7 +29,7 @@ pub struct Study {
     pub approvers: Option<Approvers>,
     /// Signatures beside the ledger, by the digest of their text.
     pub signatures: BTreeMap<Digest, String>,
-    /// What was found out about the repository; nothing when there is no adapter.
+    /// The findings about the repository; `None` without an adapter.
     pub adapter: Option<AdapterFacts>,
     /// Candidate files: the digest of each file's bytes. Reading all of them as documents would be slow and isn't
     /// needed to know whether they changed.
@@ -41,11 +41,11 @@ pub struct Study {
 pub struct AdapterFacts {
     /// The digest of its explicit values.
     pub digest: Digest,
-    /// Claims whose line is no longer what it was, each as `file:line`.
+    /// Claims whose line has changed, each as `file:line`.
     pub stale: Vec<String>,
 }
 
-/// A candidate and what the caller found out about it.
+/// A candidate and the facts the caller gathered about it.
 #[derive(Clone, Debug)]
 pub struct CandidateView {
     /// Its file.
@@ -56,29 +56,29 @@ pub struct CandidateView {
     pub file_name: String,
     /// The paths it changes and those its patches name, as found in the repository.
     pub paths: BTreeMap<String, PathFacts>,
-    /// Files that its requirements and evidence name, which are there and can be read.
+    /// Readable files named by its requirements and evidence.
     pub evidence_there: BTreeSet<String>,
     /// Digests of the protected files at this moment; nothing when they couldn't all be read.
     pub protected: Option<BTreeMap<String, Digest>>,
     pub machine: Option<MachineFacts>,
     /// The digest of the plan that the caller was told to follow.
     pub asked_plan: Option<Digest>,
-    /// The content of the files that its changes name: nothing for a file that isn't there. One that can't be read is
-    /// left out, and then nobody knows what its changes come to.
+    /// The content of the files that its changes name: nothing for a file that isn't there. Unreadable
+    /// files are left out; the result of their changes is then unknown.
     pub sources: BTreeMap<String, Option<String>>,
     /// How the repository takes overrides, where it does.
     pub override_syntax: Option<String>,
     /// The code that its changes start from; nothing when that can't be told.
     pub base: Option<Base>,
-    /// The program of every step that has one, by the digest of where it is and what it holds; nothing when nobody
-    /// looked.
+    /// The program of every step that has one, by the digest of where it is and what it holds; `None` if
+    /// not checked.
     pub programs: Option<BTreeMap<String, Digest>>,
     /// The runbook's inputs as found on the disk; nothing when one can't be read.
     pub inputs: Option<BTreeMap<String, Digest>>,
 }
 
 impl CandidateView {
-    /// What its changes come to, or every change that can't be made.
+    /// The result of its changes, or every change that can't be made.
     pub fn applied(&self) -> Result<Applied, Vec<(usize, String)>> {
         let changes = &self.written.typed.changes;
         let unread: Vec<(usize, String)> = changes
@@ -121,7 +121,7 @@ pub struct MachineFacts {
 }
 
 impl Study {
-    /// What the ledger adds up to.
+    /// The state recorded in the ledger.
     pub fn state(&self) -> &StudyState {
         &self.ledger.state
     }
@@ -131,8 +131,8 @@ impl Study {
         self.files.contract.typed()
     }
 
-    /// The parts of every candidate's plan that are the same for all of them, named as [`Plan`](crate::plan::Plan)
-    /// names them; nothing for a part that can't be had at this moment.
+    /// The parts of every candidate's plan that are the same for all of them, named as
+    /// [`Plan`](crate::plan::Plan) names them; `None` for a part that is currently unavailable.
     pub fn shared_parts(&self) -> BTreeMap<String, Option<Digest>> {
         let digests = self.digests();
         let mut parts: BTreeMap<String, Option<Digest>> = Section::CONTRACT
@@ -144,8 +144,8 @@ impl Study {
         parts
     }
 
-    /// Why a candidate isn't what was validated any more, as far as that can be known without reading the repository.
-    /// `shared` is what [`Study::shared_parts`] says.
+    /// Why a candidate no longer matches its validation, as far as can be known without reading the
+    /// repository. `shared` is what [`Study::shared_parts`] says.
     pub fn stale(
         &self,
         record: &CandidateRecord,
@@ -153,14 +153,14 @@ impl Study {
     ) -> Option<String> {
         let validated = &record.validated;
         match self.candidate_files.get(validated.candidate.as_str()) {
-            None => Some("its file is gone".to_owned()),
-            Some(file) if *file != validated.file => Some("its file changed".to_owned()),
+            None => Some("its file is missing".to_owned()),
+            Some(file) if *file != validated.file => Some("its file has changed".to_owned()),
             Some(_) => {
                 let differs = |(name, digest): &(&String, &Option<Digest>)| {
                     validated.parts.get(*name) != digest.as_ref()
                 };
                 let names: Vec<&str> = shared.iter().filter(differs).map(|(name, _)| name.as_str()).collect();
-                let changed = format!("what it was validated with changed: {}", names.join(", "));
+                let changed = format!("files it was validated with have changed: {}", names.join(", "));
                 (!names.is_empty()).then_some(changed)
             }
         }
@@ -171,9 +171,9 @@ impl Study {
         self.contract()?.baseline.commit.as_deref()
     }
 
-    /// The code that everything from now on has to start from: what the contract names, or else what the first
-    /// candidate that was launched started from. Nothing when nothing was agreed or launched yet, and when the
-    /// contract names something that is no commit.
+    /// The code that everything from now on has to start from: what the contract names, or else what the
+    /// first candidate that was launched started from. `None` when nothing was approved or launched yet,
+    /// and when the contract doesn't name a commit.
     pub fn pinned_base(&self) -> Option<Base> {
         match self.named_commit() {
             Some(text) => Base::of_commit(text),
@@ -199,25 +199,25 @@ impl Study {
         self.identity().map(|identity| digests(&identity, &self.files)).unwrap_or_default()
     }
 
-    /// The digest of a candidate within what is agreed.
+    /// The digest of a candidate within the agreement.
     pub fn candidate_digest(&self, candidate: &Written<Candidate>) -> Option<Digest> {
         Some(candidate_digest(*self.digests().get(&Section::Experiment)?, &candidate.explicit))
     }
 
-    /// What approvals are held against.
+    /// What approvals are checked against.
     pub fn proofs(&self) -> Proofs<'_> {
         Proofs { approvers: self.approvers.as_ref(), signatures: &self.signatures }
     }
 
-    /// The way of approving that counts at least: what the contract asks for, and never less than what the study was
-    /// opened with, or whoever can edit the contract could lower the bar. The strongest when there is nothing to say.
+    /// The minimum assurance: what the contract requires, and never less than what the study was opened
+    /// with, so that editing the contract can't lower the bar. The strongest when unknown.
     pub fn required(&self) -> Assurance {
         let contract = self.contract().map_or(Assurance::Signature, required);
         let floor = self.state().opened.as_ref().map_or(Assurance::Signature, |opened| opened.assurance);
         contract.max(floor)
     }
 
-    /// How the approval of every section stands.
+    /// The status of the approval of every section.
     pub fn standings(&self) -> BTreeMap<Section, ApprovalStatus> {
         let digests = self.digests();
         let of = |section: Section| {
@@ -227,7 +227,7 @@ impl Study {
         Section::ALL.into_iter().map(|section| (section, of(section))).collect()
     }
 
-    /// How the approval of a candidate stands.
+    /// The status of the approval of a candidate.
     pub fn candidate_standing(&self, candidate: &Written<Candidate>) -> ApprovalStatus {
         let target = Target::Candidate(candidate.typed.id.clone());
         standing(&target, self.candidate_digest(candidate), self.required(), self.state(), self.proofs())
@@ -239,8 +239,8 @@ impl Study {
         self.state().approvals.iter().any(|approval| approval.approved.targets.contains_key(&entered))
     }
 
-    /// How the approval to close the study stands. Closing lifts the guard over the folder, so once the loop was
-    /// entered it takes a person.
+    /// The status of the approval to close the study. Closing removes the protection of the folder, so once
+    /// the loop was entered it needs a person's approval.
     pub fn close_standing(&self) -> ApprovalStatus {
         let now = self.identity().map(|identity| close_digest(&identity));
         // A contract that can't be read must not keep a person from closing what went wrong.
@@ -249,8 +249,8 @@ impl Study {
         standing(&Target::Close, now, needed, self.state(), self.proofs())
     }
 
-    /// Whether the loop was entered and no person closed the study: from then on only rlx's own launch path may run
-    /// things in this folder. A void approval doesn't open the folder again.
+    /// Whether the loop was entered and no person closed the study: from then on, only rlx's launch path
+    /// may run things in this folder. A void approval doesn't open the folder again.
     pub fn is_open(&self) -> bool {
         // A ledger that can't be read to its end may hide what matters here.
         if !self.ledger.is_whole() {

@@ -1,5 +1,5 @@
-//! The committed JSON Schemas are those that the program gives. `UPDATE_SCHEMAS=1 cargo test -p rlxp-govern --test schemas`
-//! writes them anew.
+//! The committed JSON Schemas are those that the program gives. `UPDATE_SCHEMAS=1 cargo test -p rlxp-govern
+//! --test schemas` rewrites them.
 #![expect(clippy::disallowed_methods, reason = "a test reads and writes the committed files itself")]
 
 use std::path::PathBuf;

@@ -1,17 +1,17 @@
-//! Recorded studies: everything that a study is made of at one moment, and what was said of it then.
+//! Recorded studies: all parts of a study at one moment, and what rlx reported about it.
 //!
-//! Each `states/<name>.json` holds the four files as text, the ledger line by line, approvers, signatures and facts,
-//! and what they came to: the next step, the queue, and all that the ledger adds up to. A test makes the study from
-//! that file alone and must come to the same.
+//! Each `states/<name>.json` holds the four files as text, the ledger line by line, approvers, signatures
+//! and facts, and the results: the next step, the queue, and the state recorded in the ledger. A test
+//! builds the study from that file alone and must get the same results.
 //!
-//! A recording is never made to fit: what rlx once wrote into a ledger it must read the same way forever. So a file
-//! whose builder has changed or is gone stays, and is replayed as it is.
+//! A recording is never adapted: what rlx once wrote into a ledger it must read the same way forever. So a
+//! file whose builder has changed or was removed stays, and is replayed unchanged.
 //!
 //! | `UPDATE_STATES=` | writes |
 //! | --- | --- |
 //! | `new` | states that have a builder and no file |
-//! | `expected` | what is said of every file, which stays as it is otherwise: for another wording |
-//! | `1` | every state that has a builder, anew |
+//! | `expected` | the results of every file, leaving the rest unchanged: for new wording |
+//! | `1` | every state that has a builder, from scratch |
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails as the test does")]
 #![expect(clippy::disallowed_methods, reason = "a test reads and writes the committed files itself")]
 #![expect(dead_code, reason = "the builders come from other tests, which build more than this")]
@@ -53,7 +53,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/states")
 }
 
-/// The committed files by name, as text; written anew before, where that is asked for.
+/// The committed files by name, as text; rewritten first, if requested.
 fn committed() -> BTreeMap<String, String> {
     static UPDATED: Once = Once::new();
     UPDATED.call_once(update);
@@ -160,7 +160,7 @@ fn every_action_has_a_state() {
     assert_eq!(shown, all.iter().map(of).collect());
 }
 
-/// A recording that nothing is compared with would always pass.
+/// A recording without comparisons would always pass.
 #[test]
 fn a_changed_record_is_noticed() {
     for (name, text) in &committed() {

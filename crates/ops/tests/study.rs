@@ -234,10 +234,10 @@ fn validate(world: &World) -> Slug {
 fn a_validated_candidate_stays_so_until_something_changes() {
     type Edit = (&'static str, fn(&World));
     let edits: [Edit; 5] = [
-        ("its file changed", |world| {
+        ("its file has changed", |world| {
             world.write("candidates/lower-lr.yaml", &format!("{CANDIDATE}risk: none\n"));
         }),
-        ("its file is gone", |world| {
+        ("its file is missing", |world| {
             std::fs::remove_file(world.study().join("candidates/lower-lr.yaml")).unwrap();
         }),
         ("section:evaluation", |world| {

@@ -18,8 +18,8 @@ use lock::Lock;
 /// The longest ledger that is read.
 const LONGEST: u64 = 1 << 30;
 const LONGEST_LINE: usize = 1 << 20;
-/// How long a lock that somebody else holds is waited for. It is held for as long as one record takes to reach the disk,
-/// and many may stand in line where that is slow.
+/// How long to wait for a lock held by another process. It is held for as long as one record takes to
+/// reach the disk, and many may be waiting where that is slow.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A ledger file.

@@ -1,4 +1,4 @@
-//! The verdict in sentences that a person can read aloud.
+//! Describes a verdict in sentences.
 
 use rlxp_types::text::significant;
 use serde::Serialize;
@@ -15,19 +15,19 @@ pub struct Described {
 }
 
 impl Described {
-    /// Puts a verdict into sentences; `look` is the one of the verdict's options.
+    /// Describes a verdict in sentences; `look` comes from the verdict's options.
     pub fn new(verdict: Verdict, names: Names<'_>, look: Option<Look>) -> Self {
         let statements = statements(&verdict, names, look);
         Self { verdict, statements }
     }
 }
 
-/// What the sentences of a verdict call its arms.
+/// What the sentences of a verdict call its groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names<'a> {
-    /// The arm that is compared with.
+    /// The reference group.
     pub a: &'a str,
-    /// The arm in question.
+    /// The group in question.
     pub b: &'a str,
 }
 
@@ -44,13 +44,14 @@ fn statements(verdict: &Verdict, names: Names<'_>, look: Option<Look>) -> Vec<St
     if let Some(reason) = verdict.reason {
         statements.push(explain(verdict, reason));
     }
-    for (name, arm) in [(a, &verdict.a), (b, &verdict.b)] {
-        if let (true, Some(score)) = (arm.failed > 0, verdict.failure_score) {
-            let runs = if arm.n == 1 { "run" } else { "runs" };
+    for (name, group) in [(a, &verdict.a), (b, &verdict.b)] {
+        if let (true, Some(score)) = (group.failed > 0, verdict.failure_score) {
+            let runs = if group.n == 1 { "run" } else { "runs" };
+            let counts = if group.failed == 1 { "counts" } else { "count" };
             statements.push(format!(
-                "{} of {} {runs} of {name} failed and count with the failure score {}.",
-                arm.failed,
-                arm.n,
+                "{} of {} {runs} of {name} failed and {counts} with the failure score {}.",
+                group.failed,
+                group.n,
                 significant(score)
             ));
         }
@@ -59,20 +60,20 @@ fn statements(verdict: &Verdict, names: Names<'_>, look: Option<Look>) -> Vec<St
         let outcome = if guardrail.held {
             "holds"
         } else if guardrail.violated {
-            "shows a difference beyond its margin"
+            "is violated"
         } else {
-            "is not yet shown to hold"
+            "has not been shown to hold yet"
         };
         let effect = guardrail.effect.map_or("unknown".to_owned(), significant);
         statements.push(format!(
-            "Guardrail {} {outcome}: {b} - {a} = {effect}, at most {} worse is accepted.",
+            "Guardrail {} {outcome}: {b} - {a} = {effect}, at most {} worse is allowed.",
             guardrail.name,
             significant(guardrail.margin)
         ));
     }
     if let Some(look) = look {
         statements.push(format!(
-            "Look {} of {} planned: each direction is judged at {}.",
+            "Look {} of {} planned: each direction is tested at {}.",
             look.number,
             look.planned,
             significant(verdict.alpha)
@@ -80,7 +81,8 @@ fn statements(verdict: &Verdict, names: Names<'_>, look: Option<Look>) -> Vec<St
     }
     if let Some(correlation) = verdict.correlation.filter(|correlation| *correlation < 0.1) {
         statements.push(format!(
-            "The pairs hardly go together (correlation {}), so comparing without pairs would probably find more.",
+            "The pairs are barely correlated ({}), so an unpaired comparison would probably be more \
+             sensitive.",
             significant(correlation)
         ));
     }
@@ -88,7 +90,8 @@ fn statements(verdict: &Verdict, names: Names<'_>, look: Option<Look>) -> Vec<St
 }
 
 fn headline(verdict: &Verdict, Names { a, b }: Names<'_>) -> String {
-    let seeds = format!("{} seeds of {a} against {} of {b}", verdict.n_a, verdict.n_b);
+    let noun = if verdict.n_a == 1 { "seed" } else { "seeds" };
+    let seeds = format!("{} {noun} of {a} vs. {} of {b}", verdict.n_a, verdict.n_b);
     match verdict.verdict {
         Answer::Better => format!("{b} is better than {a} ({seeds})."),
         Answer::Worse => format!("{b} is worse than {a} ({seeds})."),
@@ -98,18 +101,22 @@ fn headline(verdict: &Verdict, Names { a, b }: Names<'_>) -> String {
 
 fn evidence(verdict: &Verdict, Names { a, b }: Names<'_>) -> Option<String> {
     let (effect, chance) = (verdict.effect?, verdict.probability_of_improvement?);
-    let end = |end: Option<f64>| end.map_or("unbounded".to_owned(), significant);
+    let interval = match (verdict.interval.low, verdict.interval.high) {
+        (None, None) => "no interval (too few seeds)".to_owned(),
+        (low, high) => {
+            let end = |end: Option<f64>| end.map_or("unbounded".to_owned(), significant);
+            let confidence = significant(100.0 * verdict.interval.confidence);
+            format!("{confidence}% interval {} to {}", end(low), end(high))
+        }
+    };
     let better = match verdict.direction {
         Direction::Higher => "higher",
         Direction::Lower => "lower",
     };
     Some(format!(
-        "{b} - {a} = {} ({better} is better; {}% interval {} to {}); means {} for {a}, {} for {b}; {b} beats {a} with probability {} ({} to {}); \
-         p = {} for better, {} for worse.",
+        "{b} - {a} = {} ({better} is better; {interval}); mean {} for {a}, {} for {b}; \
+         {b} beats {a} with probability {} ({} to {}); p = {} for better, {} for worse.",
         significant(effect),
-        significant(100.0 * verdict.interval.confidence),
-        end(verdict.interval.low),
-        end(verdict.interval.high),
         verdict.a.mean.map_or("unknown".to_owned(), significant),
         verdict.b.mean.map_or("unknown".to_owned(), significant),
         significant(chance.value),
@@ -121,28 +128,27 @@ fn evidence(verdict: &Verdict, Names { a, b }: Names<'_>) -> Option<String> {
 }
 
 fn explain(verdict: &Verdict, reason: Reason) -> String {
-    let seeds =
-        |count: u64| if count == 1 { "1 more seed".to_owned() } else { format!("{count} more seeds") };
     match (reason, verdict.seeds_needed) {
-        (Reason::TooFewSeeds, needed) => format!(
-            "So few seeds can't be told from luck, whatever they score: at least {} per arm are needed.",
-            seeds(needed.unwrap_or(1))
-        ),
+        (Reason::TooFewSeeds, needed) => {
+            format!("Too few seeds for a verdict; train at least {} more per group.", needed.unwrap_or(1))
+        }
         (Reason::NotSeparated, Some(needed)) => {
             let differ = verdict.p_better.min(verdict.p_worse) <= verdict.alpha;
             let counts = verdict.effect.is_some_and(|effect| effect.abs() >= verdict.minimum_effect);
             let what = match (differ, counts) {
-                (true, true) => "The arms differ, but a guardrail is not yet shown to hold",
-                (true, false) => "The arms differ, but perhaps by less than what counts",
-                (false, _) => "The arms are not separated",
+                (true, true) => "The groups differ, but a guardrail has not been shown to hold yet",
+                (true, false) => "The groups differ, but possibly by less than the minimum effect",
+                (false, _) => "The groups are not separated",
             };
-            format!("{what}: about {} per arm would probably settle it.", seeds(needed))
+            let seeds = if needed == 1 { "seed" } else { "seeds" };
+            format!("{what}: about {needed} more {seeds} per group would probably settle it.")
         }
         (Reason::NotSeparated, None) => {
-            "A guardrail moved the other way; more seeds won't settle which matters more.".to_owned()
+            "A guardrail moved in the opposite direction; more seeds won't settle which matters more."
+                .to_owned()
         }
         (Reason::NoMeaningfulDifference, _) => format!(
-            "If there is a difference, it is smaller than what counts ({}).",
+            "Any difference is smaller than the minimum effect ({}).",
             significant(verdict.minimum_effect)
         ),
     }
@@ -166,12 +172,12 @@ mod tests {
     #[test]
     fn the_answer_comes_first_then_its_numbers() {
         let clear = said(&rising(0.0, 5), &rising(5.0, 5), &[], false);
-        assert!(clear[0].starts_with("B is better than A (5 seeds of A against 5 of B)"), "{clear:?}");
-        let arm = |successes: usize| -> Vec<f64> {
+        assert!(clear[0].starts_with("B is better than A (5 seeds of A vs. 5 of B)"), "{clear:?}");
+        let group = |successes: usize| -> Vec<f64> {
             (0..40).map(|run| f64::from(u8::from(run < successes))).collect()
         };
-        let rates = said(&arm(6), &arm(19), &[], false);
-        assert!(rates[1].contains("means 0.15 for A, 0.475 for B"), "{rates:?}");
+        let rates = said(&group(6), &group(19), &[], false);
+        assert!(rates[1].contains("mean 0.15 for A, 0.475 for B"), "{rates:?}");
     }
 
     #[test]
@@ -189,10 +195,13 @@ mod tests {
             failure_score: None,
         };
         let open = said(&rising(0.0, 10), &rising(20.0, 10), &[guardrail], false);
-        assert!(open.iter().any(|line| line.contains("guardrail is not yet shown to hold")), "{open:?}");
+        assert!(
+            open.iter().any(|line| line.contains("guardrail has not been shown to hold yet")),
+            "{open:?}"
+        );
         let turned: Vec<f64> = rising(2.5, 12).into_iter().rev().collect();
         let pairs = said(&rising(0.0, 12), &turned, &[], true);
-        assert!(pairs.iter().any(|line| line.contains("hardly go together")), "{pairs:?}");
+        assert!(pairs.iter().any(|line| line.contains("barely correlated")), "{pairs:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a rule's code is handed and what it gives back.
+//! Inputs and outputs of a rule's code.
 
 use rlxp_types::text::{self, four_digits};
 
@@ -7,7 +7,7 @@ use super::evidence::{Evidence, SeedEvidence, Series};
 use super::outcome::{Citation, Severity};
 use super::rules::{Condition, Rule, RuleSet};
 
-/// The most that a strength is said to be.
+/// Upper bound on a reported strength.
 const MOST: f64 = 1e9;
 
 /// A rule at work on a run.
@@ -17,7 +17,7 @@ pub(crate) struct Check<'a> {
     pub(crate) evidence: &'a Evidence<'a>,
 }
 
-/// Why a rule has nothing to say.
+/// Why a rule has no answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Missing {
     /// The run lacks something.
@@ -30,18 +30,18 @@ pub(crate) enum Missing {
 #[derive(Clone, Debug)]
 pub(crate) struct Hit {
     pub(crate) severity: Severity,
-    /// A clause that names metric, steps, value and threshold.
+    /// A sentence that names metric, steps, value and threshold.
     pub(crate) sentence: String,
     pub(crate) citations: Vec<Citation>,
     /// At least 1.
     pub(crate) strength: f64,
-    /// One seed is enough, whatever the others do.
+    /// One seed is enough, regardless of the others.
     pub(crate) event: bool,
     /// Whether the rule's excuses count.
     pub(crate) excusable: bool,
 }
 
-/// What a rule gives back of one seed, or of all.
+/// A rule's result for one seed, or for all.
 pub(crate) type Found = Result<Vec<Hit>, Missing>;
 
 impl Hit {
@@ -83,22 +83,22 @@ fn bounded(strength: f64) -> f64 {
     if strength.is_nan() { MOST } else { strength.clamp(1.0, MOST) }
 }
 
-/// A seed with how its return goes.
+/// A seed with its return curve.
 pub(crate) struct SeedView<'a> {
     pub(crate) data: &'a SeedEvidence<'a>,
     pub(crate) reading: Reading,
 }
 
-/// How the return of a seed goes; nothing where there are too few points.
+/// The return curve of a seed; `None` where there are too few points.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) curve: Option<Curve>,
     pub(crate) at_target: Option<bool>,
     pub(crate) improved: Option<bool>,
     pub(crate) improving: Option<bool>,
-    /// Whether it was once well above what needs no learning.
+    /// Whether it was once well above the untrained baseline.
     pub(crate) was_good: bool,
-    /// Where it began, or what needs no learning where that is lower.
+    /// The lower of its initial value and the untrained baseline.
     pub(crate) ground: f64,
     target_known: bool,
 }
@@ -121,7 +121,7 @@ impl Reading {
         let Some(curve) = curve else { return Self { target_known: target.is_some(), ..Self::default() } };
         let (first, end, best) = (curve.first(), curve.end(), curve.best());
         let floor = evidence.best_baseline().map(|baseline| baseline.mean);
-        // Above what needs no learning, by a good part of what there is to learn.
+        // Well above the untrained baseline, relative to the target.
         let learned = |level: f64| match (floor, target) {
             (Some(floor), Some(target)) if target > floor => {
                 level - floor >= rules.common("learned_way") * (target - floor)
@@ -151,7 +151,7 @@ impl Reading {
         }
     }
 
-    /// Whether a condition holds; nothing where it can't be told.
+    /// Whether a condition holds; `None` when unknown.
     pub(crate) fn holds(&self, condition: Condition) -> Option<bool> {
         match condition {
             Condition::AtTarget => self.at_target,
@@ -163,16 +163,19 @@ impl Reading {
 }
 
 impl<'a> Check<'a> {
-    /// The finite points of a metric, if they are as many as the rule wants.
+    /// The finite points of a metric, if there are as many as the rule needs.
     pub(crate) fn points(&self, seed: &SeedView<'_>, metric: &str) -> Result<Vec<Point>, Missing> {
         self.enough(metric, finite(series(seed, metric)?))
     }
 
-    /// `points`, if they are as many as the rule wants.
+    /// `points`, if there are as many as the rule needs.
     pub(crate) fn enough(&self, metric: &str, points: Vec<Point>) -> Result<Vec<Point>, Missing> {
         let minimum = self.rule.minimum_points;
         if points.len() < minimum {
-            return Err(Missing::Data(format!("{metric} has {} of at least {minimum} points", points.len())));
+            return Err(Missing::Data(format!(
+                "{metric} has {} of the {minimum} points needed",
+                points.len()
+            )));
         }
         Ok(points)
     }
@@ -221,7 +224,7 @@ impl<'a> Check<'a> {
 pub(crate) fn series<'s>(seed: &'s SeedView<'_>, metric: &str) -> Result<&'s Series<'s>, Missing> {
     match seed.data.series.get(metric) {
         Some(series) if !series.values.is_empty() => Ok(series),
-        _ => Err(Missing::Data(format!("the run has no {metric}"))),
+        _ => Err(Missing::Data(format!("the run has no {metric} metric"))),
     }
 }
 

@@ -1,6 +1,6 @@
-//! What rules ask of a series: its level, its best, its noise, its slope, and
-//! for how long something held. Everything ignores values that are not finite
-//! and is bounded in time, however long the series.
+//! What rules compute from a series: its level, its best, its noise, its slope,
+//! and for how long something held. Everything ignores values that are not
+//! finite and is bounded in time, however long the series.
 
 use super::evidence::{Evaluation, Series};
 use super::rules::RuleSet;
@@ -157,7 +157,7 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// The curve of points; `None` when there are fewer than the rules want of a curve.
+    /// The curve of points; `None` when there are fewer than the rules require for a curve.
     pub(crate) fn new(metric: &'static str, points: Vec<Point>, rules: &RuleSet) -> Option<Self> {
         if points.len() < rules.common("curve_points") as usize || points.is_empty() {
             return None;

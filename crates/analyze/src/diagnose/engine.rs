@@ -16,7 +16,7 @@ pub(super) fn answer(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Answer {
         return Answer::DoesNotApply { why };
     }
     if seeds.is_empty() {
-        return Answer::NotEnoughData { lacking: "the run has no seed".to_owned() };
+        return Answer::NotEnoughData { lacking: "the run has no seeds".to_owned() };
     }
     match checks::find(&check.rule.id).expect("validated rules have code") {
         Code::Seed(code) => {
@@ -54,20 +54,18 @@ fn out_of_scope(check: &Check<'_>) -> Option<String> {
         return Some(format!("the algorithm is {algorithm}"));
     }
     match (scope.actions, evidence.environment.actions) {
-        (Some(ActionKind::Discrete), Some(Actions::Continuous)) => {
-            Some("actions are real numbers".to_owned())
-        }
+        (Some(ActionKind::Discrete), Some(Actions::Continuous)) => Some("continuous action space".to_owned()),
         (Some(ActionKind::Continuous), Some(Actions::Discrete { .. })) => {
-            Some("actions are choices".to_owned())
+            Some("discrete action space".to_owned())
         }
         _ if scope.real_observations && evidence.environment.real_observations == Some(false) => {
-            Some("observations are no real numbers".to_owned())
+            Some("discrete observation space".to_owned())
         }
         _ => None,
     }
 }
 
-/// What a seed's hits amount to once its excuses are heard.
+/// A seed's hits after its excuses are applied.
 enum Heard {
     Hit(Hit),
     Excused(String),
@@ -81,7 +79,7 @@ fn over_seeds(check: &Check<'_>, found: Vec<(&SeedView<'_>, Found)>) -> Answer {
     for (seed, found) in found {
         match found {
             Err(why) => {
-                // What a run lacks says more than what it isn't about.
+                // Missing data is more informative than a rule that does not apply.
                 if !matches!((&missing, &why), (Some(Missing::Data(_)), _) | (Some(_), Missing::Scope(_))) {
                     missing = Some(why);
                 }
@@ -108,7 +106,7 @@ fn over_seeds(check: &Check<'_>, found: Vec<(&SeedView<'_>, Found)>) -> Answer {
     let shown = [Severity::Error, Severity::Warning].into_iter().find(|severity| most(at_least(*severity)));
     let severity = event.max(shown).unwrap_or(Severity::Info);
     let showing = hits.len();
-    // The clearest seed of those that are as severe as the answer is told of.
+    // Report the clearest of the seeds that are as severe as the answer.
     let (seed, mut hit) = hits
         .into_iter()
         .max_by(|(a, x), (b, y)| {
@@ -116,7 +114,7 @@ fn over_seeds(check: &Check<'_>, found: Vec<(&SeedView<'_>, Found)>) -> Answer {
             let ((fits, strength), (other_fits, other)) = (key(x), key(y));
             fits.cmp(&other_fits).then(strength.total_cmp(&other)).then(b.data.seed.cmp(&a.data.seed))
         })
-        .expect("there is a hit");
+        .expect("hits is not empty");
     hit.severity = severity;
     let mut considered: Vec<Considered> = check
         .rule
@@ -147,7 +145,7 @@ fn heard(check: &Check<'_>, seed: &SeedView<'_>, hits: Vec<Hit>) -> Heard {
             }
         }
         if silenced {
-            note = note.or(Some(format!("{}; excused, as the return is fine", hit.sentence)));
+            note = note.or(Some(format!("{}; ignored because the return is fine", hit.sentence)));
         } else {
             left.push(hit);
         }
@@ -176,17 +174,17 @@ fn worst(hits: Vec<Hit>) -> Option<Hit> {
 
 fn words(excuse: &Excuse) -> String {
     let when = match excuse.when {
-        Condition::AtTarget => "the return ends at its target",
-        Condition::Improved => "the return is well above what needs no learning and near its best",
+        Condition::AtTarget => "the return reaches its target",
+        Condition::Improved => "the return is well above the untrained baseline and near its best",
         Condition::ImprovedWithoutTarget => {
-            "the return is well above what needs no learning and near its best, and no target is known"
+            "the return is well above the untrained baseline and near its best, and no target is known"
         }
-        Condition::Improving => "the return still rises",
+        Condition::Improving => "the return is still rising",
     };
     let then = match excuse.then {
-        Effect::Silence => "nothing would be said",
-        Effect::Info => "it would be an info",
-        Effect::Warning => "it would be a warning at most",
+        Effect::Silence => "this is not reported",
+        Effect::Info => "this is reported as info",
+        Effect::Warning => "this is reported as a warning at most",
     };
     format!("if {when}, {then}")
 }

@@ -1,12 +1,12 @@
-//! What a diagnosis is made from: facts and series of one run, from whatever
-//! trained it. Everything is optional, and a rule that misses its part says so.
+//! The input of a diagnosis: facts and series of one run, from any trainer.
+//! Everything is optional, and a rule reports the data it lacks.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rlxp_types::EndCause;
 
-/// A metric over training. Steps rise; walls may be empty where nobody knows.
+/// A metric over training. Steps increase; `wall` may be empty if unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series<'a> {
     /// Training steps done at each point.
@@ -23,7 +23,7 @@ impl<'a> Series<'a> {
         Series { steps: Cow::Owned(steps), values: Cow::Owned(values), walls: Cow::Owned(Vec::new()) }
     }
 
-    /// A view of a series that somebody else holds.
+    /// A borrowed view of a series.
     pub fn borrowed(steps: &'a [u64], values: &'a [f64], walls: &'a [f64]) -> Self {
         Series { steps: Cow::Borrowed(steps), values: Cow::Borrowed(values), walls: Cow::Borrowed(walls) }
     }
@@ -31,7 +31,7 @@ impl<'a> Series<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Actions {
-    /// Choices; the largest entropy that a policy over them can have.
+    /// Discrete actions, with the largest entropy of a policy over them.
     Discrete {
         /// In nats: ln n for n choices.
         most_entropy: f64,
@@ -40,7 +40,7 @@ pub enum Actions {
     Continuous,
 }
 
-/// What a real end of an episode means.
+/// What the termination of an episode means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Termination {
     /// Something was reached: a short episode is a good one.
@@ -56,7 +56,7 @@ pub struct Environment {
     pub actions: Option<Actions>,
     /// Whether observations are real numbers; nothing when unknown.
     pub real_observations: Option<bool>,
-    /// What each number of an observation is called.
+    /// Names of the observation's components.
     pub observation_names: Vec<String>,
     /// Step cap of an episode.
     pub step_cap: Option<u64>,
@@ -64,12 +64,12 @@ pub struct Environment {
     pub reward_threshold: Option<f64>,
     /// The lowest and the highest return that an episode can have.
     pub return_range: Option<(f64, f64)>,
-    /// What a real end means.
+    /// What a termination means.
     pub termination: Option<Termination>,
     /// Whether episodes of one deterministic policy vary.
     pub stochastic: Option<bool>,
-    /// Of each number of an observation, the share of steps within episodes
-    /// of random actions at which it did not change at all. Empty when nobody tried.
+    /// For each observation component, the share of steps within episodes of random
+    /// actions at which it did not change at all. Empty if not measured.
     pub still: Vec<f64>,
     /// Steps that `still` was measured over.
     pub still_steps: u64,
@@ -80,7 +80,7 @@ pub struct Environment {
 pub struct Settings {
     /// Name of the algorithm, such as `ppo`.
     pub algorithm: String,
-    /// Steps that training goes to, per seed.
+    /// Training steps per seed.
     pub total_steps: u64,
     /// Discount.
     pub gamma: Option<f64>,
@@ -119,7 +119,7 @@ pub struct Settings {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
     pub name: String,
-    /// Step of the policy that played.
+    /// Step of the evaluated policy.
     pub step: u64,
     /// Mean return.
     pub mean: f64,
@@ -135,12 +135,12 @@ impl Evaluation {
     }
 }
 
-/// How the metrics file came through.
+/// The state of the metrics file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordState {
     /// Intact records.
     pub records: u64,
-    /// Steps that stand twice within a kind.
+    /// Steps that occur twice within a kind.
     pub repeated_steps: u64,
     /// What was set aside, a sentence each.
     pub damage: Vec<String>,
@@ -149,7 +149,7 @@ pub struct RecordState {
 /// Why a training failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// What ended it; rules decide by this.
+    /// What ended it; rules use this.
     pub cause: EndCause,
     /// The same in words, for sentences.
     pub reason: String,
@@ -171,23 +171,23 @@ pub struct SeedEvidence<'a> {
     pub later_evaluations: Vec<Evaluation>,
     /// Step of the best policy.
     pub best_step: Option<u64>,
-    /// Steps at which training went on from a file.
+    /// Steps at which training was continued from a file.
     pub resumed_at: Vec<u64>,
-    /// Whether a normaliser was in use and its file is gone.
+    /// Whether a normaliser was used and its file is missing.
     pub normalizer_missing: bool,
-    /// How the metrics file came through; nothing when there is no such file.
+    /// The state of the metrics file; `None` when there is no such file.
     pub record: Option<RecordState>,
 }
 
 impl SeedEvidence<'_> {
-    /// The words of a training that ended as its numbers became NaN or infinite.
+    /// The description of a training that ended because of NaN or infinite values.
     pub(super) fn diverged(&self) -> Option<&str> {
         let failed = self.failure.as_ref().filter(|failed| failed.cause == EndCause::Diverged);
         failed.map(|failed| failed.reason.as_str())
     }
 }
 
-/// How somebody who learned nothing scores.
+/// The score of an untrained baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Baseline {
     /// `random` or `zero`.
@@ -219,12 +219,12 @@ pub struct Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    /// The most that is scored without learning anything.
+    /// The best score without learning.
     pub fn best_baseline(&self) -> Option<&Baseline> {
         self.baselines.iter().max_by(|a, b| a.mean.total_cmp(&b.mean))
     }
 
-    /// The largest of the baselines in size: what counts as much here.
+    /// The largest magnitude of the baselines, which sets the scale.
     pub fn baseline_size(&self) -> f64 {
         self.baselines.iter().map(|baseline| baseline.mean.abs()).fold(0.0, f64::max)
     }

@@ -1,14 +1,14 @@
-//! What is wrong with a training run, by rules that anybody can read.
+//! Detects what is wrong with a training run, by published rules.
 //!
-//! The rules F01 to F42 are known failure signatures. Each is a formula in
-//! code ([`checks`]) with its numbers, words and exclusions as data
-//! ([`RuleSet`]). [`diagnose`] holds a run's [`Evidence`] against all of them.
-//! Nothing is guessed: a rule finds something, or is clear, or says what data
-//! it lacks, or why it does not apply; and what it finds cites metric, steps,
-//! value and threshold.
+//! The rules F01 to F42 are known failure signatures. Each is a formula in code
+//! ([`checks`]) with its numbers, words and exclusions as data ([`RuleSet`]).
+//! [`diagnose`] checks a run's [`Evidence`] against all of them. Nothing is
+//! guessed: a rule finds something, or is clear, or says what data it lacks, or
+//! why it does not apply; and what it finds cites metric, steps, value and
+//! threshold.
 //!
-//! The seed is the unit: a rule is worked out for every seed and speaks for
-//! the run when most of its seeds show it. Only events that are wrong however
+//! The seed is the unit: a rule is evaluated for every seed and applies to the
+//! run when most of its seeds show it. Only events that are wrong however
 //! rarely they happen (a NaN, say) need one seed.
 //!
 //! [`suggest`] says what to try about what was found.
@@ -61,7 +61,7 @@ impl Answers {
     }
 }
 
-/// Holds a run against every rule.
+/// Checks a run against every rule.
 pub fn diagnose(evidence: &Evidence<'_>, rules: &RuleSet) -> Answers {
     let seeds: Vec<SeedView<'_>> = evidence
         .seeds

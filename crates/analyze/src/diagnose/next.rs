@@ -44,7 +44,7 @@ fn word(name: &str, words: &BTreeMap<String, String>, citation: Option<&Citation
         if scaled == 0.0 || !scaled.is_finite() {
             return None;
         }
-        // Six digits: a tenth of 0.003 is 0.0003 to everybody but the computer.
+        // Six digits: a tenth of 0.003 must print as 0.0003 despite rounding.
         let rounded: f64 = format!("{scaled:.5e}").parse().ok()?;
         return Some(rounded.to_string());
     }

@@ -1,5 +1,4 @@
-//! What a rule says: a finding with everything it rests on, or why there is
-//! none.
+//! What a rule says: a finding with its evidence, or why there is none.
 
 use serde::{Serialize, Serializer};
 
@@ -25,12 +24,12 @@ impl Severity {
     }
 }
 
-/// One number that a finding rests on.
+/// One number that a finding is based on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Citation {
     /// The metric, as `kind.name`.
     pub metric: String,
-    /// Training seed; nothing where several make the number.
+    /// Training seed; `None` if the number comes from several.
     pub seed: Option<u64>,
     /// First step that the value is taken from.
     pub from_step: u64,
@@ -39,7 +38,7 @@ pub struct Citation {
     /// The value; the texts `NaN`, `inf` and `-inf` for what JSON can't write.
     #[serde(serialize_with = "number")]
     pub value: f64,
-    /// What it was held against.
+    /// The threshold it was compared with.
     #[serde(serialize_with = "maybe_number")]
     pub threshold: Option<f64>,
 }
@@ -63,34 +62,34 @@ fn maybe_number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Considered {
     pub exclusion: String,
-    /// Whether it held in the seed that the finding cites; nothing where only a person can tell.
+    /// Whether it held in the cited seed; `None` where only a person can tell.
     pub holds: Option<bool>,
 }
 
-/// A rule that speaks up.
+/// What a rule found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Its place: 1 is to be looked at first.
+    /// Its rank: 1 comes first.
     pub rank: usize,
     /// How much it matters.
     pub severity: Severity,
     /// What was seen, with metric, steps, value and threshold.
     pub sentence: String,
-    /// What that means, for somebody who has not met it before.
+    /// What that means, for readers who are new to it.
     pub meaning: String,
     pub seeds_showing: usize,
     /// Seeds that could be judged.
     pub seeds_judged: usize,
-    /// The numbers it rests on.
+    /// The numbers it is based on.
     pub evidence: Vec<Citation>,
-    /// What would have spoken against it.
+    /// What would have excluded it.
     pub exclusions: Vec<Considered>,
     /// Rules that found something which may well be the cause of this.
     pub explained_by: Vec<String>,
     /// How far beyond its threshold, as a ratio of at least 1.
     #[serde(serialize_with = "number")]
     pub strength: f64,
-    /// A command to go on with.
+    /// A command to continue with.
     pub next: Option<String>,
     /// Ids of suggestions that answer it.
     pub suggestions: Vec<String>,
@@ -100,9 +99,9 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Answer {
-    /// It speaks up.
+    /// It found something.
     Finding(Box<Finding>),
-    /// It looked, and there is nothing to say.
+    /// It found nothing.
     Clear {
         /// What was seen but is excused, if anything.
         note: Option<String>,

@@ -1,7 +1,7 @@
 //! Which finding to look at first: the worst; among equals the cause before
 //! what it causes; then the one furthest beyond its threshold. A warning that
-//! explains an error counts as much as the error: who mends the symptom first
-//! mends it twice.
+//! explains an error counts as much as the error: fixing a symptom first means
+//! fixing it twice.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ fn weights(
     for _ in found {
         for (symptom, causes) in causes {
             let worst = weights[symptom];
-            // What is only worth knowing is the cause of nothing.
+            // Info findings are never a cause.
             for cause in causes.iter().filter(|cause| own(**cause) >= Severity::Warning) {
                 weights.entry(*cause).and_modify(|weight| *weight = worst.max(*weight));
             }
@@ -65,7 +65,7 @@ fn weights(
     weights
 }
 
-/// How many causes stand behind each other; `limit` ends what a circle would not.
+/// The length of the chain of causes; `limit` stops a cycle.
 fn depth(index: usize, causes: &BTreeMap<usize, Vec<usize>>, limit: usize) -> usize {
     if limit == 0 {
         return 0;

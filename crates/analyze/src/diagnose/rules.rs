@@ -1,8 +1,8 @@
 //! The rules as data: what each is called, means, needs and compares with.
 //!
 //! A rule's formula is code; everything that can be tuned or said about it is
-//! in a JSON file, so that thresholds can be calibrated, kept beside their
-//! starting values, and replaced by a user's own.
+//! in a JSON file, so that thresholds can be calibrated, stored next to their
+//! initial values, and replaced by a user's own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::checks;
 use super::outcome::Severity;
 
-/// The rules that rlx brings along.
+/// The built-in rules.
 const BUILT_IN: &str = include_str!("../../rules/failure_signatures.json");
 
 /// The format that a file of rules must name.
@@ -23,11 +23,11 @@ pub const SCHEMA: &str = "rlx.rules/1";
 #[serde(deny_unknown_fields)]
 pub struct Threshold {
     pub meaning: String,
-    /// Where we started.
+    /// The initial value.
     pub start: f64,
-    /// What counts now.
+    /// The current value.
     pub value: f64,
-    /// Why it is no longer the start; null while it is.
+    /// Why it was changed; null while it is the initial value.
     pub reason: Option<String>,
 }
 
@@ -66,13 +66,13 @@ pub enum Condition {
     Improving,
 }
 
-/// What becomes of an excused finding.
+/// What happens to an excused finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Nothing is said.
     Silence,
-    /// It is worth knowing, no more.
+    /// It is an info at most.
     Info,
     /// It is a warning at most.
     Warning,
@@ -109,7 +109,7 @@ pub struct Rule {
     pub applies_to: Scope,
     #[serde(default)]
     pub excuses: Vec<Excuse>,
-    /// What else speaks against it and only a person can tell.
+    /// Further exclusions that only a person can judge.
     #[serde(default)]
     pub exclusions: Vec<String>,
     /// Metrics that are not looked at.
@@ -118,7 +118,7 @@ pub struct Rule {
     /// Rules whose findings this one may be the cause of.
     #[serde(default)]
     pub explains: BTreeSet<String>,
-    /// Commands to go on with; the first whose words are all known is offered.
+    /// Commands to continue with; the first whose words are all known is offered.
     pub next: Vec<String>,
     /// Ids of suggestions that answer it.
     #[serde(default)]
@@ -127,7 +127,7 @@ pub struct Rule {
 
 impl Rule {
     /// The thresholds in the order of `names`, which must be all of them: so
-    /// a number that no code uses can't stand in the file.
+    /// that the file can't contain a number that no code uses.
     pub(crate) fn values<const N: usize>(&self, names: [&str; N]) -> [f64; N] {
         debug_assert_eq!(
             names.iter().copied().collect::<BTreeSet<_>>(),
@@ -160,7 +160,7 @@ pub struct BadRules {
 }
 
 impl RuleSet {
-    /// The rules that rlx brings along.
+    /// The built-in rules.
     pub fn built_in() -> &'static Self {
         static RULES: LazyLock<RuleSet> =
             LazyLock::new(|| serde_json::from_str(BUILT_IN).expect("a test reads the built-in rules"));
@@ -168,7 +168,7 @@ impl RuleSet {
     }
 
     /// Rules from a user's file. They must be the built-in ones with other
-    /// numbers and words: a formula is code and can't be made up in a file.
+    /// numbers and words: a formula is code and can't be defined in a file.
     pub fn parse(text: &str) -> Result<Self, BadRules> {
         let rules: Self =
             serde_json::from_str(text).map_err(|error| BadRules { problems: vec![error.to_string()] })?;
@@ -185,7 +185,7 @@ impl RuleSet {
         self.common.get(name).expect("validated rules hold every shared number").value
     }
 
-    /// Everything that is wrong, held against the rules that code knows.
+    /// Every problem, compared with the built-in rules.
     fn problems(&self, known: &Self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.schema != SCHEMA {
@@ -198,24 +198,24 @@ impl RuleSet {
         let mut seen = BTreeSet::new();
         for rule in &self.rules {
             if !seen.insert(rule.id.as_str()) {
-                problems.push(format!("{}: this id stands twice", rule.id));
+                problems.push(format!("{}: duplicate id", rule.id));
                 continue;
             }
             match known.rule(&rule.id) {
                 Some(own) => rule_problems(rule, own, &mut problems),
-                None => problems.push(format!("{}: there is no such rule; they are F01 to F42", rule.id)),
+                None => problems.push(format!("{}: unknown rule; the rules are F01 to F42", rule.id)),
             }
         }
         for rule in known.rules.iter().filter(|rule| !seen.contains(rule.id.as_str())) {
-            problems.push(format!("{}: this rule is missing", rule.id));
+            problems.push(format!("{}: missing rule", rule.id));
         }
         for rule in &self.rules {
             for explained in rule.explains.iter().filter(|id| !seen.contains(id.as_str())) {
-                problems.push(format!("{}: explains {explained}, which is no rule", rule.id));
+                problems.push(format!("{}: explains unknown rule {explained}", rule.id));
             }
         }
         if let Some(id) = self.in_a_circle() {
-            problems.push(format!("{id}: it explains itself, directly or through others"));
+            problems.push(format!("{id}: explains itself, directly or through other rules"));
         }
         problems
     }
@@ -265,20 +265,21 @@ fn thresholds(
     for (name, threshold) in given {
         if !known.contains_key(name) {
             let names: Vec<&str> = known.keys().map(String::as_str).collect();
-            problems.push(format!("{of}: there is no threshold {name:?}; they are {}", names.join(", ")));
+            problems
+                .push(format!("{of}: unknown threshold {name:?}; the thresholds are {}", names.join(", ")));
         }
         if !threshold.value.is_finite() || !threshold.start.is_finite() {
             problems.push(format!("{of}: {name} is not a finite number"));
         }
         if threshold.value != threshold.start && threshold.reason.as_deref().is_none_or(str::is_empty) {
             problems.push(format!(
-                "{of}: {name} is {} and no longer {}, but `reason` does not say why",
+                "{of}: {name} was changed to {} from {} without a `reason`",
                 threshold.value, threshold.start
             ));
         }
     }
     for name in known.keys().filter(|name| !given.contains_key(*name)) {
-        problems.push(format!("{of}: the threshold {name:?} is missing"));
+        problems.push(format!("{of}: missing threshold {name:?}"));
     }
 }
 
@@ -318,11 +319,11 @@ mod tests {
         let problems = RuleSet::parse(&serde_json::to_string(&own).unwrap()).unwrap_err().problems;
         let text = problems.join("\n");
         for part in [
-            "`reason` does not say why",
-            "is missing",
+            "without a `reason`",
+            "missing threshold",
             "F99",
-            "F06: this id stands twice",
-            "F07: this rule is missing",
+            "F06: duplicate id",
+            "F07: missing rule",
             "explains itself",
         ] {
             assert!(text.contains(part), "{part}:\n{text}");

@@ -37,7 +37,7 @@ impl Scores {
         &self.tasks
     }
 
-    /// How many scores there are in all.
+    /// The total number of scores.
     pub fn count(&self) -> usize {
         self.tasks.iter().map(Vec::len).sum()
     }

@@ -49,7 +49,7 @@ fn at(curves: &[Vec<(f64, f64)>], step: f64) -> BandPoint {
     }
 }
 
-/// The curve's value at `step`; its ends go on level.
+/// The curve's value at `step`, constant beyond its ends.
 fn interpolate(curve: &[(f64, f64)], step: f64) -> f64 {
     let after = curve.partition_point(|(at, _)| *at < step);
     match (curve.get(after.wrapping_sub(1)), curve.get(after)) {

@@ -26,7 +26,7 @@ pub enum Method {
     Bca,
 }
 
-/// What to draw and how sure to be.
+/// How to resample, and the coverage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     /// How the interval is read off.
@@ -35,7 +35,7 @@ pub struct Plan {
     pub confidence: f64,
     /// How many resamples are drawn.
     pub resamples: usize,
-    /// What the draws derive from: same seed, same interval.
+    /// Seed of the draws: same seed, same interval.
     pub seed: u64,
 }
 
@@ -89,7 +89,7 @@ pub fn bootstrap_iqm(scores: &Scores, plan: &Plan) -> Estimate {
 /// The interval of the difference IQM(`b`) - IQM(`a`) of two groups of runs.
 pub fn bootstrap_iqm_difference(a: &[f64], b: &[f64], plan: &Plan) -> Estimate {
     let both = Scores::from_tasks(vec![a.to_vec(), b.to_vec()]);
-    bootstrap(&both, plan, |arms| match arms {
+    bootstrap(&both, plan, |groups| match groups {
         [a, b] => {
             crate::statistics::aggregate::iqm_in_place(b) - crate::statistics::aggregate::iqm_in_place(a)
         }

@@ -7,7 +7,7 @@ use crate::statistics::aggregate::{Scores, median, variance};
 use crate::statistics::bootstrap::{Plan, bootstrap_iqm};
 use crate::statistics::course::DEVIATION_OF_MEDIAN;
 use crate::statistics::curves::BOOTSTRAP_SEEDS;
-use crate::statistics::verdict::{Options, scored_arms};
+use crate::statistics::verdict::{Options, scored_groups};
 
 /// Fewest seeds among which one can be called odd.
 const FEWEST_FOR_ODD: usize = 4;
@@ -45,7 +45,7 @@ pub struct OddSeed {
 
 /// Scores in which a failed seed (NaN) is worse than every other.
 pub fn final_scores(scores: &[f64]) -> Vec<f64> {
-    scored_arms(&[scores], &Options::default()).0.concat()
+    scored_groups(&[scores], &Options::default()).0.concat()
 }
 
 /// The final scores of several seeds, NaN for a failed one; none when no seed

@@ -144,7 +144,7 @@ mod tests {
             assert!(power > last);
             last = power;
         }
-        assert!((test.power(0.0, 10) - 0.05).abs() < 1e-9, "no effect is found as often as alpha says");
+        assert!((test.power(0.0, 10) - 0.05).abs() < 1e-9, "without an effect, the rejection rate is alpha");
         assert_eq!(test.runs_needed(0.0, 0.8), None);
         assert_eq!(test.runs_needed(f64::NAN, 0.8), None);
         assert_eq!(test.runs_needed(1e-5, 0.8), None);

@@ -5,7 +5,7 @@
 //! Thompson and Barnett).
 //!
 //! Written here because the distributions need three functions only, to about
-//! 1e-12 for parameters up to some thousands; the tests hold them against
+//! 1e-12 for parameters up to some thousands; the tests check them against
 //! 40-digit values.
 
 /// Terms of Stirling's series: B(2k) / (2k (2k-1)).

@@ -67,7 +67,7 @@ fn rules_of_ones_own_are_checked_and_used() {
     threshold["value"] = 0.31.into();
     project.write("rules.json", &rules.to_string());
     let told = project.rlx("diagnose tiny_001 --rules-file rules.json").expect(2).stderr;
-    assert!(told.contains("F16: share is 0.31") && told.contains("`reason` does not say why"), "{told}");
+    assert!(told.contains("F16: share was changed to 0.31") && told.contains("without a `reason`"), "{told}");
     assert!(told.contains("hint: rlx diagnose --rules --json"), "{told}");
 
     rules["rules"][15]["thresholds"]["share"]["reason"] = "as we like it".into();

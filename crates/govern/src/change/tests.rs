@@ -1,4 +1,4 @@
-//! Changes that apply, changes that don't, and what each of them comes to.
+//! Changes that apply, changes that don't, and their results.
 
 use serde_json::json;
 
@@ -67,7 +67,7 @@ fn changes_to_one_file_build_on_each_other() {
     let third = json!({ "key": "algo.layers[0]", "from": 64, "to": 32 });
     let expected = CONFIG.replace("3e-4", "0.01").replace("[64, 64]", "[32, 64]");
     assert_eq!(after(&[first.clone(), second.clone(), third]), expected);
-    // What comes back to where it was is no change.
+    // A file restored to its original content is not changed.
     let back = json!({ "key": "algo.steps", "operation": "scale", "to": 0.5 });
     let forth = json!({ "key": "algo.steps", "operation": "scale", "to": 2 });
     assert_eq!(made(&[back, forth], None).unwrap(), Applied::default());
@@ -77,7 +77,7 @@ fn changes_to_one_file_build_on_each_other() {
         json!({ "path": "reward.py", "operation": "edit_code", "patch": PATCH.replace("speed", "height") });
     let said = made(&[wrong, second, code], None).unwrap_err();
     assert_eq!(said.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 2]);
-    assert_eq!(said[0].1, "algo.lr is 0.0003, the candidate says 5");
+    assert_eq!(said[0].1, "algo.lr is 0.0003, but the candidate says 5");
     assert!(said[1].1.contains("hunk 1: line 2"), "{said:?}");
 }
 
@@ -114,13 +114,13 @@ fn overrides_become_words() {
     assert_eq!(words(scale, "{key}={value}"), ["algo.steps=4096"]);
     let list = json!({ "key": "algo.layers", "operation": "schedule", "to": [1, 2.5] });
     assert_eq!(words(list, "{key}={value}"), ["algo.layers=[1,2.5]"]);
-    // What stands in code can't be read, so it is taken as it is said.
+    // Values in code can't be read, so `from` is trusted.
     let code = json!({ "path": "reward.py", "key": "weight", "operation": "scale", "from": 0.5, "to": 3 });
     assert_eq!(words(code, "{key}={value}"), ["weight=1.5"]);
     let twice =
         [json!({ "key": "algo.lr", "from": 3e-4, "to": 1 }), json!({ "key": "algo.lr", "from": 1, "to": 2 })];
     assert_eq!(made(&twice, Some("{key}={value}")).unwrap().arguments, ["algo.lr=1", "algo.lr=2"]);
-    // Nothing that is said can take a key away.
+    // An argument can't remove a key.
     let remove = json!({ "key": "algo.steps", "operation": "remove" });
     assert_eq!(made(&[remove], Some("{key}={value}")).unwrap().arguments, [] as [&str; 0]);
 }
@@ -132,30 +132,30 @@ fn what_can_not_be_made_is_named() {
         refused(
             json!({ "key": "algo.lr", "from": 0.1, "to": 1 }),
             syntax,
-            "algo.lr is 0.0003, the candidate says 0.1",
+            "algo.lr is 0.0003, but the candidate says 0.1",
         );
         refused(
             json!({ "key": "algo.gamma", "from": 0.1, "to": 1 }),
             syntax,
             "config.yaml has no algo.gamma",
         );
-        refused(json!({ "path": "nowhere.yaml", "key": "a", "to": 1 }), syntax, "nowhere.yaml is not there");
-        refused(json!({ "key": "algo.lr" }), syntax, "not to what");
-        refused(json!({ "key": "algo.layers", "operation": "scale", "to": 2 }), syntax, "needs a number");
         refused(
-            json!({ "key": "algo.steps", "operation": "scale", "to": 1e308 }),
+            json!({ "path": "nowhere.yaml", "key": "a", "to": 1 }),
             syntax,
-            "no finite number",
+            "nowhere.yaml does not exist",
         );
+        refused(json!({ "key": "algo.lr" }), syntax, "no new value");
+        refused(json!({ "key": "algo.layers", "operation": "scale", "to": 2 }), syntax, "needs a number");
+        refused(json!({ "key": "algo.steps", "operation": "scale", "to": 1e308 }), syntax, "not finite");
         refused(json!({ "key": "algo.lr", "operation": "edit_code", "to": 1 }), syntax, "by a patch");
         refused(json!({ "key": "a", "patch": PATCH, "path": "reward.py" }), syntax, "not both");
-        refused(json!({ "path": "reward.py" }), syntax, "names a key, or has a patch");
+        refused(json!({ "path": "reward.py" }), syntax, "needs a key or a patch");
     }
     refused(json!({ "key": "algo.gamma", "to": 1 }), None, "config.yaml has no algo.gamma");
     refused(json!({ "key": "algo.lr", "operation": "add", "to": 1 }), None, "already");
-    refused(json!({ "path": "reward.py", "key": "weight", "from": 1, "to": 2 }), None, "write a patch");
+    refused(json!({ "path": "reward.py", "key": "weight", "from": 1, "to": 2 }), None, "use a patch");
     refused(json!({ "key": "algo.gamma", "operation": "scale", "to": 1 }), syntax, "can't be scaled");
-    refused(json!({ "key": "algo.lr", "to": 1 }), Some("--set {key}"), "no place for");
+    refused(json!({ "key": "algo.lr", "to": 1 }), Some("--set {key}"), "lacks {key} or {value}");
 }
 
 #[test]

@@ -1,10 +1,11 @@
-//! `adapter.yaml`: what was found out about a repository. Every claim cites a line; a claim whose line changed is stale.
+//! `adapter.yaml`: findings about a repository. Every claim cites a line; a claim whose line has
+//! changed is stale.
 
 use rlxp_types::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was found out about a repository.
+/// Findings about a repository.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Adapter {
@@ -15,7 +16,7 @@ pub struct Adapter {
     /// How overrides reach a run, such as `--set {key}={value}`
     #[serde(default)]
     pub override_syntax: Option<String>,
-    /// What was found, each with its place
+    /// Findings, each with its location
     #[serde(default)]
     pub claims: Vec<Claim>,
 }
@@ -45,7 +46,7 @@ pub struct Claim {
     /// The blake3 digest of that line, without its end
     #[schemars(with = "String")]
     pub line_digest: Digest,
-    /// How sure it is
+    /// Confidence in the claim
     pub confidence: Confidence,
 }
 
@@ -59,7 +60,7 @@ pub enum ClaimKind {
     EvalCommand,
     /// How configs work
     ConfigSystem,
-    /// Where metrics are written, and over what
+    /// Where metrics are written, and their x axis
     LogSource,
     /// What starts runs
     Launcher,
@@ -67,15 +68,15 @@ pub enum ClaimKind {
     Reward,
     /// A file that ends episodes
     Termination,
-    /// A file that orders what is trained on
+    /// A file that defines the curriculum
     Curriculum,
-    /// A file that varies things at random
+    /// A file that randomises the environment
     Randomisation,
-    /// The code that evaluates
+    /// The evaluation code
     Evaluator,
 }
 
-/// How sure a claim is.
+/// Confidence in a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {

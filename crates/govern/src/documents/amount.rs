@@ -18,7 +18,7 @@ pub struct Seconds(pub u64);
 #[serde(try_from = "String", into = "String")]
 pub struct Bytes(pub u64);
 
-/// The text is no amount of this kind.
+/// The text is not an amount of this kind.
 #[derive(Debug, thiserror::Error)]
 #[error("{text:?} is not {what}")]
 pub struct NotAnAmount {

@@ -1,6 +1,6 @@
 //! Answers in documents.
 
-/// Whether a text says something. Drafts have `TODO` where nobody has answered yet.
+/// Whether a text is an answer. Drafts contain `TODO` for open questions.
 pub fn is_answered(text: &str) -> bool {
     let text = text.trim();
     !text.is_empty()

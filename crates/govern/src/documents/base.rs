@@ -5,7 +5,7 @@ use std::fmt;
 use rlxp_types::Digest;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The code that changes start from, as it can be had again at any time.
+/// The reproducible code that changes start from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Base {
@@ -16,8 +16,8 @@ pub enum Base {
 }
 
 impl Base {
-    /// The commit that a text names in full; nothing for a branch, a short name or anything else that may come to mean
-    /// another commit.
+    /// The commit that a text names in full; `None` for a branch, a short hash or anything else that may
+    /// later mean another commit.
     pub fn of_commit(text: &str) -> Option<Self> {
         let is_full = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_full.then(|| Self::Commit(text.to_ascii_lowercase()))

@@ -1,4 +1,4 @@
-//! `candidates/<id>.yaml`: one bounded change and what it should do. Written by whoever proposes it.
+//! `candidates/<id>.yaml`: one bounded change and its expected effect. Written by the proposer.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub struct Candidate {
     pub task: Slug,
     /// The study it belongs to
     pub study: Slug,
-    /// Counted up each time it is taken up again after debugging; the first is 1
+    /// Revision number, starting at 1; incremented each time it is resumed after debugging
     #[serde(default = "first")]
     #[schemars(range(min = 1))]
     pub revision: u64,
@@ -31,21 +31,21 @@ pub struct Candidate {
     /// What is changed; nothing for baseline, smoke, probe and incumbent
     #[serde(default)]
     pub changes: Vec<Change>,
-    /// What should come of it
+    /// The expected effect
     #[serde(default)]
     pub expected_effect: Option<ExpectedEffect>,
-    /// What speaks for it: keys of runs, records as `record:12`, files relative to the study's folder
+    /// Evidence: run keys, records as `record:12`, files relative to the study's folder
     #[serde(default)]
     pub evidence: Vec<String>,
-    /// Knowledge rules that speak for it, by id
+    /// Ids of knowledge rules that support it
     #[serde(default)]
     pub knowledge: Vec<String>,
-    /// The phases it is to go through, in order
+    /// Its phases, in order
     pub phases: Vec<PhasePlan>,
     /// Arguments added to the runbook's train command
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// What must stay as it is
+    /// What must stay unchanged
     #[serde(default)]
     pub invariants: Vec<String>,
     /// How it is undone
@@ -54,7 +54,7 @@ pub struct Candidate {
     /// What could go wrong
     #[serde(default)]
     pub risk: Option<String>,
-    /// What its kind asks for
+    /// What its kind requires
     #[serde(default)]
     pub requirements: Requirements,
 }
@@ -72,29 +72,29 @@ pub enum CandidateSchema {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CandidateKind {
-    /// Nothing changed: what everything is compared with
+    /// No changes: the reference for all comparisons
     Baseline,
-    /// Nothing changed: shows that training works
+    /// No changes: shows that training works
     Smoke,
-    /// Nothing changed: varies one parameter of the environment to see what it does
+    /// No changes: varies one parameter of the environment to see its effect
     Probe,
-    /// Nothing changed: the accepted state once more, on fresh seeds
+    /// No changes: the incumbent again, on fresh seeds
     Incumbent,
-    /// Numbers of the algorithm
+    /// Hyperparameters of the algorithm
     Hyperparameter,
-    /// Weights, scales and schedules of rewards that exist
+    /// Weights, scales and schedules of existing rewards
     RewardTuning,
     /// New reward logic
     RewardEngineering,
     /// When an episode ends
     Termination,
-    /// What is trained on when
+    /// Curriculum
     Curriculum,
-    /// Environments that are made for training
+    /// Generated training environments
     EnvironmentGeneration,
     /// Ranges and schedules of randomisation
     Randomisation,
-    /// The policy's shape
+    /// The policy network
     Policy,
 }
 
@@ -182,16 +182,16 @@ pub struct Requirements {
     /// Randomisation: the probe summary that this builds on, relative to the study's folder
     #[serde(default)]
     pub probe: Option<String>,
-    /// Environment generation: what shows that the new cases can be learned
+    /// Environment generation: evidence that the new cases can be learned
     #[serde(default)]
     pub learnability: Option<String>,
-    /// Environment generation: how they lead from what fails now to the target
+    /// Environment generation: how they lead from the current failures to the target
     #[serde(default)]
     pub bridge: Option<String>,
-    /// Environment generation: what keeps them diverse
+    /// Environment generation: how they stay diverse
     #[serde(default)]
     pub diversity: Option<String>,
-    /// Environment generation: what shows that the held-out evaluation stays as it is
+    /// Environment generation: evidence that the held-out evaluation is unchanged
     #[serde(default)]
     pub held_out: Option<String>,
     /// Probe: the one parameter, and the values it takes

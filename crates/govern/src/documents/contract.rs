@@ -15,7 +15,7 @@ use crate::gate_words::RefusalCode;
 pub struct Contract {
     /// Format of this file: `rlxp.contract/1`
     pub schema: ContractSchema,
-    /// What is to be achieved
+    /// The goal
     pub task: TaskSection,
     /// How success is measured
     pub metrics: MetricsSection,
@@ -56,7 +56,7 @@ pub enum ContractSchema {
     V1,
 }
 
-/// What is to be achieved.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskSection {
@@ -64,9 +64,9 @@ pub struct TaskSection {
     pub id: Slug,
     /// The study, as in the registry
     pub study: Slug,
-    /// What should get better, in a sentence or two
+    /// What should improve, in a sentence or two
     pub mission: String,
-    /// What must hold all the time
+    /// What must always hold
     #[serde(default)]
     pub constraints: Vec<String>,
     /// What this study is not about
@@ -74,24 +74,24 @@ pub struct TaskSection {
     pub non_goals: Vec<String>,
 }
 
-/// Names of metrics; what they are stands in `metric_spec.yaml`.
+/// Names of metrics; `metric_spec.yaml` defines them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricsSection {
-    /// The metric that decides
+    /// The primary metric, which decides the verdict
     pub primary: Slug,
     /// Metrics that must not get worse
     #[serde(default)]
     pub guardrails: Vec<Slug>,
 }
 
-/// What may be changed; the surfaces stand in `surface_map.yaml`.
+/// What may be changed; `surface_map.yaml` defines the surfaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScopeSection {
     /// Surfaces that candidates may change
     pub surfaces: Vec<Slug>,
-    /// Whether a candidate changes one thing only; yes unless said otherwise
+    /// Whether a candidate may change only one thing; default: true
     #[serde(default = "yes")]
     pub one_change_at_a_time: bool,
 }
@@ -100,25 +100,25 @@ pub struct ScopeSection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetSection {
-    /// Runs, every seed counted
+    /// Number of runs, counting every seed
     #[schemars(range(min = 1))]
     pub runs: u64,
-    /// Time of all runs together
+    /// Total time of all runs
     pub wall_clock: Seconds,
-    /// GPU time of all runs together; none unless said
+    /// Total GPU time of all runs; default: none
     #[serde(default)]
     pub gpu_time: Seconds,
-    /// What all runs together may leave on the disk
+    /// Total disk space of all runs
     pub disk: Bytes,
-    /// The most one run may take
+    /// Limits of one run
     pub per_run: PerRun,
-    /// Runs at the same time; one unless said
+    /// Runs at the same time; default: 1
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub parallel: u64,
 }
 
-/// The most one run may take.
+/// Limits of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PerRun {
@@ -128,10 +128,10 @@ pub struct PerRun {
     pub disk: Bytes,
     /// Memory
     pub memory: Bytes,
-    /// Processes and threads; 256 unless said
+    /// Processes and threads; default: 256
     #[serde(default = "many")]
     pub processes: u64,
-    /// Time of all processors together; as much as all of them can give within its time unless said
+    /// Total CPU time; default: the time limit on all processors
     #[serde(default)]
     pub cpu_time: Option<Seconds>,
 }
@@ -142,44 +142,44 @@ pub struct PerRun {
 pub struct HardwareSection {
     /// Where training runs
     pub device: Device,
-    /// GPUs a run may use; none unless said
+    /// GPUs a run may use; default: none
     #[serde(default)]
     pub gpus: u32,
-    /// What a run may reach
+    /// Network access of a run
     pub network: Network,
 }
 
-/// What everything is compared with.
+/// The reference for all comparisons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineSection {
-    /// The commit that changes start from, forty hexadecimal digits; the working tree's own when left out
+    /// The commit that changes start from, 40 hexadecimal digits; default: that of the working tree
     #[serde(default)]
     pub commit: Option<String>,
-    /// The baseline in words: which config, which known score
+    /// Description of the baseline: its config and known score
     pub description: String,
 }
 
-/// How a result is evaluated; the protocol stands in `metric_spec.yaml`.
+/// How results are evaluated; `metric_spec.yaml` defines the protocol.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluationSection {
-    /// The protocol in words
+    /// Description of the protocol
     pub description: String,
 }
 
-/// Which experiments are agreed: one by one, or in autonomous mode all within an envelope.
+/// The approved experiments: one by one, or in autonomous mode all within an envelope.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExperimentSection {
-    /// What is to be tried, in words
+    /// Description of what should be tried
     pub description: String,
-    /// What may be tried without asking again; only in autonomous mode
+    /// What may be tried without further approval; only in autonomous mode
     #[serde(default)]
     pub envelope: Option<Envelope>,
 }
 
-/// The limits within which an autonomous study chooses for itself.
+/// The limits within which an autonomous study chooses its own experiments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Envelope {
@@ -204,13 +204,13 @@ pub struct Statistics {
     /// Seeds in the short phase
     #[schemars(range(min = 1))]
     pub screen_seeds: u64,
-    /// Fresh seeds per arm in the confirm phase
+    /// Fresh seeds per group in the confirm phase
     #[schemars(range(min = 5))]
     pub confirm_seeds: u64,
     /// Planned looks at the confirm phase
     #[schemars(range(min = 1, max = 10))]
     pub looks: u64,
-    /// Candidates that may be confirmed in this study
+    /// Maximum number of candidates that may be confirmed in this study
     #[schemars(range(min = 1))]
     pub maximum_confirms: u64,
 }
@@ -236,13 +236,13 @@ pub enum StopRule {
     },
 }
 
-/// A gate that need not hold.
+/// A waived gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
-    /// The section it is approved with
+    /// The section whose approval covers it
     pub section: Section,
-    /// The code of the refusal that is excepted, as `rlx candidate validate` prints it
+    /// The code of the waived refusal, as printed by `rlx candidate validate`
     pub code: String,
     /// Why
     pub reason: String,
@@ -263,11 +263,11 @@ pub enum Automation {
     Manual,
     /// An agent starts runs of candidates that a person approved
     Supervised,
-    /// An agent goes on within the envelope until a stop rule
+    /// An agent continues within the envelope until a stop rule applies
     Autonomous,
 }
 
-/// How surely a person gave an approval; the order is the strength.
+/// How strongly an approval proves that a person gave it, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Assurance {
@@ -279,7 +279,7 @@ pub enum Assurance {
     Signature,
 }
 
-/// How much a run is kept apart; the order is the strength.
+/// How strongly a run is sandboxed, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confinement {
@@ -295,13 +295,13 @@ pub enum Confinement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Device {
-    /// Processors only
+    /// CPU only
     Cpu,
     /// GPUs too
     Gpu,
 }
 
-/// What a run may reach; the order is how far.
+/// Network access of a run, narrowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {

@@ -11,26 +11,26 @@ use super::Slug;
 pub struct MetricSpec {
     /// Format of this file: `rlxp.metric_spec/1`
     pub schema: MetricSpecSchema,
-    /// The metric that decides
+    /// The primary metric, which decides the verdict
     pub primary: Metric,
-    /// What the primary metric is made of
+    /// Components of the primary metric
     #[serde(default)]
     pub components: Vec<Metric>,
     /// What must not get worse
     #[serde(default)]
     pub guardrails: Vec<Guardrail>,
-    /// What undoes an accepted change
+    /// Metrics that can cause an accepted change to be reverted
     #[serde(default)]
     pub rollback: Vec<Guardrail>,
-    /// What explains a result; decides nothing
+    /// Metrics that help explain a result; they decide nothing
     #[serde(default)]
     pub diagnostics: Vec<Metric>,
-    /// What is only reported
+    /// Metrics that are only reported
     #[serde(default)]
     pub scorecard: Vec<Metric>,
-    /// The score of a run that failed; the worst value that can be had
+    /// The score of a failed run; the worst possible value
     pub failure_score: f64,
-    /// The smallest difference of the primary metric that matters
+    /// The smallest difference in the primary metric that matters
     pub smallest_effect: f64,
     /// How a policy is evaluated
     pub protocol: Protocol,
@@ -53,11 +53,11 @@ pub struct Metric {
     pub name: Slug,
     /// Where it is read from
     pub source: Extractor,
-    /// Which way is better
+    /// Which direction is better
     pub direction: Direction,
     /// How many values become one
     pub aggregation: Aggregation,
-    /// Over how many of the last points; all when left out
+    /// Number of last points to use; default: all
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub window: Option<u64>,
@@ -83,18 +83,19 @@ pub struct Guardrail {
 pub enum Extractor {
     /// A JSON file
     Json {
-        /// The file, relative to the run's folder, which has `train/` and `eval/`; `*` stands for one name
+        /// The file, relative to the run's folder, which has `train/` and `eval/`; `*` matches one
+        /// name
         file: String,
-        /// Where the value stands, such as `/eval/mean_return`
+        /// JSON pointer to the value, such as `/eval/mean_return`
         pointer: String,
     },
     /// A file of one JSON object per line
     Jsonl {
         /// The file, relative to the run's folder, which has `train/` and `eval/`
         file: String,
-        /// Where the value stands in each object
+        /// JSON pointer to the value in each object
         pointer: String,
-        /// Where the step stands in each object
+        /// JSON pointer to the step in each object
         #[serde(default)]
         step: Option<String>,
     },
@@ -117,7 +118,7 @@ pub enum Extractor {
     },
     /// A line of the log
     Stdout {
-        /// What stands before the value, as it is
+        /// The literal text before the value
         before: String,
     },
     /// A Weights & Biases offline folder
@@ -129,7 +130,7 @@ pub enum Extractor {
     },
 }
 
-/// Which way is better.
+/// Which direction is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -164,11 +165,11 @@ pub struct Protocol {
     /// Episodes per seed
     #[schemars(range(min = 1))]
     pub episodes: u64,
-    /// Whether the policy acts without chance
+    /// Whether the policy acts deterministically
     pub deterministic: bool,
     /// Which checkpoint is evaluated
     pub checkpoint: CheckpointRule,
-    /// What is evaluated on, in words: environment, version, distribution of situations
+    /// Description of what is evaluated on: environment, version, distribution of situations
     pub environments: String,
     /// Seeds by role
     pub seeds: SeedRoles,
@@ -184,21 +185,22 @@ pub enum CheckpointRule {
     Best,
 }
 
-/// Which seeds serve what. Ranges include both ends; confirm and audit seeds are drawn when they are needed.
+/// Seeds by purpose. Ranges include both ends; confirm and audit seeds are drawn when they are
+/// needed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeedRoles {
-    /// Seeds for trying things: smoke and short phases
+    /// Seeds of the smoke and short phases
     pub screen: SeedRange,
-    /// Where seeds for confirming are drawn from
+    /// Pool for confirm seeds
     pub confirm: SeedRange,
-    /// Where seeds for audits are drawn from
+    /// Pool for audit seeds
     pub audit: SeedRange,
     /// Seeds of evaluation episodes
     pub evaluation: SeedRange,
 }
 
-/// Seeds from one to another, both included.
+/// A range of seeds, including both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeedRange {
@@ -230,10 +232,9 @@ impl MetricSpec {
         if file.starts_with("eval/") || file == "eval" {
             return None;
         }
-        let why =
-            if OWN.contains(&file) { "is rlx's own record" } else { "is not written by the evaluation" };
+        let why = if OWN.contains(&file) { "is a file of rlx" } else { "is not written by the evaluation" };
         Some(format!(
-            "{file} {why}: the metric that decides stands in a file below eval/, such as eval/scores.json"
+            "{file} {why}: the primary metric must be in a file below eval/, such as eval/scores.json"
         ))
     }
 

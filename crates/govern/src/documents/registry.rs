@@ -1,4 +1,4 @@
-//! `.rlxp/registry.yaml`: which tasks and studies there are, and which pair commands mean when none is named.
+//! `.rlxp/registry.yaml`: lists tasks and studies, and names the pair that commands use by default.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::StudyName;
 pub struct Registry {
     /// Format of this file: `rlxp.registry/1`
     pub schema: RegistrySchema,
-    /// The pair that commands mean when none is named
+    /// The pair that commands use by default
     #[serde(default)]
     pub active: Option<StudyName>,
     /// All of them

@@ -1,4 +1,5 @@
-//! `runbook.yaml`: the commands of this repository, as argument lists, and what a run needs and leaves.
+//! `runbook.yaml`: the commands of this repository, as argument lists, and the inputs and outputs
+//! of a run.
 
 use rlxp_types::Digest;
 use schemars::JsonSchema;
@@ -6,38 +7,38 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bytes, Seconds, Slug};
 
-/// How things are run here.
+/// How to run things in this repository.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Runbook {
     /// Format of this file: `rlxp.runbook/1`
     pub schema: RunbookSchema,
-    /// Checks that everything needed is there
+    /// Checks that all requirements are available
     #[serde(default)]
     pub preflight: Option<Step>,
-    /// The shortest run that shows that training works
+    /// A minimal run that shows that training works
     #[serde(default)]
     pub smoke: Option<Step>,
     /// Trains; has a `{seed}` slot
     pub train: Step,
     /// Evaluates; has a `{seed}` slot
     pub eval: Step,
-    /// Stops a run that doesn't end by itself
+    /// Stops a run that doesn't end on its own
     #[serde(default)]
     pub cancel: Option<Step>,
     /// Folders that Python imports the project's modules from, relative to the root
     #[serde(default)]
     pub import_roots: Vec<String>,
-    /// Files that git ignores but a run needs; linked read-only
+    /// Files that a run needs although git ignores them; linked read-only
     #[serde(default)]
     pub inputs: Vec<Input>,
-    /// Files that a run must leave, relative to its folder
+    /// Files that a run must produce, relative to its folder
     #[serde(default)]
     pub artifacts: Vec<String>,
-    /// When a run is ended
+    /// When a run is stopped
     #[serde(default)]
     pub stop: Option<StopLimits>,
-    /// What a run takes, as far as it is known
+    /// Expected resources of a run
     #[serde(default)]
     pub resources: Option<Resources>,
 }
@@ -51,7 +52,7 @@ pub enum RunbookSchema {
     V1,
 }
 
-/// A command. No shell ever sees it.
+/// A command, run without a shell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
@@ -59,13 +60,13 @@ pub struct Step {
     /// step `{trained}` the folder that the training wrote
     #[schemars(length(min = 1))]
     pub argv: Vec<String>,
-    /// Where it starts, relative to the root
+    /// Working directory, relative to the root
     #[serde(default)]
     pub folder: Option<String>,
-    /// Names of environment variables that it gets
+    /// Names of environment variables passed to it
     #[serde(default)]
     pub environment: Vec<String>,
-    /// Whether it changes nothing, so that it can be probed before anything is approved to run
+    /// Whether it has no side effects, so that it can be probed before running is approved
     #[serde(default)]
     pub free_of_side_effects: bool,
     /// Whether a person saw it work
@@ -84,19 +85,19 @@ pub struct Input {
     pub digest: Digest,
 }
 
-/// When a run is ended before it ends by itself.
+/// When a run is stopped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopLimits {
-    /// Without a line of output or a changed file for this long
+    /// After this long without output or a changed file
     #[serde(default)]
     pub silence: Option<Seconds>,
-    /// With more output than this
+    /// After more output than this
     #[serde(default)]
     pub output: Option<Bytes>,
 }
 
-/// What a run takes.
+/// Resources of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resources {
@@ -159,7 +160,7 @@ impl std::fmt::Display for StepName {
     }
 }
 
-/// Where a study stands among others.
+/// Identifies a study.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StudyName {

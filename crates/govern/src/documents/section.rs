@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
-    /// What is to be achieved
+    /// The goal
     Task,
     /// How success is measured
     Metrics,
     /// What may be changed
     Scope,
-    /// What may be spent, and when to stop
+    /// The budget, and when to stop
     Budget,
-    /// What it runs on, and how confined
+    /// Hardware and sandboxing
     Hardware,
-    /// What everything is compared with, and the commands
+    /// The reference for all comparisons, and the commands
     Baseline,
-    /// How a result is evaluated and judged
+    /// How results are evaluated and judged
     Evaluation,
-    /// Which experiments are agreed, and who starts them
+    /// The approved experiments, and who starts them
     Experiment,
     /// Candidates may be planned
     Plan,

@@ -15,9 +15,10 @@ use serde::{Deserialize, Serialize};
 pub struct Slug(String);
 
 const MOST: usize = 64;
-const WORDS: &str = "a name of lower-case letters, digits, - and _ (at most 64, the first a letter or digit)";
+const WORDS: &str = "a name of lower-case letters, digits, - and _ (at most 64 characters, starting with a \
+                     letter or digit)";
 
-/// The text is no such name.
+/// The text is not such a name.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is not {WORDS}")]
 pub struct NotASlug(String);
@@ -28,7 +29,7 @@ impl Slug {
         &self.0
     }
 
-    /// The nearest name that `text` could have meant; nothing when no letter is left.
+    /// The closest valid name to `text`; `None` if no character is left.
     pub fn from_words(text: &str) -> Option<Self> {
         let mut name = String::new();
         for letter in text.chars().flat_map(char::to_lowercase) {

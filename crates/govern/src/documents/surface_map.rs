@@ -1,4 +1,4 @@
-//! `surface_map.yaml`: what candidates may change, and what nobody may.
+//! `surface_map.yaml`: what candidates may change, and what they never may.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ pub struct SurfaceMap {
     pub schema: SurfaceMapSchema,
     /// What may be changed
     pub surfaces: Vec<Surface>,
-    /// What may never be changed: evaluator, metric code, seeds. Globs from the repository's root; `.rlxp/**` and `.git/**` always belong to them
+    /// What may never be changed: evaluator, metric code, seeds. Globs from the repository's root;
+    /// always includes `.rlxp/**` and `.git/**`
     pub protected: Vec<String>,
 }
 
@@ -36,7 +37,8 @@ pub struct Surface {
     pub id: Slug,
     /// What it is
     pub kind: SurfaceKind,
-    /// Files that belong to it: globs from the repository's root (`*` within a name, `**` over folders)
+    /// Files that belong to it: globs from the repository's root (`*` within a name, `**` across
+    /// folders)
     pub paths: Vec<String>,
     /// Values that may be set, by dotted key, each with its range
     #[serde(default)]
@@ -53,13 +55,13 @@ pub enum SurfaceKind {
     Reward,
     /// When an episode ends
     Termination,
-    /// What is trained on when
+    /// Curriculum
     Curriculum,
-    /// What is varied at random
+    /// Domain randomisation
     Randomisation,
-    /// Numbers of the algorithm
+    /// Hyperparameters of the algorithm
     Hyperparameter,
-    /// The policy's shape
+    /// The policy network
     Policy,
 }
 
@@ -69,13 +71,13 @@ pub enum SurfaceKind {
 pub struct SurfaceKey {
     /// Dotted key, such as `algo.learning_rate`
     pub key: String,
-    /// The least it may be
+    /// Minimum
     #[serde(default)]
     pub min: Option<f64>,
-    /// The most it may be
+    /// Maximum
     #[serde(default)]
     pub max: Option<f64>,
-    /// The only values it may have, where it isn't a number
+    /// Allowed values, if it isn't a number
     #[serde(default)]
     pub values: Vec<serde_json::Value>,
 }

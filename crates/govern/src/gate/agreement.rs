@@ -1,4 +1,4 @@
-//! Gates over what was agreed: files, identity, completeness, approvals and permissions.
+//! Gates over the agreement: files, identity, completeness, approvals and permissions.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +9,18 @@ use crate::documents::{Automation, Contract, MetricSpec, Reading, Slug, SurfaceM
 use crate::plan::PROTOCOL;
 use crate::section::{File, Section, Target};
 
-/// Every file can be read, they name the same things, and the ledger is whole.
+/// Every file can be read, they are consistent, and the ledger is intact.
 pub(super) fn files_agree(question: &Question<'_>, answers: &mut Answers) {
     let study = question.study;
     if let Some(problem) = &study.ledger.problem {
         answers.refuse(
             RefusalCode::LedgerBroken,
-            format!("the ledger can't be trusted from line {} on: {}", problem.line, problem.message),
+            format!("the ledger is invalid from line {} on: {}", problem.line, problem.message),
             "ledger.jsonl",
             "rlx verify --chain",
         );
     } else if study.ledger.records.is_empty() {
-        answers.refuse(
-            RefusalCode::LedgerEmpty,
-            "the ledger has no record",
-            "ledger.jsonl",
-            "rlx study init",
-        );
+        answers.refuse(RefusalCode::LedgerEmpty, "the ledger is empty", "ledger.jsonl", "rlx study init");
     }
     readable(&study.files.contract, File::Contract, answers);
     readable(&study.files.metric_spec, File::MetricSpec, answers);
@@ -52,7 +47,7 @@ fn readable<T>(reading: &Reading<T>, file: File, answers: &mut Answers) {
             answers.refuse(RefusalCode::FileMissing, reason, file.name(), "rlx contract new");
         }
         Reading::Broken(problems) => {
-            let reason = format!("{} can't be used: {}", file.name(), problems.join("; "));
+            let reason = format!("{} is invalid: {}", file.name(), problems.join("; "));
             answers.refuse(RefusalCode::FileBroken, reason, file.name(), "rlx contract check");
         }
     }
@@ -64,12 +59,12 @@ pub fn metric_disagreements(contract: &Contract, spec: &MetricSpec) -> Vec<Strin
     let mut differ = |reason: String| found.push(reason);
     if contract.metrics.primary != spec.primary.name {
         let (one, other) = (&contract.metrics.primary, &spec.primary.name);
-        differ(format!("the contract decides by {one}, metric_spec.yaml by {other}"));
+        differ(format!("the contract's primary metric is {one}, that of metric_spec.yaml is {other}"));
     }
     let agreed: BTreeSet<&Slug> = contract.metrics.guardrails.iter().collect();
     let given: BTreeSet<&Slug> = spec.guardrails.iter().map(|guardrail| &guardrail.metric.name).collect();
     for name in agreed.symmetric_difference(&given) {
-        differ(format!("guardrail {name} stands in only one of contract.yaml and metric_spec.yaml"));
+        differ(format!("guardrail {name} is in only one of contract.yaml and metric_spec.yaml"));
     }
     let mut seen = BTreeSet::new();
     for (_, metric) in spec.metrics() {
@@ -95,7 +90,7 @@ fn same_surfaces(contract: &Contract, map: &SurfaceMap, answers: &mut Answers) {
     }
     let envelope = contract.experiment.envelope.iter().flat_map(|envelope| &envelope.surfaces);
     for surface in envelope.filter(|surface| !contract.scope.surfaces.contains(surface)) {
-        differ(format!("the envelope has surface {surface}, which the scope doesn't allow"));
+        differ(format!("the envelope contains surface {surface}, which the scope doesn't allow"));
     }
 }
 
@@ -104,7 +99,7 @@ pub(super) fn identity(question: &Question<'_>, answers: &mut Answers) {
     let study = question.study;
     let mut other = |what: &str, task: &Slug, name: &Slug| {
         if *task != study.name.task || *name != study.name.study {
-            let reason = format!("{what} belongs to {task}/{name}, this is {}", study.name);
+            let reason = format!("{what} belongs to {task}/{name}, but this is {}", study.name);
             answers.refuse(RefusalCode::OtherStudy, reason, what.to_owned(), "rlx study list");
         }
     };
@@ -118,7 +113,7 @@ pub(super) fn identity(question: &Question<'_>, answers: &mut Answers) {
         let candidate = &view.written.typed;
         other(&format!("candidates/{}.yaml", view.file_name), &candidate.task, &candidate.study);
         if candidate.id.as_str() != view.file_name {
-            let reason = format!("the file {}.yaml holds candidate {}", view.file_name, candidate.id);
+            let reason = format!("the file {}.yaml contains candidate {}", view.file_name, candidate.id);
             answers.refuse(
                 RefusalCode::OtherName,
                 reason,
@@ -129,7 +124,7 @@ pub(super) fn identity(question: &Question<'_>, answers: &mut Answers) {
     } else if question.purpose != Purpose::Plan {
         answers.refuse(
             RefusalCode::CandidateMissing,
-            "there is no candidate to look at",
+            "no candidate given",
             "candidates/",
             "rlx candidate list",
         );
@@ -140,7 +135,7 @@ pub(super) fn identity(question: &Question<'_>, answers: &mut Answers) {
     }
 }
 
-/// Nothing that a person must say is left open.
+/// No question to a person is open.
 pub(super) fn contract_complete(question: &Question<'_>, answers: &mut Answers) {
     for open in open_questions(&question.study.files) {
         let reason = format!("{}: {} {}", open.file, open.path, open.question);
@@ -158,7 +153,7 @@ pub(super) fn contract_complete(question: &Question<'_>, answers: &mut Answers) 
         answers.refuse(
             RefusalCode::AutonomyNeedsSignature,
             format!(
-                "an autonomous study needs approvals by signature, the contract asks for {}",
+                "an autonomous study requires signed approvals, but the contract requires {}",
                 contract.assurance
             ),
             "contract.yaml: assurance",
@@ -167,7 +162,7 @@ pub(super) fn contract_complete(question: &Question<'_>, answers: &mut Answers) 
     }
 }
 
-/// The sections that a purpose needs are approved, as they stand now, surely enough.
+/// The sections that a purpose needs are approved in their current form with sufficient assurance.
 pub(super) fn approvals(question: &Question<'_>, answers: &mut Answers) {
     let needed: &[Section] = match question.purpose {
         Purpose::Plan => Section::Plan.depends_on(),
@@ -192,13 +187,13 @@ pub(super) fn approvals(question: &Question<'_>, answers: &mut Answers) {
     }
 }
 
-/// In autonomous mode a candidate needs no approval of its own when it lies within the envelope.
+/// In autonomous mode, a candidate within the envelope needs no separate approval.
 fn envelope(question: &Question<'_>, answers: &mut Answers) {
     let (Some(contract), Some(view)) = (question.study.contract(), question.candidate) else { return };
     let Some(envelope) = &contract.experiment.envelope else { return };
     let candidate = &view.written.typed;
     let mut outside = |reason: String| {
-        // Approving the candidate would have no effect: only a wider envelope, approved anew, has.
+        // Approving the candidate would have no effect: only a wider, newly approved envelope has.
         let (place, help) = ("contract.yaml: experiment.envelope", "rlx contract check");
         answers.refuse(RefusalCode::OutsideEnvelope, reason, place, help);
     };
@@ -211,7 +206,7 @@ fn envelope(question: &Question<'_>, answers: &mut Answers) {
     for plan in candidate.phases.iter().filter(|plan| !envelope.phases.contains(&plan.phase)) {
         outside(format!("the {} phase is not in the envelope", plan.phase));
     }
-    // Arguments reach the command past every range, so somebody has to read them.
+    // Arguments bypass every range, so a person has to read them.
     if !candidate.arguments.is_empty() {
         outside("arguments are not in the envelope".into());
     }
@@ -224,7 +219,7 @@ fn envelope(question: &Question<'_>, answers: &mut Answers) {
         })
         .count() as u64;
     if !candidate.kind.is_empty_change() && launched >= envelope.candidates {
-        outside(format!("{launched} candidates were launched, the envelope allows {}", envelope.candidates));
+        outside(format!("{launched} candidates were launched; the envelope allows {}", envelope.candidates));
     }
 }
 
@@ -237,12 +232,18 @@ fn say(target: &Target, standing: &ApprovalStatus, answers: &mut Answers) {
     let Some(code) = standing.code() else { return };
     let reason = match standing {
         ApprovalStatus::Given { .. } => return,
-        ApprovalStatus::Missing => format!("{target} was not approved"),
-        ApprovalStatus::Void { reason } => format!("the approval of {target} is void: {reason}"),
+        ApprovalStatus::Missing => format!("{target} is not approved"),
+        ApprovalStatus::Void { reason } => format!(
+            "the approval of the approval of {target} is void: \
+                                                    {reason}"
+        ),
         ApprovalStatus::TooWeak { assurance, required } => {
-            format!("{target} was approved by {assurance}, the contract asks for {required}")
+            format!("{target} was approved by {assurance}, but the contract requires {required}")
         }
-        ApprovalStatus::NotProven { reason } => format!("the approval of {target} is not proven: {reason}"),
+        ApprovalStatus::NotProven { reason } => format!(
+            "the approval of the approval of {target} is not \
+                                                         proven: {reason}"
+        ),
     };
     answers.refuse(code, reason, format!("ledger.jsonl: {target}"), format!("rlx approve {target}"));
 }
@@ -262,23 +263,23 @@ pub(super) fn loop_entry(question: &Question<'_>, answers: &mut Answers) {
     require(Section::LoopEntry, question, answers);
 }
 
-/// What was found out about the repository is still what it was.
+/// The findings about the repository are still current.
 pub(super) fn adapter_fresh(question: &Question<'_>, answers: &mut Answers) {
     let Some(adapter) = &question.study.adapter else {
         answers.refuse(
             RefusalCode::AdapterMissing,
-            "nobody looked at the repository yet",
+            "the repository has not been audited yet",
             "adapter.yaml",
             "rlx study audit",
         );
         return;
     };
     for place in &adapter.stale {
-        let reason = format!("{place} is no longer the line that adapter.yaml cites");
+        let reason = format!("{place} no longer matches the line cited in adapter.yaml");
         answers.refuse(RefusalCode::ClaimStale, reason, place.clone(), "rlx study audit");
     }
     if question.study.state().audited != Some(adapter.digest) {
-        let reason = "adapter.yaml is not the one that was audited";
+        let reason = "adapter.yaml has changed since the audit";
         answers.refuse(RefusalCode::AdapterNotAudited, reason, "adapter.yaml", "rlx study audit");
     }
 }
@@ -300,18 +301,19 @@ pub(super) fn protocol(question: &Question<'_>, answers: &mut Answers) {
         Some(plan) if plan.parts.get(PROTOCOL) == record.validated.parts.get(PROTOCOL) => {}
         Some(_) => answers.refuse(
             RefusalCode::OtherProtocol,
-            format!("results would be evaluated in another way than those of {name}"),
+            format!("results would be evaluated differently from those of {name}"),
             "metric_spec.yaml: protocol",
             "rlx contract diff",
         ),
         None => answers.refuse(
             RefusalCode::ProtocolUnknown,
-            format!("it can't be told whether results would be evaluated like those of {name}"),
+            format!("can't determine whether results would be evaluated like those of {name}"),
             "metric_spec.yaml: protocol",
             "rlx contract check",
         ),
     }
-    // Whoever chooses the interpreter chooses what the agreed words do. A step that wasn't there has none to keep.
+    // The choice of interpreter determines what an approved command does. A new step has no program
+    // to keep.
     let (Some(then), Some(now)) = (&record.validated.programs, &view.programs) else { return };
     let others = now.iter().filter(|(step, digest)| then.get(*step).is_some_and(|before| before != *digest));
     let others: Vec<&str> = others.map(|(step, _)| step.as_str()).collect();
@@ -319,7 +321,7 @@ pub(super) fn protocol(question: &Question<'_>, answers: &mut Answers) {
         answers.refuse_unless_excepted(
             RefusalCode::OtherPrograms,
             Section::Evaluation,
-            format!("{} would start another program than for {name}", others.join(", ")),
+            format!("{} would start a different program than for {name}", others.join(", ")),
             "runbook.yaml",
             "rlx contract check",
         );

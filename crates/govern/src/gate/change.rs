@@ -25,22 +25,19 @@ pub(super) fn ranges(question: &Question<'_>, answers: &mut Answers) {
 
 fn problems(key: &str, change: &Change, allowed: Option<&SurfaceKey>) -> Vec<(RefusalCode, String)> {
     let Some(allowed) = allowed else {
-        return vec![(RefusalCode::RangeUnknown, format!("no surface says what {key} may be"))];
+        return vec![(RefusalCode::RangeUnknown, format!("no surface defines the allowed values of {key}"))];
     };
     if change.operation == Operation::Remove {
         return Vec::new();
     }
     let Some(to) = &change.to else {
-        return vec![(RefusalCode::NoValue, format!("{key} is changed, but not to what"))];
+        return vec![(RefusalCode::NoValue, format!("{key} has no new value"))];
     };
     let mut found = Vec::new();
     match change.operation {
         Operation::Scale => match (number(change.from.as_ref()), number(Some(to))) {
             (Some(from), Some(factor)) => found.extend(outside(key, &Value::from(from * factor), allowed)),
-            _ => found.push((
-                RefusalCode::NotANumber,
-                format!("{key} is scaled: it needs a number before and a factor"),
-            )),
+            _ => found.push((RefusalCode::NotANumber, format!("scaling {key} needs a number and a factor"))),
         },
         // Every number of a schedule is a value that the key will have.
         Operation::Schedule => {
@@ -49,7 +46,7 @@ fn problems(key: &str, change: &Change, allowed: Option<&SurfaceKey>) -> Vec<(Re
                 found.push((RefusalCode::NotANumber, format!("the schedule of {key} has no number")));
             }
             if let Some(text) = hidden_number(to) {
-                let reason = format!("the schedule of {key} has {text:?}: write numbers as numbers");
+                let reason = format!("the schedule of {key} contains {text:?}: numbers must not be quoted");
                 found.push((RefusalCode::NotANumber, reason));
             }
             found.extend(numbers.into_iter().filter_map(|value| outside(key, &Value::from(value), allowed)));
@@ -57,7 +54,7 @@ fn problems(key: &str, change: &Change, allowed: Option<&SurfaceKey>) -> Vec<(Re
         _ => found.extend(outside(key, to, allowed)),
     }
     if change.from.as_ref() == Some(to) && change.operation != Operation::Scale {
-        found.push((RefusalCode::ChangesNothing, format!("{key} is {to} before and after")));
+        found.push((RefusalCode::ChangesNothing, format!("{key} is already {to}")));
     }
     found
 }
@@ -66,16 +63,17 @@ fn outside(key: &str, value: &Value, allowed: &SurfaceKey) -> Option<(RefusalCod
     if !allowed.values.is_empty() {
         let listed = || allowed.values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
         return (!allowed.values.contains(value))
-            .then(|| (RefusalCode::OutOfRange, format!("{key} may be one of {}, not {value}", listed())));
+            .then(|| (RefusalCode::OutOfRange, format!("{key} must be one of {}, not {value}", listed())));
     }
     let Some(number) = number(Some(value)) else {
-        return Some((RefusalCode::NotANumber, format!("{key} has a range, and {value} is no number")));
+        return Some((RefusalCode::NotANumber, format!("{key} has a range, but {value} is not a number")));
     };
     let low = allowed.min.unwrap_or(f64::NEG_INFINITY);
     let high = allowed.max.unwrap_or(f64::INFINITY);
     // Written so that a number that can't be compared is outside, and a range without ends holds nothing.
     let inside = (allowed.min.is_some() || allowed.max.is_some()) && number >= low && number <= high;
-    (!inside).then(|| (RefusalCode::OutOfRange, format!("{key} may be from {low} to {high}, not {number}")))
+    (!inside)
+        .then(|| (RefusalCode::OutOfRange, format!("{key} must be between {low} and {high}, not {number}")))
 }
 
 fn number(value: Option<&Value>) -> Option<f64> {
@@ -91,7 +89,8 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
-/// A text in which somebody's program may find a number that no range was held against, such as `lin_0.5` or `inf`.
+/// A text that a program may parse as a number that no range was checked against, such as `lin_0.5`
+/// or `inf`.
 fn hidden_number(value: &Value) -> Option<&str> {
     match value {
         Value::String(text) => {
@@ -105,8 +104,8 @@ fn hidden_number(value: &Value) -> Option<&str> {
     }
 }
 
-/// A candidate says why it should help, and one that changes something how that is undone. What it says speaks for it
-/// is there: a run or a record of this study, or a file of its folder.
+/// A candidate says why it should help, and one that changes something how that is undone. Its evidence
+/// exists: a run or a record of this study, or a file in its folder.
 pub(super) fn candidate_complete(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let candidate = &view.written.typed;
@@ -135,8 +134,8 @@ pub(super) fn candidate_complete(question: &Question<'_>, answers: &mut Answers)
         };
         if !is_there {
             let reason = format!(
-                "{named:?} is neither a run nor a record ({RECORD}N) of this study, nor a file of its folder \
-                 that can be read"
+                "{named:?} is not a run or record ({RECORD}N) of this study, or a readable file in its \
+                 folder"
             );
             let place = format!("candidates/{}.yaml: evidence[{index}]", view.file_name);
             answers.refuse(RefusalCode::EvidenceUnknown, reason, place, "rlx ledger show");
@@ -144,7 +143,7 @@ pub(super) fn candidate_complete(question: &Question<'_>, answers: &mut Answers)
     }
 }
 
-/// What stands before the number of a record that a candidate names.
+/// The prefix of a record number in a candidate.
 const RECORD: &str = "record:";
 
 /// A candidate changes one thing, unless the contract agrees otherwise.
@@ -156,7 +155,7 @@ pub(super) fn one_change(question: &Question<'_>, answers: &mut Answers) {
         answers.refuse_unless_excepted(
             RefusalCode::SeveralChanges,
             Section::Scope,
-            format!("{count} changes at once: what helped could not be told"),
+            format!("{count} changes at once: the effect could not be attributed"),
             format!("candidates/{}.yaml: changes", view.file_name),
             "rlx candidate new",
         );

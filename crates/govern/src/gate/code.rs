@@ -1,22 +1,22 @@
-//! Gates over the code that would run: what it starts from, what the changes come to, what it needs, which programs.
+//! Gates over the code that would run: its base, the result of the changes, its inputs and its
+//! programs.
 
 use super::{Answers, Question, RefusalCode};
 use crate::documents::Base;
 
-/// Changes start from code that can be had again, the same for everything that is compared.
+/// Changes start from reproducible code, the same for everything that is compared.
 pub(super) fn base(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let place = "contract.yaml: baseline.commit";
     let unknown_commit = question.study.named_commit().is_some_and(|text| Base::of_commit(text).is_none());
     let Some(found) = view.base.as_ref().filter(|_| !unknown_commit) else {
-        let reason =
-            "the code that changes start from is not known: there is no such commit, and no snapshot either";
+        let reason = "the base code is unknown: neither the commit nor a snapshot exists";
         answers.refuse(RefusalCode::BaseUnknown, reason, place, "rlx contract check");
         return;
     };
     let pinned = [question.study.pinned_base(), question.study.launched_base()];
     if let Some(other) = pinned.into_iter().flatten().find(|pinned| pinned != found) {
-        let reason = format!("the code is {found}, and this study started from {other}");
+        let reason = format!("the code is {found}, but this study started from {other}");
         answers.refuse(RefusalCode::BaseChanged, reason, place, "rlx study status");
     }
 }
@@ -32,12 +32,12 @@ pub(super) fn change_applies(question: &Question<'_>, answers: &mut Answers) {
     }
 }
 
-/// Files that a run needs are those that the runbook means.
+/// Input files of a run match the runbook.
 pub(super) fn inputs(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let Some(runbook) = question.study.files.runbook.typed() else { return };
     let Some(found) = &view.inputs else {
-        let reason = "what runs need can't all be read";
+        let reason = "not all inputs of the runs can be read";
         answers.refuse(RefusalCode::InputMissing, reason, "runbook.yaml: inputs", "rlx contract check");
         return;
     };
@@ -45,13 +45,13 @@ pub(super) fn inputs(question: &Question<'_>, answers: &mut Answers) {
         let place = format!("runbook.yaml: inputs[{index}]");
         match found.get(&input.path) {
             None => {
-                let reason = format!("{} is not there, and runs need it", input.path);
+                let reason = format!("{} does not exist, and runs need it", input.path);
                 answers.refuse(RefusalCode::InputMissing, reason, place, "rlx contract check");
             }
             Some(digest) if *digest != input.digest => {
                 // In full: it is copied into the runbook.
                 let says = input.digest.short();
-                let reason = format!("{} is {digest}, the runbook means {says}", input.path);
+                let reason = format!("{} has digest {digest}, but the runbook says {says}", input.path);
                 let help = "edit `inputs` in runbook.yaml, then: rlx approve baseline";
                 answers.refuse(RefusalCode::InputChanged, reason, place, help);
             }
@@ -70,13 +70,14 @@ pub(super) fn programs(question: &Question<'_>, answers: &mut Answers) {
         }
         let program = step.argv.first().map(String::as_str).unwrap_or_default();
         let place = format!("{name}.argv[0]");
-        let reason = format!("the program of {name}, {program}, can't be found");
+        let reason = format!("the program of {name}, {program}, was not found");
         // With a slash it is looked for in the repository, without one where PATH says.
         let help = if program.contains('/') {
-            format!("edit runbook.yaml: {place} is a file of the repository")
+            format!("edit runbook.yaml: {place} must be a file in the repository")
         } else {
             format!(
-                "edit runbook.yaml: {place} is a program that PATH finds, or with a slash a file of the repository"
+                "edit runbook.yaml: {place} must be a program on PATH or, with a slash, a file in the \
+                 repository"
             )
         };
         answers.refuse(RefusalCode::ProgramMissing, reason, format!("runbook.yaml: {place}"), help);

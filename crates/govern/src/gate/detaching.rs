@@ -1,10 +1,10 @@
-//! A run is a child of rlx from its first moment to its last. Programs that hand it to somebody else are refused by
-//! name, and so are shell strings, in which anything can hide.
+//! A run is a child process of rlx from start to end. Programs that detach it are refused by name, and so
+//! are shell strings, which can run anything.
 
 use super::{Answers, Question, RefusalCode};
 use crate::documents::Step;
 
-/// Programs that let a run go, and what to do instead.
+/// Programs that detach a run, and what to do instead.
 const DETACHING: [&str; 24] = [
     "tmux",
     "screen",
@@ -37,11 +37,11 @@ const WRAPPERS: [&str; 14] = [
     "poetry", "pipenv", "conda",
 ];
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "busybox"];
-/// Python modules that let a run go.
+/// Python modules that detach a run.
 const DETACHING_MODULES: [&str; 4] =
     ["torch.distributed.run", "torch.distributed.launch", "ray.scripts.scripts", "submitit"];
 
-/// Nothing in the runbook lets go of a run.
+/// Nothing in the runbook detaches a run.
 pub(super) fn no_detaching(question: &Question<'_>, answers: &mut Answers) {
     let Some(runbook) = question.study.files.runbook.typed() else { return };
     for (name, step) in runbook.steps() {
@@ -58,7 +58,7 @@ fn problems(step: &Step) -> Vec<(RefusalCode, String)> {
     while let Some(word) = words.next() {
         let program = base(word);
         if DETACHING.contains(&program.as_str()) {
-            found.push((RefusalCode::Detaches, format!("{program} would run it outside of rlx's sight")));
+            found.push((RefusalCode::Detaches, format!("{program} would run it outside of rlx's control")));
             break;
         }
         if SHELLS.contains(&program.as_str()) {
@@ -68,7 +68,7 @@ fn problems(step: &Step) -> Vec<(RefusalCode, String)> {
             {
                 found.push((
                     RefusalCode::ShellString,
-                    format!("{program} -c runs a text in which anything can hide; name the program"),
+                    format!("{program} -c can run anything; name the program instead"),
                 ));
             }
             break;
@@ -79,7 +79,8 @@ fn problems(step: &Step) -> Vec<(RefusalCode, String)> {
                 && let Some(module) = rest.next()
                 && DETACHING_MODULES.contains(&module.as_str())
             {
-                found.push((RefusalCode::Detaches, format!("{module} would run it outside of rlx's sight")));
+                found
+                    .push((RefusalCode::Detaches, format!("{module} would run it outside of rlx's control")));
             }
             break;
         }

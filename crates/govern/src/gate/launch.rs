@@ -26,47 +26,48 @@ pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
     if candidate.phases.is_empty() {
         answers.refuse(
             RefusalCode::NoPhase,
-            "the candidate has no phase, so nothing would run",
+            "the candidate has no phases, so nothing would run",
             place,
             "rlx candidate new",
         );
         return;
     }
     if !candidate.phases.is_sorted_by(|one, next| one.phase < next.phase) {
-        let reason = "phases come once each, in the order smoke, short, confirm, incumbent validation";
+        let reason = "each phase may appear once, in the order smoke, short, confirm, incumbent validation";
         answers.refuse(RefusalCode::PhaseOrder, reason, place.clone(), "rlx candidate new");
     }
     let limit = contract.budget.per_run.wall_clock;
     for plan in candidate.phases.iter().filter(|plan| plan.wall_clock > limit || plan.wall_clock.0 == 0) {
-        let reason = format!("one {} run wants {}, the contract gives {limit}", plan.phase, plan.wall_clock);
+        let reason =
+            format!("one {} run needs {}, but the contract allows {limit}", plan.phase, plan.wall_clock);
         answers.refuse(RefusalCode::RunTooLong, reason, place.clone(), "rlx study status");
     }
     let (state, planned) = (question.study.state(), phases(question.study, view));
     for reason in shortfalls(state, &candidate.id, &planned, &contract.budget) {
         answers.refuse(RefusalCode::OverBudget, reason, place.clone(), RAISE_BUDGET);
     }
-    // A run that says it wants no GPU time has the GPUs all the same, and is charged for them when it is over.
+    // A run that requests no GPU time can still use the GPUs, and is charged for them when it ends.
     let (spent, agreed) = (state.tally.spent.gpu_time, contract.budget.gpu_time.0);
     if contract.hardware.device == Device::Gpu && agreed > 0 && spent >= agreed {
-        let reason = "all GPU time is spent, whatever its runs say they want";
+        let reason = "the GPU time budget is used up";
         answers.refuse(RefusalCode::OverBudget, reason, place, RAISE_BUDGET);
     }
-    // When to stop is agreed with the budget; somebody who doesn't ask for the next step is held to it all the same.
+    // Stop rules are approved with the budget and apply even if the next step was never requested.
     if question.purpose == Purpose::Launch
         && let Some(rule) = stop_rule(question.study, contract)
     {
-        let reason = format!("it was agreed to stop here: {rule}");
+        let reason = format!("a stop rule applies: {rule}");
         answers.refuse(RefusalCode::StopRule, reason, "contract.yaml: stop_rules", "rlx study next");
     }
 }
 
-/// The machine is what was agreed.
+/// The machine matches the contract.
 pub(super) fn hardware(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let Some(contract) = question.study.contract() else { return };
     let wants_gpu = view.written.typed.phases.iter().any(|plan| plan.gpu_time.0 > 0);
     if wants_gpu && (contract.hardware.device != Device::Gpu || contract.hardware.gpus == 0) {
-        let reason = "its runs want GPU time, and the contract has no GPU";
+        let reason = "its runs need GPU time, but the contract has no GPU";
         answers.refuse(RefusalCode::NoGpuAgreed, reason, "contract.yaml: hardware", "rlx contract check");
     }
     if question.purpose != Purpose::Launch {
@@ -75,35 +76,38 @@ pub(super) fn hardware(question: &Question<'_>, answers: &mut Answers) {
     let Some(machine) = &view.machine else {
         answers.refuse(
             RefusalCode::MachineUnknown,
-            "what this machine has is not known",
+            "this machine's hardware is unknown",
             "hardware",
             "rlx doctor",
         );
         return;
     };
     if contract.hardware.device == Device::Gpu && machine.gpus < contract.hardware.gpus.max(1) {
-        let reason =
-            format!("{} GPUs were agreed, this machine has {}", contract.hardware.gpus, machine.gpus);
+        let reason = format!(
+            "the contract requires {} GPUs; this machine has {}",
+            contract.hardware.gpus, machine.gpus
+        );
         answers.refuse(RefusalCode::GpuMissing, reason, "contract.yaml: hardware", "rlx study status");
     }
     if machine.disk < contract.budget.per_run.disk.0 {
-        let reason = format!("a run may take {}, and less is free", contract.budget.per_run.disk);
+        let reason = format!("a run may use {}, but less is free", contract.budget.per_run.disk);
         answers.refuse(RefusalCode::DiskFull, reason, "contract.yaml: budget.per_run", "rlx study status");
     }
-    // Keeping a run off the network takes a namespace of its own, which only full confinement gives.
+    // Isolating a run from the network takes a separate namespace, which only full sandboxing
+    // provides.
     if contract.hardware.network != Network::Allowed
         && machine.confinement < crate::documents::Confinement::Full
         && contract.confinement != crate::documents::Confinement::None
     {
         let reason = format!(
-            "network {} was agreed, and this machine can't keep a run from it",
+            "the contract says network {}, but this machine can't isolate a run from the network",
             contract.hardware.network
         );
         answers.refuse(RefusalCode::NetworkOpen, reason, "contract.yaml: hardware.network", "rlx doctor");
     }
 }
 
-/// There is something to compare with.
+/// The study has a baseline.
 pub(super) fn baseline(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let first = [CandidateKind::Baseline, CandidateKind::Smoke];
@@ -113,13 +117,13 @@ pub(super) fn baseline(question: &Question<'_>, answers: &mut Answers) {
     answers.refuse_unless_excepted(
         RefusalCode::NoBaseline,
         Section::Baseline,
-        "there is no baseline to compare with",
+        "the study has no baseline yet",
         "ledger.jsonl",
         baseline_help(question),
     );
 }
 
-/// What brings a baseline about: the one that is on its way goes on, and only without one another is written.
+/// The command that leads to a baseline: continue one in progress, otherwise write one.
 fn baseline_help(question: &Question<'_>) -> String {
     let study = question.study;
     let mut records = study.state().candidates.iter();
@@ -129,7 +133,7 @@ fn baseline_help(question: &Question<'_>) -> String {
     });
     match on_its_way {
         Some((id, record)) if record.state == CandidateState::Validated => format!("rlx launch {id}"),
-        Some(_) => "rlx study next    # the baseline is not over yet".to_owned(),
+        Some(_) => "rlx study next    # the baseline has not finished yet".to_owned(),
         None => FirstRun::find(study, CandidateKind::Baseline).command(CandidateKind::Baseline),
     }
 }
@@ -167,12 +171,12 @@ pub(super) fn seeds(question: &Question<'_>, answers: &mut Answers) {
     for role in [SeedRole::Screen, SeedRole::Confirm, SeedRole::Audit] {
         let phases = view.written.typed.phases.iter().filter(|plan| SeedRole::for_phase(plan.phase) == role);
         let wanted = phases.fold(0u64, |sum, plan| sum.saturating_add(plan.seeds));
-        // Screen seeds serve every candidate alike; the others serve once.
+        // Screen seeds are shared by all candidates; the others are used once.
         let used =
             if role == SeedRole::Screen { &nothing } else { state.used_seeds.get(&role).unwrap_or(&nothing) };
         let fresh = spec.protocol.seeds.pool(role).unused(used);
         if wanted > fresh {
-            let reason = format!("it wants {wanted} {role} seeds, {fresh} are fresh");
+            let reason = format!("it needs {wanted} {role} seeds; {fresh} are unused");
             let place = format!("metric_spec.yaml: protocol.seeds.{role}");
             answers.refuse(RefusalCode::TooFewSeeds, reason, place, "rlx study status");
         }
@@ -185,10 +189,15 @@ pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
     let id = &view.written.typed.id;
     let help = format!("rlx candidate validate {id}");
     let Some(record) = question.study.state().candidates.get(id) else {
-        answers.refuse(RefusalCode::NotValidated, format!("{id} was never validated"), "ledger.jsonl", help);
+        answers.refuse(
+            RefusalCode::NotValidated,
+            format!("{id} has not been validated"),
+            "ledger.jsonl",
+            help,
+        );
         return;
     };
-    // What has run is not validated again.
+    // A candidate that has run is not validated again.
     let help = match record.state {
         CandidateState::Draft | CandidateState::Validated | CandidateState::Debug => help,
         _ => format!("rlx candidate new {id}-again --kind {}", record.validated.kind),
@@ -198,16 +207,11 @@ pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
         answers.refuse(RefusalCode::NotValidated, reason, "ledger.jsonl", help.clone());
     }
     let Some(plan) = &question.plan else {
-        answers.refuse(
-            RefusalCode::PlanUnknown,
-            format!("the plan of {id} can't be made"),
-            "ledger.jsonl",
-            help,
-        );
+        answers.refuse(RefusalCode::PlanUnknown, format!("can't make a plan for {id}"), "ledger.jsonl", help);
         return;
     };
     if record.validated.file != view.file {
-        let reason = format!("candidates/{}.yaml changed since it was validated", view.file_name);
+        let reason = format!("candidates/{}.yaml has changed since it was validated", view.file_name);
         answers.refuse(
             RefusalCode::StalePlan,
             reason,
@@ -225,12 +229,12 @@ pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
     match view.asked_plan {
         Some(asked) if asked == plan.digest() => {}
         Some(asked) => {
-            let reason = format!("the plan is {}, not {}", plan.digest().short(), asked.short());
+            let reason = format!("the current plan is {}, not {}", plan.digest().short(), asked.short());
             answers.refuse(RefusalCode::OtherPlan, reason, "--plan", format!("rlx launch {id}"));
         }
         None => answers.refuse(
             RefusalCode::NoPlan,
-            "a launch names the plan it follows",
+            "a launch needs the id of its plan",
             "--plan",
             format!("rlx launch {id}"),
         ),
@@ -245,26 +249,31 @@ fn program_names(question: &Question<'_>) -> String {
     format!("runbook.yaml: {}", words.join(", "))
 }
 
-/// No more runs at once than agreed.
+/// No more concurrent runs than the contract allows.
 pub(super) fn no_live_run(question: &Question<'_>, answers: &mut Answers) {
     let live = question.study.state().live();
     let parallel = question.study.contract().map_or(0, |contract| contract.budget.parallel);
     if live.len() as u64 >= parallel {
         let keys: Vec<&str> = live.iter().map(|run| run.intent.key.as_str()).collect();
-        let reason = format!("{parallel} at once were agreed, and these are not over: {}", keys.join(", "));
+        let reason = format!(
+            "the contract allows {parallel} at a time, and these have not finished: {}",
+            keys.join(", ")
+        );
         answers.refuse(RefusalCode::LiveRun, reason, "ledger.jsonl", "rlx study next");
     }
 }
 
-/// The machine confines runs as much as agreed.
+/// The machine can sandbox runs as the contract requires.
 pub(super) fn confinement(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let Some(contract) = question.study.contract() else { return };
     let offered =
         view.machine.as_ref().map_or(crate::documents::Confinement::None, |machine| machine.confinement);
     if offered < contract.confinement {
-        let reason =
-            format!("confinement {} was agreed, this machine offers {offered}", contract.confinement);
+        let reason = format!(
+            "the contract requires {} sandboxing; this machine offers {offered}",
+            contract.confinement
+        );
         answers.refuse(RefusalCode::ConfinementTooWeak, reason, "contract.yaml: confinement", "rlx doctor");
     }
 }

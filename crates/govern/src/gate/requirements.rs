@@ -1,4 +1,4 @@
-//! Gates over what some kinds of candidates must bring.
+//! Gates over the requirements of some kinds of candidates.
 
 use super::{Answers, Question, RefusalCode};
 use crate::documents::is_answered;
@@ -21,7 +21,7 @@ pub(super) fn probe(question: &Question<'_>, answers: &mut Answers) {
     let of_kind = |kind| self::of_kind(question, &[kind]);
     let randomised =
         of_kind(CandidateKind::Randomisation).or_else(|| touching(question, SurfaceKind::Randomisation));
-    // Environments that are made bring more than a probe.
+    // Generated environments require more than a probe.
     if let Some(view) =
         randomised.filter(|view| view.written.typed.kind != CandidateKind::EnvironmentGeneration)
     {
@@ -38,7 +38,8 @@ pub(super) fn probe(question: &Question<'_>, answers: &mut Answers) {
     }
 }
 
-/// Made environments can be learned, lead to the target, stay diverse, leave the held-out evaluation alone, and can be undone.
+/// Generated environments can be learned, lead to the target, stay diverse, don't affect the
+/// held-out evaluation, and can be undone.
 pub(super) fn environment_generation(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = of_kind(question, &[CandidateKind::EnvironmentGeneration]) else { return };
     let candidate = &view.written.typed;
@@ -46,18 +47,18 @@ pub(super) fn environment_generation(question: &Question<'_>, answers: &mut Answ
         (
             "learnability",
             candidate.requirements.learnability.as_deref(),
-            "what shows that the new cases can be learned",
+            "evidence that the new cases can be learned",
         ),
         (
             "bridge",
             candidate.requirements.bridge.as_deref(),
-            "how they lead from what fails now to the target",
+            "how they lead from the current failures to the target",
         ),
-        ("diversity", candidate.requirements.diversity.as_deref(), "what keeps them diverse"),
+        ("diversity", candidate.requirements.diversity.as_deref(), "how they stay diverse"),
         (
             "held_out",
             candidate.requirements.held_out.as_deref(),
-            "what shows that the held-out evaluation stays as it is",
+            "evidence that the held-out evaluation is unchanged",
         ),
         ("rollback", candidate.rollback.as_deref(), "how it is undone"),
     ];
@@ -78,8 +79,8 @@ fn of_kind<'a>(question: &Question<'a>, kinds: &[CandidateKind]) -> Option<&'a C
     question.candidate.filter(|view| kinds.contains(&view.written.typed.kind))
 }
 
-/// The candidate, if it changes a surface of this kind, whatever it calls itself: what a change must bring is not for
-/// its author to choose.
+/// The candidate, if it changes a surface of this kind, regardless of its declared kind: its author can't
+/// choose which requirements apply.
 fn touching<'a>(question: &Question<'a>, kind: SurfaceKind) -> Option<&'a CandidateView> {
     let surfaces =
         question.study.files.surface_map.typed().map(|map| map.surfaces.as_slice()).unwrap_or_default();
@@ -96,13 +97,12 @@ fn named_file(
 ) {
     let (code, reason) = match file {
         Some(file) if view.evidence_there.contains(file) => return,
-        Some(file) => (
-            RefusalCode::EvidenceMissing,
-            format!("{file} is not there or can't be read: it should be {what}"),
-        ),
+        Some(file) => {
+            (RefusalCode::EvidenceMissing, format!("{file} is missing or can't be read; it should be {what}"))
+        }
         None => (
             RefusalCode::RequirementMissing,
-            format!("{name} is missing: this kind of change builds on {what}"),
+            format!("{name} is missing: this kind of change requires {what}"),
         ),
     };
     answers.refuse_unless_excepted(

@@ -1,4 +1,4 @@
-//! Gates over where a candidate reaches: inside its surfaces, and never into what is protected.
+//! Gates over what a candidate touches: only its surfaces, and never protected files.
 
 use super::{Answers, Question, RefusalCode};
 use crate::documents::{Candidate, Change, Operation, Surface};
@@ -23,7 +23,7 @@ pub(super) fn scope(question: &Question<'_>, answers: &mut Answers) {
             Some(surface) => within(surface, change, view, &place, answers),
             None => answers.refuse(
                 RefusalCode::SurfaceNotAllowed,
-                format!("{} is not among the surfaces that the contract allows", change.surface),
+                format!("the contract doesn't allow surface {}", change.surface),
                 place,
                 "rlx contract check",
             ),
@@ -31,19 +31,19 @@ pub(super) fn scope(question: &Question<'_>, answers: &mut Answers) {
     }
 }
 
-/// A kind without changes has none, every other has some.
+/// Kinds without changes must have none; all others need at least one.
 fn shape(candidate: &Candidate, answers: &mut Answers) {
     let place = format!("candidates/{}.yaml: changes", candidate.id);
     if candidate.kind.is_empty_change() && !candidate.changes.is_empty() {
-        let reason = format!("a candidate of kind {} changes nothing", candidate.kind);
+        let reason = format!("a candidate of kind {} must not have changes", candidate.kind);
         answers.refuse(RefusalCode::UnexpectedChange, reason, place, "rlx candidate new");
     } else if !candidate.kind.is_empty_change() && candidate.changes.is_empty() {
-        let reason = format!("a candidate of kind {} says what it changes", candidate.kind);
+        let reason = format!("a candidate of kind {} needs at least one change", candidate.kind);
         answers.refuse(RefusalCode::NoChange, reason, place, "rlx candidate new");
     }
-    // Arguments reach the same command as keys do, past every range.
+    // Arguments reach the same command as keys do, but bypass every range.
     if !candidate.arguments.is_empty() && candidate.kind.is_empty_change() {
-        let reason = format!("a candidate of kind {} adds no arguments", candidate.kind);
+        let reason = format!("a candidate of kind {} must not add arguments", candidate.kind);
         let place = format!("candidates/{}.yaml: arguments", candidate.id);
         answers.refuse(RefusalCode::UnexpectedArguments, reason, place, "rlx candidate show");
     }
@@ -55,13 +55,13 @@ fn within(surface: &Surface, change: &Change, view: &CandidateView, place: &str,
     if !surface.operations.contains(&change.operation) {
         refuse(
             RefusalCode::OperationNotAllowed,
-            format!("{} can't be done to surface {}", change.operation, surface.id),
+            format!("operation {} is not allowed on surface {}", change.operation, surface.id),
         );
     }
     if let Some(key) = &change.key
         && !surface.keys.iter().any(|allowed| allowed.key == *key)
     {
-        refuse(RefusalCode::KeyNotAllowed, format!("{key} is not among the keys of surface {}", surface.id));
+        refuse(RefusalCode::KeyNotAllowed, format!("{key} is not a key of surface {}", surface.id));
     }
     for (code, reason) in path_problems(surface, change, &change.path, view.paths.get(&change.path)) {
         refuse(code, reason);
@@ -70,7 +70,7 @@ fn within(surface: &Surface, change: &Change, view: &CandidateView, place: &str,
         (Some(text), _) => {
             let found = patch::facts(text);
             if !does(&found, change.operation) {
-                let reason = format!("the patch does something else than {}", change.operation);
+                let reason = format!("the patch doesn't {} the file", change.operation);
                 refuse(RefusalCode::PatchDoesOther, reason);
             }
             for trick in found.tricks {
@@ -79,20 +79,20 @@ fn within(surface: &Surface, change: &Change, view: &CandidateView, place: &str,
             for path in found.paths.iter().filter(|path| **path != change.path) {
                 refuse(
                     RefusalCode::PatchElsewhere,
-                    format!("the patch touches {path}, the change is about {}", change.path),
+                    format!("the patch touches {path}, but the change is for {}", change.path),
                 );
             }
         }
         (None, Operation::EditCode) => {
-            refuse(RefusalCode::NoPatch, "code is changed by a patch, and there is none".into())
+            refuse(RefusalCode::NoPatch, "code must be changed by a patch, and the change has none".into())
         }
         (None, _) if change.key.is_none() => {
-            refuse(RefusalCode::NothingNamed, "a change names a key and its value, or has a patch".into());
+            refuse(RefusalCode::NothingNamed, "a change needs either a key with a value, or a patch".into());
         }
         (None, _) => {}
     }
     if change.key.is_some() && change.patch.is_some() {
-        refuse(RefusalCode::TwoWays, "a change is a key or a patch, not both".into());
+        refuse(RefusalCode::TwoWays, "a change has either a key or a patch, not both".into());
     }
 }
 
@@ -113,44 +113,41 @@ fn path_problems(
     facts: Option<&PathFacts>,
 ) -> Vec<(RefusalCode, String)> {
     if let Some(why) = bad_path(path) {
-        return vec![(RefusalCode::BadPath, format!("{path:?} is no path inside the repository: {why}"))];
+        return vec![(RefusalCode::BadPath, format!("{path:?} is not a path inside the repository: {why}"))];
     }
     let mut found = Vec::new();
     if !surface.paths.iter().any(|glob| matches(glob, path)) {
         found.push((
             RefusalCode::PathNotAllowed,
-            format!("{path} is not among the paths of surface {}", surface.id),
+            format!("{path} does not match the paths of surface {}", surface.id),
         ));
     }
     if !is_plain(path) && !surface.paths.iter().any(|glob| glob == path) {
-        let reason =
-            format!("{path:?} has letters that can look like others; the surface must name it in full");
+        let reason = format!("{path:?} contains look-alike characters; the surface must name it literally");
         found.push((RefusalCode::LookAlike, reason));
     }
     let Some(facts) = facts else {
-        found.push((RefusalCode::PathUnknown, format!("nobody looked at {path}")));
+        found.push((RefusalCode::PathUnknown, format!("{path} was not checked")));
         return found;
     };
     if let Some(link) = &facts.link {
-        found.push((RefusalCode::Symlink, format!("{link}, a part of {path}, is a link")));
+        found.push((RefusalCode::Symlink, format!("{link}, a part of {path}, is a symlink")));
     }
     if let Some(other) = &facts.same_but_case {
-        found.push((
-            RefusalCode::CaseTwin,
-            format!("{path} differs from {other} by upper and lower case only"),
-        ));
+        found.push((RefusalCode::CaseTwin, format!("{path} differs from {other} only by case")));
     }
     let adds = change.operation == Operation::Add && change.key.is_none();
     if adds && facts.exists {
-        found.push((RefusalCode::AlreadyThere, format!("{path} is there already")));
+        found.push((RefusalCode::AlreadyThere, format!("{path} already exists")));
     }
     if !adds && !facts.is_file {
-        found.push((RefusalCode::NoSuchFile, format!("{path} is not a file of the repository")));
+        found.push((RefusalCode::NoSuchFile, format!("{path} is not a file in the repository")));
     }
     found
 }
 
-/// Nothing protected is touched, and the protected files are those that others were judged by.
+/// No protected file is touched, and the protected files are those that earlier candidates were
+/// judged with.
 pub(super) fn protected(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let Some(map) = question.study.files.surface_map.typed() else { return };
@@ -169,7 +166,7 @@ pub(super) fn protected(question: &Question<'_>, answers: &mut Answers) {
     }
     match &view.protected {
         None => {
-            let reason = "the protected files can't all be read";
+            let reason = "not all protected files can be read";
             answers.refuse(
                 RefusalCode::ProtectedUnknown,
                 reason,
@@ -178,7 +175,7 @@ pub(super) fn protected(question: &Question<'_>, answers: &mut Answers) {
             );
         }
         Some(files) if files.is_empty() => {
-            let reason = "the protected patterns match no file, so the evaluator isn't protected";
+            let reason = "the protected patterns match no files, so the evaluation isn't protected";
             answers.refuse(
                 RefusalCode::ProtectsNothing,
                 reason,
@@ -192,13 +189,13 @@ pub(super) fn protected(question: &Question<'_>, answers: &mut Answers) {
 
 fn unchanged(question: &Question<'_>, answers: &mut Answers) {
     let state = question.study.state();
-    // Without a plan something that it is made of is missing, which is refused where that is looked at.
+    // Without a plan, one of its parts is missing, which another gate refuses.
     let Some(plan) = &question.plan else { return };
     let judged = state.candidates.iter().find(|(_, record)| {
         !record.phases.is_empty() && record.validated.parts.get(PROTECTED) != plan.parts.get(PROTECTED)
     });
     if let Some((name, _)) = judged {
-        let reason = format!("protected files are not those that {name} ran with");
+        let reason = format!("the protected files have changed since {name} ran");
         answers.refuse(
             RefusalCode::ProtectedChanged,
             reason,

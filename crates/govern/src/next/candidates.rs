@@ -17,11 +17,11 @@ pub(super) fn planning_not_approved(study: &Study) -> Option<Next> {
     request(study, needed, None)
 }
 
-/// Asks for all that is lacking of these sections and of a candidate, at once.
+/// Requests all missing approvals of these sections and of a candidate at once.
 fn request(study: &Study, sections: impl Iterator<Item = Section>, candidate: Option<&Slug>) -> Option<Next> {
     if let Some(changed) = approvers_changed(study.state(), study.proofs()) {
-        let person = "put the list of approvers back as it was when the study was opened, or open another study: \
-                      under another list no approval counts";
+        let person = "restore the list of approvers from when the study was opened, or open another study: \
+                      no approval is valid under a different list";
         return Some(
             Next::new(Action::RequestApproval, changed, "rlx study status", NOTHING).by_person(person),
         );
@@ -43,11 +43,11 @@ fn request(study: &Study, sections: impl Iterator<Item = Section>, candidate: Op
     }
     let why = |(target, standing): &(Target, ApprovalStatus)| match standing {
         ApprovalStatus::Missing => format!("{target} is not approved"),
-        ApprovalStatus::Void { reason } => format!("{target} is void: {reason}"),
+        ApprovalStatus::Void { reason } => format!("the approval of {target} is void: {reason}"),
         ApprovalStatus::TooWeak { assurance, required } => {
-            format!("{target} has {assurance}, needs {required}")
+            format!("{target}: approved by {assurance}, needs {required}")
         }
-        ApprovalStatus::NotProven { reason } => format!("{target} is not proven: {reason}"),
+        ApprovalStatus::NotProven { reason } => format!("the approval of {target} is not proven: {reason}"),
         ApprovalStatus::Given { .. } => String::new(),
     };
     let names: Vec<String> = lacking.iter().map(|(target, _)| target.to_string()).collect();
@@ -60,7 +60,8 @@ fn request(study: &Study, sections: impl Iterator<Item = Section>, candidate: Op
 /// The baseline and the smoke run: both are candidates that change nothing.
 pub(super) fn first_runs(study: &Study) -> Option<Next> {
     let state = study.state();
-    // What has a baseline's part to play or has played it; one that was rejected, undone or debugged has not.
+    // Candidates that are or may become the baseline; rejected, reverted and debugged ones don't
+    // count.
     let serves = |record: &CandidateRecord| {
         record.validated.kind == CandidateKind::Baseline
             && !matches!(
@@ -72,7 +73,7 @@ pub(super) fn first_runs(study: &Study) -> Option<Next> {
             )
     };
     if !state.candidates.values().any(serves) && !does_without_baseline(study) {
-        let reason = "there is no baseline to compare with";
+        let reason = "the study has no baseline yet";
         return Some(first_run(study, CandidateKind::Baseline, Action::PlanBaseline, reason));
     }
     if state.smoke_passed() {
@@ -115,16 +116,16 @@ fn affordable<'q>(study: &Study, jobs: &[&'q Job]) -> Affordable<'q> {
         return Affordable::Some(fitting);
     }
     let (id, why) = (&first.candidate, short(first).unwrap_or_default());
-    let reason = format!("nothing that could run fits into what is left of the budget; {id}: {why}");
+    let reason = format!("no remaining run fits into the rest of the budget; {id}: {why}");
     let person = format!(
-        "raise the budget in contract.yaml and approve it, have the phases of {id} made smaller, or close the study"
+        "raise the budget in contract.yaml and approve it, shorten the phases of {id}, or close the study"
     );
     Affordable::TooLarge(Next::new(Action::HandOff, reason, "rlx study handoff", RECORD).by_person(person))
 }
 
-/// Whether the contract says, approved, that nothing needs to be compared with.
+/// Whether the approved contract waives the baseline.
 fn does_without_baseline(study: &Study) -> bool {
-    // The section's approval holds here: planning, which comes before, asks for it.
+    // The section's approval holds here: planning, which comes first, requires it.
     study.contract().is_some_and(|contract| {
         contract.exceptions.iter().any(|exception| {
             exception.section == Section::Baseline && exception.excepts(RefusalCode::NoBaseline)
@@ -155,14 +156,14 @@ pub(super) fn validated(study: &Study) -> Option<Next> {
     for job in jobs {
         match outside_envelope(study, &job.candidate, launched) {
             None => {
-                let reason = format!("{} is validated, and its {} phase can run", job.candidate, job.phase);
+                let reason = format!("{} is validated and its {} phase can run", job.candidate, job.phase);
                 return Some(launch(study, &job.candidate, Action::Launch, &reason));
             }
             Some(why) => outside = outside.or(Some((&job.candidate, why))),
         }
     }
     let (first, why) = outside?;
-    let reason = format!("nothing that could run lies within the envelope; {first}: {why}");
+    let reason = format!("no remaining run is within the envelope; {first}: {why}");
     let person = "widen experiment.envelope in contract.yaml and approve it, or take the study over";
     Some(Next::new(Action::Ask, reason, "rlx contract check", "the files of the study").by_person(person))
 }
@@ -176,7 +177,7 @@ fn launched_changes(study: &Study) -> u64 {
     study.state().candidates.values().filter(|record| has_launched_change(record)).count() as u64
 }
 
-/// Why an autonomous study may not launch a candidate, as far as its record tells.
+/// Why an autonomous study may not launch a candidate, according to its record.
 fn outside_envelope(study: &Study, id: &Slug, launched: u64) -> Option<String> {
     let contract = study.contract().filter(|contract| contract.automation == Automation::Autonomous)?;
     let envelope = contract.experiment.envelope.as_ref()?;
@@ -193,10 +194,10 @@ fn outside_envelope(study: &Study, id: &Slug, launched: u64) -> Option<String> {
     }
     let others = launched - u64::from(has_launched_change(record));
     (others >= envelope.candidates)
-        .then(|| format!("all candidates that it allows ({}) were launched", envelope.candidates))
+        .then(|| format!("its limit of candidates ({}) is reached", envelope.candidates))
 }
 
-/// Launching needs more than planning: what is missing is asked for first.
+/// Launching needs more approvals than planning: request the missing ones first.
 fn launch(study: &Study, id: &Slug, action: Action, reason: &str) -> Next {
     let needed = [Section::Experiment, Section::Execute, Section::LoopEntry];
     let automation = study.contract().map_or(Automation::Manual, |contract| contract.automation);
@@ -205,7 +206,7 @@ fn launch(study: &Study, id: &Slug, action: Action, reason: &str) -> Next {
         return Next { reason: format!("{reason}, and {}", request.reason), ..request };
     }
     let changes =
-        "prints the plan; with --execute it starts a run, reserves its budget and appends to the ledger";
+        "prints the plan; with --execute, starts a run, reserves its budget and appends to the ledger";
     let next = Next::new(action, reason, format!("rlx launch {id}"), changes);
     if automation == Automation::Manual { next.by_person("start the run yourself") } else { next }
 }
@@ -219,6 +220,6 @@ pub(super) fn drafts(study: &Study) -> Option<Next> {
 pub(super) fn propose(study: &Study) -> Next {
     let surfaces = study.contract().map(|contract| contract.scope.surfaces.as_slice()).unwrap_or_default();
     let names: Vec<String> = surfaces.iter().map(Slug::to_string).collect();
-    let reason = format!("nothing is left to run; a candidate may change {}", names.join(", "));
+    let reason = format!("nothing left to run; a candidate may change {}", names.join(", "));
     Next::new(Action::Propose, reason, "rlx candidate new NAME", "writes a candidate")
 }

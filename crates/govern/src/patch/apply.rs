@@ -1,5 +1,5 @@
-//! Applies a unified diff of one file, exactly: every line that a hunk names stands where its header says, or nothing
-//! is changed. A patch that was approved for one text never finds its way into another.
+//! Applies a unified diff of one file, exactly: every line of a hunk must be where its header says, or
+//! nothing is changed. A patch approved for one text never applies to another.
 
 use super::facts;
 
@@ -11,12 +11,12 @@ pub fn apply(before: Option<&str>, patch: &str) -> Result<Option<String>, String
         return Err(trick.clone());
     }
     if told.paths.len() != 1 {
-        return Err(format!("a patch changes one file, and this one names {}", told.paths.len()));
+        return Err(format!("a patch may change only one file, but this one names {}", told.paths.len()));
     }
     let old: Vec<&str> = match (before, told.adds, told.removes) {
-        (_, true, true) => return Err("it makes a file and removes it".into()),
-        (Some(_), true, false) => return Err(format!("it makes {}, which is there already", told.paths[0])),
-        (None, false, _) => return Err(format!("it changes {}, which is not there", told.paths[0])),
+        (_, true, true) => return Err("it both creates and removes a file".into()),
+        (Some(_), true, false) => return Err(format!("it creates {}, which already exists", told.paths[0])),
+        (None, false, _) => return Err(format!("it changes {}, which does not exist", told.paths[0])),
         (text, ..) => text.unwrap_or_default().split_inclusive('\n').collect(),
     };
     let mut text = Text { old, at: 0, new: Vec::new() };
@@ -26,12 +26,12 @@ pub fn apply(before: Option<&str>, patch: &str) -> Result<Option<String>, String
     let after = text.finish()?;
     match (told.removes, after.is_empty()) {
         (true, true) => Ok(None),
-        (true, false) => Err(format!("it removes {}, and leaves lines of it", told.paths[0])),
+        (true, false) => Err(format!("it removes {}, but not all of its lines", told.paths[0])),
         (false, _) => Ok(Some(after)),
     }
 }
 
-/// A hunk: where it stands in both texts, as a number of lines before it, and its lines.
+/// A hunk: its position in both texts, as the number of lines before it, and its lines.
 struct Hunk {
     old: usize,
     new: usize,
@@ -62,18 +62,24 @@ struct Text<'t> {
 impl Text<'_> {
     fn hunk(&mut self, hunk: &Hunk) -> Result<(), String> {
         if hunk.old < self.at {
-            return Err("it overlaps the one before it".into());
+            return Err("it overlaps the previous one".into());
         }
         if hunk.old > self.old.len() {
             let lines = self.old.len();
-            return Err(format!("it begins after line {} of a file that has {lines}", hunk.old));
+            return Err(format!(
+                "it starts after line {}, past the end of the file (line {lines})",
+                hunk.old
+            ));
         }
         while self.at < hunk.old {
             self.keep()?;
         }
         if self.new.len() != hunk.new {
             let (says, stands) = (hunk.new + 1, self.new.len() + 1);
-            return Err(format!("its header puts it at line {says} of the new file, it stands at {stands}"));
+            return Err(format!(
+                "its header puts it at line {says} of the new file, but it is at line \
+                                {stands}"
+            ));
         }
         for line in &hunk.lines {
             if line.side != Side::New {
@@ -81,12 +87,15 @@ impl Text<'_> {
                 match self.old.get(self.at) {
                     None => {
                         return Err(format!(
-                            "line {number} should be {:?}, the file ends before it",
+                            "line {number} should be {:?}, but the file ends before it",
                             line.text
                         ));
                     }
                     Some(found) if *found != line.text => {
-                        return Err(format!("line {number} is {found:?}, the patch expects {:?}", line.text));
+                        return Err(format!(
+                            "line {number} is {found:?}, but the patch expects {:?}",
+                            line.text
+                        ));
                     }
                     Some(_) => self.at += 1,
                 }
@@ -107,7 +116,7 @@ impl Text<'_> {
     /// A line without an end is the last one.
     fn push(&mut self, line: String) -> Result<(), String> {
         if self.new.last().is_some_and(|last| !last.ends_with('\n')) {
-            return Err(format!("line {} has no end, and another line follows it", self.new.len()));
+            return Err(format!("line {} has no newline, but another line follows it", self.new.len()));
         }
         self.new.push(line);
         Ok(())
@@ -130,7 +139,7 @@ fn hunks(patch: &str) -> Result<Vec<Hunk>, String> {
         let wrong = |what: &str| Err(format!("line {} of the patch {what}: {raw:?}", index + 1));
         if raw.starts_with('\\') {
             let last = found.last_mut().and_then(|hunk| hunk.lines.last_mut()).filter(|_| may_lack_end);
-            let Some(line) = last else { return wrong("is about a line that isn't there") };
+            let Some(line) = last else { return wrong("refers to a missing line") };
             line.text.pop();
             may_lack_end = false;
             continue;
@@ -138,43 +147,43 @@ fn hunks(patch: &str) -> Result<Vec<Hunk>, String> {
         may_lack_end = false;
         if old_left > 0 || new_left > 0 {
             let (side, text) = match raw.as_bytes().first() {
-                // An empty line of context whose blank somebody trimmed.
+                // An empty context line whose leading space was trimmed.
                 None => (Side::Both, ""),
                 Some(b' ') => (Side::Both, &raw[1..]),
                 Some(b'-') => (Side::Old, &raw[1..]),
                 Some(b'+') => (Side::New, &raw[1..]),
-                Some(_) => return wrong("is no line of a hunk"),
+                Some(_) => return wrong("is not a line of a hunk"),
             };
             let left = (
                 old_left.checked_sub(u64::from(side != Side::New)),
                 new_left.checked_sub(u64::from(side != Side::Old)),
             );
-            let (Some(old), Some(new)) = left else { return wrong("is more than its hunk says") };
+            let (Some(old), Some(new)) = left else { return wrong("exceeds the length in its hunk header") };
             (old_left, new_left) = (old, new);
-            let hunk = found.last_mut().expect("lines are left of it");
+            let hunk = found.last_mut().expect("lines of it are missing");
             hunk.lines.push(Line { side, text: format!("{text}\n") });
             may_lack_end = true;
             continue;
         }
         let line = raw.strip_suffix('\r').unwrap_or(raw);
         if let Some(header) = line.strip_prefix("@@ ") {
-            let Some((old, new)) = ranges(header) else { return wrong("is no header of a hunk") };
+            let Some((old, new)) = ranges(header) else { return wrong("is not a hunk header") };
             (old_left, new_left) = (old.1, new.1);
             match (before(old), before(new)) {
                 (Some(old), Some(new)) => found.push(Hunk { old, new, lines: Vec::new() }),
-                _ => return wrong("begins before the first line"),
+                _ => return wrong("starts before the first line"),
             }
         } else if line.starts_with("--- ") {
             headers += 1;
             if headers > 1 {
-                return wrong("begins another file");
+                return wrong("starts another file");
             }
         } else if !found.is_empty() && line.starts_with(['+', '-', ' ']) && line != "-- " {
             return wrong("belongs to no hunk");
         }
     }
     if headers == 0 {
-        return Err("it doesn't say which file it changes".into());
+        return Err("it doesn't name the file it changes".into());
     }
     Ok(found)
 }

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::key::{self, Fingerprint, Key, KeyProblem};
 use super::{NAMESPACE, shown};
 
-/// Somebody whose signature counts: one line of the file.
+/// A person whose signature is valid: one line of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approver {
     /// The first name (ssh: principal) of the line; what reports call the person.
@@ -34,7 +34,7 @@ impl Approver {
     }
 }
 
-/// The approvers of a file, in its order. A person may have several keys; a key stands there once.
+/// The approvers of a file, in its order. A person may have several keys; a key appears once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approvers(Vec<Approver>);
 
@@ -63,7 +63,7 @@ impl Approvers {
             if let Some(approver) = &approver
                 && let Some(first) = seen.insert(approver.fingerprint().clone(), line)
             {
-                messages.push(format!("this key stands on line {first} already; give each key one line"));
+                messages.push(format!("this key is already on line {first}; list each key once"));
             }
             if messages.is_empty() {
                 approvers.extend(approver);
@@ -88,7 +88,7 @@ impl Approvers {
         self.0.iter()
     }
 
-    /// Whether nobody may approve.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -99,7 +99,8 @@ fn read_line(line: usize, content: &str, messages: &mut Vec<String>) -> Option<A
     let (names, rest) = take_names(content);
     if looks_like_a_kind(names) {
         messages.push(
-            "the line begins with the key; write who holds it in front, such as ada@example.org".to_owned(),
+            "the line starts with the key; put the name of its owner first, such as ada@example.org"
+                .to_owned(),
         );
         return None;
     }
@@ -127,13 +128,14 @@ fn read_names(text: &str, messages: &mut Vec<String>) -> Vec<String> {
     for name in &names {
         if name.trim().is_empty() {
             messages.push(
-                "a name is empty; a line begins with who holds the key, such as ada@example.org".to_owned(),
+                "a name is empty; a line starts with the name of the key's owner, such as ada@example.org"
+                    .to_owned(),
             );
         } else if name.contains(['*', '?', '!']) {
             messages
                 .push(format!("the name {name:?} is a pattern; an approval needs the name of one person"));
         } else if name.chars().any(char::is_control) {
-            messages.push(format!("the name {name:?} holds control characters"));
+            messages.push(format!("the name {name:?} contains control characters"));
         }
     }
     names
@@ -145,25 +147,26 @@ fn check_options(text: &str, messages: &mut Vec<String>) {
         let (name, value) =
             option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
         match (name.to_ascii_lowercase().as_str(), value) {
-            ("cert-authority", None) => messages.push(
-                "cert-authority is not supported: an approval names one key; list the keys themselves".to_owned(),
-            ),
+            ("cert-authority", None) => {
+                messages.push("cert-authority is not supported; list the keys themselves".to_owned())
+            }
             (dated @ ("valid-after" | "valid-before"), Some(_)) => messages.push(format!(
-                "{dated} is not supported: rlx decides without a clock, so a key counts as long as it is listed"
+                "{dated} is not supported: rlx doesn't use the clock, so a key is valid as long as it is \
+                 listed"
             )),
             ("namespaces", Some(value)) => {
                 namespaces += 1;
                 match value.strip_prefix('"').and_then(|value| value.strip_suffix('"')) {
                     None => messages.push("namespaces needs its list in double quotes".to_owned()),
                     Some(list) if !admits(list, NAMESPACE) => messages.push(format!(
-                        "namespaces={value} doesn't admit {NAMESPACE}, so this key can't approve; \
-                         add {NAMESPACE} or take the line out"
+                        "namespaces={value} doesn't include {NAMESPACE}, so this key can't approve; add \
+                         {NAMESPACE} or remove the line"
                     )),
                     Some(_) => {}
                 }
             }
             _ => messages.push(format!(
-                "{:?} is neither a kind of key nor an option that rlx knows (namespaces=\"…\")",
+                "{:?} is neither a key type nor a supported option (namespaces=\"…\")",
                 shown(option.as_bytes())
             )),
         }
@@ -183,13 +186,13 @@ fn read_key(kind: &str, code: &str) -> Result<Key, String> {
     let blob =
         STANDARD.decode(code).map_err(|_| "the key is not base64; copy it from the .pub file".to_owned())?;
     let key = Key::read(&blob).map_err(|problem| match problem {
-        KeyProblem::Kind => "the key is of another kind than its line says".to_owned(),
+        KeyProblem::Kind => "the key's type differs from the one on its line".to_owned(),
         KeyProblem::Broken(why) => format!("the key is broken: {why}; copy it from the .pub file"),
     })?;
     if key.kind() == kind {
         Ok(key)
     } else {
-        Err(format!("the line says {kind} and the key is {}", key.kind()))
+        Err(format!("the line says {kind}, but the key is {}", key.kind()))
     }
 }
 
@@ -208,7 +211,7 @@ fn looks_like_a_kind(word: &str) -> bool {
     ["ssh-", "ecdsa-", "sk-", "rsa-", "webauthn-"].iter().any(|beginning| word.starts_with(beginning))
 }
 
-/// The names, which may stand in double quotes as a whole, and the rest of the line.
+/// The names, which may be enclosed in double quotes, and the rest of the line.
 fn take_names(text: &str) -> (&str, &str) {
     match text.strip_prefix('"').and_then(|inside| inside.split_once('"')) {
         Some((names, rest)) => (names, rest.trim_start_matches(is_blank)),
@@ -222,7 +225,7 @@ fn take_word(text: &str) -> (&str, &str) {
     (word, text[word.len()..].trim_start_matches(is_blank))
 }
 
-/// The pieces of `text` between separators that stand outside double quotes; `\"` ends no quote.
+/// The pieces of `text` between separators outside double quotes; `\"` ends no quote.
 fn split_outside_quotes(text: &str, is_separator: fn(char) -> bool) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped) = (false, false);
     text.split(move |character| {
@@ -249,7 +252,7 @@ fn admits(list: &str, name: &str) -> bool {
     admitted
 }
 
-/// Whether `name` is of the form `pattern`, where `*` stands for any characters and `?` for one.
+/// Whether `name` is of the form `pattern`, where `*` matches any characters and `?` one.
 fn matches(pattern: &str, name: &str) -> bool {
     // Whether what was read of the pattern so far matches the first n bytes of the name, for each n: no backtracking,
     // so no pattern takes long.

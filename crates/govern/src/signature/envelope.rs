@@ -1,8 +1,8 @@
 //! The outer form of an SSH signature: the armor, and the fields inside it.
 //!
-//! Read by hand because the library forgives what we don't want to: text before the armor, other versions, bytes left
-//! over inside the fields. What it says about lengths is checked against what is there, so nothing is allocated at the
-//! wish of a file.
+//! Read by hand because the library forgives what we don't want to: text before the armor, other versions,
+//! bytes left over inside the fields. What it says about lengths is checked against what is there, so that
+//! a file can't cause a large allocation.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -24,23 +24,23 @@ pub(super) struct Envelope<'a> {
     pub(super) trailer: Option<&'a [u8; TRAILER]>,
 }
 
-/// What stands between the two armor lines.
+/// The text between the two armor lines.
 pub(super) fn without_armor(text: &str) -> Result<Vec<u8>, &'static str> {
     let text = text.trim_matches([' ', '\t', '\r', '\n']);
-    let inside = text.strip_prefix(BEGIN).ok_or("it doesn't begin with -----BEGIN SSH SIGNATURE-----")?;
+    let inside = text.strip_prefix(BEGIN).ok_or("it doesn't start with -----BEGIN SSH SIGNATURE-----")?;
     let inside = inside.strip_suffix(END).ok_or("it doesn't end with -----END SSH SIGNATURE-----")?;
     let mut lines = inside.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     // The first piece is what follows BEGIN on its line, the last what precedes END on its own.
     if lines.next() != Some("") || lines.next_back() != Some("") {
-        return Err("its first and last line hold more than the armor");
+        return Err("its first or last line contains more than the armor");
     }
     // The engine refuses every other spelling of the same bytes: missing padding, spare bits, white space.
-    STANDARD.decode(lines.collect::<String>()).map_err(|_| "between the armor lines stands no base64")
+    STANDARD.decode(lines.collect::<String>()).map_err(|_| "the text between the armor lines is not base64")
 }
 
 impl<'a> Envelope<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, &'static str> {
-        let rest = bytes.strip_prefix(MAGIC).ok_or("its content doesn't begin with SSHSIG")?;
+        let rest = bytes.strip_prefix(MAGIC).ok_or("its content doesn't start with SSHSIG")?;
         let rest = rest.strip_prefix(&VERSION).ok_or("its version is not 1")?;
         let (key, rest) = field(rest)?;
         let (namespace, rest) = field(rest)?;
@@ -61,10 +61,10 @@ impl<'a> Envelope<'a> {
         } else if inner.is_empty() {
             None
         } else {
-            return Err("bytes are left over behind the signature");
+            return Err("there are extra bytes after the signature");
         };
         if !rest.is_empty() {
-            return Err("bytes are left over at its end");
+            return Err("there are extra bytes at its end");
         }
         Ok(Self { key, namespace, hash, algorithm, signature, trailer })
     }
@@ -78,7 +78,7 @@ impl<'a> Envelope<'a> {
 
 /// The first field of `bytes`, four bytes of length and then its content, and what follows it.
 pub(super) fn field(bytes: &[u8]) -> Result<(&[u8], &[u8]), &'static str> {
-    let (length, rest) = bytes.split_first_chunk().ok_or("it is cut off")?;
-    let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| "it is cut off")?;
-    rest.split_at_checked(length).ok_or("it is cut off")
+    let (length, rest) = bytes.split_first_chunk().ok_or("it is truncated")?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| "it is truncated")?;
+    rest.split_at_checked(length).ok_or("it is truncated")
 }

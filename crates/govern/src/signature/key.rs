@@ -21,7 +21,7 @@ const KINDS: [&str; 4] = [
     "sk-ecdsa-sha2-nistp256@openssh.com",
 ];
 
-/// What somebody with another key can do.
+/// What to do with another kind of key.
 pub(super) const ADVICE: &str = "rlx accepts ed25519 and ECDSA P-256 keys, also on a security key: \
      `ssh-keygen -t ed25519` or `ssh-keygen -t ed25519-sk` makes one";
 
@@ -96,8 +96,8 @@ impl Key {
     /// Reads a key in SSH's binary form.
     pub(super) fn read(blob: &[u8]) -> Result<Self, KeyProblem> {
         let kind = kind_of(blob).map_err(|_| KeyProblem::Kind)?;
-        let public = PublicKey::from_bytes(blob)
-            .map_err(|_| KeyProblem::Broken("it is cut off or has bytes too many"))?;
+        let public =
+            PublicKey::from_bytes(blob).map_err(|_| KeyProblem::Broken("it is truncated or too long"))?;
         match public.key_data() {
             KeyData::Ed25519(key) => check_ed25519(key)?,
             KeyData::SkEd25519(key) => check_ed25519(key.public_key())?,
@@ -122,11 +122,11 @@ impl Key {
     }
 }
 
-/// With a point of small order anybody could make signatures that hold.
+/// With a point of small order, anyone could forge valid signatures.
 fn check_ed25519(key: &Ed25519PublicKey) -> Result<(), KeyProblem> {
     let key = ed25519_dalek::VerifyingKey::try_from(key);
-    let key = key.map_err(|_| KeyProblem::Broken("it is not a point of its curve"))?;
-    if key.is_weak() { Err(KeyProblem::Broken("it is a weak point of its curve")) } else { Ok(()) }
+    let key = key.map_err(|_| KeyProblem::Broken("it is not a point on its curve"))?;
+    if key.is_weak() { Err(KeyProblem::Broken("it is a weak point on its curve")) } else { Ok(()) }
 }
 
 /// Compressed points are refused as ssh does: otherwise one key would have two fingerprints.
@@ -136,7 +136,7 @@ fn check_p256(key: EcdsaPublicKey) -> Result<(), KeyProblem> {
         return Err(KeyProblem::Broken("its point is compressed, which ssh doesn't use"));
     }
     let key = p256::ecdsa::VerifyingKey::try_from(key);
-    key.map(drop).map_err(|_| KeyProblem::Broken("it is not a point of its curve"))
+    key.map(drop).map_err(|_| KeyProblem::Broken("it is not a point on its curve"))
 }
 
 /// The accepted kind that a key in SSH's binary form says it is of, or what it says instead.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::common::{World, bytes, ended, intent, launched, slug, validated};
 use super::texts::{Texts, remove, set};
 
-/// What is done to a study that could be launched, and the code that it must show.
+/// An edit of a launchable study, and the code it must cause.
 #[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) code: &'static str,
@@ -62,7 +62,7 @@ fn facts(world: &mut World, edit: impl FnOnce(&mut rlxp_govern::view::PathFacts)
 /// What is changed, in words and as an edit.
 pub(crate) type Variation = (&'static str, fn(&mut Texts));
 
-/// Changes that are no fault: with each of them alone the study can be launched.
+/// Changes that are not faults: with each of them alone, the study can be launched.
 pub(crate) fn variations() -> Vec<Variation> {
     vec![
         ("nothing", |_| {}),

@@ -124,7 +124,7 @@ fn whole_study() -> Ledger {
     ledger
 }
 
-/// Whether anybody would notice: a problem, or a line that isn't whole.
+/// Whether it is detected: a problem, or an incomplete line.
 fn found(bytes: &[u8], anchors: &[Anchor]) -> bool {
     let (ledger, problems) = verify(bytes, anchors);
     !problems.is_empty() || ledger.torn > 0
@@ -207,7 +207,7 @@ fn a_ledger_that_ends_early_or_was_rewritten_is_found_against_an_anchor_only() {
         let (_, problems) = verify(&whole, &anchors);
         assert!(problems.iter().any(|problem| problem.code == "cut_off"), "{kept} {problems:?}");
 
-        // From here on everything is another story with right numbers and links, told to its full length.
+        // From here on, a different history with valid numbers and links, of full length.
         let mut other = read(&whole);
         for record in &ledger.records[other.records.len()..] {
             let event = match &record.event {

@@ -79,7 +79,7 @@ impl World {
         world
     }
 
-    /// Appends a record, which must be possible.
+    /// Appends a record, which must succeed.
     pub(crate) fn push(&mut self, event: Event) {
         self.try_push(event).unwrap_or_else(|problem| panic!("{problem:?}"));
     }
@@ -88,7 +88,7 @@ impl World {
         append(&mut self.study.ledger, event)
     }
 
-    /// Approves all sections the way the contract asks for, where they can be approved at all.
+    /// Approves all sections with the required assurance, where they can be approved.
     pub(crate) fn approve_sections(&mut self) {
         let targets: Vec<Target> = Section::ALL.into_iter().map(Target::Section).collect();
         self.approve(&targets, self.study.required());
@@ -140,7 +140,7 @@ impl World {
         self.push(ended(&intent.key, end));
     }
 
-    /// Puts the candidate's plan on record, whatever gates say, and asks for that plan from now on.
+    /// Records the candidate's plan, regardless of gates, and requests that plan from now on.
     pub(crate) fn validate(&mut self) {
         if let Some(validated) = validated(&self.study, &self.view) {
             self.view.asked_plan = Some(validated.plan);
@@ -286,7 +286,7 @@ fn source(change: &Change) -> Option<String> {
     }
 }
 
-/// What goes on record when every gate let the candidate pass.
+/// The record written when every gate passes the candidate.
 pub(crate) fn validated(study: &Study, view: &CandidateView) -> Option<Validated> {
     let plan = Plan::for_candidate(study, view)?;
     Some(Validated {

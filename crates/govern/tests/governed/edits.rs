@@ -39,7 +39,7 @@ fn write(files: &mut Files, file: File, text: &str) -> bool {
     }
 }
 
-/// What stands in a file, beside what it means: for values of which there is only one valid.
+/// The explicit values of a file, apart from their meaning: for keys with only one valid value.
 fn overwrite(files: &mut Files, file: File, value: &Value) {
     fn put<T>(reading: &mut Reading<T>, value: &Value) {
         if let Reading::Read(written) = reading {
@@ -274,7 +274,7 @@ fn what_was_seen_to_be_void_stays_void_when_the_old_text_returns() {
     let targets: Vec<Target> = void.into_iter().map(|(target, _)| target).collect();
     let expected = Section::Scope.dependents();
     assert_eq!(targets, expected.iter().copied().map(Target::Section).collect::<Vec<_>>());
-    world.push(Event::Voided(Voided { targets, reason: "what it covers has changed since".into() }));
+    world.push(Event::Voided(Voided { targets, reason: "the approved content has changed since".into() }));
     let on_record = newly_void(world.study.state(), &standings);
     assert_eq!(on_record, [], "it is said once");
 

@@ -198,7 +198,7 @@ fn what_a_change_must_bring_is_not_for_its_author_to_choose() {
     }
 }
 
-/// An agreed stop holds also for somebody who doesn't ask what comes next.
+/// A stop rule applies even if the next step is never requested.
 #[test]
 fn a_launch_after_an_agreed_stop_is_refused() {
     let mut texts = Texts::supervised();
@@ -213,7 +213,8 @@ fn a_launch_after_an_agreed_stop_is_refused() {
     assert_eq!(world.codes(Purpose::Plan), BTreeSet::new());
 }
 
-/// Whoever says that a run wants no GPU time is charged for it, and gets no more than was agreed.
+/// A run that claims to need no GPU time is charged for it, and gets no more than the contract
+/// allows.
 #[test]
 fn gpu_time_that_nobody_asked_for_is_spent_all_the_same() {
     let mut texts = Texts::supervised();

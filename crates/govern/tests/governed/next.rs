@@ -100,7 +100,8 @@ fn only_an_approval_of_anything_but_closing_ends_a_hand_off() {
         let expected = if target == Target::Close { Action::Wait } else { Action::Launch };
         assert_eq!(action, expected, "{target}");
     }
-    // A remark, a refusal, another look, a plan, a run, a verdict and a report are nobody's decision.
+    // A remark, a refusal, another audit, a plan, a run, a verdict and a report are not decisions
+    // of a person.
     let mut world = handed;
     let step = |world: &World| next(&world.study).action;
     world.push(Event::Note(Note { text: "go on".into() }));
@@ -108,7 +109,7 @@ fn only_an_approval_of_anything_but_closing_ends_a_hand_off() {
     world.push(Event::Audited(Audited { adapter: Digest::hash(b"adapter"), claims: 3 }));
     world.push(Event::Queued(Queued { digest: Digest::hash(b"queue"), jobs: 3 }));
     assert!(waits(&world));
-    // What was begun is finished all the same.
+    // Started work is still finished.
     let run = intent("lower-lr", Phase::Smoke, 0, world.view.asked_plan.unwrap());
     world.push(Event::LaunchIntent(run.clone()));
     assert_eq!(step(&world), Action::Monitor);

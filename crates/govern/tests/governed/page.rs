@@ -41,7 +41,7 @@ fn table(text: &str, first: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The words of a cell that stand in backticks.
+/// The words of a cell in backticks.
 fn words(cell: &str) -> BTreeSet<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

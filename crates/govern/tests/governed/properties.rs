@@ -78,7 +78,7 @@ fn parts(from: &World, found: &mut Vec<Removal>) {
 
 fn facts(from: &World, found: &mut Vec<Removal>) {
     for path in from.view.paths.keys() {
-        with(found, from, format!("nobody looked at {path}"), |world| drop(world.view.paths.remove(path)));
+        with(found, from, format!("{path} was not checked"), |world| drop(world.view.paths.remove(path)));
     }
     for file in &from.view.evidence_there {
         with(found, from, format!("{file} gone"), |world| {

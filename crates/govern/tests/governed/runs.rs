@@ -45,8 +45,8 @@ fn a_plan_that_is_another_one_by_now_starts_nothing_more() {
     assert_eq!(told(&world), None);
     assert!(Queue::for_study(&world.study).over().contains(&slug("lower-lr")), "what has run can be judged");
     let stand = Queue::for_study(&world.study).jobs[0].stand.to_string();
-    assert_eq!(stand, "stopped: its file changed");
-    // Put back, it goes on where it was.
+    assert_eq!(stand, "stopped: its file has changed");
+    // Restored, it continues where it was.
     world.study.candidate_files.insert("lower-lr".into(), world.view.file);
     assert_eq!(told(&world), Some((Phase::Short, SeedChoice::Known(0), 1)));
 }
@@ -221,7 +221,7 @@ fn what_never_counts_as_evidence_stops_its_phase() {
     let queue = Queue::for_study(&world.study);
     let JobStatus::Stopped { reason } = &queue.jobs[0].stand else { panic!("{:?}", queue.jobs[0]) };
     assert_eq!(*reason, format!("run {} never counts as evidence: not_the_patched_code", smoke.key));
-    // It is paid for, nobody asks for its metrics, and the candidate can be judged.
+    // It is charged, its metrics aren't requested, and the candidate can be judged.
     assert_eq!(world.study.state().tally.spent.runs, 2);
     assert_eq!(next(&world.study).action, Action::Extract, "the baseline's run wasn't read");
     let evidence = |key: &str| {

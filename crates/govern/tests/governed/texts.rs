@@ -177,8 +177,8 @@ impl Texts {
         Self { contract, metric_spec, surface_map, runbook, candidate }
     }
 
-    /// The same in autonomous mode, which asks for signatures and has an envelope. Nobody reads a candidate there, so
-    /// it brings no arguments of its own.
+    /// The same in autonomous mode, which asks for signatures and has an envelope. No person reads a
+    /// candidate there, so it has no arguments.
     pub(crate) fn autonomous() -> Self {
         let mut texts = Self::supervised();
         set(&mut texts.contract, "/automation", json!("autonomous"));

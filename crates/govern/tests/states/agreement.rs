@@ -55,7 +55,7 @@ pub(crate) const STATES: &[State] = &[
         study
     }),
     ("closed_by_nobody", Action::Closed, || {
-        // The guard over the folder stays, as no person approved this.
+        // The folder stays protected, as no person approved this.
         let mut study = Builder::with_baseline(|_| {});
         study.world.push(Event::Closed(Closed { reason: "good enough".into() }));
         study

@@ -104,7 +104,7 @@ impl Builder {
         self.approve_candidate(&text);
     }
 
-    /// A file that nobody has validated.
+    /// A file that has not been validated.
     pub(crate) fn draft(&mut self, id: &str) {
         let file = Digest::hash(id.as_bytes());
         self.world.study.candidate_files.insert(id.into(), file);
@@ -174,7 +174,7 @@ impl Builder {
         self.world.push(Event::Evidence(Evidence { key: key.into(), values, files }));
     }
 
-    /// A run that ended well and has its metric.
+    /// A successful run with its metric.
     pub(crate) fn ran(&mut self, id: &str, phase: Phase, seed: u64, value: f64) {
         let key = self.end(id, phase, seed, RunEnd::Ok);
         self.evidence(&key, Some(value));
@@ -230,7 +230,7 @@ impl Builder {
         self.files[file] = Some(to_yaml(value));
     }
 
-    /// What is recorded, but for what is said of it.
+    /// The recorded input, without the results.
     pub(crate) fn recorded(self) -> Recorded {
         let study = self.world.study;
         let mut lines = String::from_utf8(bytes(&study.ledger)).unwrap();

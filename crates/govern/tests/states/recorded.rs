@@ -23,14 +23,14 @@ use serde_json::{Value, json};
 pub(crate) struct Recorded {
     pub(crate) task: String,
     pub(crate) study: String,
-    /// Each as it stands on the disk; nothing where there is no file.
+    /// Each as it is on disk; `None` where there is no file.
     pub(crate) contract: Option<String>,
     pub(crate) metric_spec: Option<String>,
     pub(crate) surface_map: Option<String>,
     pub(crate) runbook: Option<String>,
     /// Whole lines, without their ends.
     pub(crate) ledger: Vec<String>,
-    /// What stands after the last whole line.
+    /// The text after the last complete line.
     pub(crate) torn: String,
     /// The list of approvers; nothing where it can't be read.
     pub(crate) approvers: Option<String>,

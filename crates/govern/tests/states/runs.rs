@@ -202,7 +202,7 @@ pub(crate) const STATES: &[State] = &[
         study
     }),
     ("handed_off_and_judged", Action::Wait, || {
-        // What was begun is finished; that a verdict is there doesn't mean that anybody looked.
+        // Started work is finished; an existing verdict doesn't mean that a person has seen it.
         let mut study = Builder::with_candidate(|_| {});
         study.screened("lower-lr", 200.5);
         study.world.push(Event::HandedOff(HandedOff { reason: "the simulator was updated".into() }));
@@ -224,7 +224,8 @@ pub(crate) const STATES: &[State] = &[
         study
     }),
     ("handed_off_and_given_back", Action::HandOff, || {
-        // Handed off, then approved: whoever took it over gave it back, and the rule still holds.
+        // Handed off, then approved: the person who took over gave it back, and the rule still
+        // applies.
         let mut study = Builder::with_baseline(|texts| set(&mut texts.contract, "/budget/runs", json!(1)));
         study.world.push(Event::HandedOff(HandedOff { reason: "the budget of runs is spent".into() }));
         study.approve(&[Section::Task], Assurance::Terminal);

@@ -69,7 +69,7 @@ pub struct GroupAnalysis {
     pub total_steps: u64,
     /// The score, `eval/mean_return` or `train/mean_return`.
     pub metric: String,
-    /// What a random policy gets.
+    /// The score of a random policy.
     pub baseline: Option<Baseline>,
     /// What happened.
     #[serde(flatten)]
@@ -78,7 +78,7 @@ pub struct GroupAnalysis {
     pub findings: Vec<TopFinding>,
     /// What is wrong with the record.
     pub notes: Vec<String>,
-    /// Commands to go on with.
+    /// Commands to continue with.
     pub next: Vec<String>,
 }
 

@@ -41,7 +41,7 @@ use crate::failure::{Failure, Outcome};
 use crate::insight::run_data;
 use crate::insight::run_data::SeedState;
 
-use groups::Arm;
+use groups::ComparedGroup;
 
 /// What to compare, and by which score.
 #[derive(Clone, Debug, Default)]
@@ -72,20 +72,21 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
     }
     let wanted = score::wanted(request)?;
     let loaded = run_data::load(context, &request.words, &|kind, name| wanted.accepts(kind, name))?;
-    let groups = groups::grouped(loaded, request.by_config)?;
-    let arms: Vec<Arm<'_>> = groups.iter().enumerate().map(|(index, group)| Arm::new(index, group)).collect();
-    let score = score::decide(request, &arms)?;
-    let scored = score::scores(&score, request, &arms)?;
-    let (reference, others) = arms.split_first().expect("there are at least two groups");
+    let loaded = groups::grouped(loaded, request.by_config)?;
+    let groups: Vec<ComparedGroup<'_>> =
+        loaded.iter().enumerate().map(|(index, group)| ComparedGroup::new(index, group)).collect();
+    let score = score::decide(request, &groups)?;
+    let scored = score::scores(&score, request, &groups)?;
+    let (reference, others) = groups.split_first().expect("there are at least two groups");
     let pairs: Vec<judge::Pair<'_>> = others
         .iter()
         .zip(&scored[1..])
-        .map(|(arm, scores)| judge::Pair {
+        .map(|(group, scores)| judge::Pair {
             a: reference,
-            b: arm,
+            b: group,
             a_scores: &scored[0],
             b_scores: scores,
-            differences: comparable::differences(&score, reference, arm),
+            differences: comparable::differences(&score, reference, group),
         })
         .collect();
     let judged = judge::judge(request, &score, &pairs)?;
@@ -103,20 +104,20 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
             judgement,
         })
         .collect();
-    let mut warnings = score::warnings(&score, &arms, &scored);
-    warnings.extend(groups::warnings(&arms));
+    let mut warnings = score::warnings(&score, &groups, &scored);
+    warnings.extend(groups::warnings(&groups));
     let nothing_changed = |one: &&Comparison| one.changes.config.is_empty() && one.changes.code.is_empty();
     let same: Vec<&str> = comparisons.iter().filter(nothing_changed).map(|one| one.group.as_str()).collect();
     if !same.is_empty() {
         let which = groups::listed(&same);
         warnings.push(format!("A and {which} have the same config and code: any difference is noise"));
     }
-    let next = next::commands(context, &arms, &comparisons);
+    let next = next::commands(context, &groups, &comparisons);
     Ok(CompareReport {
         answer: TopAnswer::from_comparisons(&comparisons),
-        metrics: align::metrics(&score, &arms),
-        curves: align::curves(&score, &arms),
-        groups: arms.iter().zip(&scored).map(|(arm, scores)| GroupReport::new(arm, scores)).collect(),
+        metrics: align::metrics(&score, &groups),
+        curves: align::curves(&score, &groups),
+        groups: groups.iter().zip(&scored).map(|(group, scores)| GroupReport::new(group, scores)).collect(),
         score,
         comparisons,
         warnings,

@@ -33,7 +33,7 @@ pub struct Diagnosis {
     pub seeds: Vec<u64>,
     /// Steps that the furthest seed has done.
     pub steps: u64,
-    /// Steps that training goes to, per seed.
+    /// Training steps per seed.
     pub total_steps: u64,
     /// The worst severity found; nothing where nothing was.
     pub worst: Option<Severity>,

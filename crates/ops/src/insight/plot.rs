@@ -185,7 +185,7 @@ pub fn plot(context: &Context, request: &PlotRequest) -> Outcome<PlotReport> {
 /// The chart of runs that were loaded with at least the metrics that
 /// [`wanted`] names.
 pub fn figure(groups: &[Group], options: &PlotOptions) -> Outcome<Figure> {
-    let arms = groups::arms(groups, options.group_by);
-    let metric = metric::choose(&arms.arms, options.metric.as_deref())?;
-    chart::draw(arms, metric, options)
+    let plotted = groups::plotted(groups, options.group_by);
+    let metric = metric::choose(&plotted.groups, options.metric.as_deref())?;
+    chart::draw(plotted, metric, options)
 }

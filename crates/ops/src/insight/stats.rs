@@ -58,7 +58,7 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<Described
 pub struct PowerRequest {
     /// Difference in deviations of the scores.
     pub effect: Option<f64>,
-    /// Seeds per arm.
+    /// Seeds per group.
     pub seeds: Option<u64>,
     /// Chance to find a difference that is there.
     pub power: f64,
@@ -66,7 +66,7 @@ pub struct PowerRequest {
     pub alpha: f64,
     /// Test both directions.
     pub two_sided: bool,
-    /// Both arms use the same seeds.
+    /// Both groups use the same seeds.
     pub paired: bool,
 }
 
@@ -75,7 +75,7 @@ pub struct PowerRequest {
 pub struct PowerReport {
     /// Difference in deviations.
     pub effect: Option<f64>,
-    /// Seeds per arm.
+    /// Seeds per group.
     pub seeds: Option<u64>,
     /// Chance to find the difference with these seeds.
     pub power: f64,

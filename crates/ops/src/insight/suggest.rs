@@ -72,7 +72,7 @@ pub struct Suggestions {
     pub more: usize,
     /// Findings that no setting answers.
     pub unanswered: Vec<Unanswered>,
-    /// Commands to go on with that change no setting.
+    /// Commands to continue with that change no setting.
     pub next: Vec<String>,
     /// Which rules spoke.
     pub rules_version: String,

@@ -36,7 +36,7 @@ pub struct SetSummary {
     pub environments: Vec<EnvSummary>,
     /// Runs that can't be read, with the reason.
     pub unreadable: Vec<(String, String)>,
-    /// Commands to go on with.
+    /// Commands to continue with.
     pub next: Vec<String>,
 }
 

@@ -63,7 +63,7 @@ pub struct Shown {
 pub struct ApproveReport {
     pub study: StudyName,
     pub targets: BTreeMap<Target, Digest>,
-    /// How surely.
+    /// The assurance of the approval.
     pub assurance: Assurance,
     pub who: String,
     /// The number of the record.

@@ -98,7 +98,7 @@ fn validate_in(opened: &mut OpenStudy, name: &str) -> Outcome<ValidateReport> {
             // Something of the repository, which nobody looks at before a launch.
             CandidateState::Validated => {
                 let changed = Plan::differences(&record.validated.parts, &validated.parts);
-                Some(format!("what it was validated with changed: {}", changed.join(", ")))
+                Some(format!("files it was validated with have changed: {}", changed.join(", ")))
             }
             _ => None,
         });
@@ -192,7 +192,9 @@ pub fn show(context: &Context, study: Option<&str>, name: &str) -> Outcome<ShowR
             (Some(view.written.explicit), Vec::new(), approval, refused)
         }
         Reading::Broken(problems) => (None, problems, ApprovalStatus::Missing, Vec::new()),
-        Reading::Missing => (None, vec!["its file is gone".to_owned()], ApprovalStatus::Missing, Vec::new()),
+        Reading::Missing => {
+            (None, vec!["its file is missing".to_owned()], ApprovalStatus::Missing, Vec::new())
+        }
     };
     let state = opened.study.state();
     let record = state.candidates.get(&id);

@@ -22,7 +22,7 @@ pub use sample::Sample;
 pub struct MetricLine {
     pub name: String,
     pub role: &'static str,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
     /// What the run's files say, when a run was named.
     pub sample: Option<Sample>,

@@ -132,12 +132,12 @@ fn the_metric_that_decides_comes_from_the_evaluation() {
     let report = study(&world);
     draft(&world.context, &COMPLETE);
     let own = open_after(&world, &report.path, "eval/scores.json", "eval.json");
-    assert!(own[0].starts_with("primary.source: eval.json is rlx's own record"), "{own:?}");
+    assert!(own[0].starts_with("primary.source: eval.json is a file of rlx"), "{own:?}");
     let request = ApproveRequest { targets: vec!["metrics".into()], ..ApproveRequest::default() };
     let refused = prepare(&world.context, &request).unwrap_err();
     assert!(refused.message.contains("below eval/"), "{}", refused.message);
     let problems = rlxp_ops::studies::metric::check(&world.context, None, None).unwrap().problems;
-    assert!(problems[0].contains("eval.json is rlx's own record"), "{problems:?}");
+    assert!(problems[0].contains("eval.json is a file of rlx"), "{problems:?}");
     let training = open_after(&world, &report.path, "eval.json", "train/log.json");
     assert!(training[0].contains("train/log.json is not written by the evaluation"), "{training:?}");
     assert!(open_after(&world, &report.path, "train/log.json", "eval/*.json").is_empty());

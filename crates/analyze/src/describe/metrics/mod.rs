@@ -1,10 +1,10 @@
-//! The dictionary of metrics: what each number that training logs is, why one
-//! looks at it and what it looks like when all is well.
+//! The dictionary of metrics: what each logged metric is, why it matters and
+//! what a healthy course looks like.
 //!
 //! The entries are data (`metrics/*.json`), so that other programs can read
 //! them. What "well" means for one config is in [`here`], what a run's values
-//! mean in [`reading`]. A test trains and holds the entries against what is
-//! logged, in both directions.
+//! mean in [`reading`]. A test trains and checks the entries against the logged
+//! metrics, in both directions.
 
 mod here;
 mod reading;
@@ -32,7 +32,7 @@ pub enum Direction {
 pub struct Entry {
     /// Kind of the records that hold it: `train`, `eval`, `timing` or `observations`.
     pub kind: String,
-    /// Its name; `mean_*` stands for `mean_0`, `mean_1` and so on.
+    /// Its name; `mean_*` matches `mean_0`, `mean_1` and so on.
     pub name: String,
     pub title: String,
     /// How it is computed, in plain words.
@@ -41,13 +41,13 @@ pub struct Entry {
     /// Which way is good.
     pub direction: Direction,
     pub why: String,
-    /// What it looks like when all is well, in general.
+    /// What a healthy course looks like in general.
     pub healthy: String,
     pub high: String,
     pub low: String,
     /// When it is logged.
     pub when: String,
-    /// What must hold for it to be there; nothing for one that always is.
+    /// The condition under which it is logged; `None` if it always is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub present: Option<String>,
 }
@@ -74,7 +74,7 @@ struct Written {
     present: Option<String>,
 }
 
-/// Most names that are offered for one that is not known.
+/// Most names suggested for an unknown one.
 const MOST_NEAREST: usize = 3;
 
 impl Entry {
@@ -91,7 +91,7 @@ impl Entry {
         }
     }
 
-    /// Which dimension `name` is about: 3 for `mean_3`.
+    /// The dimension in `name`: 3 for `mean_3`.
     pub fn dimension(&self, name: &str) -> Option<usize> {
         dimension_of(self.name.strip_suffix('*')?, name)
     }
@@ -149,15 +149,15 @@ pub fn named(word: &str) -> Vec<&'static Entry> {
     }
 }
 
-/// The names of `known` that come nearest to a word, best first. Each is
-/// measured with and without its kind.
+/// The names in `known` closest to a word, best first. Each is compared with
+/// and without its kind.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let asked = word.to_lowercase().replace([' ', '-'], "_");
     let mut ranked: Vec<(f64, &str)> = known
         .into_iter()
         .map(|full| {
             let name = full.split_once('/').map_or(full, |(_, name)| name);
-            // A part of a name is as good as a slip of the finger.
+            // A substring of a name ranks like a typo.
             let part = if asked.len() >= 3 && name.contains(&asked) { 0.9 } else { 0.0 };
             let likeness = strsim::jaro_winkler(&asked, name).max(strsim::jaro_winkler(&asked, full));
             (likeness.max(part), full)
@@ -198,10 +198,7 @@ mod tests {
         for other in ["mean_", "mean_x", "mean_return", "mean_99999999999999999999"] {
             assert_eq!(entry("observations", other), None, "{other}");
         }
-        assert_eq!(
-            entry("train", "mean_return").map(|entry| entry.title.as_str()),
-            Some("Return while training")
-        );
+        assert_eq!(entry("train", "mean_return").map(|entry| entry.title.as_str()), Some("Training return"));
         assert_eq!(named("mean_return").len(), 2);
         assert_eq!(named("eval/mean_return").len(), 1);
         assert_eq!(named("std_2").len(), 1);

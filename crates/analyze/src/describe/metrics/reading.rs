@@ -1,4 +1,4 @@
-//! What a run's values of one metric are, and what they mean in words.
+//! Describes a run's values of one metric and what they mean.
 
 use serde::Serialize;
 
@@ -10,11 +10,11 @@ use crate::describe::story::{Course, Glance, Phase, PhaseKind, Statement, Topic,
 /// A metric of a run, read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reading {
-    /// The values at a glance; nothing when none is finite.
+    /// A summary of the values; `None` when none is finite.
     pub glance: Option<Glance>,
     /// Rises, plateaus and falls.
     pub phases: Vec<Phase>,
-    /// Share of the points inside the expected bounds, where there are any.
+    /// Share of the points inside the expected bounds, if there are bounds.
     pub inside: Option<f64>,
     pub statements: Vec<Statement>,
 }
@@ -36,8 +36,9 @@ pub fn read(
     let found = phases(course);
     let Some(glance) = course.glance() else {
         let text = match course.not_finite() {
-            0 => "There is no value.".to_owned(),
-            count => format!("All {count} values are NaN or infinite: the training diverged."),
+            0 => "No values.".to_owned(),
+            1 => "The only value is NaN or infinite: training diverged.".to_owned(),
+            count => format!("All {count} values are NaN or infinite: training diverged."),
         };
         let statement = Statement::new(Topic::Unknown, place, (0, 0), seeds, text);
         told.push(statement.with([("not_finite", course.not_finite() as f64)]));
@@ -45,7 +46,9 @@ pub fn read(
     };
     let span = (glance.from_step, glance.to_step);
     if glance.not_finite > 0 {
-        let text = format!("{} more values are NaN or infinite and are left out.", glance.not_finite);
+        let count = glance.not_finite;
+        let values = if count == 1 { "value is" } else { "values are" };
+        let text = format!("{count} {values} NaN or infinite and left out.");
         let statement = Statement::new(Topic::Unknown, place, span, seeds, text);
         told.push(statement.with([("not_finite", glance.not_finite as f64)]));
     }
@@ -61,7 +64,7 @@ pub fn read(
     }
     if let Some(whole) = expected.and_then(|expected| expected.whole.as_ref()) {
         let share = glance.end / whole.value;
-        let text = format!("At the end it is {:.0}% of {}.", 100.0 * share, whole.name);
+        let text = format!("It ends at {:.0}% of {}.", 100.0 * share, whole.name);
         let statement = Statement::new(Topic::Result, place, (glance.to_step, glance.to_step), seeds, text);
         told.push(statement.with([("end", glance.end), ("whole", whole.value), ("share", share)]));
     }
@@ -108,31 +111,30 @@ fn phase_in_words(phase: &Phase) -> String {
     }
 }
 
-/// What its movement means; nothing when it hardly moved.
+/// What its change means; `None` when it hardly changed.
 fn meaning(entry: &Entry, glance: &Glance, phases: &[Phase]) -> Option<String> {
     let moved = phases.iter().any(|phase| phase.kind != PhaseKind::Plateau);
     let change = glance.end - glance.start;
     if glance.lowest == glance.highest {
         return None;
     }
-    // Two or three points can't be told from noise.
+    // Two or three points can't be distinguished from noise.
     let noise = glance.noise?;
     // Both ends are noisy.
     if change.abs() <= 2.0 * std::f64::consts::SQRT_2 * noise {
-        return Some(format!("From start to end it changed by no more than its noise (±{}).", number(noise)));
+        return Some(format!("No change beyond noise (±{}) from start to end.", number(noise)));
     }
     if !phases.is_empty() && !moved {
-        return Some("It neither clearly rose nor fell.".to_owned());
+        return Some("No clear trend.".to_owned());
     }
     let towards = if change > 0.0 { &entry.high } else { &entry.low };
     let good = match (entry.direction, change > 0.0) {
-        (Direction::Higher, true) | (Direction::Lower, false) => ", which is the good direction",
-        (Direction::Higher, false) | (Direction::Lower, true) => ", which is the bad direction",
+        (Direction::Higher, true) | (Direction::Lower, false) => " (better)",
+        (Direction::Higher, false) | (Direction::Lower, true) => " (worse)",
         (Direction::Neither, _) => "",
     };
-    let way = if change > 0.0 { "rose" } else { "fell" };
-    let means = if change > 0.0 { "higher" } else { "lower" };
-    Some(format!("It {way}{good}; {means} means: {towards}."))
+    let way = if change > 0.0 { "Increased" } else { "Decreased" };
+    Some(format!("{way}{good}: {towards}."))
 }
 
 /// How much of the course lies inside the bounds, and where most of the rest is.
@@ -162,7 +164,7 @@ fn bounds(
     let ends: Vec<(&'static str, f64)> =
         ends.iter().filter_map(|(name, end)| Some((*name, (*end)?))).collect();
     let (Some((from, _)), Some((to, _))) = (out.first(), out.last()) else {
-        let text = format!("All {} points are as expected, {range}.", points.len());
+        let text = format!("All {} points are in the expected range: {range}.", points.len());
         let statement = Statement::new(Topic::Phase, place, (first, last), seeds, text);
         return Some((share, statement.with(ends).with([("inside", share)])));
     };
@@ -177,9 +179,11 @@ fn bounds(
     } else {
         format!("between steps {} and {}", grouped(*from), grouped(*to))
     };
-    let little = expected.unless.as_ref().map_or(String::new(), |when| format!("; that means little {when}"));
+    let little =
+        expected.unless.as_ref().map_or(String::new(), |when| format!("; this matters little {when}"));
     let text = format!(
-        "{} of {} points are not as expected ({range}), {place_of}; the farthest is {} at step {}{little}.",
+        "{} of {} points are outside the expected range ({range}), {place_of}; the farthest is {} at step \
+         {}{little}.",
         out.len(),
         points.len(),
         number(worst.1),
@@ -217,11 +221,11 @@ mod tests {
         let glance = found.glance.unwrap();
         assert!((glance.start - 0.675).abs() < 1e-9 && (glance.end - 0.135).abs() < 1e-9, "{glance:?}");
         let said = texts(&found);
-        assert!(said.contains("It fell; lower means: the policy has made up its mind"), "{said}");
-        assert!(said.contains("All 20 points are as expected, 0.694 or less."), "{said}");
+        assert!(said.contains("Decreased: the policy is nearly deterministic"), "{said}");
+        assert!(said.contains("All 20 points are in the expected range: 0.694 or less."), "{said}");
         assert_eq!(found.inside, Some(1.0));
         // 0.135 of ln 2.
-        assert!(said.contains("At the end it is 19% of the maximum."), "{said}");
+        assert!(said.contains("It ends at 19% of the maximum."), "{said}");
     }
 
     #[test]
@@ -235,15 +239,15 @@ mod tests {
 
     #[test]
     fn odd_values_are_said_to_be_so() {
-        assert!(texts(&entropy([])).contains("There is no value"));
+        assert!(texts(&entropy([])).contains("No values"));
         assert!(texts(&entropy([f64::NAN, f64::INFINITY])).contains("All 2 values are NaN"));
-        assert!(texts(&entropy([0.5, f64::NAN])).contains("1 more values are NaN"));
+        assert!(texts(&entropy([0.5, f64::NAN])).contains("1 value is NaN"));
         assert!(texts(&entropy([0.5; 9])).contains("0.5 from step 0 to 8,000."));
         assert!(texts(&entropy([0.5])).contains("0.5 at step 0."));
-        // Four points have no phases, but a change that their noise does not make.
-        assert!(texts(&entropy([0.6, 0.5, 0.4, 0.3])).contains("It fell"));
-        assert!(!texts(&entropy([0.6, 0.3])).contains("fell"));
+        // Four points have no phases, but the change exceeds their noise.
+        assert!(texts(&entropy([0.6, 0.5, 0.4, 0.3])).contains("Decreased"));
+        assert!(!texts(&entropy([0.6, 0.3])).contains("Decreased"));
         let noisy = entropy((0..40).map(|at| 0.5 + 0.01 * f64::from(at * 7 % 5)));
-        assert!(texts(&noisy).contains("no more than its noise"), "{}", texts(&noisy));
+        assert!(texts(&noisy).contains("No change beyond noise"), "{}", texts(&noisy));
     }
 }

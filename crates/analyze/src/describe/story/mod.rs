@@ -1,12 +1,11 @@
-//! What happened in a training, told from its curves and from nothing else.
+//! Describes what happened during training, from its curves alone.
 //!
 //! A [`Course`] is one metric over the steps, with its phases and single events
 //! (`statistics::course`); [`tell`] makes sentences of them for one or several
-//! seeds. Every sentence is a
-//! [`Statement`] that carries the metric, the steps and the numbers it stands
-//! on, so that whoever reads it can look them up.
+//! seeds. Every sentence is a [`Statement`] that carries the metric, the steps
+//! and the numbers it is based on, so that readers can look them up.
 //!
-//! A change that is smaller than the noise of one point is called so and never
+//! A change smaller than the noise of one point is reported as noise, never as
 //! an improvement. Nothing here is a test between groups: `verdict` decides.
 
 mod sentences;
@@ -30,13 +29,13 @@ pub use crate::statistics::final_scores::{Final, final_scores, finals};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
-    /// How it came out.
+    /// The final result.
     Result,
     /// Against a random policy.
     Baseline,
     /// Where learning began.
     Onset,
-    /// How fast it went.
+    /// How fast it rose.
     Speed,
     /// A rise, a plateau or a fall.
     Phase,
@@ -50,13 +49,13 @@ pub enum Topic {
     Seeds,
     /// What it cost.
     Efficiency,
-    /// How the policy and its value function went.
+    /// How the policy and its value function developed.
     Policy,
     /// What can't be known, and why.
     Unknown,
 }
 
-/// A sentence with what it stands on.
+/// A sentence with the numbers it is based on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Statement {
     pub topic: Topic,
@@ -68,7 +67,7 @@ pub struct Statement {
     pub from_step: u64,
     /// Last step that it is about.
     pub to_step: u64,
-    /// The numbers in it, by name. One that is not finite is JSON's null.
+    /// The numbers in it, by name. NaN and infinities are null in JSON.
     pub values: BTreeMap<&'static str, f64>,
     /// The seeds that it is about.
     pub seeds: Vec<u64>,

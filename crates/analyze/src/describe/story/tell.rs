@@ -20,7 +20,7 @@ use crate::statistics::final_scores::{Final, finals};
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedCourse {
     pub seed: u64,
-    /// What to call it in a sentence: `seed 3`, with its run where that is needed.
+    /// Its label in sentences: `seed 3`, with its run where needed.
     pub label: String,
     /// The score over the steps; more is better.
     pub course: Course,
@@ -30,7 +30,7 @@ pub struct SeedCourse {
     pub failed: bool,
 }
 
-/// What is scored, and what it can be held against.
+/// What is scored, and what it is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
     /// Kind of the records, such as `eval`.
@@ -38,11 +38,11 @@ pub struct Subject {
     pub metric: String,
     /// The level from which the environment counts as solved.
     pub threshold: Option<f64>,
-    /// A policy that has learned nothing.
+    /// An untrained policy.
     pub baseline: Option<Baseline>,
 }
 
-/// What a random policy gets.
+/// The score of a random policy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Baseline {
     /// Mean return.
@@ -63,7 +63,7 @@ pub struct Best {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeedStory {
     pub seed: u64,
-    /// What to call it in a sentence.
+    /// Its label in sentences.
     pub label: String,
     /// Its training ended before it was done.
     pub failed: bool,
@@ -77,7 +77,7 @@ pub struct SeedStory {
     pub best: Option<Best>,
     /// The last point.
     pub last: Option<Best>,
-    /// How far one point is off by chance, usually.
+    /// Noise of one point, as a standard deviation.
     pub noise: Option<f64>,
     /// The same at the first point, where learners vary most.
     pub first_noise: Option<f64>,
@@ -161,7 +161,7 @@ fn story_of(subject: &Subject, seed: &SeedCourse) -> SeedStory {
         let errors = error_at(a).zip(error_at(b)).map(|(a, b)| a.hypot(b));
         larger(course.noise().map(|noise| noise * std::f64::consts::SQRT_2), errors)
     };
-    // What the first point itself says counts: later ones may waver far more.
+    // The noise of the first point itself counts: later ones may vary far more.
     let first_noise = first.and_then(|first| error_at(first.step)).or(course.noise());
     let top = best(course.highest());
     let fall = drawdown(course);

@@ -1,5 +1,5 @@
-//! The learning curve: flat (F16), fallen (F17), restless (F18), or below
-//! what doing nothing gives (F24).
+//! The learning curve: flat (F16), collapsed (F17), oscillating (F18), or below
+//! random or zero actions (F24).
 
 use rlxp_types::text::{self, four_digits};
 
@@ -17,7 +17,7 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let length = check.budget(share);
     if ((last - first) as f64) < length {
         return Err(Missing::Data(format!(
-            "the return covers {} of the budget, and {} are needed",
+            "the return covers {} of the budget; {} is needed",
             percent((last - first) as f64 / check.budget(1.0).max(1.0)),
             percent(share)
         )));
@@ -27,7 +27,7 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Err(Missing::Data(format!("{} has one point in the last {}", curve.metric, percent(share))));
     };
     let behind = curve.best() - curve.end();
-    // A line through n points of nothing but noise rises by this deviation over its length.
+    // The standard deviation of the rise of a line through n points of pure noise.
     let by_chance = (12.0 / window.len() as f64).sqrt();
     let flat = noise * slope_noise.max(slope_errors * by_chance);
     if up.abs() > flat || behind > best_noise * noise.max(curve.noise) {
@@ -41,10 +41,10 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         _ if fine => (Severity::Info, "at its target".to_owned()),
         Some(target) => (Severity::Warning, format!("short of the target {}", four_digits(target))),
         None if untold => (Severity::Info, "no target is known".to_owned()),
-        None => (Severity::Warning, "no better than where it began".to_owned()),
+        None => (Severity::Warning, "no better than at the start".to_owned()),
     };
     let sentence = format!(
-        "{} is flat at {} ({remark}): it changes by {} over {}, no more than {} by noise alone",
+        "{} is flat at {} ({remark}): it changes by {} over {}, within the {} expected from noise",
         curve.metric,
         four_digits(curve.end()),
         four_digits(up),
@@ -59,7 +59,7 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
 pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [fall, noise_times, lasting] = check.rule.values(["fall", "noise_times", "lasting"]);
     let curve = check.curve(seed)?;
-    // What was never gained can't be lost: a lucky first evaluation is no rise.
+    // A return that never rose can't collapse: a lucky first evaluation is not a rise.
     if !seed.reading.was_good {
         return Ok(Vec::new());
     }
@@ -68,21 +68,21 @@ pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if fallen.len() < 2 || (to.saturating_sub(since) as f64) < check.budget(lasting) {
         return Ok(Vec::new());
     }
-    // One lucky point is no return to form: what counts is how the run ends.
+    // One lucky point is not a recovery: the end of the run counts.
     let last = curve.span().1;
     let end = within(&curve.points, last as f64 - check.budget(lasting), f64::INFINITY);
     let recovered = to < last && median(&values(end)) >= bound;
     let level = mean(&values(&fallen));
     let sentence = format!(
-        "{} falls from its best of {} to {} (below {}) at {}{}",
+        "{} drops from its best of {} to {} (below {}) at {}{}",
         curve.metric,
         four_digits(best),
         four_digits(level),
         four_digits(bound),
         text::steps(from, to),
         match (recovered, to < last) {
-            (true, _) => "; it came back",
-            (false, true) => " and is low at the end",
+            (true, _) => "; it recovered",
+            (false, true) => " and is low again at the end",
             (false, false) => " and stays there",
         },
     );
@@ -91,8 +91,8 @@ pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(severity, sentence, cite(seed, curve.metric, &fallen, level, bound)).strong(strength)])
 }
 
-/// The longest stretch below the best so far by the given part of what had
-/// been gained from the ground up; the last step before it; the bound and the best at its end.
+/// The longest stretch below the best so far by the given share of the gain above the ground
+/// level; the last step before it; the bound and the best at its end.
 fn fallen(curve: &Curve, ground: f64, fall: f64, noise_times: f64) -> (Vec<Point>, u64, f64, f64) {
     let mut best = f64::NEG_INFINITY;
     let bounds: Vec<(f64, f64)> = curve
@@ -122,7 +122,7 @@ fn fallen(curve: &Curve, ground: f64, fall: f64, noise_times: f64) -> (Vec<Point
     (points, curve.points[begin.saturating_sub(1)].0, bound, best)
 }
 
-/// F18: the return swings.
+/// F18: the return oscillates.
 pub(super) fn unstable(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [share, variation, drop, drawdowns] = check.rule.values(["share", "variation", "drop", "drawdowns"]);
     let curve = check.curve(seed)?;
@@ -140,7 +140,7 @@ pub(super) fn unstable(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let relative = variance(&residuals).sqrt() / scale;
         if scale > 0.0 && relative > variation {
             let sentence = format!(
-                "{} varies by {} of its size (more than {}) around its trend at {}",
+                "{} varies by {} of its magnitude (more than {}) around its trend at {}",
                 curve.metric,
                 percent(relative),
                 percent(variation),
@@ -156,7 +156,7 @@ pub(super) fn unstable(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let falls = count_drawdowns(&curve.smoothed, drop * gained, curve.noise);
     if gained > 0.0 && falls as f64 >= drawdowns {
         let sentence = format!(
-            "{} falls {falls} times by more than {} of what was gained ({} times or more) at {}",
+            "{} drops {falls} times by more than {} of the gain ({} times or more) at {}",
             curve.metric,
             percent(drop),
             four_digits(drawdowns),
@@ -189,11 +189,11 @@ fn count_drawdowns(values: &[f64], depth: f64, noise: f64) -> usize {
     count
 }
 
-/// F24: nothing learned would have scored more.
+/// F24: random or zero actions score higher.
 pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [after, errors, least] = check.rule.values(["after", "errors", "least"]);
     let Some(baseline) = check.evidence.best_baseline() else {
-        return Err(Missing::Data("no baseline (random or zero actions) was played".to_owned()));
+        return Err(Missing::Data("no baseline (random or zero actions) was evaluated".to_owned()));
     };
     let curve = check.curve(seed)?;
     let (_, last) = curve.span();
@@ -204,7 +204,7 @@ pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let level = curve.end();
     // Both sides are means of few episodes.
     let of_run = seed.data.evaluations.last().map_or(0.0, |evaluation| evaluation.standard_error());
-    // Standing still can score exactly 0 every time; a hair below that is as good.
+    // Zero actions can score exactly 0 every time; slightly below that is as good.
     let margin =
         (errors * baseline.standard_error().hypot(of_run)).max(least * check.evidence.baseline_size());
     let bound = baseline.mean - margin;
@@ -212,7 +212,7 @@ pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "{} ends at {}, below the {} that {} actions score (mean {} over {} episodes), at {}",
+        "{} ends at {}, below the {} of {} actions (mean {} over {} episodes), at {}",
         curve.metric,
         four_digits(level),
         four_digits(bound),

@@ -1,5 +1,5 @@
-//! How episodes run and end (F28 to F30), whether copies of the environment
-//! go in step (F37), and what is meant to change over them (F40, F42).
+//! How episodes run and end (F28 to F30), whether copies of the environment run
+//! in lockstep (F37), and what should vary between them (F40, F42).
 
 use rlxp_types::text::four_digits;
 
@@ -9,7 +9,7 @@ use super::super::evidence::Termination;
 use super::super::outcome::Severity;
 use crate::statistics::aggregate::median;
 
-/// F28: a time limit is taken for a real end.
+/// F28: a time limit is treated as termination.
 pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [share_bound, episodes, value_share, least_value] =
         check.rule.values(["share", "episodes", "value_share", "least_value"]);
@@ -22,7 +22,7 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let (all, wrong) = (sum(&at_limit), sum(&ended));
     if all < episodes {
         return Err(Missing::Data(format!(
-            "{} of at least {} episodes reached the step cap",
+            "{} of the {} episodes needed reached the step cap",
             four_digits(all),
             four_digits(episodes)
         )));
@@ -31,7 +31,8 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if share >= share_bound {
         let metric = "train.terminated_at_limit";
         let sentence = format!(
-            "{} of {} episodes that reached the step cap are said to have really ended ({metric}, {} or more) at {}",
+            "{} of {} episodes that reached the step cap were reported as terminated ({metric}, {} or \
+             more) at {}",
             four_digits(wrong),
             four_digits(all),
             percent(share_bound),
@@ -40,7 +41,7 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let hit = Hit::new(Severity::Error, sentence, cite(seed, metric, &ended, share, share_bound));
         return Ok(vec![hit.inexcusable()]);
     }
-    // A learner that sees the clock may have been taught that nothing follows it.
+    // A learner that observes the time may have learned that no reward follows the limit.
     let (Ok(last), Ok(level)) =
         (check.points(seed, "train.value_at_limit"), check.points(seed, "train.value_mean"))
     else {
@@ -51,7 +52,7 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if usual.abs() >= least_value && (at_end / usual).abs() < value_share {
         let metric = "train.value_at_limit";
         let sentence = format!(
-            "{metric} is {} where train.value_mean is {} (below {} of it) at {}",
+            "{metric} is {} while train.value_mean is {} (below {} of it) at {}",
             four_digits(at_end),
             four_digits(usual),
             percent(value_share),
@@ -63,11 +64,11 @@ pub(super) fn truncation(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(Vec::new())
 }
 
-/// F29: it ends episodes to escape negative rewards.
+/// F29: the policy ends episodes early to avoid negative rewards.
 pub(super) fn suicide(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [trend_noise, shortening] = check.rule.values(["trend_noise", "shortening"]);
     if check.evidence.environment.termination == Some(Termination::Goal) {
-        return Err(Missing::Scope("an episode that ends has reached its goal".to_owned()));
+        return Err(Missing::Scope("a terminated episode has reached its goal".to_owned()));
     }
     let lengths = check.points(seed, "train.mean_length")?;
     let returns = check.points(seed, "train.mean_return")?;
@@ -83,7 +84,8 @@ pub(super) fn suicide(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "train.mean_length falls by {} (more than {}) while train.mean_return rises by {} and a step earns {}, at {}",
+        "train.mean_length drops by {} (more than {}) while train.mean_return rises by {} and the reward \
+         per step is {}, at {}",
         percent(relative),
         percent(shortening),
         four_digits(return_up),
@@ -97,7 +99,7 @@ pub(super) fn suicide(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     )])
 }
 
-/// F30: episodes run to the cap and get nowhere.
+/// F30: episodes run into the cap without progress.
 pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [share_bound, progress_bound] = check.rule.values(["share", "progress"]);
     let Some(cap) = check.evidence.environment.step_cap else {
@@ -129,7 +131,8 @@ pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     }
     let metric = "train.episodes_at_limit";
     let sentence = format!(
-        "{} of the episodes run to the cap of {cap} steps ({metric}, more than {}) at {}, and the return made {} of its way (less than {})",
+        "{} of the episodes run into the cap of {cap} steps ({metric}, more than {}) at {}, and the return \
+         has covered {} of the way to its target (less than {})",
         percent(share),
         percent(share_bound),
         steps(window),
@@ -147,7 +150,7 @@ pub(super) fn in_step(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let early = within(&points, 0.0, check.budget(budget));
     if early.len() < check.rule.minimum_points {
         return Err(Missing::Data(format!(
-            "{metric} has {} of at least {} points in the first {} of the budget",
+            "{metric} has {} of the {} points needed in the first {} of the budget",
             early.len(),
             check.rule.minimum_points,
             percent(budget)
@@ -166,8 +169,8 @@ pub(super) fn in_step(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, metric, early, level, spread))])
 }
 
-/// At how many moments of a rollout episodes end: two or more by copies that
-/// go in step mean that a rollout holds an episode from its beginning to its end.
+/// At how many distinct times of a rollout episodes end: for copies in lockstep,
+/// two or more mean that a rollout contains a whole episode.
 fn times_of_ends(seed: &SeedView<'_>, spread: &[(u64, f64)]) -> f64 {
     let Ok(finished) = series(seed, "train.episodes_finished").map(finite) else { return 0.0 };
     let moments: Vec<f64> = spread
@@ -198,7 +201,8 @@ pub(super) fn not_randomized(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let largest = points.iter().fold(0.0_f64, |largest, point| largest.max(point.1.abs()));
         if largest <= variance {
             let sentence = format!(
-                "{metric}, its variance over environments, is {} (no more than {}) at {} although it is to be randomised",
+                "{metric}, its variance over environments, is {} (no more than {}) at {} although it \
+                 should be randomised",
                 four_digits(largest),
                 four_digits(variance),
                 steps(&points),
@@ -210,18 +214,18 @@ pub(super) fn not_randomized(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     }
     if seen == 0 {
         return Err(Missing::Data(
-            "the run has no randomization.* of the parameters that are to vary".to_owned(),
+            "the run has no randomization.* metrics for the parameters that should vary".to_owned(),
         ));
     }
     Ok(hits)
 }
 
-/// F42: a curriculum that stands still, or that was over at once.
+/// F42: a curriculum that is stuck, or that was finished immediately.
 pub(super) fn curriculum(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [stalled, level_noise, early] = check.rule.values(["stalled", "level_noise", "early"]);
     let metric = "curriculum.level";
     if series(seed, metric).is_err() {
-        return Err(Missing::Scope("there is no curriculum".to_owned()));
+        return Err(Missing::Scope("no curriculum".to_owned()));
     }
     let points = check.points(seed, metric)?;
     let top = check
@@ -237,7 +241,7 @@ pub(super) fn curriculum(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let length = (span(flat).1 - span(flat).0) as f64;
     if until_end && !at_top(end) && length >= check.budget(stalled) {
         let sentence = format!(
-            "{metric} stands at {} of {} for {} of the budget ({} or more), at {}",
+            "{metric} stays at {} of {} for {} of the budget ({} or more), at {}",
             four_digits(end),
             four_digits(top),
             percent(length / check.budget(1.0)),
@@ -251,7 +255,7 @@ pub(super) fn curriculum(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if let Some(reached) = first_top.filter(|point| (point.0 as f64) < check.budget(early)) {
         let share = reached.0 as f64 / check.budget(1.0);
         let sentence = format!(
-            "{metric} is at its top {} after {} of the budget (before {}), at {}",
+            "{metric} is at its maximum {} after {} of the budget (before {}), at {}",
             four_digits(top),
             percent(share),
             percent(early),

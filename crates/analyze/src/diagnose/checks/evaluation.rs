@@ -1,5 +1,5 @@
-//! Evaluations: whether they agree with training (F31), survive loading
-//! (F32), use seeds of their own (F34), and are more than the best of many (F35).
+//! Evaluations: whether they agree with training (F31), survive loading (F32),
+//! use separate seeds (F34), and are not just the best of many (F35).
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::median;
 use crate::statistics::selection::expected_maximum;
 
-/// F31: the policy plays differently without its noise.
+/// F31: evaluation and training scores differ.
 pub(super) fn modes_differ(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [apart] = check.rule.values(["apart"]);
     let settings = &check.evidence.settings;
     if settings.deterministic_evaluation == Some(false) {
-        return Err(Missing::Scope("evaluations sample actions as training does".to_owned()));
+        return Err(Missing::Scope("evaluations sample actions, as training does".to_owned()));
     }
     let metric = "eval.mean_return";
     let evaluations = check.points(seed, metric)?;
@@ -43,7 +43,7 @@ pub(super) fn modes_differ(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "{metric} is {} where train.mean_return is {}, {} apart (more than {}) at {}",
+        "{metric} is {} while train.mean_return is {}, a difference of {} (more than {}) at {}",
         four_digits(played),
         four_digits(trained),
         percent(difference),
@@ -55,7 +55,7 @@ pub(super) fn modes_differ(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(severity, sentence, cite(seed, metric, window, difference, apart))])
 }
 
-/// F32: scores drop where training went on from a file.
+/// F32: scores drop where training was continued from a file.
 pub(super) fn after_resume(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [drop] = check.rule.values(["drop"]);
     let mut hits = Vec::new();
@@ -68,11 +68,13 @@ pub(super) fn after_resume(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             value: 0.0,
             threshold: None,
         };
-        let sentence = "observations are normalised, and the normaliser's file is gone".to_owned();
+        let sentence = "observations are normalised, but the normaliser's file is missing".to_owned();
         hits.push(Hit::new(Severity::Error, sentence, citation).event());
     }
     if hits.is_empty() && check.evidence.settings.normalizer_in_checkpoint {
-        return Err(Missing::Scope("the checkpoint holds the normaliser with the weights".to_owned()));
+        return Err(Missing::Scope(
+            "the checkpoint contains the normaliser along with the weights".to_owned(),
+        ));
     }
     let metric = "eval.mean_return";
     let points = series(seed, metric).map(finite).unwrap_or_default();
@@ -84,7 +86,8 @@ pub(super) fn after_resume(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let lost = (before.1 - next.1) / before.1.abs().max(1e-12);
         if lost > drop {
             let sentence = format!(
-                "{metric} falls from {} to {} ({} lost, more than {}) at {}, right after training went on from a file",
+                "{metric} drops from {} to {} ({} lost, more than {}) at {}, right after training \
+                 continued from a file",
                 four_digits(before.1),
                 four_digits(next.1),
                 percent(lost),
@@ -95,12 +98,12 @@ pub(super) fn after_resume(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         }
     }
     if hits.is_empty() && seed.data.resumed_at.is_empty() {
-        return Err(Missing::Data("nothing says that training went on from a file".to_owned()));
+        return Err(Missing::Data("no record that training was continued from a file".to_owned()));
     }
     Ok(hits)
 }
 
-/// F34: scores on seeds that training or choosing has already seen.
+/// F34: scores on seeds already used for training or for choosing a checkpoint.
 pub(super) fn reused_seeds(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [episodes, errors, relative] = check.rule.values(["episodes", "errors", "relative"]);
     let (during, later) = (&seed.data.evaluations, &seed.data.later_evaluations);
@@ -108,7 +111,7 @@ pub(super) fn reused_seeds(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Err(Missing::Data("no evaluation records its episode seeds".to_owned()));
     }
     if check.evidence.environment.stochastic == Some(false) {
-        return Err(Missing::Scope("every episode is the same, whatever its seed".to_owned()));
+        return Err(Missing::Scope("every episode is the same, regardless of its seed".to_owned()));
     }
     let training: BTreeSet<u64> = check.evidence.seeds.iter().map(|seed| seed.seed).collect();
     let mut hits = Vec::new();
@@ -116,7 +119,7 @@ pub(super) fn reused_seeds(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let shared: Vec<u64> = evaluation.seeds.iter().copied().filter(|s| training.contains(s)).collect();
         if shared.len() as f64 >= episodes {
             let sentence = format!(
-                "{} of {} episodes of the evaluation {} have a training seed ({} and more; {} or more) at {}",
+                "{} of {} episodes of the evaluation {} use a training seed ({} and above; {} or more) at {}",
                 shared.len(),
                 evaluation.seeds.len(),
                 evaluation.name,
@@ -133,7 +136,7 @@ pub(super) fn reused_seeds(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if let Some(evaluation) = again {
         let shared = evaluation.seeds.iter().filter(|s| chosen_on.contains(s)).count();
         let sentence = format!(
-            "{shared} of {} episodes of the evaluation {} are those that the best checkpoint was chosen on, at {}",
+            "{shared} of {} episodes of the evaluation {} were used to choose the best checkpoint, at {}",
             evaluation.seeds.len(),
             evaluation.name,
             text::steps(evaluation.step, evaluation.step),
@@ -180,7 +183,8 @@ fn gap(
         (lost > bound && lost > 0.0).then(|| {
             let large = lost > relative * chosen.mean.abs();
             let sentence = format!(
-                "the policy of step {} scores {} where it was chosen and {} on fresh seeds, {} less (more than {})",
+                "the policy of step {} scores {} on the seeds it was chosen on and {} on fresh seeds, {} \
+                 less (more than {})",
                 chosen.step,
                 four_digits(chosen.mean),
                 four_digits(fresh.mean),
@@ -200,7 +204,7 @@ pub(super) fn chosen_by_luck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let all = &seed.data.evaluations;
     if all.len() < check.rule.minimum_points {
         return Err(Missing::Data(format!(
-            "{} of at least {} evaluations to choose from",
+            "{} of the {} evaluations needed",
             all.len(),
             check.rule.minimum_points
         )));
@@ -228,7 +232,8 @@ pub(super) fn chosen_by_luck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "the best of {} evaluations, {} at step {}, is {} {} {from}; choosing alone is expected to add {} (eval.mean_return)",
+        "the best of {} evaluations, {} at step {}, is {} {} {from}; picking the best is expected to add \
+         {} by chance (eval.mean_return)",
         all.len(),
         four_digits(best.mean),
         best.step,

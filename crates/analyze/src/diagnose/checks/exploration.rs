@@ -1,5 +1,5 @@
-//! How random the policy is (F08 to F10) and how often its actions stand at
-//! their bounds (F27).
+//! How random the policy is (F08 to F10) and how often its actions are at their
+//! bounds (F27).
 
 use rlxp_types::text::four_digits;
 
@@ -11,10 +11,10 @@ use crate::statistics::aggregate::median;
 
 const DEVIATION: &str = "train.action_std";
 
-/// How random the policy is, where 1 is as random as it can be or, for real
-/// numbers, the larger of its first deviation and `usual`: one that begins
-/// with next to no noise has nothing left to lose. The metric, its words, and
-/// the points.
+/// How random the policy is, where 1 is as random as it can be or, for
+/// continuous actions, the larger of its initial std and `usual`: a policy that
+/// starts with almost no noise has none left to lose. Returns the metric, its
+/// description, and the points.
 fn randomness(
     check: &Check<'_>,
     seed: &SeedView<'_>,
@@ -24,19 +24,21 @@ fn randomness(
         Some(Actions::Discrete { most_entropy }) if most_entropy > 0.0 => {
             let mut points = check.points(seed, "train.entropy")?;
             points.iter_mut().for_each(|point| point.1 /= most_entropy);
-            Ok(("train.entropy", "of the entropy of random choices", points))
+            Ok(("train.entropy", "of the entropy of a uniform policy", points))
         }
-        Some(Actions::Discrete { .. }) => Err(Missing::Scope("there is only one action".to_owned())),
+        Some(Actions::Discrete { .. }) => {
+            Err(Missing::Scope("the environment has only one action".to_owned()))
+        }
         Some(Actions::Continuous) => {
             let mut points = check.points(seed, DEVIATION)?;
             let initial = points[0].1;
             let (size, of) = if initial >= usual {
-                (initial, "of the first deviation")
+                (initial, "of the initial std")
             } else {
-                (usual, "of a usual first deviation")
+                (usual, "of a usual initial std")
             };
             if size <= 0.0 {
-                return Err(Missing::Data(format!("{DEVIATION} begins at {}", four_digits(initial))));
+                return Err(Missing::Data(format!("{DEVIATION} starts at {}", four_digits(initial))));
             }
             points.iter_mut().for_each(|point| point.1 /= size);
             Ok((DEVIATION, of, points))
@@ -73,14 +75,14 @@ pub(super) fn collapsed(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(Severity::Error, sentence, cite(seed, metric, gone, middle, low))])
 }
 
-/// F09: the policy is still as good as random.
+/// F09: the policy is still close to random.
 pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [high, after] = check.rule.values(["high", "after"]);
     let (metric, of, points) = randomness(check, seed, 0.0)?;
     let late = within(&points, check.budget(after), f64::INFINITY);
     if late.len() < check.rule.minimum_points {
         return Err(Missing::Data(format!(
-            "{metric} has {} of at least {} points after {} of the budget",
+            "{metric} has {} of the {} points needed after {} of the budget",
             late.len(),
             check.rule.minimum_points,
             percent(after)
@@ -101,7 +103,7 @@ pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(Severity::Error, sentence, cite(seed, metric, late, middle, high)).strong(strength)])
 }
 
-/// F10: exploration noise grows, or an entropy bonus holds it up.
+/// F10: exploration noise grows, or an entropy bonus keeps it high.
 pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [over, growth, times, floor, flat_noise, usual] =
         check.rule.values(["over", "growth", "times", "floor", "flat_noise", "usual"]);
@@ -139,7 +141,7 @@ pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         && up.abs() <= flat_noise * noise
     {
         let sentence = format!(
-            "{DEVIATION} no longer falls and stands at {} {of} (above {}) at {} while entropy_coef is {}",
+            "{DEVIATION} no longer decreases and is {} {of} (above {}) at {} while entropy_coef is {}",
             percent(level),
             percent(floor),
             steps(late),
@@ -150,7 +152,7 @@ pub(super) fn deviation_grows(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(hits)
 }
 
-/// F27: actions stand at their bounds.
+/// F27: actions are at their bounds.
 pub(super) fn saturated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [warning, error] = check.rule.values(["warning", "error"]);
     let metric = "train.action_saturation";
@@ -163,7 +165,7 @@ pub(super) fn saturated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let (severity, bound) =
         if share > error { (Severity::Error, error) } else { (Severity::Warning, warning) };
     let sentence = format!(
-        "{} of the actions stand at a bound ({metric}, above {}) at {}",
+        "{} of the actions are at a bound ({metric}, above {}) at {}",
         percent(share),
         percent(bound),
         steps(window),

@@ -1,5 +1,5 @@
-//! The formulas of the rules, by what they look at. What they compare with is
-//! data; which code belongs to which rule stands here.
+//! The formulas of the rules, by what they look at. Thresholds are data; this
+//! table maps rules to their code.
 
 mod curve;
 mod environment;

@@ -1,5 +1,5 @@
-//! What goes into the network and how much of it answers: dormant units
-//! (F15), the scale of observations (F25), and dimensions that say nothing (F26).
+//! The network and its inputs: dormant units (F15), the scale of observations
+//! (F25), and uninformative dimensions (F26).
 
 use rlxp_types::text::{self, four_digits, grouped};
 
@@ -8,7 +8,7 @@ use super::super::curve::{Point, finite, values};
 use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::median;
 
-/// F15: hidden units that answer to nothing.
+/// F15: dead hidden units.
 pub(super) fn dormant(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [warning, error] = check.rule.values(["warning", "error"]);
     let metric = "observations.dormant_fraction";
@@ -29,7 +29,7 @@ pub(super) fn dormant(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(severity, sentence, cite(seed, metric, window, share, bound))])
 }
 
-/// One number of the observation over the run.
+/// One component of the observation over the run.
 struct Dimension {
     index: usize,
     deviations: Vec<Point>,
@@ -37,7 +37,7 @@ struct Dimension {
     mean: f64,
 }
 
-/// All numbers of the observation, as far as they were logged.
+/// All logged components of the observation.
 fn dimensions(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Vec<Dimension>, Missing> {
     let mut found = Vec::new();
     for index in 0.. {
@@ -50,7 +50,7 @@ fn dimensions(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Vec<Dimension>, 
         }
         if deviations.len() < check.rule.minimum_points {
             return Err(Missing::Data(format!(
-                "observations.std_{index} has {} of at least {} points",
+                "observations.std_{index} has {} of the {} points needed",
                 deviations.len(),
                 check.rule.minimum_points
             )));
@@ -59,12 +59,12 @@ fn dimensions(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Vec<Dimension>, 
         found.push(Dimension { index, deviations, deviation, mean });
     }
     if found.is_empty() {
-        return Err(Missing::Data("the run has no observations.std_<i>".to_owned()));
+        return Err(Missing::Data("the run has no observations.std_<i> metrics".to_owned()));
     }
     Ok(found)
 }
 
-/// What to call a number of the observation.
+/// The label of an observation component.
 fn name(check: &Check<'_>, index: usize) -> String {
     match check.evidence.environment.observation_names.get(index) {
         Some(name) => format!("observation {index} ({name})"),
@@ -132,7 +132,7 @@ pub(super) fn observation_scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found
     Ok(hits)
 }
 
-/// F26: dimensions that never change, or that the normaliser keeps cutting.
+/// F26: dimensions that never change, or that the normaliser keeps clipping.
 pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [fixed, still_share, clipped_share] = check.rule.values(["fixed", "still_share", "clipped_share"]);
     let environment = &check.evidence.environment;
@@ -163,7 +163,7 @@ pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found
         };
         let tried = grouped(environment.still_steps);
         let why = format!(
-            "within episodes it stays the same in {} of {tried} random steps ({} or more)",
+            "within episodes it doesn't change in {} of {tried} random steps ({} or more)",
             percent(*still),
             percent(still_share)
         );
@@ -175,10 +175,13 @@ pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found
         let width = logged.len().max(environment.still.len());
         let which = match constant.len() {
             1 => format!("{} never changes", name(check, *index)),
-            all if all == width => "no number of the observation ever changes".to_owned(),
+            all if all == width => "no component of the observation ever changes".to_owned(),
             several => {
                 let names: Vec<String> = constant.iter().map(|(index, _, _)| name(check, *index)).collect();
-                format!("{several} of {width} numbers of the observation never change: {}", names.join(", "))
+                format!(
+                    "{several} of {width} components of the observation never change: {}",
+                    names.join(", ")
+                )
             }
         };
         let citations: Vec<Citation> = constant.iter().map(|(_, citation, _)| citation.clone()).collect();

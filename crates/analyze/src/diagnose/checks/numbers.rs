@@ -1,4 +1,4 @@
-//! Numbers that are none, and numbers that jump (F01, F02).
+//! NaN or infinite values, and spikes (F01, F02).
 
 use rlxp_types::text::four_digits;
 
@@ -7,7 +7,7 @@ use super::super::curve::{Point, deviation, finite, trailing_median, values};
 use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::median;
 
-/// F01: anything logged that is not finite, or a training that ended for it.
+/// F01: anything logged that is not finite, or training that ended because of it.
 pub(super) fn not_finite(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [occurrences] = check.rule.values(["occurrences"]);
     let mut broken: Vec<(&str, Vec<Point>)> = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn not_finite(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![hit])
 }
 
-/// F02: the value loss or a reward component jumps far out of its own past.
+/// F02: the value loss or a reward component jumps far above its previous values.
 pub(super) fn spike(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [times, overall, noise_times, trailing, near_failure] =
         check.rule.values(["times", "overall", "noise_times", "trailing", "near_failure"]);
@@ -98,7 +98,8 @@ pub(super) fn spike(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             until >= index && (until - index) as f64 <= near_failure
         });
         let sentence = format!(
-            "{metric} jumps to {} at {}, {} times the median of the {} updates before (more than {} times is a spike)",
+            "{metric} jumps to {} at {}, {} times the median of the {} updates before it (more than {} \
+             times is a spike)",
             four_digits(point[0].1),
             steps(point),
             four_digits(point[0].1.abs() / before[index].abs()),

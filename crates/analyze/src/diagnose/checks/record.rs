@@ -1,5 +1,5 @@
 //! The run as a program: its speed and memory (F36), how old its samples are
-//! (F38), and whether its log is whole (F41).
+//! (F38), and whether its log is complete (F41).
 
 use rlxp_types::text::{four_digits, grouped};
 
@@ -18,14 +18,14 @@ pub(super) fn slower(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let grown = memory_growth(seed, hours);
     if total < seconds && grown.is_none() {
         return Err(Missing::Data(format!(
-            "training took {} s, too short to judge its speed (at least {} s)",
+            "training took {} s, too short to judge its speed (at least {} s needed)",
             four_digits(total),
             four_digits(seconds)
         )));
     }
     if total >= seconds {
         let points: Vec<Point> = speeds.iter().map(|(step, speed, _)| (*step, *speed)).collect();
-        // The very first updates pay for caches and pages.
+        // The first updates are slowed by cold caches and page faults.
         let skipped = points.len() / 20;
         let count = ((points.len() as f64 * first_share) as usize).max(5).min(points.len() - skipped);
         let (first, last) = (&points[skipped..skipped + count], check.window(&points));
@@ -35,7 +35,8 @@ pub(super) fn slower(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             let (severity, bound) =
                 if lost > error { (Severity::Error, error) } else { (Severity::Warning, warning) };
             let sentence = format!(
-                "training goes at {} steps per second at {} and at {} at {}: {} slower (more than {}; timing.collect_seconds and update_seconds)",
+                "training runs at {} steps per second at {} and at {} at {}: {} slower (more than {}; \
+                 timing.collect_seconds and update_seconds)",
                 four_digits(early),
                 steps(first),
                 four_digits(late),
@@ -73,7 +74,7 @@ fn speeds(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Vec<(u64, f64, f64)>
     }
     if speeds.len() < check.rule.minimum_points {
         return Err(Missing::Data(format!(
-            "{} of at least {} updates have times",
+            "{} of the {} updates needed have timings",
             speeds.len(),
             check.rule.minimum_points
         )));
@@ -96,7 +97,7 @@ fn memory_growth(seed: &SeedView<'_>, hours: f64) -> Option<(Vec<Point>, f64)> {
         .filter(|(wall, value)| wall.is_finite() && value.is_finite() && **wall >= begin)
         .map(|(wall, value)| ((wall - begin) as u64, *value))
         .collect();
-    // What is reserved at the start is no growth.
+    // Memory reserved at the start is not growth.
     let settled = tail(&by_time, 0.8, 2);
     let level = median(&values(settled));
     let per_hour = line(settled)?.slope * 3600.0 / level;
@@ -107,7 +108,7 @@ fn memory_growth(seed: &SeedView<'_>, hours: f64) -> Option<(Vec<Point>, f64)> {
 pub(super) fn stale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [growth, noise_times] = check.rule.values(["growth", "noise_times"]);
     if !check.evidence.settings.reuses_samples {
-        return Err(Missing::Scope("every sample is used in the update that follows it".to_owned()));
+        return Err(Missing::Scope("every sample is used in the next update".to_owned()));
     }
     let metric = "train.sample_age";
     let points = check.points(seed, metric)?;
@@ -118,7 +119,7 @@ pub(super) fn stale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "{metric} grows by {} of its first value (more than {}) at {}",
+        "{metric} grows by {} of its initial value (more than {}) at {}",
         percent(relative),
         percent(growth),
         steps(&points),
@@ -126,14 +127,14 @@ pub(super) fn stale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, metric, &points, relative, growth))])
 }
 
-/// F41: records that are damaged, doubled or missing.
+/// F41: records that are damaged, duplicated or missing.
 pub(super) fn lost(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [damaged, repeated, missing] = check.rule.values(["damaged", "repeated", "missing"]);
     let Some(record) = &seed.data.record else {
-        return Err(Missing::Data("nothing is known about the metrics file".to_owned()));
+        return Err(Missing::Data("the metrics file was not checked".to_owned()));
     };
     if record.records == 0 && record.damage.is_empty() {
-        return Err(Missing::Data("the metrics file has no record".to_owned()));
+        return Err(Missing::Data("the metrics file has no records".to_owned()));
     }
     let last = seed.data.series.values().filter_map(|series| series.steps.last().copied()).max().unwrap_or(0);
     let citation = |metric: &str, value: f64, threshold: f64| Citation {
@@ -159,7 +160,7 @@ pub(super) fn lost(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let twice = record.repeated_steps as f64;
     if twice >= repeated {
         let sentence = format!(
-            "{} steps stand twice in the metrics up to step {} ({} or more)",
+            "{} steps occur twice in the metrics up to step {} ({} or more)",
             four_digits(twice),
             grouped(last),
             four_digits(repeated),

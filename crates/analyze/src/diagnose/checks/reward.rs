@@ -1,5 +1,5 @@
-//! The reward: whether it says what the task says (F19), what it is made of
-//! (F20 to F22), and whether there is any (F23).
+//! The reward: whether it agrees with the task (F19), its components (F20 to
+//! F22), and whether there is any (F23).
 
 use rlxp_types::text::{four_digits, grouped};
 
@@ -8,7 +8,7 @@ use super::super::curve::{Point, finite, rank_correlation, rise, span, values, w
 use super::super::outcome::Severity;
 use crate::statistics::aggregate::mean;
 
-/// F19: what training rewards and what the task wants part ways.
+/// F19: the training reward and the task metric diverge.
 pub(super) fn hacking(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [last_share, weak, gain, loss_noise, trend_noise] =
         check.rule.values(["last_share", "weak", "gain", "loss_noise", "trend_noise"]);
@@ -28,7 +28,7 @@ pub(super) fn hacking(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         .collect();
     if pairs.len() < check.rule.minimum_points {
         return Err(Missing::Data(format!(
-            "train.mean_return and {metric} share {} of at least {} points in the last {}",
+            "train.mean_return and {metric} share {} of the {} points needed in the last {}",
             pairs.len(),
             check.rule.minimum_points,
             percent(last_share)
@@ -43,11 +43,11 @@ pub(super) fn hacking(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     else {
         return Ok(Vec::new());
     };
-    // Near zero everything is a large share; what random actions score says what counts here.
+    // Near zero, every change is relatively large; the score of random actions sets the scale.
     let size = check.evidence.baseline_size() * check.evidence.settings.reward_factor.abs();
     let relative = reward_up / mean(&values(&rewards)).abs().max(size).max(1e-12);
     let grows = relative > gain && reward_up > trend_noise * reward_noise;
-    // Without growth of what is trained for there is nothing to have been gamed.
+    // If the training reward doesn't grow, it can't have been gamed.
     if !grows {
         return Ok(Vec::new());
     }
@@ -93,7 +93,7 @@ fn components<'s>(check: &Check<'_>, seed: &'s SeedView<'_>) -> Result<Vec<(&'s 
         .filter(|(_, points)| !points.is_empty())
         .collect();
     if all.is_empty() {
-        return Err(Missing::Scope("the reward is not logged in components".to_owned()));
+        return Err(Missing::Scope("reward components are not logged".to_owned()));
     }
     if all.iter().all(|(_, points)| points.len() < check.rule.minimum_points) {
         return Err(Missing::Data(format!(
@@ -104,12 +104,12 @@ fn components<'s>(check: &Check<'_>, seed: &'s SeedView<'_>) -> Result<Vec<(&'s 
     Ok(all)
 }
 
-/// F20: one component that is not the task drowns the others.
+/// F20: one component that is not the task dominates the others.
 pub(super) fn dominated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [warning, error] = check.rule.values(["warning", "error"]);
     let all = components(check, seed)?;
     if all.len() < 2 {
-        return Err(Missing::Scope("the reward has one component".to_owned()));
+        return Err(Missing::Scope("the reward has only one component".to_owned()));
     }
     let sizes: Vec<f64> = all
         .iter()
@@ -123,12 +123,12 @@ pub(super) fn dominated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         if tasks.contains(*name) || share.is_nan() || share <= warning {
             continue;
         }
-        // Where nobody said which component is the task, it may be this one.
+        // If the task component is unknown, it may be this one.
         let severe = share > error && !tasks.is_empty();
         let (severity, bound) = if severe { (Severity::Error, error) } else { (Severity::Warning, warning) };
         let metric = format!("reward.{name}");
         let sentence = format!(
-            "{metric} makes up {} of the size of all components (more than {}) at {}",
+            "{metric} makes up {} of the total magnitude of all components (more than {}) at {}",
             percent(share),
             percent(bound),
             steps(points),
@@ -138,7 +138,7 @@ pub(super) fn dominated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(hits)
 }
 
-/// F21: a component that is the same throughout teaches nothing.
+/// F21: a constant component provides no learning signal.
 pub(super) fn constant(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [range, floor] = check.rule.values(["range", "floor"]);
     let mut hits = Vec::new();
@@ -164,7 +164,7 @@ pub(super) fn constant(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(hits)
 }
 
-/// F22: a bounded component stands at its top from early on.
+/// F22: a bounded component is saturated from early on.
 pub(super) fn saturated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [top, time, before] = check.rule.values(["top", "time", "before"]);
     let maxima = &check.evidence.settings.component_maxima;
@@ -186,7 +186,8 @@ pub(super) fn saturated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         }
         let metric = format!("reward.{name}");
         let sentence = format!(
-            "{metric} stands above {} of its largest value {} for {} of {} (more than {}), from before {} of the budget",
+            "{metric} stays above {} of its largest value {} for {} of {} (more than {}), from before {} \
+             of the budget",
             percent(top),
             four_digits(most),
             percent(share),
@@ -199,7 +200,7 @@ pub(super) fn saturated(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(hits)
 }
 
-/// F23: no episode has a reward that could teach anything.
+/// F23: no episode has an informative reward.
 pub(super) fn no_signal(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [share, warning_budget, error_budget] =
         check.rule.values(["share", "warning_budget", "error_budget"]);
@@ -232,7 +233,7 @@ pub(super) fn no_signal(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     }
     if reached < check.budget(warning_budget) {
         return Err(Missing::Data(format!(
-            "{metric} reaches step {}, and {} are needed",
+            "{metric} ends at step {}; {} is needed",
             grouped(reached as u64),
             grouped(check.budget(warning_budget) as u64)
         )));

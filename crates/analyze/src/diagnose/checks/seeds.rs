@@ -1,5 +1,5 @@
-//! Seeds against each other: how far apart they end (F33), and whether two of
-//! them are the same training (F39).
+//! Seeds compared with each other: how far apart they end (F33), and whether
+//! two of them are the same training (F39).
 
 use rlxp_types::text::{self, four_digits};
 
@@ -7,12 +7,12 @@ use super::super::check::{Check, Found, Hit, Missing, SeedView, percent};
 use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::{mean, median, percentile_of_sorted};
 
-/// F33: seeds end far apart.
+/// F33: results vary widely across seeds.
 pub(super) fn spread(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {
     let [relative, sarle, bimodal_spread, errors] =
         check.rule.values(["relative", "sarle", "bimodal_spread", "errors"]);
     if seeds.len() < 2 {
-        return Err(Missing::Scope("there is one seed".to_owned()));
+        return Err(Missing::Scope("the run has one seed".to_owned()));
     }
     let mut hits = Vec::new();
     let failed: Vec<u64> = seeds.iter().filter(|s| s.data.failure.is_some()).map(|s| s.data.seed).collect();
@@ -40,7 +40,7 @@ pub(super) fn spread(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {
     if ends.len() < check.rule.minimum_points {
         return if hits.is_empty() {
             Err(Missing::Data(format!(
-                "{} of at least {} seeds have a curve of returns",
+                "{} of the {} seeds needed have a return curve",
                 ends.len(),
                 check.rule.minimum_points
             )))
@@ -61,7 +61,8 @@ pub(super) fn spread(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {
         text::steps(ends.iter().map(|e| e.3).min().unwrap_or(0), ends.iter().map(|e| e.3).max().unwrap_or(0));
     if apart > relative {
         let sentence = format!(
-            "the middle half of {} seeds ends {} of its median apart ({metric} {} to {}; more than {}) at {range}",
+            "the interquartile range of {} seeds is {} of their median ({metric} {} to {}; more than {}) \
+             at {range}",
             ends.len(),
             percent(apart),
             four_digits(percentile_of_sorted(&sorted, 0.25)),
@@ -75,7 +76,8 @@ pub(super) fn spread(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {
         && apart > bimodal_spread
     {
         let sentence = format!(
-            "the ends of {} seeds fall into two groups ({metric}, bimodality {} above {}) at {range}",
+            "the final scores of {} seeds fall into two clusters ({metric}, bimodality {} above {}) at \
+             {range}",
             ends.len(),
             four_digits(two_groups),
             four_digits(sarle),
@@ -118,7 +120,7 @@ fn sarle_coefficient(values: &[f64]) -> Option<f64> {
 pub(super) fn duplicates(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {
     let [records] = check.rule.values(["records"]);
     if seeds.len() < 2 {
-        return Err(Missing::Scope("there is one seed".to_owned()));
+        return Err(Missing::Scope("the run has one seed".to_owned()));
     }
     const METRICS: [&str; 2] = ["train.policy_loss", "train.value_loss"];
     let beginning = |seed: &SeedView<'_>| -> Option<Vec<u64>> {
@@ -154,7 +156,7 @@ pub(super) fn duplicates(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {
         let names: Vec<String> = same.iter().map(|(_, seed, _)| seed.to_string()).collect();
         let count = same[0].0.len() / METRICS.len();
         let sentence = format!(
-            "seeds {} log the very same first {count} values of {} at {}",
+            "seeds {} log exactly the same first {count} values of {} at {}",
             names.join(" and "),
             METRICS.join(" and "),
             text::steps(0, same[0].2),

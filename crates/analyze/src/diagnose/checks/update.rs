@@ -17,7 +17,7 @@ pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let mut hits = Vec::new();
     if let Some(low) = points.iter().find(|point| point.1 < negative) {
         let sentence = format!(
-            "{KL} is {} at {}; this estimate can't be negative, so it is computed wrongly",
+            "{KL} is {} at {}; this estimate can't be negative, so it is computed incorrectly",
             four_digits(low.1),
             steps(&[*low])
         );
@@ -28,7 +28,7 @@ pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         );
     }
     let above = |bound: f64| move |point: &Point| point.1 > bound;
-    // One step beyond all measure is enough: after it the policy is another one.
+    // One extreme update is enough: after it, the policy is a different one.
     let far = repeated(&points, repeats as usize, among as usize, above(error))
         .or_else(|| repeated(&points, 1, 1, above(gross)));
     if let Some(window) = far {
@@ -69,7 +69,8 @@ pub(super) fn kl_zero(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [low, updates, schedule_share, ever] =
         check.rule.values(["low", "updates", "schedule_share", "ever"]);
     let points = check.points(seed, KL)?;
-    // A policy that jumped and then stands still is stuck where it landed; larger steps would not help.
+    // A policy that jumped and then stopped changing is stuck where it landed; larger steps would
+    // not help.
     if points.iter().any(|point| point.1 > ever) {
         return Ok(Vec::new());
     }
@@ -89,12 +90,12 @@ pub(super) fn kl_zero(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, KL, still, middle, low))])
 }
 
-/// F05: the KL limit cuts most epochs off.
+/// F05: target_kl ends most updates early.
 pub(super) fn epochs_cut(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [share] = check.rule.values(["share"]);
     let settings = &check.evidence.settings;
     if settings.target_kl.is_none() {
-        return Err(Missing::Scope("no target_kl ends epochs early".to_owned()));
+        return Err(Missing::Scope("no target_kl is set".to_owned()));
     }
     let planned = settings
         .update_epochs
@@ -106,7 +107,7 @@ pub(super) fn epochs_cut(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "half of the updates complete at most {} of their {} epochs (train.epochs, below {}), at {}",
+        "the median update completes {} of its {} epochs (train.epochs, below {}), at {}",
         percent(done),
         four_digits(planned),
         percent(share),
@@ -139,11 +140,11 @@ pub(super) fn clipping(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     Ok(Vec::new())
 }
 
-/// F07: a step size that follows the KL stands at one of its ends.
+/// F07: a KL-adaptive learning rate is at one of its limits.
 pub(super) fn step_size_pinned(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [floor, ceiling, share] = check.rule.values(["floor", "ceiling", "share"]);
     if !check.evidence.settings.adaptive_learning_rate {
-        return Err(Missing::Scope("the learning rate does not follow the KL".to_owned()));
+        return Err(Missing::Scope("the learning rate does not adapt to the KL".to_owned()));
     }
     let metric = "train.learning_rate";
     let points = check.points(seed, metric)?;
@@ -155,7 +156,7 @@ pub(super) fn step_size_pinned(check: &Check<'_>, seed: &SeedView<'_>) -> Found 
         let part = pinned.len() as f64 / points.len() as f64;
         if part > share {
             let sentence = format!(
-                "{metric} stands at its {name} {} in {} of the updates (more than {}), at {}",
+                "{metric} is at its {name} {} in {} of the updates (more than {}), at {}",
                 four_digits(end),
                 percent(part),
                 percent(share),
@@ -167,7 +168,7 @@ pub(super) fn step_size_pinned(check: &Check<'_>, seed: &SeedView<'_>) -> Found 
     Ok(hits)
 }
 
-/// F14: gradients that jump, or that are cut nearly always.
+/// F14: gradients that spike, or that are nearly always clipped.
 pub(super) fn gradients(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [times, trailing, clipped_share] = check.rule.values(["times", "trailing", "clipped_share"]);
     let norm = check.points(seed, "train.grad_norm");
@@ -186,7 +187,8 @@ pub(super) fn gradients(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         if let Some((index, ratio)) = largest.filter(|(_, ratio)| *ratio > times) {
             let point = &points[index..=index];
             let sentence = format!(
-                "train.grad_norm jumps to {} at {}, {} times the median of the updates before (more than {} times)",
+                "train.grad_norm jumps to {} at {}, {} times the median of the updates before it (more \
+                 than {} times)",
                 four_digits(point[0].1),
                 steps(point),
                 four_digits(ratio),
@@ -200,7 +202,7 @@ pub(super) fn gradients(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let share = crate::statistics::aggregate::mean(&values(points));
         if share > clipped_share {
             let sentence = format!(
-                "{} of the gradient steps are cut to max_grad_norm (train.grad_clipped, above {}), at {}",
+                "{} of the gradient steps are clipped to max_grad_norm (train.grad_clipped, above {}), at {}",
                 percent(share),
                 percent(clipped_share),
                 steps(points),

@@ -10,7 +10,7 @@ use crate::statistics::aggregate::median;
 
 const EXPLAINED: &str = "train.explained_variance";
 
-/// F11: the value function explains nothing, or is off by a constant.
+/// F11: the value function does not predict returns, or is off by a constant.
 pub(super) fn explained_variance(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [negative_after, updates, low, low_after, bias] =
         check.rule.values(["negative_after", "updates", "low", "low_after", "bias"]);
@@ -18,7 +18,7 @@ pub(super) fn explained_variance(check: &Check<'_>, seed: &SeedView<'_>) -> Foun
         // It is left out exactly where returns don't vary.
         let others = check.points(seed, "train.value_loss")?;
         let sentence = format!(
-            "{EXPLAINED} is undefined at {}: the returns have no variance, so there is nothing to learn from",
+            "{EXPLAINED} is undefined at {}: the returns don't vary, so there is no signal to learn from",
             steps(&others)
         );
         let citation = cite(seed, EXPLAINED, &others, 0.0, 1.0);
@@ -56,7 +56,8 @@ pub(super) fn explained_variance(check: &Check<'_>, seed: &SeedView<'_>) -> Foun
         let off = median(&values(window));
         if off.abs() > bias {
             let sentence = format!(
-                "train.value_bias is {} deviations of the returns (beyond {}) at {}, which explained variance can't see",
+                "train.value_bias is {} standard deviations of the returns (beyond {}) at {}, which \
+                 explained variance doesn't show",
                 four_digits(off),
                 four_digits(bias),
                 steps(window),
@@ -71,12 +72,12 @@ pub(super) fn explained_variance(check: &Check<'_>, seed: &SeedView<'_>) -> Foun
     Ok(hits)
 }
 
-/// F12: what the value function must learn is so large that it can't keep up.
+/// F12: value targets are so large that the value function can't keep up.
 ///
-/// The size of targets alone says little: 100 is healthy where an episode
-/// earns 500. Large targets hurt when the network, which begins near zero and
-/// moves by bounded steps, does not reach them. So both are asked for: targets
-/// beyond the bound, and values that stay a large part of the way behind.
+/// The size of targets alone says little: 100 is healthy where an episode earns
+/// 500. Large targets hurt when the network, which begins near zero and moves
+/// by bounded steps, does not reach them. So both are required: targets beyond
+/// the bound, and values that lag far behind.
 pub(super) fn scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [warning, error, behind, after] = check.rule.values(["warning", "error", "behind", "after"]);
     let targets = check.points(seed, "train.return_target_mean")?;
@@ -102,7 +103,7 @@ pub(super) fn scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Err(Missing::Data(format!("{metric} has {} points after {}", sizes.len(), percent(after))));
     }
     let (mut size, gap) = (median(&values(sizes)), median(&values(&gaps)));
-    // Targets beyond what rewards add up to are made of the values themselves: rule F13's.
+    // Targets beyond any sum of rewards come from the values themselves, which rule F13 covers.
     if let (Ok(largest), Some(horizon)) = (largest_reward(check, seed), horizon(check)) {
         size = size.min(largest * horizon);
     }
@@ -112,7 +113,7 @@ pub(super) fn scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let (severity, bound) =
         if size > error { (Severity::Error, error) } else { (Severity::Warning, warning) };
     let sentence = format!(
-        "{metric} is {} (beyond {}) at {}, and train.value_mean stays {} of the way behind it (more than {})",
+        "{metric} is {} (beyond {}) at {}, and train.value_mean lags behind it by {} (more than {})",
         four_digits(size),
         four_digits(bound),
         steps(sizes),
@@ -129,12 +130,12 @@ pub(super) fn explosion(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let metric = "train.value_abs_max";
     let points = check.points(seed, metric)?;
     let largest = largest_reward(check, seed)?;
-    check.evidence.settings.gamma.ok_or_else(|| Missing::Data("the discount is unknown".to_owned()))?;
+    check.evidence.settings.gamma.ok_or_else(|| Missing::Data("gamma is unknown".to_owned()))?;
     let Some(horizon) = horizon(check) else {
-        return Err(Missing::Scope("without discount and step cap returns have no bound".to_owned()));
+        return Err(Missing::Scope("without a discount or a step cap, returns are unbounded".to_owned()));
     };
     if largest <= 0.0 {
-        return Err(Missing::Data("no reward but 0 was ever given".to_owned()));
+        return Err(Missing::Data("all rewards were 0".to_owned()));
     }
     let bound = largest * horizon * times;
     let (step, value) =
@@ -170,7 +171,7 @@ fn largest_reward(check: &Check<'_>, seed: &SeedView<'_>) -> Result<f64, Missing
     Ok(rewards.iter().fold(0.0_f64, |largest, point| largest.max(point.1)))
 }
 
-/// Steps that a return adds up over; nothing where it has no end.
+/// Steps that a return sums over; `None` if unbounded.
 fn horizon(check: &Check<'_>) -> Option<f64> {
     let gamma = check.evidence.settings.gamma?;
     let discounted = if gamma < 1.0 { 1.0 / (1.0 - gamma) } else { f64::INFINITY };

@@ -1,4 +1,4 @@
-//! Everything that could be tried, each with what speaks for it.
+//! Everything that could be tried, each with its reasons.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ const SHORT_BUDGET: f64 = 0.8;
 /// How good the reasons are; better ones come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tier {
-    /// A rule says which way and the starter how far.
+    /// A rule gives the direction and the starter the value.
     Agreed,
     /// It lies far from the starter.
     Far,
@@ -28,7 +28,7 @@ pub(super) enum Tier {
     Cause,
     /// A rule that only says that something is wrong.
     Symptom,
-    /// More of the same, for which nothing has to be wrong.
+    /// A larger budget, which needs no finding.
     Budget,
 }
 
@@ -78,7 +78,7 @@ pub(super) fn from_findings(
     far: &[Deviation<'_>],
 ) -> FromFindings {
     let (mut candidates, mut unanswered): (Vec<Candidate>, Vec<Unanswered>) = (Vec::new(), Vec::new());
-    // What is only worth knowing is no reason to change a run that does well.
+    // Info findings are no reason to change a run that does well.
     let least = if situation.standing.state == State::Poor { Severity::Info } else { Severity::Warning };
     let findings = situation.answers.findings();
     for (outcome, finding) in findings.into_iter().filter(|(_, finding)| finding.severity >= least) {
@@ -94,12 +94,13 @@ pub(super) fn from_findings(
             else {
                 continue;
             };
-            // What only makes sense together goes to the starter's values together.
+            // Keys that only make sense together take the starter's values together.
             let whole = far.iter().find(|far| changes.iter().all(|change| far.changes.contains(change)));
             if let (Origin::Starter, Some(whole)) = (origin, whole) {
                 changes.clone_from(&whole.changes);
             }
-            // The starter lies the other way: this would go further from what is known to learn.
+            // The starter is in the other direction: this would move further away from settings
+            // that are known to work.
             let is_far =
                 |change: &Change| far.iter().any(|far| far.changes.iter().any(|c| c.key == change.key));
             if origin != Origin::Starter && changes.iter().any(is_far) {
@@ -170,7 +171,7 @@ fn sentence(text: &str) -> String {
     if text.ends_with('.') { text.to_owned() } else { format!("{text}.") }
 }
 
-/// What lies far from the starter; what findings name already is only given that reason too.
+/// Settings far from the starter; those already named by findings only get an additional reason.
 pub(super) fn from_starter(
     situation: &Situation<'_>,
     far: &[Deviation<'_>],
@@ -198,7 +199,7 @@ pub(super) fn from_starter(
             reasons: std::iter::once(far.sentence(situation.env)).chain(standing.clone()).collect(),
             evidence: situation.standing.citation().into_iter().collect(),
             expect: vec![Expectation { metric: "eval.mean_return".to_owned(), direction: Move::Up }],
-            risk: "the starter learns with all of its settings together; this one alone may not be the cause"
+            risk: "the starter works with all of its settings together; this one alone may not be the cause"
                 .to_owned(),
             incomparable: false,
         })
@@ -206,7 +207,7 @@ pub(super) fn from_starter(
 }
 
 fn shown_key(key: &str) -> &str {
-    if key == "rollout" { "size of a rollout" } else { key }
+    if key == "rollout" { "rollout size" } else { key }
 }
 
 /// The starter's budget, where the run does poorly within a much smaller one.
@@ -237,7 +238,7 @@ pub(super) fn more_budget(
         rules: Vec::new(),
         explained_by: BTreeSet::new(),
         reasons: std::iter::once(format!(
-            "{KEY} is {here} here and {there} in the starter for {}.",
+            "{KEY} is {here} in this run and {there} in the starter for {}.",
             situation.env
         ))
         .chain(situation.standing.sentence())

@@ -1,9 +1,9 @@
-//! Which changes go into one run, and the suggestions in their final words.
+//! Combines changes into runs and words the suggestions.
 //!
 //! Changes that all lead towards a starter are tried together first: the
-//! starter learns with all of them. Steps that rules alone ask for go together
+//! starter learns with all of them. Steps suggested by rules alone are combined
 //! only when they work on different things and none is the consequence of
-//! another, so that a result still says something.
+//! another, so that the result can be attributed.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::candidate::{Candidate, Tier};
 use super::remedy::Origin;
 use super::{Basis, BasisKind, Suggestion};
 
-/// Steps that rules alone ask for at most in one run.
+/// Most steps suggested by rules alone in one run.
 const MOST_STEPS: usize = 3;
 
 /// Suggestions from ordered candidates: what goes together, then each by itself.
@@ -98,7 +98,7 @@ fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     kept
 }
 
-/// A metric that one change should raise and another lower can't be foretold.
+/// A metric that one change should raise and another lower can't be predicted.
 fn without_contradictions(all: Vec<super::Expectation>) -> Vec<super::Expectation> {
     let times = |metric: &str| all.iter().filter(|expected| expected.metric == metric).count();
     all.iter().filter(|expected| times(&expected.metric) == 1).cloned().collect()
@@ -106,24 +106,24 @@ fn without_contradictions(all: Vec<super::Expectation>) -> Vec<super::Expectatio
 
 fn basis(env: &str, parts: &[&Candidate]) -> Basis {
     let any = |kind: BasisKind| parts.iter().any(|part| part.basis == kind);
-    let starter = format!("the starter for {env}, which is known to learn");
+    let starter = format!("starter config for {env}");
     if any(BasisKind::RuleAndStarter) {
         let more = if any(BasisKind::Starter) {
-            "; for some of the keys the starter alone speaks, and no rule proves that they are the cause"
+            "; some keys are based on the starter alone, without a rule that shows they are the cause"
         } else {
             ""
         };
-        let sentence = format!("a rule says which way; {starter}, says how far{more}");
+        let sentence = format!("rule (direction), {starter} (value){more}");
         return Basis { kind: BasisKind::RuleAndStarter, sentence };
     }
     if any(BasisKind::Starter) {
-        let sentence = format!("{starter}; no rule proves that this is the cause");
+        let sentence = format!("{starter}; no rule shows that this is the cause");
         return Basis { kind: BasisKind::Starter, sentence };
     }
     let sentence = if parts.iter().any(|part| part.origin == Origin::Default) {
-        "a rule says which way; the value is the general default, as no starter for this environment is known"
+        "rule (direction), general default (value): no starter config for this environment"
     } else {
-        "a rule says which way; how far is a usual step that was not measured here"
+        "rule (direction), usual step size (value), not measured for this environment"
     };
     Basis { kind: BasisKind::Rule, sentence: sentence.to_owned() }
 }

@@ -1,8 +1,8 @@
 //! How far a config lies from the starter for its environment, key by key.
 //!
-//! A starter is known to learn, so a key that lies far from it is a reason to
-//! look there, though no proof. Distances are in tolerances: 1 is as far as
-//! configs that still learn well may lie.
+//! A starter is known to learn, so a key far from it is worth a look, though
+//! not proof. Distances are in tolerances: 1 is as far as configs that still
+//! learn well may lie.
 
 use serde_json::{Value, json};
 
@@ -10,15 +10,15 @@ use super::Change;
 use super::knowledge::{Key, Measure};
 use super::setting::{Settings, same, top, written};
 
-/// A wrapper that evaluations have too; without it the task is another one.
+/// A wrapper that evaluations use too; without it, the task would be a different one.
 const EVALUATED: &str = "freeze_observation";
 /// A discount that looks further ahead than this looks as far as episodes go.
 const FURTHEST: f64 = 1e3;
-/// What counts as the number of a cap that is not there.
+/// The number used for a missing cap.
 const NO_CAP: f64 = 1e3;
 /// A rollout of the starter's size must fit into the budget this often.
 const FEWEST_ROLLOUTS: u64 = 10;
-/// Keys that only real-valued actions have a use for.
+/// Keys that only apply to continuous actions.
 const CONTINUOUS: [&str; 2] = ["policy.log_std_init", "policy.use_sde"];
 
 /// A key that lies far from the starter's.
@@ -36,7 +36,7 @@ impl Deviation<'_> {
             .changes
             .iter()
             .map(|change| {
-                format!("{} is {} here and {}", change.key, written(&change.from), written(&change.to))
+                format!("{} is {} in this run and {}", change.key, written(&change.from), written(&change.to))
             })
             .collect();
         format!("{} in the starter for {env}; {}.", changed.join(", "), self.key.why)

@@ -1,8 +1,8 @@
 //! What is known about settings, as data: how each answers to a finding, how
 //! far it may lie from a starter's, and which returns are good.
 //!
-//! It stands in a file beside the rules, so that a number can be changed, and
-//! questioned, without reading code.
+//! It is a file next to the rules, so that a number can be changed or
+//! questioned without reading code.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -10,10 +10,10 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The knowledge that rlx brings along.
+/// The built-in knowledge.
 const BUILT_IN: &str = include_str!("../../../rules/suggestions.json");
 
-/// Which way a metric should move.
+/// The direction in which a metric should move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Move {
@@ -29,7 +29,7 @@ pub enum Move {
 pub struct Expectation {
     /// The metric, as `kind.name`.
     pub metric: String,
-    /// Which way it should move.
+    /// The direction in which it should move.
     pub direction: Move,
 }
 
@@ -44,16 +44,16 @@ pub(super) struct Step {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(super) enum Operation {
-    /// Multiplies a number or both ends of a schedule. Where a starter's value
-    /// lies that way it is taken instead; where the number lies outside of
-    /// what is usual, the general default is.
+    /// Multiplies a number or both ends of a schedule. If a starter's value is
+    /// in that direction, it is used instead; if the number is outside the
+    /// usual range, the general default is used.
     Scale {
         by: f64,
         #[serde(default)]
         low: Option<f64>,
         #[serde(default)]
         high: Option<f64>,
-        /// The least that a raised number becomes.
+        /// Lower bound for a raised number.
         #[serde(default)]
         floor: Option<f64>,
         /// A lowered number below this becomes 0.
@@ -131,7 +131,7 @@ pub(super) enum Measure {
     Wrappers { distance: f64 },
 }
 
-/// A key that is held against a starter's.
+/// A key that is compared with a starter's.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Key {
@@ -156,7 +156,7 @@ pub struct Knowledge {
     pub(super) schema: String,
     /// Version of the content; rises with every change.
     pub version: String,
-    /// Rules that say that something is wrong and not what.
+    /// Rules that show that something is wrong, but not the cause.
     pub(super) symptoms: BTreeSet<String>,
     pub(super) remedies: Vec<Remedy>,
     pub(super) keys: Vec<Key>,
@@ -164,7 +164,7 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
-    /// What rlx brings along.
+    /// The built-in knowledge.
     pub fn built_in() -> &'static Self {
         static KNOWLEDGE: LazyLock<Knowledge> =
             LazyLock::new(|| serde_json::from_str(BUILT_IN).expect("a test reads the built-in knowledge"));
@@ -194,7 +194,7 @@ mod tests {
         for rule in &RuleSet::built_in().rules {
             assert!(!rule.suggestions.is_empty(), "{} has no suggestion", rule.id);
             for id in &rule.suggestions {
-                assert!(knowledge.remedy(id).is_some(), "{}: nobody knows {id}", rule.id);
+                assert!(knowledge.remedy(id).is_some(), "{}: unknown remedy {id}", rule.id);
             }
         }
         for symptom in &knowledge.symptoms {
@@ -206,7 +206,7 @@ mod tests {
     fn remedies_are_whole() {
         let knowledge = Knowledge::built_in();
         let ids: BTreeSet<&str> = knowledge.remedies.iter().map(|remedy| remedy.id.as_str()).collect();
-        assert_eq!(ids.len(), knowledge.remedies.len(), "an id stands twice");
+        assert_eq!(ids.len(), knowledge.remedies.len(), "duplicate id");
         for remedy in &knowledge.remedies {
             assert_eq!(remedy.steps.is_empty(), remedy.advice.is_some(), "{}", remedy.id);
             assert_eq!(remedy.steps.is_empty(), remedy.expect.is_empty(), "{}", remedy.id);

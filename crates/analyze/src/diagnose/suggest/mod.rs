@@ -1,12 +1,12 @@
 //! What to change in a config, and why: findings, the config and what is known
 //! about its environment in; ranked changes out.
 //!
-//! Two things are known. A rule that found something says which way a setting
-//! should move. The starter for the environment, which is known to learn, says
-//! how far, and shows settings that no rule sees. Where both agree the change
-//! comes first. Where there is no starter, the step is a usual one and says so.
-//! How an environment is defined and how runs are evaluated is never changed:
-//! runs must stay comparable.
+//! Two sources are used. A rule that found something gives the direction in
+//! which a setting should move. The starter for the environment, which is known
+//! to learn, gives the value, and shows settings that no rule covers. Where
+//! both agree the change comes first. Without a starter, the step is a usual
+//! one, and the suggestion says so. How an environment is defined and how runs
+//! are evaluated is never changed: runs must stay comparable.
 //!
 //! | step | module |
 //! |---|---|
@@ -49,7 +49,7 @@ pub enum State {
     Good,
     /// It does not, or it failed.
     Poor,
-    /// It isn't known what counts as good here, or the run isn't done.
+    /// It is unknown what counts as good here, or the run isn't done.
     Unknown,
 }
 
@@ -87,7 +87,7 @@ impl Reached {
         Self { state, mean_return, step, seeds, failed, good: good.cloned() }
     }
 
-    /// The number that a judgement rests on.
+    /// The number that the judgement is based on.
     fn citation(&self) -> Option<Citation> {
         Some(Citation {
             metric: "eval.mean_return".to_owned(),
@@ -125,13 +125,13 @@ pub struct Situation<'a> {
     pub env: &'a str,
     /// The run's config.
     pub settings: &'a Settings,
-    /// What to hold it against.
+    /// What to compare it with.
     pub reference: Option<&'a Reference>,
     /// What the rules say.
     pub answers: &'a Answers,
     /// What the run reached.
     pub standing: &'a Reached,
-    /// Whether actions are real numbers; nothing when unknown.
+    /// Whether actions are continuous; `None` when unknown.
     pub continuous: Option<bool>,
 }
 
@@ -146,11 +146,11 @@ pub struct Change {
     pub to: Value,
 }
 
-/// What a suggestion rests on.
+/// What a suggestion is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BasisKind {
-    /// A rule says which way, the starter how far.
+    /// A rule gives the direction, the starter the value.
     RuleAndStarter,
     /// The starter alone.
     Starter,
@@ -175,15 +175,15 @@ pub struct Suggestion {
     pub changes: Vec<Change>,
     /// Why: metric, steps and value of what was found, or what differs from the starter.
     pub reason: String,
-    /// The numbers that it rests on.
+    /// The numbers that it is based on.
     pub evidence: Vec<Citation>,
-    /// Rules that it answers; empty where only the starter speaks for it.
+    /// Rules that it answers; empty if it is based on the starter alone.
     pub rules: Vec<String>,
-    /// What should move, and which way.
+    /// What should move, and in which direction.
     pub expect: Vec<Expectation>,
     /// What may go wrong.
     pub risk: String,
-    /// What it rests on.
+    /// What it is based on.
     pub basis: Basis,
     /// Whether the new run can be compared with the old one.
     pub comparable: bool,
@@ -198,7 +198,7 @@ pub struct Unanswered {
     pub sentence: String,
     /// What to do instead, a sentence each.
     pub advice: Vec<String>,
-    /// A command to go on with.
+    /// A command to continue with.
     pub next: Option<String>,
 }
 

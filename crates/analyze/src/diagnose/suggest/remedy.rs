@@ -12,15 +12,15 @@ const NEARLY: f64 = 1.2;
 /// Where a changed value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
-    /// The starter for this environment lies that way.
+    /// The starter for this environment is in that direction.
     Starter,
-    /// The value is out of all bounds; the general default is not.
+    /// The value is outside the usual range; the general default is used.
     Default,
     /// A step that is known to be worth trying.
     Step,
 }
 
-/// What a remedy comes to in a config; nothing where it would change nothing.
+/// The changes a remedy makes to a config; `None` if there are none.
 pub(super) fn changes(
     remedy: &Remedy,
     settings: &Settings,
@@ -116,7 +116,7 @@ fn origin_of(value: &Value, known: Option<&Value>, is_starter: bool) -> Origin {
     if is_starter && known.is_some_and(|known| same(known, value)) { Origin::Starter } else { Origin::Step }
 }
 
-/// A scaled value within its bounds; nothing where it stands at one already.
+/// A scaled value within its bounds; `None` if it is already at one.
 fn scaled(key: &str, operation: &Operation, from: &Value, settings: &Settings) -> Option<Value> {
     let Operation::Scale { by, low, high, floor, zero_below, .. } = operation else { return None };
     let raises = *by > 1.0;

@@ -1,7 +1,7 @@
 //! Values of config keys: numbers inside them, and how `--set` writes them.
 //!
-//! This crate knows no config format, so a value is plain JSON: a schedule is
-//! an object with `from` and `to`, as a resolved config has it.
+//! This crate doesn't know the config format, so a value is plain JSON: a
+//! schedule is an object with `from` and `to`, as a resolved config has it.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(super) fn mapped(value: &Value, change: impl Fn(f64) -> f64) -> Option<Value
     }
 }
 
-/// A number with three digits that count; a person would write no more.
+/// A number with three significant digits.
 fn float(value: f64) -> Option<Value> {
     Number::from_f64(rounded(value, 3)).map(Value::Number)
 }

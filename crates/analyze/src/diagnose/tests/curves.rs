@@ -39,10 +39,10 @@ fn f17_late_collapse() {
     // The last tenth is enough, the last twentieth is not.
     fires(&with_return(falls(89)), "F17", Error, "eval.mean_return");
     clear(&with_return(falls(96)), "F17");
-    // It came back.
+    // It recovered.
     let dips = |update: u64| if (60..80).contains(&update) { 60.0 } else { learns(update) };
     fires(&with_return(dips), "F17", Info, "eval.mean_return");
-    // One lucky point in a run that ends low is no return to form.
+    // One lucky point in a run that ends low is not a recovery.
     let lucky = |update: u64| match update {
         85 => 500.0,
         50.. => 60.0 + wobble(update),
@@ -72,7 +72,7 @@ fn f18_swings() {
     fires(&swings, "F18", Warning, "eval.mean_return");
     swings.environment.reward_threshold = Some(10.0);
     clear(&swings, "F18");
-    // Around zero any noise is large beside the mean; it is small beside what was gained.
+    // Around zero any noise is large compared to the mean, but small compared to the gain.
     clear(&with_return(|update| -100.0 + 2.0 * update.min(50) as f64 + 3.0 * wobble(update)), "F18");
     clear(&with_return(|_| 0.0), "F18");
 }
@@ -133,7 +133,7 @@ fn f23_no_learning_signal() {
     fires(&run, "F23", Warning, "train.rewarded_episodes");
     put(&mut run, "train.rewarded_episodes", each(|update| if update < 5 { 0.0 } else { 0.1 }));
     clear(&run, "F23");
-    // It was found late and learned from: no complaint.
+    // It was found late and learned from, so there is no finding.
     let mut late = healthy();
     put(&mut late, "train.rewarded_episodes", each(|update| if update < 15 { 0.0 } else { 0.1 }));
     clear(&late, "F23");
@@ -141,7 +141,7 @@ fn f23_no_learning_signal() {
     put(&mut late, "train.rewarded_episodes", each(|_| 0.0));
     fires(&late, "F23", Error, "train.rewarded_episodes");
     run.settings.total_steps = 100_000_000;
-    lacks(&run, "F23", "are needed");
+    lacks(&run, "F23", "is needed");
     needs(&healthy(), "F23", "train.rewarded_episodes");
 }
 

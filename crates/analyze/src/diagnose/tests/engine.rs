@@ -116,7 +116,7 @@ fn a_million_values_take_no_longer_than_reading_them() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Whatever is logged, however little, and with whatever in it.
+    /// Arbitrary logged data, including very little of it.
     #[test]
     fn no_series_breaks_the_engine(
         length in 0usize..40,

@@ -8,7 +8,7 @@ fn f28_truncation_taken_for_termination() {
     clear(&healthy(), "F28");
     let mut run = healthy();
     put(&mut run, "train.terminated_at_limit", each(|update| if update > 50 { 8.0 } else { 0.0 }));
-    // The return is fine, and it is an error all the same.
+    // The return is fine, but it is still an error.
     fires(&run, "F28", Error, "train.terminated_at_limit");
     put(&mut run, "train.terminated_at_limit", each(|update| if update == 60 { 1.0 } else { 0.0 }));
     clear(&run, "F28");
@@ -85,7 +85,7 @@ fn f42_curriculum() {
     run.settings.curriculum_top = Some(9.0);
     clear(&run, "F42");
     put(&mut run, "curriculum.level", each(|update| (update as f64 / 10.0).min(4.0)));
-    assert!(fires(&run, "F42", Warning, "curriculum.level").sentence.contains("stands at 4"));
+    assert!(fires(&run, "F42", Warning, "curriculum.level").sentence.contains("stays at 4"));
     put(&mut run, "curriculum.level", each(|update| (update as f64).min(9.0)));
-    assert!(fires(&run, "F42", Warning, "curriculum.level").sentence.contains("at its top"));
+    assert!(fires(&run, "F42", Warning, "curriculum.level").sentence.contains("at its maximum"));
 }

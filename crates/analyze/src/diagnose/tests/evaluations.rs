@@ -1,4 +1,4 @@
-//! F31 to F35, F39: evaluations, and seeds against each other.
+//! F31 to F35, F39: evaluations, and seeds compared with each other.
 
 use super::*;
 use Severity::{Error, Info, Warning};
@@ -18,10 +18,10 @@ fn f31_plays_differently_without_noise() {
 
 #[test]
 fn f32_scores_after_loading() {
-    is_not_about(&healthy(), "F32", "holds the normaliser");
+    is_not_about(&healthy(), "F32", "contains the normaliser");
     let mut run = healthy();
     run.settings.normalizer_in_checkpoint = false;
-    lacks(&run, "F32", "went on");
+    lacks(&run, "F32", "continued from a file");
     run.seeds[0].resumed_at = vec![60_000];
     clear(&run, "F32");
     put(&mut run, "eval.mean_return", every(5, |update| if update > 60 { 100.0 } else { 400.0 }));
@@ -50,7 +50,7 @@ fn f33_seeds_far_apart() {
     failed.seeds[1].failure = super::failed(EndCause::Diverged, "diverged");
     assert!(found(&failed, "F33").sentence.contains("1 of 3 seeds failed (seed 1)"));
     let mut two = with_seeds(&healthy(), 2);
-    lacks(&two, "F33", "at least 3 seeds");
+    lacks(&two, "F33", "of the 3 seeds needed");
     two.seeds.clear();
     lacks(&two, "F33", "no seed");
 }
@@ -63,7 +63,7 @@ fn f34_evaluation_seeds_that_training_has_seen() {
     let finding = found(&run, "F34");
     assert_eq!(finding.severity, Warning);
     assert!(finding.sentence.contains("training seed") && finding.evidence[0].metric.ends_with(".seeds"));
-    // The episodes that chose the best are used again to praise it.
+    // The episodes that chose the best checkpoint are reused to score it.
     let mut run = healthy();
     run.seeds[0].later_evaluations = vec![evaluation(60_000, 480.0, 10_050)];
     assert!(found(&run, "F34").sentence.contains("50 of 100 episodes"));
@@ -94,7 +94,7 @@ fn f35_the_best_of_many() {
     run.seeds[0].later_evaluations = vec![evaluation(60_000, 23.0, 20_000)];
     clear(&run, "F35");
     run.seeds[0].evaluations.truncate(1);
-    lacks(&run, "F35", "evaluations to choose from");
+    lacks(&run, "F35", "evaluations needed");
 }
 
 #[test]

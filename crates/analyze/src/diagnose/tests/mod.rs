@@ -133,7 +133,7 @@ pub(super) fn healthy() -> Evidence<'static> {
     }
 }
 
-/// Like [`healthy`], but nothing is learned: no excuse holds.
+/// Like [`healthy`], but nothing is learned: no excuse applies.
 pub(super) fn unlearned() -> Evidence<'static> {
     let mut evidence = healthy();
     put(&mut evidence, "eval.mean_return", every(5, |update| 22.0 + wobble(update)));

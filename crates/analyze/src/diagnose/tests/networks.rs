@@ -24,7 +24,7 @@ fn f08_exploration_that_is_gone_early() {
     fires(&run, "F08", Error, "train.action_std");
     put(&mut run, "train.action_std", each(|update| 1.0 - 0.005 * update as f64));
     clear(&run, "F08");
-    // Noise that was never there is not there either.
+    // A policy that starts without noise has not lost any.
     put(&mut run, "train.action_std", each(|_| 0.007));
     fires(&run, "F08", Error, "train.action_std");
     needs(&run, "F08", "train.action_std");
@@ -43,14 +43,14 @@ fn f09_a_policy_that_stays_random() {
     fires(&run, "F09", Error, "train.entropy");
     put(&mut run, "train.entropy", each(|update| if update < 40 { 0.692 } else { 0.5 }));
     clear(&run, "F09");
-    is_not_about(&continuous(unlearned()), "F09", "real numbers");
+    is_not_about(&continuous(unlearned()), "F09", "continuous action space");
     run.settings.total_steps = 10_000_000;
     lacks(&run, "F09", "20%");
 }
 
 #[test]
 fn f10_deviation_that_grows_or_is_held_up() {
-    is_not_about(&unlearned(), "F10", "choices");
+    is_not_about(&unlearned(), "F10", "discrete action space");
     let mut run = continuous(unlearned());
     put(&mut run, "train.action_std", each(|update| 1.0 - 0.005 * update as f64));
     clear(&run, "F10");
@@ -79,7 +79,7 @@ fn f11_values_that_explain_nothing() {
         each(|update| if (20..50).contains(&update) { -0.5 } else { 0.8 }),
     );
     fires(&run, "F11", Error, "train.explained_variance");
-    // Early on a value function knows nothing yet.
+    // Early on, a value function can't predict yet.
     put(&mut run, "train.explained_variance", each(|update| if update < 20 { -0.5 } else { 0.8 }));
     clear(&run, "F11");
     put(&mut run, "train.explained_variance", each(|_| 0.01));
@@ -89,7 +89,7 @@ fn f11_values_that_explain_nothing() {
     put(&mut run, "train.value_bias", each(|_| -9.0));
     fires(&run, "F11", Warning, "train.value_bias");
     run.seeds[0].series.remove("train.explained_variance");
-    assert!(fires(&run, "F11", Warning, "train.explained_variance").sentence.contains("no variance"));
+    assert!(fires(&run, "F11", Warning, "train.explained_variance").sentence.contains("don't vary"));
     run.seeds[0].series.remove("train.value_loss");
     lacks(&run, "F11", "train.value_loss");
 }
@@ -136,7 +136,7 @@ fn f13_values_that_rewards_cannot_add_up_to() {
     put(&mut run, "train.value_abs_max", each(|_| 760.0));
     fires(&run, "F13", Error, "train.value_abs_max");
     run.environment.step_cap = None;
-    is_not_about(&run, "F13", "no bound");
+    is_not_about(&run, "F13", "unbounded");
     run.settings.normalize_rewards = true;
     lacks(&run, "F13", "train.reward_scale");
     needs(&healthy(), "F13", "train.value_abs_max");
@@ -169,11 +169,11 @@ fn f25_observations_of_unsuitable_size() {
     put(&mut run, "observations.std_1", every(5, |_| 9.0));
     let finding = found(&run, "F25");
     assert!(finding.evidence.iter().any(|citation| citation.value == 4500.0), "{:?}", finding.evidence);
-    // A dimension that is constant is the next rule's.
+    // A constant dimension is covered by the next rule.
     put(&mut run, "observations.std_0", every(5, |_| 0.0));
     clear(&run, "F25");
     run.environment.real_observations = Some(false);
-    is_not_about(&run, "F25", "no real numbers");
+    is_not_about(&run, "F25", "discrete observation space");
     let mut run = unlearned();
     run.seeds[0].series.remove("observations.std_0");
     lacks(&run, "F25", "observations.std");
@@ -192,7 +192,7 @@ fn f26_one_or_all_dimensions_fixed() {
     assert!(found(&run, "F26").sentence.contains("observation 1 never changes"));
     run.environment.still = vec![1.0, 1.0];
     let finding = found(&run, "F26");
-    assert!(finding.sentence.contains("no number of the observation"), "{}", finding.sentence);
+    assert!(finding.sentence.contains("no component of the observation"), "{}", finding.sentence);
     assert_eq!(finding.evidence.len(), 2);
     let mut run = healthy();
     put(&mut run, "observations.clipped_0", every(5, |_| 0.2));
@@ -204,7 +204,7 @@ fn f26_one_or_all_dimensions_fixed() {
 
 #[test]
 fn f27_actions_at_their_bounds() {
-    is_not_about(&unlearned(), "F27", "choices");
+    is_not_about(&unlearned(), "F27", "discrete action space");
     let mut run = continuous(unlearned());
     lacks(&run, "F27", "train.action_saturation");
     put(&mut run, "train.action_saturation", each(|_| 0.3));

@@ -11,7 +11,7 @@ fn f36_slower_and_slower() {
     fires(&run, "F36", Warning, "timing.update_seconds");
     put(&mut run, "timing.update_seconds", each(|update| if update < 60 { 0.6 } else { 6.0 }));
     fires(&run, "F36", Error, "timing.update_seconds");
-    // A run that learned is told of it, no more: the machine may have had other work.
+    // For a run that learned, it is only an info: the machine may have been busy.
     let mut fine = healthy();
     put(&mut fine, "timing.update_seconds", each(|update| if update < 60 { 0.6 } else { 6.0 }));
     fires(&fine, "F36", Severity::Info, "timing.update_seconds");
@@ -39,7 +39,7 @@ fn f36_memory_that_grows() {
 
 #[test]
 fn f38_samples_that_wait() {
-    is_not_about(&healthy(), "F38", "the update that follows");
+    is_not_about(&healthy(), "F38", "the next update");
     let mut run = healthy();
     run.settings.reuses_samples = true;
     lacks(&run, "F38", "train.sample_age");
@@ -61,11 +61,11 @@ fn f41_a_log_that_is_not_whole() {
         RecordState { records: 9, damage: vec!["byte 7: no record".to_owned()], ..RecordState::default() };
     assert!(found(&with(damaged), "F41").sentence.contains("byte 7"));
     let twice = RecordState { records: 9, repeated_steps: 2, ..RecordState::default() };
-    assert!(found(&with(twice), "F41").sentence.contains("2 steps stand twice"));
+    assert!(found(&with(twice), "F41").sentence.contains("2 steps occur twice"));
     lacks(&with(RecordState::default()), "F41", "no record");
     let mut run = healthy();
     put(&mut run, "train.entropy", every(2, |_| 0.5));
     fires(&run, "F41", Warning, "train.entropy");
     run.seeds[0].record = None;
-    lacks(&run, "F41", "nothing is known");
+    lacks(&run, "F41", "was not checked");
 }

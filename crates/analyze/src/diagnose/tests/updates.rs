@@ -17,7 +17,7 @@ fn f01_one_nan_is_enough_and_a_divergence_too() {
     let mut run = healthy();
     run.seeds[0].failure = failed(EndCause::Diverged, "diverged: the gradient norm is NaN at step 4096");
     assert!(found(&run, "F01").sentence.contains("gradient norm is NaN"));
-    // The cause decides, whatever the words are.
+    // The cause decides, regardless of the wording.
     run.seeds[0].failure = failed(EndCause::Diverged, "the loss is NaN");
     assert!(found(&run, "F01").sentence.contains("the loss is NaN"));
     run.seeds[0].failure = failed(EndCause::Killed, "the run diverged_001 was ended by signal 9");
@@ -49,7 +49,7 @@ fn f02_a_jump_is_a_warning_and_before_a_nan_an_error() {
     assert_eq!(finding.evidence[0].from_step, 61_000);
     put(&mut run, "train.entropy", each(|update| if update > 80 { f64::NAN } else { 0.5 }));
     fires(&run, "F02", Error, "train.value_loss");
-    // Growing from nothing is not jumping out of one's past.
+    // Growth from zero is not a spike.
     let mut run = unlearned();
     put(&mut run, "train.value_loss", each(|update| if update < 40 { 1e-9 } else { 1.0 + wobble(update) }));
     clear(&run, "F02");
@@ -78,7 +78,7 @@ fn f03_kl_high_unless_the_return_improved() {
     let mut fine = healthy();
     put(&mut fine, "train.approx_kl", high);
     match answer_of(&fine, "F03") {
-        Answer::Clear { note: Some(note) } => assert!(note.contains("excused"), "{note}"),
+        Answer::Clear { note: Some(note) } => assert!(note.contains("ignored because"), "{note}"),
         other => panic!("{other:?}"),
     }
     put(&mut run, "train.approx_kl", each(|update| if update == 30 { 0.15 } else { 0.01 }));
@@ -103,7 +103,7 @@ fn f04_kl_zero_while_the_return_is_flat() {
     fires(&run, "F04", Warning, "train.approx_kl");
     put(&mut run, "train.approx_kl", each(|update| if update < 15 { 1e-7 } else { 5e-4 }));
     clear(&run, "F04");
-    // One that jumped first is stuck where it landed, which larger steps would not mend.
+    // A policy that jumped first is stuck where it landed, which larger steps would not fix.
     put(&mut run, "train.approx_kl", each(|update| if update == 0 { 3.0 } else { 0.0 }));
     clear(&run, "F04");
     // At the end of its schedule the step size is meant to be nothing.
@@ -142,7 +142,7 @@ fn f06_clipping_that_lasts() {
 
 #[test]
 fn f07_an_adaptive_rate_at_its_floor_or_ceiling() {
-    is_not_about(&healthy(), "F07", "does not follow");
+    is_not_about(&healthy(), "F07", "does not adapt");
     let mut run = healthy();
     run.settings.adaptive_learning_rate = true;
     put(&mut run, "train.learning_rate", each(|_| 1e-3));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Rules;
 use crate::statistics::verdict::{Answer, Guardrail, InvalidQuestion, Options, Question, Verdict, verdict};
 
-/// The runs of one arm, each with its seed.
+/// The runs of one group, each with its seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Runs {
     /// The seeds, in the order of the scores.
@@ -29,7 +29,7 @@ pub struct Finalist {
 /// A finalist with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Confirmed {
-    /// Its place in the list of finalists.
+    /// Its index in the list of finalists.
     pub finalist: usize,
     /// The level that Holm's procedure left for it.
     pub level: f64,
@@ -70,7 +70,7 @@ pub fn confirm(
         verdict(question, &Options { alpha, resamples, ..rules.compare.clone() })
     };
     // The p values don't depend on the level, so a first pass finds Holm's
-    // order and a second judges everyone at the level that is left.
+    // order and a second judges every finalist at its remaining level.
     let cap = |share: f64| share.min(rules.compare.alpha);
     let mut order = Vec::new();
     for (index, one) in finalists.iter().enumerate() {
@@ -81,7 +81,7 @@ pub fn confirm(
     let mut open = true;
     let mut share = level;
     for (place, (index, _)) in order.into_iter().enumerate() {
-        // After the first that fails, nobody may pass: the level stays there.
+        // After the first that fails, no later one may pass: the level stays there.
         if open {
             share = level / (finalists.len() - place) as f64;
         }
@@ -105,24 +105,24 @@ fn problems(
 ) -> Vec<String> {
     let mut problems = Vec::new();
     if batch == 0 {
-        problems.push("confirmations are counted from 1".to_owned());
+        problems.push("confirmation numbers start at 1".to_owned());
     } else if level <= 0.0 {
-        problems.push(format!("confirmation {batch} is beyond the number that was planned"));
+        problems.push(format!("confirmation {batch} exceeds the planned number"));
     }
-    let arms = std::iter::once(("the incumbent".to_owned(), incumbent));
+    let groups = std::iter::once(("the incumbent".to_owned(), incumbent));
     let others = finalists.iter().enumerate().map(|(index, one)| (format!("finalist {index}"), &one.runs));
-    for (name, runs) in arms.chain(others) {
+    for (name, runs) in groups.chain(others) {
         if runs.seeds.len() != runs.scores.len() {
             let (seeds, scores) = (runs.seeds.len(), runs.scores.len());
             problems.push(format!("{name} has {seeds} seeds but {scores} scores"));
         }
         let distinct: BTreeSet<u64> = runs.seeds.iter().copied().collect();
         if distinct.len() != runs.seeds.len() {
-            problems.push(format!("{name} uses a seed twice: that is one run, not two"));
+            problems.push(format!("{name} uses a seed twice, which counts as one run"));
         }
         if let Some(seed) = distinct.intersection(used_seeds).next() {
             problems
-                .push(format!("seed {seed} of {name} is not fresh: it was seen before this confirmation"));
+                .push(format!("seed {seed} of {name} is not fresh: it was used before this confirmation"));
         }
     }
     problems

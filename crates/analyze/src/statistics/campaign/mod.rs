@@ -1,11 +1,11 @@
-//! Many candidates against one incumbent, without fooling oneself: screen
+//! Many candidates against one incumbent, without false discoveries: screen
 //! cheaply, confirm the few best on fresh seeds, and never spend more than a
 //! fixed chance of a false "better" over the whole campaign.
 //!
-//! * **Screening** ranks candidates by how often their few runs beat the runs
-//!   of all others, and claims nothing. (The interquartile mean of three
-//!   scores is their plain mean, which one failed seed decides.) The best of equals always looks like a gain, so the
-//!   gains are reported shrunk, beside the gain that luck alone would show.
+//! * **Screening** ranks candidates by how often their few runs beat the runs of all others, and claims
+//!   nothing. (The interquartile mean of three scores is their plain mean, which one failed seed decides.)
+//!   The best of equals always looks like a gain, so the gains are reported shrunk, next to the gain
+//!   expected from luck alone.
 //! * **Confirming** uses seeds that no screening and no earlier confirmation
 //!   has seen; the incumbent runs on them too. The k-th batch may spend
 //!   α·6/(π²k²) of the budget, or an equal share of it when the number of
@@ -19,7 +19,7 @@
 //! | spending | endless (any number of batches) |
 //! | finalists of K candidates | K/5 rounded up, at most 2 |
 //! | screening seeds per candidate | 3 (5 if affordable) |
-//! | confirming seeds per arm | 10 (15 for effects below one deviation) |
+//! | confirming seeds per group | 10 (15 for effects below one deviation) |
 
 mod confirm;
 mod screen;
@@ -37,7 +37,7 @@ use crate::statistics::verdict::Options;
 /// Screening seeds per candidate that the procedure was validated with.
 pub const SCREEN_SEEDS: u64 = 3;
 
-/// Confirming seeds per arm that the procedure was validated with.
+/// Confirming seeds per group that the procedure was validated with.
 pub const CONFIRM_SEEDS: u64 = 10;
 
 /// How the campaign's budget is shared among its confirmations.
@@ -60,7 +60,7 @@ pub struct Rules {
     pub spending: Spending,
     /// How many candidates reach confirmation; null for the default.
     pub finalists: Option<usize>,
-    /// How arms are compared. Its `alpha` is the most one verdict may use.
+    /// How groups are compared. Its `alpha` is the most one verdict may use.
     pub compare: Options,
 }
 

@@ -5,12 +5,12 @@ use serde::Serialize;
 use super::Rules;
 use crate::statistics::aggregate::{iqm, probability_of_improvement};
 use crate::statistics::selection::{expected_maximum, shrink_gains};
-use crate::statistics::verdict::scored_arms;
+use crate::statistics::verdict::scored_groups;
 
 /// One screened candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ranked {
-    /// Its place in the list that was screened.
+    /// Its index in the screened list.
     pub candidate: usize,
     /// The chance that one of its runs beats any run that was screened, which
     /// decides the order.
@@ -26,7 +26,7 @@ pub struct Ranked {
 pub struct Screened {
     /// All candidates, the best first.
     pub ranking: Vec<Ranked>,
-    /// Who is to be confirmed, by place in the list that was screened.
+    /// Candidates to confirm, as indices into the screened list.
     pub finalists: Vec<usize>,
     /// The gain that the best of equally good candidates would show.
     pub gain_by_luck: f64,
@@ -36,11 +36,11 @@ pub struct Screened {
 /// Candidates without any run come last and are never finalists.
 pub fn screen(incumbent: &[f64], candidates: &[Vec<f64>], rules: &Rules) -> Screened {
     let sign = rules.compare.direction.sign();
-    // All arms share one failure score, or a failed run would cost a weak
+    // All groups share one failure score, or a failed run would cost a weak
     // candidate less than a strong one.
-    let mut arms: Vec<&[f64]> = vec![incumbent];
-    arms.extend(candidates.iter().map(Vec::as_slice));
-    let (scored, spread) = scored_arms(&arms, &rules.compare);
+    let mut groups: Vec<&[f64]> = vec![incumbent];
+    groups.extend(candidates.iter().map(Vec::as_slice));
+    let (scored, spread) = scored_groups(&groups, &rules.compare);
     let baseline = iqm(&scored[0]);
     let turn = |scores: &[f64]| -> Vec<f64> { scores.iter().map(|score| sign * score).collect() };
     let everyone = turn(&scored.concat());

@@ -8,7 +8,7 @@ use crate::statistics::aggregate::{mean, median, percentile_of_sorted};
 
 /// Noises that a value must lie above its start to have left it.
 const LEAVES: f64 = 2.0;
-/// Fewest points whose slope has a range worth telling.
+/// Fewest points whose slope has a meaningful range.
 const FEWEST_FOR_RANGE: usize = 5;
 /// Slopes are taken between at most so many points.
 const MOST_POINTS: usize = 300;
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(onset(&course(&[10.0, 9.0, 5.0, 1.0]), 0.5), None);
         assert_eq!(onset(&course(&[]), 0.5), None);
         assert_eq!(onset(&course(&[1.0]), 0.5), None);
-        // Two points can tell, if they are far enough apart: the median of two is their middle.
+        // Two points suffice if they are far enough apart: the median of two is their mean.
         assert_eq!(onset(&course(&[0.0, 10.0]), 1.0).map(|found| found.step), Some(200));
         assert_eq!(onset(&course(&[0.0, 10.0]), 5.0), None);
     }

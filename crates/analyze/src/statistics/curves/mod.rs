@@ -9,8 +9,8 @@
 //! says), so the band is simply the lowest and the highest seed. Neither is a
 //! test: `verdict` decides.
 //!
-//! Nobody is left out in silence. A value stands only where every seed that
-//! didn't fail has one; a failed seed counts for as long as it lived.
+//! No seed is dropped silently. A point exists only where every seed that
+//! didn't fail has a value; a failed seed counts until it failed.
 
 mod draws;
 mod places;
@@ -40,7 +40,7 @@ pub struct SeedCurve {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Each value becomes the mean of itself and the values before it, this
-    /// many in all; 0 and 1 leave it alone.
+    /// many in total; 0 and 1 leave it unchanged.
     pub smooth: usize,
     /// At most this many places along x.
     pub places: usize,
@@ -48,7 +48,7 @@ pub struct Options {
     pub confidence: f64,
     /// Resamples of the bootstrap.
     pub resamples: usize,
-    /// What its draws derive from.
+    /// Seed of its draws.
     pub seed: u64,
 }
 
@@ -58,7 +58,7 @@ impl Default for Options {
     }
 }
 
-/// What the band of a curve is.
+/// The kind of band around a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Band {

@@ -1,7 +1,8 @@
 //! One curve by itself: in order, smoothed, and read at places along x.
 
 /// Each value becomes the mean of itself and the values before it, `window` in
-/// all, fewer at the beginning. Gaps stay gaps and count for nobody.
+/// total, fewer at the beginning. Gaps stay gaps and are excluded from the
+/// means.
 pub fn smooth(points: &[(f64, f64)], window: usize) -> Vec<(f64, f64)> {
     if window <= 1 {
         return points.to_vec();
@@ -65,7 +66,7 @@ pub(super) fn places(
     required: &[bool],
     limit: usize,
 ) -> (Vec<f64>, Option<usize>) {
-    // When every seed failed, each counts for as long as it lived.
+    // If every seed failed, each counts until it failed.
     let all_failed = !required.contains(&true);
     let counts = |index: usize| (required[index] || all_failed) && spans[index].is_some();
     let members: Vec<usize> = (0..curves.len()).filter(|index| counts(*index)).collect();

@@ -2,7 +2,7 @@
 //! that a rank test needs.
 //!
 //! Unpaired: the score interval of Newcombe (2006, method 5), which stays
-//! inside [0, 1] and has a width even when one arm beats the other in every
+//! inside [0, 1] and has a width even when one group beats the other in every
 //! pair. Paired: Wilson's interval of the share of pairs won. Seeds needed
 //! after Noether (1987).
 
@@ -64,14 +64,14 @@ pub(super) fn imbalance_of(spreads: f64, paired: bool) -> f64 {
     normal_cdf(spreads * scale) - 0.5
 }
 
-/// Seeds per arm (or pairs) to find an imbalance with a one-sided rank test.
+/// Seeds per group (or pairs) to find an imbalance with a one-sided rank test.
 pub(super) fn seeds_for(imbalance: f64, alpha: f64, power: f64, paired: bool) -> u64 {
     let reach = (normal_quantile(1.0 - alpha) + normal_quantile(power)).powi(2);
     let count = reach / (if paired { 3.0 } else { 6.0 } * imbalance * imbalance);
     (count.ceil() as u64).max(fewest_seeds(alpha, paired))
 }
 
-/// The fewest seeds per arm with which the exact test can reach `alpha`.
+/// The fewest seeds per group with which the exact test can reach `alpha`.
 pub(super) fn fewest_seeds(alpha: f64, paired: bool) -> u64 {
     let mut smallest = 1.0;
     let mut n = 0u64;
@@ -91,7 +91,7 @@ pub(super) fn can_reach(alpha: f64, n_a: u64, n_b: u64, paired: bool) -> bool {
     }
     let (small, total) = (n_a.min(n_b), n_a + n_b);
     let ways = (0..small).map(|i| (total - i) as f64 / (small - i) as f64).product::<f64>();
-    // A hair's breadth for the rounding of the product.
+    // A small tolerance for the rounding of the product.
     1.0 / ways <= alpha * (1.0 + 1e-12)
 }
 

@@ -15,7 +15,7 @@ use crate::statistics::t_test::{Alternative, paired_t, welch};
 /// of 1,000 resamples.
 const MANY_RUNS: u64 = 1_000;
 
-/// Two arms to compare: is `b` better than `a`? A run that failed or has no
+/// Two groups to compare: is `b` better than `a`? A run that failed or has no
 /// score is given as NaN; it is scored, never dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
@@ -158,7 +158,7 @@ impl Decision {
     }
 }
 
-/// Seeds per arm that would probably separate the arms, more than there are:
+/// Seeds per group that would probably separate the groups, more than there are:
 /// those for the effect as seen or the smallest that counts, whichever is
 /// larger; if there are as many already, those for the smallest; then twice
 /// as many as now.

@@ -5,29 +5,29 @@
 //!    none is ever dropped.
 //! 2. An exact rank test looks in both directions, each at its own level:
 //!    Mann–Whitney, or Wilcoxon's signed rank for pairs. Rank tests keep their
-//!    level at five runs per arm whatever the distribution, don't depend on
+//!    level at five runs per group whatever the distribution, don't depend on
 //!    how bad exactly a failed run is scored, and find the differences that
 //!    skewed returns hide from t tests.
 //! 3. A claim also needs an effect that matters, by Hodges and Lehmann's
 //!    estimate, and guardrails that are shown not to have suffered.
-//! 4. What can't be claimed is said with its reason and the seeds that would
-//!    settle it. The sentences are `describe::verdict`.
+//! 4. Without a claim, the reason is given with the number of seeds that would
+//!   settle it. The sentences are `describe::verdict`.
 //!
 //! | default | value | why |
 //! | --- | --- | --- |
-//! | fewest seeds per arm | 5 | exact tests are calibrated from there on |
+//! | fewest seeds per group | 5 | exact tests are calibrated from there on |
 //! | `alpha`, each way | 0.025 | one-sided; "better" and "worse" together 5% |
-//! | `minimum_effect` | 0.5 spreads | half the usual distance between two runs of an arm; keeps the verdict free of units and zero points |
-//! | failure score | worst score of both arms minus a spread | worse than anything seen, in the scores' own unit |
+//! | `minimum_effect` | 0.5 spreads | half the usual distance between two runs of a group; keeps the verdict free of units and zero points |
+//! | failure score | worst score of both groups minus a spread | worse than anything seen, in the scores' own unit |
 //! | guardrail margin | 0.5 spreads of the guardrail | as for the effect |
 //! | `guardrail_alpha` | 0.05 | one-sided 95% bound must stay above the margin |
 //! | planned looks | none | each further look must be planned and lowers `alpha` |
 //! | `power` of seeds needed | 0.8 | customary |
 //! | `resamples` | 10,000 | descriptive interval of the IQM difference (BCa) |
 //!
-//! The **spread** is the median distance between two runs of the same arm,
-//! over both arms, scaled to equal the standard deviation of normal scores.
-//! One run that went astray hardly moves it.
+//! The **spread** is the median distance between two runs of the same group,
+//! over both groups, scaled to equal the standard deviation of normal scores. A
+//! single outlier hardly changes it.
 
 mod chance;
 mod decide;
@@ -40,11 +40,11 @@ use serde::Serialize;
 
 pub use decide::{Question, verdict};
 pub use options::{Direction, Guardrail, InvalidQuestion, Look, MinimumEffect, Options};
-pub(crate) use scored::scored_arms;
+pub(crate) use scored::scored_groups;
 
 use crate::statistics::bootstrap::Estimate;
 
-/// Fewer seeds per arm than this never make a claim.
+/// Fewer seeds per group than this never make a claim.
 pub const FEWEST_SEEDS: u64 = 5;
 
 /// The answer to "is B better than A?".
@@ -63,9 +63,9 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// No result of so few seeds could be told from luck at this level.
+    /// With so few seeds, no result could be significant at this level.
     TooFewSeeds,
-    /// The arms overlap too much, or a guardrail stands in the way.
+    /// The groups overlap too much, or a guardrail prevents a claim.
     NotSeparated,
     /// If there is a difference, it is too small to matter.
     NoMeaningfulDifference,
@@ -103,9 +103,9 @@ pub struct Chance {
     pub confidence: f64,
 }
 
-/// One arm as it was judged, failed runs scored.
+/// One group as it was judged, failed runs scored.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Arm {
+pub struct GroupSummary {
     /// Runs.
     pub n: u64,
     /// Runs among them that failed.
@@ -141,13 +141,13 @@ pub struct GuardrailResult {
     pub violated: bool,
 }
 
-/// The verdict with everything that it rests on.
+/// The verdict with its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     pub verdict: Answer,
     /// Why it is `cannot_tell`.
     pub reason: Option<Reason>,
-    /// How many more seeds per arm would probably settle it; null for an
+    /// How many more seeds per group would probably settle it; null for an
     /// answer, for `no_meaningful_difference`, and where seeds can't help.
     pub seeds_needed: Option<u64>,
     /// B minus A (Hodges and Lehmann), in the scores' unit.
@@ -156,7 +156,7 @@ pub struct Verdict {
     pub interval: Interval,
     /// The effect in spreads, positive when B is better.
     pub effect_in_spreads: Option<f64>,
-    /// The usual distance between two runs of an arm.
+    /// The usual distance between two runs of a group.
     pub spread: f64,
     /// The smallest effect that counts.
     pub minimum_effect: f64,
@@ -186,9 +186,9 @@ pub struct Verdict {
     /// Seeds of B.
     pub n_b: u64,
     /// A as it was judged.
-    pub a: Arm,
+    pub a: GroupSummary,
     /// B as it was judged.
-    pub b: Arm,
+    pub b: GroupSummary,
     /// What failed runs were scored with, where there were any.
     pub failure_score: Option<f64>,
     /// IQM of B minus IQM of A with a bootstrap interval (BCa; percentile of

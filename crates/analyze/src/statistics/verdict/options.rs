@@ -1,4 +1,4 @@
-//! What the person asking may choose, and what is no question at all.
+//! The options of a comparison, and their validation.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ impl Direction {
 pub enum MinimumEffect {
     /// In the scores' own unit.
     Absolute(f64),
-    /// In spreads: usual distances between two runs of an arm.
+    /// In spreads: usual distances between two runs of a group.
     Spreads(f64),
     /// The larger of that many spreads and a fraction of A's interquartile
     /// mean. Depends on where the scores have their zero.
@@ -92,7 +92,7 @@ pub struct Options {
     pub power: f64,
     /// Bootstrap resamples of the descriptive interval; 0 leaves it out.
     pub resamples: usize,
-    /// What the resamples derive from.
+    /// Seed of the resamples.
     pub seed: u64,
 }
 
@@ -113,7 +113,7 @@ impl Default for Options {
     }
 }
 
-/// Everything that keeps a question from being one.
+/// Every problem with a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidQuestion {
     pub problems: Vec<String>,
@@ -128,16 +128,16 @@ impl std::fmt::Display for InvalidQuestion {
 impl std::error::Error for InvalidQuestion {}
 
 impl Options {
-    /// Every problem with these options for arms of these sizes.
+    /// Every problem with these options for groups of these sizes.
     pub(super) fn problems(&self, n_a: usize, n_b: usize, guardrails: &[Guardrail]) -> Vec<String> {
         let mut problems = Vec::new();
         for (name, level) in [("alpha", self.alpha), ("guardrail_alpha", self.guardrail_alpha)] {
             if !(level > 0.0 && level < 0.5) {
-                problems.push(format!("{name} is {level}; it must lie between 0 and 0.5"));
+                problems.push(format!("{name} is {level}; it must be between 0 and 0.5"));
             }
         }
         if !(self.power > 0.0 && self.power < 1.0) {
-            problems.push(format!("power is {}; it must lie between 0 and 1", self.power));
+            problems.push(format!("power is {}; it must be between 0 and 1", self.power));
         }
         let scores = std::iter::once(("", self.minimum_effect, self.failure_score, n_a, n_b));
         let guarded = guardrails.iter().map(|guardrail| {
@@ -147,20 +147,22 @@ impl Options {
         for (name, least, failure, n_a, n_b) in scores.chain(guarded) {
             let of = if name.is_empty() { String::new() } else { format!(" of guardrail {name}") };
             if !least.sizes().iter().all(|size| size.is_finite() && *size >= 0.0) {
-                problems
-                    .push(format!("the smallest difference that counts{of} must be finite and not negative"));
+                problems.push(format!("the minimum effect{of} must be finite and not negative"));
             }
             if failure.is_some_and(|score| !score.is_finite()) {
                 problems.push(format!("the failure score{of} must be finite"));
             }
             if self.paired && n_a != n_b {
-                problems.push(format!("pairs need as many scores in A as in B{of}: {n_a} and {n_b}"));
+                problems.push(format!(
+                    "paired groups must have the same number of scores{of}: {n_a} and \
+                                       {n_b}"
+                ));
             }
         }
         if let Some(look) = self.look
             && (look.number == 0 || look.number > look.planned || look.planned > 20)
         {
-            problems.push(format!("look {} of {} can't be planned (at most 20)", look.number, look.planned));
+            problems.push(format!("look {} of {} is invalid (at most 20 looks)", look.number, look.planned));
         }
         problems
     }

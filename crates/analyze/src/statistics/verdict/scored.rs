@@ -1,14 +1,14 @@
-//! The two arms as they are judged: turned so that more is better, failed
+//! The two groups as they are judged: turned so that more is better, failed
 //! runs scored, in an order that doesn't depend on the order of the seeds.
 
-use super::{Arm, Direction, Options};
+use super::{Direction, GroupSummary, Options};
 use crate::statistics::aggregate::{iqm, mean, variance};
 use crate::statistics::shift::kth;
 
 /// The median distance of two standard normal numbers.
 const NORMAL_DISTANCE: f64 = 0.953_872_552_408_94;
 
-/// Two arms in which more is better and every score is finite.
+/// Two groups in which more is better and every score is finite.
 pub(super) struct Scored {
     pub(super) a: Vec<f64>,
     pub(super) b: Vec<f64>,
@@ -32,7 +32,7 @@ impl Scored {
         let turn = |scores: &[f64]| -> Vec<f64> { scores.iter().map(|score| sign * score).collect() };
         let (mut a, mut b) = (turn(a), turn(b));
         let spread = spread(&[&a, &b]);
-        let failed = |arm: &[f64]| arm.iter().filter(|score| !score.is_finite()).count() as u64;
+        let failed = |group: &[f64]| group.iter().filter(|score| !score.is_finite()).count() as u64;
         let (failed_a, failed_b) = (failed(&a), failed(&b));
         let failure = failure_score.map_or_else(|| worse_than_all(&[&a, &b], spread), |score| sign * score);
         for score in a.iter_mut().chain(&mut b).filter(|score| !score.is_finite()) {
@@ -74,15 +74,15 @@ impl Scored {
         if self.sign < 0.0 { (high, low) } else { (low, high) }
     }
 
-    pub(super) fn arm_a(&self) -> Arm {
-        self.arm(&self.a, self.failed_a)
+    pub(super) fn arm_a(&self) -> GroupSummary {
+        self.group(&self.a, self.failed_a)
     }
 
-    pub(super) fn arm_b(&self) -> Arm {
-        self.arm(&self.b, self.failed_b)
+    pub(super) fn arm_b(&self) -> GroupSummary {
+        self.group(&self.b, self.failed_b)
     }
 
-    fn arm(&self, scores: &[f64], failed: u64) -> Arm {
+    fn group(&self, scores: &[f64], failed: u64) -> GroupSummary {
         let finite = |value: f64| value.is_finite().then(|| self.back(value));
         let low = scores.iter().copied().fold(f64::INFINITY, f64::min);
         let high = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -92,60 +92,69 @@ impl Scored {
         );
         let deviation = Some(variance(scores).sqrt()).filter(|deviation| deviation.is_finite());
         let n = scores.len() as u64;
-        Arm { n, failed, mean: finite(mean(scores)), iqm: finite(iqm(scores)), deviation, lowest, highest }
+        GroupSummary {
+            n,
+            failed,
+            mean: finite(mean(scores)),
+            iqm: finite(iqm(scores)),
+            deviation,
+            lowest,
+            highest,
+        }
     }
 }
 
-/// Many arms with their failed runs scored alike, in the scores' own sense,
-/// and the spread within arms.
-pub(crate) fn scored_arms(arms: &[&[f64]], options: &Options) -> (Vec<Vec<f64>>, f64) {
+/// Many groups with their failed runs scored alike, in the scores' own sense,
+/// and the spread within groups.
+pub(crate) fn scored_groups(groups: &[&[f64]], options: &Options) -> (Vec<Vec<f64>>, f64) {
     let sign = options.direction.sign();
     let turned: Vec<Vec<f64>> =
-        arms.iter().map(|scores| scores.iter().map(|score| sign * score).collect()).collect();
+        groups.iter().map(|scores| scores.iter().map(|score| sign * score).collect()).collect();
     let turned: Vec<&[f64]> = turned.iter().map(Vec::as_slice).collect();
-    let spread = spread(arms);
+    let spread = spread(groups);
     let failure = options.failure_score.unwrap_or_else(|| sign * worse_than_all(&turned, spread));
     let scored = |scores: &&[f64]| -> Vec<f64> {
         scores.iter().map(|score| if score.is_finite() { *score } else { failure }).collect()
     };
-    (arms.iter().map(scored).collect(), spread)
+    (groups.iter().map(scored).collect(), spread)
 }
 
 /// The score below the worst finite one by a spread.
 ///
-/// The distance must not grow when one arm moves away from the other, or an
-/// arm that gets better would be punished more for its failed runs; so it is
-/// measured within the arms as long as they have any width.
-fn worse_than_all(arms: &[&[f64]], spread: f64) -> f64 {
+/// The distance must not grow when one group moves away from the other, or a
+/// group that gets better would be punished more for its failed runs; so it is
+/// measured within the groups as long as they have any width.
+fn worse_than_all(groups: &[&[f64]], spread: f64) -> f64 {
     let ends = |scores: &mut dyn Iterator<Item = f64>| {
         let finite = scores.filter(|score| score.is_finite());
         finite
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), score| (low.min(score), high.max(score)))
     };
-    let (worst, best) = ends(&mut arms.iter().flat_map(|arm| arm.iter().copied()));
+    let (worst, best) = ends(&mut groups.iter().flat_map(|group| group.iter().copied()));
     if worst > best {
         return 0.0;
     }
-    let widths = arms.iter().map(|arm| ends(&mut arm.iter().copied())).map(|(low, high)| high - low);
+    let widths = groups.iter().map(|group| ends(&mut group.iter().copied())).map(|(low, high)| high - low);
     let widest = widths.fold(0.0, f64::max);
     let distance = [spread, widest, best - worst].into_iter().find(|distance| *distance > 0.0);
     (worst - distance.unwrap_or(1.0)).max(f64::MIN)
 }
 
-/// The median distance between two finite runs of the same arm, over all
-/// arms, as a standard deviation; 0 where no arm has two.
-pub(super) fn spread(arms: &[&[f64]]) -> f64 {
-    let sorted = |arm: &&[f64]| {
-        let mut finite: Vec<f64> = arm.iter().copied().filter(|score| score.is_finite()).collect();
+/// The median distance between two finite runs of the same group, over all
+/// groups, as a standard deviation; 0 where no group has two.
+pub(super) fn spread(groups: &[&[f64]]) -> f64 {
+    let sorted = |group: &&[f64]| {
+        let mut finite: Vec<f64> = group.iter().copied().filter(|score| score.is_finite()).collect();
         finite.sort_by(f64::total_cmp);
         finite
     };
-    let arms: Vec<Vec<f64>> = arms.iter().map(sorted).collect();
-    let pairs: u64 = arms.iter().map(|arm| arm.len() as u64 * (arm.len() as u64).saturating_sub(1) / 2).sum();
+    let groups: Vec<Vec<f64>> = groups.iter().map(sorted).collect();
+    let pairs: u64 =
+        groups.iter().map(|group| group.len() as u64 * (group.len() as u64).saturating_sub(1) / 2).sum();
     if pairs == 0 {
         return 0.0;
     }
-    let within = |at: f64| arms.iter().map(|arm| close_pairs(arm, at)).sum();
+    let within = |at: f64| groups.iter().map(|group| close_pairs(group, at)).sum();
     let median = (kth(pairs.div_ceil(2), &within) + kth(pairs / 2 + 1, &within)) / 2.0;
     median / NORMAL_DISTANCE
 }
@@ -176,13 +185,13 @@ mod tests {
         let (a, b) = (draw(2.0), draw(2.0));
         assert!((spread(&[&a, &b]) - 2.0).abs() < 0.06, "{}", spread(&[&a, &b]));
         assert_eq!(spread(&[&[1.0], &[]]), 0.0);
-        // Pairs of one arm only: 1, 2, 3 and none in the other.
+        // Pairs of one group only: 1, 2, 3 and none in the other.
         assert_eq!(spread(&[&[0.0, 1.0, 3.0], &[5.0]]), 2.0 / NORMAL_DISTANCE);
     }
 
     #[test]
     fn failed_runs_are_below_everything_in_either_direction() {
-        // One pair in an arm, a distance of 1.
+        // One pair in a group, a distance of 1.
         let spread = 1.0 / NORMAL_DISTANCE;
         let scored = Scored::new(&[1.0, f64::NAN], &[3.0, 2.0], Direction::Higher, false, None);
         assert_eq!(scored.failure_score, Some(1.0 - spread));
@@ -190,7 +199,7 @@ mod tests {
         let scored = Scored::new(&[1.0, f64::INFINITY], &[3.0, 2.0], Direction::Lower, false, None);
         assert_eq!(scored.failure_score, Some(3.0 + spread));
         assert_eq!((scored.failed_a, scored.failed_b), (1, 0));
-        // Without spread: the widest arm, then the distance of the arms, then 1.
+        // Without spread: the widest group, then the distance of the groups, then 1.
         for (a, b, expected) in [
             (&[f64::NAN, 4.0, 4.0, 4.0, 4.0, 5.0][..], &[4.0][..], 3.0),
             (&[f64::NAN, 4.0, 4.0], &[6.0], 2.0),

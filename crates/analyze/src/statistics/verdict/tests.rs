@@ -34,12 +34,12 @@ fn clear_cases_get_clear_answers() {
 
 #[test]
 fn scores_of_success_and_failure_are_judged_too() {
-    let arm =
+    let group =
         |successes: usize| -> Vec<f64> { (0..40).map(|run| f64::from(u8::from(run < successes))).collect() };
-    let got = ask(&arm(6), &arm(19), &plain());
+    let got = ask(&group(6), &group(19), &plain());
     // The median difference of two runs is 0, so the means have to say it.
     assert_eq!((got.verdict, got.effect), (Answer::Better, Some(0.0)));
-    assert_eq!(ask(&arm(10), &arm(10), &plain()).verdict, Answer::CannotTell);
+    assert_eq!(ask(&group(10), &group(10), &plain()).verdict, Answer::CannotTell);
 }
 
 #[test]
@@ -231,19 +231,19 @@ fn an_arm_larger_than_exact_counting_takes_is_still_judged() {
 }
 
 /// Scores on a coarse grid, so that ties happen; some runs fail.
-fn arm(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
+fn group(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
     let score = prop_oneof![8 => (-40i32..40).prop_map(|x| f64::from(x) / 4.0), 1 => Just(f64::NAN)];
     proptest::collection::vec(score, count)
 }
 
-fn arms() -> impl Strategy<Value = (Vec<f64>, Vec<f64>, f64)> {
-    (arm(1..14), arm(1..14), prop_oneof![Just(0.0), -20.0..20.0f64])
+fn groups() -> impl Strategy<Value = (Vec<f64>, Vec<f64>, f64)> {
+    (group(1..14), group(1..14), prop_oneof![Just(0.0), -20.0..20.0f64])
         .prop_map(|(a, b, shift)| (a, b.iter().map(|x| x + shift).collect(), shift))
 }
 
 fn pairs() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
     (5usize..14)
-        .prop_flat_map(|n| (arm(n..n + 1), arm(n..n + 1), -9i32..9))
+        .prop_flat_map(|n| (group(n..n + 1), group(n..n + 1), -9i32..9))
         .prop_map(|(a, b, shift)| (a, b.iter().map(|x| x + f64::from(shift)).collect()))
 }
 
@@ -263,7 +263,7 @@ fn rank(answer: Answer) -> u8 {
     }
 }
 
-/// Both ways of asking about the same arms.
+/// Both ways of asking about the same groups.
 fn both_designs((a, b): &(Vec<f64>, Vec<f64>), test: impl Fn(&[f64], &[f64], &Options)) {
     test(a, b, &plain());
     test(a, b, &Options { paired: true, ..plain() });
@@ -274,7 +274,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn moving_b_up_never_makes_it_look_worse((a, b, _) in arms(), up in 0.0..30.0f64) {
+    fn moving_b_up_never_makes_it_look_worse((a, b, _) in groups(), up in 0.0..30.0f64) {
         let moved: Vec<f64> = b.iter().map(|x| x + up).collect();
         let (before, after) = (ask(&a, &b, &plain()), ask(&a, &moved, &plain()));
         prop_assert!(rank(after.verdict) >= rank(before.verdict), "{before:#?} {after:#?}");
@@ -304,8 +304,8 @@ proptest! {
     fn the_order_of_the_seeds_changes_nothing(both in pairs(), by in 0usize..14) {
         both_designs(&both, |a, b, options| {
             let options = Options { resamples: 50, ..options.clone() };
-            let turn = |arm: &[f64]| {
-                let (first, last) = arm.split_at(by % arm.len());
+            let turn = |group: &[f64]| {
+                let (first, last) = group.split_at(by % group.len());
                 [last, first].concat()
             };
             assert_eq!(ask(a, b, &options), ask(&turn(a), &turn(b), &options));
@@ -316,8 +316,8 @@ proptest! {
     fn units_and_zero_points_change_nothing(both in pairs(), add in -50i32..50, power in -3i32..6) {
         both_designs(&both, |a, b, options| {
             // Powers of two and quarters: arithmetic without rounding.
-            let change = |arm: &[f64]| -> Vec<f64> {
-                arm.iter().map(|x| (x + f64::from(add)) * 2f64.powi(power)).collect()
+            let change = |group: &[f64]| -> Vec<f64> {
+                group.iter().map(|x| (x + f64::from(add)) * 2f64.powi(power)).collect()
             };
             let (before, after) = (ask(a, b, options), ask(&change(a), &change(b), options));
             assert_eq!(before.verdict, after.verdict);
@@ -326,15 +326,15 @@ proptest! {
     }
 
     #[test]
-    fn rounding_in_a_change_of_units_changes_nothing((a, b, _) in arms(), scale in 0.01..100.0f64) {
-        let change = |arm: &[f64]| -> Vec<f64> { arm.iter().map(|x| x * scale).collect() };
+    fn rounding_in_a_change_of_units_changes_nothing((a, b, _) in groups(), scale in 0.01..100.0f64) {
+        let change = |group: &[f64]| -> Vec<f64> { group.iter().map(|x| x * scale).collect() };
         let (before, after) = (ask(&a, &b, &plain()), ask(&change(&a), &change(&b), &plain()));
         prop_assert_eq!(before.p_better, after.p_better);
         prop_assert_eq!(rank(before.verdict), rank(after.verdict));
     }
 
     #[test]
-    fn a_claim_has_everything_that_a_claim_needs((a, b, _) in arms()) {
+    fn a_claim_has_everything_that_a_claim_needs((a, b, _) in groups()) {
         let got = ask(&a, &b, &plain());
         match got.verdict {
             Answer::CannotTell => {

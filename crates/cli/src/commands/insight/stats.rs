@@ -20,8 +20,8 @@ Examples:
 
 const POWER_EXAMPLES: &str = "\
 Examples:
-  rlx stats power --effect 1.0               # seeds per arm to find one deviation
-  rlx stats power --seeds 5                  # what five seeds per arm can find
+  rlx stats power --effect 1.0               # seeds per group to detect one standard deviation
+  rlx stats power --seeds 5                  # what five seeds per group can detect
   rlx stats power --effect 1.0 --seeds 10    # the power of ten seeds";
 
 /// Compare any two sets of scores, or compute how many seeds a test needs

@@ -54,7 +54,7 @@ fn patches_as_git_writes_them() {
     assert!(apply(Some(TWELVE), &mailed).is_ok());
     let emptied = "--- a/x\n+++ b/x\n@@ -1 +0,0 @@\n-a";
     assert_eq!(apply(Some("a\n"), emptied), Ok(Some(String::new())));
-    // An empty line of context whose blank was trimmed.
+    // An empty context line whose leading space was trimmed.
     let trimmed = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n\n-a\n+b\n";
     assert_eq!(apply(Some("\na\n"), trimmed), Ok(Some("\nb\n".into())));
 }
@@ -72,14 +72,14 @@ fn what_does_not_fit_is_named() {
     refused(Some(&format!("zero\n{TWELVE}")), TWO_HUNKS, "hunk 1: line 1 is \"zero\\n\"");
     refused(Some(&TWELVE[..TWELVE.len() - 1]), TWO_HUNKS, "hunk 2: line 12 is \"twelve\"");
     refused(Some(&TWELVE.replace('\n', "\r\n")), TWO_HUNKS, "line 1 is \"one\\r\\n\"");
-    refused(Some("one\n"), TWO_HUNKS, "hunk 1: line 2 should be \"two\\n\", the file ends before it");
+    refused(Some("one\n"), TWO_HUNKS, "hunk 1: line 2 should be \"two\\n\", but the file ends before it");
     refused(Some("one\n"), WITHOUT_CONTEXT, "hunk 1: line 2 should be");
     refused(Some(&format!("{TWELVE}more\n")), TWO_HUNKS, "another line follows");
-    refused(None, TWO_HUNKS, "which is not there");
-    refused(Some("fresh"), MADE, "which is there already");
-    refused(Some(""), MADE, "which is there already");
-    refused(None, GONE, "which is not there");
-    refused(Some("gone\nmore\n"), GONE, "leaves lines");
+    refused(None, TWO_HUNKS, "which does not exist");
+    refused(Some("fresh"), MADE, "which already exists");
+    refused(Some(""), MADE, "which already exists");
+    refused(None, GONE, "which does not exist");
+    refused(Some("gone\nmore\n"), GONE, "not all of its lines");
 }
 
 #[test]
@@ -87,21 +87,25 @@ fn what_is_no_plain_patch_of_one_file_is_refused() {
     let plain = |body: &str| format!("--- a/x\n+++ b/x\n{body}");
     refused(Some("a\n"), &plain("@@ -1 +2 @@\n-a\n+b\n"), "at line 2 of the new file");
     refused(Some("a\n"), &plain("@@ -0 +1 @@\n-a\n+b\n"), "before the first line");
-    refused(Some("a\n"), &plain("@@ -9 +9 @@\n-a\n+b\n"), "begins after line 8 of a file that has 1");
+    refused(
+        Some("a\n"),
+        &plain("@@ -9 +9 @@\n-a\n+b\n"),
+        "starts after line 8, past the end of the file (line 1)",
+    );
     refused(Some("a\nb\n"), &plain("@@ -2 +2 @@\n-b\n+c\n@@ -1 +1 @@\n-a\n+d\n"), "hunk 2: it overlaps");
     refused(Some("a\n"), &plain("@@ -1 +1 @@\n-a\n+b\n+c\n"), "line 6 of the patch belongs to no hunk");
-    refused(Some("a\n"), &plain("@@ -1,2 +1 @@\n+b\n+c\n-a\n-a\n"), "more than its hunk says");
-    refused(Some("a\n"), &plain("@@ -1 +1 @@\n\\ No newline\n-a\n+b\n"), "a line that isn't there");
-    refused(Some("a\n"), &plain("@@ -+1 +1 @@\n-a\n+b\n"), "can't be read");
+    refused(Some("a\n"), &plain("@@ -1,2 +1 @@\n+b\n+c\n-a\n-a\n"), "exceeds the length in its hunk header");
+    refused(Some("a\n"), &plain("@@ -1 +1 @@\n\\ No newline\n-a\n+b\n"), "a missing line");
+    refused(Some("a\n"), &plain("@@ -+1 +1 @@\n-a\n+b\n"), "invalid hunk header");
     refused(
         Some("a\n"),
         &plain("@@ -1 +1 @@\n-a\n+b\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-b\n+c\n"),
         "another file",
     );
-    refused(Some("a\n"), &plain(&format!("@@ -{} +1 @@\n-a\n+b\n", u64::MAX)), "begins after line");
+    refused(Some("a\n"), &plain(&format!("@@ -{} +1 @@\n-a\n+b\n", u64::MAX)), "starts after line");
     refused(Some("a\n"), "--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", "names 2");
     refused(Some("a\n"), "@@ -1 +1 @@\n-a\n+b\n", "names 0");
-    refused(Some("a\n"), "diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b\n", "which file");
+    refused(Some("a\n"), "diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b\n", "name the file");
     refused(Some("a\n"), "rename from a\nrename to b\n", "renames");
     refused(None, "--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n", "names 0");
 }
@@ -211,7 +215,7 @@ fn made() -> impl Strategy<Value = Made> {
         .prop_filter_map("it changes nothing", |(script, context, open)| make(&script, context, open))
 }
 
-/// Whether every hunk stands in `text` where it should, by looking at the lines alone.
+/// Whether every hunk matches `text` at its position, judging by the lines alone.
 fn fits(made: &Made, text: &[String]) -> bool {
     made.hunks.iter().all(|(at, lines)| text.get(*at..at + lines.len()) == Some(lines.as_slice()))
 }
@@ -239,11 +243,11 @@ proptest! {
             _ if at < text.len() => text[at] = other + "\n",
             _ => text.push(other),
         }
-        // What has no end is joined by what follows.
+        // A line without a newline is joined with the next one.
         let text: Vec<String> = text.concat().split_inclusive('\n').map(str::to_owned).collect();
         match apply(Some(&text.concat()), &made.patch) {
             Ok(_) => prop_assert!(fits(&made, &text), "{:?}\n{}", text, made.patch),
-            Err(said) => prop_assert!(!fits(&made, &text) || said.contains("no end"), "{}: {:?}", said, text),
+            Err(said) => prop_assert!(!fits(&made, &text) || said.contains("no newline"), "{}: {:?}", said, text),
         }
     }
 

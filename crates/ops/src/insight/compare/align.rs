@@ -5,7 +5,7 @@ use rlxp_analyze::curves::{Band, CurvePoint, Options, SeedCurve, aggregate};
 use rlxp_store::{MEAN_RETURN, Series};
 use serde::Serialize;
 
-use super::groups::Arm;
+use super::groups::ComparedGroup;
 use super::score::Score;
 use crate::insight::run_data::SeedState;
 use crate::insight::run_data::fold::Member;
@@ -66,17 +66,20 @@ pub struct GroupCurve {
 }
 
 /// The table's metrics, and the score's, as far as any group has them.
-pub(super) fn metrics(score: &Score, arms: &[Arm<'_>]) -> Vec<AlignedMetric> {
+pub(super) fn metrics(score: &Score, groups: &[ComparedGroup<'_>]) -> Vec<AlignedMetric> {
     let own = (score.place.0.as_str(), score.place.1.as_str());
     let extra = (!TABLE.contains(&own)).then_some(own);
-    TABLE.into_iter().chain(extra).filter_map(|(kind, name)| metric(kind, name, arms)).collect()
+    TABLE.into_iter().chain(extra).filter_map(|(kind, name)| metric(kind, name, groups)).collect()
 }
 
-fn metric(kind: &str, name: &str, arms: &[Arm<'_>]) -> Option<AlignedMetric> {
-    let with: Vec<(&Arm<'_>, Vec<&Series>)> = arms
+fn metric(kind: &str, name: &str, groups: &[ComparedGroup<'_>]) -> Option<AlignedMetric> {
+    let with: Vec<(&ComparedGroup<'_>, Vec<&Series>)> = groups
         .iter()
-        .map(|arm| {
-            (arm, arm.members.iter().filter_map(|member| member.seed.series(kind, name)).collect::<Vec<_>>())
+        .map(|group| {
+            (
+                group,
+                group.members.iter().filter_map(|member| member.seed.series(kind, name)).collect::<Vec<_>>(),
+            )
         })
         .filter(|(_, series)| !series.is_empty())
         .collect();
@@ -92,8 +95,8 @@ fn metric(kind: &str, name: &str, arms: &[Arm<'_>]) -> Option<AlignedMetric> {
     let span = (last - first) as f64;
     let steps: Vec<u64> = PLACES.iter().map(|part| first + (span * part) as u64).collect();
     let window = if kind == "eval" { None } else { Some((span * WINDOW) as u64) };
-    let mut groups: Vec<AlignedGroup> = Vec::new();
-    for (arm, all) in with {
+    let mut aligned: Vec<AlignedGroup> = Vec::new();
+    for (group, all) in with {
         let at = |step: u64| -> Vec<f64> {
             all.iter()
                 .map(|series| value_at(series, step, window))
@@ -103,15 +106,16 @@ fn metric(kind: &str, name: &str, arms: &[Arm<'_>]) -> Option<AlignedMetric> {
         let found: Vec<Vec<f64>> = steps.iter().map(|step| at(*step)).collect();
         let values: Vec<Option<f64>> =
             found.iter().map(|values| (!values.is_empty()).then(|| iqm(values))).collect();
-        let of_a = groups.first().filter(|group| group.group == arms[0].id).map(|group| group.values.clone());
-        let differences = match (&of_a, arm.id == arms[0].id) {
+        let of_a =
+            aligned.first().filter(|group| group.group == groups[0].id).map(|group| group.values.clone());
+        let differences = match (&of_a, group.id == groups[0].id) {
             (Some(of_a), false) => values.iter().zip(of_a).map(|(own, a)| Some((*own)? - (*a)?)).collect(),
             _ => vec![None; values.len()],
         };
         let seeds = found.iter().map(Vec::len).collect();
-        groups.push(AlignedGroup { group: arm.id.clone(), values, seeds, differences });
+        aligned.push(AlignedGroup { group: group.id.clone(), values, seeds, differences });
     }
-    Some(AlignedMetric { metric: format!("{kind}/{name}"), steps, groups })
+    Some(AlignedMetric { metric: format!("{kind}/{name}"), steps, groups: aligned })
 }
 
 /// A seed's value at a step: on the line between two evaluations, or the mean
@@ -143,13 +147,13 @@ fn value_at(series: &Series, step: u64, window: Option<u64>) -> f64 {
 }
 
 /// The curve of each group: the score's metric, or the return where that has no curve.
-pub(super) fn curves(score: &Score, arms: &[Arm<'_>]) -> Vec<GroupCurve> {
+pub(super) fn curves(score: &Score, groups: &[ComparedGroup<'_>]) -> Vec<GroupCurve> {
     let own = (score.place.0.as_str(), score.place.1.as_str());
     let candidates = [own, ("eval", MEAN_RETURN), ("train", MEAN_RETURN)];
-    let has = |arm: &Arm<'_>, (kind, name): (&str, &str)| {
-        arm.members.iter().any(|member| member.seed.series(kind, name).is_some())
+    let has = |group: &ComparedGroup<'_>, (kind, name): (&str, &str)| {
+        group.members.iter().any(|member| member.seed.series(kind, name).is_some())
     };
-    let everywhere = candidates.iter().copied().find(|place| arms.iter().all(|arm| has(arm, *place)));
+    let everywhere = candidates.iter().copied().find(|place| groups.iter().all(|group| has(group, *place)));
     let Some((kind, name)) = everywhere else { return Vec::new() };
     let options = Options { places: CURVE_PLACES, ..Options::default() };
     let curve = |member: &Member<'_>| SeedCurve {
@@ -158,12 +162,13 @@ pub(super) fn curves(score: &Score, arms: &[Arm<'_>]) -> Vec<GroupCurve> {
         }),
         failed: member.seed.state == SeedState::Failed,
     };
-    arms.iter()
-        .map(|arm| {
-            let seeds: Vec<SeedCurve> = arm.members.iter().map(curve).collect();
+    groups
+        .iter()
+        .map(|group| {
+            let seeds: Vec<SeedCurve> = group.members.iter().map(curve).collect();
             let folded = aggregate(&seeds, &options);
             GroupCurve {
-                group: arm.id.clone(),
+                group: group.id.clone(),
                 metric: format!("{kind}/{name}"),
                 band: folded.band,
                 points: folded.points,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::code::{CodeChange, FileChanges, Repository, code_changes};
-use super::groups::Arm;
+use super::groups::ComparedGroup;
 use crate::insight::run_data::fold::{NOISE, keys_of};
 use crate::training::seed_ranges::seed_ranges;
 
@@ -48,13 +48,14 @@ pub struct Changes {
 }
 
 /// What differs between `a` and `b`.
-pub(super) fn changes(git: &Repository, a: &Arm<'_>, b: &Arm<'_>) -> Changes {
+pub(super) fn changes(git: &Repository, a: &ComparedGroup<'_>, b: &ComparedGroup<'_>) -> Changes {
     let (code, files, notes) = code_changes(git, a, b);
     Changes { config: config_changes(a, b), code, files, seeds: seed_sets(a, b), notes }
 }
 
-fn config_changes(a: &Arm<'_>, b: &Arm<'_>) -> Vec<ConfigChange> {
-    let all = |arm: &Arm<'_>| arm.runs.iter().map(|run| keys_of(&run.config)).collect::<Vec<_>>();
+fn config_changes(a: &ComparedGroup<'_>, b: &ComparedGroup<'_>) -> Vec<ConfigChange> {
+    let all =
+        |group: &ComparedGroup<'_>| group.runs.iter().map(|run| keys_of(&run.config)).collect::<Vec<_>>();
     let (of_a, of_b) = (all(a), all(b));
     let values = |configs: &[Vec<(String, String)>], index: usize| {
         configs.iter().map(|keys| keys[index].1.clone()).collect::<BTreeSet<String>>()
@@ -79,8 +80,10 @@ pub(super) fn joined(values: impl IntoIterator<Item = String>) -> String {
     }
 }
 
-fn seed_sets(a: &Arm<'_>, b: &Arm<'_>) -> SeedSets {
-    let seeds = |arm: &Arm<'_>| arm.members.iter().map(|member| member.seed.seed).collect::<BTreeSet<u64>>();
+fn seed_sets(a: &ComparedGroup<'_>, b: &ComparedGroup<'_>) -> SeedSets {
+    let seeds = |group: &ComparedGroup<'_>| {
+        group.members.iter().map(|member| member.seed.seed).collect::<BTreeSet<u64>>()
+    };
     let (of_a, of_b) = (seeds(a), seeds(b));
     SeedSets { same: of_a == of_b, a: seed_ranges(of_a), b: seed_ranges(of_b) }
 }

@@ -8,7 +8,7 @@ use rlxp_launch::git;
 use serde::Serialize;
 
 use super::changes::joined;
-use super::groups::Arm;
+use super::groups::ComparedGroup;
 use crate::context::Context;
 use crate::insight::run_data::RunData;
 use crate::training::checkpoint_ref::project;
@@ -103,10 +103,11 @@ const FACTS: [(&str, Fact); 9] = [
 /// Code, files between the commits, and what can't be told.
 pub(super) fn code_changes(
     git: &Repository,
-    a: &Arm<'_>,
-    b: &Arm<'_>,
+    a: &ComparedGroup<'_>,
+    b: &ComparedGroup<'_>,
 ) -> (Vec<CodeChange>, Option<FileChanges>, Vec<String>) {
-    let values = |arm: &Arm<'_>, fact: Fact| arm.runs.iter().map(fact).collect::<BTreeSet<String>>();
+    let values =
+        |group: &ComparedGroup<'_>, fact: Fact| group.runs.iter().map(fact).collect::<BTreeSet<String>>();
     let code = FACTS
         .iter()
         .filter_map(|(what, fact)| {
@@ -115,15 +116,17 @@ pub(super) fn code_changes(
         })
         .collect();
     let mut notes = Vec::new();
-    let dirty =
-        |arm: &Arm<'_>| arm.runs.iter().any(|run| run.metadata.git.as_ref().is_some_and(|git| git.dirty));
+    let dirty = |group: &ComparedGroup<'_>| {
+        group.runs.iter().any(|run| run.metadata.git.as_ref().is_some_and(|git| git.dirty))
+    };
     if dirty(a) || dirty(b) {
         notes.push(
             "uncommitted changes are recorded only as a digest, which shows whether they differ but not how"
                 .to_owned(),
         );
     }
-    let commits = |arm: &Arm<'_>| arm.runs.iter().map(commit_of).collect::<BTreeSet<Option<String>>>();
+    let commits =
+        |group: &ComparedGroup<'_>| group.runs.iter().map(commit_of).collect::<BTreeSet<Option<String>>>();
     let files = match (single(commits(a)), single(commits(b))) {
         (Some(from), Some(to)) if from != to => {
             let files = git.files(&from, &to);

@@ -26,7 +26,7 @@ use rlxp_spec::config::{Kwarg, WrapperConfig};
 use serde::{Serialize, Serializer};
 
 use super::changes::joined;
-use super::groups::Arm;
+use super::groups::ComparedGroup;
 use super::score::{Score, ScoreKind, Source};
 use crate::insight::run_data::{RunData, SeedState};
 use crate::training::envs::SOURCES;
@@ -85,10 +85,10 @@ impl Incomparable {
 type Part = fn(&RunData) -> String;
 
 /// Everything that differs in how `a` and `b` were measured.
-pub(super) fn differences(score: &Score, a: &Arm<'_>, b: &Arm<'_>) -> Vec<Incomparable> {
+pub(super) fn differences(score: &Score, a: &ComparedGroup<'_>, b: &ComparedGroup<'_>) -> Vec<Incomparable> {
     let mut found = Vec::new();
     let mut check = |key: &'static str, part: Part| {
-        let values = |arm: &Arm<'_>| arm.runs.iter().map(part).collect::<BTreeSet<String>>();
+        let values = |group: &ComparedGroup<'_>| group.runs.iter().map(part).collect::<BTreeSet<String>>();
         let (of_a, of_b) = (values(a), values(b));
         if of_a.union(&of_b).count() > 1 {
             found.push(Incomparable { key: Differing::Key(key), a: joined(of_a), b: joined(of_b) });
@@ -165,7 +165,7 @@ fn wrappers(wrappers: &[WrapperConfig], evaluated: bool) -> String {
 
 /// Episodes as they were played, which may be more than the config asked for;
 /// runs that never got to an evaluation are known by their config alone.
-fn episodes(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
+fn episodes(a: &ComparedGroup<'_>, b: &ComparedGroup<'_>) -> Option<Incomparable> {
     let played = |run: &RunData| -> BTreeSet<u64> {
         let last = run.seeds.iter().filter_map(|seed| seed.series("eval", "episodes")?.last());
         last.map(|(_, count)| count as u64).collect()
@@ -181,8 +181,8 @@ fn episodes(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
     if same {
         return None;
     }
-    let text = |arm: &Arm<'_>| {
-        let counts: BTreeSet<u64> = arm
+    let text = |group: &ComparedGroup<'_>| {
+        let counts: BTreeSet<u64> = group
             .runs
             .iter()
             .flat_map(|run| {
@@ -195,7 +195,7 @@ fn episodes(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
     Some(Incomparable { key: Differing::Key("eval.episodes"), a: text(a), b: text(b) })
 }
 
-fn budget(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
+fn budget(a: &ComparedGroup<'_>, b: &ComparedGroup<'_>) -> Option<Incomparable> {
     let all = || a.runs.iter().chain(b.runs);
     let steps = all().map(|run| run.metadata.total_steps);
     let (least, most) = (steps.clone().min().unwrap_or(0), steps.max().unwrap_or(0));
@@ -204,16 +204,16 @@ fn budget(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
     if least == most || rounded {
         return None;
     }
-    let text = |arm: &Arm<'_>| {
-        let steps: BTreeSet<u64> = arm.runs.iter().map(|run| run.metadata.total_steps).collect();
+    let text = |group: &ComparedGroup<'_>| {
+        let steps: BTreeSet<u64> = group.runs.iter().map(|run| run.metadata.total_steps).collect();
         format!("{} steps", joined(steps.iter().map(u64::to_string)))
     };
     Some(Incomparable { key: Differing::Budget, a: text(a), b: text(b) })
 }
 
-fn unfinished(a: &Arm<'_>, b: &Arm<'_>) -> Option<Incomparable> {
-    let seeds = |arm: &Arm<'_>| {
-        arm.in_state(SeedState::Unfinished).map(|member| member.seed.seed).collect::<Vec<u64>>()
+fn unfinished(a: &ComparedGroup<'_>, b: &ComparedGroup<'_>) -> Option<Incomparable> {
+    let seeds = |group: &ComparedGroup<'_>| {
+        group.in_state(SeedState::Unfinished).map(|member| member.seed.seed).collect::<Vec<u64>>()
     };
     let text = |seeds: Vec<u64>| if seeds.is_empty() { "none".to_owned() } else { seed_ranges(seeds) };
     let (of_a, of_b) = (seeds(a), seeds(b));

@@ -1,4 +1,4 @@
-//! From runs to arms: groups of seeds that are compared as one.
+//! From runs to groups: groups of seeds that are compared as one.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::insight::run_data::{Group, RunData, SeedState};
 use crate::training::seed_ranges::seed_ranges;
 
 /// A group as it is compared.
-pub(super) struct Arm<'m> {
+pub(super) struct ComparedGroup<'m> {
     /// A, B, C, …
     pub(super) id: String,
     pub(super) label: String,
@@ -55,7 +55,7 @@ pub(super) fn grouped(loaded: Vec<Group>, by_config: bool) -> Outcome<Vec<Group>
     Ok(groups)
 }
 
-impl<'m> Arm<'m> {
+impl<'m> ComparedGroup<'m> {
     pub(super) fn new(index: usize, group: &'m Group) -> Self {
         let Folded { members, duplicates } = fold(&group.runs);
         Self { id: id_of(index), label: group.label.clone(), runs: &group.runs, members, duplicates }
@@ -77,54 +77,54 @@ fn id_of(index: usize) -> String {
 }
 
 /// What is odd about the groups, a sentence each.
-pub(super) fn warnings(arms: &[Arm<'_>]) -> Vec<String> {
+pub(super) fn warnings(groups: &[ComparedGroup<'_>]) -> Vec<String> {
     let mut warnings = Vec::new();
     let single: Vec<&str> =
-        arms.iter().filter(|arm| arm.members.len() == 1).map(|arm| arm.id.as_str()).collect();
+        groups.iter().filter(|group| group.members.len() == 1).map(|group| group.id.as_str()).collect();
     if !single.is_empty() {
         let has = if single.len() == 1 { "has" } else { "have" };
         warnings.push(format!("{} {has} one seed: seed-to-seed variation is unknown", listed(&single)));
     }
-    for arm in arms {
-        if !arm.duplicates.is_empty() {
-            let seeds: BTreeSet<u64> = arm.duplicates.iter().map(|duplicate| duplicate.seed).collect();
+    for group in groups {
+        if !group.duplicates.is_empty() {
+            let seeds: BTreeSet<u64> = group.duplicates.iter().map(|duplicate| duplicate.seed).collect();
             warnings.push(format!(
                 "{}: {} repeated with the same config, so counted once: {}",
-                arm.id,
-                if arm.duplicates.len() == 1 {
+                group.id,
+                if group.duplicates.len() == 1 {
                     "1 seed".to_owned()
                 } else {
-                    format!("{} seeds", arm.duplicates.len())
+                    format!("{} seeds", group.duplicates.len())
                 },
                 seed_ranges(seeds)
             ));
         }
-        let configs: BTreeSet<Vec<(String, String)>> = arm.runs.iter().map(identity_of).collect();
+        let configs: BTreeSet<Vec<(String, String)>> = group.runs.iter().map(identity_of).collect();
         if configs.len() > 1 {
-            warnings.push(format!("{} combines runs with {} different configs", arm.id, configs.len()));
+            warnings.push(format!("{} combines runs with {} different configs", group.id, configs.len()));
         }
-        for member in arm.in_state(SeedState::Failed) {
+        for member in group.in_state(SeedState::Failed) {
             let why = member.seed.reason().unwrap_or("its run ended before it was done");
             let of = format!(
                 "{}: seed {} of {} {}",
-                arm.id,
+                group.id,
                 member.seed.seed,
                 member.run.name,
                 state_word(SeedState::Failed)
             );
             warnings.push(format!("{of}: {why}"));
         }
-        for run in arm.runs {
-            warnings.extend(run.notes.iter().map(|note| format!("{}: {}: {note}", arm.id, run.name)));
+        for run in group.runs {
+            warnings.extend(run.notes.iter().map(|note| format!("{}: {}: {note}", group.id, run.name)));
         }
     }
-    if let Some((reference, others)) = arms.split_first() {
+    if let Some((reference, others)) = groups.split_first() {
         let names: BTreeSet<&str> = reference.runs.iter().map(|run| run.name.as_str()).collect();
-        for arm in others {
-            let shared = arm.runs.iter().filter(|run| names.contains(run.name.as_str())).count();
+        for group in others {
+            let shared = group.runs.iter().filter(|run| names.contains(run.name.as_str())).count();
             if shared > 0 {
                 let runs = if shared == 1 { "1 run is".to_owned() } else { format!("{shared} runs are") };
-                warnings.push(format!("{runs} in both A and {}", arm.id));
+                warnings.push(format!("{runs} in both A and {}", group.id));
             }
         }
     }

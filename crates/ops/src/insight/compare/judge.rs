@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::CompareRequest;
 use super::comparable::Incomparable;
-use super::groups::Arm;
+use super::groups::ComparedGroup;
 use super::score::{Score, SeedScore};
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
@@ -21,8 +21,8 @@ const MANY: usize = 20;
 
 /// A group against A.
 pub(super) struct Pair<'p> {
-    pub(super) a: &'p Arm<'p>,
-    pub(super) b: &'p Arm<'p>,
+    pub(super) a: &'p ComparedGroup<'p>,
+    pub(super) b: &'p ComparedGroup<'p>,
     pub(super) a_scores: &'p [SeedScore],
     pub(super) b_scores: &'p [SeedScore],
     pub(super) differences: Vec<Incomparable>,
@@ -100,15 +100,15 @@ pub(super) fn judge(
     let options =
         Options { direction: score.direction, paired: request.paired, minimum_effect, ..Options::default() };
     let mut answers: Vec<(Judgement, Option<Holm>)> = Vec::new();
-    let mut judged: Vec<(usize, Arms<'_>)> = Vec::new();
+    let mut judged: Vec<(usize, PairScores<'_>)> = Vec::new();
     for (index, pair) in pairs.iter().enumerate() {
-        let arms = Arms::new(pair, request.paired)?;
+        let scores = PairScores::new(pair, request.paired)?;
         match refusal(request, score, pair) {
             Some(none) => answers.push((Judgement::Unjudged(none), None)),
             None => {
                 let quick = Options { resamples: 0, ..options.clone() };
-                answers.push((Judgement::Judged(Box::new(arms.verdict(&quick)?)), None));
-                judged.push((index, arms));
+                answers.push((Judgement::Judged(Box::new(scores.verdict(&quick)?)), None));
+                judged.push((index, scores));
             }
         }
     }
@@ -119,9 +119,9 @@ pub(super) fn judge(
         .collect();
     let (levels, adjusted) = (holm_levels(&p, options.alpha), holm(&p));
     let resamples = if judged.len() > MANY { 1_000 } else { options.resamples };
-    for (place, (index, arms)) in judged.into_iter().enumerate() {
+    for (place, (index, scores)) in judged.into_iter().enumerate() {
         let level = levels[place];
-        let mut verdict = arms.verdict(&Options { alpha: level, resamples, ..options.clone() })?;
+        let mut verdict = scores.verdict(&Options { alpha: level, resamples, ..options.clone() })?;
         let shared = (p.len() > 1).then(|| Holm {
             comparisons: p.len(),
             level,
@@ -153,13 +153,13 @@ fn holm_levels(p: &[f64], level: f64) -> Vec<f64> {
 }
 
 /// Scores in the order in which they are compared.
-struct Arms<'p> {
+struct PairScores<'p> {
     a: Vec<f64>,
     b: Vec<f64>,
     names: Names<'p>,
 }
 
-impl<'p> Arms<'p> {
+impl<'p> PairScores<'p> {
     fn new(pair: &'p Pair<'_>, paired: bool) -> Outcome<Self> {
         let names = Names { a: &pair.a.id, b: &pair.b.id };
         let values = |scores: &[SeedScore]| scores.iter().map(|score| score.value).collect::<Vec<f64>>();
@@ -193,13 +193,13 @@ impl<'p> Arms<'p> {
     }
 }
 
-fn by_seed(arm: &Arm<'_>, scores: &[SeedScore]) -> Outcome<BTreeMap<u64, f64>> {
+fn by_seed(group: &ComparedGroup<'_>, scores: &[SeedScore]) -> Outcome<BTreeMap<u64, f64>> {
     let mut found = BTreeMap::new();
-    for (member, score) in arm.members.iter().zip(scores) {
+    for (member, score) in group.members.iter().zip(scores) {
         let seed = member.seed.seed;
         if found.insert(seed, score.value).is_some() {
             let message =
-                format!("--paired needs unique seeds; seed {seed} appears more than once in {}", arm.id);
+                format!("--paired needs unique seeds; seed {seed} appears more than once in {}", group.id);
             return Err(
                 Failure::usage("seeds_do_not_match", message).hint("drop --paired, or compare single runs")
             );
@@ -217,18 +217,18 @@ fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) -> Option<U
         statements.extend(pair.differences.iter().map(|difference| format!("{}.", difference.sentence(id))));
         return none(NoVerdict::NotComparable, statements);
     }
-    for (arm, scores) in [(pair.a, pair.a_scores), (pair.b, pair.b_scores)] {
+    for (group, scores) in [(pair.a, pair.a_scores), (pair.b, pair.b_scores)] {
         let alive =
-            || arm.members.iter().zip(scores).filter(|(member, _)| member.seed.state != SeedState::Failed);
+            || group.members.iter().zip(scores).filter(|(member, _)| member.seed.state != SeedState::Failed);
         if alive().count() > 0 && alive().all(|(_, score)| score.value.is_nan()) {
-            let first = format!("No verdict: no seed of {} has a score.", arm.id);
+            let first = format!("No verdict: no seed of {} has a score.", group.id);
             return none(NoVerdict::MissingScores, vec![first, format!("The score is the {}.", score.what)]);
         }
     }
     None
 }
 
-/// Adds what the arms alone don't say.
+/// Adds what the groups alone don't say.
 fn describe(judged: &mut Described, pair: &Pair<'_>, shared: Option<&Holm>) {
     let id = &pair.b.id;
     if !pair.differences.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rlxp_types::RunStatus;
 use rlxp_types::text::shell_word;
 
-use super::groups::Arm;
+use super::groups::ComparedGroup;
 use super::report::Comparison;
 use crate::context::Context;
 use crate::insight::run_data::{RunData, SeedState};
@@ -16,16 +16,20 @@ const MOST_SEEDS: u64 = 100;
 const MOST_COMMANDS: usize = 6;
 
 /// Commands that can be pasted.
-pub(super) fn commands(context: &Context, arms: &[Arm<'_>], comparisons: &[Comparison]) -> Vec<String> {
-    let mut commands = unfinished(arms);
-    commands.extend(more_seeds(context, arms, comparisons));
+pub(super) fn commands(
+    context: &Context,
+    groups: &[ComparedGroup<'_>],
+    comparisons: &[Comparison],
+) -> Vec<String> {
+    let mut commands = unfinished(groups);
+    commands.extend(more_seeds(context, groups, comparisons));
     commands.truncate(MOST_COMMANDS);
     commands
 }
 
-fn unfinished(arms: &[Arm<'_>]) -> Vec<String> {
+fn unfinished(groups: &[ComparedGroup<'_>]) -> Vec<String> {
     let mut names = BTreeSet::new();
-    let members = arms.iter().flat_map(|arm| arm.in_state(SeedState::Unfinished));
+    let members = groups.iter().flat_map(|group| group.in_state(SeedState::Unfinished));
     let runs = members.map(|member| member.run).filter(|run| names.insert(run.name.clone()));
     runs.map(|run| match run.status {
         RunStatus::Running => format!("rlx tail {}", shell_word(&run.name)),
@@ -34,8 +38,8 @@ fn unfinished(arms: &[Arm<'_>]) -> Vec<String> {
     .collect()
 }
 
-fn more_seeds(context: &Context, arms: &[Arm<'_>], comparisons: &[Comparison]) -> Vec<String> {
-    let mut wanted: Vec<u64> = vec![0; arms.len()];
+fn more_seeds(context: &Context, groups: &[ComparedGroup<'_>], comparisons: &[Comparison]) -> Vec<String> {
+    let mut wanted: Vec<u64> = vec![0; groups.len()];
     for (index, comparison) in comparisons.iter().enumerate() {
         let Some(verdict) = comparison.judgement.verdict() else { continue };
         let Some(needed) = verdict.seeds_needed else { continue };
@@ -44,16 +48,16 @@ fn more_seeds(context: &Context, arms: &[Arm<'_>], comparisons: &[Comparison]) -
         wanted[index + 1] = wanted[index + 1].max(target.saturating_sub(verdict.n_b));
     }
     // Fresh in every group, so that groups can also be compared in pairs.
-    let used = arms.iter().flat_map(|arm| arm.members.iter().map(|member| member.seed.seed)).max();
+    let used = groups.iter().flat_map(|group| group.members.iter().map(|member| member.seed.seed)).max();
     let Some(fresh) = used.unwrap_or(0).checked_add(1) else { return Vec::new() };
-    let missing = arms.iter().zip(wanted).filter(|(_, count)| (1..=MOST_SEEDS).contains(count));
+    let missing = groups.iter().zip(wanted).filter(|(_, count)| (1..=MOST_SEEDS).contains(count));
     missing
-        .map(|(arm, count)| {
-            let config = config_path(context, &arm.runs[0]);
+        .map(|(group, count)| {
+            let config = config_path(context, &group.runs[0]);
             let seeds = if count == 1 { "seed" } else { "seeds" };
             format!(
                 "rlx train {config} --set seed={fresh} --set seeds={count}    # {count} more {seeds} for {}",
-                arm.id
+                group.id
             )
         })
         .collect()

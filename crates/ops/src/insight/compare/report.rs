@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::align::{AlignedMetric, GroupCurve};
 use super::changes::Changes;
 use super::comparable::Incomparable;
-use super::groups::Arm;
+use super::groups::ComparedGroup;
 use super::judge::{Holm, Judgement};
 use super::score::{Score, SeedScore};
 use crate::insight::run_data::SeedState;
@@ -31,7 +31,7 @@ pub struct CompareReport {
     pub curves: Vec<GroupCurve>,
     /// What to keep in mind, a sentence each.
     pub warnings: Vec<String>,
-    /// Commands to go on with.
+    /// Commands to continue with.
     pub next: Vec<String>,
 }
 
@@ -134,10 +134,10 @@ fn word(value: impl Serialize) -> String {
 }
 
 impl GroupReport {
-    pub(super) fn new(arm: &Arm<'_>, scores: &[SeedScore]) -> Self {
+    pub(super) fn new(group: &ComparedGroup<'_>, scores: &[SeedScore]) -> Self {
         let finite: Vec<f64> =
             scores.iter().map(|score| score.value).filter(|value| value.is_finite()).collect();
-        let seeds = arm.members.iter().zip(scores).map(|(member, score)| SeedReport {
+        let seeds = group.members.iter().zip(scores).map(|(member, score)| SeedReport {
             run: member.run.name.clone(),
             seed: member.seed.seed,
             state: member.seed.state,
@@ -145,22 +145,22 @@ impl GroupReport {
             score: score.value.is_finite().then_some(score.value),
             why: score.why.clone(),
         });
-        let runs = arm.runs.iter().map(|run| RunReport {
+        let runs = group.runs.iter().map(|run| RunReport {
             name: run.name.clone(),
             status: run.status,
             total_steps: run.metadata.total_steps,
             notes: run.notes.clone(),
         });
         Self {
-            group: arm.id.clone(),
-            label: arm.label.clone(),
-            env: arm.runs[0].config.env.id.clone(),
+            group: group.id.clone(),
+            label: group.label.clone(),
+            env: group.runs[0].config.env.id.clone(),
             runs: runs.collect(),
             seeds: seeds.collect(),
             iqm: (!finite.is_empty()).then(|| iqm(&finite)),
             lowest: finite.iter().copied().reduce(f64::min),
             highest: finite.iter().copied().reduce(f64::max),
-            duplicates: arm.duplicates.clone(),
+            duplicates: group.duplicates.clone(),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::CompareRequest;
 use super::align::TABLE;
-use super::groups::Arm;
+use super::groups::ComparedGroup;
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
 use crate::insight::run_data::fold::Member;
@@ -102,10 +102,10 @@ impl Wanted {
     }
 }
 
-pub(super) fn decide(request: &CompareRequest, arms: &[Arm<'_>]) -> Outcome<Score> {
+pub(super) fn decide(request: &CompareRequest, groups: &[ComparedGroup<'_>]) -> Outcome<Score> {
     let place = match &request.metric {
         None => ("eval".to_owned(), MEAN_RETURN.to_owned()),
-        Some(text) => find_metric(text, arms)?,
+        Some(text) => find_metric(text, groups)?,
     };
     let kind = request.score;
     let source = match (kind, place.0.as_str()) {
@@ -128,8 +128,8 @@ pub(super) fn decide(request: &CompareRequest, arms: &[Arm<'_>]) -> Outcome<Scor
 
 /// The kind and name that a metric's text stands for. A bare name is looked
 /// for among evaluations first: that is where scores are.
-fn find_metric(text: &str, arms: &[Arm<'_>]) -> Outcome<(String, String)> {
-    let members = || arms.iter().flat_map(|arm| &arm.members);
+fn find_metric(text: &str, groups: &[ComparedGroup<'_>]) -> Outcome<(String, String)> {
+    let members = || groups.iter().flat_map(|group| &group.members);
     let there = |kind: &str, name: &str| members().any(|member| member.seed.series(kind, name).is_some());
     let found = match text.split_once('/') {
         Some((kind, name)) => there(kind, name).then(|| (kind.to_owned(), name.to_owned())),
@@ -144,14 +144,14 @@ fn find_metric(text: &str, arms: &[Arm<'_>]) -> Outcome<(String, String)> {
     };
     found.ok_or_else(|| {
         let failure = Failure::usage("metric_not_found", format!("no seed has the metric {text:?}"));
-        let known = known_metrics(arms);
+        let known = known_metrics(groups);
         if known.is_empty() { failure } else { failure.hint(format!("available: {}", known.join(", "))) }
     })
 }
 
 /// Every metric of the first seed that has any, read once more with nothing left out.
-fn known_metrics(arms: &[Arm<'_>]) -> Vec<String> {
-    let members = arms.iter().flat_map(|arm| &arm.members);
+fn known_metrics(groups: &[ComparedGroup<'_>]) -> Vec<String> {
+    let members = groups.iter().flat_map(|group| &group.members);
     let read = members.filter(|member| member.seed.metrics.records > 0).take(1);
     read.filter_map(|member| member.seed.folder.columns(&|_, _| true).ok())
         .flat_map(|columns| columns.series)
@@ -159,20 +159,20 @@ fn known_metrics(arms: &[Arm<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// The scores of all arms' members, in their order.
+/// The scores of all groups' members, in their order.
 pub(super) fn scores(
     score: &Score,
     request: &CompareRequest,
-    arms: &[Arm<'_>],
+    groups: &[ComparedGroup<'_>],
 ) -> Outcome<Vec<Vec<SeedScore>>> {
     if score.source == Source::Afterwards {
-        return super::score_files::scores(score.kind, arms);
+        return super::score_files::scores(score.kind, groups);
     }
     let of = |member: &Member<'_>| match lost(member) {
         Some(why) => SeedScore { value: f64::NAN, why: Some(why) },
         None => from_metrics(score, request.lower, member),
     };
-    Ok(arms.iter().map(|arm| arm.members.iter().map(of).collect()).collect())
+    Ok(groups.iter().map(|group| group.members.iter().map(of).collect()).collect())
 }
 
 /// Why a member has no score whatever it logged.
@@ -228,10 +228,14 @@ fn last_tenth(series: &Series) -> f64 {
 }
 
 /// What to keep in mind about these scores, a sentence each.
-pub(super) fn warnings(score: &Score, arms: &[Arm<'_>], scored: &[Vec<SeedScore>]) -> Vec<String> {
+pub(super) fn warnings(
+    score: &Score,
+    groups: &[ComparedGroup<'_>],
+    scored: &[Vec<SeedScore>],
+) -> Vec<String> {
     let mut warnings = Vec::new();
     if score.kind == ScoreKind::Best {
-        warnings.push(inflation(score, arms));
+        warnings.push(inflation(score, groups));
     }
     if score.kind == ScoreKind::EvalBest {
         warnings.push(
@@ -239,18 +243,18 @@ pub(super) fn warnings(score: &Score, arms: &[Arm<'_>], scored: &[Vec<SeedScore>
                 .to_owned(),
         );
     }
-    for (arm, scores) in arms.iter().zip(scored) {
-        for (member, score) in arm.members.iter().zip(scores) {
+    for (group, scores) in groups.iter().zip(scored) {
+        for (member, score) in group.members.iter().zip(scores) {
             let (Some(why), true) = (&score.why, member.seed.state != SeedState::Failed) else { continue };
             warnings.push(format!(
                 "{}: seed {} of {} counts as failed: {why}",
-                arm.id, member.seed.seed, member.run.name
+                group.id, member.seed.seed, member.run.name
             ));
         }
-        if arm.runs.iter().any(|run| run.metadata.extra.contains_key(crate::training::recorded::STOP_AT)) {
+        if group.runs.iter().any(|run| run.metadata.extra.contains_key(crate::training::recorded::STOP_AT)) {
             warnings.push(format!(
                 "{} has runs that stopped early at a good evaluation (--stop-at), which biases their last score upwards",
-                arm.id
+                group.id
             ));
         }
     }
@@ -258,11 +262,11 @@ pub(super) fn warnings(score: &Score, arms: &[Arm<'_>], scored: &[Vec<SeedScore>
 }
 
 /// How much choosing the best of many noisy evaluations adds to a score.
-fn inflation(score: &Score, arms: &[Arm<'_>]) -> String {
+fn inflation(score: &Score, groups: &[ComparedGroup<'_>]) -> String {
     let general = "the best of many evaluations is partly luck";
     let mut errors = Vec::new();
     let mut counts = Vec::new();
-    for member in arms.iter().flat_map(|arm| &arm.members) {
+    for member in groups.iter().flat_map(|group| &group.members) {
         let Some(series) = member.seed.series(&score.place.0, &score.place.1) else { continue };
         counts.push(series.len());
         let (Some(deviations), Some(episodes)) =

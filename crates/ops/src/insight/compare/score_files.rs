@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rlxp_store::BEST;
 use rlxp_types::text::shell_word;
 
-use super::groups::Arm;
+use super::groups::ComparedGroup;
 use super::score::{ScoreKind, SeedScore, checkpoint_of, lost};
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::fold::Member;
@@ -16,16 +16,17 @@ use crate::training::checkpoint_ref::step_of;
 /// The greatest is chosen, which has the most episodes.
 type Protocol = (usize, std::cmp::Reverse<u64>, bool);
 
-/// The scores of all arms' members under one protocol that all of them have:
+/// The scores of all groups' members under one protocol that all of them have:
 /// the one with the most episodes.
-pub(super) fn scores(kind: ScoreKind, arms: &[Arm<'_>]) -> Outcome<Vec<Vec<SeedScore>>> {
+pub(super) fn scores(kind: ScoreKind, groups: &[ComparedGroup<'_>]) -> Outcome<Vec<Vec<SeedScore>>> {
     let checkpoint = checkpoint_of(kind);
     let mut measured: Vec<Vec<BTreeMap<Protocol, f64>>> = Vec::new();
-    for arm in arms {
-        measured
-            .push(arm.members.iter().map(|member| measurements(member, checkpoint)).collect::<Outcome<_>>()?);
+    for group in groups {
+        measured.push(
+            group.members.iter().map(|member| measurements(member, checkpoint)).collect::<Outcome<_>>()?,
+        );
     }
-    let with = || arms.iter().zip(&measured).flat_map(|(arm, found)| arm.members.iter().zip(found));
+    let with = || groups.iter().zip(&measured).flat_map(|(group, found)| group.members.iter().zip(found));
     let counting = || with().filter(|(member, _)| lost(member).is_none());
     let protocols: BTreeSet<Protocol> = counting().flat_map(|(_, found)| found.keys().copied()).collect();
     let shared = protocols
@@ -33,11 +34,11 @@ pub(super) fn scores(kind: ScoreKind, arms: &[Arm<'_>]) -> Outcome<Vec<Vec<SeedS
         .rev()
         .find(|protocol| counting().all(|(_, found)| found.contains_key(protocol)));
     let Some(shared) = shared else { return Err(none_shared(checkpoint, counting())) };
-    Ok(arms
+    Ok(groups
         .iter()
         .zip(&measured)
-        .map(|(arm, found)| {
-            let pairs = arm.members.iter().zip(found);
+        .map(|(group, found)| {
+            let pairs = group.members.iter().zip(found);
             pairs
                 .map(|(member, found)| match lost(member) {
                     Some(why) => SeedScore { value: f64::NAN, why: Some(why) },

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use rlxp_analyze::curves::{BOOTSTRAP_SEEDS, Band, GroupCurve, Options, SeedCurve, aggregate};
 use rlxp_draw::chart::{LineChart, Reference, Scale, SeriesBand, short_number};
 
-use super::groups::{Arm, Arms};
+use super::groups::{PlottedGroup, PlottedGroups};
 use super::metric::Metric;
 use super::notes;
 use super::x_unit;
@@ -15,22 +15,23 @@ use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
 use crate::training::envs::SOURCES;
 
-/// An arm with the curves of its seeds.
+/// A group with the curves of its seeds.
 pub(super) struct Drawn<'m> {
-    pub(super) arm: Arm<'m>,
+    pub(super) group: PlottedGroup<'m>,
     /// Of the seeds that have the metric, in their order.
     pub(super) curves: Vec<SeedCurve>,
     /// Seeds that lack the metric, or what x is counted by.
     pub(super) without: Vec<u64>,
 }
 
-pub(super) fn draw(arms: Arms<'_>, metric: Metric, options: &PlotOptions) -> Outcome<Figure> {
-    let Arms { arms, notes: mut said } = arms;
-    said.extend(notes::of_runs(&arms, options.x));
+pub(super) fn draw(plotted: PlottedGroups<'_>, metric: Metric, options: &PlotOptions) -> Outcome<Figure> {
+    let PlottedGroups { groups: plotted, notes: mut said } = plotted;
+    said.extend(notes::of_runs(&plotted, options.x));
     let environments: BTreeSet<String> =
-        arms.iter().flat_map(|arm| &arm.runs).map(|run| run.config.env.id.clone()).collect();
-    let references = references(&arms, &metric, options);
-    let mut drawn: Vec<Drawn<'_>> = arms.into_iter().map(|arm| collect(arm, &metric, options.x)).collect();
+        plotted.iter().flat_map(|group| &group.runs).map(|run| run.config.env.id.clone()).collect();
+    let references = references(&plotted, &metric, options);
+    let mut drawn: Vec<Drawn<'_>> =
+        plotted.into_iter().map(|group| collect(group, &metric, options.x)).collect();
     let xs = drawn.iter().flat_map(|one| &one.curves).flat_map(|curve| &curve.points).map(|(x, _)| *x);
     let unit = x_unit::unit(options.x, xs.filter(|x| x.is_finite()).fold(0.0, f64::max));
     for point in drawn.iter_mut().flat_map(|one| &mut one.curves).flat_map(|curve| &mut curve.points) {
@@ -86,16 +87,16 @@ pub(super) fn draw(arms: Arms<'_>, metric: Metric, options: &PlotOptions) -> Out
     Ok(Figure { chart, report })
 }
 
-fn collect<'m>(arm: Arm<'m>, metric: &Metric, x: XAxis) -> Drawn<'m> {
+fn collect<'m>(group: PlottedGroup<'m>, metric: &Metric, x: XAxis) -> Drawn<'m> {
     let (mut curves, mut without) = (Vec::new(), Vec::new());
-    for (_, seed) in &arm.seeds {
+    for (_, seed) in &group.seeds {
         let series = seed.series(&metric.kind, &metric.name);
         match series.and_then(|series| x_unit::points(x, seed, series)) {
             Some(points) => curves.push(SeedCurve { points, failed: seed.state == SeedState::Failed }),
             None => without.push(seed.seed),
         }
     }
-    Drawn { arm, curves, without }
+    Drawn { group, curves, without }
 }
 
 /// A curve for the picture and for the report.
@@ -108,8 +109,8 @@ fn pictured(one: &Drawn<'_>, curve: GroupCurve) -> (SeriesBand, PlotGroup) {
         failed => format!("n = {}, {failed} failed", curve.seeds),
     };
     let group = PlotGroup {
-        label: one.arm.label.clone(),
-        runs: one.arm.runs.iter().map(|run| run.name.clone()).collect(),
+        label: one.group.label.clone(),
+        runs: one.group.runs.iter().map(|run| run.name.clone()).collect(),
         seeds: curve.seeds,
         failed: crosses.len(),
         band: curve.band,
@@ -162,14 +163,14 @@ fn meaning(groups: &[PlotGroup], smooth: usize) -> String {
 
 /// The values that the user named, and the return that counts as solved where
 /// all runs share an environment as the catalogue has it.
-fn references(arms: &[Arm<'_>], metric: &Metric, options: &PlotOptions) -> Vec<Reference> {
+fn references(plotted: &[PlottedGroup<'_>], metric: &Metric, options: &PlotOptions) -> Vec<Reference> {
     let named = options.baselines.iter().map(|(name, value)| Reference {
         value: *value,
         label: format!("{name}: {}", short_number(*value)),
         pinned: true,
     });
     let mut references: Vec<Reference> = named.collect();
-    let mut runs = arms.iter().flat_map(|arm| &arm.runs);
+    let mut runs = plotted.iter().flat_map(|group| &group.runs);
     let shared =
         runs.clone().next().map(|run| &run.config.env).filter(|first| {
             runs.all(|run| run.config.env.id == first.id && run.config.env.wrappers.is_empty())

@@ -13,20 +13,20 @@ use crate::insight::run_data::{Group, RunData, SeedData};
 const MOST_KEYS: usize = 3;
 
 /// Seeds that become one curve.
-pub(super) struct Arm<'m> {
+pub(super) struct PlottedGroup<'m> {
     pub(super) label: String,
     pub(super) runs: Vec<&'m RunData>,
     pub(super) seeds: Vec<(&'m RunData, &'m SeedData)>,
 }
 
 /// All curves, and what was decided about them.
-pub(super) struct Arms<'m> {
-    pub(super) arms: Vec<Arm<'m>>,
+pub(super) struct PlottedGroups<'m> {
+    pub(super) groups: Vec<PlottedGroup<'m>>,
     pub(super) notes: Vec<String>,
 }
 
 /// The curves of loaded groups.
-pub(super) fn arms(groups: &[Group], by: GroupBy) -> Arms<'_> {
+pub(super) fn plotted(groups: &[Group], by: GroupBy) -> PlottedGroups<'_> {
     let mut notes = Vec::new();
     let fold = match by {
         GroupBy::Word if groups.len() > LOOKS => {
@@ -39,7 +39,7 @@ pub(super) fn arms(groups: &[Group], by: GroupBy) -> Arms<'_> {
         }
         other => other,
     };
-    let arms = match fold {
+    let merged = match fold {
         GroupBy::Word => {
             for group in groups {
                 let configs: BTreeSet<Identity> = group.runs.iter().map(identity).collect();
@@ -51,35 +51,38 @@ pub(super) fn arms(groups: &[Group], by: GroupBy) -> Arms<'_> {
                     ));
                 }
             }
-            groups.iter().map(|group| Arm::new(group.label.clone(), group.runs.iter().collect())).collect()
+            groups
+                .iter()
+                .map(|group| PlottedGroup::new(group.label.clone(), group.runs.iter().collect()))
+                .collect()
         }
-        GroupBy::None => each_run(groups).map(|run| Arm::new(run.name.clone(), vec![run])).collect(),
+        GroupBy::None => each_run(groups).map(|run| PlottedGroup::new(run.name.clone(), vec![run])).collect(),
         GroupBy::Config => by_config(each_run(groups)),
     };
-    let mut arms = Arms { arms, notes };
-    arms.count_once();
-    if arms.arms.len() > LOOKS {
-        arms.notes.push(format!(
+    let mut plotted = PlottedGroups { groups: merged, notes };
+    plotted.count_once();
+    if plotted.groups.len() > LOOKS {
+        plotted.notes.push(format!(
             "{} groups: only the first {LOOKS} are coloured, the others are grey.",
-            arms.arms.len()
+            plotted.groups.len()
         ));
     }
-    arms
+    plotted
 }
 
-impl<'m> Arm<'m> {
+impl<'m> PlottedGroup<'m> {
     fn new(label: String, runs: Vec<&'m RunData>) -> Self {
         let seeds = runs.iter().flat_map(|run| run.seeds.iter().map(move |seed| (*run, seed))).collect();
         Self { label, runs, seeds }
     }
 }
 
-impl Arms<'_> {
+impl PlottedGroups<'_> {
     /// The same training counts once, however many runs hold it.
     fn count_once(&mut self) {
-        for arm in &mut self.arms {
-            let Folded { members, duplicates } = fold(arm.runs.iter().copied());
-            arm.seeds = members.into_iter().map(|member| (member.run, member.seed)).collect();
+        for group in &mut self.groups {
+            let Folded { members, duplicates } = fold(group.runs.iter().copied());
+            group.seeds = members.into_iter().map(|member| (member.run, member.seed)).collect();
             if !duplicates.is_empty() {
                 let count = duplicates.len();
                 let mut left_out: Vec<String> =
@@ -87,7 +90,7 @@ impl Arms<'_> {
                 left_out.dedup();
                 self.notes.push(format!(
                     "{}: {count} seed{} of {} repeat{} another one exactly and count{} once.",
-                    arm.label,
+                    group.label,
                     if count == 1 { "" } else { "s" },
                     named(&left_out),
                     if count == 1 { "s" } else { "" },
@@ -121,7 +124,7 @@ fn short(value: &str) -> String {
     }
 }
 
-fn by_config<'m>(runs: impl Iterator<Item = &'m RunData>) -> Vec<Arm<'m>> {
+fn by_config<'m>(runs: impl Iterator<Item = &'m RunData>) -> Vec<PlottedGroup<'m>> {
     let mut groups: Vec<(Identity, Vec<&RunData>)> = Vec::new();
     for run in runs {
         let own = identity(run);
@@ -140,7 +143,7 @@ fn by_config<'m>(runs: impl Iterator<Item = &'m RunData>) -> Vec<Arm<'m>> {
         Some(labels) => labels,
         None => groups.iter().map(|(_, runs)| name(runs)).collect(),
     };
-    groups.into_iter().zip(labels).map(|((_, runs), label)| Arm::new(label, runs)).collect()
+    groups.into_iter().zip(labels).map(|((_, runs), label)| PlottedGroup::new(label, runs)).collect()
 }
 
 /// The keys that tell configs apart, as labels; nothing when there are too

@@ -6,7 +6,7 @@ use rlxp_store::MEAN_RETURN;
 use rlxp_types::text::shell_word;
 use serde::Serialize;
 
-use super::groups::Arm;
+use super::groups::PlottedGroup;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::insight::run_data::load;
@@ -66,22 +66,22 @@ pub fn wanted(metric: Option<&str>) -> impl Fn(&str, &str) -> bool + Sync {
 }
 
 /// The metric that `written` means for these runs.
-pub(super) fn choose(arms: &[Arm<'_>], written: Option<&str>) -> Outcome<Metric> {
+pub(super) fn choose(groups: &[PlottedGroup<'_>], written: Option<&str>) -> Outcome<Metric> {
     let name = written.unwrap_or(MEAN_RETURN);
     let mut candidates: Vec<Metric> = Vec::new();
     if let Some((kind, name)) = name.split_once('/') {
         candidates.push(Metric { kind: kind.to_owned(), name: name.to_owned() });
     }
-    let kinds = arms.iter().flat_map(|arm| &arm.seeds).flat_map(|(_, seed)| seed.metrics.series.keys());
+    let kinds = groups.iter().flat_map(|group| &group.seeds).flat_map(|(_, seed)| seed.metrics.series.keys());
     let others: BTreeSet<&String> = kinds.filter(|kind| !ORDER.contains(&kind.as_str())).collect();
     let kinds = ORDER.iter().map(|kind| (*kind).to_owned()).chain(others.into_iter().cloned());
     candidates.extend(kinds.map(|kind| Metric { kind, name: name.to_owned() }));
-    let has = |arm: &Arm<'_>, metric: &Metric| {
-        arm.seeds.iter().any(|(_, seed)| seed.series(&metric.kind, &metric.name).is_some())
+    let has = |group: &PlottedGroup<'_>, metric: &Metric| {
+        group.seeds.iter().any(|(_, seed)| seed.series(&metric.kind, &metric.name).is_some())
     };
     // One that every group has, before one that only some have.
-    let everywhere = candidates.iter().find(|metric| arms.iter().all(|arm| has(arm, metric)));
-    let somewhere = || candidates.iter().find(|metric| arms.iter().any(|arm| has(arm, metric)));
+    let everywhere = candidates.iter().find(|metric| groups.iter().all(|group| has(group, metric)));
+    let somewhere = || candidates.iter().find(|metric| groups.iter().any(|group| has(group, metric)));
     everywhere.or_else(somewhere).cloned().ok_or_else(|| {
         Failure::with_kind(FailureKind::MetricUnknown, format!("no run has the metric {name}"))
     })

@@ -7,15 +7,15 @@ use rlxp_analyze::curves::{BOOTSTRAP_SEEDS, Band, GroupCurve};
 use rlxp_draw::chart::short_number;
 
 use super::chart::Drawn;
-use super::groups::Arm;
+use super::groups::PlottedGroup;
 use super::metric::{Metric, named};
 use super::x_unit::{self, XUnit};
 use super::{PlotOptions, XAxis};
 
-pub(super) fn of_runs(arms: &[Arm<'_>], x: XAxis) -> Vec<String> {
+pub(super) fn of_runs(groups: &[PlottedGroup<'_>], x: XAxis) -> Vec<String> {
     let mut notes = Vec::new();
     let mut seen = BTreeSet::new();
-    let runs = || arms.iter().flat_map(|arm| &arm.runs);
+    let runs = || groups.iter().flat_map(|group| &group.runs);
     for run in runs().filter(|run| seen.insert(run.run.path().to_owned())) {
         notes.extend(run.notes.iter().map(|note| format!("{}: {note}.", run.name)));
     }
@@ -43,15 +43,15 @@ pub(super) fn of_curve(
     options: &PlotOptions,
 ) -> Vec<String> {
     let mut notes = Vec::new();
-    let label = &one.arm.label;
+    let label = &one.group.label;
     if !one.without.is_empty() {
         let what = if options.x == XAxis::Steps || one.lacks_metric(metric) {
             format!("no {metric}")
         } else {
             format!("nothing to count {} by", unit.unit)
         };
-        let whose = match one.without.len() == one.arm.seeds.len() {
-            true if one.arm.seeds.len() == 1 => "it has".to_owned(),
+        let whose = match one.without.len() == one.group.seeds.len() {
+            true if one.group.seeds.len() == 1 => "it has".to_owned(),
             true => "no seed can be plotted; they have".to_owned(),
             false => seeds_have(&one.without),
         };
@@ -78,7 +78,7 @@ pub(super) fn of_curve(
 }
 
 fn of_failures(one: &Drawn<'_>, curve: &GroupCurve, unit: &XUnit) -> Vec<String> {
-    let label = &one.arm.label;
+    let label = &one.group.label;
     let pairs = one.curves.iter().zip(&curve.curves).filter(|(seed, _)| seed.failed);
     let ends: Vec<f64> = pairs.filter_map(|(_, points)| points.last().map(|(x, _)| *x)).collect();
     let mut notes = Vec::new();
@@ -105,7 +105,7 @@ fn of_failures(one: &Drawn<'_>, curve: &GroupCurve, unit: &XUnit) -> Vec<String>
 
 /// Where the line ends before its seeds do.
 fn of_the_end(one: &Drawn<'_>, curve: &GroupCurve, unit: &XUnit) -> Option<String> {
-    let label = &one.arm.label;
+    let label = &one.group.label;
     let last = |points: &[(f64, f64)]| points.iter().rev().find(|(_, y)| y.is_finite()).map(|(x, _)| *x);
     let reached = curve.curves.iter().filter_map(|points| last(points)).fold(f64::NEG_INFINITY, f64::max);
     let Some(end) = curve.points.last().map(|point| point.x) else {
@@ -136,7 +136,7 @@ fn seeds_have(seeds: &[u64]) -> String {
 impl Drawn<'_> {
     fn lacks_metric(&self, metric: &Metric) -> bool {
         let lacks = |seed: &u64| {
-            let of_seed = self.arm.seeds.iter().find(|(_, own)| own.seed == *seed);
+            let of_seed = self.group.seeds.iter().find(|(_, own)| own.seed == *seed);
             of_seed.is_some_and(|(_, own)| own.series(&metric.kind, &metric.name).is_none())
         };
         self.without.iter().any(lacks)

@@ -80,7 +80,7 @@ pub struct RunSummary {
     pub notes: Vec<String>,
     /// All of it as one paragraph.
     pub paragraph: String,
-    /// Commands to go on with.
+    /// Commands to continue with.
     pub next: Vec<String>,
 }
 

@@ -108,7 +108,7 @@ fn compare(
         ApprovedText::Changed => unknown("what was kept is not what was approved"),
         ApprovedText::Whole(before) => {
             let Some(now) = section::content(section, &opened.study.files) else {
-                return Ok(unknown("a file that it covers can't be read now"));
+                return Ok(unknown("a file it covers can't be read now"));
             };
             let was_below = |below: &Section| {
                 before["depends_on"].get(below.to_string()).and_then(Value::as_str).map(str::to_owned)

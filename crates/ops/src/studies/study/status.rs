@@ -45,7 +45,7 @@ pub struct StudyStatus {
     pub runs: BTreeMap<&'static str, usize>,
     /// What is spent, reserved and left.
     pub budget: BudgetStatus,
-    /// What everything is compared with.
+    /// The reference for all comparisons.
     pub incumbent: Option<Incumbent>,
     pub ledger: LedgerStatus,
     /// Refusals on record.

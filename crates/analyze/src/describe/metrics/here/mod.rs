@@ -2,8 +2,9 @@
 //! with two actions than with six, and another target with another `target_kl`.
 //!
 //! Bounds follow from definitions wherever they can (an entropy has a maximum,
-//! a value can't pass reward / (1 - gamma)). The others are where practice
-//! starts to look twice, not where training fails: `diagnose` judges.
+//! a value can't pass reward / (1 - gamma)). The others are where practitioners
+//! start to look more closely, not where training fails: `diagnose` judges
+//! that.
 
 mod training;
 
@@ -14,23 +15,23 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Actions {
-    /// Choices, one number of them per part.
+    /// Discrete actions: the number of choices of each part.
     Choices(Vec<usize>),
-    /// So many real numbers.
+    /// Continuous actions: the number of dimensions.
     Numbers(usize),
     /// Not known.
     Unknown,
 }
 
-/// What is known of a run that expectations depend on.
+/// The facts about a run that expectations depend on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Here {
     pub env: String,
     pub actions: Actions,
     pub step_cap: Option<u64>,
-    /// The return that counts as solved.
+    /// The return at which the environment counts as solved.
     pub threshold: Option<f64>,
-    /// Names of the observation's numbers.
+    /// Names of the observation's components.
     pub observations: Vec<String>,
     /// Steps of the training.
     pub total_steps: u64,
@@ -50,11 +51,11 @@ pub struct Here {
     pub entropy_coef: f64,
     /// Cap of the gradient norm.
     pub max_grad_norm: Option<f64>,
-    /// Where updates end early.
+    /// The KL at which updates end early.
     pub target_kl: Option<f64>,
-    /// Initial deviation of continuous actions.
+    /// Initial standard deviation of continuous actions.
     pub first_deviation: f64,
-    /// Whether that deviation depends on the state (policy.use_sde).
+    /// Whether it depends on the state (policy.use_sde).
     pub state_dependent: bool,
     /// Whether observations are normalised.
     pub normalize_observations: bool,
@@ -62,11 +63,11 @@ pub struct Here {
     pub normalize_rewards: bool,
     /// Whether policy and value share layers.
     pub shared_network: bool,
-    /// Episodes of an evaluation, as asked for.
+    /// Configured number of evaluation episodes.
     pub eval_episodes: usize,
-    /// Largest reward that was seen, in magnitude.
+    /// Largest observed reward, in magnitude.
     pub largest_reward: Option<f64>,
-    /// Whether every step pays the same, as far as was seen.
+    /// Whether every observed step gave the same reward.
     pub steady_reward: bool,
 }
 
@@ -78,15 +79,15 @@ pub struct Expectation {
     pub low: Option<f64>,
     /// A value above this is worth a second look.
     pub high: Option<f64>,
-    /// When leaving the bounds means little.
+    /// When leaving the bounds matters little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unless: Option<String>,
-    /// What the values are a share of.
+    /// The quantity that the values are a share of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole: Option<Whole>,
 }
 
-/// Something that a value can be held against.
+/// A reference that a value is compared with.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Whole {
     pub name: String,
@@ -105,7 +106,7 @@ impl Expectation {
 }
 
 impl Here {
-    /// The entropy of a policy that acts at random, or begins to.
+    /// The entropy of a policy that acts at random, or of the initial one.
     pub fn first_entropy(&self) -> Option<f64> {
         match &self.actions {
             Actions::Choices(parts) => Some(parts.iter().map(|n| (*n as f64).ln()).sum()),
@@ -117,7 +118,7 @@ impl Here {
         }
     }
 
-    /// The most that any state can be worth, in rewards as they were seen.
+    /// The largest possible value of a state, in observed rewards.
     fn value_ceiling(&self) -> Option<f64> {
         let largest = self.largest_reward.filter(|_| !self.normalize_rewards && self.gamma < 1.0)?;
         // No episode is longer than its cap.
@@ -126,8 +127,8 @@ impl Here {
     }
 }
 
-/// What to expect of a metric here; nothing where the dictionary's own words
-/// are all there is to say.
+/// What to expect of a metric in this run; `None` where the dictionary's
+/// general text is all there is to say.
 pub fn expectation(kind: &str, name: &str, here: &Here) -> Option<Expectation> {
     match kind {
         "train" => training::of_training(name, here).map(|found| training::completed(name, here, found)),
@@ -153,26 +154,28 @@ fn of_evaluation(name: &str, here: &Here) -> Option<Expectation> {
 
 fn of_observations(name: &str, here: &Here) -> Option<Expectation> {
     if name == "dormant_fraction" {
-        let text = "Below 0.3, mostly 0; it may creep up with relu.";
+        let text = "Below 0.3 and usually 0; it may rise slowly with relu.";
         return Some(Expectation::new(text, None, Some(0.3)));
     }
     let (what, dimension) = name.rsplit_once('_')?;
     let dimension: usize = dimension.parse().ok()?;
     let called = match here.observations.get(dimension) {
         Some(name) => format!("This is the {name} of {}.", here.env),
-        None => format!("This is number {dimension} of the observation."),
+        None => format!("This is component {dimension} of the observation."),
     };
     let normalised = here.normalize_observations;
     let (more, low, high) = match what {
-        "mean" if normalised => (" It is normalised before the network sees it.", None, None),
-        "mean" => (" It goes into the network as it is, so within ±5 is good.", Some(-5.0), Some(5.0)),
+        "mean" if normalised => (" It is normalised before it reaches the network.", None, None),
+        "mean" => {
+            (" It reaches the network unnormalised, so values within ±5 are good.", Some(-5.0), Some(5.0))
+        }
         "std" if normalised => (
-            " It is normalised before the network sees it; 0 would mean that it never changes.",
+            " It is normalised before it reaches the network; 0 would mean that it never changes.",
             Some(1e-6),
             None,
         ),
         "std" => (
-            " It goes into the network as it is, so between 0.01 and 10 is good; 0 would mean that it never \
+            " It reaches the network unnormalised, so 0.01 to 10 is good; 0 would mean that it never \
              changes.",
             Some(0.01),
             Some(10.0),
@@ -247,7 +250,7 @@ pub(super) mod tests {
         let short = Here { step_cap: Some(20), ..cart_pole() };
         assert!((expectation("train", "value_abs_max", &short).unwrap().high.unwrap() - 30.0).abs() < 1e-9);
         assert!(text("learning_rate", &cart_pole()).contains("from 0.001 to 0"));
-        assert!(text("reward_mean", &cart_pole()).contains("every step alike"));
+        assert!(text("reward_mean", &cart_pole()).contains("same reward for every step"));
         let scaled = Here { normalize_rewards: true, ..cart_pole() };
         assert_eq!(expectation("train", "value_abs_max", &scaled), None);
         assert!(text("value_mean", &scaled).contains("scaled"));
@@ -257,7 +260,7 @@ pub(super) mod tests {
     fn observations_have_their_names() {
         let found = |name: &str| expectation("observations", name, &cart_pole()).unwrap();
         assert!(found("std_1").text.contains("cart velocity"));
-        assert!(found("mean_7").text.contains("number 7"));
+        assert!(found("mean_7").text.contains("component 7"));
         assert_eq!(expectation("observations", "odd", &cart_pole()), None);
         assert_eq!(expectation("timing", "steps_per_second", &cart_pole()), None);
     }

@@ -4,7 +4,7 @@ use rlxp_types::text::{grouped, number};
 
 use super::{Actions, Expectation, Here};
 
-/// With what its values can be held against.
+/// Adds the reference that its values are compared with.
 pub(super) fn completed(name: &str, here: &Here, found: Expectation) -> Expectation {
     let whole = match name {
         "entropy" if matches!(here.actions, Actions::Choices(_)) => {
@@ -12,8 +12,8 @@ pub(super) fn completed(name: &str, here: &Here, found: Expectation) -> Expectat
         }
         "approx_kl" => here.target_kl.map(|value| ("target_kl", value)),
         "mean_length" => here.step_cap.map(|cap| ("the step cap", cap as f64)),
-        "value_abs_max" => here.value_ceiling().map(|value| ("the most that a state can be worth", value)),
-        "action_std" if !here.state_dependent => Some(("where it started", here.first_deviation)),
+        "value_abs_max" => here.value_ceiling().map(|value| ("the largest possible value of a state", value)),
+        "action_std" if !here.state_dependent => Some(("its initial value", here.first_deviation)),
         _ => None,
     };
     let found = match whole {
@@ -21,7 +21,7 @@ pub(super) fn completed(name: &str, here: &Here, found: Expectation) -> Expectat
         _ => found,
     };
     let unless = (name == "explained_variance")
-        .then(|| "once all episodes end alike, since there is then nothing left to explain".to_owned());
+        .then(|| "once all episodes have the same outcome, since no variance is left to explain".to_owned());
     Expectation { unless, ..found }
 }
 
@@ -32,8 +32,8 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
         "approx_kl" => match here.target_kl {
             Some(target) => expect(
                 format!(
-                    "target_kl is {}: an update ends when a minibatch passes 1.5 times that, {}. Healthy is a \
-                     mean around the target or below.",
+                    "target_kl is {}: an update ends when a minibatch exceeds 1.5 times that, {}. A mean \
+                     at or below the target is healthy.",
                     number(target),
                     number(1.5 * target)
                 ),
@@ -41,8 +41,8 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
                 Some(1.5 * target),
             ),
             None => expect(
-                "No target_kl is set, so nothing ends an update early. Usually it stays below 0.02 and fades \
-                 with the learning rate; above 0.05 again and again is a lot."
+                "No target_kl is set, so updates never end early. It usually stays below 0.02 and \
+                 decreases with the learning rate; repeatedly above 0.05 is high."
                     .to_owned(),
                 Some(0.0),
                 Some(0.05),
@@ -51,12 +51,12 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
         "clip_fraction" => {
             let (first, last) = here.clip_range;
             let range =
-                if first == last { number(first) } else { format!("{} fading to {}", number(first), number(last)) };
+                if first == last { number(first) } else { format!("{} decreasing to {}", number(first), number(last)) };
             let fades = last < 0.5 * first;
             let usual = if fades {
-                "It may grow as the range closes, which means nothing."
+                "It may grow as the range shrinks; that is normal."
             } else {
-                "Up to 0.3 is usual while the policy learns."
+                "Up to 0.3 is normal while the policy learns."
             };
             expect(
                 format!(
@@ -68,18 +68,19 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
             )
         }
         "explained_variance" => expect(
-            "Climbs from about 0 towards 1 within the first third; below 0 the critic does worse than a \
-             constant. Once all episodes end alike there is nothing left to explain, and it wanders."
+            "Rises from about 0 towards 1 within the first third; below 0 the critic is worse than a \
+             constant. Once all episodes have the same outcome, no variance is left to explain and it \
+             fluctuates."
                 .to_owned(),
-            // A hair below 0 is where every critic starts.
+            // Every critic starts slightly below 0.
             Some(-0.05),
             Some(1.0),
         ),
         "grad_norm" => here.max_grad_norm.and_then(|cap| {
             expect(
                 format!(
-                    "Measured before the cut to max_grad_norm {}. What matters is that it doesn't jump; being \
-                     above the cap is common.",
+                    "Measured before clipping to max_grad_norm {}. Sudden jumps matter; being above the \
+                     cap is common.",
                     number(cap)
                 ),
                 None,
@@ -91,7 +92,7 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
         "epochs" => {
             let all = here.update_epochs as f64;
             let text = match here.target_kl {
-                Some(_) => format!("algo.update_epochs is {}; target_kl may end an update sooner.", here.update_epochs),
+                Some(_) => format!("algo.update_epochs is {}; target_kl may end an update earlier.", here.update_epochs),
                 None => format!("Always algo.update_epochs, {}: no target_kl is set.", here.update_epochs),
             };
             expect(text, Some(if here.target_kl.is_some() { all / 2.0 } else { all }), Some(all))
@@ -103,7 +104,7 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
             expect(
                 format!(
                     "The largest reward seen is {} and gamma is {}, so no state is worth more than {}; an \
-                     estimate far beyond that is made up.",
+                     estimate far above that is wrong.",
                     number(here.largest_reward.unwrap_or(0.0)),
                     number(here.gamma),
                     number(ceiling)
@@ -114,19 +115,20 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
         }),
         "return_target_mean" | "return_target_p99" | "value_mean" => value_scale(name, here),
         "reward_deviation" if here.steady_reward => expect(
-            format!("{} pays every step alike, so 0 is right: only the length of episodes teaches.", here.env),
+            format!("{} gives the same reward for every step, so 0 is correct: only the episode length \
+                     carries a signal.", here.env),
             None,
             None,
         ),
         "reward_mean" if here.steady_reward => expect(
-            format!("{} pays every step alike, so it can't change: look at mean_length.", here.env),
+            format!("{} gives the same reward for every step, so it can't change: see mean_length.", here.env),
             None,
             None,
         ),
         "mean_return" => here.threshold.and_then(|threshold| {
             expect(
                 format!(
-                    "{} counts as solved from {}; exploration keeps this a little below the evaluation.",
+                    "{} counts as solved from {}; exploration keeps this slightly below the evaluation.",
                     here.env,
                     number(threshold)
                 ),
@@ -138,27 +140,27 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
             expect(format!("At most {}, the step cap of {}.", grouped(cap), here.env), None, Some(cap as f64))
         }),
         "action_std" if here.state_dependent => expect(
-            "policy.use_sde makes it depend on the state, so this is its geometric mean over the samples; it \
-             shrinks as the policy becomes sure."
+            "policy.use_sde makes it state-dependent, so this is its geometric mean over the samples; it \
+             shrinks as the policy becomes more certain."
                 .to_owned(),
             None,
             None,
         ),
         "action_std" => expect(
             format!(
-                "Starts at {} (exp of policy.log_std_init) and shrinks as the policy becomes sure.",
+                "Starts at {} (exp of policy.log_std_init) and shrinks as the policy becomes more certain.",
                 number(here.first_deviation)
             ),
             None,
             Some(1.5 * here.first_deviation),
         ),
         "action_saturation" => expect(
-            "Below 0.5, unless the best policy pushes as hard as it can.".to_owned(),
+            "Below 0.5, unless the best policy uses full force.".to_owned(),
             None,
             Some(0.5),
         ),
         "terminated_at_limit" => {
-            expect("0, or very few: the clock must not be learned as an end.".to_owned(), None, None)
+            expect("0 or very few: the time limit must not be learned as a termination.".to_owned(), None, None)
         }
         "episodes_finished" => here.step_cap.and_then(|cap| {
             let least = here.rollout / cap.max(1);
@@ -181,7 +183,7 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
 fn entropy(here: &Here) -> Option<Expectation> {
     let first = here.first_entropy()?;
     let bonus = if here.entropy_coef > 0.0 {
-        format!(" The entropy bonus ({}) holds it up.", number(here.entropy_coef))
+        format!(" The entropy bonus ({}) keeps it up.", number(here.entropy_coef))
     } else {
         String::new()
     };
@@ -189,26 +191,27 @@ fn entropy(here: &Here) -> Option<Expectation> {
         Actions::Choices(parts) => {
             let sum: Vec<String> = parts.iter().map(|n| format!("ln({n})")).collect();
             let text = format!(
-                "The maximum is {} = {first:.3}, a policy that chooses at random among the actions of {}. It \
-                 starts there and falls; below {} before the return has risen, exploration has collapsed.{bonus}",
+                "The maximum is {} = {first:.3}, a policy that picks uniformly among the actions of {}. It \
+                 starts there and decreases; if it is below {} before the return has risen, exploration \
+                 has collapsed.{bonus}",
                 sum.join(" + "),
                 here.env,
                 number(0.05 * first)
             );
-            // Rounding in single precision may pass the maximum by a hair.
+            // Rounding in single precision may exceed the maximum slightly.
             Some(Expectation::new(text, None, Some(first * 1.001 + 1e-6)))
         }
         Actions::Numbers(_) if here.state_dependent => {
             let text = format!(
-                "policy.use_sde makes the deviation of actions depend on the state, so where it starts does \
-                 too. It falls as the policy becomes sure and may well be negative.{bonus}"
+                "policy.use_sde makes the action std state-dependent, so its initial value depends on the \
+                 state too. It decreases as the policy becomes more certain and may be negative.{bonus}"
             );
             Some(Expectation::new(text, None, None))
         }
         Actions::Numbers(size) => {
             let text = format!(
-                "With {size} continuous action{} and an initial deviation of {} it starts at {}, and falls by \
-                 {size} for every factor of e by which the deviation shrinks. It may well be negative.{bonus}",
+                "With {size} continuous action{} and an initial std of {}, it starts at {} and decreases \
+                 by {size} for every factor of e by which the std shrinks. It may be negative.{bonus}",
                 if *size == 1 { "" } else { "s" },
                 number(here.first_deviation),
                 number(first)
@@ -221,18 +224,18 @@ fn entropy(here: &Here) -> Option<Expectation> {
 
 fn value_scale(name: &str, here: &Here) -> Option<Expectation> {
     if here.normalize_rewards {
-        let text = "Rewards are scaled so that discounted returns vary by about 1: values of a few units are \
-                    right.";
+        let text = "Rewards are scaled so that discounted returns vary by about 1: values of a few units \
+                    are expected.";
         return Some(Expectation::new(text, None, (name == "return_target_p99").then_some(10.0)));
     }
     let ceiling = here.value_ceiling()?;
     let far = if name == "return_target_p99" && !here.shared_network {
-        " Beyond 10 the critic learns more slowly; it has layers of its own here, so the policy doesn't suffer."
+        " Above 10 the critic learns more slowly; here it has its own layers, so the policy is not affected."
     } else {
         ""
     };
     let text = format!(
-        "With rewards of up to {} and gamma {} it can reach {} at most.{far}",
+        "With rewards of up to {} and gamma {}, it can reach at most {}.{far}",
         number(here.largest_reward?),
         number(here.gamma),
         number(ceiling)
@@ -245,6 +248,6 @@ fn schedule(key: &str, (first, last): (f64, f64)) -> String {
     if first == last {
         format!("{key} is {} throughout.", number(first))
     } else {
-        format!("{key} goes in a straight line from {} to {}.", number(first), number(last))
+        format!("{key} changes linearly from {} to {}.", number(first), number(last))
     }
 }

@@ -18,9 +18,9 @@ impl Teller<'_> {
         let failed = labels(stories, |seed| seed.failed);
         if !failed.is_empty() {
             let how = match failed.len() {
-                all if all == stories.len() => ", so there is no final score",
-                1 => " and counts as worse than every other",
-                _ => " and count as worse than every other",
+                all if all == stories.len() => ", so no final score is available",
+                1 => " and ranks below every other seed",
+                _ => " and rank below every other seed",
             };
             let text = format!("{} failed{how}.", capital(&list(&failed)));
             told.push(self.statement(Topic::Seeds, last, text).with([("failed", failed.len() as f64)]));
@@ -37,7 +37,7 @@ impl Teller<'_> {
         let spread = high.1 - low.1;
         let noise = self.noise.unwrap_or(f64::NAN);
         let compared = if spread == 0.0 {
-            format!("all ended alike, at {}", number(low.1))
+            format!("all ended at {}", number(low.1))
         } else {
             format!(
                 "the lowest ended at {} ({}), the highest at {} ({})",
@@ -48,7 +48,7 @@ impl Teller<'_> {
             )
         };
         let small = if spread > 0.0 && spread <= 2.0 * noise {
-            format!("; that is no more than the noise of one {} (±{})", self.point(), number(noise))
+            format!("; the spread is within the noise of one {} (±{})", self.point(), number(noise))
         } else {
             String::new()
         };
@@ -63,7 +63,7 @@ impl Teller<'_> {
             let seed = alive[odd.index].0;
             let side = if odd.score < odd.median { "below" } else { "above" };
             let text = format!(
-                "{} is the odd one: it ended at {}, {} {side} the median of the others, {}.",
+                "{} is an outlier: it ended at {}, {} {side} the median of the others ({}).",
                 capital(&seed.label),
                 number(odd.score),
                 number((odd.score - odd.median).abs()),
@@ -88,21 +88,21 @@ impl Teller<'_> {
         if broken > 0 {
             let whose = labels(&self.story.seeds, |seed| seed.not_finite > 0);
             let text = format!(
-                "{} points of {kind} {metric} are NaN or infinite and are left out ({}).",
-                broken,
+                "{} of {kind} {metric} {} NaN or infinite and left out ({}).",
+                count(broken, "value"),
+                if broken == 1 { "is" } else { "are" },
                 list(&whose)
             );
             say(text, "not_finite", broken as f64);
         }
         let silent = labels(&self.story.seeds, |seed| seed.points == 0);
         if !silent.is_empty() {
-            let text =
-                format!("There is no finite {kind} {metric}, so nothing can be said of {}.", list(&silent));
+            let text = format!("No finite values of {kind} {metric} for {}.", list(&silent));
             say(text, "points", 0.0);
         }
         let most = self.story.seeds.iter().map(|seed| seed.points).max().unwrap_or(0);
         if (1..FEWEST_POINTS).contains(&most) {
-            let text = format!("{} too few to tell phases or noise apart.", count_are(most));
+            let text = format!("{} too few to detect phases or estimate noise.", count_are(most));
             say(text, "points", most as f64);
         } else if let (Some(noise), true) = (self.noise, most >= FEWEST_POINTS) {
             let firsts: Vec<f64> = self.story.seeds.iter().filter_map(|seed| seed.first_noise).collect();
@@ -110,30 +110,29 @@ impl Teller<'_> {
             let point = self.point();
             let text = if noise == 0.0 {
                 let early = match first {
-                    first if first > 0.0 => format!("; the first one is off by about ±{}", number(first)),
+                    first if first > 0.0 => format!("; the first one by about ±{}", number(first)),
                     _ => String::new(),
                 };
-                format!("Most {point}s of a seed lie exactly where their neighbours say{early}.")
+                format!("Most {point}s of a seed don't deviate from their neighbours{early}.")
             } else {
                 let early = match first {
                     first if first > noise => format!(", the first one by ±{}", number(first)),
                     _ => String::new(),
                 };
                 format!(
-                    "From one {point} to the next a seed wavers by about ±{}{early}; smaller changes mean nothing.",
+                    "A seed varies by about ±{} from one {point} to the next{early}; smaller changes are \
+                     noise.",
                     number(noise)
                 )
             };
             say(text, "noise", noise);
         }
         if self.story.seeds.len() == 1 && most > 0 {
-            let text = "This is one seed: whether another would do the same, and how much of the result is \
-                        luck, can't be known."
-                .to_owned();
+            let text = "With one seed, the variation between seeds is unknown.".to_owned();
             say(text, "seeds", 1.0);
         }
         if self.story.seeds.is_empty() {
-            say("There is no seed to look at.".to_owned(), "seeds", 0.0);
+            say("No seeds to describe.".to_owned(), "seeds", 0.0);
         }
         told
     }

@@ -24,7 +24,7 @@ impl Teller<'_> {
         let what = match pairs.len() {
             1 => format!("The best {point} is {} at step {}", number(best), grouped(first_step as u64)),
             seeds => format!(
-                "The best {point} of a seed is {} in the median of {seeds} (at steps {} to {})",
+                "The median best {point} over {seeds} seeds is {} (at steps {} to {})",
                 number(best),
                 grouped(first_step as u64),
                 grouped(last_step as u64)
@@ -37,20 +37,20 @@ impl Teller<'_> {
         let compared = if is_last {
             ", and it is the last one".to_owned()
         } else if difference <= 0.0 {
-            "; the last is as good".to_owned()
+            "; the last one is as good".to_owned()
         } else if noise.is_nan() {
-            format!("; the last is lower by {}, and what of that is noise can't be told", number(difference))
+            format!("; the last one is lower by {}, with unknown noise", number(difference))
         } else if difference <= luck.max(2.0 * noise) {
             format!(
-                "; the last, {}, is lower by {}, which is smaller than what the best of {points} equal ones \
-                 gains by luck (noise ±{})",
+                "; the last one, {}, is lower by {}, which the best of {points} equally good ones would \
+                 gain by luck (noise ±{})",
                 number(last),
                 number(difference),
                 number(noise)
             )
         } else {
             format!(
-                "; the last, {}, is lower by {}, which is more than noise (±{})",
+                "; the last one, {}, is lower by {}, which is more than noise (±{})",
                 number(last),
                 number(difference),
                 number(noise)
@@ -86,7 +86,7 @@ impl Teller<'_> {
         let whose =
             if half.len() == 1 { String::new() } else { format!("; medians of {} seeds", half.len()) };
         let text = format!(
-            "Half of the final gain (to {}) was there at step {}{}, nine tenths (to {}) at step {}{}{whose}.",
+            "Half of the final gain (to {}) was reached at step {}{}, 90% (to {}) at step {}{}{whose}.",
             number(half_level),
             grouped(half_at as u64),
             range(half_ends),
@@ -124,7 +124,12 @@ impl Teller<'_> {
         let at: Vec<f64> = reached.iter().map(|reach| reach.step as f64).collect();
         let (first, last) = ends(&at);
         let text = if all == 1 {
-            let kept = if held == 1 { "and it never fell below again" } else { "but it fell below again" };
+            let kept = if held == 1 {
+                "and the score stayed above it"
+            } else {
+                "but the score fell below \
+                                                                                it again"
+            };
             format!(
                 "The environment's threshold, {}, was reached at step {}, {kept}.",
                 number(level),
@@ -133,8 +138,8 @@ impl Teller<'_> {
         } else {
             let kept = if held == 0 { "none".to_owned() } else { held.to_string() };
             format!(
-                "The environment's threshold, {}, was reached by {} of {all} seeds, in the median at step {} \
-                 ({} to {}); {kept} stayed above it since.",
+                "The environment's threshold, {}, was reached by {} of {all} seeds, at median step {} ({} \
+                 to {}); {kept} stayed above it.",
                 number(level),
                 reached.len(),
                 grouped(median(&at) as u64),
@@ -155,7 +160,7 @@ impl Teller<'_> {
             .filter_map(|seed| Some((seed, seed.drawdown?)))
             .reduce(|deep, next| if next.1.depth > deep.1.depth { next } else { deep });
         let Some((seed, fall)) = deepest else {
-            let text = format!("It never fell from one {point} to the next.");
+            let text = format!("It never decreased from one {point} to the next.");
             let enough = self.story.seeds.iter().any(|seed| seed.points > 1);
             return enough.then(|| self.statement(Topic::Stability, self.span, text).with([("depth", 0.0)]));
         };
@@ -168,18 +173,18 @@ impl Teller<'_> {
             number(fall.trough),
             grouped(fall.to_step)
         );
-        // The largest of many differences is some three deviations by chance.
+        // The largest of many differences is about three standard deviations by chance.
         let text = if fall.depth <= 3.0 * noise {
             format!(
-                "The largest fall{whose}, {way}, is no more than noise (±{}) makes between two of many points.",
+                "The largest drop{whose}, {way}, is within noise (±{}) for this many points.",
                 number(noise)
             )
         } else {
             let back = match fall.recovered {
-                Some(at) => format!("it was back at step {}", grouped(at)),
-                None => "it never came back to that peak".to_owned(),
+                Some(at) => format!("it recovered by step {}", grouped(at)),
+                None => "it never recovered".to_owned(),
             };
-            format!("The largest fall{whose} is {}, {way}; {back}.", number(fall.depth))
+            format!("The largest drop{whose} is {}, {way}; {back}.", number(fall.depth))
         };
         Some(self.statement(Topic::Stability, (fall.from_step, fall.to_step), text).with([
             ("depth", fall.depth),

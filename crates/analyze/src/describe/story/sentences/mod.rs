@@ -62,7 +62,7 @@ impl Teller<'_> {
         self.story.seeds.iter().map(|seed| seed.label.as_str()).collect()
     }
 
-    /// `evaluation` or `training return`, as a person says it.
+    /// What a point of the curve is called.
     fn point(&self) -> &'static str {
         if self.subject.kind == "eval" { "evaluation" } else { "point" }
     }
@@ -75,13 +75,13 @@ impl Teller<'_> {
         let text = match (result.seeds, result.low, result.high) {
             (1, ..) => format!("The last {point}, at step {at}, is {iqm} ({}).", list(&self.labels())),
             (seeds, Some(low), Some(high)) => format!(
-                "The last {point} is {iqm} by the interquartile mean over {seeds} seeds, 95% interval {} to {}.",
+                "The last {point} is {iqm} (interquartile mean over {seeds} seeds; 95% interval {} to {}).",
                 number(low),
                 number(high)
             ),
             (seeds, ..) => format!(
-                "The last {point} is {iqm} by the interquartile mean over {seeds} seeds, which lie between {} \
-                 and {}; below 5 seeds an interval would be too short to believe.",
+                "The last {point} is {iqm} (interquartile mean over {seeds} seeds, which range from {} to \
+                 {}; an interval needs at least 5 seeds).",
                 number(result.lowest),
                 number(result.highest)
             ),
@@ -97,15 +97,11 @@ impl Teller<'_> {
         let difference = result.iqm - random.mean;
         let error = random.standard_error.hypot(self.noise.unwrap_or(0.0));
         let compared = if difference.abs() <= 2.0 * error {
-            format!(
-                "the difference, {}, is smaller than twice the noise, ±{}",
-                number(difference),
-                number(error)
-            )
+            format!("the last {} is no better than random", self.point())
         } else if difference > 0.0 {
             format!("the last {} is better by {}", self.point(), number(difference))
         } else {
-            format!("the last {} is worse than that by {}", self.point(), number(-difference))
+            format!("the last {} is worse by {}", self.point(), number(-difference))
         };
         let text = format!(
             "A random policy gets {} ± {} ({} episodes): {compared}.",
@@ -129,8 +125,8 @@ impl Teller<'_> {
         let start = median(&firsts);
         if let (Some(random), true) = (self.subject.baseline, 2 * before > alive.len()) {
             let text = format!(
-                "Learning began before the first {point} at step {}: there it is {} already, against {} of a \
-                 random policy{}.",
+                "Learning began before the first {point} at step {}: it is already {} there, against {} \
+                 for a random policy{}.",
                 grouped(self.span.0),
                 number(start),
                 number(random.mean),
@@ -151,7 +147,8 @@ impl Teller<'_> {
             let noise = self.noise.unwrap_or(f64::NAN);
             let margin = if noise.is_nan() { String::new() } else { format!(" (noise ±{})", number(noise)) };
             let text = format!(
-                "No learning can be seen: over {} no {point} stayed above the noise of the start, {}{margin}.",
+                "No learning is visible: over {}, no {point} stayed above the initial {} and its \
+                 noise{margin}.",
                 steps(self.span.0, self.span.1),
                 number(start)
             );
@@ -163,18 +160,19 @@ impl Teller<'_> {
         let value = median(&found.iter().map(|onset| onset.value).collect::<Vec<_>>());
         let margin = median(&found.iter().map(|onset| onset.margin).collect::<Vec<_>>());
         let range = if first == last {
-            "the same in all".to_owned()
+            "the same in each".to_owned()
         } else {
             format!("from {} to {}", grouped(first as u64), grouped(last as u64))
         };
         let over = match (found.len(), alive.len()) {
             (1, 1) => String::new(),
-            (found, all) if found == all => format!(" in the median of {all} seeds ({range})"),
-            (1, all) => format!(" in the one of {all} seeds that learned"),
-            (found, all) => format!(" in the median of the {found} of {all} seeds that learned ({range})"),
+            (found, all) if found == all => format!(" (median of {all} seeds, {range})"),
+            (1, all) => format!(" (the only one of {all} seeds that learned)"),
+            (found, all) => format!(" (median of the {found} of {all} seeds that learned, {range})"),
         };
         let text = format!(
-            "Learning began at step {}{over}: there the smoothed {point} is {}, more than {} above its start {}.",
+            "Learning began at step {}{over}: the smoothed {point} there is {}, more than {} above its \
+             initial {}.",
             grouped(middle as u64),
             number(value),
             number(margin),
@@ -193,10 +191,10 @@ impl Teller<'_> {
         let speed = self.story.speed?;
         let range = match (speed.low, speed.high) {
             (Some(low), Some(high)) => format!(" (95% range {} to {})", number(low), number(high)),
-            _ => ", from too few points for a range".to_owned(),
+            _ => ", too few points for a range".to_owned(),
         };
         let text = format!(
-            "It rose fastest over {}: by {} per 10,000 steps{range}.",
+            "The fastest rise was over {}: {} per 10,000 steps{range}.",
             steps(speed.from_step, speed.to_step),
             number(speed.slope)
         );

@@ -120,13 +120,13 @@ impl Draft<'_> {
         );
     }
 
-    /// The protocol in words. It stays open as long as anything of the metric is: a name and a number can't say of
-    /// themselves that nobody chose them.
+    /// Description of the protocol. It stays open as long as anything of the metric is: a name and a number
+    /// can't say of themselves that nobody chose them.
     fn evaluation(&self) -> String {
         let missing = self.missing(&[&METRIC[..], &[Ask::SmallestEffect, Ask::Eval]].concat());
         if !missing.is_empty() {
             return format!(
-                "{TODO} how is a result evaluated? metric_spec.yaml and runbook.yaml still lack: {}",
+                "{TODO} how are results evaluated? metric_spec.yaml and runbook.yaml still lack: {}",
                 missing.join(", ")
             );
         }
@@ -141,7 +141,7 @@ impl Draft<'_> {
         let surfaces = &self.typed.surfaces;
         let names: Vec<&str> = surfaces.iter().map(|surface| surface.id.as_str()).collect();
         let description = if names.is_empty() {
-            format!("{TODO} what is to be tried?")
+            format!("{TODO} what should be tried?")
         } else {
             format!("one change at a time to {}", names.join(", "))
         };

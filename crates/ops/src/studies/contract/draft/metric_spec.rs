@@ -80,7 +80,7 @@ impl Draft<'_> {
         put(
             &mut text,
             format_args!(
-                "# The smallest difference of the primary metric that matters.\nsmallest_effect: {}{}\n\n",
+                "# The smallest difference in the primary metric that matters.\nsmallest_effect: {}{}\n\n",
                 number(effect),
                 effect_open
             ),
