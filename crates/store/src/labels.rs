@@ -1,4 +1,4 @@
-//! Labels: what people say about a run, as opposed to what happened in it.
+//! Labels: what users add to a run, as opposed to what happened in it.
 //!
 //! ```text
 //! labels/1.json   {"schema":"rlx.label/1","at":"…","add_tags":["paper"],"remove_tags":[]}
@@ -122,7 +122,7 @@ impl Run {
             }
             number += 1;
         }
-        Err(StoreError::damaged(&folder, format!("its numbers are used up: {HIGHEST} is the highest")))
+        Err(StoreError::damaged(&folder, format!("no label numbers are left: {HIGHEST} is the highest")))
     }
 }
 

@@ -9,7 +9,7 @@ use rlxp_govern::documents::{
 use serde::Serialize;
 
 use super::parse::{self, Parsed};
-use super::survey::Survey;
+use super::scan::RepositoryScan;
 
 /// Makes the questions: name, flag, text, whether it takes several answers.
 macro_rules! asks {
@@ -171,22 +171,32 @@ impl Answers {
     }
 
     /// What is taken for a question: what was given, or the default.
-    pub fn taken(&self, ask: Ask, survey: &Survey) -> Option<Vec<String>> {
+    pub fn taken(&self, ask: Ask, survey: &RepositoryScan) -> Option<Vec<String>> {
         self.given.get(&ask).cloned().or_else(|| default(ask, self, survey).map(|assumed| assumed.answer))
     }
 
     /// The first item of [`taken`](Self::taken), read by `parse`. Answers were read once when they were given, and
     /// defaults are written in the same way, so nothing is lost here.
-    pub(super) fn one<T>(&self, ask: Ask, survey: &Survey, parse: impl Fn(&str) -> Parsed<T>) -> Option<T> {
+    pub(super) fn one<T>(
+        &self,
+        ask: Ask,
+        survey: &RepositoryScan,
+        parse: impl Fn(&str) -> Parsed<T>,
+    ) -> Option<T> {
         self.taken(ask, survey)?.first().and_then(|text| parse(text).ok())
     }
 
     /// The same for all items.
-    pub(super) fn all<T>(&self, ask: Ask, survey: &Survey, parse: impl Fn(&str) -> Parsed<T>) -> Vec<T> {
+    pub(super) fn all<T>(
+        &self,
+        ask: Ask,
+        survey: &RepositoryScan,
+        parse: impl Fn(&str) -> Parsed<T>,
+    ) -> Vec<T> {
         self.taken(ask, survey).unwrap_or_default().iter().filter_map(|text| parse(text).ok()).collect()
     }
 
-    fn automation(&self, survey: &Survey) -> Option<Automation> {
+    fn automation(&self, survey: &RepositoryScan) -> Option<Automation> {
         self.one(Ask::Automation, survey, |text| parse::word(text, AUTOMATION))
     }
 }
@@ -194,7 +204,7 @@ impl Answers {
 pub(super) const AUTOMATION: &str = "manual, supervised, autonomous";
 
 /// The question as it stands after these answers; nothing when it doesn't come up.
-pub fn question(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Question> {
+pub fn question(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Question> {
     if ask == Ask::Candidates && answers.automation(survey) != Some(Automation::Autonomous) {
         return None;
     }
@@ -242,13 +252,13 @@ fn valid(ask: Ask, text: &str) -> Parsed<()> {
 }
 
 /// What is proposed as the default.
-fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
+fn default(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Assumed> {
     if answers.see.contains_key(&ask) {
         return None;
     }
     let proposed =
         |answer: &str| Some(Assumed { answer: vec![answer.to_owned()], from: PROPOSED.to_owned() });
-    let found = |guess: &Option<super::survey::Guess>| {
+    let found = |guess: &Option<super::scan::Guess>| {
         guess.as_ref().map(|guess| Assumed { answer: vec![guess.text.clone()], from: guess.from.clone() })
     };
     match ask {
@@ -328,7 +338,7 @@ const PROPOSED: &str = "a cautious start";
 const USUAL_RUNS: u64 = 40;
 
 /// A quarter of the free disk, and not more than a small study needs.
-fn gibibytes_of_disk(survey: &Survey) -> u64 {
+fn gibibytes_of_disk(survey: &RepositoryScan) -> u64 {
     ((survey.disk.unwrap_or(u64::MAX) / 4) >> 30).clamp(1, 10)
 }
 
@@ -356,7 +366,7 @@ fn failure_score(name: &str) -> Option<Assumed> {
     Some(Assumed { answer: vec![worst.to_owned()], from: "the metric's name: a rate".to_owned() })
 }
 
-fn surfaces(survey: &Survey) -> Option<Assumed> {
+fn surfaces(survey: &RepositoryScan) -> Option<Assumed> {
     let code = survey.surfaces.iter().map(|(kind, paths)| format!("{kind}={kind}:{}", paths.join(",")));
     let configs = survey.configs.iter().enumerate().map(|(index, (file, keys))| {
         let id =

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::ask::{Answers, Ask};
 use super::parse;
-use super::survey::Survey;
+use super::scan::RepositoryScan;
 use yaml::{flow, flow_word, list, number, put};
 
 /// How an open answer begins.
@@ -24,11 +24,11 @@ const METRIC: [Ask; 4] = [Ask::Metric, Ask::MetricSource, Ask::Direction, Ask::F
 struct Draft<'a> {
     name: &'a StudyName,
     answers: &'a Answers,
-    survey: &'a Survey,
+    survey: &'a RepositoryScan,
 }
 
 /// The four files.
-pub fn files(name: &StudyName, answers: &Answers, survey: &Survey) -> [(File, String); 4] {
+pub fn files(name: &StudyName, answers: &Answers, survey: &RepositoryScan) -> [(File, String); 4] {
     let draft = Draft { name, answers, survey };
     [
         (File::Contract, draft.contract()),
