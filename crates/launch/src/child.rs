@@ -55,8 +55,8 @@ pub(crate) fn default_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// Sends `signal` to every process of the child's group. A group that is
-/// already gone is no error: the wish is fulfilled.
+/// Sends `signal` to every process of the child's group. A group that no longer
+/// exists is not an error.
 pub(crate) fn signal_group(leader: u32, signal: Signal) -> io::Result<()> {
     let leader = Pid::from_raw(leader as i32).expect("a started child has a positive pid");
     match rustix::process::kill_process_group(leader, signal) {

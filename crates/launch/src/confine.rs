@@ -1,23 +1,24 @@
-//! Runs one step of a governed run apart from everything else: code that somebody (or something) proposed gets to see
-//! and to touch what the step needs, and nothing survives the process that looks after it.
+//! Runs one step of a governed run in a sandbox: proposed code can see and change only what the step needs,
+//! and no process survives its supervisor.
 //!
 //! A step is three processes below the supervisor, which has threads and so can't do any of this itself:
 //!
 //! | process | what | what it does |
 //! |---|---|---|
 //! | helper | `rlx __confine`, one thread | joins control groups, enters new namespaces, waits for the keeper |
-//! | keeper | first process of the new process namespace | mounts the step's tree, collects the dead, ends with the supervisor |
-//! | step | the program of the order | gives up every privilege, then is executed |
+//! | keeper | first process of the new process namespace | mounts the step's tree, reaps exited processes, ends with the supervisor |
+//! | step | the program of the order | drops every privilege, then is executed |
 //!
-//! Where no process namespace can be had, the helper is the keeper too and ends what is left by walking `/proc`.
+//! Where a process namespace isn't available, the helper also acts as the keeper and kills
+//! remaining processes by walking `/proc`.
 //!
 //! The supervisor holds one end of a pipe (the *lifeline*) for as long as it lives: its closing ends everything, however
 //! the supervisor ended. Reports come back through a second pipe, one line each.
 //!
-//! Each of the processes has a module: [`mod@helper`], [`keeper`], [`step`]; the supervisor's side is [`Confined`].
-//! What the pieces do: [`namespaces`] enters them, [`surroundings`] has [`tree`] make the code visible and [`mounts`] hide
-//! what else there is, [`files`] limits reading and writing, [`privileges`] gives up the rest, and [`program`] has a last
-//! look at what is executed.
+//! Each of the processes has a module: [`mod@helper`], [`keeper`], [`step`]; the supervisor's side is
+//! [`Confined`]. What the pieces do: [`namespaces`] enters them, [`surroundings`] has [`tree`] make the
+//! code visible and [`mounts`] hide everything else, [`files`] limits reading and writing, [`privileges`]
+//! drops the rest, and [`program`] checks the program right before it is executed.
 
 mod confined;
 mod files;
@@ -43,14 +44,14 @@ use serde::{Deserialize, Serialize};
 pub use confined::Confined;
 pub use probe::{probe, probe_here};
 
-use crate::order::{Mechanisms, StepOrder, Wanted};
+use crate::order::{ConfinementRequest, Mechanisms, StepOrder};
 
-/// How the program of a step ended. Exactly one of the two is there.
+/// How the program of a step ended. Exactly one of the two is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepExit {
     /// Its exit code, when it returned one.
     pub code: Option<i32>,
-    /// The signal that ended it otherwise.
+    /// The signal that killed it otherwise.
     pub signal: Option<i32>,
 }
 
@@ -59,11 +60,11 @@ pub fn helper() -> u8 {
     helper::run()
 }
 
-/// The variable that switches mechanisms off, separated by commas.
+/// The environment variable that lists disabled mechanisms, separated by commas.
 const WITHOUT: &str = "RLX_WITHOUT";
 
-/// What the helper is told through its standard input. Values of environment variables are not in it: the helper is
-/// started with exactly the step's environment and hands it on.
+/// The helper's instructions, sent through its standard input. Values of environment variables are not in
+/// it: the helper is started with exactly the step's environment and hands it on.
 #[derive(Serialize, Deserialize)]
 struct Setup {
     /// The descriptor for reports.
@@ -72,26 +73,26 @@ struct Setup {
     lifeline: RawFd,
     /// The descriptor of the inotify instance.
     opened: RawFd,
-    /// Mechanisms that are switched off.
+    /// Disabled mechanisms.
     without: BTreeSet<String>,
-    /// Files to write oneself into.
+    /// `cgroup.procs` files that the helper writes its pid to.
     join: Vec<PathBuf>,
-    /// The one folder beside its tree that the step may write.
+    /// The one folder outside its tree that the step may write.
     own: PathBuf,
     /// Folders that stay readable even below something hidden.
     readable: Vec<PathBuf>,
     /// Bytes of memory that the step may use.
     memory: u64,
-    /// How much it is to be kept apart.
-    wanted: Wanted,
-    /// What to run; nothing to find out what can be done.
+    /// The requested sandboxing.
+    wanted: ConfinementRequest,
+    /// What to run; `None` to probe what is available.
     step: Option<StepOrder>,
 }
 
 impl Setup {
-    /// Whether a mechanism was switched off, with the reason that is recorded then.
+    /// Whether a mechanism was disabled, with the reason to record.
     fn switched_off(&self, mechanism: &str) -> Option<String> {
-        self.without.contains(mechanism).then(|| format!("{mechanism} is switched off by {WITHOUT}"))
+        self.without.contains(mechanism).then(|| format!("{mechanism} is disabled by {WITHOUT}"))
     }
 }
 
@@ -99,9 +100,9 @@ impl Setup {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Report {
-    /// The process that all of the step descend from, as the supervisor numbers it.
+    /// The ancestor of all processes of the step, by its pid in the supervisor's namespace.
     Keeper(u32),
-    /// Which files the numbers in the inotify events stand for.
+    /// The files of the inotify watch descriptors.
     Watching(BTreeMap<i32, Vec<String>>),
     /// The program is about to be executed.
     Started(Mechanisms),

@@ -1,4 +1,5 @@
-//! Places at which a test ends this process as a power cut would. Builds without debug assertions have none.
+//! Points at which a test kills this process as a power loss would. Builds without debug assertions
+//! have none.
 
 /// Ends this process at once when `RLX_CRASH_AT` names this place.
 #[cfg(debug_assertions)]

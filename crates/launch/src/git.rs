@@ -1,10 +1,10 @@
-//! Which code a run was made from, as git tells.
+//! Which code a run was made from, according to git.
 //!
-//! A repository is data that somebody else may have written, and git can be
-//! configured by it to run programs. So git is only asked read-only questions,
-//! with everything switched off that could start something: hooks, file
-//! system monitors, external diffs, text conversions, content filters,
-//! submodules, lazy fetching, pagers and prompts.
+//! A repository is untrusted data, and git can be configured by it to run
+//! programs. So git is only asked read-only questions, with everything disabled
+//! that could start a program: hooks, file system monitors, external diffs,
+//! text conversions, content filters, submodules, lazy fetching, pagers and
+//! prompts.
 
 mod ask;
 mod checkout;
@@ -33,8 +33,8 @@ pub struct GitState {
     pub commit: Option<String>,
     /// The branch; none when no branch is checked out.
     pub branch: Option<String>,
-    /// Something differs from the commit. Also true where that could not be
-    /// told, which `not_covered` then says.
+    /// Something differs from the commit. Also true if unknown, which
+    /// `not_covered` then explains.
     pub dirty: bool,
     /// Digest of what differs: changes to tracked files, and names and contents
     /// of untracked ones that are not ignored.
@@ -61,7 +61,7 @@ pub fn snapshot_without(folder: &Path, excluded: &[&Path]) -> Option<GitState> {
     let mut digested = Vec::new();
     match &state.commit {
         Some(commit) => changes(&git, commit, excluded, &mut digested, &mut not_covered),
-        None => not_covered.push("everything: there is no commit yet".to_owned()),
+        None => not_covered.push("everything: the repository has no commits yet".to_owned()),
     }
     untracked::add(&git, &RealFs, &top, excluded, &mut digested, &mut not_covered);
     state.dirty = !digested.is_empty() || !not_covered.is_empty();
@@ -98,7 +98,7 @@ pub struct ChangedFile {
 /// The files that differ between two commits, sorted by path; none outside a
 /// repository and where it doesn't have both commits.
 pub fn changed_files(folder: &Path, from: &str, to: &str) -> Option<Vec<ChangedFile>> {
-    // They come from a record that anybody may have written: no option, no range, no name.
+    // They come from an untrusted record: no option, no range, no name.
     if !is_commit(from) || !is_commit(to) {
         return None;
     }
@@ -173,7 +173,7 @@ fn changes(
     ];
     match git.ask_about(&options, excluded, DIFF_BYTES) {
         Asked::Answer(diff) => put(digested, b'd', &diff),
-        Asked::TooLong => not_covered.push("changes: more than 64 MB of them".to_owned()),
+        Asked::TooLong => not_covered.push("changes: more than 64 MB".to_owned()),
         Asked::TimedOut => not_covered.push("changes: git diff took too long".to_owned()),
         Asked::Failed => not_covered.push("changes: git diff failed".to_owned()),
     }

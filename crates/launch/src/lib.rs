@@ -2,13 +2,14 @@
 //!
 //! Training runs in a child (`rlx worker`), so that a panic, an out-of-memory
 //! kill or a segfault ends the child and never the supervisor or the record.
-//! Here is what that takes, and nothing of what the two say to each other:
+//! This crate provides that, but not the protocol between the two:
 //!
 //! - [`worker`]: starts the child, reads its lines, stops it, says how it ended;
-//! - [`signals`]: counts Ctrl-C and its relatives;
+//! - [`signals`]: counts SIGINT, SIGTERM and SIGHUP;
 //! - [`open_file`]: shows a file with the desktop's own viewer;
 //! - [`git`]: asks git, read-only and hardened, which code a run was made from;
-//! - [`supervise`](mod@supervise): runs the steps of a governed run, keeps their limits and writes down their ends.
+//! - [`supervise`](mod@supervise): runs the steps of a governed run, enforces their limits and
+//!   records their ends.
 //!
 //! What is absent: no shell is ever started, no program is chosen by a file of
 //! the project, and no process outlives the supervisor but a viewer that was

@@ -1,16 +1,16 @@
-//! Guesses whether the kernel ended a child for want of memory, so that the
-//! report can say more than "killed".
+//! Guesses whether the kernel killed a child because it ran out of memory, so
+//! that the report can say more than "killed".
 
 use std::path::Path;
 
 use rlxp_fs::{FsExt, RealFs};
 
-/// Whether a child ended for want of memory.
+/// Whether a child ran out of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutOfMemory {
     /// Nothing points to it.
     No,
-    /// It was killed by something else than rlx, and the kernel doesn't tell.
+    /// It was killed by something other than rlx, and the kernel doesn't report the cause.
     Possible,
     /// The kernel counted an out-of-memory kill meanwhile, or the child said
     /// that an allocation failed.

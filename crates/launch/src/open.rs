@@ -18,7 +18,7 @@ const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" }
 #[derive(Debug, thiserror::Error)]
 #[error("can't open {path} with {opener}", path = path.display())]
 pub struct OpenError {
-    /// The file, which is there all the same.
+    /// The file, which exists nevertheless.
     pub path: PathBuf,
     /// The program that was to open it.
     pub opener: &'static str,
@@ -27,7 +27,7 @@ pub struct OpenError {
 }
 
 /// Starts the desktop's opener for `path` and does not wait for it. Whether it
-/// finds a program for the file is its own affair.
+/// finds a program for the file is not checked.
 pub fn open_file(path: &Path) -> Result<(), OpenError> {
     let mut opener = Command::new(OPENER);
     search_path::restrict(&mut opener);

@@ -1,5 +1,5 @@
-//! What the supervisor of a governed run is told, and what it tells of each step: plain data, kept as files in the
-//! run's folder so that somebody else can take over at any moment.
+//! The orders and reports of the supervisor of a governed run: plain data, stored as files in the run's
+//! folder so that another process can take over at any time.
 //!
 //! The run's folder holds, for a step named `train`:
 //!
@@ -29,14 +29,14 @@ pub struct RunOrder {
     pub key: String,
     /// The run's folder, absolute.
     pub folder: PathBuf,
-    /// What to run, one after another; the first that doesn't end well is the last.
+    /// What to run, in order; stops after the first that fails.
     pub steps: Vec<StepOrder>,
     /// When to end it.
     pub limits: Limits,
-    /// How to keep it apart.
-    pub confinement: Wanted,
-    /// Files outside of the run's folder that its trees link to. Somebody may change them meanwhile, so they are looked
-    /// at again when it has ended.
+    /// The requested sandboxing.
+    pub confinement: ConfinementRequest,
+    /// Files outside of the run's folder that its trees link to. They may change meanwhile, so they are
+    /// checked again after the run.
     pub linked: Vec<LinkedFile>,
 }
 
@@ -75,27 +75,28 @@ pub struct StepOrder {
     pub name: String,
     /// The program, absolute, and its arguments.
     pub argv: Vec<String>,
-    /// What the program must be at the moment it is executed, as [`program_digest`] tells it; nothing where nobody
-    /// looked before.
+    /// What the program must be at the moment it is executed, as [`program_digest`] tells it; `None` if it
+    /// was not checked before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Digest>,
     /// The code it runs on.
     pub tree: TreeOrder,
     /// Where it starts, relative to the tree; empty for its top.
     pub folder: String,
-    /// Names of variables that it gets from the supervisor's own environment. Values stand in no file.
+    /// Names of variables that it gets from the supervisor's own environment. Values are never
+    /// written to a file.
     pub environment: Vec<String>,
-    /// Variables with values that everybody may read.
+    /// Variables with values that aren't secret.
     pub set: BTreeMap<String, String>,
-    /// Files of the tree that it must really have opened, or it ran something else.
+    /// Files of the tree that it must have opened; otherwise it ran something else.
     pub watched: Vec<String>,
-    /// Files that it must leave in its own folder.
+    /// Files that it must produce in its folder.
     pub artifacts: Vec<String>,
-    /// Whether an end that isn't well means that something is missing here, not that the run failed.
+    /// Whether a failure means that something is missing here, not that the run failed.
     pub is_check: bool,
 }
 
-/// Code for one step: a base that nobody changes, and what differs from it.
+/// Code for one step: a base that never changes, and the differences from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreeOrder {
@@ -109,11 +110,11 @@ pub struct TreeOrder {
     pub work: PathBuf,
     /// Where the two are seen together.
     pub at: PathBuf,
-    /// Files that are taken away.
+    /// Files that are removed.
     pub removed: Vec<String>,
 }
 
-/// When a run is ended.
+/// When a run is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -133,10 +134,10 @@ pub struct Limits {
     pub silence: Option<u64>,
 }
 
-/// How much a run is to be kept apart.
+/// The requested sandboxing of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct ConfinementRequest {
     /// With less than this nothing is started.
     pub least: Level,
     pub network: Reach,
@@ -145,7 +146,7 @@ pub struct Wanted {
     pub hidden: Vec<PathBuf>,
 }
 
-/// How much a run is kept apart; the order is the strength.
+/// How strongly a run is sandboxed, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -168,7 +169,7 @@ pub enum Reach {
     Everything,
 }
 
-/// What keeps a run apart, each with how it is done; what is empty isn't there.
+/// The sandboxing mechanisms of a run; `None` means unavailable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mechanisms {
@@ -176,7 +177,7 @@ pub struct Mechanisms {
     pub files: Option<String>,
     /// Processes: `pid namespace`.
     pub processes: Option<String>,
-    /// Network: `network namespace`, or `everything was agreed`.
+    /// Network: `network namespace`, or `the network was agreed`.
     pub network: Option<String>,
     /// The tree: `overlay` or `copy`.
     pub tree: Option<String>,
@@ -184,12 +185,12 @@ pub struct Mechanisms {
     pub memory: Option<String>,
     /// The limit on processes, likewise.
     pub process_count: Option<String>,
-    /// Why something is not there, by mechanism.
+    /// Why a mechanism is unavailable.
     pub missing: BTreeMap<String, String>,
 }
 
-/// What only mounts can keep from a run: sockets of other programs, and the modes of files that it may read. Without one
-/// of these the rest is not all that is promised.
+/// What only mounts can protect: sockets of other programs, and the modes of readable files. Without
+/// either, sandboxing isn't full.
 const GAPS: [&str; 3] = ["mounts", "covers", "read_only"];
 
 impl Mechanisms {
@@ -207,7 +208,7 @@ impl Mechanisms {
         let has_gap = GAPS.iter().any(|gap| self.missing.contains_key(*gap));
         match parts.iter().filter(|part| part.is_some()).count() {
             5 if !has_gap => Level::Full,
-            // Limits by polling are there always and keep nothing apart.
+            // Limits by polling are always available and don't isolate anything.
             _ if [&self.files, &self.processes].iter().any(|part| part.is_some()) => Level::Partial,
             _ => Level::None,
         }
@@ -222,11 +223,11 @@ pub struct StepEnd {
     pub reason: String,
     /// Its exit code, when it returned one.
     pub code: Option<i32>,
-    /// The signal that ended it otherwise.
+    /// The signal that killed it otherwise.
     pub signal: Option<i32>,
-    /// What it took.
+    /// Resources it used.
     pub usage: Usage,
-    /// What kept it apart.
+    /// How it was sandboxed.
     pub mechanisms: Mechanisms,
     /// Files among those watched that were opened in the tree.
     pub opened: BTreeSet<String>,
@@ -238,20 +239,20 @@ pub struct StepEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepOutcome {
-    /// It returned zero and left what it must.
+    /// It exited with 0 and produced the required files.
     Ok,
-    /// It returned something else, was killed by a signal, or left something out.
+    /// It exited with another code, was killed by a signal, or didn't produce a required file.
     Failed,
     /// It reached a limit.
     Limit,
-    /// Somebody called it off.
+    /// It was cancelled.
     Cancelled,
     /// It could not be started as agreed, or a check said that something is missing; and nothing of the run but checks
     /// had run by then.
     Blocked,
 }
 
-/// What a step or a run took.
+/// Resources used by a step or a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
@@ -285,8 +286,8 @@ impl Usage {
 }
 
 impl RunOrder {
-    /// The bytes that go into a file. The supervisor is told their digest, so that nobody can put another order in
-    /// their place.
+    /// The bytes that go into a file. The supervisor gets their digest, so that the order can't be
+    /// replaced.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).expect("an order is plain data");
         bytes.push(b'\n');
@@ -296,13 +297,14 @@ impl RunOrder {
     /// The order that `bytes` hold, if they have this digest.
     pub fn from_bytes(bytes: &[u8], digest: Digest) -> Result<Self, String> {
         if Digest::hash(bytes) != digest {
-            return Err("the order is not the one that was given".to_owned());
+            return Err("the order does not match its digest".to_owned());
         }
-        serde_json::from_slice(bytes).map_err(|error| format!("the order can't be read: {error}"))
+        serde_json::from_slice(bytes).map_err(|error| format!("can't read the order: {error}"))
     }
 }
 
-/// What a program is: where it is named, where that leads through all links, and what the file there holds.
+/// Identifies a program: its path, the path with all symlinks resolved, and the content of the
+/// file.
 pub fn program_digest(path: &Path, real: &Path, content: Digest) -> Digest {
     let named = [path, real].map(|path| path.to_string_lossy());
     Digest::hash(&serde_json::to_vec(&(named, content)).expect("texts are plain data"))
@@ -343,12 +345,9 @@ mod tests {
             Mechanisms { process_count: None, ..full.clone() },
         ];
         assert!(without.iter().all(|some| some.level() == Level::Partial));
-        let reachable = BTreeMap::from([("covers".to_owned(), "a socket can't be covered".to_owned())]);
+        let reachable = BTreeMap::from([("covers".to_owned(), "can't hide a socket".to_owned())]);
         let gap = Mechanisms { missing: reachable, ..full.clone() };
-        assert_eq!(
-            (gap.level(), gap.why_not_full()),
-            (Level::Partial, "a socket can't be covered".to_owned())
-        );
+        assert_eq!((gap.level(), gap.why_not_full()), (Level::Partial, "can't hide a socket".to_owned()));
         let slower = BTreeMap::from([("overlay".to_owned(), "no overlay".to_owned())]);
         let copied = Mechanisms { missing: slower, ..full.clone() };
         assert_eq!((copied.level(), copied.why_not_full()), (Level::Full, String::new()));

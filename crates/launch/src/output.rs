@@ -1,6 +1,6 @@
 //! Reading what a child writes: its stdout as lines, the end of its stderr.
-//! Both readers go on to the end of the pipe whatever happens to what they
-//! read, so a child never blocks or dies on a pipe that nobody empties.
+//! Both readers always read to the end of the pipe, so a child never blocks or
+//! dies on a full pipe.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -58,13 +58,13 @@ fn read_line(pipe: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<boo
 
 /// The last bytes of a child's stderr.
 pub(crate) struct Tail {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<TailBuffer>>,
     /// Closes when the pipe has ended.
     ended: Receiver<()>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct TailBuffer {
     bytes: VecDeque<u8>,
     dropped: u64,
 }
@@ -72,7 +72,7 @@ struct Kept {
 impl Tail {
     /// Starts a thread that empties `pipe`.
     pub(crate) fn start(mut pipe: impl Read + Send + 'static) -> std::io::Result<Self> {
-        let kept = Arc::new(Mutex::new(Kept::default()));
+        let kept = Arc::new(Mutex::new(TailBuffer::default()));
         let (sender, ended) = sync_channel(0);
         let writer = Arc::clone(&kept);
         Builder::new().spawn(move || {
@@ -89,7 +89,7 @@ impl Tail {
         Ok(Self { kept, ended })
     }
 
-    /// What has been kept so far, as text; says so when something before it was dropped.
+    /// The text kept so far, with a note if earlier text was dropped.
     pub(crate) fn text(&self) -> String {
         let mut kept = lock(&self.kept);
         let dropped = kept.dropped;
@@ -104,7 +104,7 @@ impl Tail {
     }
 }
 
-impl Kept {
+impl TailBuffer {
     fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
         let excess = self.bytes.len().saturating_sub(TAIL_BYTES);
@@ -114,7 +114,7 @@ impl Kept {
 }
 
 /// A panic elsewhere must not cost the error report.
-fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+fn lock(kept: &Mutex<TailBuffer>) -> MutexGuard<'_, TailBuffer> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,8 +1,8 @@
-//! Ctrl-C and its relatives, counted.
+//! Counts SIGINT, SIGTERM and SIGHUP.
 //!
-//! The handler only counts; whoever works asks between two pieces of work.
-//! The supervisor reads the count as a wish (one: save and stop, two: stop at
-//! once), the worker as a flag.
+//! The handler only counts; workers check the count between pieces of work. The
+//! supervisor treats the count as a request (one: save and stop, two: stop
+//! immediately), the worker as a flag.
 
 use std::io;
 use std::sync::Arc;
@@ -57,8 +57,8 @@ impl Drop for Interrupts {
     }
 }
 
-/// From now on a file that would grow beyond the limit of its size (`ulimit -f`) is an error of the write that tries,
-/// which ends what was done in order. The signal that the kernel sends by default would end the process as it is.
+/// From now on, exceeding the file size limit (`ulimit -f`) makes the write fail, which is handled in an
+/// orderly way. By default, the kernel would kill the process with a signal.
 ///
 /// Children inherit what is ignored; those of this crate get the default back.
 pub fn survive_file_size_limit() {

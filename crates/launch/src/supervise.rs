@@ -1,11 +1,12 @@
-//! Runs the steps of a governed run one after another, keeps its limits, and writes down what happened.
+//! Runs the steps of a governed run one after another, enforces its limits, and records what
+//! happened.
 //!
-//! This is the body of the shim (`rlx __run`). It outlives the command that started it and is the parent of everything
-//! that the run starts; when it dies, all of that dies with it. Whoever wants to know something about the run reads the
-//! files in its folder.
+//! This is the body of the shim (`rlx __run`). It outlives the command that started it and is the parent of
+//! everything that the run starts; when it dies, all of that dies with it. Other processes learn about the
+//! run from the files in its folder.
 //!
-//! Looking costs little: about ten looks a second, and fewer as soon as a look becomes dear, so that supervision stays
-//! below one per cent of a processor.
+//! Polling is cheap: about ten times a second, and less often when a poll becomes expensive, so that
+//! supervision stays below one per cent of a processor.
 
 mod cgroup;
 mod disk;
@@ -39,7 +40,7 @@ pub use shim::{Shim, start_shim, wait_for_go};
 use crate::order::{Level, Limits, Mechanisms, RunOrder, StepEnd, StepOutcome, Usage};
 use crate::worker::LaunchError;
 
-/// The file in a run's folder that says what it took so far.
+/// The file in a run's folder with the resources used so far.
 pub const PULSE_FILE: &str = "pulse.json";
 const PULSE_BYTES: u64 = 4096;
 const PULSE_INTERVAL: Duration = Duration::from_secs(1);
@@ -50,9 +51,9 @@ pub struct RunReport {
     /// How it ended: as the last of its steps.
     pub how: StepOutcome,
     pub reason: String,
-    /// What it took, all steps together.
+    /// Resources used by all steps together.
     pub usage: Usage,
-    /// How much it was kept apart: the least of its steps.
+    /// Its sandboxing: the weakest of its steps.
     pub level: Level,
     /// Its steps, as far as it came.
     pub steps: Vec<StepEnd>,
@@ -61,57 +62,59 @@ pub struct RunReport {
 /// Why a run could not be supervised. Nothing of it is left running.
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
-    /// The order makes no sense.
-    #[error("the order can't be carried out: {}", problems.join("; "))]
+    /// The order is invalid.
+    #[error("invalid order: {}", problems.join("; "))]
     Order {
         /// All that is wrong with it.
         problems: Vec<String>,
     },
-    /// Something could not be written down.
+    /// Something could not be written.
     #[error(transparent)]
     Storage(#[from] FsError),
     /// A step was started but can't be controlled.
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// Signals can't be listened to.
-    #[error("can't listen to signals")]
+    #[error("can't listen for signals")]
     Signals(#[source] io::Error),
 }
 
-/// Runs all steps of an order, the first that doesn't end well being the last.
+/// Runs all steps of an order, stopping after the first that fails.
 ///
-/// Writes `<step>.log`, `<step>.json` ([`StepEnd`]) and [`PULSE_FILE`] into the run's folder. `called_off` is asked at
-/// every look; a SIGTERM or SIGHUP to this process says the same, a SIGINT says nothing. Call it from a thread that
-/// lives as long as the run, in a process that has no other children: their processor time is counted.
-pub fn supervise(order: &RunOrder, called_off: &dyn Fn() -> bool) -> Result<RunReport, SuperviseError> {
+/// Writes `<step>.log`, `<step>.json` ([`StepEnd`]) and [`PULSE_FILE`] into the run's folder. `cancelled`
+/// is checked at every poll; a SIGTERM or SIGHUP to this process has the same effect, a SIGINT has none.
+/// Call it from a thread that lives as long as the run, in a process that has no other children: their
+/// processor time is counted.
+pub fn supervise(order: &RunOrder, cancelled: &dyn Fn() -> bool) -> Result<RunReport, SuperviseError> {
     check(order)?;
     let signals = Signals::listen().map_err(SuperviseError::Signals)?;
-    let is_called_off = || signals.called() || called_off();
+    let is_cancelled = || signals.called() || cancelled();
     let mut run = Run {
         order,
         began: rlxp_fs::clock::monotonic(),
-        called_off: &is_called_off,
+        cancelled: &is_cancelled,
         before: Usage::default(),
         pulse: Pulse { path: order.folder.join(PULSE_FILE), written: None },
     };
     let mut steps: Vec<StepEnd> = Vec::new();
     for step in &order.steps {
-        if is_called_off() {
-            let reason = step::CALLED_OFF.to_owned();
+        if is_cancelled() {
+            let reason = step::CANCELLED.to_owned();
             return Ok(report(StepOutcome::Cancelled, reason, run.took(), steps));
         }
         let mut end = run.step(step)?;
         let ran = order.steps[..steps.len()].iter().rfind(|earlier| !earlier.is_check);
         if let (StepOutcome::Blocked, Some(ran)) = (end.how, ran) {
-            // What was blocked may be run again as if nothing had happened. Here something has: whoever saw how it went
-            // could take the next step's program away and have the same seed rolled anew.
+            // A blocked run may be repeated as if nothing had happened. Here a step has already run:
+            // otherwise, removing the next step's program after seeing the result would allow another try
+            // with the same seed.
             end.how = StepOutcome::Failed;
-            end.reason = format!("{} can't begin, and {} has run: {}", step.name, ran.name, end.reason);
+            end.reason = format!("{} can't start although {} has run: {}", step.name, ran.name, end.reason);
         }
         let mut bytes = serde_json::to_vec_pretty(&end).expect("the end of a step is plain data");
         bytes.push(b'\n');
         match RealFs.write_atomic(&order.folder.join(format!("{}.json", step.name)), &bytes) {
-            // The run's report says it as well, and whoever writes that has kept some room for it.
+            // The run's report says it as well, and space for that is reserved.
             Err(error) if error.is_full() => {}
             written => written?,
         }
@@ -126,13 +129,13 @@ pub fn supervise(order: &RunOrder, called_off: &dyn Fn() -> bool) -> Result<RunR
     Ok(report(last.how, last.reason.clone(), run.took(), steps))
 }
 
-/// What a run took as last written to the [`PULSE_FILE`] of its folder.
+/// A run's resources as last written to the [`PULSE_FILE`] of its folder.
 pub fn pulse(folder: &Path) -> Option<Usage> {
     serde_json::from_slice(&RealFs.read(&folder.join(PULSE_FILE), PULSE_BYTES).ok()?).ok()
 }
 
-/// Clears away what a supervisor that was killed could not: the control groups of its steps. For whoever has proof that
-/// it is gone; what is still in use stays.
+/// Removes what a killed supervisor could not: the control groups of its steps. Only call this with proof
+/// that the supervisor has exited; groups in use stay.
 pub fn sweep(order: &RunOrder) {
     for step in &order.steps {
         cgroup::sweep(&group_of(order), &step.name);
@@ -172,22 +175,23 @@ fn check(order: &RunOrder) -> Result<(), SuperviseError> {
         problems.push(format!("the run's folder {} is not absolute", order.folder.display()));
     }
     if order.steps.is_empty() {
-        problems.push("there are no steps".to_owned());
+        problems.push("the order has no steps".to_owned());
     }
     let mut names = BTreeSet::new();
     for step in &order.steps {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if step.name.is_empty() || !step.name.bytes().all(is_plain) {
-            problems.push(format!("{:?} is no name for a step", step.name));
+            problems.push(format!("{:?} is not a valid step name", step.name));
         }
         if !names.insert(&step.name) {
-            problems.push(format!("two steps are named {:?}", step.name));
+            problems.push(format!("duplicate step name {:?}", step.name));
         }
         if step.argv.is_empty() {
             problems.push(format!("step {:?} has no program", step.name));
         }
         let names = step.artifacts.iter().filter(|name| !outcome::is_plain(name));
-        problems.extend(names.map(|name| format!("{name:?} of step {:?} is no name for a file", step.name)));
+        problems
+            .extend(names.map(|name| format!("{name:?} of step {:?} is not a valid file name", step.name)));
     }
     if problems.is_empty() { Ok(()) } else { Err(SuperviseError::Order { problems }) }
 }
@@ -196,7 +200,7 @@ fn check(order: &RunOrder) -> Result<(), SuperviseError> {
 struct Run<'a> {
     order: &'a RunOrder,
     began: Instant,
-    called_off: &'a dyn Fn() -> bool,
+    cancelled: &'a dyn Fn() -> bool,
     /// What the steps that have ended took.
     before: Usage,
     pulse: Pulse,
@@ -209,14 +213,14 @@ impl Run<'_> {
     }
 }
 
-/// Tells whoever watches what the run took so far.
+/// Publishes the resources used so far.
 struct Pulse {
     path: PathBuf,
     written: Option<Instant>,
 }
 
 impl Pulse {
-    /// Writes at most once a second, and without waiting for the disk: it is a courtesy. What can't be written is
+    /// Writes at most once a second, and without waiting for the disk: it is best effort. A failed write is
     /// noticed where it matters.
     fn beat(&mut self, usage: Usage) {
         let now = rlxp_fs::clock::monotonic();
@@ -250,7 +254,7 @@ impl Signals {
             // SAFETY: the handler stores at most one atomic, which is async-signal-safe.
             let handler = unsafe {
                 low_level::register(signal, move || {
-                    // Ctrl-C means the command that started the run, which goes on without it.
+                    // Ctrl-C is meant for the command that started the run; the run continues.
                     if signal != libc::SIGINT {
                         called.store(true, Ordering::SeqCst);
                     }
@@ -284,8 +288,14 @@ mod tests {
         bad.artifacts = vec!["fine/metrics.json".to_owned(), "/etc/passwd".to_owned(), "a/../b".to_owned()];
         let mut order = test_orders::order(Path::new("relative"), vec![bad.clone(), bad]);
         let error = supervise(&order, &|| false).unwrap_err().to_string();
-        for part in ["not absolute", "two steps", "no program", "no name for a step", "/etc/passwd", "a/../b"]
-        {
+        for part in [
+            "not absolute",
+            "duplicate step name",
+            "no program",
+            "not a valid step name",
+            "/etc/passwd",
+            "a/../b",
+        ] {
             assert!(error.contains(part), "{part}: {error}");
         }
         assert!(!error.contains("fine/"), "{error}");
@@ -302,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_called_off_before_it_begins_starts_nothing() {
+    fn a_run_cancelled_before_it_starts_starts_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let order = test_orders::order(folder.path(), vec![test_orders::step("train", &["/bin/false"])]);
         let report = supervise(&order, &|| true).unwrap();

@@ -1,8 +1,8 @@
-//! The training child: started, listened to, stopped, and its end explained.
+//! The training child: started, read, stopped, and its end explained.
 //!
-//! What parent and child say to each other is opaque here: the child writes
-//! lines to stdout, the parent reads them with a time limit. The child's
-//! stdin is empty; the end of its stderr is kept for the error report.
+//! The protocol between parent and child is opaque here: the child writes lines
+//! to stdout, the parent reads them with a time limit. The child's stdin is
+//! empty; the end of its stderr is kept for the error report.
 
 use std::ffi::OsString;
 use std::io;
@@ -47,7 +47,7 @@ impl WorkerCommand {
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// The path of this program is unknown.
-    #[error("can't find out which program this is")]
+    #[error("can't determine the path of this program")]
     OwnProgram(#[source] io::Error),
     /// The program did not start.
     #[error("can't start {program}", program = program.display())]
@@ -88,7 +88,7 @@ pub enum Next {
 pub struct Ended {
     /// Its exit code, when it returned one.
     pub code: Option<i32>,
-    /// The signal that ended it otherwise.
+    /// The signal that killed it otherwise.
     pub signal: Option<i32>,
     /// Whether it looks like the kernel ended it for want of memory.
     pub out_of_memory: OutOfMemory,
@@ -122,8 +122,8 @@ impl Worker {
         let mut child = process
             .spawn()
             .map_err(|source| LaunchError::Start { program: command.program.clone(), source })?;
-        let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
-        let stderr = child.stderr.take().expect("stderr was asked to be a pipe");
+        let stdout = child.stdout.take().expect("stdout was configured as a pipe");
+        let stderr = child.stderr.take().expect("stderr was configured as a pipe");
         let listening = lines(stdout).and_then(|lines| Ok((lines, Tail::start(stderr)?)));
         let (lines, stderr) = listening.map_err(|source| {
             // Nothing would empty its pipes. It has done nothing yet, or is ended as if it had been killed.
@@ -180,7 +180,7 @@ impl Worker {
     }
 
     fn signal(&self, operation: &'static str, signal: Signal) -> Result<(), LaunchError> {
-        // Once it is reaped, its number may belong to somebody else.
+        // Once it is reaped, its pid may belong to another process.
         if self.ended.is_some() {
             return Ok(());
         }
@@ -222,7 +222,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         if self.ended.is_none() {
-            // Nobody is left to tell about a failure here.
+            // A failure here can't be reported any more.
             let _ = self.kill();
             let _ = self.wait();
         }

@@ -125,7 +125,7 @@ fn before_the_first_commit_it_says_so() {
     git(folder.path(), &["init", "--quiet"]);
     let state = state(&folder);
     assert_eq!((state.commit, state.branch.as_deref(), state.dirty), (None, Some("main"), true));
-    assert!(state.not_covered.unwrap().contains("no commit yet"));
+    assert!(state.not_covered.unwrap().contains("no commits yet"));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn what_can_not_be_covered_is_named() {
     assert!(state.dirty && state.dirty_digest.is_some());
     assert_eq!(
         state.not_covered.as_deref(),
-        Some("the contents of 1 untracked files: unreadable, or more than 64 MB in all")
+        Some("the contents of 1 untracked files: unreadable, or more than 64 MB in total")
     );
 }
 

@@ -1,7 +1,7 @@
 //! Whole runs under the supervisor: each limit ends a run for its reason, and the files say what happened.
 //!
-//! Has its own main: it runs itself as the helper that keeps steps apart (`__confine`), as the programs that misbehave
-//! (`act`), and for each test. Some tests run once more where the kernel's groups are switched off.
+//! Has its own main: it runs itself as the helper that sandboxes steps (`__confine`), as the programs that
+//! misbehave (`act`), and for each test. Some tests run again with control groups disabled.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -19,8 +19,8 @@ pub(crate) mod choice;
 pub(crate) mod coerce;
 mod edit;
 mod json;
-pub(crate) mod place;
 pub(crate) mod schema;
+pub(crate) mod span_tree;
 mod typed;
 pub(crate) mod words;
 mod write;
@@ -34,7 +34,7 @@ use crate::source::Source;
 use crate::tree::{self, Kind, Wording};
 use build::Doubtful;
 use check::At;
-use place::Place;
+use span_tree::SpanTree;
 
 pub use edit::{add_value, get_value, remove_value, set_value};
 pub use schema::{Words, unsupported};
@@ -47,7 +47,7 @@ const DOCUMENT: Wording = Wording { noun: "a document", nothing: "there is nothi
 pub struct Document {
     source: Source,
     value: Value,
-    places: Place,
+    spans: SpanTree,
 }
 
 impl Document {
@@ -65,7 +65,7 @@ impl Document {
             build::build(&source, "", &root, Doubtful::Refused, &mut problems)
         });
         match read {
-            Some((value, places)) if problems.is_empty() => Ok(Self { source, value, places }),
+            Some((value, spans)) if problems.is_empty() => Ok(Self { source, value, spans }),
             _ => {
                 let sources = vec![source];
                 Err(Problems { problems: problems.into_sorted(&sources), sources })
@@ -92,7 +92,7 @@ impl Document {
     /// An error about what stands at `path`, such as `changes[1].key`, located
     /// there or at the nearest value that holds it.
     pub fn problem(&self, path: &str, message: impl Into<String>) -> Problem {
-        let span = self.places.find(&self.value, path).span(&self.source.text);
+        let span = self.spans.find(&self.value, path).span(&self.source.text);
         self.source.problem(span, path, message)
     }
 
@@ -105,7 +105,7 @@ impl Document {
     pub fn check(&self, schema: &Value) -> Vec<Problem> {
         debug_assert_eq!(unsupported(schema), Vec::<String>::new(), "keywords that no check enforces");
         let mut problems = Collector::default();
-        let root = At { value: &self.value, place: &self.places, path: "" };
+        let root = At { value: &self.value, place: &self.spans, path: "" };
         for finding in check::findings(schema, schema, &self.source.text, root, None) {
             problems.push(|| finding.into_problem(&self.source));
         }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::document::check::{At, Finding, findings};
 use crate::document::coerce::coerce;
-use crate::document::place::{Place, is_within, of_item, of_key, shorten};
+use crate::document::span_tree::{SpanTree, is_within, of_item, of_key, shorten};
 use crate::document::{build, words};
 use crate::keys::{Chosen, Shape, Tags, at};
 use crate::nearest::path_hint;
@@ -20,7 +20,7 @@ use crate::tree::{self, Kind};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct File {
     pub(crate) value: Value,
-    pub(crate) place: Place,
+    pub(crate) place: SpanTree,
 }
 
 /// The values of one source that are right, by dotted path.
@@ -83,7 +83,7 @@ fn later_format(file: &Value, finding: &mut Finding) {
 }
 
 /// The paths of everything that could not be read.
-fn refused(value: &Value, place: &Place, path: &str, wrong: &mut Vec<String>) {
+fn refused(value: &Value, place: &SpanTree, path: &str, wrong: &mut Vec<String>) {
     if place.refused {
         wrong.push(path.to_owned());
     }
@@ -106,7 +106,7 @@ fn refused(value: &Value, place: &Place, path: &str, wrong: &mut Vec<String>) {
 pub(crate) struct Assignment {
     pub(crate) path: String,
     pub(crate) value: Value,
-    pub(crate) place: Place,
+    pub(crate) place: SpanTree,
 }
 
 /// What all `--set` say.
@@ -142,7 +142,7 @@ pub(crate) fn check_assigned(
         } else if let Some(name) = path.get(key.path.len() + 1..) {
             // Checked as the only entry of its mapping.
             let mapping = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
-            let around = Place { children: vec![place.clone()], ..Place::default() };
+            let around = SpanTree { children: vec![place.clone()], ..SpanTree::default() };
             let at = At { value: &mapping, place: &around, path: &key.path };
             found = findings(root, &key.schema, &source.text, at, Some(chosen));
         }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::config::rules::{self, Facts};
-use crate::document::place::is_within;
+use crate::document::span_tree::is_within;
 use crate::keys::{Chosen, Shape, at};
 use crate::layers::{self, Assignment, File, Layers};
 use crate::nearest::nearest;

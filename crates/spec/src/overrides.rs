@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::document::build::{Doubtful, build};
-use crate::document::place::{Place, shorten};
+use crate::document::span_tree::{SpanTree, shorten};
 use crate::layers::Assignment;
 use crate::problem::Collector;
 use crate::source::{OVERRIDES_NAME, Source};
@@ -60,7 +60,7 @@ pub(crate) fn read(source: &Source, problems: &mut Collector) -> (Vec<Assignment
         }
         if let Some(node) = tree::parse(source, value_start..value_start + value.len(), problems) {
             let (value_read, at) = build(source, key, &node, Doubtful::Accepted, problems);
-            let place = Place { key: Some(key_span), ..at };
+            let place = SpanTree { key: Some(key_span), ..at };
             assignments.push(Assignment { path: key.to_owned(), value: value_read, place });
             recorded.push(Override { key: key.to_owned(), value: value.trim().to_owned() });
         }

@@ -1,4 +1,4 @@
-//! Who writes a run, and how that ended.
+//! The writers of a run, and how each attempt ended.
 //!
 //! `attempts/<k>/claim.json` appears whole and only once, so exactly one
 //! process wins attempt `k`; the number is the fencing token. `end.json` beside
@@ -21,7 +21,7 @@ use crate::writer::{Liveness, Purpose, Writer};
 use crate::{Run, StoreError};
 
 /// Size of the file that is freed when the disk is full, so that the end can
-/// still be written down.
+/// still be recorded.
 const RESERVE_BYTES: usize = 64 * 1024;
 const RESERVE_FILE: &str = "reserve";
 const SMALL: u64 = 1 << 20;
@@ -43,15 +43,15 @@ pub struct Attempt {
     pub number: u64,
     /// Who claimed it; nothing when the file can't be read.
     pub writer: Option<Writer>,
-    /// How it ended, when it did.
+    /// How it ended, if it did.
     pub end: Option<End>,
-    /// How far the run had come then, if that was written down.
+    /// The run's progress then, if recorded.
     pub summary: Option<Summary>,
     /// What is wrong with its files.
     pub problem: Option<String>,
 }
 
-/// How a run stands, and what shows it.
+/// A run's status, and its evidence.
 #[derive(Clone, Debug)]
 pub struct StatusReport {
     /// The status.
@@ -65,8 +65,8 @@ pub struct StatusReport {
 pub enum TakeOver {
     /// Only when that writer ended or is proven gone.
     WhenProvenGone,
-    /// Also when nothing can tell (a claim from another machine). A writer
-    /// that is known to be alive is never displaced.
+    /// Also when that is unknown (a claim from another machine). A writer that
+    /// is known to be alive is never displaced.
     WhenNotKnownAlive,
 }
 
@@ -151,7 +151,8 @@ impl Run {
         let folder = self.attempt_dir(number);
         let (mut problem, mut problem_of_claim) = (None, None);
         let end = read_json::<End>(self.fs.as_ref(), &folder.join("end.json"));
-        // What a link leads to is not this run's end, and without an end it would be resumed.
+        // The target of a symlink is not this run's end, and without an end the run would be
+        // resumed.
         let end = match end {
             Err(StoreError::Fs(error)) if error.link().is_some() => return Err(error.into()),
             end => end,
@@ -169,7 +170,7 @@ impl Run {
         Ok(Attempt { number, writer, end, summary, problem })
     }
 
-    /// How the run stands.
+    /// The run's status.
     pub fn status(&self) -> Result<StatusReport, StoreError> {
         let attempt = self.newest_attempt()?;
         let status = attempt.as_ref().map_or(RunStatus::Created, |attempt| self.status_of(attempt));
@@ -342,8 +343,8 @@ impl Claim {
         Ok(())
     }
 
-    /// Writes down how the attempt ended, on a full disk too: the reserve is
-    /// freed first. The first end written stays; `Ok(false)` when there was one.
+    /// Records how the attempt ended, even on a full disk: the reserve is freed
+    /// first. The first end written stays; `Ok(false)` when there was one.
     pub fn end(&self, end: &End) -> Result<bool, StoreError> {
         let fs = self.run.fs.as_ref();
         match fs.remove_file(&self.reserve_path()) {

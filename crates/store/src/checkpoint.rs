@@ -1,4 +1,4 @@
-//! Checkpoints: whole or absent, and the last good one is kept.
+//! Checkpoints: complete or absent, and the last good one is kept.
 //!
 //! A checkpoint is built in a temporary folder, its files synced, its manifest
 //! written last, then renamed to `step_<n>`. `latest` and `best` are relative
@@ -17,7 +17,7 @@ use crate::manifest::{
 };
 use crate::plain::list_but_for;
 
-/// How a folder that was replaced is called until its successor stands.
+/// The name of a replaced folder until its successor is in place.
 const REPLACED_PREFIX: &str = ".replaced-";
 
 /// The largest file of a checkpoint that is read.
@@ -59,7 +59,7 @@ pub struct DamagedCheckpoint {
     pub why: String,
 }
 
-/// The newest checkpoint that is whole, and newer ones that are not.
+/// The newest valid checkpoint, and newer damaged ones.
 #[derive(Clone, Debug, Default)]
 pub struct NewestCheckpoint {
     /// The newest valid one.
@@ -226,7 +226,7 @@ impl CheckpointStore {
                 return Err(StoreError::damaged(&path, "it is not a plain file"));
             }
             Some(meta) if meta.length != facts.size => {
-                let why = format!("it has {} bytes, the manifest says {}", meta.length, facts.size);
+                let why = format!("it has {} bytes, but the manifest says {}", meta.length, facts.size);
                 return Err(StoreError::damaged(&path, why));
             }
             Some(meta) if meta.length > FILE_CAP => {
@@ -236,13 +236,13 @@ impl CheckpointStore {
             Some(_) => self.fs.read(&path, facts.size)?,
         };
         if FileFacts::from_bytes(&bytes) != *facts {
-            return Err(StoreError::damaged(&path, "its digest is not the one in the manifest"));
+            return Err(StoreError::damaged(&path, "its digest differs from the one in the manifest"));
         }
         Ok(bytes)
     }
 
     /// The checkpoint with the highest step whose manifest is valid and whose
-    /// files fit it; newer ones that are damaged are reported and skipped.
+    /// files match it; newer damaged ones are reported and skipped.
     pub fn newest_valid(&self) -> Result<NewestCheckpoint, StoreError> {
         let mut newest = NewestCheckpoint::default();
         for step in self.steps()?.into_iter().rev() {
@@ -275,7 +275,7 @@ impl CheckpointStore {
     fn remove_copy(&self, name: &str) -> Result<(), StoreError> {
         let place = self.path.join(name);
         if self.link(name)?.is_none() {
-            let why = "it should be a link to a checkpoint, and is a folder that is no copy of one";
+            let why = "it should be a symlink to a checkpoint, but is a folder that is not a copy of one";
             return Err(StoreError::damaged(&place, why));
         }
         let temporary = self.fs.temporary_beside(&place);
@@ -336,10 +336,10 @@ impl CheckpointStore {
     /// Keeps the newest `keep` checkpoints (at least one), those in `protect`
     /// and those that a link points at; returns the steps that were removed.
     ///
-    /// Interrupts' checkpoints neither count nor go: otherwise a run that was
-    /// stopped often would end with other checkpoints than one that was not.
-    /// Call it after [`crate::recover()`] too: the last writer may have been
-    /// killed between a save and this.
+    /// Checkpoints of interrupts are neither counted nor removed: otherwise a
+    /// run that was stopped often would end with different checkpoints than one
+    /// that was not. Call it after [`crate::recover()`] too: the last writer
+    /// may have been killed between a save and this.
     pub fn prune(&self, keep: usize, protect: &[u64]) -> Result<Vec<u64>, StoreError> {
         let mut steps = self.steps()?;
         if steps.len() <= keep {

@@ -45,7 +45,7 @@ pub struct End {
     pub exit_code: Option<i32>,
     /// When, RFC 3339.
     pub ended: String,
-    /// Steps done in all.
+    /// Total steps done.
     #[serde(default)]
     pub steps: Option<u64>,
     /// Why each seed failed that did, in the form of `reason`. Empty when

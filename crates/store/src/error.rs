@@ -20,7 +20,8 @@ pub enum StoreError {
     },
     /// A file in a format that only a newer version knows.
     #[error(
-        "{path} was written by a newer version of rlx: it is {schema}, and this version reads up to {known}",
+        "{path} was written by a newer version of rlx: its schema is {schema}, but this version supports \
+         up to {known}",
         path = path.display()
     )]
     NewerFormat {
@@ -32,7 +33,7 @@ pub enum StoreError {
         known: String,
     },
     /// A run's folder with a name that means something else in a command.
-    #[error("{path} can't be used under a name that begins with `-` or `@`: rename the folder", path = path.display())]
+    #[error("the name of {path} starts with `-` or `@`: rename the folder", path = path.display())]
     BadRunName {
         /// The run's folder.
         path: PathBuf,
@@ -51,16 +52,16 @@ pub enum StoreError {
         /// Where the search began.
         from: PathBuf,
     },
-    /// The folder is no run.
+    /// The folder is not a run.
     #[error("{path} is not a run: it has no metadata.json", path = path.display())]
     NotARun {
         /// Which folder.
         path: PathBuf,
     },
     /// No run has this name, id or prefix.
-    #[error("no run is called {text:?}{}", nearest_text(nearest))]
+    #[error("no run named {text:?}{}", nearest_text(nearest))]
     NoSuchRun {
-        /// What was asked for.
+        /// The requested name.
         text: String,
         /// Names that are close to it, nearest first.
         nearest: Vec<String>,
@@ -68,9 +69,9 @@ pub enum StoreError {
     /// A prefix matches several runs.
     #[error("{text:?} matches several runs: {}", candidates.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The requested name.
         text: String,
-        /// The runs that it fits.
+        /// The runs that it matches.
         candidates: Vec<String>,
     },
     /// Another process writes the run, or may be writing it.
@@ -90,7 +91,7 @@ pub enum StoreError {
         certain: bool,
     },
     /// A folder of numbered files holds the highest possible number.
-    #[error("{path}: its numbers are used up: {highest} is the highest", path = path.display())]
+    #[error("{path}: no numbers are left: {highest} is the highest", path = path.display())]
     NumbersUsedUp {
         /// The folder.
         path: PathBuf,
@@ -122,13 +123,13 @@ pub enum StoreError {
         attempt: u64,
     },
     /// An earlier write to this file failed, so nothing more is accepted.
-    #[error("{path} can't be written any more: an earlier write to it failed", path = path.display())]
+    #[error("can't write {path}: an earlier write to it failed", path = path.display())]
     Poisoned {
         /// Which file.
         path: PathBuf,
     },
     /// The checkpoint is not there.
-    #[error("there is no checkpoint of step {step} in {path}", path = path.display())]
+    #[error("no checkpoint of step {step} in {path}", path = path.display())]
     NoSuchCheckpoint {
         /// The folder of checkpoints.
         path: PathBuf,
@@ -142,7 +143,7 @@ pub enum StoreError {
         name: String,
     },
     /// A record that is too long to be read back.
-    #[error("a record of {length} bytes is longer than the limit of {limit}")]
+    #[error("a record of {length} bytes exceeds the limit of {limit}")]
     RecordTooLong {
         /// Its length.
         length: usize,
@@ -150,7 +151,7 @@ pub enum StoreError {
         limit: usize,
     },
     /// The disk is too full for what is planned.
-    #[error("{path} has {available} bytes free, the run needs about {needed}", path = path.display())]
+    #[error("{path} has {available} bytes free, but the run needs about {needed}", path = path.display())]
     NotEnoughSpace {
         /// Where the run would be.
         path: PathBuf,
@@ -187,8 +188,8 @@ impl StoreError {
     }
 }
 
-/// Tells "it is not whole" from "it can't be read just now": only the first may
-/// be acted upon, or a passing read error would cost a good checkpoint.
+/// Distinguishes "incomplete" from "can't be read right now": only the first
+/// may be acted upon, or a temporary read error would cost a good checkpoint.
 pub(crate) fn if_whole<T>(result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -198,5 +199,5 @@ pub(crate) fn if_whole<T>(result: Result<T, StoreError>) -> Result<Option<T>, St
 }
 
 fn nearest_text(nearest: &[String]) -> String {
-    if nearest.is_empty() { String::new() } else { format!("; near it: {}", nearest.join(", ")) }
+    if nearest.is_empty() { String::new() } else { format!("; similar names: {}", nearest.join(", ")) }
 }

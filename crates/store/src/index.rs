@@ -37,7 +37,7 @@ pub struct RunFilter {
     pub env: Option<String>,
     /// Only runs of this algorithm.
     pub algo: Option<String>,
-    /// Only runs that stand so.
+    /// Only runs with this status.
     pub status: Option<RunStatus>,
     /// Only runs that have every one of these tags.
     pub tags: Vec<String>,
@@ -72,8 +72,9 @@ pub struct Index {
 const DOUBT: Duration = Duration::from_secs(2);
 
 impl Index {
-    /// Opens `runs/.index.sqlite`. What can't be opened is made anew; where
-    /// that fails too, as in a read-only folder, the index lives in memory.
+    /// Opens `runs/.index.sqlite`. A file that can't be opened is recreated;
+    /// where that fails too, as in a read-only folder, the index is kept in
+    /// memory.
     pub fn open(project: &Project) -> Self {
         let database = Database::open(&Self::path(project));
         Self { project: project.clone(), database, doubt: DOUBT }

@@ -1,4 +1,4 @@
-//! Labels: what people say about a run, as opposed to what happened in it.
+//! Labels: what users add to a run, as opposed to what happened in it.
 //!
 //! ```text
 //! labels/1.json   {"schema":"rlx.label/1","at":"…","add_tags":["paper"],"remove_tags":[]}

@@ -1,8 +1,9 @@
-//! The ledger of a study as bytes: whole lines that were synced before anybody was told so, and one writer at a time.
+//! The ledger of a study as bytes: complete lines, synced before they are acknowledged, and one
+//! writer at a time.
 //!
-//! What the lines mean is nobody's business here. A line counts once its end is on the disk; what stands after the
-//! last end of a line was being written when its writer died, was never acknowledged, and is put aside before the next
-//! line is written.
+//! The meaning of the lines is not known here. A line counts once its newline is on disk; the bytes after
+//! the last newline were being written when their writer died, were never acknowledged, and are moved aside
+//! before the next line is written.
 
 mod lock;
 
@@ -31,7 +32,7 @@ pub struct LedgerFile {
     patience: Duration,
 }
 
-/// A ledger that nobody else writes as long as this lives.
+/// A ledger that no other process writes while this value exists.
 pub struct LockedLedger {
     fs: Arc<dyn Fs>,
     path: PathBuf,
@@ -47,7 +48,7 @@ impl LedgerFile {
         Self { fs, machine, path: path.to_owned(), patience: PATIENCE }
     }
 
-    /// Waits only so long for a lock that somebody else holds.
+    /// Limits how long to wait for a lock held by another process.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
@@ -63,7 +64,7 @@ impl LedgerFile {
         read(self.fs.as_ref(), &self.path)
     }
 
-    /// Keeps everybody else from writing, and reads it. `now` is a label for those who have to wait.
+    /// Locks out other writers, and reads it. `now` is a label for processes that have to wait.
     pub fn lock(&self, now: &str) -> Result<LockedLedger, StoreError> {
         let lock = Lock::take(&self.fs, self.machine.as_ref(), &self.path, self.patience, now)?;
         let content = self.read()?;
@@ -73,13 +74,13 @@ impl LedgerFile {
 }
 
 impl LockedLedger {
-    /// All its bytes: what stood in it when it was locked, and what was appended since.
+    /// All its bytes: its content when it was locked, and everything appended since.
     pub fn content(&self) -> &[u8] {
         &self.content
     }
 
-    /// Adds a line and returns once it is on the disk. After an error the line doesn't count, and nothing more can be
-    /// appended through this: the system may have forgotten what it failed to write.
+    /// Adds a line and returns once it is on the disk. After an error, the line doesn't count and nothing
+    /// more can be appended: the system may have dropped what it failed to write.
     ///
     /// # Panics
     /// When the line holds the end of a line.
@@ -109,7 +110,7 @@ impl LockedLedger {
         self.put_torn_aside(file.as_mut())?;
         let written = file.write_all(&added).and_then(|()| file.sync());
         if let Err(error) = written {
-            // A line that nobody was told of must not stay to be built upon: it may be missing after the next boot.
+            // An unacknowledged line must not be built upon: it may be missing after the next boot.
             drop(file.truncate(self.content.len() as u64));
             return Err(error.into());
         }
@@ -130,7 +131,7 @@ impl LockedLedger {
         Ok(file)
     }
 
-    /// Moves what stands after the last whole line into a file of its own.
+    /// Moves the bytes after the last complete line into a separate file.
     fn put_torn_aside(&mut self, file: &mut dyn FileHandle) -> Result<(), StoreError> {
         let whole = self.content.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         if whole == self.content.len() {
@@ -159,7 +160,7 @@ fn read(fs: &dyn Fs, path: &Path) -> Result<Vec<u8>, StoreError> {
 fn refuse_other_than_file(path: &Path, kind: Kind) -> Result<(), StoreError> {
     match kind {
         Kind::File => Ok(()),
-        Kind::Link => Err(StoreError::damaged(path, "it is a link, and links are never followed here")),
+        Kind::Link => Err(StoreError::damaged(path, "it is a symlink, and symlinks are not followed here")),
         Kind::Folder | Kind::Other => Err(StoreError::damaged(path, "it is not a file")),
     }
 }

@@ -23,9 +23,9 @@
 //! [`Claim::end`].
 //!
 //! [`LedgerFile`] is the ledger of a governed study, beside all this: lines that are
-//! only added, by one writer at a time. What they say is `rlxp-govern`'s.
+//! only added, by one writer at a time. Their meaning is defined by `rlxp-govern`.
 //!
-//! This crate doesn't know networks: a model and a state are bytes.
+//! This crate doesn't interpret networks: a model and a state are bytes.
 
 #![warn(missing_docs)]
 

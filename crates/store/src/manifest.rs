@@ -29,7 +29,7 @@ const OWN_DIGEST: &str = "\"manifest_digest\": \"";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SaveReason {
-    /// Its turn had come.
+    /// It was scheduled.
     Scheduled,
     /// It is the best so far.
     Best,
@@ -137,7 +137,7 @@ impl Manifest {
         let written = bytes[place..place + 64].to_vec();
         bytes[place..place + 64].fill(b'0');
         if Digest::hash(&bytes).to_string().as_bytes() != written {
-            return Err(damaged("its content does not fit its digest"));
+            return Err(damaged("its content does not match its digest"));
         }
         if manifest.step != step {
             return Err(damaged(&format!("it belongs to step {}", manifest.step)));
@@ -146,7 +146,7 @@ impl Manifest {
     }
 }
 
-/// Where the 64 digits of the manifest's own digest stand: the last field.
+/// The position of the 64 digits of the manifest's digest: the last field.
 fn own_digest_place(bytes: &[u8]) -> Option<usize> {
     let pattern = OWN_DIGEST.as_bytes();
     let place = bytes.windows(pattern.len()).rposition(|window| window == pattern)? + pattern.len();

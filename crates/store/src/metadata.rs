@@ -1,8 +1,8 @@
-//! `metadata.json`: what a run is, in words that a person and `jq` can read.
+//! `metadata.json`: describes a run, readable by people and `jq`.
 //!
-//! It is a description, not the truth about the run's state: that is told by
-//! the files under `attempts/`. Fields that this version doesn't know are kept
-//! when the file is rewritten.
+//! It is a description, not the source of truth for the run's state: that is in
+//! `attempts/`. Fields that this version doesn't know are kept when the file is
+//! rewritten.
 
 use std::path::Path;
 
@@ -127,7 +127,7 @@ pub struct Metadata {
     pub id: Digest,
     /// The folder's name; set by `create_run`.
     pub name: String,
-    /// The state as it was last written down.
+    /// The last recorded state.
     pub status: RunStatus,
     /// When the folder was made: a label, which decides no order where there is a `creation`.
     pub created: String,
@@ -147,7 +147,7 @@ pub struct Metadata {
     pub env: String,
     /// Name of the algorithm.
     pub algo: String,
-    /// Steps that training goes to, per seed.
+    /// Training steps per seed.
     pub total_steps: u64,
     /// Where it computes.
     #[serde(default)]
@@ -218,7 +218,7 @@ impl Metadata {
         METADATA.check_in(path, &bytes)?;
         let mut metadata: Self = serde_json::from_slice(&bytes).map_err(damaged)?;
         if metadata.seeds.len() > MOST_SEEDS {
-            let why = format!("it lists {} seeds; {MOST_SEEDS} are the most", metadata.seeds.len());
+            let why = format!("it lists {} seeds; the maximum is {MOST_SEEDS}", metadata.seeds.len());
             return Err(StoreError::damaged(path, why));
         }
         metadata.creation = metadata.creation.filter(|number| *number <= HIGHEST_CREATION);

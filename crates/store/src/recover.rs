@@ -1,7 +1,7 @@
-//! Preparing a resume: the record of a seed is brought back to what it was at
-//! a checkpoint, so that training goes on as if it had never stopped.
+//! Preparing a resume: the record of a seed is restored to its state at a
+//! checkpoint, so that training continues as if it had never stopped.
 //!
-//! Nothing is lost: what stands beyond the checkpoint moves to `logs/`. Every
+//! Nothing is lost: everything after the checkpoint moves to `logs/`. Every
 //! step leaves a folder from which the same can be done again, so a crash in
 //! the middle costs nothing.
 
@@ -27,7 +27,7 @@ const MOST_COPIED: u64 = 256 << 20;
 /// What a recovery found and did.
 #[derive(Debug)]
 pub struct Recovery {
-    /// The checkpoint to go on from; nothing means from the start.
+    /// The checkpoint to continue from; `None` means from the start.
     pub checkpoint: Option<Checkpoint>,
     /// The end of the metrics now, for [`SeedFolder::metrics_writer`].
     pub metrics: MetricsPosition,
@@ -119,13 +119,13 @@ impl Work<'_> {
         }
         let hasher = digest_of_prefix(self.folder.fs.as_ref(), &path, position.length)?;
         if Digest::from_bytes(*hasher.finalize().as_bytes()) != position.digest {
-            let why = format!("its first {} bytes are not what the checkpoint recorded", position.length);
+            let why = format!("its first {} bytes differ from what the checkpoint recorded", position.length);
             return Err(StoreError::damaged(&path, why));
         }
         Ok(())
     }
 
-    /// Moves what stands after `position` to the logs and puts a new file with
+    /// Moves everything after `position` to the logs and puts a new file with
     /// the rest in place.
     fn cut_metrics(&mut self, position: &MetricsPosition) -> Result<(), StoreError> {
         let fs = self.folder.fs.as_ref();
@@ -152,7 +152,7 @@ impl Work<'_> {
         let kept = self.log_path(number, ".whole.jsonl");
         fs.hard_link(&self.folder.metrics_path(), &kept)?;
         fs.sync_dir(&self.folder.logs_dir())?;
-        self.notes.push(format!("the metrics were far too long; all of them are kept in {}", kept.display()));
+        self.notes.push(format!("the metrics were far too long; they were moved to {}", kept.display()));
         self.superseded.push(kept);
         Ok(())
     }
@@ -239,7 +239,7 @@ impl Work<'_> {
         if best.step <= checkpoint.step && if_whole(store.load(best.step))?.is_some() {
             return store.set_link(BEST, best.step);
         }
-        self.notes.push(format!("the best checkpoint, of step {}, is not there any more", best.step));
+        self.notes.push(format!("the best checkpoint, of step {}, no longer exists", best.step));
         store.remove_link(BEST)
     }
 

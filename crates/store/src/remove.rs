@@ -6,7 +6,7 @@ use rlxp_fs::{FsError, FsExt, Kind, clock, is_temporary, temporary_owner};
 
 use crate::{Project, Run, StoreError, TakeOver};
 
-/// Whether nobody can claim the run: `attempts/` is a symlink or a file, or the
+/// Whether the run can't be claimed: `attempts/` is a symlink or a file, or the
 /// disk has no room for a claim, which removing may be about to make.
 fn is_no_place_for_claims(error: &FsError) -> bool {
     error.link().is_some() || error.source.kind() == ErrorKind::NotADirectory || error.is_full()
@@ -47,7 +47,7 @@ impl Project {
         }
         let name = run.name();
         let run = self.run(&name);
-        // A folder that somebody keeps beside the runs is not rlx's to remove. A damaged description is still one.
+        // Another folder in `runs/` is not rlx's to remove. A damaged description is still one.
         if self.fs().metadata_if_any(&run.metadata_path())?.is_none() {
             return Err(StoreError::NotARun { path: run.path().to_owned() });
         }
@@ -64,7 +64,7 @@ impl Project {
 
     /// Removes temporary files and folders in `runs/` whose maker was a process
     /// of this machine that is gone; others may still be at work. What can't be
-    /// removed is returned and is in nobody's way.
+    /// removed is returned and does no harm.
     pub fn sweep(&self) -> Vec<Leftover> {
         let Ok(entries) = self.fs().list(&self.runs_dir()) else { return Vec::new() };
         let mark = self.machine_mark();

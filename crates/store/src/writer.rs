@@ -50,7 +50,7 @@ impl Purpose {
 pub enum Liveness {
     /// It runs.
     Alive,
-    /// It is proven gone.
+    /// It has provably exited.
     Gone,
     /// Nothing here can tell.
     Unknown,
@@ -72,8 +72,8 @@ impl Writer {
         }
     }
 
-    /// Whether it still runs. Proof that it is gone is: the same boot and
-    /// process namespace with no process of its number and start time, or
+    /// Whether it is still running. Proof that it has exited is: the same boot
+    /// and process namespace with no process of its number and start time, or
     /// another boot of the same machine.
     pub fn liveness(&self, machine: &dyn Machine) -> Liveness {
         let boot = machine.boot_id();

@@ -128,7 +128,7 @@ fn a_torn_tail_a_bad_line_and_a_gap_are_told_apart() {
     assert_eq!(content.records.iter().map(|record| record.seq).collect::<Vec<_>>(), [0, 1, 5]);
     let offset = line(0).len() as u64;
     assert_eq!((content.damage[0].offset, content.damage[0].length), (offset, 7));
-    assert_eq!(content.damage[1].why, "record 5 stands where record 2 should");
+    assert_eq!(content.damage[1].why, "found record 5 instead of record 2");
     assert_eq!(content.damage.len(), 2);
     assert_eq!(content.torn_tail.unwrap().length, 8);
     // Bad lines in a row are one place.
@@ -312,7 +312,7 @@ proptest! {
         }
     }
 
-    /// Whatever is damaged, training goes on and ends as it would have.
+    /// Whatever is damaged, training continues and ends as it would have.
     #[test]
     fn a_run_recovers_from_any_harm(
         harm in harm(), which in 0usize..6, again in any::<bool>(),

@@ -394,5 +394,5 @@ fn a_run_that_was_copied_with_its_links_followed_is_whole() {
     RealFs.write_new(&store.path().join("best/mine"), b"mine").unwrap();
     assert_eq!(store.best_link().unwrap(), None);
     let error = store.set_link("best", 300).unwrap_err().to_string();
-    assert!(error.contains("no copy"), "{error}");
+    assert!(error.contains("not a copy"), "{error}");
 }

@@ -1,4 +1,5 @@
-//! The ledger file: no acknowledged line is ever lost, whatever fails and whoever else writes.
+//! The ledger file: no acknowledged line is ever lost, whatever fails and however many processes
+//! write.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "tests put files where they want them")]
 
@@ -201,8 +202,8 @@ fn a_lock_that_says_nothing_is_named() {
     assert!(error.to_string().starts_with("/p/ledger.lock is damaged"), "{error}");
 }
 
-/// Two see the same lock of a process that is gone. One takes it over, is done, and a third holds the lock anew; the
-/// other, which goes on with what it saw, must not believe that it holds anything.
+/// Two processes see the same lock of an exited process. One takes it over and releases it, and a third
+/// acquires a new lock; the other, acting on what it saw, must not assume that it holds anything.
 #[test]
 fn a_successor_of_a_lock_that_is_gone_holds_nothing() {
     let disk = disk_with("zero\n");

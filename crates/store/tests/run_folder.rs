@@ -225,7 +225,7 @@ fn runs_are_found_by_name_prefix_id_and_age() {
     let error = resolve(&project, "cart").err().unwrap();
     assert!(matches!(&error, StoreError::Ambiguous { candidates, .. } if candidates.len() == 2), "{error}");
     let error = resolve(&project, "cart_003").err().unwrap();
-    assert_eq!(error.to_string(), "no run is called \"cart_003\"; near it: cart_001, cart_002");
+    assert_eq!(error.to_string(), "no run named \"cart_003\"; similar names: cart_001, cart_002");
     for bad in ["@best:Nothing-v0", "@first", "", "..", "zzz"] {
         assert!(matches!(resolve(&project, bad), Err(StoreError::NoSuchRun { .. })), "{bad:?}");
     }

@@ -129,7 +129,7 @@ fn a_run_that_fills_the_disk_ends_for_it() {
     // It gives up by itself, …
     let end = smoke("gives-up", "fill()\nraise SystemExit(3)");
     is_for_the_disk(&end);
-    assert!(end["reason"].as_str().unwrap().contains("it returned 3"), "{end}");
+    assert!(end["reason"].as_str().unwrap().contains("it exited with code 3"), "{end}");
     assert!(end["manifest"].is_string(), "{end}");
     // … it goes on and what it prints can't be kept, …
     let talks = "fill()\nwhile True:\n    print('x' * 5000, flush=True)\n    time.sleep(0.01)";

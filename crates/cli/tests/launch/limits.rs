@@ -129,7 +129,7 @@ fn longer_than_was_agreed_ends_a_run() {
     });
     let talks = "while True:\n    print('still here', flush=True)\n    time.sleep(0.05)";
     runs_into(&repository, "sleeper", talks, "2s", "wall clock");
-    runs_into(&repository, "silent", "time.sleep(600)", "60s", "silence");
+    runs_into(&repository, "silent", "time.sleep(600)", "60s", "inactivity");
     let burns = "while True:\n    print('busy', flush=True)\n    sum(range(100000))";
     runs_into(&repository, "burner", burns, "60s", "CPU time");
     // Asked to end, it doesn't: it gets a moment, and no more.

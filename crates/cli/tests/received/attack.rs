@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::commands::{Answer, Chain, Command, chains};
 use crate::outside::{CANARY, Outside};
-use crate::received::{Base, GOOD, Place, RUN, Template, program};
+use crate::received::{Base, GOOD, RUN, ReceivedProject, Template, program};
 use crate::tree;
 
 /// Longer than any of these commands takes on a busy machine; whatever is still there then hangs.
@@ -27,7 +27,7 @@ const MOST_HANGS: usize = 2;
 /// Starts a program as somebody without privileges; only the superuser can.
 const NOBODY: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 
-type Make = Box<dyn Fn(&Place) + Send + Sync>;
+type Make = Box<dyn Fn(&ReceivedProject) + Send + Sync>;
 
 /// One way in which a received run is hostile.
 pub(crate) struct Case {
@@ -62,7 +62,7 @@ impl Case {
     pub(crate) fn new(
         base: Base,
         name: impl Into<String>,
-        make: impl Fn(&Place) + Send + Sync + 'static,
+        make: impl Fn(&ReceivedProject) + Send + Sync + 'static,
     ) -> Self {
         let (make, refusals) = (Box::new(make), Vec::new());
         Self { name: name.into(), base, make, refusals, stubborn: false, program: None }
@@ -133,7 +133,7 @@ impl Case {
     }
 
     fn lead_through(&self, chain: &Chain, problems: &mut Vec<String>, hangs: &mut usize) {
-        let mut place = Place::new(chain.base(self.base));
+        let mut place = ReceivedProject::new(chain.base(self.base));
         (self.make)(&place);
         if let Some(program) = &self.program {
             place.hand_over(program);
@@ -201,7 +201,12 @@ impl Case {
     }
 
     /// A run is removed with all its files, or left as it is.
-    fn judge_removal(&self, place: &Place, done: &Done, before: &BTreeMap<PathBuf, String>) -> Vec<String> {
+    fn judge_removal(
+        &self,
+        place: &ReceivedProject,
+        done: &Done,
+        before: &BTreeMap<PathBuf, String>,
+    ) -> Vec<String> {
         let is_there = place.run("").symlink_metadata().is_ok();
         let runs = std::fs::read_dir(place.project.path("runs")).unwrap();
         let names = runs.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
@@ -233,7 +238,7 @@ const HANGS: &str = "hangs";
 const LIST: &str = "ls --json";
 
 /// Runs a command line in which `R` is the received run, within limits of time and memory.
-pub(crate) fn run(place: &Place, line: &str) -> Done {
+pub(crate) fn run(place: &ReceivedProject, line: &str) -> Done {
     let mut command = place.project.command("sh");
     command.args(["-c", LIMITED, "sh"]);
     match place.program() {

@@ -149,13 +149,13 @@ fn with_canaries(mut tree: Tree) -> Tree {
 }
 
 /// A project with a received run in it.
-pub(crate) struct Place {
+pub(crate) struct ReceivedProject {
     pub(crate) project: Project,
     outside: TempDir,
     program: Option<PathBuf>,
 }
 
-impl Place {
+impl ReceivedProject {
     /// The received run is `base`, as it was sent.
     pub(crate) fn new(base: Base) -> Self {
         let template = Template::get();

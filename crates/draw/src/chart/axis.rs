@@ -103,7 +103,7 @@ struct Step {
 
 /// A tick before it has a label: as many steps from zero.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct TickValue {
     value: f64,
     exponent: i32,
 }
@@ -124,16 +124,16 @@ impl Step {
     }
 
     /// The multiple of the step, as close to its decimal digits as a number can be.
-    fn multiple(self, count: f64) -> Place {
+    fn multiple(self, count: f64) -> TickValue {
         let value = if self.exponent < 0 {
             count * self.digit / power(-self.exponent)
         } else {
             count * self.digit * power(self.exponent)
         };
-        Place { value: if value == 0.0 { 0.0 } else { value }, exponent: self.exponent }
+        TickValue { value: if value == 0.0 { 0.0 } else { value }, exponent: self.exponent }
     }
 
-    fn between(self, low: f64, high: f64) -> Vec<Place> {
+    fn between(self, low: f64, high: f64) -> Vec<TickValue> {
         let size = self.multiple(1.0).value;
         // A hair of tolerance, so that an end on a tick keeps its tick.
         let (first, last) = ((low / size - 1e-9).ceil(), (high / size + 1e-9).floor());
@@ -141,7 +141,7 @@ impl Step {
         (0..count).map(|index| self.multiple(first + index as f64)).collect()
     }
 
-    fn around(self, low: f64, high: f64) -> Vec<Place> {
+    fn around(self, low: f64, high: f64) -> Vec<TickValue> {
         let size = self.multiple(1.0).value;
         let (first, last) = ((low / size + 1e-9).floor(), (high / size - 1e-9).ceil());
         let count = (last - first).max(1.0) as usize;
@@ -166,10 +166,10 @@ fn logarithmic(low: f64, high: f64, wanted: usize) -> Axis {
         _ => &[1.0],
     };
     let stride = if digits.len() > 1 { 1 } else { decades.div_ceil(wanted.max(1)) };
-    let mut ticks: Vec<Place> = (first..=last + stride as i32)
+    let mut ticks: Vec<TickValue> = (first..=last + stride as i32)
         .step_by(stride)
         .flat_map(|exponent| {
-            digits.iter().map(move |digit| Place { value: digit * power(exponent), exponent })
+            digits.iter().map(move |digit| TickValue { value: digit * power(exponent), exponent })
         })
         .filter(|tick| tick.value.is_finite())
         .collect();
@@ -184,7 +184,7 @@ fn logarithmic(low: f64, high: f64, wanted: usize) -> Axis {
     Axis { low, high, scale: Scale::Logarithmic, ticks: ticks.collect() }
 }
 
-fn labelled(places: &[Place]) -> Vec<Tick> {
+fn labelled(places: &[TickValue]) -> Vec<Tick> {
     let largest = places.iter().map(|place| place.value.abs()).fold(0.0, f64::max);
     places.iter().map(|place| Tick { value: place.value, label: label(*place, largest) }).collect()
 }
@@ -192,9 +192,9 @@ fn labelled(places: &[Place]) -> Vec<Tick> {
 /// A tick's text, with as many digits as its step has. `largest` is the
 /// largest number on the axis: thousands are cut short only where there are
 /// tens of them.
-fn label(place: Place, largest: f64) -> String {
+fn label(place: TickValue, largest: f64) -> String {
     const UNITS: [(f64, i32, &str); 4] = [(1e12, 12, "T"), (1e9, 9, "G"), (1e6, 6, "M"), (1e3, 3, "k")];
-    let Place { value, exponent } = place;
+    let TickValue { value, exponent } = place;
     let size = value.abs();
     let sign = if value < 0.0 { "−" } else { "" };
     if size == 0.0 {
@@ -227,7 +227,7 @@ pub fn short_number(value: f64) -> String {
     let exponent = value.abs().log10().floor() as i32 - 3;
     let unit = power(exponent);
     let rounded = if unit.is_normal() { (value / unit).round() * unit } else { value };
-    let text = label(Place { value: rounded, exponent }, rounded.abs());
+    let text = label(TickValue { value: rounded, exponent }, rounded.abs());
     if text.contains(['e', 'k', 'M', 'G', 'T']) { text } else { trimmed(&text).to_owned() }
 }
 

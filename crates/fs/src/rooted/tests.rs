@@ -6,14 +6,14 @@ fn both(root: &Path) -> [RootedFs; 2] {
     [RootedFs::new(root), RootedFs { root: Arc::new(Root::walking(root)) }]
 }
 
-struct Place {
+struct Fixture {
     _folder: tempfile::TempDir,
     root: PathBuf,
     outside: PathBuf,
 }
 
 /// `root/inner/file` and, outside, `outside/file`; `root/out` leads there.
-fn place() -> Place {
+fn fixture() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
     for path in [&root.join("inner"), &outside] {
@@ -23,7 +23,7 @@ fn place() -> Place {
     RealFs.symlink(&outside, &root.join("out")).unwrap();
     RealFs.symlink(Path::new("inner"), &root.join("also_inside")).unwrap();
     RealFs.symlink(Path::new("/dev/null"), &root.join("inner/link")).unwrap();
-    Place { _folder: folder, root, outside }
+    Fixture { _folder: folder, root, outside }
 }
 
 fn names(path: &Path) -> Vec<String> {
@@ -32,14 +32,14 @@ fn names(path: &Path) -> Vec<String> {
 
 #[test]
 fn what_is_below_the_root_is_reached() {
-    let place = place();
-    for fs in both(&place.root) {
-        let at = |name: &str| place.root.join("inner").join(name);
+    let fixture = fixture();
+    for fs in both(&fixture.root) {
+        let at = |name: &str| fixture.root.join("inner").join(name);
         assert_eq!(fs.read(&at("file"), 10).unwrap(), b"text");
         assert_eq!(fs.read_at(&at("file"), 2, 10).unwrap(), b"xt");
         assert_eq!(fs.metadata(&at("link")).unwrap().kind, Kind::Link);
         assert_eq!(fs.read_link(&at("link")).unwrap(), Path::new("/dev/null"));
-        assert_eq!(fs.metadata(&place.root).unwrap().kind, Kind::Folder);
+        assert_eq!(fs.metadata(&fixture.root).unwrap().kind, Kind::Folder);
         fs.create_dir_all(&at("a/b")).unwrap();
         fs.write_atomic(&at("a/b/one"), b"1").unwrap();
         assert!(fs.write_new_atomic(&at("a/b/two"), b"2").unwrap());
@@ -49,7 +49,7 @@ fn what_is_below_the_root_is_reached() {
         assert_eq!(fs.read(&at("a/copy"), 10).unwrap(), b"22");
         fs.replace_symlink(Path::new("b"), &at("a/best")).unwrap();
         fs.rename_new(&at("a"), &at("renamed")).unwrap();
-        assert!(fs.rename_new(&at("renamed"), &place.root.join("inner")).unwrap_err().is_already_there());
+        assert!(fs.rename_new(&at("renamed"), &fixture.root.join("inner")).unwrap_err().is_already_there());
         assert_eq!(names(&at("renamed")), ["b", "best", "copy"]);
         assert!(fs.available_space(&at("renamed")).unwrap() > 0);
         let canonical = RealFs.canonicalize(&at("renamed")).unwrap();
@@ -61,16 +61,16 @@ fn what_is_below_the_root_is_reached() {
 
 #[test]
 fn no_operation_follows_a_link() {
-    let place = place();
-    for fs in both(&place.root) {
-        for (folder, target) in [("out", &place.outside), ("also_inside", &place.root.join("inner"))] {
+    let fixture = fixture();
+    for fs in both(&fixture.root) {
+        for (folder, target) in [("out", &fixture.outside), ("also_inside", &fixture.root.join("inner"))] {
             let before = names(target);
-            let at = |name: &str| place.root.join(folder).join(name);
-            let inside = |name: &str| place.root.join("inner").join(name);
+            let at = |name: &str| fixture.root.join(folder).join(name);
+            let inside = |name: &str| fixture.root.join("inner").join(name);
             let refusals = [
                 fs.read_at(&at("file"), 0, 10).map(drop),
                 fs.metadata(&at("file")).map(drop),
-                fs.list(&place.root.join(folder)).map(drop),
+                fs.list(&fixture.root.join(folder)).map(drop),
                 fs.create_dir(&at("new")),
                 fs.create_new(&at("new")).map(drop),
                 fs.open_append(&at("file")).map(drop),
@@ -83,12 +83,12 @@ fn no_operation_follows_a_link() {
                 fs.read_link(&at("link")).map(drop),
                 fs.remove_file(&at("file")),
                 fs.remove_dir(&at("file")),
-                fs.sync_dir(&place.root.join(folder)),
+                fs.sync_dir(&fixture.root.join(folder)),
                 fs.available_space(&at("file")).map(drop),
                 fs.copy(&inside("file"), &at("new")),
                 fs.copy(&at("file"), &inside("new")),
                 fs.canonicalize(&at("file")).map(drop),
-                fs.remove_dir_all(&place.root.join(folder)),
+                fs.remove_dir_all(&fixture.root.join(folder)),
                 fs.write_atomic(&at("file"), b"overwritten"),
             ];
             for (number, refusal) in refusals.into_iter().enumerate() {
@@ -97,19 +97,19 @@ fn no_operation_follows_a_link() {
             assert_eq!(names(target), before);
             assert_eq!(RealFs.read(&target.join("file"), 20).unwrap(), b"text");
         }
-        let error = fs.read(&place.root.join("out/file"), 10).unwrap_err();
-        assert_eq!(error.link(), Some(&*place.root.join("out")), "{error}");
-        let error = fs.read(&place.root.join("inner/link"), 10).unwrap_err();
-        assert_eq!(error.link(), Some(&*place.root.join("inner/link")), "{error}");
+        let error = fs.read(&fixture.root.join("out/file"), 10).unwrap_err();
+        assert_eq!(error.link(), Some(&*fixture.root.join("out")), "{error}");
+        let error = fs.read(&fixture.root.join("inner/link"), 10).unwrap_err();
+        assert_eq!(error.link(), Some(&*fixture.root.join("inner/link")), "{error}");
     }
 }
 
 #[test]
 fn paths_that_are_not_below_the_root_are_refused() {
-    let place = place();
-    for fs in both(&place.root) {
-        let up = place.root.join("inner/../../outside/file");
-        for path in [place.outside.join("file"), up, PathBuf::from("file")] {
+    let fixture = fixture();
+    for fs in both(&fixture.root) {
+        let up = fixture.root.join("inner/../../outside/file");
+        for path in [fixture.outside.join("file"), up, PathBuf::from("file")] {
             let error = fs.read(&path, 10).unwrap_err();
             assert!(error.to_string().contains("not below"), "{error}");
         }
@@ -118,10 +118,10 @@ fn paths_that_are_not_below_the_root_are_refused() {
 
 #[test]
 fn pipes_and_devices_are_not_read() {
-    let place = place();
-    let pipe = place.root.join("inner/pipe");
+    let fixture = fixture();
+    let pipe = fixture.root.join("inner/pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-    let rooted = both(&place.root);
+    let rooted = both(&fixture.root);
     for fs in [&rooted[0] as &dyn Fs, &rooted[1], &RealFs] {
         assert!(fs.read(&pipe, 10).unwrap_err().to_string().contains("not a plain file"));
         assert!(fs.open_append(&pipe).is_err());
@@ -131,20 +131,20 @@ fn pipes_and_devices_are_not_read() {
 
 #[test]
 fn the_root_may_be_reached_through_a_link_and_come_later() {
-    let place = place();
-    let through = place.root.parent().unwrap().join("through");
+    let fixture = fixture();
+    let through = fixture.root.parent().unwrap().join("through");
     let fs = RealFs.rooted(&through);
     assert!(fs.list(&through).unwrap_err().is_not_found());
-    RealFs.symlink(&place.root, &through).unwrap();
+    RealFs.symlink(&fixture.root, &through).unwrap();
     assert_eq!(fs.read(&through.join("inner/file"), 10).unwrap(), b"text");
     assert!(fs.rooted(&through.join("inner")).read(&through.join("out/file"), 10).is_err());
 }
 
 #[test]
 fn a_folder_with_names_that_are_not_text_is_removed() {
-    let place = place();
-    let fs = RealFs.rooted(&place.root);
-    let folder = place.root.join("odd");
+    let fixture = fixture();
+    let fs = RealFs.rooted(&fixture.root);
+    let folder = fixture.root.join("odd");
     let name = OsStr::from_bytes(b"\xff\xfe");
     fs.create_dir(&folder).unwrap();
     fs.write_new(&folder.join(name), b"").unwrap();

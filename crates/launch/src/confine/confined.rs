@@ -1,4 +1,4 @@
-//! The supervisor's side of a step: it starts the helper, hears its reports and ends it.
+//! The supervisor's side of a step: it starts the helper, reads its reports and stops it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ use crate::child::isolate;
 use crate::order::{Mechanisms, RunOrder, StepOrder};
 use crate::worker::{LaunchError, WorkerCommand};
 
-/// A step under way. Dropping it kills everything of it.
+/// A running step. Dropping it kills all of its processes.
 pub struct Confined {
     helper: Child,
     output: Option<(ChildStdout, ChildStderr)>,
@@ -28,7 +28,7 @@ pub struct Confined {
     /// Closing it ends the step.
     lifeline: Option<OwnedFd>,
     inotify: OwnedFd,
-    /// The keeper's number, and a handle that no other process can get.
+    /// The keeper's pid, and a pidfd that can't refer to another process.
     keeper: Option<(u32, Option<OwnedFd>)>,
     started: Option<Result<Mechanisms, String>>,
     watching: BTreeMap<i32, Vec<String>>,
@@ -100,8 +100,8 @@ impl Confined {
             opened: BTreeSet::new(),
             ended: None,
         };
-        // A helper that has ended reads nothing; the report says why.
-        let _ = stdin.expect("standard input was asked to be a pipe").write_all(&text);
+        // A helper that has exited reads nothing; its report says why.
+        let _ = stdin.expect("standard input was configured as a pipe").write_all(&text);
         Ok(confined)
     }
 
@@ -116,7 +116,7 @@ impl Confined {
         let is_refused = |started: &Option<Result<Mechanisms, String>>| matches!(started, Some(Err(_)));
         while !is_refused(&self.started) && (self.started.is_none() || self.keeper.is_none()) {
             if !self.hear() {
-                self.started = Some(Err("the helper ended before the step's program began".to_owned()));
+                self.started = Some(Err("the helper exited before the step's program started".to_owned()));
             }
         }
         if is_refused(&self.started) {
@@ -170,12 +170,12 @@ impl Confined {
     /// Asks all of them to end (SIGTERM).
     pub fn terminate(&self) {
         if let Some(lifeline) = &self.lifeline {
-            // A keeper that is gone needs no asking.
+            // A keeper that has exited needs no signal.
             let _ = rustix::io::write(lifeline, &[helper::TERMINATE]);
         }
     }
 
-    /// Ends all of them, for certain; returns when none is left.
+    /// Kills all of them; returns when none is left.
     pub fn kill(&mut self) {
         // This alone is enough; what follows saves the time until the keeper notices.
         self.lifeline = None;
@@ -187,7 +187,7 @@ impl Confined {
         }
     }
 
-    /// How the step's own program ended, once it has. No process of the step is left then.
+    /// How the step's program ended, once it has. By then, no process of the step is left.
     pub fn try_wait(&mut self) -> Result<Option<StepExit>, LaunchError> {
         let waited = self.helper.try_wait();
         let pid = self.helper.id();
@@ -210,7 +210,8 @@ impl Confined {
         }
         while self.hear() {}
         if self.started.is_none() {
-            self.started = Some(Err(format!("the helper ended before the step's program began ({status})")));
+            self.started =
+                Some(Err(format!("the helper exited before the step's program started ({status})")));
         }
         if self.ended.is_none() {
             let killed = StepExit { code: None, signal: Some(libc::SIGKILL) };

@@ -1,8 +1,8 @@
 //! Limits what a step reads and writes, with Landlock.
 //!
-//! Landlock knows only what is allowed. So "everything but this" becomes a list: each folder that has something hidden
-//! in it is not allowed as a whole, but its entries are, one by one. A folder that was not there when the step began is
-//! then not readable in it either, which is the safe side.
+//! Landlock knows only what is allowed. So "everything but this" becomes a list: each folder that has
+//! something hidden in it is not allowed as a whole, but its entries are, one by one. A folder created
+//! after the step started isn't readable either, which is the safe choice.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,10 @@ use rlxp_fs::{Entry, Fs, FsExt, Kind, RealFs};
 /// Devices that a step may use, and no others: a disk or a terminal can be read as well as a file.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// How the names of graphics processors begin under `/dev`.
+/// Prefixes of the names of GPUs under `/dev`.
 const ACCELERATORS: [&str; 4] = ["nvidia", "dri", "kfd", "dxg"];
 
-/// The version from which on files can't be cut short behind Landlock's back. Below it nothing holds that is promised.
+/// The first version that also restricts truncating files. Below it, the promises don't hold.
 const LEAST: i32 = 3;
 
 /// What a step may do with files.
@@ -26,7 +26,7 @@ const LEAST: i32 = 3;
 pub(super) struct Rights {
     /// It may do anything in these folders.
     pub(super) writable: Vec<PathBuf>,
-    /// It may read these, whatever else is said.
+    /// It may always read these.
     pub(super) readable: Vec<PathBuf>,
     /// It may not read these.
     pub(super) hidden: Vec<PathBuf>,
@@ -45,17 +45,16 @@ fn version() -> Result<i32, String> {
     match version {
         1.. => Ok(i32::try_from(version).unwrap_or(i32::MAX)),
         _ if std::io::Error::last_os_error().raw_os_error() == Some(libc::EOPNOTSUPP) => {
-            Err("this kernel has landlock switched off (add it to lsm= on the kernel's command line)"
-                .to_owned())
+            Err("landlock is disabled in this kernel (add it to lsm= on the kernel command line)".to_owned())
         }
-        _ => Err("this kernel has no landlock (Linux 6.2 and newer do)".to_owned()),
+        _ => Err("this kernel has no landlock (needs Linux 6.2 or newer)".to_owned()),
     }
 }
 
-/// Limits this thread for good. Says how, or why not all of it holds.
+/// Restricts this thread permanently. Returns the mechanism, or why it isn't fully enforced.
 pub(super) fn limit(rights: &Rights) -> Result<String, String> {
     let version = version()?;
-    let failed = |error: landlock::RulesetError| format!("landlock {version} refuses: {error}");
+    let failed = |error: landlock::RulesetError| format!("landlock {version} failed: {error}");
     let abi = ABI::from(version);
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -84,15 +83,15 @@ pub(super) fn limit(rights: &Rights) -> Result<String, String> {
     }
     let status = rules.restrict_self().map_err(failed)?;
     if status.ruleset != RulesetStatus::FullyEnforced {
-        return Err(format!("landlock {version} is enforced in part only"));
+        return Err(format!("landlock {version} is only partially enforced"));
     }
     if version < LEAST {
-        return Err(format!("landlock {version} can't keep files from being cut short (Linux 6.2 can)"));
+        return Err(format!("landlock {version} can't prevent files from being truncated (needs Linux 6.2)"));
     }
     Ok(format!("landlock {version}"))
 }
 
-/// What has gone meanwhile needs no rule.
+/// A path that was removed meanwhile needs no rule.
 fn allow(
     rules: RulesetCreated,
     path: &Path,
@@ -143,8 +142,8 @@ fn devices_here() -> Vec<PathBuf> {
     entries.iter().filter(|entry| wanted(&entry.name)).map(|entry| folder.join(&entry.name)).collect()
 }
 
-/// What a hidden path stands for: itself and, through symlinks, what it really is. What isn't there yet stays hidden
-/// when somebody makes it.
+/// What a hidden path stands for: itself and, through symlinks, what it really is. A path that doesn't
+/// exist yet stays hidden once it is created.
 pub(super) fn resolve(path: &Path) -> PathBuf {
     let mut at = path;
     let mut rest = Vec::new();
@@ -195,7 +194,7 @@ mod tests {
         check(&["/dev"], &["/home", "/usr"]);
         check(&["/home/me/.ssh"], &["/dev", "/home/me/work", "/home/you", "/usr"]);
         check(&["/home/me/.ssh", "/home/me"], &["/dev", "/home/you", "/usr"]);
-        // Not there yet: whoever makes it later makes it unreadable.
+        // It doesn't exist yet: created later, it is unreadable.
         check(&["/home/me/.new", "/dev"], &["/home/me/.ssh", "/home/me/work", "/home/you", "/usr"]);
     }
 }

@@ -16,14 +16,14 @@ use super::report::{pipe, tell};
 use super::{Report, Setup, files, mounts, tree};
 use crate::order::{Mechanisms, StepOrder};
 
-/// The helper's own code when it can't even read what it is to do.
+/// The helper's exit code when it can't read its instructions.
 const UNTOLD: u8 = 2;
 /// Nothing was executed; the report says why.
 pub(super) const REFUSED: u8 = 3;
-/// The supervisor is gone, or wants no more of it.
+/// The supervisor has exited, or has cancelled the step.
 pub(super) const ABANDONED: u8 = 4;
 
-/// What the supervisor writes into the lifeline to have all processes asked to end.
+/// What the supervisor writes to the lifeline to terminate all processes.
 pub(super) const TERMINATE: u8 = b't';
 
 /// Descriptors that the supervisor gave.
@@ -54,14 +54,14 @@ pub(super) fn run() -> u8 {
 fn given(number: RawFd) -> Option<OwnedFd> {
     // SAFETY: asks about a number; any number is fine.
     let is_open = number > 2 && unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == 0;
-    // SAFETY: it is open, and the setup names each number for one purpose, so nobody else owns it.
+    // SAFETY: it is open, and the setup names each number for one purpose, so nothing else owns it.
     is_open.then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 fn help(setup: &Setup, ends: &Ends) -> Result<u8, String> {
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .map_err(|error| format!("can't open /dev/null: {error}"))?;
-    rustix::stdio::dup2_stdin(&null).map_err(|error| format!("can't empty standard input: {error}"))?;
+    rustix::stdio::dup2_stdin(&null).map_err(|error| format!("can't redirect standard input: {error}"))?;
     if let Some(step) = &setup.step {
         check(setup, step)?;
     }
@@ -74,16 +74,16 @@ fn help(setup: &Setup, ends: &Ends) -> Result<u8, String> {
     let namespaces = namespaces::enter(setup, true, &mut mechanisms)?;
     let signals = child_signals().map_err(|error| format!("can't listen for signals: {error}"))?;
     if !namespaces.processes {
-        // It must live on for a moment when the supervisor dies, to end what is left.
+        // It must outlive the supervisor for a moment, to kill the remaining processes.
         let alone = rustix::process::set_parent_process_death_signal(None)
             .and_then(|()| rustix::process::set_child_subreaper(Some(getpid())));
-        alone.map_err(|error| format!("can't look after orphans: {error}"))?;
+        alone.map_err(|error| format!("can't become a subreaper: {error}"))?;
         tell(&ends.report, &Report::Keeper(getpid().as_raw_pid() as u32));
         return keep(setup, ends, (namespaces, sockets), mechanisms, &signals, None);
     }
     // A new user namespace may have reset it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| format!("can't be tied to the supervisor: {error}"))?;
+        .map_err(|error| format!("can't tie the helper to the supervisor: {error}"))?;
     // Process numbers mean nothing across namespaces, so the keeper knows by this pipe that the helper is there.
     let (read, write) = pipe()?;
     match fork().map_err(|error| format!("can't start the keeper: {error}"))? {
@@ -111,14 +111,14 @@ fn help(setup: &Setup, ends: &Ends) -> Result<u8, String> {
     }
 }
 
-/// What can be seen to be wrong before anything is done.
+/// Problems that can be detected before anything is done.
 fn check(setup: &Setup, step: &StepOrder) -> Result<(), String> {
     let mut problems = Vec::new();
     if !files::is_folder(&step.tree.base) {
         problems.push(format!("the base tree {} is not a folder", step.tree.base.display()));
     }
     if !step.argv.first().is_some_and(|program| Path::new(program).is_absolute()) {
-        problems.push("the step names no program by its absolute path".to_owned());
+        problems.push("the step's program is not an absolute path".to_owned());
     }
     if !tree::is_inside(&step.folder) {
         problems.push(format!("the working folder {} is not inside the tree", step.folder));

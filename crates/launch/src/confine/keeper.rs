@@ -1,5 +1,6 @@
-//! The keeper: the process that stays with a step. It has the step's surroundings made, starts the step, collects whoever
-//! ends, passes the supervisor's wish to end on to everybody, and ends when the supervisor or the helper does.
+//! The keeper: the process that stays with a step. It prepares the step's mounts, starts the step, reaps
+//! exited processes, forwards the supervisor's request to terminate, and exits when the supervisor or the
+//! helper does.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use super::surroundings::prepare;
 use super::{Report, Setup, StepExit, step};
 use crate::order::Mechanisms;
 
-/// The keeper's body. It is told where it is and which sockets others have. `helper` tells by its closing that the
+/// The keeper's body. It gets its namespaces and the sockets of other programs. `helper` closes when the
 /// helper has died.
 pub(super) fn keep(
     setup: &Setup,
@@ -27,7 +28,7 @@ pub(super) fn keep(
 ) -> Result<u8, String> {
     if helper.is_some() {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-            .map_err(|error| format!("can't be tied to the helper: {error}"))?;
+            .map_err(|error| format!("can't tie the keeper to the helper: {error}"))?;
     }
     let rights = prepare(setup, ends, namespaces, sockets, &mut mechanisms)?;
     let (read, write) = pipe()?;
@@ -53,7 +54,7 @@ pub(super) fn keep(
         Some(told) => tell(&ends.report, told),
         None => tell(
             &ends.report,
-            &Report::Refused("the step's process ended before its program began".to_owned()),
+            &Report::Refused("the step's process exited before its program started".to_owned()),
         ),
     }
     let mut closing = vec![ends.lifeline.as_fd()];
@@ -72,8 +73,8 @@ pub(super) fn keep(
     }
 }
 
-/// Waits for `child` and collects every other child that ends meanwhile. Nothing when one of `closing` was closed.
-/// `orders` is where the supervisor asks for all to be terminated.
+/// Waits for `child` and reaps every other child that ends meanwhile. `None` when one of `closing` was
+/// closed. `orders` carries the supervisor's requests to terminate all processes.
 pub(super) fn mind(
     child: Pid,
     signals: &OwnedFd,

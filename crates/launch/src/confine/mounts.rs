@@ -1,9 +1,10 @@
-//! What a step's own mount namespace shows otherwise than the machine's: a fresh `/proc`, a `/dev/shm` of its own, no
-//! sockets of services, empty folders where something is hidden, and all but the step's own folders read-only.
+//! How a step's mount namespace differs from the machine's: a new `/proc`, a `/dev/shm` of its own, no
+//! sockets of services, empty folders where something is hidden, and all but the step's own folders
+//! read-only.
 //!
-//! Landlock alone would already refuse to read hidden files. But it lets a process connect to any socket that has a name
-//! in the file system (an agent that signs, a terminal that types what it is told), it lets a file's owner change its
-//! mode and its times, and it can't allow to list a folder without allowing to list those in it.
+//! Landlock alone would already refuse to read hidden files. But it lets a process connect to any socket
+//! that has a name in the file system (a signing agent, a terminal multiplexer), it lets a file's owner
+//! change its mode and its times, and it can't allow to list a folder without allowing to list those in it.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -35,7 +36,8 @@ pub(super) fn in_memory(at: &Path, bytes: u64, mode: &str) -> Result<(), Errno> 
     mount("tmpfs", at, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())
 }
 
-/// Puts something empty over each of `hidden`, and `kept` back where it lay below one of them. All paths are resolved.
+/// Puts something empty over each of `hidden`, and mounts `kept` again where it was below one of
+/// them. All paths are resolved.
 pub(super) fn cover(hidden: &[PathBuf], kept: &[PathBuf]) -> Result<(), String> {
     // What lies below something covered is covered with it.
     let mut outermost: Vec<(&PathBuf, bool)> = Vec::new();
@@ -56,7 +58,7 @@ pub(super) fn cover(hidden: &[PathBuf], kept: &[PathBuf]) -> Result<(), String> 
     for path in kept.iter().filter(|path| is_below(path)) {
         back.push((
             path,
-            copy_of_mount(path).map_err(|error| format!("can't keep {}: {error}", path.display()))?,
+            copy_of_mount(path).map_err(|error| format!("can't bind {}: {error}", path.display()))?,
         ));
     }
     for (path, is_folder) in &outermost {
@@ -64,13 +66,13 @@ pub(super) fn cover(hidden: &[PathBuf], kept: &[PathBuf]) -> Result<(), String> 
         match covered {
             // Sockets come and go.
             Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(format!("can't cover {}: {error}", path.display())),
+            Err(error) => return Err(format!("can't hide {}: {error}", path.display())),
         }
     }
     // Folders before what lies in them, which may be kept for its own sake too.
     back.sort_by_key(|(path, _)| path.components().count());
     for (path, mounted) in back {
-        put_back(path, &mounted).map_err(|error| format!("can't keep {}: {error}", path.display()))?;
+        put_back(path, &mounted).map_err(|error| format!("can't bind {}: {error}", path.display()))?;
     }
     Ok(())
 }
@@ -94,7 +96,7 @@ fn put_back(path: &Path, mounted: &OwnedFd) -> Result<(), Errno> {
     move_mount(mounted, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-/// A file or a socket disappears behind a file that nobody may open.
+/// Hides a file or a socket behind a file that can't be opened.
 fn cover_file(path: &Path) -> Result<(), Errno> {
     let empty = Path::new("/dev/shm/.rlx-covered");
     let made = rustix::fs::open(empty, OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
@@ -103,21 +105,20 @@ fn cover_file(path: &Path) -> Result<(), Errno> {
     move_mount(&copy, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-/// Makes everything read-only but `writable`, and `/proc`, where the kernel keeps order by itself.
+/// Makes everything read-only except `writable`, and `/proc`, which the kernel protects itself.
 pub(super) fn keep_unchanged(writable: &[PathBuf]) -> Result<(), String> {
     for path in writable {
         let again = copy_of_mount(path)
             .and_then(|copy| move_mount(&copy, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH));
-        again.map_err(|error| format!("{} can't be mounted by itself: {error}", path.display()))?;
+        again.map_err(|error| format!("can't mount {} separately: {error}", path.display()))?;
     }
     let everything = Path::new("/");
-    set_read_only(everything, true)
-        .map_err(|error| format!("the kernel refuses to protect files: {error}"))?;
+    set_read_only(everything, true).map_err(|error| format!("can't make files read-only: {error}"))?;
     for path in writable {
         set_read_only(path, false)
-            .map_err(|error| format!("{} can't be made writable: {error}", path.display()))?;
+            .map_err(|error| format!("can't make {} writable: {error}", path.display()))?;
     }
-    // One that was read-only all along stays so, and nothing is lost by it.
+    // A mount that was read-only before stays so, which is fine.
     let _ = set_read_only(Path::new("/proc"), false);
     Ok(())
 }
@@ -145,8 +146,8 @@ fn set_read_only(path: &Path, is_set: bool) -> std::io::Result<()> {
     if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Sockets that somebody has bound to a name in the file system, as far as they can be reached. This is asked before a
-/// new network namespace hides who has which.
+/// Sockets bound to a path in the file system, as far as they are reachable. Listed before a new network
+/// namespace hides them.
 pub(super) fn sockets() -> Vec<PathBuf> {
     const LONGEST: u64 = 16 << 20;
     let table = RealFs.read(Path::new("/proc/self/net/unix"), LONGEST).unwrap_or_default();

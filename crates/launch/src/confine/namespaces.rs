@@ -11,15 +11,15 @@ use super::Setup;
 use super::processes::{Forked, fork, leave};
 use crate::order::{Mechanisms, Reach};
 
-/// Which namespaces this process has of its own. Children are born into the one for processes.
+/// The namespaces that this process has entered. Its children are created in the one for processes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Namespaces {
     pub(super) mounts: bool,
     pub(super) processes: bool,
 }
 
-/// Enters all that can be had, and records what holds and what doesn't. `careful` tries the one for users in a child
-/// first: some systems let a process in and then leave it with fewer rights than it had.
+/// Enters all available ones, and records which are enforced and which aren't. `careful` tries the one for
+/// users in a child first: some systems let a process in and then leave it with fewer rights than it had.
 pub(super) fn enter(setup: &Setup, careful: bool, mechanisms: &mut Mechanisms) -> Result<Namespaces, String> {
     let users = match setup.switched_off("user_namespace") {
         Some(reason) => Err(reason),
@@ -36,7 +36,7 @@ pub(super) fn enter(setup: &Setup, careful: bool, mechanisms: &mut Mechanisms) -
     let mut enter = |flag, mechanism: &str, record: &str| {
         let refused = setup.switched_off(mechanism).or_else(|| {
             let error = unshare(flag).err()?;
-            Some(format!("the kernel refuses a new {}: {error}", mechanism.replace('_', " ")))
+            Some(format!("can't create a new {}: {error}", mechanism.replace('_', " ")))
         });
         if let Some(reason) = &refused {
             mechanisms.missing.insert(record.to_owned(), reason.clone());
@@ -47,13 +47,13 @@ pub(super) fn enter(setup: &Setup, careful: bool, mechanisms: &mut Mechanisms) -
     enter(UnshareFlags::NEWIPC, "ipc_namespace", "ipc");
     namespaces.processes = enter(UnshareFlags::NEWPID, "pid_namespace", "processes");
     let network = match setup.wanted.network {
-        Reach::Everything => Some("everything was agreed"),
+        Reach::Everything => Some("the network was agreed"),
         Reach::None | Reach::Loopback => {
             enter(UnshareFlags::NEWNET, "network_namespace", "network").then_some("network namespace")
         }
     };
     if setup.wanted.network == Reach::Loopback && network.is_some() {
-        loopback_up().map_err(|error| format!("can't switch the loopback device on: {error}"))?;
+        loopback_up().map_err(|error| format!("can't enable the loopback device: {error}"))?;
     }
     mechanisms.network = network.map(str::to_owned);
     mechanisms.processes = namespaces.processes.then(|| "pid namespace".to_owned());
@@ -65,7 +65,7 @@ fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(flags) }
 }
 
-/// A new user namespace in which this user is itself and nobody else is anybody.
+/// A new user namespace that maps only this user, to itself.
 fn enter_users() -> Result<(), String> {
     let (user, group) = (getuid(), getgid());
     unshare(UnshareFlags::NEWUSER).map_err(|error| error.to_string())?;
@@ -78,7 +78,7 @@ fn enter_users() -> Result<(), String> {
         .map_err(|error| with_cause(&error))
 }
 
-/// Whether a user namespace can be had and allows mounts inside.
+/// Whether a user namespace is available and allows mounts inside.
 fn try_users() -> Result<(), String> {
     match fork().map_err(|error| error.to_string())? {
         Forked::Child => {
@@ -93,8 +93,10 @@ fn try_users() -> Result<(), String> {
             let ended = rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
             match ended.ok().flatten().and_then(|(_, status)| status.exit_status()) {
                 Some(0) => Ok(()),
-                Some(2) => Err("user namespaces are without rights here (an AppArmor rule?)".to_owned()),
-                _ => Err("the kernel refuses a new user namespace (see user.max_user_namespaces and \
+                Some(2) => {
+                    Err("user namespaces have no privileges here (possibly an AppArmor rule)".to_owned())
+                }
+                _ => Err("can't create a user namespace (see user.max_user_namespaces and \
                           kernel.unprivileged_userns_clone; containers often forbid it)"
                     .to_owned()),
             }

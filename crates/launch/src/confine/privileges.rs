@@ -1,5 +1,5 @@
-//! The last things a step's process does before it becomes the step's program: it gives up whatever would let the
-//! program out, and whatever it inherited by accident.
+//! The last actions of a step's process before it executes the step's program: it drops whatever would let
+//! the program escape, and whatever it inherited by accident.
 #![expect(clippy::disallowed_methods, reason = "the C library has no names for some system calls")]
 
 use std::path::Path;
@@ -8,9 +8,10 @@ use rlxp_fs::{Fs, RealFs};
 use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-/// A session of its own, default signals, no core files, and the first to go when the machine runs out of memory.
+/// A new session, default signals, no core dumps, and the first to be killed when the machine runs
+/// out of memory.
 pub(super) fn begin_afresh() -> Result<(), String> {
-    rustix::process::setsid().map_err(|error| format!("can't begin a new session: {error}"))?;
+    rustix::process::setsid().map_err(|error| format!("can't start a new session: {error}"))?;
     // The kernel's own form of sigaction, all zero: the default, no flags. The C library's would leave out two signals
     // that it keeps for itself, and a parent may have had even those ignored.
     let default = [0u64; 4];
@@ -29,19 +30,19 @@ pub(super) fn begin_afresh() -> Result<(), String> {
     }
     let no_core = Rlimit { current: Some(0), maximum: Some(0) };
     rustix::process::setrlimit(Resource::Core, no_core)
-        .map_err(|error| format!("can't forbid core files: {error}"))?;
-    // Keys of the user's session are none of the step's business. Kernels without keys refuse, and have none.
+        .map_err(|error| format!("can't disable core dumps: {error}"))?;
+    // The step must not use the keys of the user's session. Kernels without keys refuse, and have none.
     // SAFETY: this asks for a new session keyring without a name; no pointer is followed.
     unsafe { libc::syscall(libc::SYS_keyctl, 1, std::ptr::null::<libc::c_char>()) };
-    // Only a wish: a system that refuses it kills somebody else.
+    // Best effort: a system that refuses it kills another process instead.
     let _ =
         RealFs.open_append(Path::new("/proc/self/oom_score_adj")).and_then(|mut file| file.write_all(b"500"));
     Ok(())
 }
 
-/// No capability is left, none can be had again, and no program gives any.
+/// Drops all capabilities, with no way to regain them, also not by executing a program.
 pub(super) fn give_up() -> Result<(), String> {
-    let failed = |error| format!("can't give up privileges: {error}");
+    let failed = |error| format!("can't drop privileges: {error}");
     rustix::thread::set_no_new_privs(true).map_err(failed)?;
     for number in 0..64 {
         let one = CapabilitySet::from_bits_retain(1 << number);
@@ -54,12 +55,12 @@ pub(super) fn give_up() -> Result<(), String> {
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, sets).map_err(failed)?;
-    // The owner of the machine would get them all back with the next program.
+    // Root would regain them all by executing the next program.
     let left = CapabilitySet::from_bits_retain(1);
     if rustix::process::getuid().is_root()
         && rustix::thread::capability_is_in_bounding_set(left).unwrap_or(false)
     {
-        return Err("can't give up the privileges of root".to_owned());
+        return Err("can't drop root privileges".to_owned());
     }
     // Last, because losing privileges resets it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed)

@@ -1,4 +1,4 @@
-//! What this machine can do to keep a step apart.
+//! Which sandboxing mechanisms this machine offers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::confined::Confined;
 use super::files::{self, Rights};
 use super::{Setup, mounts, namespaces, tree, without};
-use crate::order::{Level, Mechanisms, Reach, TreeOrder, Wanted};
+use crate::order::{ConfinementRequest, Level, Mechanisms, Reach, TreeOrder};
 use crate::worker::LaunchError;
 
 fn setup(network: Reach) -> Setup {
@@ -19,13 +19,13 @@ fn setup(network: Reach) -> Setup {
         own: PathBuf::from("/"),
         readable: Vec::new(),
         memory: 1 << 24,
-        wanted: Wanted { least: Level::None, network, hidden: Vec::new() },
+        wanted: ConfinementRequest { least: Level::None, network, hidden: Vec::new() },
         step: None,
     }
 }
 
-/// What this machine can do, tried for real in a process of its own: all that a step would go through, without a step.
-/// Limits on memory and processes are the supervisor's and said to be by polling.
+/// What this machine offers, tested in a separate process: everything that a step would go through, without
+/// a step. Limits on memory and processes are the supervisor's and said to be by polling.
 pub fn probe(network: Reach) -> Result<Mechanisms, LaunchError> {
     let mut confined = Confined::spawn_helper(setup(network), &[])?;
     let answered = confined.started();
@@ -33,8 +33,8 @@ pub fn probe(network: Reach) -> Result<Mechanisms, LaunchError> {
     Ok(with_limits(answered.unwrap_or_else(nothing)))
 }
 
-/// What this machine can do, tried in this very process, which must have one thread only. Afterwards it is inside the
-/// namespaces and without privileges, so this is for a command that prints the answer and ends.
+/// What this machine offers, tested in this process, which must be single-threaded. Afterwards it is inside
+/// the namespaces and without privileges, so this is for a command that prints the answer and ends.
 pub fn probe_here() -> Mechanisms {
     let setup = setup(Reach::None);
     let mut mechanisms = Mechanisms::default();
@@ -43,7 +43,7 @@ pub fn probe_here() -> Mechanisms {
         Err(reason) => return with_limits(nothing(reason)),
     };
     try_overlay(&setup, namespaces.mounts, &mut mechanisms);
-    // It may still do everything: whether the rules can be had is the question, not what they are.
+    // Everything stays allowed: this only tests whether the rules are available.
     let rights = Rights { writable: vec![PathBuf::from("/")], ..Rights::default() };
     let limited = match setup.switched_off("landlock") {
         Some(reason) => Err(reason),
@@ -58,11 +58,11 @@ pub fn probe_here() -> Mechanisms {
     with_limits(mechanisms)
 }
 
-/// Tries an overlay on a file system in memory; says `copy` where none can be had.
+/// Tries an overlay on a file system in memory; returns `copy` where none is available.
 pub(super) fn try_overlay(setup: &Setup, is_mounted: bool, mechanisms: &mut Mechanisms) {
     let refused = match setup.switched_off("overlay") {
         Some(reason) => Some(reason),
-        None if !is_mounted => Some("an overlay takes a mount namespace".to_owned()),
+        None if !is_mounted => Some("an overlay needs a mount namespace".to_owned()),
         None => overlay_in_memory().err(),
     };
     mechanisms.tree = Some(if refused.is_none() { "overlay" } else { "copy" }.to_owned());
@@ -72,7 +72,7 @@ pub(super) fn try_overlay(setup: &Setup, is_mounted: bool, mechanisms: &mut Mech
 }
 
 fn overlay_in_memory() -> Result<(), String> {
-    let failed = |error| format!("the kernel refuses an overlay: {error}");
+    let failed = |error| format!("can't mount an overlay: {error}");
     mounts::keep_to_oneself().map_err(failed)?;
     let top = Path::new("/tmp");
     mounts::in_memory(top, 1 << 20, "0700").map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Processes with one thread: how they split, how they hear of each other's end, and who descends from whom.
+//! Single-threaded processes: forking, noticing each other's end, and finding descendants.
 
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
@@ -9,8 +9,8 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
 const LIMIT: u64 = 4 * 1024 * 1024;
 
-/// All descendants of `ancestor` that live or wait to be collected, without itself. Processes that come and go meanwhile
-/// may be missed, so whoever needs certainty asks again.
+/// All descendants of `ancestor` that live or wait to be collected, without itself. Processes that start or
+/// end meanwhile may be missed; a caller that needs certainty asks again.
 pub(super) fn below(ancestor: u32) -> Vec<u32> {
     let mut found = Vec::new();
     let mut to_ask = vec![ancestor];
@@ -37,16 +37,16 @@ fn children(process: u32) -> Vec<u32> {
     children
 }
 
-/// Who one is after a fork.
+/// The side of a fork.
 pub(super) enum Forked {
     Child,
     Parent(Pid),
 }
 
-/// Splits this process, which has one thread only.
+/// Forks this process, which must be single-threaded.
 pub(super) fn fork() -> std::io::Result<Forked> {
     #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
-    // SAFETY: the helper has one thread, so no lock is held by anybody else at the time of the fork.
+    // SAFETY: the helper has one thread, so no other thread holds a lock at the time of the fork.
     match unsafe { libc::fork() } {
         ..0 => Err(std::io::Error::last_os_error()),
         0 => Ok(Forked::Child),
@@ -98,8 +98,8 @@ fn signal_descendants(signal: Signal) {
     }
 }
 
-/// Without a process namespace: whoever loses its parent becomes a child of this process, so it is the last one left
-/// exactly when it has no children.
+/// Without a process namespace: orphans become children of this process, so it is the last one left exactly
+/// when it has no children.
 pub(super) fn end_descendants() {
     loop {
         signal_descendants(Signal::KILL);

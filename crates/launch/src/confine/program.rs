@@ -1,9 +1,10 @@
-//! The last look at a step's program: whether it is still the one that was looked at when the run was allowed.
+//! The final check of a step's program: whether it is still the one that was checked when the run
+//! was allowed.
 //!
-//! It lies where others may change it at any time, and a step may begin hours after the gates had their look. So its
-//! file is read again right before it is executed, by the process that becomes it. What is left is the moment between
-//! the two. To execute the handle that was read wouldn't close it: a file can be written to as well as replaced, and
-//! an interpreter must be able to open its script by a name.
+//! Others may change it at any time, and a step may start hours after the gates checked it. So its file is
+//! read again right before it is executed, by the process that becomes it. What is left is the moment
+//! between the two. To execute the handle that was read wouldn't close it: a file can be written to as well
+//! as replaced, and an interpreter must be able to open its script by a name.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -17,9 +18,9 @@ use crate::order::program_digest;
 
 /// Says why `path` is not the program that has this digest.
 pub(super) fn check(path: &Path, gated: Digest) -> Result<(), String> {
-    let unread = |error: &dyn std::fmt::Display| format!("{} can't be looked at: {error}", path.display());
+    let unread = |error: &dyn std::fmt::Display| format!("can't read {}: {error}", path.display());
     let real = RealFs.canonicalize(path).map_err(|error| unread(&error))?;
-    // What is no file must not make anybody wait.
+    // Opening something other than a file must not block.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::open(&real, flags, Mode::empty()).map_err(|error| unread(&error))?;
     let before = rustix::fs::fstat(&file).map_err(|error| unread(&error))?;
@@ -31,7 +32,7 @@ pub(super) fn check(path: &Path, gated: Digest) -> Result<(), String> {
             return Ok(());
         }
     }
-    Err(format!("{} is not the program that it was when the run was allowed", path.display()))
+    Err(format!("{} has changed since the run was allowed", path.display()))
 }
 
 fn content(file: &OwnedFd) -> Result<Digest, Errno> {
@@ -47,7 +48,7 @@ fn content(file: &OwnedFd) -> Result<Digest, Errno> {
     }
 }
 
-/// Which file it is, and all that tells when it changed.
+/// Identifies the file and its last change.
 fn state(stat: &Stat) -> impl PartialEq + use<> {
     let times = [stat.st_mtime, stat.st_ctime];
     (stat.st_dev, stat.st_ino, stat.st_size, times, [stat.st_mtime_nsec, stat.st_ctime_nsec])
@@ -88,6 +89,6 @@ mod tests {
         symlink("python3", &path).unwrap();
         fs::remove_file(&real).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &real, FileType::Fifo, Mode::RWXU, 0).unwrap();
-        is_refused("something that nobody ever writes to");
+        is_refused("a pipe without a writer");
     }
 }

@@ -1,4 +1,4 @@
-//! What the processes of a step tell each other, one line each, through pipes.
+//! Messages between the processes of a step, one line each, through pipes.
 
 use std::os::fd::OwnedFd;
 
@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::Report;
 
-/// A line that can't be written has nobody to read it.
+/// If a line can't be written, its reader has exited.
 pub(super) fn tell(report: &OwnedFd, told: &Report) {
     let mut line = serde_json::to_vec(told).expect("a report is plain data");
     line.push(b'\n');
@@ -37,5 +37,5 @@ pub(super) fn read_all(from: &OwnedFd) -> Vec<Report> {
 
 pub(super) fn pipe() -> Result<(OwnedFd, OwnedFd), String> {
     rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|error| format!("can't make a pipe: {error}"))
+        .map_err(|error| format!("can't create a pipe: {error}"))
 }

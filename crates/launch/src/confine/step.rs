@@ -1,4 +1,4 @@
-//! The step itself, from the moment it is a process of its own until it is the program of the order.
+//! The step itself, from its fork until it executes the program of the order.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -13,7 +13,8 @@ use super::report::tell;
 use super::{Report, Setup, privileges, program};
 use crate::order::Mechanisms;
 
-/// Gives up everything and becomes the program. Comes back only when it can't, or when there is none.
+/// Drops all privileges and executes the program. Returns only when it can't, or when there is
+/// none.
 pub(super) fn become_program(
     setup: &Setup,
     rights: &Rights,
@@ -26,7 +27,7 @@ pub(super) fn become_program(
         Some(step) => {
             let folder = step.tree.at.join(&step.folder);
             rustix::process::chdir(&folder)
-                .map_err(|error| format!("the working folder {} can't be used: {error}", folder.display()))?;
+                .map_err(|error| format!("can't enter the working folder {}: {error}", folder.display()))?;
             Some((&step.argv, step.program))
         }
         None => None,
@@ -43,18 +44,18 @@ pub(super) fn become_program(
     }
     privileges::give_up()?;
     if getppid() != Some(keeper) {
-        return Err("the keeper is gone".to_owned());
+        return Err("the keeper has exited".to_owned());
     }
     enough(setup, &mechanisms)?;
     let Some((argv, gated)) = program else {
         tell(report, &Report::Started(mechanisms));
         return Ok(());
     };
-    let (program, arguments) = argv.split_first().expect("an order without a program was refused before");
+    let (program, arguments) = argv.split_first().expect("an order without a program was rejected earlier");
     if let Err(error) =
         rustix::fs::accessat(CWD, program.as_str(), Access::EXEC_OK, rustix::fs::AtFlags::EACCESS)
     {
-        return Err(format!("{program} can't be executed: {error}"));
+        return Err(format!("can't execute {program}: {error}"));
     }
     privileges::close_the_rest();
     if let Some(gated) = gated {
@@ -63,10 +64,11 @@ pub(super) fn become_program(
     tell(report, &Report::Started(mechanisms));
     #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
     let error = Command::new(program).args(arguments).exec();
-    Err(format!("{program} can't be executed: {error}"))
+    Err(format!("can't execute {program}: {error}"))
 }
 
-/// Whether what holds is at least what was asked for. The supervisor answers for limits.
+/// Whether the available sandboxing is at least what is required. The supervisor enforces the
+/// limits.
 fn enough(setup: &Setup, mechanisms: &Mechanisms) -> Result<(), String> {
     let limits = Some("the supervisor's".to_owned());
     let all = Mechanisms { memory: limits.clone(), process_count: limits, ..mechanisms.clone() };
@@ -76,5 +78,5 @@ fn enough(setup: &Setup, mechanisms: &Mechanisms) -> Result<(), String> {
     }
     let reasons: Vec<String> =
         mechanisms.missing.iter().map(|(mechanism, reason)| format!("{mechanism}: {reason}")).collect();
-    Err(format!("confinement {least} is asked for, but only {level} can be had here; {}", reasons.join("; ")))
+    Err(format!("{least} sandboxing is required, but only {level} is available here; {}", reasons.join("; ")))
 }

@@ -1,4 +1,5 @@
-//! What a step finds around it: its tree, a `/proc` and a shared memory of its own, and nothing that is hidden from it.
+//! A step's view of the machine: its tree, a private `/proc` and shared memory, and nothing that is
+//! hidden from it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use super::report::tell;
 use super::{Report, Setup, mounts, probe, tree};
 use crate::order::{Mechanisms, Reach, StepOrder};
 
-/// Mounts what the step is to see, and says what it may do with files.
+/// Mounts what the step may see, and returns its file access rules.
 pub(super) fn prepare(
     setup: &Setup,
     ends: &Ends,
@@ -21,7 +22,7 @@ pub(super) fn prepare(
 ) -> Result<Rights, String> {
     let mut mounted = namespaces.mounts;
     if mounted && let Err(error) = mounts::keep_to_oneself() {
-        mechanisms.missing.insert("mounts".to_owned(), format!("mounts can't be made private: {error}"));
+        mechanisms.missing.insert("mounts".to_owned(), format!("can't make mounts private: {error}"));
         mounted = false;
     }
     let mut rights = Rights { hidden: hidden(setup), ..Rights::default() };
@@ -40,13 +41,13 @@ pub(super) fn prepare(
         if namespaces.processes
             && let Err(error) = mounts::fresh_proc()
         {
-            mechanisms.missing.insert("proc".to_owned(), format!("a fresh /proc is refused: {error}"));
+            mechanisms.missing.insert("proc".to_owned(), format!("can't mount a new /proc: {error}"));
         }
         if let Some(shared) = mounts::shared_memory() {
             match mounts::in_memory(shared, (setup.memory / 2).max(1 << 20), "1777") {
                 Ok(()) => rights.writable.push(shared.to_owned()),
                 Err(error) => {
-                    let reason = format!("a private {} is refused: {error}", shared.display());
+                    let reason = format!("can't mount a private {}: {error}", shared.display());
                     mechanisms.missing.insert("shared_memory".to_owned(), reason);
                 }
             }
@@ -62,7 +63,7 @@ pub(super) fn prepare(
             mechanisms.missing.insert("read_only".to_owned(), reason);
         }
     }
-    // Disks and terminals are files too. What a step needs of them is on a list.
+    // Disks and terminals are files too; only listed devices are allowed.
     rights.hidden.push(PathBuf::from("/dev"));
     if let Some(step) = &setup.step {
         let watching = tree::watch(&step.tree, &step.watched, &ends.opened);
@@ -86,10 +87,8 @@ fn show_tree(
 ) -> Result<(), String> {
     let refused = match setup.switched_off("overlay") {
         Some(reason) => Some(reason),
-        None if !mounted => Some("an overlay takes a mount namespace".to_owned()),
-        None => {
-            tree::overlay(&step.tree).err().map(|error| format!("the kernel refuses an overlay: {error}"))
-        }
+        None if !mounted => Some("an overlay needs a mount namespace".to_owned()),
+        None => tree::overlay(&step.tree).err().map(|error| format!("can't mount an overlay: {error}")),
     };
     match refused {
         None => mechanisms.tree = Some("overlay".to_owned()),

@@ -1,4 +1,4 @@
-//! The code that a step sees: a base that nobody changes, with the files that differ laid over it.
+//! The code that a step sees: a base that never changes, overlaid with the files that differ.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -35,7 +35,7 @@ pub(super) fn overlay(tree: &TreeOrder) -> Result<(), Errno> {
     mount("overlay", tree.at.as_path(), "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())
 }
 
-/// Copies `base`, then `inputs`, then `changed` to `at`, where no overlay can be had.
+/// Copies `base`, then `inputs`, then `changed` to `at`, where no overlay is available.
 pub(super) fn copy(tree: &TreeOrder) -> Result<(), String> {
     for from in [Some(&tree.base), tree.inputs.as_ref(), Some(&tree.changed)].into_iter().flatten() {
         let copied = folder(from).and_then(|from| copy_folder(&from, &folder(&tree.at)?));
@@ -97,7 +97,7 @@ fn replace(folder: &OwnedFd, name: &std::ffi::CStr) -> Result<(), Errno> {
 
 /// Takes files away. Links on the way are not followed: nothing outside of the tree is ever removed.
 pub(super) fn remove(tree: &TreeOrder) -> Result<(), String> {
-    let failed = |name: &str, error| format!("can't take {name} away from the tree: {error}");
+    let failed = |name: &str, error| format!("can't remove {name} from the tree: {error}");
     let top = folder(&tree.at).map_err(|error| failed(".", error))?;
     for name in &tree.removed {
         let path = Path::new(name);
@@ -117,7 +117,7 @@ pub(super) fn remove(tree: &TreeOrder) -> Result<(), String> {
     Ok(())
 }
 
-/// Tells the inotify instance to say when one of these files is opened. Those that aren't there are never opened.
+/// Watches for one of these files being opened. Missing files are never opened.
 pub(super) fn watch(tree: &TreeOrder, names: &[String], instance: &OwnedFd) -> BTreeMap<i32, Vec<String>> {
     let mut watching: BTreeMap<i32, Vec<String>> = BTreeMap::new();
     let Ok(top) = folder(&tree.at) else { return watching };
@@ -126,7 +126,7 @@ pub(super) fn watch(tree: &TreeOrder, names: &[String], instance: &OwnedFd) -> B
         let opened = rustix::fs::openat2(&top, name.as_str(), flags, Mode::empty(), ResolveFlags::BENEATH);
         let Ok(opened) = opened else { continue };
         let path = format!("/proc/self/fd/{}", opened.as_raw_fd());
-        // Once is enough, and no flood of events can come of it.
+        // Once is enough, and avoids a flood of events.
         let once = WatchFlags::OPEN | WatchFlags::ONESHOT;
         if let Ok(number) = rustix::fs::inotify::add_watch(instance.as_fd(), path.as_str(), once) {
             watching.entry(number).or_default().push(name.clone());
@@ -135,10 +135,10 @@ pub(super) fn watch(tree: &TreeOrder, names: &[String], instance: &OwnedFd) -> B
     watching
 }
 
-/// Makes a folder unless it is there.
+/// Creates a folder unless it exists.
 pub(super) fn make_folder(path: &Path) -> Result<(), String> {
     match rustix::fs::mkdirat(CWD, path, Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(format!("can't make the folder {}: {error}", path.display())),
+        Err(error) => Err(format!("can't create the folder {}: {error}", path.display())),
     }
 }

@@ -16,13 +16,13 @@ use super::is_commit;
 use crate::child::{isolate, signal_group};
 use crate::search_path;
 
-/// How long one question may take. Git needs milliseconds, on a machine whose disk and processors are busy seconds; and
-/// who gets no answer takes a repository for none.
+/// How long one question may take. Git needs milliseconds, or seconds on a busy machine; without an answer,
+/// a repository would count as missing.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Room for the settings of a repository and for single lines.
 const SHORT_BYTES: usize = 1024 * 1024;
 
-/// What came of a question.
+/// The result of a query.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     /// What git printed.
@@ -31,7 +31,7 @@ pub(super) enum Asked {
     TooLong,
     /// It took longer than the limit.
     TimedOut,
-    /// It is not installed, or it said no.
+    /// It is not installed, or it failed.
     Failed,
 }
 
@@ -140,7 +140,7 @@ fn run(command: &mut Command, limit: usize, time_limit: Duration) -> Asked {
     isolate(command);
     let deadline = Instant::now() + time_limit;
     let Ok(mut child) = command.spawn() else { return Asked::Failed };
-    let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
+    let stdout = child.stdout.take().expect("stdout was configured as a pipe");
     let (sender, receiver) = channel();
     let reading = Builder::new().spawn(move || {
         let mut bytes = Vec::new();
@@ -168,7 +168,7 @@ fn run(command: &mut Command, limit: usize, time_limit: Duration) -> Asked {
 
 /// Whether the child ended with success; none when it hasn't ended in time.
 fn ended_well(child: &mut Child, deadline: Instant) -> Option<bool> {
-    // Whoever has said everything is about to end.
+    // A process that has closed its output is about to exit.
     let mut pause = Duration::from_micros(50);
     loop {
         match child.try_wait() {

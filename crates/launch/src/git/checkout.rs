@@ -25,19 +25,19 @@ const LIST_BYTES: usize = 64 * 1024 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckoutError {
     /// There is no work tree, or no git.
-    #[error("{0} is not in a git repository, or git can't be started")]
+    #[error("{0} is not in a git repository, or git can't be run")]
     NoRepository(String),
     /// The commit isn't there.
     #[error("the repository has no commit {0}")]
     NoCommit(String),
-    /// Git said no.
+    /// Git failed.
     #[error("git could not {0}")]
     Failed(&'static str),
     /// What git gave is something else than the commit's name stands for.
-    #[error("the repository gives something else for that commit: {0}; `git fsck` may say why")]
+    #[error("the repository returns different content for that commit: {0}; `git fsck` may explain why")]
     Other(String),
     /// What was written can't be read.
-    #[error("what was written can't be read: {0}")]
+    #[error("can't read the files that were written: {0}")]
     Unreadable(String),
 }
 
@@ -45,8 +45,8 @@ pub enum CheckoutError {
 /// `target`, which exists and is empty. `index` is a file that doesn't exist, for git's own use; the caller removes it.
 /// Gives the paths of submodules, whose files are not written.
 ///
-/// The files are what the commit's name stands for, byte for byte: no conversion that a repository asks for is made, and
-/// whatever else git may have been talked into is found out.
+/// The files are what the commit's name stands for, byte for byte: no conversion that a repository asks for
+/// is made, and any other manipulation is detected.
 pub fn checkout(
     folder: &Path,
     commit: &str,
@@ -54,7 +54,7 @@ pub fn checkout(
     index: &Path,
 ) -> Result<Vec<String>, CheckoutError> {
     let no_commit = || CheckoutError::NoCommit(commit.to_owned());
-    // It comes from a file that anybody may have written: no option, no range, no name.
+    // It comes from an untrusted file: no option, no range, no name.
     if !super::is_commit(commit) {
         return Err(no_commit());
     }

@@ -1,9 +1,9 @@
 //! Whether files are those that the name of a commit stands for.
 //!
-//! A commit's name is the digest of its text, which has the digest of its tree, and so on down to every file. Git takes
-//! a repository's word for most of that: an object may be replaced by another, kept under the wrong name, or converted
-//! on its way to the disk. So the names are computed here from what was written, and held against the one that was
-//! asked for.
+//! A commit's name is the digest of its text, which has the digest of its tree, and so on down to every
+//! file. Git takes a repository's word for most of that: an object may be replaced by another, kept under
+//! the wrong name, or converted on its way to the disk. So the names are computed here from what was
+//! written, and compared with the requested one.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -26,7 +26,7 @@ pub(super) fn add(
     let words = ["ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--"];
     let names = match git.ask_about(&words, excluded, NAME_BYTES) {
         Asked::Answer(names) => names,
-        Asked::TooLong => return not_covered.push("untracked files: too many of them".to_owned()),
+        Asked::TooLong => return not_covered.push("untracked files: too many".to_owned()),
         Asked::TimedOut => return not_covered.push("untracked files: listing them took too long".to_owned()),
         Asked::Failed => return not_covered.push("untracked files: git could not list them".to_owned()),
     };
@@ -41,7 +41,7 @@ pub(super) fn add(
     }
     if skipped > 0 {
         not_covered.push(format!(
-            "the contents of {skipped} untracked files: unreadable, or more than 64 MB in all"
+            "the contents of {skipped} untracked files: unreadable, or more than 64 MB in total"
         ));
     }
 }

@@ -1,8 +1,9 @@
 //! Control groups: the kernel's own limits on memory and processes, where this process may make some.
 //!
-//! A group belongs to whoever made it: systemd, a container's runtime, a cluster's scheduler count and end what is in
-//! theirs. So a group is made only where it was handed to us: at the top of what we see, in a folder that belongs to our
-//! own user, or where systemd says so (`Delegate=yes`). Everywhere else the limits are kept by looking.
+//! A group belongs to its creator: systemd, a container runtime or a cluster scheduler counts and kills the
+//! processes in theirs. So a group is created only where it was delegated to us: at the top of what we see,
+//! in a folder that belongs to our own user, or where systemd says so (`Delegate=yes`). Everywhere else,
+//! the limits are enforced by polling.
 
 mod candidate;
 
@@ -14,7 +15,7 @@ use rlxp_fs::{Fs, FsError, FsExt, RealFs};
 use crate::order::{Limits, Mechanisms};
 use candidate::{Candidate, Version};
 
-/// Processes of rlx itself that stand in a step's groups: the helper and the first process of the namespace.
+/// Processes of rlx itself in a step's groups: the helper and the first process of the namespace.
 const OWN_PROCESSES: u64 = 2;
 const SMALL: u64 = 64 * 1024;
 
@@ -42,7 +43,7 @@ pub(super) struct Counted {
     pub(super) processes: Option<u64>,
     /// Seconds.
     pub(super) cpu_time: Option<f64>,
-    /// A process was ended because the memory was used up.
+    /// A process was killed because the memory limit was reached.
     pub(super) was_out_of_memory: bool,
     /// A process was refused because there were too many.
     pub(super) was_refused: bool,
@@ -53,7 +54,7 @@ impl Groups {
         let is_switched_off = rlxp_fs::environment::variable("RLX_WITHOUT")
             .is_some_and(|without| without.split(',').any(|one| one.trim() == "cgroup"));
         if is_switched_off {
-            let reason = "switched off by RLX_WITHOUT".to_owned();
+            let reason = "disabled by RLX_WITHOUT".to_owned();
             let missing = vec![("memory cgroup", reason.clone()), ("process cgroup", reason)];
             return Self { memory: None, processes: None, processor: None, missing };
         }
@@ -83,7 +84,7 @@ impl Groups {
         name: &str,
         limit: impl Fn(&Group) -> Result<(), FsError>,
     ) -> Result<Group, String> {
-        let mut why = format!("no {controller} controller here");
+        let mut why = format!("no {controller} controller available");
         for place in places.iter().filter(|place| place.controllers.iter().any(|one| one == controller)) {
             if let Err(reason) = &place.ours {
                 why.clone_from(reason);
@@ -236,7 +237,7 @@ fn group_name(key: &str, step: &str) -> String {
 
 fn make_folder(folder: &Path) -> Result<(), FsError> {
     match RealFs.create_dir(folder) {
-        // Left behind by a supervisor that was killed. Its processes are gone, or it can't be removed.
+        // Left behind by a killed supervisor. Its processes have exited, or it can't be removed.
         Err(error) if error.is_already_there() => {
             RealFs.remove_dir(folder)?;
             RealFs.create_dir(folder)

@@ -80,7 +80,7 @@ fn what_can_not_be_made_leaves_nothing_and_says_why() {
     groups.describe(&mut mechanisms);
     assert_eq!(mechanisms.memory.as_deref(), Some("polling"));
     assert!(mechanisms.missing["memory cgroup"].contains("memory.limit_in_bytes"), "{mechanisms:?}");
-    assert_eq!(mechanisms.missing["process cgroup"], "no pids controller here");
+    assert_eq!(mechanisms.missing["process cgroup"], "no pids controller available");
     let groups = Groups::make_in(&[refused], "rlx-a", &LIMITS);
     assert_eq!(groups.missing[0].1, "it is somebody else's");
 }

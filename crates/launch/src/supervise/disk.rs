@@ -1,4 +1,4 @@
-//! How much of the disk a run's folder takes, and whether anything in it has changed.
+//! Measures the disk usage of a run's folder, and whether anything in it has changed.
 //!
 //! Walks by open folders instead of paths: the step may swap a folder for a symlink at any moment, and its names may be
 //! anything. Bytes are those that are allocated, so that a sparse file counts for what it takes.
@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// Deeper folders are no run's own idea.
+/// A run doesn't need deeper folders.
 const DEEPEST: usize = 200;
 
 /// What a walk has found.
@@ -26,7 +26,7 @@ pub(super) struct Found {
     pub(super) is_too_deep: bool,
 }
 
-/// Less room than this is none: not even a supervisor gets on with it.
+/// Less free space than this counts as a full disk: not even the supervisor can work with it.
 const NO_ROOM: u64 = 64 * 1024;
 
 /// Whether the disk that holds `folder` has no room left, for bytes or for files.
@@ -38,8 +38,8 @@ pub(super) fn is_full(folder: &Path) -> bool {
     })
 }
 
-/// Looks at everything below `folder`. What can't be looked at isn't counted: an overlay keeps a folder of its own that
-/// nobody may read.
+/// Looks at everything below `folder`. What can't be looked at isn't counted: an overlay has an internal
+/// folder that can't be read.
 pub(super) fn look(folder: &Path) -> Found {
     let mut walk = Walk { found: Found::default(), linked: HashSet::new() };
     if let Ok(top) = open(CWD, folder) {

@@ -1,4 +1,4 @@
-//! The environment of a step: what its order says, and nothing that happens to be set.
+//! The environment of a step: only what its order says.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::order::StepOrder;
 
 /// Without these most programs can't find others or write text.
 const COMMON: [&str; 4] = ["PATH", "LANG", "LC_ALL", "TZ"];
-/// Where a step may put what it doesn't want to keep, each with its folder.
+/// Folders for a step's temporary files, by variable.
 const FOLDERS: [(&str, &str); 3] = [("TMPDIR", "tmp"), ("HOME", "home"), ("XDG_CACHE_HOME", "cache")];
 
 /// The variables of a step, and which of their values must not be seen. `own` is the step's own folder.
@@ -21,7 +21,7 @@ pub(super) fn for_step(step: &StepOrder, own: &Path) -> (Vec<(OsString, OsString
 
 /// Makes the folders that the variables name.
 pub(super) fn make_folders(own: &Path) -> Result<(), FsError> {
-    // Nobody needs them after a power loss, so they aren't synced.
+    // They aren't needed after a power loss, so they aren't synced.
     FOLDERS.iter().try_for_each(|(_, folder)| match RealFs.create_dir(&own.join(folder)) {
         Err(error) if error.is_not_found() => RealFs.create_dir_all(&own.join(folder)),
         Err(error) if !error.is_already_there() => Err(error),

@@ -1,11 +1,11 @@
-//! Which limit a run has reached, and in which words.
+//! Which limit a run has reached, as text.
 
 use std::time::Duration;
 
 use super::words::{bytes_of, seconds_of};
 use crate::order::Limits;
 
-/// What was seen of a run at one look.
+/// A run's resources at one poll.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Seen {
     /// All steps together.
@@ -16,7 +16,7 @@ pub(super) struct Seen {
     pub(super) memory: u64,
     /// The kernel keeps the limit on memory: only what it refused counts, since a cache may fill the rest.
     pub(super) memory_is_kept: bool,
-    /// A process was ended for want of memory.
+    /// A process was killed because it ran out of memory.
     pub(super) was_out_of_memory: bool,
     /// Processes and threads of this step.
     pub(super) processes: u64,
@@ -36,20 +36,20 @@ pub(super) struct Seen {
 pub(super) struct Reached {
     /// Which, its value, and what was seen.
     pub(super) reason: String,
-    /// How long the step may take to end by itself: little when it harms the machine meanwhile.
+    /// How long the step may take to exit on its own: short if it harms the machine meanwhile.
     pub(super) grace: Duration,
 }
 
 const GRACE: Duration = Duration::from_secs(5);
 const SHORT_GRACE: Duration = Duration::from_secs(1);
 
-/// How long a step that is called off may take to end by itself.
+/// How long a cancelled step may take to exit on its own.
 pub(super) const CANCEL_GRACE: Duration = GRACE;
 
-/// The disk itself is a limit, whoever filled it: if a full one made a run the host's loss, whoever didn't like how a
-/// run went could fill it and have another.
+/// The disk itself is a limit, whatever filled it: if a full disk counted as a host failure, filling it
+/// would be a way to get another try.
 pub(super) fn full(why: &dyn std::fmt::Display) -> Reached {
-    Reached { reason: format!("disk: it is full: {why}"), grace: SHORT_GRACE }
+    Reached { reason: format!("disk: full: {why}"), grace: SHORT_GRACE }
 }
 
 /// The limit that harms the machine most among those that were reached.
@@ -64,7 +64,7 @@ pub(super) fn reached(limits: &Limits, seen: &Seen) -> Option<Reached> {
             format!("wall clock: {}", seconds_of(seen.wall_clock, limits.wall_clock))
         } else {
             let silence = limits.silence.filter(|limit| seen.quiet > Duration::from_secs(*limit))?;
-            format!("silence: {}", seconds_of(seen.quiet, silence))
+            format!("inactivity: {}", seconds_of(seen.quiet, silence))
         };
         Some(Reached { reason, grace: GRACE })
     })
@@ -86,7 +86,7 @@ pub(super) fn harmful(limits: &Limits, seen: &Seen) -> Option<Reached> {
     } else if seen.disk > limits.disk {
         format!("disk: {}", bytes_of(seen.disk, limits.disk))
     } else if seen.is_too_deep {
-        "disk: its folders are nested too deep to be counted".to_owned()
+        "disk: folders are nested too deeply to measure".to_owned()
     } else {
         return None;
     };
@@ -129,7 +129,7 @@ mod tests {
         check(|seen| seen.output = (1 << 20) + 1, Some("output: 2 MiB of 1 MiB"));
         check(|seen| seen.cpu_time = 20.25, Some("CPU time: 20.2 s of 20 s"));
         check(|seen| seen.wall_clock = Duration::from_millis(10_100), Some("wall clock: 10.1 s of 10 s"));
-        check(|seen| seen.quiet = Duration::from_millis(5_100), Some("silence: 5.1 s of 5 s"));
+        check(|seen| seen.quiet = Duration::from_millis(5_100), Some("inactivity: 5.1 s of 5 s"));
         check(|seen| (seen.quiet, seen.processes) = (Duration::MAX, 65), Some("processes: 65 of 64"));
     }
 

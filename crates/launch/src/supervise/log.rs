@@ -1,8 +1,7 @@
 //! The output of a step on its way into `<step>.log`: both streams line by line as they come, without secrets, and
 //! never more than was agreed.
 //!
-//! Both pipes are emptied to their end whatever happens to what is read, so that a step never hangs on a pipe that
-//! nobody reads.
+//! Both pipes are emptied to their end so that a step never hangs on a full pipe.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
@@ -157,11 +156,11 @@ fn reader(
             out.clear();
             if before.saturating_add(count as u64) > shared.cap {
                 if let Err(TrySendError::Disconnected(())) = news.try_send(()) {
-                    // Nobody supervises any more; the step is being ended.
+                    // The supervisor has exited; the step is being stopped.
                 }
                 std::thread::sleep(THROTTLE);
             }
-            // Whoever prints line by line wakes nobody for each of them.
+            // Lines printed one by one don't cause a wake-up each.
             let now = rlxp_fs::clock::monotonic();
             if count < buffer.len() && now.duration_since(read_before) < REST {
                 std::thread::sleep(REST);

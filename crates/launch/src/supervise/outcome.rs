@@ -24,7 +24,7 @@ pub(super) fn is_plain(name: &str) -> bool {
         && Path::new(name).components().all(is_normal)
 }
 
-/// How a step ended that nobody ended. `own` is its folder, `last_words` the end of its log.
+/// How a step ended on its own. `own` is its folder, `last_words` the end of its log.
 pub(super) fn judge(
     exit: StepExit,
     own: &Path,
@@ -39,19 +39,20 @@ pub(super) fn judge(
     };
     match exit {
         StepExit { code: Some(0), .. } => match first_missing(own, artifacts) {
-            Some(name) => (not_well, format!("it left no {}", clean(name))),
-            None => (StepOutcome::Ok, "it ended well".to_owned()),
+            Some(name) => (not_well, format!("it did not produce {}", clean(name))),
+            None => (StepOutcome::Ok, "it succeeded".to_owned()),
         },
-        StepExit { code: Some(code), .. } => (not_well, format!("it returned {code}{said}")),
+        StepExit { code: Some(code), .. } => (not_well, format!("it exited with code {code}{said}")),
         StepExit { signal: Some(signal), .. } => {
-            (not_well, format!("it was ended by signal {signal} ({}){said}", signal_name(signal)))
+            (not_well, format!("it was killed by signal {signal} ({}){said}", signal_name(signal)))
         }
-        StepExit { .. } => (not_well, format!("it ended, and nobody knows how{said}")),
+        StepExit { .. } => (not_well, format!("it ended for an unknown reason{said}")),
     }
 }
 
-/// The first artifact that isn't there as a plain file. A link would let a step hand in what isn't its own. What can't
-/// be looked at isn't there: a step that closes its folder has left nothing, and the host is not to blame.
+/// The first artifact that isn't there as a plain file. A symlink would let a step hand in a file that
+/// isn't its own. Unreadable files count as missing: a step that makes its folder unreadable has produced
+/// nothing.
 fn first_missing<'a>(own: &Path, artifacts: &'a [String]) -> Option<&'a str> {
     for name in artifacts {
         let mut at = own.to_owned();
@@ -129,7 +130,7 @@ mod tests {
         RealFs.symlink(Path::new("deep"), &own.join("through")).unwrap();
         let check = |name: &str| judge(exit(0), &own, &[name.to_owned()], false, "");
         assert_eq!(check("deep/metrics.json").0, StepOutcome::Ok);
-        // No name of a file is that long, so nobody can say whether it is there.
+        // No file name is that long, so its existence can't be checked.
         let long = "x".repeat(300);
         for name in [
             "absent",
@@ -140,7 +141,7 @@ mod tests {
             "deep/metrics.json/x",
             "../train/deep/metrics.json",
         ] {
-            assert_eq!(check(name), (StepOutcome::Failed, format!("it left no {name}")));
+            assert_eq!(check(name), (StepOutcome::Failed, format!("it did not produce {name}")));
         }
     }
 
@@ -149,12 +150,19 @@ mod tests {
         let own = Path::new("/absent");
         let log = "1\n2\n3\n4\n5\n\x1b[31mboom\r\n\n";
         let (how, reason) = judge(exit(3), own, &[], false, log);
-        assert_eq!((how, reason.as_str()), (StepOutcome::Failed, "it returned 3: 2 / 3 / 4 / 5 / [31mboom"));
+        assert_eq!(
+            (how, reason.as_str()),
+            (
+                StepOutcome::Failed,
+                "it exited with code 3: 2 / 3 / 4 / 5 / \
+                                                                  [31mboom"
+            )
+        );
         let (how, reason) = judge(exit(1), own, &[], true, "");
-        assert_eq!((how, reason.as_str()), (StepOutcome::Blocked, "it returned 1"));
+        assert_eq!((how, reason.as_str()), (StepOutcome::Blocked, "it exited with code 1"));
         let killed = StepExit { code: None, signal: Some(libc::SIGSEGV) };
         let (_, reason) = judge(killed, own, &[], false, "");
-        assert_eq!(reason, "it was ended by signal 11 (SIGSEGV)");
+        assert_eq!(reason, "it was killed by signal 11 (SIGSEGV)");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the processes of a step take, from `/proc`: the way that is always there.
+//! The resources of a step's processes, from `/proc`, which is always available.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
-//! Takes secrets out of a stream before anybody can store it.
+//! Redacts secrets from a stream before it is stored.
 //!
-//! Two kinds are known: values that the step was given by name, and texts that look like a secret whoever it belongs
-//! to. The stream comes in pieces that are torn anywhere, so a piece is let go only up to a place that no secret
-//! crosses: the end of a line, and for lines without an end a cut far enough before the last byte.
+//! Two kinds are known: values that the step was given by name, and texts that look like a secret. The
+//! stream comes in pieces that are torn anywhere, so a piece is released only up to a position that no
+//! secret crosses: the end of a line, and for lines without an end a cut far enough before the last byte.
 
 mod patterns;
 
@@ -17,7 +17,7 @@ const LEAST_VALUE: usize = 6;
 /// No pattern needs more than this to be recognised.
 const PATTERN_BYTES: usize = 4096;
 
-/// Values that must not be seen, with the names that stand in their place.
+/// Secret values, with the names that replace them.
 #[derive(Default)]
 pub(super) struct Secrets {
     values: Vec<(String, Vec<u8>)>,

@@ -1,7 +1,7 @@
 //! Starts the supervisor of a run as a process that lives on without the one that started it.
 //!
-//! It waits for one word before it does anything: whoever starts it writes down first that it was started, so that no
-//! run exists that nobody knows of. When the starter dies before, the pipe closes and the supervisor goes as well.
+//! It waits for one word before it does anything: the starter first records that it was started, so that no
+//! run exists without a record. If the starter dies before that, the pipe closes and the supervisor exits.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ use crate::worker::{LaunchError, WorkerCommand};
 
 const GO: &[u8] = b"go\n";
 
-/// A supervisor that waits for its word. Dropping it without [`Shim::go`] sends it away.
+/// A supervisor that waits for its start signal. Dropping it without [`Shim::go`] makes it exit.
 pub struct Shim {
     pub process: u32,
     child: Child,
@@ -49,9 +49,9 @@ fn start(program: &Path, args: &[OsString], folder: &Path) -> io::Result<Shim> {
 }
 
 impl Shim {
-    /// Lets it begin. It is on its own from here on.
+    /// Lets it start. It is independent from here on.
     pub fn go(mut self) -> io::Result<()> {
-        let mut stdin = self.child.stdin.take().expect("stdin was asked to be a pipe");
+        let mut stdin = self.child.stdin.take().expect("stdin was configured as a pipe");
         stdin.write_all(GO)?;
         drop(stdin);
         // Collected when it ends, should this process still be there; otherwise by init.

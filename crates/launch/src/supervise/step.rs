@@ -1,4 +1,4 @@
-//! One step from start to end: started, looked at, ended when it must be, and its end put into words.
+//! One step from start to end: started, polled, stopped if necessary, and its end described.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -16,15 +16,15 @@ use super::{Run, SuperviseError, disk, environment, outcome};
 use crate::confine::{Confined, StepExit};
 use crate::order::{Mechanisms, StepEnd, StepOrder, StepOutcome, Usage};
 
-/// The reason of a run that somebody called off.
-pub(super) const CALLED_OFF: &str = "it was called off";
+/// The reason of a cancelled run.
+pub(super) const CANCELLED: &str = "it was cancelled";
 
 /// Between two looks at a step that is being ended.
 const ENDING_INTERVAL: Duration = Duration::from_millis(20);
 /// A step that can't be collected this long after everything in it was killed is stuck in the kernel.
 const STUCK: Duration = Duration::from_secs(30);
 
-/// Why a step is being ended.
+/// Why a step is being stopped.
 struct Ending {
     how: StepOutcome,
     reason: String,
@@ -78,7 +78,7 @@ impl Run<'_> {
             Ok(confined) => confined,
             Err(error) => return Ok(blocked(&chain(&error), watch.usage(), Mechanisms::default())),
         };
-        let (stdout, stderr) = confined.take_output().expect("nobody else took the output");
+        let (stdout, stderr) = confined.take_output().expect("the output was not taken before");
         let log = match Log::start_in(file, order.limits.output, &secrets, stdout, stderr) {
             Ok(log) => log,
             // Its output would be lost and its pipes would fill: it is ended before it begins.
@@ -168,7 +168,7 @@ impl Run<'_> {
                 finish_off(ending, confined)?;
                 rest = rest.min(ENDING_INTERVAL);
             }
-            // Both streams are closed: it ends right now, or it goes on without a word.
+            // Both streams are closed: it is about to exit, or it continues without output.
             if is_silent {
                 std::thread::sleep(pause.min(rest));
                 pause *= 2;
@@ -179,8 +179,8 @@ impl Run<'_> {
     }
 
     fn begin_to_end(&self, confined: &Confined, seen: &Seen, full: Option<Reached>) -> Option<Ending> {
-        let ending = if (self.called_off)() {
-            Ending::new(StepOutcome::Cancelled, CALLED_OFF.to_owned(), CANCEL_GRACE)
+        let ending = if (self.cancelled)() {
+            Ending::new(StepOutcome::Cancelled, CANCELLED.to_owned(), CANCEL_GRACE)
         } else {
             Ending::by_limit(reached(&self.order.limits, seen).or(full)?)
         };

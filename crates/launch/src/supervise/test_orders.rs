@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::order::{Level, Limits, Reach, RunOrder, StepOrder, TreeOrder, Wanted};
+use crate::order::{ConfinementRequest, Level, Limits, Reach, RunOrder, StepOrder, TreeOrder};
 
 pub(super) fn order(folder: &Path, steps: Vec<StepOrder>) -> RunOrder {
     RunOrder {
@@ -18,7 +18,7 @@ pub(super) fn order(folder: &Path, steps: Vec<StepOrder>) -> RunOrder {
             output: 1 << 20,
             silence: None,
         },
-        confinement: Wanted { least: Level::None, network: Reach::None, hidden: Vec::new() },
+        confinement: ConfinementRequest { least: Level::None, network: Reach::None, hidden: Vec::new() },
         linked: Vec::new(),
     }
 }

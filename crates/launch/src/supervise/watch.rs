@@ -1,4 +1,4 @@
-//! Looks at a step while it runs: what it takes, at a pace that costs next to nothing.
+//! Polls the resources of a running step, at a pace that costs almost nothing.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ const WORTH: u32 = 500;
 /// that the run isn't silent.
 const WORTH_IN_NEED: u32 = 30;
 
-/// What was seen of a step, and when to look again.
+/// The last measurements of a step, and when to poll again.
 pub(super) struct Watch<'a> {
     groups: &'a Groups,
     folder: &'a Path,
@@ -144,8 +144,8 @@ impl<'a> Watch<'a> {
         self.cpu_time = self.cpu_time.max(kernel.cpu_time.unwrap_or(cpu_time));
     }
 
-    /// Whether the disk has lost more since the last walk than the run may still take: it may be the run or somebody
-    /// else, and asking costs nothing, whereas a walk through very many files comes seldom.
+    /// Whether the disk has lost more since the last walk than the run may still take: it may be the run or
+    /// another program, and asking costs nothing, whereas a walk through very many files comes seldom.
     fn is_in_need(&self) -> bool {
         let left = self.limits.disk.saturating_sub(self.seen.disk);
         RealFs.available_space(self.folder).is_ok_and(|free| self.free.saturating_sub(free) > left)

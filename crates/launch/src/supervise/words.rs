@@ -1,4 +1,4 @@
-//! Words for people: sizes and times as they are compared, and text of a run that nobody has to trust.
+//! Text for people: sizes and times next to their limits, and untrusted text of a run.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! However a step is ended, nothing of it is left.
+//! However a step ends, no process of it is left.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{ChildStdout, Command, Stdio};

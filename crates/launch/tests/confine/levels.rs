@@ -1,4 +1,5 @@
-//! What holds here, what is said of it, and that less than was asked for starts nothing.
+//! Which mechanisms are available, what is reported, and that nothing starts with less than
+//! required.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +29,7 @@ fn everything_holds_here() {
     let probed = probe(Reach::None).unwrap();
     assert_eq!((probed.level(), probed.tree.as_deref()), (Level::Full, Some("overlay")), "{probed:?}");
     let agreed = probe(Reach::Everything).unwrap();
-    assert_eq!(agreed.network.as_deref(), Some("everything was agreed"));
+    assert_eq!(agreed.network.as_deref(), Some("the network was agreed"));
 }
 
 /// From the order until the program is executed, with something hidden.
@@ -51,7 +52,7 @@ fn each_mechanism_can_be_missing() {
         without(mechanism, || {
             let mut stage = Stage::shell("echo runs; cat reward.py");
             let refused = stage.refusal();
-            assert!(refused.contains(&format!("{recorded}: {mechanism} is switched off")), "{refused}");
+            assert!(refused.contains(&format!("{recorded}: {mechanism} is disabled")), "{refused}");
             stage.order.confinement.least = Level::Partial;
             let outcome = stage.run();
             assert_eq!(
@@ -74,7 +75,7 @@ fn nothing_at_all_still_runs() {
         assert_eq!((outcome.out.as_str(), outcome.exit.code), ("runs\nchanged\n", Some(7)), "{outcome:?}");
         assert_eq!(level(&outcome.mechanisms), Level::None);
         stage.order.confinement.least = Level::Partial;
-        assert!(stage.refusal().starts_with("confinement partial is asked for, but only none"));
+        assert!(stage.refusal().starts_with("partial sandboxing is required, but only none"));
     });
     // Namespaces can be had without one for users by root only.
     without("user_namespace", || {
@@ -102,11 +103,11 @@ fn orders_that_cannot_be_run_are_refused() {
         assert!(!stage.own().join("ran").exists());
     };
     check(&|stage| stage.step().tree.base = "/nowhere/at/all".into(), "/nowhere/at/all is not a folder");
-    check(&|stage| stage.step().argv = vec!["/etc/passwd".to_owned()], "/etc/passwd can't be executed");
-    check(&|stage| stage.step().argv = vec!["/no/program".to_owned()], "/no/program can't be executed");
+    check(&|stage| stage.step().argv = vec!["/etc/passwd".to_owned()], "can't execute /etc/passwd");
+    check(&|stage| stage.step().argv = vec!["/no/program".to_owned()], "can't execute /no/program");
     check(&|stage| stage.step().argv = vec!["sh".to_owned()], "absolute path");
     check(&|stage| stage.step().argv.clear(), "absolute path");
-    check(&|stage| stage.step().folder = "not/there".to_owned(), "not/there can't be used");
+    check(&|stage| stage.step().folder = "not/there".to_owned(), "can't enter the working folder");
     check(&|stage| stage.step().folder = "../..".to_owned(), "../.. is not inside the tree");
     let script = |stage: &mut Stage| {
         let path = stage.path().join("script");
@@ -114,7 +115,7 @@ fn orders_that_cannot_be_run_are_refused() {
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         stage.step().argv = vec![path.to_str().unwrap().to_owned()];
     };
-    check(&script, "script can't be executed");
+    check(&script, "can't execute ");
 }
 
 fn probing_here_says_the_same() {

@@ -1,4 +1,4 @@
-//! Steps that try to get out, steps that won't end, and what they are shown.
+//! Steps that try to escape, steps that won't end, and what they can see.
 //!
 //! A step is confined by the program that asks for it, started a second time. So this program is its own helper, and
 //! its own supervisor to be killed; each test runs from the main thread of a process, as in `rlx`.

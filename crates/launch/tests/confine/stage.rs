@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use rlxp_launch::order::{Level, Limits, Mechanisms, Reach, RunOrder, StepOrder, TreeOrder, Wanted};
+use rlxp_launch::order::{
+    ConfinementRequest, Level, Limits, Mechanisms, Reach, RunOrder, StepOrder, TreeOrder,
+};
 use rlxp_launch::{Confined, StepExit};
 use tempfile::TempDir;
 
@@ -18,7 +20,7 @@ pub(crate) struct Stage {
     pub(crate) order: RunOrder,
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) exit: StepExit,
@@ -29,7 +31,7 @@ pub(crate) struct Outcome {
 }
 
 impl Stage {
-    /// A step that runs `script` in `/bin/sh`, with everything that keeps it apart.
+    /// A step that runs `script` in `/bin/sh`, with full sandboxing.
     pub(crate) fn shell(script: &str) -> Self {
         Self::with(&["/bin/sh", "-c", script])
     }
@@ -83,7 +85,7 @@ impl Stage {
             output: 1 << 20,
             silence: None,
         };
-        let confinement = Wanted { least: Level::Full, network: Reach::None, hidden: Vec::new() };
+        let confinement = ConfinementRequest { least: Level::Full, network: Reach::None, hidden: Vec::new() };
         let (key, steps, linked) = ("key".to_owned(), vec![step], Vec::new());
         let order = RunOrder { key, folder: run, steps, limits, confinement, linked };
         Self { folder, order }

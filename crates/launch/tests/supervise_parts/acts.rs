@@ -1,4 +1,5 @@
-//! Programs that misbehave, each within bounds that this machine survives even if nobody ends them.
+//! Programs that misbehave, each within bounds that this machine survives even if they aren't
+//! stopped.
 
 use std::io::Write;
 use std::time::{Duration, Instant};

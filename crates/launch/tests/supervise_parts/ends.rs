@@ -1,4 +1,4 @@
-//! Every way in which a run can end, and what is written down about it.
+//! Every way in which a run can end, and what is recorded about it.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(crate) fn a_run_can_be_called_off() {
     let report = fixture.run_until(&|| begun.exists());
     assert_eq!(
         (report.how, report.reason.as_str(), report.steps.len()),
-        (StepOutcome::Cancelled, "it was called off", 1)
+        (StepOutcome::Cancelled, "it was cancelled", 1)
     );
     assert_eq!(report.steps[0].signal, Some(15), "{report:?}");
 }
@@ -49,7 +49,7 @@ pub(crate) fn artifacts_must_be_there() {
         vec!["scores.json".to_owned()];
     let report = fixture.run();
     assert_eq!(report.steps[0].how, StepOutcome::Ok, "{report:?}");
-    assert_eq!((report.how, report.reason.as_str()), (StepOutcome::Failed, "it left no scores.json"));
+    assert_eq!((report.how, report.reason.as_str()), (StepOutcome::Failed, "it did not produce scores.json"));
     assert_eq!(fixture.text("train.log"), "the code\n");
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn the_first_bad_step_is_the_last() {
     fixture.script("eval", "echo never");
     let report = fixture.run();
     assert_eq!((report.how, report.steps.len()), (StepOutcome::Failed, 1), "{report:?}");
-    assert!(report.reason.starts_with("it returned 3: "), "{report:?}");
+    assert!(report.reason.starts_with("it exited with code 3: "), "{report:?}");
     assert!(
         report.reason.contains("[31mValueError: bad reward") && !report.reason.contains('\x1b'),
         "{report:?}"
@@ -112,7 +112,7 @@ pub(crate) fn a_check_that_fails_blocks() {
     fixture.script("train", "echo never");
     let report = fixture.run();
     assert_eq!((report.how, report.steps.len()), (StepOutcome::Blocked, 1), "{report:?}");
-    assert_eq!(report.reason, "it returned 1: the data is not here");
+    assert_eq!(report.reason, "it exited with code 1: the data is not here");
 }
 
 pub(crate) fn what_can_not_be_started_is_blocked() {

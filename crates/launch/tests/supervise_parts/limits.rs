@@ -68,7 +68,7 @@ pub(crate) fn a_sleeper_is_ended_by_the_wall_clock() {
 pub(crate) fn a_silent_process_is_ended() {
     let mut fixture = fixture(|limits| limits.silence = Some(1));
     fixture.script("train", "echo begun; sleep 60");
-    ended_by(&fixture, "silence");
+    ended_by(&fixture, "inactivity");
 }
 
 pub(crate) fn files_are_as_good_as_words() {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rlxp_launch::order::{Level, Limits, Reach, RunOrder, StepEnd, StepOrder, TreeOrder, Wanted};
+use rlxp_launch::order::{ConfinementRequest, Level, Limits, Reach, RunOrder, StepEnd, StepOrder, TreeOrder};
 use rlxp_launch::supervise::{RunReport, supervise};
 
 pub(crate) const SECRET_NAME: &str = "RLX_TEST_SECRET";
@@ -41,7 +41,7 @@ impl Fixture {
                 output: 1 << 20,
                 silence: None,
             },
-            confinement: Wanted { least: Level::None, network: Reach::None, hidden: Vec::new() },
+            confinement: ConfinementRequest { least: Level::None, network: Reach::None, hidden: Vec::new() },
             linked: Vec::new(),
         };
         Self { top, order }

@@ -41,17 +41,17 @@ pub(crate) fn a_program_that_was_swapped_is_never_executed() {
 
     fs::remove_file(&program).expect("it is there");
     std::os::unix::fs::symlink("/bin/sh", &program).expect("a link");
-    let reason = format!("{} is not the program that it was when the run was allowed", program.display());
+    let reason = format!("{} has changed since the run was allowed", program.display());
     for names in [&["train!", "eval!"][..], &["check?", "train!"]] {
         let fixture = steps(&program, gated, names);
         let report = fixture.run();
         assert_eq!((report.how, report.reason.trim()), (StepOutcome::Blocked, reason.as_str()), "{names:?}");
         assert!(!fixture.order.folder.join("train/ran").exists());
     }
-    // Whoever knows how training went must not be able to have it forgotten.
+    // A known result must not be discardable by changing a program.
     let fixture = steps(&program, gated, &["check?", "train", "eval!"]);
     let report = fixture.run();
-    let reason = format!("eval can't begin, and train has run: {reason}");
+    let reason = format!("eval can't start although train has run: {reason}");
     assert_eq!((report.how, report.reason.trim()), (StepOutcome::Failed, reason.as_str()));
     assert_eq!(report.steps.last().map(|end| end.how), Some(StepOutcome::Failed));
     assert!(fixture.order.folder.join("train/ran").exists());

@@ -70,7 +70,7 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
         return Err(Failure::usage("nothing_to_compare", "expected at least two runs or groups")
             .hint("rlx compare RUN_A RUN_B"));
     }
-    let wanted = score::wanted(request)?;
+    let wanted = score::needed_metrics(request)?;
     let loaded = run_data::load(context, &request.words, &|kind, name| wanted.accepts(kind, name))?;
     let loaded = groups::grouped(loaded, request.by_config)?;
     let groups: Vec<ComparedGroup<'_>> =

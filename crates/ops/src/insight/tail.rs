@@ -26,7 +26,7 @@ pub fn tail(
 ) -> Outcome<RunStatus> {
     let run = resolve(&project(context)?, text)?;
     let interrupts = Interrupts::install()
-        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))?;
+        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen for signals: {error}")))?;
     let mut followers: Vec<(u64, MetricsFollower)> =
         run.seed_folders()?.iter().map(|folder| (folder.seed(), folder.follow_metrics())).collect();
     for (seed, follower) in &mut followers {

@@ -2,11 +2,11 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`survey`] | what the repository's own files tell about how it trains |
-//! | [`ask`] | the questions of the intake, with what the survey answers already |
+//! | [`scan`] | what the repository's own files tell about how it trains |
+//! | [`ask`] | the questions of the intake, with the answers found by the scan |
 //! | [`parse`] | answers as people type them, as types |
 //! | [`draft`] | answers as four YAML files that read well |
-//! | [`intake`] | `contract new`: survey, questions, files |
+//! | [`intake`] | `contract new`: scan, questions, files |
 //! | [`check`] | `contract check`: every problem with its place |
 //! | [`kept`] | what was approved, kept for people to compare with |
 //! | [`diff`] | `contract diff`: what changed since each approval |
@@ -24,7 +24,7 @@ pub mod import;
 pub mod intake;
 pub mod parse;
 pub mod request;
-pub mod survey;
+pub mod scan;
 mod survey_text;
 pub(crate) mod warn;
 

@@ -21,7 +21,7 @@ const INTERRUPT: i32 = 2;
 /// Trains `run` in a child process until it ends.
 pub(crate) fn supervise(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
     let interrupts = Interrupts::install()
-        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))?;
+        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen for signals: {error}")))?;
     let folder = run.path().as_os_str().to_owned();
     let command = WorkerCommand::this_program(["worker".into(), "--run".into(), folder])?;
     let mut worker = Worker::spawn(&command)?;

@@ -25,7 +25,7 @@ const MOST_TOLD: usize = 10;
 /// everything else is told through `emit`.
 pub fn work(context: &Context, folder: &Path, emit: &(dyn Fn(Event) + Sync)) -> Exit {
     let result = Interrupts::install()
-        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))
+        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen for signals: {error}")))
         .and_then(|interrupts| claimed(context, folder, emit, &|| interrupts.requested()));
     let (outcome, exit, failure) = match result {
         Ok(WorkerOutcome::Interrupted) => (WorkerOutcome::Interrupted, Exit::Interrupted, None),

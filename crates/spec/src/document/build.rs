@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value};
 
-use crate::document::place::{Place, of_item, of_key, shorten};
+use crate::document::span_tree::{SpanTree, of_item, of_key, shorten};
 use crate::problem::{Collector, Problem};
 use crate::scalar::Scalar;
 use crate::source::Source;
@@ -17,7 +17,7 @@ pub(crate) fn build(
     node: &Node,
     doubtful: Doubtful,
     problems: &mut Collector,
-) -> (Value, Place) {
+) -> (Value, SpanTree) {
     Builder { source, doubtful, problems }.value(path, node)
 }
 
@@ -37,8 +37,8 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn value(&mut self, path: &str, node: &Node) -> (Value, Place) {
-        let mut place = Place { value: node.span.clone(), ..Place::default() };
+    fn value(&mut self, path: &str, node: &Node) -> (Value, SpanTree) {
+        let mut place = SpanTree { value: node.span.clone(), ..SpanTree::default() };
         let value = match &node.kind {
             Kind::Refused => {
                 place.refused = true;
@@ -74,7 +74,7 @@ impl Builder<'_> {
                     }
                     let (value, at) = self.value(&child, &entry.value);
                     values.insert(key.to_owned(), value);
-                    place.children.push(Place { key: Some(entry.key.span.clone()), ..at });
+                    place.children.push(SpanTree { key: Some(entry.key.span.clone()), ..at });
                 }
                 Value::Object(values)
             }

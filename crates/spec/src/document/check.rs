@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::document::place::{Place, of_item, of_key, shorten};
 use crate::document::schema::{all_types, alternatives, description, expected, is_of, target, types, words};
+use crate::document::span_tree::{SpanTree, of_item, of_key, shorten};
 use crate::document::words::{describe, name, range, rewritten, within, written};
 use crate::keys::Chosen;
 use crate::nearest::nearest;
@@ -41,7 +41,7 @@ impl Finding {
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
     pub(crate) value: &'a Value,
-    pub(crate) place: &'a Place,
+    pub(crate) place: &'a SpanTree,
     pub(crate) path: &'a str,
 }
 
@@ -195,7 +195,7 @@ impl<'a> Check<'a> {
             let child = At { value, place, path: &path };
             if let Some(names) = schema.get("propertyNames") {
                 let key = Value::String(key.clone());
-                let at_key = Place { value: place.key.clone().unwrap_or_default(), ..Place::default() };
+                let at_key = SpanTree { value: place.key.clone().unwrap_or_default(), ..SpanTree::default() };
                 let before = self.found.len();
                 self.visit(names, At { value: &key, place: &at_key, path: &path });
                 if self.found.len() > before {

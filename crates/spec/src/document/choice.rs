@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::document::check::{At, Check};
-use crate::document::place::of_key;
 use crate::document::schema::{expected, is_of, resolve, types, words};
+use crate::document::span_tree::of_key;
 use crate::document::words::{describe, name};
 
 impl<'a> Check<'a> {

@@ -35,9 +35,9 @@ pub fn set_value(text: &str, name: &str, key: &str, value: &Value) -> Result<Str
     let Way::Found(way) = find(&root, key)? else { return Err(format!("there is no {key}")) };
     let node = node_at(&root, &way);
     let shown = rendered(value, name)?;
-    let after = match place(text, &root, &way, node) {
-        Some(Place::Instead(span)) => replaced(text, span, &shown),
-        Some(Place::After(at)) => replaced(text, at..at, &format!(" {shown}")),
+    let after = match edit_point(text, &root, &way, node) {
+        Some(EditPoint::Replace(span)) => replaced(text, span, &shown),
+        Some(EditPoint::InsertAfter(at)) => replaced(text, at..at, &format!(" {shown}")),
         None => return Err(format!("{key} is written over several lines; write its value in one line")),
     };
     check(&root, &after, name, key, Expected::Value(&way, value))?;
@@ -223,13 +223,13 @@ fn value_of(node: &Node, key: &str) -> Result<Value, String> {
     }
 }
 
-enum Place {
-    Instead(Range<usize>),
-    After(usize),
+enum EditPoint {
+    Replace(Range<usize>),
+    InsertAfter(usize),
 }
 
 /// Where a value can be written without touching anything else.
-fn place(text: &str, root: &Node, way: &[usize], node: &Node) -> Option<Place> {
+fn edit_point(text: &str, root: &Node, way: &[usize], node: &Node) -> Option<EditPoint> {
     let written = text.get(node.span.clone())?;
     match &node.kind {
         Kind::Scalar { plain: true, .. } if written.is_empty() => {
@@ -237,15 +237,15 @@ fn place(text: &str, root: &Node, way: &[usize], node: &Node) -> Option<Place> {
             let Kind::Mapping(entries) = &node_at(root, parent).kind else { return None };
             let after_key = entries[*index].key.span.end;
             let colon = after_key + text[after_key..].find(|letter: char| letter != ' ')?;
-            text[colon..].starts_with(':').then_some(Place::After(colon + 1))
+            text[colon..].starts_with(':').then_some(EditPoint::InsertAfter(colon + 1))
         }
         Kind::Scalar { plain, .. } => {
             // What is neither plain nor in quotes is a text on lines of its own.
             let is_inline = *plain || written.starts_with(['"', '\'']);
-            is_inline.then(|| Place::Instead(node.span.clone()))
+            is_inline.then(|| EditPoint::Replace(node.span.clone()))
         }
         Kind::Sequence(_) | Kind::Mapping(_) => {
-            is_flow(text, node).then(|| Place::Instead(node.span.clone()))
+            is_flow(text, node).then(|| EditPoint::Replace(node.span.clone()))
         }
         Kind::Refused => None,
     }

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
 
-use crate::document::place::{of_item, of_key};
 use crate::document::schema::{alternatives, resolve, target, types};
+use crate::document::span_tree::{of_item, of_key};
 
 /// As many refusals as a report shows.
 const MOST: usize = 200;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::document::check::At;
-use crate::document::place::shorten;
+use crate::document::span_tree::shorten;
 use crate::scalar::Scalar;
 
 /// How a message calls the value at a path.

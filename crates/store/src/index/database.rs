@@ -11,8 +11,8 @@ use rusqlite::{Connection, OpenFlags, params};
 use super::RunRow;
 use super::stamp::{Sources, Stamped};
 
-/// Counts up when the table or the meaning of a row changes; another number in
-/// the file means that it is made anew.
+/// Counts up when the table or the meaning of a row changes; a different number
+/// in the file means that it is recreated.
 const FORMAT: i64 = 2;
 
 const CREATE: &str = "CREATE TABLE runs (name TEXT PRIMARY KEY, sources TEXT NOT NULL, stamps BLOB NOT NULL, \
@@ -55,7 +55,7 @@ impl Database {
     pub(super) fn open(path: &Path) -> Self {
         let connection = connect(path)
             .or_else(|error| {
-                // One that is only locked or unreadable is someone else's.
+                // A locked or unreadable file is in use by another process.
                 if !is_damage(&error) {
                     return Err(error);
                 }
@@ -81,7 +81,7 @@ impl Database {
             return;
         }
         // An unwritable cache only costs time; a damaged one goes, so that the
-        // next to open it starts anew.
+        // next process to open it recreates it.
         if write_all(connection, fresh, gone).is_err_and(|error| is_damage(&error)) {
             remove_files(&self.path);
         }

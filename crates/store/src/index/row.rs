@@ -16,7 +16,7 @@ pub struct RunRow {
     pub name: String,
     /// The run's id, when its metadata can be read.
     pub id: Option<Digest>,
-    /// How it stands.
+    /// Its status.
     pub status: RunStatus,
     /// Its environment.
     pub env: String,

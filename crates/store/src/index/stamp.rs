@@ -1,11 +1,11 @@
 //! Whether a run has changed since its row was made: a stamp of every file and
 //! folder that the row was read from.
 //!
-//! A stamp holds what changes with a change: kind, length, number and the time
-//! of the last change of any sort, which nobody can set but by setting the
-//! clock. (Stores through a memory map change none of them on some file systems;
-//! rlx makes none.) A folder comes before what is in it, and comparing stops at the first
-//! difference, so that no folder that was swapped for a symlink is entered.
+//! A stamp holds what changes with a change: kind, length, number and the time of the
+//! last change of any sort, which can only be set by setting the clock. (Stores through a
+//! memory map change none of them on some file systems; rlx makes none.) A folder comes
+//! before what is in it, and comparing stops at the first difference, so that no folder
+//! that was swapped for a symlink is entered.
 
 use std::time::Duration;
 
@@ -86,9 +86,9 @@ impl Stamped {
         is_sure.then_some(Self { sources, stamps })
     }
 
-    /// Whether every source is as it was. A row that claims to be made from
-    /// nothing that is there was made by somebody else: the numbers and times of
-    /// real files can't be known before they are on this disk.
+    /// Whether every source is as it was. A row whose sources don't exist was
+    /// not made by rlx: the numbers and times of real files can't be known
+    /// before they are on this disk.
     pub(super) fn holds(&self, run: &Run) -> bool {
         let description = self.sources.text.split('\n').next() == Some(METADATA_FILE);
         if !description || !self.stamps.starts_with(&FILE.to_le_bytes()) {

@@ -1,9 +1,9 @@
-//! One writer at a time, by files alone: whoever creates the lock holds it.
+//! One writer at a time, by files alone: the process that creates the lock holds it.
 //!
-//! A lock whose holder is proven gone isn't removed and made anew, as two who both saw it gone could then each remove
-//! the other's. It gets a successor instead, a file whose name is the digest of the lock it follows, and which only one
-//! can create. The last of such a row holds the lock. Letting go removes the first one first: a successor of a lock
-//! that is no longer there holds nothing, which whoever creates one checks before it believes itself.
+//! A lock whose holder has provably exited isn't removed and recreated, as two processes that both noticed
+//! could then each remove the other's lock. It gets a successor instead, a file whose name is the digest of
+//! the lock it follows, and which only one can create. The last of such a chain holds the lock. Releasing
+//! removes the first one first: a successor of a missing lock holds nothing, which its creator checks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,17 +39,17 @@ pub(super) struct Lock {
     successors: Vec<PathBuf>,
 }
 
-/// What came of one try.
+/// The result of one try.
 enum Try {
     Taken(Lock),
-    /// Somebody holds it.
+    /// Another process holds it.
     Held(Box<Writer>, Liveness),
     /// It changed hands meanwhile.
     Again,
 }
 
 impl Lock {
-    /// The lock of the file at `path`, waiting `patience` at most for one that somebody holds.
+    /// The lock of the file at `path`, waiting at most `patience` if another process holds it.
     pub(super) fn take(
         fs: &Arc<dyn Fs>,
         machine: &dyn Machine,
@@ -86,7 +86,7 @@ impl Lock {
 impl Drop for Lock {
     /// What can't be removed is taken over once this process is gone.
     fn drop(&mut self) {
-        // Somebody may have removed it by hand, and somebody else may hold another by now.
+        // It may have been removed by hand, and another process may hold a new one by now.
         let mine = content(self.fs.as_ref(), &self.first)
             .is_ok_and(|found| found.as_ref() == Some(&self.content_of_first));
         if mine && self.fs.remove_file(&self.first).is_ok() {
@@ -115,7 +115,7 @@ fn attempt(fs: &Arc<dyn Fs>, machine: &dyn Machine, first: &Path, mine: &[u8]) -
         last = (next, content);
     };
     let holder: Holder = serde_json::from_slice(&last.1).map_err(|_| {
-        let why = "it doesn't say which process holds it; remove it if no rlx is at work here";
+        let why = "it doesn't say which process holds it; remove it if no rlx process is running here";
         StoreError::damaged(&last.0, why)
     })?;
     match holder.writer.liveness(machine) {

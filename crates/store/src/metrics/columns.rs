@@ -1,7 +1,7 @@
-//! Metrics in columns: one series per kind and name, for whoever draws,
-//! compares or judges whole runs. Only the wanted names are turned into
-//! numbers, and nothing is allocated per record, so a long run is read at the
-//! speed of its bytes.
+//! Metrics in columns: one series per kind and name, for plots, comparisons and
+//! diagnoses of whole runs. Only the wanted names are turned into numbers, and
+//! nothing is allocated per record, so a long run is read at the speed of its
+//! bytes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ pub struct MetricColumns {
     pub records: u64,
     /// The highest step of any record.
     pub last_step: u64,
-    /// Steps at which two records of the same kind stand, and how many.
+    /// Steps with two records of the same kind, and how many.
     pub repeated_steps: u64,
     /// What was set aside, in the order of the file.
     pub damage: Vec<Damage>,

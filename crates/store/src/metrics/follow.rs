@@ -53,7 +53,7 @@ impl MetricsFollower {
             }
             self.at += bytes.len() as u64;
             if !self.scanner.feed(&bytes, &mut content) {
-                let why = "what follows is not metrics, and is not read".to_owned();
+                let why = "the rest is not metrics and is not read".to_owned();
                 content.damage.push(Damage { offset: self.at, length: 0, lines: 0, why });
                 self.is_given_up = true;
                 break;

@@ -1,5 +1,5 @@
-//! Reading the metrics, damaged ones too: a torn tail is reported and never
-//! hides what stands before it, a bad line is set aside and reading goes on.
+//! Reading the metrics, damaged ones too: a truncated last line is reported and
+//! never hides earlier records, a bad line is set aside and reading continues.
 
 use std::fmt;
 use std::ops::Range;
@@ -140,7 +140,7 @@ pub(crate) fn digest_of_prefix(fs: &dyn Fs, path: &Path, length: u64) -> Result<
         if memchr::memchr(b'\n', &bytes).is_some() {
             line_end = at;
         } else if at - line_end > GIVE_UP_AFTER {
-            let why = format!("it has no line end between bytes {line_end} and {at}");
+            let why = format!("it has no newline between bytes {line_end} and {at}");
             return Err(StoreError::damaged(path, why));
         }
     }
@@ -238,7 +238,7 @@ impl Scanner {
     fn note_sequence(&mut self, seq: u64, offset: u64, content: &mut impl Collect) {
         let expected = self.expected_seq;
         if seq != expected {
-            let why = format!("record {seq} stands where record {expected} should");
+            let why = format!("found record {seq} instead of record {expected}");
             content.damage(Damage { offset, length: 0, lines: 0, why });
         }
         self.expected_seq = seq.wrapping_add(1);

@@ -3,7 +3,7 @@
 //! differs, is left to the JSON parser, which alone decides what is damage.
 //!
 //! What this accepts, the parser accepts too and reads the same from it; the
-//! property tests of damaged files hold the two against each other.
+//! property tests of damaged files compare the two.
 
 use super::record::number_of_text;
 

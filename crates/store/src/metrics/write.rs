@@ -40,13 +40,13 @@ pub struct MetricsWriter {
 }
 
 impl MetricsWriter {
-    /// Opens the file for appending after `position`, which must be exactly
-    /// what stands in it.
+    /// Opens the file for appending after `position`, which must match its
+    /// content exactly.
     pub fn open(fs: Arc<dyn Fs>, path: &Path, position: &MetricsPosition) -> Result<Self, StoreError> {
         let file = fs.open_append(path)?;
         let (length, inode) = (file.length()?, file.inode()?);
         if length != position.length {
-            let why = format!("it has {length} bytes where {} were expected", position.length);
+            let why = format!("it has {length} bytes instead of {}", position.length);
             return Err(StoreError::damaged(path, why));
         }
         let hasher = digest_of_prefix(fs.as_ref(), path, position.length)?;
@@ -169,8 +169,8 @@ impl MetricsWriter {
 }
 
 impl Drop for MetricsWriter {
-    /// Lines of a worker that ends early help to see why; nobody was told that
-    /// they are saved, so an error here loses nothing that was promised.
+    /// Lines of a worker that ends early help to see why; they were never
+    /// reported as saved, so an error here breaks no promise.
     fn drop(&mut self) {
         if !self.poisoned {
             drop(self.flush());

@@ -7,14 +7,14 @@ use rusqlite::Connection;
 
 use super::edit::{file, folder, json, link, pipe, sparse, text};
 use crate::attack::{Case, attack, run};
-use crate::received::{Base, GOOD, Place, RUN};
+use crate::received::{Base, GOOD, RUN, ReceivedProject};
 
-fn index(to: &Place, end: &str) -> std::path::PathBuf {
+fn index(to: &ReceivedProject, end: &str) -> std::path::PathBuf {
     to.project.path(&format!("runs/.index.sqlite{end}"))
 }
 
 /// An index as rlx makes it.
-fn make_index(to: &Place) {
+fn make_index(to: &ReceivedProject) {
     let done = run(to, "ls");
     assert_eq!(done.code, Some(0), "{}", done.short());
     assert!(index(to, "").is_file(), "rlx keeps an index");
@@ -26,7 +26,7 @@ fn statements(path: &Path, sql: &str) {
 }
 
 /// SQL that makes `object` of the index's own table, whatever its columns are.
-fn in_place_of_the_table(to: &Place, object: impl Fn(&str, &[String]) -> String) {
+fn in_place_of_the_table(to: &ReceivedProject, object: impl Fn(&str, &[String]) -> String) {
     make_index(to);
     let connection = Connection::open(index(to, "")).unwrap();
     let table: String = connection
@@ -139,7 +139,7 @@ fn columns(names: &[String], value: &str) -> String {
 /// One file of a run is changed behind the index's back.
 struct Change {
     what: &'static str,
-    make: fn(&Place),
+    make: fn(&ReceivedProject),
 }
 
 /// Changes a file in place: same length, same number, and its time set back.
@@ -200,8 +200,8 @@ fn changes() -> Vec<Change> {
 fn with_and_without_its_index_ls_says_the_same() {
     /// How old a file must be before the index relies on its times.
     const OLD: Duration = Duration::from_millis(2500);
-    let places: Vec<(Change, Place)> =
-        changes().into_iter().map(|change| (change, Place::new(Base::Alone))).collect();
+    let places: Vec<(Change, ReceivedProject)> =
+        changes().into_iter().map(|change| (change, ReceivedProject::new(Base::Alone))).collect();
     let made = Instant::now();
     // Listing is what fills the index, and it may only do so once the files are old enough.
     while made.elapsed() < OLD {

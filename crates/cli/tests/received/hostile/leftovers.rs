@@ -10,10 +10,10 @@ use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use super::edit::{file, link, pipe};
 use crate::attack::{Case, attack, run};
 use crate::outside::Outside;
-use crate::received::{Base, Place};
+use crate::received::{Base, ReceivedProject};
 
 /// The temporary names that a command gives in `runs/`, as the kernel saw them. Their maker is gone.
-fn temporary_names(place: &Place, line: &str) -> Vec<String> {
+fn temporary_names(place: &ReceivedProject, line: &str) -> Vec<String> {
     let runs = Outside::watch(&place.project.path("runs"));
     let done = run(place, line);
     assert_eq!(done.code, Some(0), "{line}: {}", done.short());
@@ -39,7 +39,7 @@ fn bottomless(folder: &Path) {
     }
 }
 
-type Make = fn(&Place, &Path);
+type Make = fn(&ReceivedProject, &Path);
 
 /// What may have the name of a leftover.
 fn things() -> Vec<(&'static str, Make)> {
@@ -71,7 +71,7 @@ fn what_lies_in_runs_under_a_temporary_name_stops_no_training() {
     let mut problems = Vec::new();
     for maker in ["train small.yaml", "reproduce R", "rm good_002 --yes"] {
         for (what, make) in things() {
-            let place = Place::new(Base::Alone);
+            let place = ReceivedProject::new(Base::Alone);
             if maker.contains("good_002") {
                 assert_eq!(run(&place, "train small.yaml").code, Some(0));
             }
@@ -114,7 +114,7 @@ fn what_lies_in_runs_under_a_temporary_name_stops_no_training() {
 /// A name that no process of this machine gave isn't touched: its maker may live on another one.
 #[test]
 fn temporary_names_of_other_machines_stay() {
-    let place = Place::new(Base::Alone);
+    let place = ReceivedProject::new(Base::Alone);
     for name in
         [".tmp-", ".tmp-x", ".tmp-99999999-0-0123456789ab-new-good", ".tmp-1-0-0123456789ab-remove-good_001"]
     {

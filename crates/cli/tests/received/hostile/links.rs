@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::edit::link;
 use crate::attack::{Case, attack, run};
-use crate::received::{Base, Place, RUN, Template};
+use crate::received::{Base, RUN, ReceivedProject, Template};
 
 /// The two links that belong to a run.
 fn belongs(place: &str) -> bool {
@@ -17,7 +17,7 @@ fn case(
     base: Base,
     place: &str,
     what: &str,
-    target: impl Fn(&Place) -> PathBuf + Send + Sync + 'static,
+    target: impl Fn(&ReceivedProject) -> PathBuf + Send + Sync + 'static,
 ) -> Case {
     let name = if place.is_empty() { RUN } else { place };
     let owned = place.to_owned();
@@ -153,7 +153,7 @@ fn links_that_lead_in_circles_end() {
 
 #[test]
 fn best_and_latest_name_a_checkpoint_beside_them_or_nothing() {
-    type Target = fn(&Place) -> PathBuf;
+    type Target = fn(&ReceivedProject) -> PathBuf;
     let targets: [(&str, Target); 9] = [
         ("an absolute path outside", |to| to.outside("run/checkpoints/step_128")),
         ("a path that climbs out", |to| {
@@ -181,7 +181,7 @@ fn best_and_latest_name_a_checkpoint_beside_them_or_nothing() {
 /// Disks are often mounted elsewhere: the folder of runs itself may be a link.
 #[test]
 fn runs_behind_a_link_work() {
-    let place = Place::new(Base::Alone);
+    let place = ReceivedProject::new(Base::Alone);
     let disk = tempfile::tempdir().unwrap();
     let runs = place.project.path("runs");
     std::fs::rename(&runs, disk.path().join("runs")).unwrap_or_else(|error| panic!("{error}"));
@@ -207,7 +207,7 @@ fn runs_behind_a_link_work() {
 /// A run's folder that a path names through a link is refused like any other.
 #[test]
 fn a_run_that_a_link_names_from_elsewhere_is_refused() {
-    let place = Place::new(Base::Alone);
+    let place = ReceivedProject::new(Base::Alone);
     link(&place.project.path("shortcut"), &place.outside("run"));
     let outside = crate::outside::Outside::watch(&place.outside(""));
     for line in

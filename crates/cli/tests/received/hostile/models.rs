@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::edit::tensors;
 use crate::attack::{Case, attack, run};
 use crate::outside::Outside;
-use crate::received::{Base, Place, Template};
+use crate::received::{Base, ReceivedProject, Template};
 use crate::tree;
 
 /// A file as safetensors lays it out: the header's length, the header, the numbers.
@@ -206,7 +206,7 @@ fn states_that_are_something_else_are_refused() {
 #[test]
 fn loading_a_model_executes_nothing_and_creates_nothing() {
     for (what, bytes) in foreign() {
-        let place = Place::new(Base::Alone);
+        let place = ReceivedProject::new(Base::Alone);
         for step in ["step_64", "step_128"] {
             tensors(&place.run("checkpoints").join(step), "model", &bytes);
         }
@@ -244,7 +244,7 @@ fn loading_a_model_executes_nothing_and_creates_nothing() {
 #[test]
 fn a_model_that_does_not_fit_its_manifest_is_refused() {
     for (what, bytes) in models() {
-        let place = Place::new(Base::Alone);
+        let place = ReceivedProject::new(Base::Alone);
         std::fs::write(place.run("checkpoints/step_128/model.safetensors"), &bytes).unwrap();
         let done = run(&place, "eval runs/R/checkpoints/step_128 --episodes 1");
         assert_eq!(done.code, Some(74), "{what}: {}", done.short());

@@ -2,7 +2,7 @@
 
 use super::edit::{copy, file, json, manifest, text};
 use crate::attack::{Case, attack};
-use crate::received::{Base, Place, RUN};
+use crate::received::{Base, RUN, ReceivedProject};
 
 const MOST: &str = "18446744073709551615";
 /// One more than the largest number.
@@ -16,7 +16,7 @@ fn in_json(place: &'static str, pointer: &'static str, raw: impl Into<String>) -
     })
 }
 
-fn steps(to: &Place) -> [std::path::PathBuf; 2] {
+fn steps(to: &ReceivedProject) -> [std::path::PathBuf; 2] {
     ["step_64", "step_128"].map(|step| to.run("checkpoints").join(step))
 }
 

@@ -3,12 +3,12 @@
 use crate::attack::run;
 use crate::outside::Outside;
 use crate::project::Project;
-use crate::received::{Base, GOOD, Place, RUN};
+use crate::received::{Base, GOOD, RUN, ReceivedProject};
 use crate::tree;
 
 #[test]
 fn a_run_of_another_project_is_not_removed() {
-    let place = Place::new(Base::Alone);
+    let place = ReceivedProject::new(Base::Alone);
     let outside = Outside::watch(&place.outside(""));
     let elsewhere = place.outside("run");
     let relative = place.outside_from(&place.project.path("x"), "run");
@@ -26,7 +26,7 @@ fn a_run_of_another_project_is_not_removed() {
 
 #[test]
 fn nothing_but_a_run_is_removed() {
-    let place = Place::new(Base::Alone);
+    let place = ReceivedProject::new(Base::Alone);
     place.project.write("runs/notes/metadata.json/x", "mine");
     let before = tree::look(place.project.folder());
     for line in [
@@ -59,7 +59,7 @@ fn a_run_is_removed_by_its_path_too() {
     let names: [&dyn Fn(&Project) -> String; 3] =
         [&absolute, &|_| format!("runs/{RUN}"), &|_| format!("runs/../runs/{RUN}/")];
     for name in names {
-        let place = Place::new(Base::Alone);
+        let place = ReceivedProject::new(Base::Alone);
         let line = format!("rm {} --yes", name(&place.project));
         let done = run(&place, &line);
         assert_eq!(done.code, Some(0), "{line}: {}", done.short());
@@ -70,7 +70,7 @@ fn a_run_is_removed_by_its_path_too() {
 /// Before it asks, it says what would go and how much that is.
 #[test]
 fn what_would_be_removed_is_listed_with_its_bytes() {
-    let place = Place::new(Base::Alone);
+    let place = ReceivedProject::new(Base::Alone);
     let done = run(&place, "rm R good_001");
     assert_eq!(done.code, Some(3), "{}", done.short());
     for name in [RUN, GOOD] {

@@ -3,7 +3,7 @@
 use super::edit::{json, manifest, text};
 use crate::attack::{Case, attack, run};
 use crate::outside::Outside;
-use crate::received::{Base, Place, RUN};
+use crate::received::{Base, RUN, ReceivedProject};
 
 /// What a terminal obeys, as JSON: colours, a title, a cleared line, a bell, and lines that look like rlx's own.
 const WORDS: &str =
@@ -170,7 +170,7 @@ fn run_folders_with_strange_names() {
         "\u{202e}gnp",
         "\u{7}",
     ] {
-        let place = Place::new(Base::Alone);
+        let place = ReceivedProject::new(Base::Alone);
         let folder = place.project.path("runs").join(name);
         std::fs::rename(place.run(""), &folder).unwrap();
         json(&folder.join("metadata.json"), "/name", &serde_json::to_string(name).unwrap());

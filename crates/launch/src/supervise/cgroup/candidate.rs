@@ -1,4 +1,4 @@
-//! Where groups may be made: found from what `/proc` says about this process.
+//! Where groups may be created, according to `/proc`.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ fn is_ours(folder: &Path, below: &str) -> Result<(), String> {
     }
     let own = rustix::process::geteuid();
     let stat = rustix::fs::statat(CWD, folder, AtFlags::empty())
-        .map_err(|error| format!("can't look at {}: {error}", folder.display()))?;
+        .map_err(|error| format!("can't inspect {}: {error}", folder.display()))?;
     if !own.is_root() && stat.st_uid == own.as_raw() {
         return Ok(());
     }
@@ -130,7 +130,7 @@ fn is_ours(folder: &Path, below: &str) -> Result<(), String> {
     if is_delegated {
         return Ok(());
     }
-    Err(format!("{} belongs to whoever made it and was not delegated", folder.display()))
+    Err(format!("{} belongs to another user and was not delegated", folder.display()))
 }
 
 #[cfg(test)]

@@ -67,13 +67,13 @@ pub(super) struct SeedScore {
     pub(super) why: Option<String>,
 }
 
-/// Which metrics are needed at all.
-pub(super) struct Wanted {
+/// The metrics to load.
+pub(super) struct NeededMetrics {
     asked: Option<(Option<String>, String)>,
 }
 
-/// What is asked for, or why that is no question.
-pub(super) fn wanted(request: &CompareRequest) -> Outcome<Wanted> {
+/// The metrics that a request needs, or why it is invalid.
+pub(super) fn needed_metrics(request: &CompareRequest) -> Outcome<NeededMetrics> {
     let afterwards = matches!(request.score, ScoreKind::Eval | ScoreKind::EvalBest);
     if afterwards && request.metric.is_some() {
         return Err(Failure::usage(
@@ -86,10 +86,10 @@ pub(super) fn wanted(request: &CompareRequest) -> Outcome<Wanted> {
         Some((kind, name)) => (Some(kind.to_owned()), name.to_owned()),
         None => (None, text.to_owned()),
     });
-    Ok(Wanted { asked })
+    Ok(NeededMetrics { asked })
 }
 
-impl Wanted {
+impl NeededMetrics {
     /// Whether a series is needed.
     pub(super) fn accepts(&self, kind: &str, name: &str) -> bool {
         let in_table = TABLE.contains(&(kind, name));

@@ -91,20 +91,20 @@ impl Encoder {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     size: FrameSize,
-    places: Vec<Place>,
+    tiles: Vec<Tile>,
     is_grid: bool,
 }
 
 /// A rectangle of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct Tile {
     x: u32,
     y: u32,
     width: u32,
     height: u32,
 }
 
-impl Place {
+impl Tile {
     /// Pixels per unit of a picture that fits.
     fn scale(self) -> f32 {
         (self.width as f32 / WIDTH).min(self.height as f32 / HEIGHT)
@@ -115,8 +115,8 @@ impl Layout {
     pub(super) fn new(show: Show, size: Option<(u32, u32)>) -> Self {
         let Show::Grid(count) = show else {
             let (width, height) = size.unwrap_or((WIDTH as u32, HEIGHT as u32));
-            let places = vec![Place { x: 0, y: 0, width, height }];
-            return Self { size: FrameSize { width, height }, places, is_grid: false };
+            let tiles = vec![Tile { x: 0, y: 0, width, height }];
+            return Self { size: FrameSize { width, height }, tiles, is_grid: false };
         };
         let columns = (count as f64).sqrt().ceil().max(1.0) as u32;
         let rows = (count as u32).div_ceil(columns).max(1);
@@ -130,13 +130,13 @@ impl Layout {
         // A row that isn't full stands in the middle.
         let missing = rows * columns - count as u32;
         let indent = |row: u32| if row + 1 == rows { missing * across / 2 } else { 0 };
-        let places = (0..count as u32).map(|index| Place {
+        let tiles = (0..count as u32).map(|index| Tile {
             x: index % columns * across + indent(index / columns) + gap / 2,
             y: index / columns * down + gap / 2,
             width: across.saturating_sub(gap).max(1),
             height: down.saturating_sub(gap).max(1),
         });
-        Self { size: FrameSize { width, height }, places: places.collect(), is_grid: true }
+        Self { size: FrameSize { width, height }, tiles: tiles.collect(), is_grid: true }
     }
 
     pub(super) fn size(&self) -> FrameSize {
@@ -145,11 +145,11 @@ impl Layout {
 
     /// Why nothing could be made out in these pictures, if so.
     pub(super) fn problem(&self) -> Option<String> {
-        let place = self.places.first()?;
-        let too_small = place.width < SMALLEST.0 || place.height < SMALLEST.1;
+        let tile = self.tiles.first()?;
+        let too_small = tile.width < SMALLEST.0 || tile.height < SMALLEST.1;
         too_small.then(|| {
             let (across, down) = SMALLEST;
-            let count = self.places.len();
+            let count = self.tiles.len();
             let plural = if count == 1 { "" } else { "s" };
             format!(
                 "{} is too small for {count} picture{plural}: each needs {across}×{down} pixels",
@@ -234,30 +234,30 @@ enum Lane<'a> {
 /// Draws pictures one after the other; what stands still is drawn once.
 struct Painter<'a> {
     setting: &'a Setting<'a>,
-    /// The last picture of each place whose episode is over.
+    /// The last picture of each tile whose episode is over.
     still: Vec<Option<(Shot, Frame)>>,
 }
 
 impl<'a> Painter<'a> {
     fn new(setting: &'a Setting<'a>) -> Self {
-        Self { setting, still: vec![None; setting.layout.places.len()] }
+        Self { setting, still: vec![None; setting.layout.tiles.len()] }
     }
 
     fn paint(&mut self, picture: &Picture) -> Vec<u8> {
         let layout = self.setting.layout;
         let FrameSize { width, height } = layout.size;
-        if let ([shot], [place]) = (picture.shots.as_slice(), layout.places.as_slice()) {
-            let frame = self.draw(*shot, *place);
+        if let ([shot], [tile]) = (picture.shots.as_slice(), layout.tiles.as_slice()) {
+            let frame = self.draw(*shot, *tile);
             if (frame.width, frame.height) == (width, height) {
                 return frame.rgba;
             }
         }
         let ground = [AROUND.red, AROUND.green, AROUND.blue, 255];
         let mut canvas = ground.repeat(width as usize * height as usize);
-        for (index, (shot, place)) in picture.shots.iter().zip(&layout.places).enumerate() {
+        for (index, (shot, tile)) in picture.shots.iter().zip(&layout.tiles).enumerate() {
             let kept = self.still[index].take().filter(|(kept, _)| kept == shot);
-            let (_, frame) = kept.unwrap_or_else(|| (*shot, self.draw(*shot, *place)));
-            copy_into(&mut canvas, layout.size, &frame, *place);
+            let (_, frame) = kept.unwrap_or_else(|| (*shot, self.draw(*shot, *tile)));
+            copy_into(&mut canvas, layout.size, &frame, *tile);
             if shot.over {
                 self.still[index] = Some((*shot, frame));
             }
@@ -265,7 +265,7 @@ impl<'a> Painter<'a> {
         canvas
     }
 
-    fn draw(&self, shot: Shot, place: Place) -> Frame {
+    fn draw(&self, shot: Shot, tile: Tile) -> Frame {
         let setting = self.setting;
         let chosen = &setting.plan.chosen[shot.chosen];
         let episode = &setting.episodes[chosen.episode];
@@ -296,15 +296,15 @@ impl<'a> Painter<'a> {
             };
             words::caption(&mut picture, &caption, setting.layout.is_grid);
         }
-        picture.to_frame(place.scale())
+        picture.to_frame(tile.scale())
     }
 }
 
-/// Puts a picture into the middle of its place.
-fn copy_into(canvas: &mut [u8], size: FrameSize, frame: &Frame, place: Place) {
-    let (width, height) = (frame.width.min(place.width), frame.height.min(place.height));
-    let left = place.x + (place.width - width) / 2;
-    let top = place.y + (place.height - height) / 2;
+/// Puts a picture into the middle of its tile.
+fn copy_into(canvas: &mut [u8], size: FrameSize, frame: &Frame, tile: Tile) {
+    let (width, height) = (frame.width.min(tile.width), frame.height.min(tile.height));
+    let left = tile.x + (tile.width - width) / 2;
+    let top = tile.y + (tile.height - height) / 2;
     for row in 0..height {
         let from = (row * frame.width * 4) as usize;
         let to = ((top + row) as usize * size.width as usize + left as usize) * 4;
@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grids_have_even_sides_and_places_that_do_not_overlap() {
+    fn grids_have_even_sides_and_tiles_that_do_not_overlap() {
         for count in 1..=64 {
             let layout = Layout::new(Show::Grid(count), None);
             let FrameSize { width, height } = layout.size;
@@ -326,12 +326,12 @@ mod tests {
                 width % 2 == 0 && height % 2 == 0 && width <= 1200 && height <= 800,
                 "{count}: {layout:?}"
             );
-            assert_eq!(layout.places.len(), count);
-            for (index, place) in layout.places.iter().enumerate() {
-                assert!(place.x + place.width <= width && place.y + place.height <= height, "{count}");
-                for other in &layout.places[..index] {
-                    let apart = place.x >= other.x + other.width || place.y >= other.y + other.height;
-                    assert!(apart, "{count}: {place:?} and {other:?}");
+            assert_eq!(layout.tiles.len(), count);
+            for (index, tile) in layout.tiles.iter().enumerate() {
+                assert!(tile.x + tile.width <= width && tile.y + tile.height <= height, "{count}");
+                for other in &layout.tiles[..index] {
+                    let apart = tile.x >= other.x + other.width || tile.y >= other.y + other.height;
+                    assert!(apart, "{count}: {tile:?} and {other:?}");
                 }
             }
         }
@@ -349,8 +349,8 @@ mod tests {
                 }
                 let frame = Frame { width: 700, height: 500, rgba: vec![7; 700 * 500 * 4] };
                 let mut canvas = vec![0; layout.size.rgba_bytes()];
-                for place in &layout.places {
-                    copy_into(&mut canvas, layout.size, &frame, *place);
+                for tile in &layout.tiles {
+                    copy_into(&mut canvas, layout.size, &frame, *tile);
                 }
             }
         }

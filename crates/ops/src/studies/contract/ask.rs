@@ -10,7 +10,7 @@ use rlxp_govern::documents::{
 use serde::Serialize;
 
 use super::parse::{self, Parsed};
-use super::survey::{Guess, Survey};
+use super::scan::{Guess, RepositoryScan};
 use crate::below::word_of;
 
 /// Makes the questions: name, flag, text, whether it takes several answers, and what an answer is and is read by.
@@ -212,7 +212,7 @@ impl Answers {
     }
 
     /// The same answers with the default of each question that has one and was not answered.
-    pub(super) fn settled(&self, survey: &Survey) -> Self {
+    pub(super) fn settled(&self, survey: &RepositoryScan) -> Self {
         let mut all = self.clone();
         for ask in Ask::ALL.iter().filter(|ask| self.given(**ask).is_none()) {
             if let Some(Assumed { answer, typed, .. }) = default(*ask, self, survey) {
@@ -224,14 +224,14 @@ impl Answers {
     }
 
     /// What is taken for a question that has one answer, as it is written: what was given, or the default.
-    fn taken(&self, ask: Ask, survey: &Survey) -> Option<String> {
+    fn taken(&self, ask: Ask, survey: &RepositoryScan) -> Option<String> {
         let given = self.given.get(&ask).cloned().or_else(|| Some(default(ask, self, survey)?.answer));
         given?.into_iter().next()
     }
 }
 
 /// The question as it stands after these answers; nothing when it doesn't come up.
-pub fn question(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Question> {
+pub fn question(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Question> {
     // No study is autonomous by default.
     if ask == Ask::Candidates && answers.typed.automation != [Automation::Autonomous] {
         return None;
@@ -240,7 +240,7 @@ pub fn question(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Question
 }
 
 /// What is proposed as the default.
-fn default(ask: Ask, answers: &Answers, survey: &Survey) -> Option<Assumed> {
+fn default(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Assumed> {
     if answers.see.contains_key(&ask) {
         return None;
     }
@@ -324,7 +324,7 @@ const PROPOSED: &str = "default";
 const USUAL_RUNS: u64 = 40;
 
 /// A quarter of the free disk, and not more than a small study needs.
-fn gibibytes_of_disk(survey: &Survey) -> u64 {
+fn gibibytes_of_disk(survey: &RepositoryScan) -> u64 {
     ((survey.disk.unwrap_or(u64::MAX) / 4) >> 30).clamp(1, 10)
 }
 
@@ -351,7 +351,7 @@ fn failure_score(name: &str) -> Option<f64> {
 }
 
 /// Surfaces, each as it would be written and as what it means. A name that no pattern can hold is left to the person.
-fn surfaces(survey: &Survey) -> impl Iterator<Item = (String, Surface)> {
+fn surfaces(survey: &RepositoryScan) -> impl Iterator<Item = (String, Surface)> {
     let code = survey.surfaces.iter().map(|(kind, paths)| {
         let text = format!("{kind}={kind}:{}", paths.join(","));
         Some((text, parse::new_surface(&kind.to_string(), *kind, paths.clone(), &[]).ok()?))

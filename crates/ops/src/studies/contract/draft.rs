@@ -10,7 +10,7 @@ use rlxp_govern::section::File;
 use serde_json::Value;
 
 use super::ask::{Answers, Ask, Typed};
-use super::survey::Survey;
+use super::scan::RepositoryScan;
 use yaml::{flow, flow_word, list, number, put};
 
 /// How an open answer begins.
@@ -32,7 +32,7 @@ fn first<T: Copy>(answers: &[T]) -> Option<T> {
 }
 
 /// The four files.
-pub fn files(name: &StudyName, answers: &Answers, survey: &Survey) -> [(File, String); 4] {
+pub fn files(name: &StudyName, answers: &Answers, survey: &RepositoryScan) -> [(File, String); 4] {
     let answers = &answers.settled(survey);
     let draft = Draft { name, answers, typed: &answers.typed };
     [

@@ -17,7 +17,7 @@ use rlxp_types::Digest;
 use serde::Serialize;
 
 use super::ask::{Answers, Ask};
-use super::{draft, intake, survey};
+use super::{draft, intake, scan};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::OpenStudy;
@@ -146,7 +146,7 @@ impl Import {
                 answers.point(*ask, format!("imported/{file}"));
             }
         }
-        let survey = survey::survey(&context, &place.root)?;
+        let survey = scan::scan_repository(&context, &place.root)?;
         let files = draft::files(&place.name, &answers, &survey);
         self.keep(fs, &folder)?;
         intake::write_all(fs, &place, &files)?;

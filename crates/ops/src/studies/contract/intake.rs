@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::ask::{self, Answers, Ask, Assumed, Question};
 use super::draft;
-use super::survey::{Guess, Survey, survey};
+use super::scan::{Guess, RepositoryScan, scan_repository};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::OpenStudy;
@@ -23,7 +23,7 @@ use crate::studies::files::read::{look, parse};
 pub struct Intake {
     context: Context,
     place: StudyPaths,
-    survey: Survey,
+    survey: RepositoryScan,
 }
 
 /// What came of it.
@@ -64,7 +64,7 @@ impl Intake {
         let place = opened.place;
         refuse_existing(context.fs.as_ref(), &place)?;
         let mission = task_card_mission(context.fs.as_ref(), &place)?;
-        let survey = Survey { floor, mission, ..survey(context, &place.root)? };
+        let survey = RepositoryScan { floor, mission, ..scan_repository(context, &place.root)? };
         Ok(Self { context: context.clone(), place, survey })
     }
 

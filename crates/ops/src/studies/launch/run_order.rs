@@ -7,7 +7,9 @@ use rlxp_fs::{Fs, FsExt, environment};
 use rlxp_govern::change::Applied;
 use rlxp_govern::documents::{Confinement, Contract, Network, Phase, PhasePlan, Runbook, Step, StepName};
 use rlxp_govern::slots::fill;
-use rlxp_launch::order::{LOADED_FILE, Level, Limits, Reach, RunOrder, StepOrder, TreeOrder, Wanted};
+use rlxp_launch::order::{
+    ConfinementRequest, LOADED_FILE, Level, Limits, Reach, RunOrder, StepOrder, TreeOrder,
+};
 use rlxp_types::Digest;
 
 use super::inputs::Inputs;
@@ -123,7 +125,7 @@ pub(super) fn limits(materials: &Materials<'_>, wall_clock: u64) -> Limits {
 }
 
 /// How a run is to be kept apart.
-pub(super) fn wanted(materials: &Materials<'_>) -> Wanted {
+pub(super) fn wanted(materials: &Materials<'_>) -> ConfinementRequest {
     let mut hidden = vec![materials.root.join(crate::studies::files::paths::FOLDER)];
     hidden.extend(materials.user.config.clone());
     hidden.extend(materials.user.state.clone());
@@ -133,7 +135,7 @@ pub(super) fn wanted(materials: &Materials<'_>) -> Wanted {
     // Whoever reaches an agent's socket can sign with keys that it can't read.
     hidden
         .extend(environment::variable("SSH_AUTH_SOCK").map(PathBuf::from).filter(|path| path.is_absolute()));
-    Wanted {
+    ConfinementRequest {
         least: level(materials.contract.confinement),
         network: reach(materials.contract.hardware.network),
         hidden,

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::below::word_of;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::contract::survey::survey;
+use crate::studies::contract::scan::scan_repository;
 use crate::studies::files::open_study::OpenStudy;
 use crate::studies::files::read::document;
 
@@ -129,7 +129,7 @@ pub fn audit(
 
 /// The command that cites the scripts which seem to train and to evaluate, to be looked at by whoever pastes it.
 pub(super) fn suggestion(context: &Context, root: &Path) -> Outcome<Option<String>> {
-    let found = survey(context, root)?;
+    let found = scan_repository(context, root)?;
     let guesses = [(ClaimKind::TrainCommand, found.train), (ClaimKind::Evaluator, found.eval)];
     let mut claims = String::new();
     for (about, guess) in guesses {

@@ -33,7 +33,7 @@ pub struct Guess {
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
-pub struct Survey {
+pub struct RepositoryScan {
     /// Whether everything was looked at.
     pub is_whole: bool,
     /// The command that trains.
@@ -63,11 +63,11 @@ pub struct Survey {
 }
 
 /// Looks at the repository at `root`.
-pub fn survey(context: &Context, root: &Path) -> Outcome<Survey> {
+pub fn scan_repository(context: &Context, root: &Path) -> Outcome<RepositoryScan> {
     let fs = context.fs.as_ref();
     let (files, is_whole) = walk(fs, root)?;
     let read = |name: &str| text_of(fs, &root.join(name));
-    let mut found = Survey { is_whole, ..Survey::default() };
+    let mut found = RepositoryScan { is_whole, ..RepositoryScan::default() };
     let python = if files.iter().any(|file| file == "uv.lock") { "uv run python" } else { "python" };
     let scripts = if files.iter().any(|file| file == "pyproject.toml") {
         python_scripts(&read("pyproject.toml"))

@@ -9,17 +9,17 @@ use serde_json::Value;
 
 /// Where one value stands, and what it holds.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct SpanTree {
     /// The key that leads here, for a value of a mapping.
     pub(crate) key: Option<Range<usize>>,
     pub(crate) value: Range<usize>,
     /// In the order of the value's own items or entries.
-    pub(crate) children: Vec<Place>,
+    pub(crate) children: Vec<SpanTree>,
     /// What is written here could not be read and is already reported.
     pub(crate) refused: bool,
 }
 
-impl Place {
+impl SpanTree {
     /// What to point at when the value as a whole is meant: the value, or its
     /// key where the value begins on a line of its own.
     pub(crate) fn span(&self, text: &str) -> Range<usize> {
@@ -34,7 +34,7 @@ impl Place {
     }
 
     /// The place of `path`, or of the nearest value on the way to it.
-    pub(crate) fn find<'a>(&'a self, value: &'a Value, path: &str) -> &'a Place {
+    pub(crate) fn find<'a>(&'a self, value: &'a Value, path: &str) -> &'a SpanTree {
         let (mut place, mut value, mut rest) = (self, value, path);
         while let Some((index, child, after)) = step(value, rest) {
             let Some(next) = place.children.get(index) else { break };
