@@ -198,7 +198,7 @@ fn a_seed_far_out_does_not_press_the_rest_flat() {
     let mut series = curve(0, 5, 50);
     series.faint[0][25].1 = 1e9;
     let svg = LineChart { series: vec![series], ..chart(0) }.to_scene().to_svg_element();
-    assert!(svg.contains("Single seeds leave the picture: they reach from −20 to 1G"), "{svg}");
+    assert!(svg.contains("Single seeds extend beyond the plot: they range from −20 to 1G"), "{svg}");
     assert!(svg.contains(">400</text>"));
 }
 
@@ -223,7 +223,7 @@ fn scores_are_dots_in_rows() {
     check(&scene);
     let dots = |item: &&Item| matches!(item, Item::Shape { fill: Some(fill), stroke: Some(_), .. } if fill.alpha < 255);
     assert_eq!(scene.items.iter().filter(dots).count(), 4);
-    assert!(scene.to_svg_element().contains("1 without a number"));
+    assert!(scene.to_svg_element().contains("1 without a value"));
     check(&ScoreChart::default().to_scene());
 }
 

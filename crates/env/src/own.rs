@@ -215,7 +215,7 @@ mod tests {
                 truncated += usize::from(out.truncated[copy]);
             }
         }
-        assert!(terminated > 10 && truncated > 10, "{terminated} ended, {truncated} cut");
+        assert!(terminated > 10 && truncated > 10, "{terminated} terminated, {truncated} truncated");
     }
 
     #[test]

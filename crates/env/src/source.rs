@@ -163,7 +163,7 @@ impl<'a> Sources<'a> {
             problems: vec![Problem {
                 path: "env.id".to_owned(),
                 nearest: unknown.nearest.first().map(|id| (*id).to_owned()),
-                message: format!("there is no environment {:?}", config.id),
+                message: format!("unknown environment {:?}", config.id),
             }],
         })?;
         let mut general = general_problems(config, streams.len());
@@ -205,7 +205,7 @@ fn general_problems(config: &EnvConfig, copies: usize) -> Vec<Problem> {
             && !(*factor as f32).is_finite()
         {
             let path = format!("env.wrappers[{index}].scale_reward.factor");
-            problems.push(problem(path, format!("{factor} is no finite single precision number")));
+            problems.push(problem(path, format!("{factor} is not a finite single-precision number")));
         }
     }
     problems
@@ -236,7 +236,7 @@ fn missing_dimensions(wrappers: &[WrapperConfig], width: usize) -> Vec<Problem> 
             };
             problems.push(Problem {
                 path: format!("env.wrappers[{index}].dimensions[{at}]"),
-                message: format!("there is no dimension {dimension}; observations have {have}"),
+                message: format!("dimension {dimension} does not exist; observations have {have}"),
                 nearest: None,
             });
         }

@@ -33,7 +33,7 @@ impl StepBatch {
 
 /// A saved state does not fit this environment.
 #[derive(Debug, thiserror::Error)]
-#[error("the saved environment state does not fit: {0}")]
+#[error("the saved environment state does not match: {0}")]
 pub struct BadState(pub String);
 
 /// What was asked of an environment when it failed.

@@ -232,7 +232,7 @@ fn one_dimension_can_be_held() {
     let wrong = EnvConfig { wrappers: vec![freeze(&[2])], ..config("MountainCar-v0", &[]) };
     let told = NATIVE.make(&wrong, streams(1)).err().unwrap().to_string();
     let expected =
-        "env.wrappers[0].dimensions[0]: there is no dimension 2; observations have 2 dimensions: 0 to 1";
+        "env.wrappers[0].dimensions[0]: dimension 2 does not exist; observations have 2 dimensions: 0 to 1";
     assert_eq!(told, expected);
     let wrong = EnvConfig { wrappers: vec![freeze(&[1])], ..config("Taxi-v4", &[]) };
     assert!(NATIVE.make(&wrong, streams(1)).err().unwrap().to_string().ends_with("1 dimension: 0"));

@@ -126,7 +126,7 @@ fn an_unknown_id_is_offered_the_nearest_of_all_sources() {
     let nearest = |id: &str| TABLE.find(id).unwrap_err().nearest.first().copied();
     assert_eq!(nearest("image-v0"), Some("Image-v0"));
     assert_eq!(nearest("cartpole"), Some("CartPole-v1"));
-    assert_eq!(problem(&config("Imago-v1")).1, "there is no environment \"Imago-v1\"");
+    assert_eq!(problem(&config("Imago-v1")).1, "unknown environment \"Imago-v1\"");
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub use edit::{add_value, get_value, remove_value, set_value};
 pub use schema::{Words, unsupported};
 pub use write::to_yaml;
 
-const DOCUMENT: Wording = Wording { noun: "a document", nothing: "there is nothing here" };
+const DOCUMENT: Wording = Wording { noun: "a document", nothing: "the file is empty" };
 
 /// A hand-written YAML file: its explicit values, and where each stands.
 #[derive(Clone, Debug)]

@@ -77,7 +77,7 @@ fn later_format(file: &Value, finding: &mut Finding) {
     let format = file.get(FORMAT_KEY).and_then(Value::as_u64).filter(|_| finding.path == FORMAT_KEY);
     if let Some(format) = format.filter(|format| *format > SNAPSHOT_FORMAT) {
         finding.message =
-            format!("this snapshot has format {format}; this version of rlx reads 1 to {SNAPSHOT_FORMAT}");
+            format!("this snapshot has format {format}; this version of rlx supports 1 to {SNAPSHOT_FORMAT}");
         finding.hint = Some("use the version of rlx that wrote it".to_owned());
     }
 }

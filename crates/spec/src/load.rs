@@ -119,7 +119,7 @@ fn resolve(
         Some(id) if !known.env_ids.contains(&id) => {
             let near = nearest(id, known.env_ids.iter().copied());
             let hint = near.map(|near| format!("did you mean `{near}`?"));
-            report("env.id", Severity::Warning, format!("there is no environment `{id}` here"), hint);
+            report("env.id", Severity::Warning, format!("unknown environment `{id}`"), hint);
         }
         None if !failed.contains("env.id") => {
             let message = "`env.id` is missing: which environment?".to_owned();

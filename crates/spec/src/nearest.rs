@@ -68,7 +68,7 @@ pub(crate) fn key_hint(paths: &[&str], section: &str, key: &str) -> String {
 /// What to write instead of the unknown dotted `path` of an override.
 pub(crate) fn path_hint(paths: &[&str], path: &str) -> String {
     if let Some(key) = keys_of(paths, path).first().filter(|_| !path.is_empty()) {
-        return format!("`{path}` holds other keys; set one of them, such as `{path}.{key}`");
+        return format!("`{path}` contains other keys; set one of them, such as `{path}.{key}`");
     }
     let near = elsewhere(paths, last(path)).or_else(|| nearest(path, paths.iter().copied()));
     match near.or_else(|| near_elsewhere(paths, last(path))) {

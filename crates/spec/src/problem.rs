@@ -131,7 +131,7 @@ impl Collector {
         if self.uncounted > 0
             && let Some(last) = problems.last()
         {
-            let message = "there are more problems than are shown".to_owned();
+            let message = "more problems are not shown".to_owned();
             let more =
                 Problem { text: String::new(), path: String::new(), message, hint: None, ..last.clone() };
             problems.push(more);

@@ -15,7 +15,7 @@ use crate::problem::Collector;
 use crate::source::{MAX_BYTES, Source, too_large};
 
 /// What is said about an empty text.
-pub(crate) const NOTHING: &str = "there is nothing here; a config needs at least `env.id`";
+pub(crate) const NOTHING: &str = "the file is empty; a config needs at least `env.id`";
 
 const MAX_DEPTH: usize = 32;
 const TOO_DEEP: &str = "nested deeper than 32 levels";
@@ -167,7 +167,7 @@ impl Builder<'_> {
         let noun = self.wording.noun;
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            self.refuse(range, &format!("more than {MAX_NODES} values; {noun} is far smaller"));
+            self.refuse(range, &format!("more than {MAX_NODES} values, too many for {noun}"));
             return Err(Stop);
         }
         if depth > MAX_DEPTH {

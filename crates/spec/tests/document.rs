@@ -283,9 +283,9 @@ fn choices() {
     );
     check(
         "stop: after",
-        "4:7: error: `after` needs a value of its own in `stop` (hint: write {after: {runs: ...}})\n",
+        "4:7: error: `after` needs a value in `stop` (hint: write {after: {runs: ...}})\n",
     );
-    check("stop: {never: 1}", "4:15: error: `never` takes no value of its own (hint: write `never` alone)\n");
+    check("stop: {never: 1}", "4:15: error: `never` takes no value (hint: write `never` alone)\n");
     check(
         "stop: {after: {run: 1}}",
         "4:8: error: `runs` is missing in `stop.after` (hint: write `runs:` and a whole number)\n",
@@ -309,21 +309,18 @@ fn choices() {
 #[test]
 fn what_is_no_document() {
     let check = |text: &str, expected: &str| assert_eq!(said(text), expected, "{text:?}");
-    check("", "1:1: error: there is nothing here\n");
-    check("# only a remark\n", "1:1: error: there is nothing here\n");
+    check("", "1:1: error: the file is empty\n");
+    check("# only a remark\n", "1:1: error: the file is empty\n");
     check(
         "a: &x 1\nb: *x\nc: !t 1\nd: 1\nd: 2\n",
         "1:7: error: anchors (&name) are not allowed in a document; write the value out\n2:4: error: aliases (*name) are not allowed in a document; write the value out\n3:7: error: tags (!name) are not allowed in a document; write the plain value\n5:1: error: duplicate key `d`; it is already on line 4 (hint: delete one of the two)\n",
     );
     check(
         "a: yes\nb: .nan\nc: 0x10\n",
-        "1:4: error: `yes` is true to some readers of YAML and text to others (hint: write true, or \"yes\" if it is text)\n2:4: error: `.nan` is not a finite number (hint: write a finite number, or \".nan\" if it is text)\n3:4: error: `0x10` is a number to some readers of YAML and text to others (hint: write it as a decimal number, or \"0x10\" if it is text)\n",
+        "1:4: error: `yes` is true to some YAML parsers and text to others (hint: write true, or \"yes\" if it is text)\n2:4: error: `.nan` is not a finite number (hint: write a finite number, or \".nan\" if it is text)\n3:4: error: `0x10` is a number to some YAML parsers and text to others (hint: write it as a decimal number, or \"0x10\" if it is text)\n",
     );
     check("a: 1\n---\nb: 2\n", "2:1: error: a second document in the file; a document is one document\n");
-    check(
-        "[a, b]: 1\n: 2\n",
-        "1:1: error: a key must be plain text\n2:1: error: there is a value without a key\n",
-    );
+    check("[a, b]: 1\n: 2\n", "1:1: error: a key must be plain text\n2:1: error: a value without a key\n");
     let bytes = |bytes: &[u8]| {
         lines(&Document::from_bytes("study.yaml", bytes.to_vec()).expect_err("no text").problems)
     };

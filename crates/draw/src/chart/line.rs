@@ -158,7 +158,7 @@ impl LineChart {
         }
         let shown = (all.0.max(main.0 - 0.5 * span), all.1.min(main.1 + 0.5 * span));
         let (low, high) = (short_number(all.0), short_number(all.1));
-        let note = format!("Single seeds leave the picture: they reach from {low} to {high}.");
+        let note = format!("Single seeds extend beyond the plot: they range from {low} to {high}.");
         (with_references(shown.0, shown.1, &self.references), Some(note))
     }
 

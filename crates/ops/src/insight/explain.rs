@@ -191,8 +191,7 @@ fn names_of(
 
 fn unknown(word: &str, names: &[String], who: &str, listing: &str) -> Failure {
     let near = nearest(word, names.iter().map(String::as_str));
-    let offer =
-        if near.is_empty() { String::new() } else { format!("; the nearest are {}", near.join(", ")) };
+    let offer = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
     let message = format!("unknown metric {word:?}: not one of the {} that {who}{offer}", names.len());
     let failure = Failure::usage("metric_unknown", message);
     match near.first() {

@@ -88,7 +88,7 @@ fn seeds(values: &BTreeMap<&str, Value>, facts: &Facts<'_>, report: &mut Report<
             if fine && (facts.is_chosen)("seed") && list[0] != first {
                 let start = list[0];
                 let message =
-                    format!("`seed` {first} has no effect beside a list of seeds that starts with {start}");
+                    format!("`seed` {first} has no effect with a list of seeds that starts with {start}");
                 report("seed", Severity::Warning, message, Some(format!("seed: {start}")));
             }
             list
@@ -98,7 +98,7 @@ fn seeds(values: &BTreeMap<&str, Value>, facts: &Facts<'_>, report: &mut Report<
             if first + (count - 1) > MAX_SEED {
                 if fine {
                     let message =
-                        format!("`seeds: {count}` from `seed: {first}` passes the largest seed, {MAX_SEED}");
+                        format!("`seeds: {count}` from `seed: {first}` exceeds the largest seed, {MAX_SEED}");
                     report("seeds", Severity::Error, message, None);
                 }
                 return vec![first];
@@ -127,7 +127,10 @@ pub(crate) fn check_device(device: &str, report: &mut Report<'_>) {
         let message = format!("device `{device}` is not available; training runs on the CPU");
         report("device", Severity::Warning, message, hint);
     } else if device != CPU {
-        let message = format!("`{device}` is not a device: cpu, auto, cuda, cuda:N, mps, xpu and tpu are");
+        let message = format!(
+            "`{device}` is not a valid device: use cpu, auto, cuda, cuda:N, mps, xpu or \
+                               tpu"
+        );
         report("device", Severity::Error, message, hint);
     }
 }

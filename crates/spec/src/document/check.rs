@@ -92,7 +92,7 @@ impl<'a> Check<'a> {
         if schema.as_bool() == Some(false) {
             return self.report(
                 at,
-                format!("{} can't stand here", name(at.path)),
+                format!("{} is not allowed here", name(at.path)),
                 Some("delete it".to_owned()),
             );
         }
@@ -241,7 +241,7 @@ impl<'a> Check<'a> {
             let guided = guide.and_then(|guide| guide.instead_of(at.path, key));
             let hint = guided.unwrap_or_else(|| match near {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if keys.is_empty() => "no key is allowed here".to_owned(),
+                None if keys.is_empty() => "no keys are allowed here".to_owned(),
                 None => format!("valid keys here: {}", keys.join(", ")),
             });
             let message = format!("unknown key `{}`{}", shorten(key), within(at.path));

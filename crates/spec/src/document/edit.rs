@@ -16,7 +16,7 @@ use crate::problem::Collector;
 use crate::source::{MAX_BYTES, Source, too_large};
 use crate::tree::{self, Entry, Kind, Node, Wording};
 
-const FILE: Wording = Wording { noun: "a file that is changed by key", nothing: "there is nothing here" };
+const FILE: Wording = Wording { noun: "a file that is changed by key", nothing: "the file is empty" };
 
 /// The value that stands at `key`, such as `algo.layers[0]`; nothing where there is none. The file's `name` says
 /// whether it is JSON; all else is YAML.
@@ -48,18 +48,18 @@ pub fn set_value(text: &str, name: &str, key: &str, value: &Value) -> Result<Str
 pub fn add_value(text: &str, name: &str, key: &str, value: &Value) -> Result<String, String> {
     let root = parse(text, name)?;
     let (way, last) = match find(&root, key)? {
-        Way::Found(_) => return Err(format!("there is a {key} already")),
+        Way::Found(_) => return Err(format!("{key} already exists")),
         Way::Missing { way, rest } => (way, rest),
     };
     if last.is_empty() || last.contains(['.', '[']) {
-        return Err(format!("what {key} is to stand in is not there"));
+        return Err(format!("the parent of {key} does not exist"));
     }
     let node = node_at(&root, &way);
     let Kind::Mapping(entries) = &node.kind else {
-        return Err(format!("what {key} is to stand in has no keys"));
+        return Err(format!("the parent of {key} is not a mapping"));
     };
     let Some(final_entry) = entries.last() else {
-        return Err(format!("what {key} is to stand in is empty; write its first key by hand"));
+        return Err(format!("the parent of {key} is empty; write its first key by hand"));
     };
     let (word, shown) = (rendered(&Value::from(last.as_str()), name)?, rendered(value, name)?);
     let after = if is_flow(text, node) {
@@ -69,7 +69,7 @@ pub fn add_value(text: &str, name: &str, key: &str, value: &Value) -> Result<Str
         let start = entries[0].key.span.start;
         let indent = &text[line_start(text, start)..start];
         if !indent.bytes().all(|byte| byte == b' ') {
-            return Err(format!("what {key} is to stand in begins in the middle of a line"));
+            return Err(format!("the parent of {key} starts in the middle of a line"));
         }
         let at = line_end(text, end_of_entry(text, final_entry));
         let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -90,7 +90,7 @@ pub fn remove_value(text: &str, name: &str, key: &str) -> Result<String, String>
     let node = node_at(&root, parent);
     let Kind::Mapping(entries) = &node.kind else { return Err(format!("{key} is an item of a list")) };
     if entries.len() == 1 {
-        return Err(format!("{key} is the only key where it stands; nothing would be left there"));
+        return Err(format!("{key} is the only key of its parent; removing it would leave nothing"));
     }
     let entry = &entries[*index];
     let end = |entry: &Entry| end_of_entry(text, entry);
@@ -98,13 +98,13 @@ pub fn remove_value(text: &str, name: &str, key: &str) -> Result<String, String>
         match (entries.get(index + 1), index.checked_sub(1)) {
             (Some(next), _) => entry.key.span.start..next.key.span.start,
             (None, Some(before)) => end(&entries[before])..end(entry),
-            (None, None) => return Err(format!("{key} is the only key where it stands")),
+            (None, None) => return Err(format!("{key} is the only key of its parent")),
         }
     } else {
         let start = line_start(text, entry.key.span.start);
         let alone = text[start..entry.key.span.start].bytes().all(|byte| byte == b' ');
         if !alone || text[start..end(entry)].trim_end().contains('\n') {
-            return Err(format!("{key} doesn't stand on a line of its own"));
+            return Err(format!("{key} is not on its own line"));
         }
         start..line_end(text, end(entry))
     };
@@ -154,7 +154,7 @@ fn find(root: &Node, key: &str) -> Result<Way, String> {
         let next = match &node.kind {
             Kind::Sequence(items) => item(items, rest),
             Kind::Mapping(entries) => {
-                entry(entries, word).map_err(|twice| format!("{twice} stands there twice"))?
+                entry(entries, word).map_err(|twice| format!("{twice} occurs twice"))?
             }
             _ => None,
         };
@@ -205,16 +205,16 @@ fn node_at<'n>(root: &'n Node, way: &[usize]) -> &'n Node {
 fn value_of(node: &Node, key: &str) -> Result<Value, String> {
     match &node.kind {
         Kind::Scalar { text, plain } => meaning(text, *plain, Doubtful::Refused)
-            .map_err(|(message, _)| format!("{key} can't be told: {message}")),
+            .map_err(|(message, _)| format!("{key} is ambiguous: {message}")),
         Kind::Sequence(items) => items.iter().map(|item| value_of(item, key)).collect(),
         Kind::Mapping(entries) => {
             let mut map = Map::new();
             for entry in entries {
                 let Kind::Scalar { text, .. } = &entry.key.kind else {
-                    return Err(format!("a key below {key} is no text"));
+                    return Err(format!("a key below {key} is not text"));
                 };
                 if map.insert(text.clone(), value_of(&entry.value, key)?).is_some() {
-                    return Err(format!("{text} stands twice below {key}"));
+                    return Err(format!("{text} occurs twice below {key}"));
                 }
             }
             Ok(Value::Object(map))
@@ -303,7 +303,7 @@ enum Expected<'e> {
 
 /// Reads the edited text and finds out whether exactly what was asked for is different.
 fn check(before: &Node, after: &str, name: &str, key: &str, expected: Expected<'_>) -> Result<(), String> {
-    let failed = || format!("{key} can't be changed without touching more than that; change it by a patch");
+    let failed = || format!("can't change {key} without changing other values; use a patch");
     let after = parse(after, name).map_err(|_| failed())?;
     let same = match expected {
         Expected::Value(way, value) => {
