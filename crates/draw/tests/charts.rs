@@ -70,7 +70,7 @@ fn check_attributes(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Where a level text stands: left, top, right, bottom.
+/// The bounds of a horizontal text: left, top, right, bottom.
 fn place(text: &Text) -> (f32, f32, f32, f32) {
     let width = font::text_width(&text.words, text.size, text.bold);
     let left = match text.anchor {
@@ -81,7 +81,7 @@ fn place(text: &Text) -> (f32, f32, f32, f32) {
     (left, text.y - text.size * 0.75, left + width, text.y + text.size * 0.05)
 }
 
-/// What must hold for every chart.
+/// Invariants of every chart.
 fn check(scene: &Scene) {
     assert_eq!(well_formed(&scene.to_svg_element()), Ok(()));
     let texts: Vec<&Text> = scene

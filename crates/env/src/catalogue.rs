@@ -23,9 +23,9 @@ pub struct EnvInfo {
     pub stochastic: bool,
     /// Arguments that `env.kwargs` may set.
     pub kwargs: &'static [KwargInfo],
-    /// What each number of an observation row is, as a person says it.
+    /// The name of each component of an observation row.
     pub observation_names: &'static [&'static str],
-    /// What each choice does; for a continuous action, what each number is.
+    /// The name of each discrete action, or of each component of a continuous one.
     pub action_names: &'static [&'static str],
 }
 
@@ -42,7 +42,7 @@ pub struct KwargInfo {
     pub name: &'static str,
     /// What values it takes.
     pub kind: KwargKind,
-    /// Its default, as it would stand in a config.
+    /// Its default, as written in a config.
     pub default: &'static str,
     pub meaning: &'static str,
 }
@@ -79,7 +79,7 @@ pub(crate) enum Kind {
 #[derive(Debug, thiserror::Error)]
 #[error("unknown environment {id:?}{}", offer(nearest))]
 pub struct UnknownEnv {
-    /// The id that was asked for.
+    /// The requested id.
     pub id: String,
     /// The ids that come nearest, best first; may be empty.
     pub nearest: Vec<&'static str>,

@@ -1,7 +1,7 @@
 //! Keyword arguments of an environment, checked against its catalogue entry.
 //!
-//! Reading never stops at a problem: it notes it, goes on with a default, and
-//! the caller reports everything at the end.
+//! Reading never stops at a problem: it records it, continues with a default,
+//! and the caller reports everything at the end.
 
 use std::collections::BTreeMap;
 

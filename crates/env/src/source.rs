@@ -57,7 +57,7 @@ pub struct Built {
 /// One thing that is wrong with an `env` section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it stands in the config, such as `env.kwargs.is_slipery`.
+    /// Its path in the config, such as `env.kwargs.is_slipery`.
     pub path: String,
     /// What is wrong.
     pub message: String,

@@ -1,5 +1,5 @@
-//! Making environments from configs: what is wrong is said at once, with
-//! paths; caps, arguments and wrappers take effect.
+//! Making environments from configs: problems are reported at once, with paths;
+//! caps, arguments and wrappers take effect.
 
 use std::collections::BTreeMap;
 
@@ -220,7 +220,7 @@ fn one_dimension_can_be_held() {
     };
     let (bare, held) = (wrapped(vec![]), wrapped(vec![freeze(&[1])]));
     for (bare, held) in bare.iter().zip(&held) {
-        // A car starts at rest, so what is held is zero; where it is can still be seen.
+        // A car starts at rest, so the frozen velocity is zero; its position is still visible.
         assert_eq!(held.observations, [bare.observations[0], 0.0]);
         if bare.truncated[0] {
             assert_ne!(bare.final_observations[1], 0.0);

@@ -25,7 +25,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("eval_freq", "eval.every"),
 ];
 
-/// The nearest of `words`, if one is near enough to be worth saying.
+/// The closest of `words`, if close enough to suggest.
 pub fn nearest<'a>(written: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A long text is near to nothing, and comparing it would cost its square.
     if written.len() > 64 {

@@ -1,4 +1,4 @@
-//! `--set key=value`: checked like the file, and kept on record.
+//! `--set key=value`: checked like the file, and recorded.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

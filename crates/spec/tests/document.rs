@@ -1,4 +1,4 @@
-//! Documents: what a reader is told, word for word, and what must hold for any text.
+//! Documents: exact messages, and properties of arbitrary text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ struct Study {
     /// What the study is called.
     name: String,
     mode: Mode,
-    /// What may be spent in all.
+    /// The total budget.
     budget: Budget,
     #[serde(default)]
     changes: Vec<Change>,
@@ -115,14 +115,14 @@ fn lines(problems: &[Problem]) -> String {
     problems.iter().map(|problem| format!("{problem}\n")).collect::<String>().replace("study.yaml:", "")
 }
 
-/// What is said about a text that can't be read or is no study.
+/// The message for a text that is unreadable or not a study.
 fn said(text: &str) -> String {
     let result =
         Document::read(Source::new("study.yaml", text)).and_then(|document| document.typed::<Study>());
     lines(&result.expect_err(text).problems)
 }
 
-/// Checks what is said about lines that are added to a right study.
+/// Checks the messages for lines added to a valid study.
 #[track_caller]
 fn check(added: &str, expected: &str) {
     let right = "name: a\nmode: manual\nbudget: {runs: 3}\n";
@@ -212,7 +212,8 @@ fn keys() {
     );
     assert_eq!(
         said("name: a\nbudget:\nmode:\n  manual\n"),
-        "2:7: error: `budget` must be a mapping with `runs`; this is nothing (null) (hint: What may be spent in all.)\n"
+        "2:7: error: `budget` must be a mapping with `runs`; this is nothing (null) (hint: The total \
+         budget.)\n"
     );
     assert_eq!(
         said("budget: {runs: 1}\nname: a\n"),
@@ -281,10 +282,7 @@ fn choices() {
         "stop: nevr",
         "4:7: error: `stop` can't be `nevr`; valid: never, after, below (hint: did you mean `never`?)\n",
     );
-    check(
-        "stop: after",
-        "4:7: error: `after` needs a value in `stop` (hint: write {after: {runs: ...}})\n",
-    );
+    check("stop: after", "4:7: error: `after` needs a value in `stop` (hint: write {after: {runs: ...}})\n");
     check("stop: {never: 1}", "4:15: error: `never` takes no value (hint: write `never` alone)\n");
     check(
         "stop: {after: {run: 1}}",
@@ -302,7 +300,7 @@ fn choices() {
     );
     check(
         "amount: {wight: 1}",
-        "4:9: error: `amount` must be a whole number or text or a mapping with `count`, `unit` or a mapping with `weight` (hint: for the nearest of them: `weight` is missing in `amount`)\n",
+        "4:9: error: `amount` must be a whole number or text or a mapping with `count`, `unit` or a mapping with `weight` (hint: for the closest of them: `weight` is missing in `amount`)\n",
     );
 }
 
@@ -404,7 +402,7 @@ fn what_only_the_type_knows_is_said_at_its_place() {
         assert_eq!(lines(&problems), expected, "{text}");
     };
     check("inner:\n  - 2\n  - 3\n", "3:5: error: `inner[1]`: 3 is odd\n");
-    // Reading goes on where there is an example of what would be right.
+    // Reading continues where a valid example exists.
     check(
         "times: {a.b: 1h, c: x}\ntime: y\ninner: [1, 3]\n",
         "1:21: error: `times.c`: \"x\" is no time\n2:7: error: `time`: \"y\" is no time\n3:9: error: `inner[0]`: 1 is odd\n",

@@ -13,7 +13,7 @@ pub enum Problem {
     /// The encoder wants more pixels.
     #[error("a frame of {size} pixels is too small for an mp4: at least {least}×{least}")]
     TooSmall {
-        /// The size asked for.
+        /// The requested size.
         size: FrameSize,
         /// Limit of either side.
         least: u32,
@@ -21,17 +21,17 @@ pub enum Problem {
     /// H.264 halves the resolution of colour.
     #[error("an mp4 needs even width and height, but {size} is odd; the next valid size is {fitting}")]
     Odd {
-        /// The size asked for.
+        /// The requested size.
         size: FrameSize,
         /// The next larger size that is even.
         fitting: FrameSize,
     },
-    /// The format or its encoder can't hold so many pixels.
+    /// The format or its encoder doesn't support so many pixels.
     #[error(
         "a frame of {size} pixels is too large: at most {longer} along the longer side and {shorter} along the shorter"
     )]
     TooLarge {
-        /// The size asked for.
+        /// The requested size.
         size: FrameSize,
         /// Limit of the longer side.
         longer: u32,

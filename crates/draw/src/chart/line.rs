@@ -31,9 +31,9 @@ pub struct LineChart {
     pub y_label: String,
     /// How y is scaled; without a positive value it stays linear.
     pub y_scale: Scale,
-    /// The groups; those beyond [`LOOKS`] stand in grey behind the others.
+    /// The groups; those beyond [`LOOKS`] are drawn in grey behind the others.
     pub series: Vec<SeriesBand>,
-    /// Values to hold the lines against.
+    /// Reference values for the lines.
     pub references: Vec<Reference>,
     /// What a reader must know, at the bottom.
     pub notes: Vec<String>,

@@ -23,7 +23,7 @@ pub struct ScoreChart {
     pub label: String,
     /// The rows from top to bottom.
     pub groups: Vec<ScoreGroup>,
-    /// Values to hold the scores against.
+    /// Reference values for the scores.
     pub references: Vec<Reference>,
     /// What a reader must know, at the bottom.
     pub notes: Vec<String>,

@@ -1,4 +1,4 @@
-//! A pole rotating around a fixed end and should stand upright.
+//! A pole that rotates around a fixed end and should be kept upright.
 
 use crate::color::Color;
 use crate::path::Path;

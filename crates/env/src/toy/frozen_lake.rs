@@ -27,7 +27,7 @@ pub struct Map {
 }
 
 impl Map {
-    /// Reads comma separated rows; says what is wrong with them otherwise.
+    /// Parses comma-separated rows, or returns what is wrong with them.
     pub fn parse(text: &str) -> Result<Self, String> {
         let rows: Vec<&str> = text.split(',').map(str::trim).collect();
         let columns = rows[0].len();

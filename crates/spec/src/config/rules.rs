@@ -8,12 +8,12 @@ use crate::config::{Config, MAX_SEED, Schedule};
 use crate::keys::nested;
 use crate::problem::Severity;
 
-/// The only device that there is.
+/// The only available device.
 const CPU: &str = "cpu";
 
 /// What is known about how a config came about.
 pub(crate) struct Facts<'a> {
-    /// The keys that are wrong and so say nothing.
+    /// Invalid keys, whose values are ignored.
     pub(crate) failed: &'a BTreeSet<String>,
     /// Whether the user wrote a key.
     pub(crate) is_chosen: &'a dyn Fn(&str) -> bool,
@@ -146,7 +146,7 @@ fn settle(config: &mut Config, cores: usize) {
     if config.threads == 0 {
         config.threads = cores.clamp(1, 1024);
     }
-    // Whatever is asked for: the record says where it was computed.
+    // Regardless of the request: the record says which device was used.
     config.device = CPU.to_owned();
     let rollout = config.rollout_size() as usize;
     config.algo.fit(rollout);

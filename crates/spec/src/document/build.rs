@@ -24,7 +24,7 @@ pub(crate) fn build(
 /// What to do with plain text that readers of YAML disagree about, such as `yes` and `012`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubtful {
-    /// A digest covers the document, so nobody may read it another way.
+    /// A digest covers the document, so every parser must read it the same way.
     Refused,
     /// The type of the key decides what is meant.
     Accepted,
@@ -160,7 +160,7 @@ fn has_leading_zero(text: &str) -> bool {
     unsigned.strip_prefix('0').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '_'))
 }
 
-/// What other readers take a plain text for, and what to write if that is meant.
+/// How other parsers read a plain text, and what to write if that is intended.
 fn other_meaning(text: &str) -> Option<(&'static str, &'static str)> {
     match text {
         "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Some(("true", "true")),

@@ -1,8 +1,8 @@
 //! Choices of a schema: which branch was meant, and what is wrong with it.
 //!
 //! A value that fits no branch gets the problems of the one branch that it was
-//! meant for, as far as that can be told: by its tag, its key, its word or its
-//! type. The problems of all branches together would help nobody.
+//! meant for, as far as known: by its tag, its key, its word or its type.
+//! Listing the problems of all branches would not help.
 
 use std::collections::BTreeSet;
 

@@ -89,7 +89,7 @@ impl Sample<'_> {
         self.track.data.extend(unit);
     }
 
-    /// Makes it a frame of the track; says why otherwise.
+    /// Converts it to a frame of the track, or returns the reason.
     pub(super) fn end(self) -> Result<(), &'static str> {
         let Self { track, from, is_key, changed } = self;
         let bytes = track.data.len() - from;

@@ -67,7 +67,7 @@ fn values_are_read() {
     assert_eq!(get("algo.gamma"), Ok(None));
     assert_eq!(get("algo.layers[2]"), Ok(None));
     assert_eq!(get("algo.name.first"), Ok(None));
-    // What isn't asked for may be unclear, what is asked for may not.
+    // Other values may be ambiguous, the requested one may not.
     assert!(get("mode").unwrap_err().contains("octal"));
     assert!(get("normalise").unwrap_err().contains("`yes` is true to some"));
     assert!(get("").is_err());
