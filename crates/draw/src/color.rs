@@ -58,7 +58,7 @@ pub const PALETTE: [Color; 7] = [
 ];
 
 /// The colour of the `index`th thing; beyond the palette it starts again, so
-/// whoever draws more things must tell them apart by more than colour.
+/// charts with more items must distinguish them by more than colour.
 pub fn at_index(index: usize) -> Color {
     PALETTE[index % PALETTE.len()]
 }

@@ -41,7 +41,7 @@ pub struct InspectionPicture {
 pub struct PicturedState {
     /// At which step of `values`.
     pub at: usize,
-    /// What is to be said about it.
+    /// Notes about it.
     pub words: String,
 }
 

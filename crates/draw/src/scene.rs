@@ -53,7 +53,7 @@ impl Stroke {
     }
 }
 
-/// Which part of a text stands at its x.
+/// Which part of a text is at its x.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Anchor {
     /// Its beginning.
@@ -66,7 +66,7 @@ pub enum Anchor {
 /// A line of text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {
-    /// Where the anchor stands.
+    /// The position of the anchor.
     pub x: f32,
     /// The baseline.
     pub y: f32,
@@ -75,7 +75,7 @@ pub struct Text {
     pub size: f32,
     /// Colour.
     pub color: Color,
-    /// Which part stands at x.
+    /// Which part is at x.
     pub anchor: Anchor,
     pub bold: bool,
     /// Turn around (x, y), in degrees clockwise.

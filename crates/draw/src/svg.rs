@@ -1,5 +1,5 @@
 //! A scene as SVG. Texts stay texts, so that they can be searched and edited;
-//! the fonts stand in the file itself.
+//! the fonts are embedded in the file.
 
 use std::fmt::Write;
 
@@ -32,7 +32,7 @@ pub fn font_faces(with_bold: bool) -> String {
 }
 
 impl Scene {
-    /// The scene as a file of its own, fonts included.
+    /// The scene as a standalone file, including fonts.
     pub fn to_svg(&self) -> String {
         let bold = self.items.iter().any(|item| matches!(item, Item::Text(text) if text.bold));
         self.svg(&format!("<style>{}</style>", font_faces(bold)))
@@ -160,7 +160,7 @@ fn opacity(color: Color) -> Number {
     Number(f32::from(color.alpha) / 255.0)
 }
 
-/// A coordinate with as many digits as can be seen; what is no number is 0.
+/// A coordinate with as many digits as are visible; NaN is 0.
 struct Number(f32);
 
 impl std::fmt::Display for Number {

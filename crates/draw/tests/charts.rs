@@ -70,7 +70,7 @@ fn check_attributes(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Where a level text stands: left, top, right, bottom.
+/// The bounds of a horizontal text: left, top, right, bottom.
 fn place(text: &Text) -> (f32, f32, f32, f32) {
     let width = font::text_width(&text.words, text.size, text.bold);
     let left = match text.anchor {
@@ -81,7 +81,7 @@ fn place(text: &Text) -> (f32, f32, f32, f32) {
     (left, text.y - text.size * 0.75, left + width, text.y + text.size * 0.05)
 }
 
-/// What must hold for every chart.
+/// Invariants of every chart.
 fn check(scene: &Scene) {
     assert_eq!(well_formed(&scene.to_svg_element()), Ok(()));
     let texts: Vec<&Text> = scene
@@ -198,7 +198,7 @@ fn a_seed_far_out_does_not_press_the_rest_flat() {
     let mut series = curve(0, 5, 50);
     series.faint[0][25].1 = 1e9;
     let svg = LineChart { series: vec![series], ..chart(0) }.to_scene().to_svg_element();
-    assert!(svg.contains("Single seeds leave the picture: they reach from −20 to 1G"), "{svg}");
+    assert!(svg.contains("Single seeds extend beyond the plot: they range from −20 to 1G"), "{svg}");
     assert!(svg.contains(">400</text>"));
 }
 
@@ -223,7 +223,7 @@ fn scores_are_dots_in_rows() {
     check(&scene);
     let dots = |item: &&Item| matches!(item, Item::Shape { fill: Some(fill), stroke: Some(_), .. } if fill.alpha < 255);
     assert_eq!(scene.items.iter().filter(dots).count(), 4);
-    assert!(scene.to_svg_element().contains("1 without a number"));
+    assert!(scene.to_svg_element().contains("1 without a value"));
     check(&ScoreChart::default().to_scene());
 }
 

@@ -23,9 +23,9 @@ pub struct EnvInfo {
     pub stochastic: bool,
     /// Arguments that `env.kwargs` may set.
     pub kwargs: &'static [KwargInfo],
-    /// What each number of an observation row is, as a person says it.
+    /// The name of each component of an observation row.
     pub observation_names: &'static [&'static str],
-    /// What each choice does; for a continuous action, what each number is.
+    /// The name of each discrete action, or of each component of a continuous one.
     pub action_names: &'static [&'static str],
 }
 
@@ -42,7 +42,7 @@ pub struct KwargInfo {
     pub name: &'static str,
     /// What values it takes.
     pub kind: KwargKind,
-    /// Its default, as it would stand in a config.
+    /// Its default, as written in a config.
     pub default: &'static str,
     pub meaning: &'static str,
 }
@@ -79,7 +79,7 @@ pub(crate) enum Kind {
 #[derive(Debug, thiserror::Error)]
 #[error("unknown environment {id:?}{}", offer(nearest))]
 pub struct UnknownEnv {
-    /// The id that was asked for.
+    /// The requested id.
     pub id: String,
     /// The ids that come nearest, best first; may be empty.
     pub nearest: Vec<&'static str>,
@@ -140,39 +140,39 @@ const fn kwarg(
 }
 
 const GOAL_VELOCITY: &[KwargInfo] =
-    &[kwarg("goal_velocity", KwargKind::Number, "0", "least velocity with which the goal must be passed")];
+    &[kwarg("goal_velocity", KwargKind::Number, "0", "minimum velocity at the goal")];
 
 const fn lake(map_name: &'static str) -> [KwargInfo; 5] {
     [
         kwarg("map_name", KwargKind::Text, map_name, "4x4 or 8x8"),
-        kwarg("desc", KwargKind::Text, "", "an own map instead: comma separated rows of S, F, H and G"),
-        kwarg("is_slippery", KwargKind::Bool, "true", "moves may go to the side"),
+        kwarg("desc", KwargKind::Text, "", "a custom map instead: comma-separated rows of S, F, H and G"),
+        kwarg("is_slippery", KwargKind::Bool, "true", "moves may slip sideways"),
         kwarg(
             "success_rate",
             KwargKind::Probability,
             "1/3",
-            "on slippery ice, how often a move goes where it should",
+            "on slippery ice, probability that a move goes in the intended direction",
         ),
-        kwarg("reward_schedule", KwargKind::Text, "1,0,0", "rewards for reaching goal, hole and ice"),
+        kwarg("reward_schedule", KwargKind::Text, "1,0,0", "rewards for reaching the goal, a hole and ice"),
     ]
 }
 const LAKE_4X4: &[KwargInfo] = &lake("4x4");
 const LAKE_8X8: &[KwargInfo] = &lake("8x8");
 
 const TAXI: &[KwargInfo] = &[
-    kwarg("is_rainy", KwargKind::Bool, "false", "moves may drift to the side"),
+    kwarg("is_rainy", KwargKind::Bool, "false", "moves may drift sideways"),
     kwarg(
         "rainy_probability",
         KwargKind::Probability,
         "0.8",
-        "in rain, how often a move goes where it should",
+        "in rain, probability that a move goes in the intended direction",
     ),
     kwarg("fickle_passenger", KwargKind::Bool, "false", "the passenger may change the destination once"),
-    kwarg("fickle_probability", KwargKind::Probability, "0.3", "how often a fickle passenger does"),
+    kwarg("fickle_probability", KwargKind::Probability, "0.3", "probability that a fickle passenger does"),
 ];
 
 const fn cliff(slippery: &'static str) -> [KwargInfo; 1] {
-    [kwarg("is_slippery", KwargKind::Bool, slippery, "moves may go to the side")]
+    [kwarg("is_slippery", KwargKind::Bool, slippery, "moves may slip sideways")]
 }
 const CLIFF: &[KwargInfo] = &cliff("false");
 const CLIFF_SLIPPERY: &[KwargInfo] = &cliff("true");
@@ -420,7 +420,7 @@ mod tests {
         for info in native_infos() {
             for name in std::iter::once(&info.id).chain(info.aliases) {
                 assert_eq!(NATIVE.find(name).unwrap().id, info.id);
-                assert!(!names.contains(name), "{name} stands twice");
+                assert!(!names.contains(name), "{name} is listed twice");
                 names.push(name);
             }
         }

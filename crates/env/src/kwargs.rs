@@ -1,7 +1,7 @@
 //! Keyword arguments of an environment, checked against its catalogue entry.
 //!
-//! Reading never stops at a problem: it notes it, goes on with a default, and
-//! the caller reports everything at the end.
+//! Reading never stops at a problem: it records it, continues with a default,
+//! and the caller reports everything at the end.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ impl<'a> Kwargs<'a> {
                 None => kwargs.unknown(name),
                 Some(known) => {
                     if let Some(wanted) = mismatch(known.kind, value) {
-                        kwargs.problem(name, format!("{} wants {wanted}, not {}", info.id, show(value)));
+                        kwargs.problem(name, format!("{} must be {wanted}, not {}", info.id, show(value)));
                     }
                 }
             }
@@ -49,7 +49,7 @@ impl<'a> Kwargs<'a> {
         let message = if list.is_empty() {
             format!("{} takes no arguments", self.info.id)
         } else {
-            format!("{} has no such argument; it takes {list}", self.info.id)
+            format!("{} is not a known argument; valid: {list}", self.info.id)
         };
         self.problems.push(Problem { path: format!("env.kwargs.{name}"), message, nearest });
     }

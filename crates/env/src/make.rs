@@ -100,7 +100,7 @@ fn lake_map(kwargs: &mut Kwargs<'_>, default: &str) -> Map {
         "4x4" => MAP_4X4,
         "8x8" => MAP_8X8,
         other => {
-            kwargs.problem("map_name", format!("there is no map {other:?}; the maps are 4x4 and 8x8"));
+            kwargs.problem("map_name", format!("unknown map {other:?}; the maps are 4x4 and 8x8"));
             MAP_4X4
         }
     };

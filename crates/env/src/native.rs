@@ -22,7 +22,7 @@ pub trait Dynamics: Clone + Send {
     fn action_space(&self) -> Space;
     /// Puts one copy into a start state.
     fn reset_one(&mut self, copy: usize, stream: &mut Stream);
-    /// Moves every copy by one action row and says what it earned and whether it ended.
+    /// Advances every copy by one action row and reports its reward and whether it ended.
     fn step(&mut self, actions: &[f32], streams: &mut [Stream], rewards: &mut [f32], terminated: &mut [bool]);
     /// Writes the observation row of one copy.
     fn observe_one(&self, copy: usize, row: &mut [f32]);
@@ -31,7 +31,7 @@ pub trait Dynamics: Clone + Send {
     /// Reads the states of all copies; after an error the object is thrown away.
     fn restore(&mut self, reader: &mut StateReader<'_>) -> Result<(), BadState>;
 
-    /// What a person would see of one copy. Without a look of its own it is the observation.
+    /// The view of one copy for people; by default, its observation.
     fn view(&self, copy: usize) -> View {
         let mut row = vec![0.0; self.observation_space().width()];
         self.observe_one(copy, &mut row);

@@ -19,8 +19,8 @@ pub struct Step {
 
 /// One copy of an environment.
 ///
-/// All chance comes from the stream that is handed in: it is saved beside the
-/// state, and that is what makes runs repeatable.
+/// All randomness comes from the given stream: it is saved with the state, and
+/// that is what makes runs repeatable.
 pub trait Environment: Send {
     fn observation_space(&self) -> Space;
     fn action_space(&self) -> Space;
@@ -28,7 +28,7 @@ pub trait Environment: Send {
     fn reset(&mut self, stream: &mut Stream, observation: &mut [f32]);
     /// Applies one action and writes the observation after it.
     fn step(&mut self, action: &[f32], stream: &mut Stream, observation: &mut [f32]) -> Step;
-    /// Everything needed to go on exactly, without the stream.
+    /// The complete state needed to continue exactly, without the stream.
     fn save(&self) -> Vec<u8>;
     /// Takes the state that `save` gave.
     fn restore(&mut self, saved: &[u8]) -> Result<(), BadState>;
@@ -215,7 +215,7 @@ mod tests {
                 truncated += usize::from(out.truncated[copy]);
             }
         }
-        assert!(terminated > 10 && truncated > 10, "{terminated} ended, {truncated} cut");
+        assert!(terminated > 10 && truncated > 10, "{terminated} terminated, {truncated} truncated");
     }
 
     #[test]

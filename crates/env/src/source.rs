@@ -57,7 +57,7 @@ pub struct Built {
 /// One thing that is wrong with an `env` section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it stands in the config, such as `env.kwargs.is_slipery`.
+    /// Its path in the config, such as `env.kwargs.is_slipery`.
     pub path: String,
     /// What is wrong.
     pub message: String,
@@ -205,7 +205,7 @@ fn general_problems(config: &EnvConfig, copies: usize) -> Vec<Problem> {
             && !(*factor as f32).is_finite()
         {
             let path = format!("env.wrappers[{index}].scale_reward.factor");
-            problems.push(problem(path, format!("{factor} is no finite single precision number")));
+            problems.push(problem(path, format!("{factor} is not a finite single-precision number")));
         }
     }
     problems
@@ -236,7 +236,7 @@ fn missing_dimensions(wrappers: &[WrapperConfig], width: usize) -> Vec<Problem> 
             };
             problems.push(Problem {
                 path: format!("env.wrappers[{index}].dimensions[{at}]"),
-                message: format!("there is no dimension {dimension}; observations have {have}"),
+                message: format!("dimension {dimension} does not exist; observations have {have}"),
                 nearest: None,
             });
         }

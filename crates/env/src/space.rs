@@ -120,7 +120,7 @@ impl Space {
         let of_choices = |n: usize| match n {
             0 => Some("a choice of 0 values".to_owned()),
             1..=MOST_VALUES => None,
-            _ => Some(format!("a choice of {n} values; at most {MOST_VALUES} can be told apart")),
+            _ => Some(format!("a choice of {n} values; at most {MOST_VALUES} are supported")),
         };
         match self {
             Space::Discrete { n } => of_choices(*n),

@@ -78,7 +78,7 @@ impl<'a> StateReader<'a> {
         let mut reader = Self { rest: saved };
         let version = reader.u8()?;
         if version != VERSION {
-            return Err(BadState(format!("it has version {version}, this program reads {VERSION}")));
+            return Err(BadState(format!("it has version {version}, but this program reads {VERSION}")));
         }
         let found = reader.blob()?;
         if found != kind.as_bytes() {
@@ -87,7 +87,7 @@ impl<'a> StateReader<'a> {
         }
         let found = reader.u64()?;
         if found != copies as u64 {
-            return Err(BadState(format!("it has {found} copies, this environment has {copies}")));
+            return Err(BadState(format!("it has {found} copies, but this environment has {copies}")));
         }
         Ok(reader)
     }
@@ -114,7 +114,7 @@ impl<'a> StateReader<'a> {
     pub fn u8_to(&mut self, most: u8, what: &str) -> Result<u8, BadState> {
         let value = self.u8()?;
         if value > most {
-            Err(BadState(format!("{what} is {value}, at most {most} is possible")))
+            Err(BadState(format!("{what} is {value}; the maximum is {most}")))
         } else {
             Ok(value)
         }
@@ -129,14 +129,14 @@ impl<'a> StateReader<'a> {
         if value < end {
             Ok(value)
         } else {
-            Err(BadState(format!("{what} is {value}, only values below {end} are possible")))
+            Err(BadState(format!("{what} is {value}; it must be below {end}")))
         }
     }
 
     /// A finite number.
     pub fn f64(&mut self) -> Result<f64, BadState> {
         let value = f64::from_bits(self.u64()?);
-        if value.is_finite() { Ok(value) } else { Err(BadState(format!("it holds {value}"))) }
+        if value.is_finite() { Ok(value) } else { Err(BadState(format!("it contains {value}"))) }
     }
 
     /// Fills `values` with finite numbers.
@@ -149,7 +149,7 @@ impl<'a> StateReader<'a> {
         for value in values {
             *value = f32::from_le_bytes(self.array()?);
             if !value.is_finite() {
-                return Err(BadState(format!("it holds {value}")));
+                return Err(BadState(format!("it contains {value}")));
             }
         }
         Ok(())

@@ -33,7 +33,7 @@ impl StepBatch {
 
 /// A saved state does not fit this environment.
 #[derive(Debug, thiserror::Error)]
-#[error("the saved environment state does not fit: {0}")]
+#[error("the saved environment state does not match: {0}")]
 pub struct BadState(pub String);
 
 /// What was asked of an environment when it failed.
@@ -122,8 +122,8 @@ pub trait VectorEnv: Send {
     /// Takes the state that `save` gave.
     fn restore(&mut self, saved: &[u8]) -> Result<(), EnvError>;
 
-    /// What a person would see of one copy now; `None` when there is no such
-    /// copy or the environment doesn't say.
+    /// The current view of one copy for people; `None` if the copy doesn't
+    /// exist or the environment has no view.
     fn view(&self, _copy: usize) -> Option<View> {
         None
     }

@@ -1,5 +1,5 @@
 //! What a person would see of one copy of a native environment: its state as
-//! plain data, with nothing said about colours or pixels.
+//! plain data, without colours or pixels.
 //!
 //! Observations are made for networks and leave out what a picture needs: a
 //! FrozenLake observation is a bare number that doesn't know its map. A view
@@ -115,7 +115,7 @@ pub enum View {
         /// the player has stuck, which only a final view shows.
         dealer_total: Option<u8>,
     },
-    /// An environment without a look of its own: its observation row.
+    /// An environment without its own picture: its observation row.
     Observation(Vec<f32>),
 }
 

@@ -119,7 +119,7 @@ pub struct FreezeObservation {
 }
 
 impl FreezeObservation {
-    /// `inner` with those dimensions held, or all of them.
+    /// `inner` with those dimensions frozen, or all of them.
     ///
     /// # Panics
     /// When observations have no such dimension.
@@ -174,7 +174,7 @@ impl VectorEnv for FreezeObservation {
     }
 }
 
-/// Puts what was seen first in the place of what is held.
+/// Replaces the frozen dimensions with their first values.
 fn hold(held: &[usize], first: &[f32], row: &mut [f32]) {
     for dimension in held {
         row[*dimension] = first[*dimension];

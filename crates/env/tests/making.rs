@@ -1,5 +1,5 @@
-//! Making environments from configs: what is wrong is said at once, with
-//! paths; caps, arguments and wrappers take effect.
+//! Making environments from configs: problems are reported at once, with paths;
+//! caps, arguments and wrappers take effect.
 
 use std::collections::BTreeMap;
 
@@ -220,7 +220,7 @@ fn one_dimension_can_be_held() {
     };
     let (bare, held) = (wrapped(vec![]), wrapped(vec![freeze(&[1])]));
     for (bare, held) in bare.iter().zip(&held) {
-        // A car starts at rest, so what is held is zero; where it is can still be seen.
+        // A car starts at rest, so the frozen velocity is zero; its position is still visible.
         assert_eq!(held.observations, [bare.observations[0], 0.0]);
         if bare.truncated[0] {
             assert_ne!(bare.final_observations[1], 0.0);
@@ -232,7 +232,7 @@ fn one_dimension_can_be_held() {
     let wrong = EnvConfig { wrappers: vec![freeze(&[2])], ..config("MountainCar-v0", &[]) };
     let told = NATIVE.make(&wrong, streams(1)).err().unwrap().to_string();
     let expected =
-        "env.wrappers[0].dimensions[0]: there is no dimension 2; observations have 2 dimensions: 0 to 1";
+        "env.wrappers[0].dimensions[0]: dimension 2 does not exist; observations have 2 dimensions: 0 to 1";
     assert_eq!(told, expected);
     let wrong = EnvConfig { wrappers: vec![freeze(&[1])], ..config("Taxi-v4", &[]) };
     assert!(NATIVE.make(&wrong, streams(1)).err().unwrap().to_string().ends_with("1 dimension: 0"));

@@ -161,8 +161,8 @@ fn a_state_of_another_environment_is_refused() {
         let saved = made(from, 0, 2).save().unwrap().unwrap();
         for (other_index, to) in configs.iter().enumerate() {
             let fits = made(to, 1, 2).restore(&saved).is_ok();
-            // One world of the same size can't be told from another, such as
-            // the two cliffs, or Taxi with other arguments.
+            // A world of the same size can't be distinguished, such as the two
+            // cliffs, or Taxi with other arguments.
             let same_kind = from.id.trim_end_matches("-v1").trim_end_matches("Slippery")
                 == to.id.trim_end_matches("-v1").trim_end_matches("Slippery")
                 && from.wrappers == to.wrappers;

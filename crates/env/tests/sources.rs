@@ -136,7 +136,7 @@ fn an_environment_that_does_not_start_or_makes_no_sense_is_refused() {
     let message = "it could not be started: No module named 'ale_py'".to_owned();
     assert_eq!(problem(&config("Broken-v0")), ("env.id".to_owned(), message));
     assert_eq!(problem(&config("Nonsense-v0")).1, "rlx can't use its actions: a choice of 0 values");
-    // What is wrong with the config is told first: the environment may be fine without it.
+    // Problems of the config are reported first: the environment may be fine without it.
     let mut both = config("Broken-v0");
     both.max_episode_steps = Some(0);
     assert_eq!(problem(&both).0, "env.max_episode_steps");

@@ -156,7 +156,7 @@ fn wrappers_pass_views_through_and_recording_changes_no_step() {
     }
 }
 
-/// An environment that says nothing about its look.
+/// An environment without a view.
 struct Own;
 
 impl Environment for Own {

@@ -4,8 +4,8 @@
 //! every field that changes training is here. The types also describe what a
 //! user may write: their schema gives the checks, the defaults, the hints, the
 //! order of a snapshot, shell completion, `rlx config schema` and the reference
-//! page. An attribute says what is allowed, `default` what a config gets that
-//! leaves the key out, and the comment what the key means.
+//! page. An attribute defines the allowed values, `default` the value of a
+//! config that leaves the key out, and the comment what the key means.
 
 pub(crate) mod algo;
 pub(crate) mod policy;
@@ -198,7 +198,7 @@ impl Config {
         self.env.num_envs as u64 * self.algo.rollout_steps() as u64
     }
 
-    /// Training steps in all, rounded up to a whole rollout.
+    /// Total training steps, rounded up to a whole rollout.
     pub fn total_steps(&self) -> u64 {
         self.algo.total_timesteps().div_ceil(self.rollout_size()) * self.rollout_size()
     }

@@ -5,13 +5,12 @@
 //! A [`Document`] holds explicit values only. Nothing is filled in, so a digest
 //! of the value covers exactly what a person or an agent has written.
 //!
-//! Plain scalars mean what they seem to mean to everybody: `true`, `false`,
-//! `null`, `~` and nothing at all; whole numbers (`1_000` too); numbers with a
-//! point or an exponent (`3e-4`). What readers of YAML disagree about is
-//! refused with what to write instead: `yes`, `no`, `on`, `off`, `0x10`,
-//! `0o17`, `0b1`, `012`, and numbers that are not finite or too large. All
-//! else is text, `2h` and `2026-01-31` included, and so is everything in
-//! quotes and every key.
+//! Plain scalars have one unambiguous meaning: `true`, `false`, `null`, `~` and
+//! nothing at all; whole numbers (`1_000` too); numbers with a point or an
+//! exponent (`3e-4`). What readers of YAML disagree about is refused with what
+//! to write instead: `yes`, `no`, `on`, `off`, `0x10`, `0o17`, `0b1`, `012`,
+//! and numbers that are not finite or too large. All else is text, `2h` and
+//! `2026-01-31` included, and so is everything in quotes and every key.
 
 pub(crate) mod build;
 pub(crate) mod check;
@@ -40,9 +39,9 @@ pub use edit::{add_value, get_value, remove_value, set_value};
 pub use schema::{Words, unsupported};
 pub use write::to_yaml;
 
-const DOCUMENT: Wording = Wording { noun: "a document", nothing: "there is nothing here" };
+const DOCUMENT: Wording = Wording { noun: "a document", nothing: "the file is empty" };
 
-/// A hand-written YAML file: its explicit values, and where each stands.
+/// A hand-written YAML file: its explicit values, and their positions.
 #[derive(Clone, Debug)]
 pub struct Document {
     source: Source,
@@ -89,8 +88,8 @@ impl Document {
         &self.source
     }
 
-    /// An error about what stands at `path`, such as `changes[1].key`, located
-    /// there or at the nearest value that holds it.
+    /// An error about the value at `path`, such as `changes[1].key`, located
+    /// there or at the nearest enclosing value.
     pub fn problem(&self, path: &str, message: impl Into<String>) -> Problem {
         let span = self.spans.find(&self.value, path).span(&self.source.text);
         self.source.problem(span, path, message)

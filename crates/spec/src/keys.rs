@@ -1,4 +1,4 @@
-//! Every key that a config may hold, read off the schema of its type.
+//! Every key of a config, derived from the schema of its type.
 //!
 //! A config is a mapping of keys and of sections of keys. A section may be a
 //! choice, such as `algo`: then a word under its tag (`name`) says which keys
@@ -117,7 +117,7 @@ impl Shape {
     }
 
     /// The words of the choices; `written` gives what a user wrote at a path. A
-    /// choice that nobody made, or that doesn't exist, is the first there is.
+    /// missing or unknown choice counts as the first one.
     pub(crate) fn tags<'v>(&self, written: impl Fn(&str) -> Option<&'v Value>) -> Tags {
         let choose = |(section, tag, words): &(String, String, Vec<String>)| {
             let word = written(&format!("{section}.{tag}")).and_then(Value::as_str);
@@ -135,7 +135,7 @@ impl Shape {
         })
     }
 
-    /// Whether a key of this name may stand at the top level and hold others.
+    /// Whether a key of this name is a section at the top level.
     pub(crate) fn is_section(&self, name: &str) -> bool {
         self.keys.iter().any(|key| key.path.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
     }

@@ -1,4 +1,4 @@
-//! What a config's sources say: the file, and each `--set` above it.
+//! The layers of a config: the file, and each `--set` on top of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -77,7 +77,7 @@ fn later_format(file: &Value, finding: &mut Finding) {
     let format = file.get(FORMAT_KEY).and_then(Value::as_u64).filter(|_| finding.path == FORMAT_KEY);
     if let Some(format) = format.filter(|format| *format > SNAPSHOT_FORMAT) {
         finding.message =
-            format!("this snapshot has format {format}; this version of rlx reads 1 to {SNAPSHOT_FORMAT}");
+            format!("this snapshot has format {format}; this version of rlx supports 1 to {SNAPSHOT_FORMAT}");
         finding.hint = Some("use the version of rlx that wrote it".to_owned());
     }
 }
@@ -109,7 +109,7 @@ pub(crate) struct Assignment {
     pub(crate) place: SpanTree,
 }
 
-/// What all `--set` say.
+/// All `--set` overrides.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Assigned {
     pub(crate) layer: Layer,
@@ -191,7 +191,7 @@ impl Layers<'_> {
     pub(crate) fn merged(&self) -> BTreeMap<&str, Value> {
         let mut merged = BTreeMap::new();
         for key in self.chosen.shape.keys_with(self.chosen.tags) {
-            // A starter of another algorithm says nothing about this one.
+            // A starter of another algorithm doesn't apply to this one.
             let starter = self.starter.filter(|starter| {
                 key.variant.as_ref().is_none_or(|(section, word)| {
                     tags_of(self.chosen.shape, starter).get(section) == Some(word)

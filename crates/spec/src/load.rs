@@ -105,7 +105,7 @@ fn resolve(
     let of_file = if is_read { file.check(&chosen, &sources[0], problems) } else { layers::Layer::default() };
     let assigned = layers::check_assigned(&mut places.assignments, &chosen, &sources[1], problems);
     if !is_read {
-        // Where nothing could be read, nothing can be said to be missing.
+        // If nothing could be read, nothing is reported as missing.
         return None;
     }
     let layers = Layers { chosen, assigned: &assigned, file: &of_file, starter };

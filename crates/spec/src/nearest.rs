@@ -25,7 +25,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("eval_freq", "eval.every"),
 ];
 
-/// The nearest of `words`, if one is near enough to be worth saying.
+/// The closest of `words`, if close enough to suggest.
 pub fn nearest<'a>(written: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A long text is near to nothing, and comparing it would cost its square.
     if written.len() > 64 {
@@ -68,7 +68,7 @@ pub(crate) fn key_hint(paths: &[&str], section: &str, key: &str) -> String {
 /// What to write instead of the unknown dotted `path` of an override.
 pub(crate) fn path_hint(paths: &[&str], path: &str) -> String {
     if let Some(key) = keys_of(paths, path).first().filter(|_| !path.is_empty()) {
-        return format!("`{path}` holds other keys; set one of them, such as `{path}.{key}`");
+        return format!("`{path}` contains other keys; set one of them, such as `{path}.{key}`");
     }
     let near = elsewhere(paths, last(path)).or_else(|| nearest(path, paths.iter().copied()));
     match near.or_else(|| near_elsewhere(paths, last(path))) {

@@ -1,4 +1,4 @@
-//! `--set key=value`: checked like the file, and kept on record.
+//! `--set key=value`: checked like the file, and recorded.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -55,7 +55,7 @@ pub(crate) fn read(source: &Source, problems: &mut Collector) -> (Vec<Assignment
         }
         if value.trim().is_empty() {
             let hint = format!("--set {}=null, or a value", shorten(key));
-            error(key_span, key, format!("`{}` is set to nothing", shorten(key)), &hint);
+            error(key_span, key, format!("`{}` is set to an empty value", shorten(key)), &hint);
             continue;
         }
         if let Some(node) = tree::parse(source, value_start..value_start + value.len(), problems) {

@@ -29,7 +29,7 @@ pub struct Problem {
     pub column: usize,
     /// Dotted key, such as `algo.gamma`; empty for the file as a whole.
     pub path: String,
-    /// The offending text as it stands in the source, at most one line of it.
+    /// The offending source text, at most one line of it.
     pub text: String,
     /// What is wrong.
     pub message: String,
@@ -92,7 +92,7 @@ impl std::error::Error for Problems {}
 /// the report larger than a person could read.
 const MOST: usize = 200;
 
-/// Gathers problems while validation goes on.
+/// Collects problems during validation.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
     problems: Vec<Problem>,
@@ -131,7 +131,7 @@ impl Collector {
         if self.uncounted > 0
             && let Some(last) = problems.last()
         {
-            let message = "there are more problems than are shown".to_owned();
+            let message = "more problems are not shown".to_owned();
             let more =
                 Problem { text: String::new(), path: String::new(), message, hint: None, ..last.clone() };
             problems.push(more);

@@ -44,7 +44,7 @@ pub fn config_reference() -> String {
         }
         page.push_str(&row(&shape.schema, key));
     }
-    page.push_str("\n## Values with keys of their own\n\n");
+    page.push_str("\n## Values with their own keys\n\n");
     for (title, name) in [("A wrapper in `env.wrappers`", "WrapperConfig"), ("A schedule", "Schedule")] {
         write!(page, "{title}:\n\n{}\n", choices(&shape.schema, &shape.schema["$defs"][name])).expect(WRITES);
     }

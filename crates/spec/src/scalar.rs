@@ -37,7 +37,7 @@ impl Scalar {
 }
 
 fn number(text: &str, unsigned: &str) -> Scalar {
-    // A longer run of digits is no number that anybody meant, and this bounds the work.
+    // A longer run of digits is not a sensible number, and this bounds the work.
     if unsigned.len() > 64 || !looks_like_number(unsigned) {
         return Scalar::Text;
     }

@@ -94,7 +94,7 @@ fn read(source: &Source, sources: &[Source], problems: &mut Collector) -> Option
     for path in chosen.paths() {
         match layer.values.get(path) {
             None if !layer.failed.contains(path) => {
-                refuse(path, format!("`{path}` is missing; a snapshot holds every key"), None);
+                refuse(path, format!("`{path}` is missing; a snapshot has every key"), None);
             }
             Some(Value::Number(count)) if path == "threads" && count.as_u64() == Some(0) => {
                 refuse(path, "a snapshot holds the number of threads".to_owned(), None);

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::problem::{Problem, Problems, Severity};
 
 /// A config file must be smaller than this. A real one has about 2 KB; this is
-/// what can be read in some milliseconds, whatever stands in it.
+/// what can be parsed in a few milliseconds, whatever its content.
 pub const MAX_BYTES: usize = 256 * 1024;
 
 /// The name under which `--set` overrides are reported.
@@ -73,7 +73,7 @@ impl Source {
         (line, before[line_start..].chars().count() + 1)
     }
 
-    /// The first line of what stands in `span`, cut to a readable length and
+    /// The first line of the text in `span`, cut to a readable length and
     /// without anything that could steer a terminal.
     fn excerpt(&self, span: Range<usize>) -> String {
         const MOST: usize = 80;
@@ -89,7 +89,7 @@ impl Source {
     }
 }
 
-/// What is said about a text of `bytes` bytes when that is too many.
+/// The message for a text of `bytes` bytes when that is too large.
 pub(crate) fn too_large(bytes: usize, noun: &str) -> String {
     format!("the file has {bytes} bytes; {noun} must be smaller than {MAX_BYTES}")
 }

@@ -53,8 +53,8 @@ pub fn starters() -> &'static [Starter] {
     STARTERS
 }
 
-/// What the starter of an environment says about how to train it. What it says
-/// about the run itself (its name, seeds, threads) is not taken over.
+/// The training settings of an environment's starter. What it says about the
+/// run itself (its name, seeds, threads) is not taken over.
 pub(crate) fn layer_for(env_id: &str) -> Option<&'static Layer> {
     static LAYERS: LazyLock<Vec<Layer>> = LazyLock::new(|| STARTERS.iter().map(layer).collect());
     let id = ALIASES.iter().find(|(alias, _)| *alias == env_id).map_or(env_id, |(_, id)| *id);

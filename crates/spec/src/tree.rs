@@ -14,8 +14,8 @@ use crate::clean::{Cleaned, clean};
 use crate::problem::Collector;
 use crate::source::{MAX_BYTES, Source, too_large};
 
-/// What is said about an empty text.
-pub(crate) const NOTHING: &str = "there is nothing here; a config needs at least `env.id`";
+/// The message for an empty text.
+pub(crate) const NOTHING: &str = "the file is empty; a config needs at least `env.id`";
 
 const MAX_DEPTH: usize = 32;
 const TOO_DEEP: &str = "nested deeper than 32 levels";
@@ -41,7 +41,7 @@ pub(crate) enum Kind {
     Refused,
 }
 
-/// A key of a mapping and what stands there.
+/// A key of a mapping with its value.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) key: Node,
@@ -53,7 +53,7 @@ pub(crate) struct Entry {
 pub(crate) struct Wording {
     /// With its article.
     pub(crate) noun: &'static str,
-    /// What is said about an empty text.
+    /// The message for an empty text.
     pub(crate) nothing: &'static str,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn parse_as(
     builder.document().ok().flatten()
 }
 
-/// Parsing can't go on; the reason is among the problems.
+/// Parsing can't continue; the reason is among the problems.
 struct Stop;
 
 struct Builder<'a> {
@@ -167,7 +167,7 @@ impl Builder<'_> {
         let noun = self.wording.noun;
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            self.refuse(range, &format!("more than {MAX_NODES} values; {noun} is far smaller"));
+            self.refuse(range, &format!("more than {MAX_NODES} values, too many for {noun}"));
             return Err(Stop);
         }
         if depth > MAX_DEPTH {

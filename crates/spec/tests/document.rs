@@ -1,4 +1,4 @@
-//! Documents: what a reader is told, word for word, and what must hold for any text.
+//! Documents: exact messages, and properties of arbitrary text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ struct Study {
     /// What the study is called.
     name: String,
     mode: Mode,
-    /// What may be spent in all.
+    /// The total budget.
     budget: Budget,
     #[serde(default)]
     changes: Vec<Change>,
@@ -115,14 +115,14 @@ fn lines(problems: &[Problem]) -> String {
     problems.iter().map(|problem| format!("{problem}\n")).collect::<String>().replace("study.yaml:", "")
 }
 
-/// What is said about a text that can't be read or is no study.
+/// The message for a text that is unreadable or not a study.
 fn said(text: &str) -> String {
     let result =
         Document::read(Source::new("study.yaml", text)).and_then(|document| document.typed::<Study>());
     lines(&result.expect_err(text).problems)
 }
 
-/// Checks what is said about lines that are added to a right study.
+/// Checks the messages for lines added to a valid study.
 #[track_caller]
 fn check(added: &str, expected: &str) {
     let right = "name: a\nmode: manual\nbudget: {runs: 3}\n";
@@ -212,7 +212,8 @@ fn keys() {
     );
     assert_eq!(
         said("name: a\nbudget:\nmode:\n  manual\n"),
-        "2:7: error: `budget` must be a mapping with `runs`; this is nothing (null) (hint: What may be spent in all.)\n"
+        "2:7: error: `budget` must be a mapping with `runs`; this is nothing (null) (hint: The total \
+         budget.)\n"
     );
     assert_eq!(
         said("budget: {runs: 1}\nname: a\n"),
@@ -281,11 +282,8 @@ fn choices() {
         "stop: nevr",
         "4:7: error: `stop` can't be `nevr`; valid: never, after, below (hint: did you mean `never`?)\n",
     );
-    check(
-        "stop: after",
-        "4:7: error: `after` needs a value of its own in `stop` (hint: write {after: {runs: ...}})\n",
-    );
-    check("stop: {never: 1}", "4:15: error: `never` takes no value of its own (hint: write `never` alone)\n");
+    check("stop: after", "4:7: error: `after` needs a value in `stop` (hint: write {after: {runs: ...}})\n");
+    check("stop: {never: 1}", "4:15: error: `never` takes no value (hint: write `never` alone)\n");
     check(
         "stop: {after: {run: 1}}",
         "4:8: error: `runs` is missing in `stop.after` (hint: write `runs:` and a whole number)\n",
@@ -302,28 +300,25 @@ fn choices() {
     );
     check(
         "amount: {wight: 1}",
-        "4:9: error: `amount` must be a whole number or text or a mapping with `count`, `unit` or a mapping with `weight` (hint: for the nearest of them: `weight` is missing in `amount`)\n",
+        "4:9: error: `amount` must be a whole number or text or a mapping with `count`, `unit` or a mapping with `weight` (hint: for the closest of them: `weight` is missing in `amount`)\n",
     );
 }
 
 #[test]
 fn what_is_no_document() {
     let check = |text: &str, expected: &str| assert_eq!(said(text), expected, "{text:?}");
-    check("", "1:1: error: there is nothing here\n");
-    check("# only a remark\n", "1:1: error: there is nothing here\n");
+    check("", "1:1: error: the file is empty\n");
+    check("# only a remark\n", "1:1: error: the file is empty\n");
     check(
         "a: &x 1\nb: *x\nc: !t 1\nd: 1\nd: 2\n",
         "1:7: error: anchors (&name) are not allowed in a document; write the value out\n2:4: error: aliases (*name) are not allowed in a document; write the value out\n3:7: error: tags (!name) are not allowed in a document; write the plain value\n5:1: error: duplicate key `d`; it is already on line 4 (hint: delete one of the two)\n",
     );
     check(
         "a: yes\nb: .nan\nc: 0x10\n",
-        "1:4: error: `yes` is true to some readers of YAML and text to others (hint: write true, or \"yes\" if it is text)\n2:4: error: `.nan` is not a finite number (hint: write a finite number, or \".nan\" if it is text)\n3:4: error: `0x10` is a number to some readers of YAML and text to others (hint: write it as a decimal number, or \"0x10\" if it is text)\n",
+        "1:4: error: `yes` is true to some YAML parsers and text to others (hint: write true, or \"yes\" if it is text)\n2:4: error: `.nan` is not a finite number (hint: write a finite number, or \".nan\" if it is text)\n3:4: error: `0x10` is a number to some YAML parsers and text to others (hint: write it as a decimal number, or \"0x10\" if it is text)\n",
     );
     check("a: 1\n---\nb: 2\n", "2:1: error: a second document in the file; a document is one document\n");
-    check(
-        "[a, b]: 1\n: 2\n",
-        "1:1: error: a key must be plain text\n2:1: error: there is a value without a key\n",
-    );
+    check("[a, b]: 1\n: 2\n", "1:1: error: a key must be plain text\n2:1: error: a value without a key\n");
     let bytes = |bytes: &[u8]| {
         lines(&Document::from_bytes("study.yaml", bytes.to_vec()).expect_err("no text").problems)
     };
@@ -407,7 +402,7 @@ fn what_only_the_type_knows_is_said_at_its_place() {
         assert_eq!(lines(&problems), expected, "{text}");
     };
     check("inner:\n  - 2\n  - 3\n", "3:5: error: `inner[1]`: 3 is odd\n");
-    // Reading goes on where there is an example of what would be right.
+    // Reading continues where a valid example exists.
     check(
         "times: {a.b: 1h, c: x}\ntime: y\ninner: [1, 3]\n",
         "1:21: error: `times.c`: \"x\" is no time\n2:7: error: `time`: \"y\" is no time\n3:9: error: `inner[0]`: 1 is odd\n",

@@ -171,7 +171,7 @@ fn files_that_are_no_mapping_or_nothing() {
     for empty in ["", "  \n\n", "# only a comment\n", "---\n", "---\n...\n"] {
         let found = problems(empty, &[]).problems;
         assert_eq!(found.len(), 1, "{empty:?}: {found:?}");
-        assert!(found[0].message.contains("nothing here"), "{empty:?}: {}", found[0]);
+        assert!(found[0].message.contains("file is empty"), "{empty:?}: {}", found[0]);
     }
     check("- a\n- b\n", &["1:1 | a config is a mapping of keys to values; this is a list"]);
     check("hello", &["1:1 | this is the text \"hello\""]);
@@ -260,7 +260,7 @@ fn keys_that_do_not_fit_together() {
         &["2:23 algo.rollout_steps | 65536000000 samples"],
     );
     check(&format!("{ENV}algo: {{batch_size: 1}}"), &["2:20 algo.batch_size | can't be normalised"]);
-    check(&format!("{ENV}seed: 9007199254740991\nseeds: 2"), &["3:8 seeds | passes the largest seed"]);
+    check(&format!("{ENV}seed: 9007199254740991\nseeds: 2"), &["3:8 seeds | exceeds the largest seed"]);
     check(&format!("{ENV}run_name: ../x"), &["2:11 run_name | can't name a run"]);
 }
 
@@ -275,7 +275,7 @@ fn overrides_are_checked_like_the_file() {
             "4:1 | not of the form key=value",
             "5:1 env | unknown key | `env.id`",
             "7:1 seed | set twice",
-            "8:1 algo.target_kl | set to nothing",
+            "8:1 algo.target_kl | set to an empty value",
         ],
     );
     check_set(&["policy.hidden_sizes=[1,"], &["1:21 | this is not YAML"]);

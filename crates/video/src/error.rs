@@ -13,27 +13,25 @@ pub enum Problem {
     /// The encoder wants more pixels.
     #[error("a frame of {size} pixels is too small for an mp4: at least {least}×{least}")]
     TooSmall {
-        /// The size asked for.
+        /// The requested size.
         size: FrameSize,
         /// Limit of either side.
         least: u32,
     },
     /// H.264 halves the resolution of colour.
-    #[error(
-        "an mp4 needs an even width and an even height, {size} is odd; the next size that fits is {fitting}"
-    )]
+    #[error("an mp4 needs even width and height, but {size} is odd; the next valid size is {fitting}")]
     Odd {
-        /// The size asked for.
+        /// The requested size.
         size: FrameSize,
         /// The next larger size that is even.
         fitting: FrameSize,
     },
-    /// The format or its encoder can't hold so many pixels.
+    /// The format or its encoder doesn't support so many pixels.
     #[error(
         "a frame of {size} pixels is too large: at most {longer} along the longer side and {shorter} along the shorter"
     )]
     TooLarge {
-        /// The size asked for.
+        /// The requested size.
         size: FrameSize,
         /// Limit of the longer side.
         longer: u32,
@@ -41,7 +39,7 @@ pub enum Problem {
         shorter: u32,
     },
     /// No player would show it.
-    #[error("{0} frames per second are not possible, 1 to 240 are")]
+    #[error("{0} frames per second are not supported; use 1 to 240")]
     FramesPerSecond(u32),
 }
 
@@ -55,7 +53,7 @@ pub enum VideoError {
         problems: Vec<Problem>,
     },
     /// A frame is not what was announced.
-    #[error("frame {frame} has {found} bytes, {size} RGBA pixels have {expected}")]
+    #[error("frame {frame} has {found} bytes, but {size} RGBA pixels have {expected}")]
     FrameLength {
         /// Which frame, from 0.
         frame: u64,
@@ -70,7 +68,7 @@ pub enum VideoError {
     #[error("a video needs at least one frame")]
     NoFrames,
     /// The file format counts in 32 bits.
-    #[error("the video is too long: {frames} frames, {bytes} bytes; an mp4 from here ends at 4 GB")]
+    #[error("the video is too long: {frames} frames, {bytes} bytes; an mp4 is limited to 4 GB")]
     TooLong {
         /// Frames so far.
         frames: u64,

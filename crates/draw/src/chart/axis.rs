@@ -36,7 +36,7 @@ pub struct Axis {
 
 /// Numbers beyond this are drawn at the edge: their differences would overflow.
 const LARGEST: f64 = 1e300;
-/// Numbers below this are nothing beside anything else.
+/// Numbers below this are negligible.
 const SMALLEST: f64 = 1e-300;
 
 impl Axis {

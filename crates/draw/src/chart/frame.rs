@@ -66,7 +66,7 @@ pub(super) fn footer(scene: &mut Scene, notes: &[String]) -> f32 {
     }
     match notes.len() - shown {
         0 => {}
-        1 => lines.push("One more note is not shown here.".to_owned()),
+        1 => lines.push("1 more note is not shown here.".to_owned()),
         more => lines.push(format!("{more} more notes are not shown here.")),
     }
     let top = scene.height - EDGE * 0.7 - lines.len() as f32 * NOTE_LINE;

@@ -8,14 +8,14 @@ use crate::font::{fitted, text_width};
 use crate::path::Path;
 use crate::scene::{Rect, Scene, Stroke, Text};
 
-/// What stands for lines that have no look of their own.
+/// The legend entry for lines without their own colour.
 pub(super) fn background() -> Color {
     Color::MUTED.with_opacity(0.55)
 }
 
 /// One thing to name.
 pub(super) struct Entry<'a> {
-    /// None for what stands in the background.
+    /// `None` for background lines.
     pub(super) look: Option<Look>,
     pub(super) label: &'a str,
     /// Added in a quieter tone.

@@ -31,9 +31,9 @@ pub struct LineChart {
     pub y_label: String,
     /// How y is scaled; without a positive value it stays linear.
     pub y_scale: Scale,
-    /// The groups; those beyond [`LOOKS`] stand in grey behind the others.
+    /// The groups; those beyond [`LOOKS`] are drawn in grey behind the others.
     pub series: Vec<SeriesBand>,
-    /// Values to hold the lines against.
+    /// Reference values for the lines.
     pub references: Vec<Reference>,
     /// What a reader must know, at the bottom.
     pub notes: Vec<String>,
@@ -158,7 +158,7 @@ impl LineChart {
         }
         let shown = (all.0.max(main.0 - 0.5 * span), all.1.min(main.1 + 0.5 * span));
         let (low, high) = (short_number(all.0), short_number(all.1));
-        let note = format!("Single seeds leave the picture: they reach from {low} to {high}.");
+        let note = format!("Single seeds extend beyond the plot: they range from {low} to {high}.");
         (with_references(shown.0, shown.1, &self.references), Some(note))
     }
 

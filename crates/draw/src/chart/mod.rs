@@ -18,7 +18,7 @@ pub use line::{LineChart, SeriesBand};
 pub use scores::{ScoreChart, ScoreGroup};
 pub use style::{LOOKS, Look};
 
-/// A value to hold the others against, drawn as a thin line with its label.
+/// A reference value, drawn as a thin line with its label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     pub value: f64,

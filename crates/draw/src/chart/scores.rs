@@ -23,7 +23,7 @@ pub struct ScoreChart {
     pub label: String,
     /// The rows from top to bottom.
     pub groups: Vec<ScoreGroup>,
-    /// Values to hold the scores against.
+    /// Reference values for the scores.
     pub references: Vec<Reference>,
     /// What a reader must know, at the bottom.
     pub notes: Vec<String>,
@@ -148,7 +148,7 @@ impl ScoreGroup {
         }
         let lost = self.scores.iter().chain(&self.failed).filter(|score| !score.is_finite()).count();
         if lost > 0 {
-            let words = format!("{lost} without a number");
+            let words = format!("{lost} without a value");
             let text = Text::new(strip.right(), middle + reach + 10.0, words, TINY - 1.0, Color::MUTED);
             scene.text(text.anchored(Anchor::End));
         }

@@ -1,12 +1,12 @@
-//! How the things of a chart are told apart: by colour, and always by
-//! something else too (dashes, the shape of markers), since colours look alike
-//! to some people and on some paper.
+//! How items of a chart are distinguished: by colour, and always by something
+//! else too (dashes, the shape of markers), since colours look alike to some
+//! people and on some paper.
 
 use crate::color::{self, Color};
 use crate::path::Path;
 use crate::scene::{Rect, Scene, Stroke};
 
-/// How many things have a look of their own.
+/// How many items have their own style.
 pub const LOOKS: usize = 2 * color::PALETTE.len();
 
 /// Dash patterns in units of the line's width; the first is solid.

@@ -1,4 +1,4 @@
-//! Long series as few points, without losing what stands out: in every column
+//! Reduces long series to few points, without losing outliers: in every column
 //! of pixels a line needs its first, lowest, highest and last point, whatever
 //! lies between.
 

@@ -13,7 +13,7 @@ const LINK: f32 = 76.0;
 const DOWN: f32 = std::f32::consts::FRAC_PI_2;
 
 pub(super) fn scene(angles: [f64; 2], velocities: [f64; 2], torque: Option<usize>) -> Scene {
-    let mut scene = canvas(PAPER, "Two links that hang from a joint, and the line to swing above");
+    let mut scene = canvas(PAPER, "Two links hanging from a joint, and the line to swing above");
     let line = JOINT.1 - LINK;
     scene.fill(Path::rect(0.0, 0.0, WIDTH, line), Color::hex(0xe9_f5_f0));
     scene.stroke(Path::line((0.0, line), (WIDTH, line)), Stroke::dashed(GOAL, 2.0, &[9.0, 6.0]));

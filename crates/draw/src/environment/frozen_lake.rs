@@ -1,4 +1,4 @@
-//! A walker on a lake whose ice has holes.
+//! A walker on a frozen lake with holes.
 
 use rlxp_env::Tile;
 
@@ -35,7 +35,7 @@ impl Lake<'_> {
 }
 
 pub(super) fn scene(lake: &Lake<'_>, at: (usize, usize), choice: Option<usize>) -> Scene {
-    let mut scene = canvas(Color::hex(0xf3_f7_fa), "A walker on a lake whose ice has holes");
+    let mut scene = canvas(Color::hex(0xf3_f7_fa), "A walker on a frozen lake with holes");
     let title = format!("Frozen lake, {} × {}", lake.rows, lake.columns);
     heading(&mut scene, &title, INK);
     let size = (BOARD.width / lake.columns.max(1) as f32).min(BOARD.height / lake.rows.max(1) as f32);
@@ -173,7 +173,7 @@ fn legend(scene: &mut Scene, lake: &Lake<'_>, (row, column): (usize, usize)) {
     let footing = if lake.slippery {
         ["slippery: a move", "may go sideways"]
     } else {
-        ["firm: every move", "goes as meant"]
+        ["firm: every move", "goes as intended"]
     };
     for (line, words) in footing.into_iter().enumerate() {
         scene.text(Text::new(left, 318.0 + line as f32 * 18.0, words, 12.5, Color::MUTED));

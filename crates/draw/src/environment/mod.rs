@@ -25,7 +25,7 @@ use crate::scene::Scene;
 pub const WIDTH: f32 = 600.0;
 /// Height of every picture.
 pub const HEIGHT: f32 = 400.0;
-/// Height of the strip at the top where nothing stands that matters.
+/// Height of the strip at the top without important content.
 pub const CALM: f32 = 38.0;
 
 /// What is known beside the state.
@@ -48,7 +48,7 @@ impl Look<'_> {
         }
     }
 
-    /// The number, when the action is one; what is no finite number pushes nothing.
+    /// The number, when the action is one; NaN and infinities push nothing.
     fn number(&self) -> Option<f64> {
         match self.action {
             Some([value]) if value.is_finite() => Some(f64::from(*value)),

@@ -1,4 +1,4 @@
-//! An environment without a look of its own: its numbers as labelled bars.
+//! An environment without its own picture: its observation as labelled bars.
 
 use rlxp_types::text::typeset;
 

@@ -8,7 +8,7 @@ use crate::scene::{Anchor, Scene, Stroke, Text};
 
 use super::{CALM, HEIGHT, WIDTH};
 
-/// What every picture of physics stands on.
+/// The ground of every physics picture.
 pub(super) const PAPER: Color = Color::hex(0xf7_f8_fa);
 /// Velocities.
 pub(super) const MOTION: Color = Color::hex(0x00_72_b2);

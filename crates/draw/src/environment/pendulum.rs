@@ -1,4 +1,4 @@
-//! A pole that turns around a fixed end and should stand upright.
+//! A pole that rotates around a fixed end and should be kept upright.
 
 use crate::color::Color;
 use crate::path::Path;
@@ -11,7 +11,7 @@ const ROD: f32 = 122.0;
 const UP: f32 = -std::f32::consts::FRAC_PI_2;
 
 pub(super) fn scene(angle: f64, angular_velocity: f64, torque: Option<f64>) -> Scene {
-    let mut scene = canvas(PAPER, "A pole that turns around a fixed end");
+    let mut scene = canvas(PAPER, "A pole rotating around a fixed end");
     dial(&mut scene);
     // Angles of the environment grow counter-clockwise, those of the screen clockwise.
     let at = UP - angle as f32;

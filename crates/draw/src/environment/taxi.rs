@@ -1,4 +1,4 @@
-//! A taxi in a town of streets, walls and four stands.
+//! A taxi in a town with walls and four stops.
 
 use rlxp_env::Passenger;
 use rlxp_env::toy::taxi::{PLACES, WALLS_EAST};
@@ -39,7 +39,7 @@ fn corner((row, column): (usize, usize)) -> (f32, f32) {
 }
 
 pub(super) fn scene(town: &Town, choice: Option<usize>) -> Scene {
-    let mut scene = canvas(Color::hex(0xf4_f3_ef), "A taxi in a town of streets, walls and four stands");
+    let mut scene = canvas(Color::hex(0xf4_f3_ef), "A taxi in a town with walls and four stops");
     heading(&mut scene, "Taxi", STEEL);
     streets(&mut scene);
     for (place, stand) in PLACES.iter().zip(&STANDS) {

@@ -8,7 +8,7 @@ use crate::scene::{Anchor, Rect, Scene, Stroke, Text};
 
 /// Cells across a panel: more steps than this are drawn together.
 const CELLS: usize = PLOT_WIDTH as usize;
-/// More episodes than this are not told apart.
+/// More episodes than this are not distinguished.
 const MOST_BOUNDARIES: usize = 40;
 
 /// The value estimate with the explained states on it.

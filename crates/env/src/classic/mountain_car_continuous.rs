@@ -25,7 +25,7 @@ const GRAVITY: f64 = 0.0025;
 pub struct MountainCarContinuous {
     position: Vec<f64>,
     velocity: Vec<f64>,
-    /// The copy stands in its start state, which is not rounded to f32.
+    /// The copy is in its start state, which is not rounded to f32.
     at_start: Vec<bool>,
     goal_velocity: f64,
 }

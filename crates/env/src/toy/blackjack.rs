@@ -51,8 +51,8 @@ struct Game {
     player: Hand,
     dealer_shows: u8,
     dealer_hides: u8,
-    /// What the dealer had in the end, for whoever looks at the end; never saved,
-    /// since a game that is over restarts within its step.
+    /// The dealer's final hand, for display; never saved, since a game that is
+    /// over restarts within its step.
     dealer_total: Option<u8>,
 }
 

@@ -27,22 +27,26 @@ pub struct Map {
 }
 
 impl Map {
-    /// Reads comma separated rows; says what is wrong with them otherwise.
+    /// Parses comma-separated rows, or returns what is wrong with them.
     pub fn parse(text: &str) -> Result<Self, String> {
         let rows: Vec<&str> = text.split(',').map(str::trim).collect();
         let columns = rows[0].len();
         if let Some(row) = rows.iter().position(|row| row.len() != columns || row.is_empty()) {
-            return Err(format!("row {} has {} tiles, the first has {columns}", row + 1, rows[row].len()));
+            return Err(format!(
+                "row {} has {} tiles, but the first has {columns}",
+                row + 1,
+                rows[row].len()
+            ));
         }
         let tiles: Vec<u8> = rows.concat().into_bytes();
         if let Some(place) = tiles.iter().position(|tile| !b"SFHG".contains(tile)) {
-            return Err(format!("row {} has a tile that is none of S, F, H and G", place / columns + 1));
+            return Err(format!("row {} has a tile other than S, F, H and G", place / columns + 1));
         }
         if tiles.len() > TILES_MAX {
-            return Err(format!("{} tiles are more than {TILES_MAX}", tiles.len()));
+            return Err(format!("{} tiles exceed the maximum of {TILES_MAX}", tiles.len()));
         }
         if !tiles.contains(&b'S') {
-            return Err("there is no start tile S".to_owned());
+            return Err("the map has no start tile S".to_owned());
         }
         Ok(Self { tiles, columns })
     }

@@ -225,7 +225,10 @@ impl Dynamics for TableWorld {
         let states = self.table.states() as u64;
         let found = reader.u64()?;
         if found != states {
-            return Err(BadState(format!("it comes from a world of {found} states, this one has {states}")));
+            return Err(BadState(format!(
+                "it comes from a world with {found} states, but this one has \
+                                         {states}"
+            )));
         }
         for state in &mut self.state {
             *state = reader.u64_below(states, "a state")? as u32;

@@ -16,7 +16,7 @@ const STATES: usize = 500;
 pub const PLACES: [(usize, usize); 4] = [(0, 0), (0, 4), (4, 0), (4, 3)];
 const IN_TAXI: usize = 4;
 const LAST: usize = 4;
-/// Where a wall stands east of (row, column).
+/// Whether there is a wall east of (row, column).
 pub const WALLS_EAST: [(usize, usize); 6] = [(0, 1), (1, 1), (3, 0), (3, 2), (4, 0), (4, 2)];
 
 /// What can be changed about the town.

@@ -37,7 +37,7 @@ impl AlgoConfig {
         }
     }
 
-    /// Shrinks defaults to a rollout of this many samples; what the user chose is known to fit.
+    /// Shrinks defaults to a rollout of this many samples; explicit values are known to fit.
     pub(crate) fn fit(&mut self, rollout: usize) {
         match self {
             AlgoConfig::Ppo(ppo) => ppo.batch_size = ppo.batch_size.min(rollout),

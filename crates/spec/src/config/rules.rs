@@ -8,12 +8,12 @@ use crate::config::{Config, MAX_SEED, Schedule};
 use crate::keys::nested;
 use crate::problem::Severity;
 
-/// The only device that there is.
+/// The only available device.
 const CPU: &str = "cpu";
 
 /// What is known about how a config came about.
 pub(crate) struct Facts<'a> {
-    /// The keys that are wrong and so say nothing.
+    /// Invalid keys, whose values are ignored.
     pub(crate) failed: &'a BTreeSet<String>,
     /// Whether the user wrote a key.
     pub(crate) is_chosen: &'a dyn Fn(&str) -> bool,
@@ -88,7 +88,7 @@ fn seeds(values: &BTreeMap<&str, Value>, facts: &Facts<'_>, report: &mut Report<
             if fine && (facts.is_chosen)("seed") && list[0] != first {
                 let start = list[0];
                 let message =
-                    format!("`seed` {first} has no effect beside a list of seeds that starts with {start}");
+                    format!("`seed` {first} has no effect with a list of seeds that starts with {start}");
                 report("seed", Severity::Warning, message, Some(format!("seed: {start}")));
             }
             list
@@ -98,7 +98,7 @@ fn seeds(values: &BTreeMap<&str, Value>, facts: &Facts<'_>, report: &mut Report<
             if first + (count - 1) > MAX_SEED {
                 if fine {
                     let message =
-                        format!("`seeds: {count}` from `seed: {first}` passes the largest seed, {MAX_SEED}");
+                        format!("`seeds: {count}` from `seed: {first}` exceeds the largest seed, {MAX_SEED}");
                     report("seeds", Severity::Error, message, None);
                 }
                 return vec![first];
@@ -127,7 +127,10 @@ pub(crate) fn check_device(device: &str, report: &mut Report<'_>) {
         let message = format!("device `{device}` is not available; training runs on the CPU");
         report("device", Severity::Warning, message, hint);
     } else if device != CPU {
-        let message = format!("`{device}` is not a device: cpu, auto, cuda, cuda:N, mps, xpu and tpu are");
+        let message = format!(
+            "`{device}` is not a valid device: use cpu, auto, cuda, cuda:N, mps, xpu or \
+                               tpu"
+        );
         report("device", Severity::Error, message, hint);
     }
 }
@@ -143,7 +146,7 @@ fn settle(config: &mut Config, cores: usize) {
     if config.threads == 0 {
         config.threads = cores.clamp(1, 1024);
     }
-    // Whatever is asked for: the record says where it was computed.
+    // Regardless of the request: the record says which device was used.
     config.device = CPU.to_owned();
     let rollout = config.rollout_size() as usize;
     config.algo.fit(rollout);

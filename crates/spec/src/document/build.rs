@@ -24,7 +24,7 @@ pub(crate) fn build(
 /// What to do with plain text that readers of YAML disagree about, such as `yes` and `012`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubtful {
-    /// A digest covers the document, so nobody may read it another way.
+    /// A digest covers the document, so every parser must read it the same way.
     Refused,
     /// The type of the key decides what is meant.
     Accepted,
@@ -70,7 +70,7 @@ impl Builder<'_> {
                 for (entry, key) in self.keys(path, entries) {
                     let child = of_key(path, key);
                     if let (Kind::Scalar { plain: true, .. }, "") = (&entry.key.kind, key) {
-                        self.error(&entry.key, &child, "there is a value without a key".to_owned(), None);
+                        self.error(&entry.key, &child, "a value without a key".to_owned(), None);
                     }
                     let (value, at) = self.value(&child, &entry.value);
                     values.insert(key.to_owned(), value);
@@ -129,7 +129,7 @@ pub(crate) fn meaning(text: &str, plain: bool, doubtful: Doubtful) -> Result<Val
         Scalar::Bool(flag) => Ok(Value::Bool(flag)),
         Scalar::Integer(_) | Scalar::Number(_) if refuse && has_leading_zero(text) => {
             let message =
-                format!("`{shown}` begins with a zero, which some readers take for an octal number");
+                format!("`{shown}` starts with a zero, which some YAML parsers read as an octal number");
             Err((message, or_text("it without the zero")))
         }
         Scalar::Integer(integer) => {
@@ -145,7 +145,7 @@ pub(crate) fn meaning(text: &str, plain: bool, doubtful: Doubtful) -> Result<Val
         Scalar::NotFinite => Err((format!("`{shown}` is not a finite number"), or_text("a finite number"))),
         Scalar::Text if plain && refuse => match other_meaning(text) {
             Some((what, instead)) => Err((
-                format!("`{shown}` is {what} to some readers of YAML and text to others"),
+                format!("`{shown}` is {what} to some YAML parsers and text to others"),
                 or_text(instead),
             )),
             None => Ok(Value::String(text.to_owned())),
@@ -160,7 +160,7 @@ fn has_leading_zero(text: &str) -> bool {
     unsigned.strip_prefix('0').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '_'))
 }
 
-/// What other readers take a plain text for, and what to write if that is meant.
+/// How other parsers read a plain text, and what to write if that is intended.
 fn other_meaning(text: &str) -> Option<(&'static str, &'static str)> {
     match text {
         "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Some(("true", "true")),

@@ -23,7 +23,7 @@ pub(crate) struct Finding {
     pub(crate) path: String,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    /// The hint only says what the value is for: who knows better may replace it.
+    /// The hint only says what the value is for; a more specific one may replace it.
     pub(crate) described: bool,
 }
 
@@ -37,7 +37,7 @@ impl Finding {
     }
 }
 
-/// A value under inspection, where it stands and how it is called.
+/// A value being checked, with its position and path.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
     pub(crate) value: &'a Value,
@@ -45,7 +45,7 @@ pub(crate) struct At<'a> {
     pub(crate) path: &'a str,
 }
 
-/// More than a report shows, so that a hostile file can't cost more words than anybody reads.
+/// More than a report shows, so that a hostile file can't produce an endless report.
 const MOST: usize = 250;
 
 /// Everything in which the value at `at` differs from `schema`, a part of
@@ -92,7 +92,7 @@ impl<'a> Check<'a> {
         if schema.as_bool() == Some(false) {
             return self.report(
                 at,
-                format!("{} can't stand here", name(at.path)),
+                format!("{} is not allowed here", name(at.path)),
                 Some("delete it".to_owned()),
             );
         }
@@ -172,7 +172,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// `at` holds something that is none of `words`.
+    /// `at` has a value that is not one of `words`.
     pub(crate) fn not_among(&mut self, words: &[&str], at: At<'_>) {
         let span = at.place.span(self.text);
         self.push(|| {
@@ -241,7 +241,7 @@ impl<'a> Check<'a> {
             let guided = guide.and_then(|guide| guide.instead_of(at.path, key));
             let hint = guided.unwrap_or_else(|| match near {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if keys.is_empty() => "no key is allowed here".to_owned(),
+                None if keys.is_empty() => "no keys are allowed here".to_owned(),
                 None => format!("valid keys here: {}", keys.join(", ")),
             });
             let message = format!("unknown key `{}`{}", shorten(key), within(at.path));
@@ -324,7 +324,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Why a text is not of a format of ours. `pattern` says the same to editors.
+/// Why a text doesn't have one of our formats. `pattern` tells editors the same.
 fn refusal(format: &str, text: &str) -> Option<String> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     match format {

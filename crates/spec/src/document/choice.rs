@@ -1,8 +1,8 @@
 //! Choices of a schema: which branch was meant, and what is wrong with it.
 //!
 //! A value that fits no branch gets the problems of the one branch that it was
-//! meant for, as far as that can be told: by its tag, its key, its word or its
-//! type. The problems of all branches together would help nobody.
+//! meant for, as far as known: by its tag, its key, its word or its type.
+//! Listing the problems of all branches would not help.
 
 use std::collections::BTreeSet;
 
@@ -91,7 +91,7 @@ impl<'a> Check<'a> {
             Value::String(word) if is_alone(word) => {}
             Value::String(word) => match branch_of(word) {
                 Some(branch) => {
-                    let message = format!("`{word}` needs a value of its own in {}", name(at.path));
+                    let message = format!("`{word}` needs a value in {}", name(at.path));
                     let needed = required_of(branch, word).unwrap_or_else(|| "...".to_owned());
                     self.report(at, message, Some(format!("write {{{word}: {needed}}}")));
                 }
@@ -105,7 +105,7 @@ impl<'a> Check<'a> {
                 match branch_of(key) {
                     Some(branch) => self.visit(branch, at),
                     None if all.contains(&key.as_str()) => {
-                        let message = format!("`{key}` takes no value of its own");
+                        let message = format!("`{key}` takes no value");
                         self.report(child, message, Some(format!("write `{key}` alone")));
                     }
                     None => drop(self.unknown_key(key, &all, at, child)),
@@ -140,7 +140,7 @@ impl<'a> Check<'a> {
         }
         let message = format!("{} must be {}", name(at.path), expected(self.root, schema));
         let first = nearest.and_then(|found| found.into_iter().next());
-        self.report(at, message, first.map(|first| format!("for the nearest of them: {}", first.message)));
+        self.report(at, message, first.map(|first| format!("for the closest of them: {}", first.message)));
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn coerce(root: &Value, schema: &Value, value: &mut Value) {
                 let whole = if float.abs() <= EXACT { float as i64 } else { i64::MAX };
                 *number = Number::from(whole);
             } else if float == 0.0 && !allows("string") {
-                // -0.0 would be written and compared as something of its own.
+                // -0.0 would be written and compared as a separate value.
                 *value = Value::from(0.0);
             }
         }

@@ -1,9 +1,9 @@
 //! One value of a YAML or JSON text, read and changed by its dotted key. Every other byte stays, comments too.
 //!
-//! The text may be anybody's, so only the value in question has to be clear:
-//! elsewhere `yes` and `012` may mean whatever their reader takes them for.
-//! After an edit the text is read again, and must differ in exactly what was
-//! asked for; where that can't be had, nothing is changed.
+//! The text may come from another project, so only the value in question has to
+//! be unambiguous: elsewhere `yes` and `012` may mean whatever their reader
+//! takes them for. After an edit the text is read again, and must differ in
+//! exactly what was requested; if that isn't possible, nothing is changed.
 
 use std::ops::Range;
 
@@ -16,10 +16,10 @@ use crate::problem::Collector;
 use crate::source::{MAX_BYTES, Source, too_large};
 use crate::tree::{self, Entry, Kind, Node, Wording};
 
-const FILE: Wording = Wording { noun: "a file that is changed by key", nothing: "there is nothing here" };
+const FILE: Wording = Wording { noun: "a file that is changed by key", nothing: "the file is empty" };
 
-/// The value that stands at `key`, such as `algo.layers[0]`; nothing where there is none. The file's `name` says
-/// whether it is JSON; all else is YAML.
+/// The value at `key`, such as `algo.layers[0]`; `None` if missing. The file's `name` says whether it is
+/// JSON; all else is YAML.
 pub fn get_value(text: &str, name: &str, key: &str) -> Result<Option<Value>, String> {
     let root = parse(text, name)?;
     match find(&root, key)? {
@@ -28,7 +28,7 @@ pub fn get_value(text: &str, name: &str, key: &str) -> Result<Option<Value>, Str
     }
 }
 
-/// The text with `value` at `key`, where something must stand already. What is written over several lines in block
+/// The text with `value` at `key`, which must already exist. What is written over several lines in block
 /// style isn't replaced.
 pub fn set_value(text: &str, name: &str, key: &str, value: &Value) -> Result<String, String> {
     let root = parse(text, name)?;
@@ -44,22 +44,22 @@ pub fn set_value(text: &str, name: &str, key: &str, value: &Value) -> Result<Str
     Ok(after)
 }
 
-/// The text with a new `key` that has `value`, at the end of a mapping that is there and has entries.
+/// The text with a new `key` that has `value`, at the end of an existing, non-empty mapping.
 pub fn add_value(text: &str, name: &str, key: &str, value: &Value) -> Result<String, String> {
     let root = parse(text, name)?;
     let (way, last) = match find(&root, key)? {
-        Way::Found(_) => return Err(format!("there is a {key} already")),
+        Way::Found(_) => return Err(format!("{key} already exists")),
         Way::Missing { way, rest } => (way, rest),
     };
     if last.is_empty() || last.contains(['.', '[']) {
-        return Err(format!("what {key} is to stand in is not there"));
+        return Err(format!("the parent of {key} does not exist"));
     }
     let node = node_at(&root, &way);
     let Kind::Mapping(entries) = &node.kind else {
-        return Err(format!("what {key} is to stand in has no keys"));
+        return Err(format!("the parent of {key} is not a mapping"));
     };
     let Some(final_entry) = entries.last() else {
-        return Err(format!("what {key} is to stand in is empty; write its first key by hand"));
+        return Err(format!("the parent of {key} is empty; write its first key by hand"));
     };
     let (word, shown) = (rendered(&Value::from(last.as_str()), name)?, rendered(value, name)?);
     let after = if is_flow(text, node) {
@@ -69,7 +69,7 @@ pub fn add_value(text: &str, name: &str, key: &str, value: &Value) -> Result<Str
         let start = entries[0].key.span.start;
         let indent = &text[line_start(text, start)..start];
         if !indent.bytes().all(|byte| byte == b' ') {
-            return Err(format!("what {key} is to stand in begins in the middle of a line"));
+            return Err(format!("the parent of {key} starts in the middle of a line"));
         }
         let at = line_end(text, end_of_entry(text, final_entry));
         let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -80,7 +80,8 @@ pub fn add_value(text: &str, name: &str, key: &str, value: &Value) -> Result<Str
     Ok(after)
 }
 
-/// The text without `key`, which must stand on a line of its own, or between braces, and not be the only one there.
+/// The text without `key`, which must be on its own line, or between braces, and not be the only
+/// one there.
 pub fn remove_value(text: &str, name: &str, key: &str) -> Result<String, String> {
     let root = parse(text, name)?;
     let Way::Found(way) = find(&root, key)? else { return Err(format!("there is no {key}")) };
@@ -90,7 +91,7 @@ pub fn remove_value(text: &str, name: &str, key: &str) -> Result<String, String>
     let node = node_at(&root, parent);
     let Kind::Mapping(entries) = &node.kind else { return Err(format!("{key} is an item of a list")) };
     if entries.len() == 1 {
-        return Err(format!("{key} is the only key where it stands; nothing would be left there"));
+        return Err(format!("{key} is the only key of its parent; removing it would leave nothing"));
     }
     let entry = &entries[*index];
     let end = |entry: &Entry| end_of_entry(text, entry);
@@ -98,13 +99,13 @@ pub fn remove_value(text: &str, name: &str, key: &str) -> Result<String, String>
         match (entries.get(index + 1), index.checked_sub(1)) {
             (Some(next), _) => entry.key.span.start..next.key.span.start,
             (None, Some(before)) => end(&entries[before])..end(entry),
-            (None, None) => return Err(format!("{key} is the only key where it stands")),
+            (None, None) => return Err(format!("{key} is the only key of its parent")),
         }
     } else {
         let start = line_start(text, entry.key.span.start);
         let alone = text[start..entry.key.span.start].bytes().all(|byte| byte == b' ');
         if !alone || text[start..end(entry)].trim_end().contains('\n') {
-            return Err(format!("{key} doesn't stand on a line of its own"));
+            return Err(format!("{key} is not on its own line"));
         }
         start..line_end(text, end(entry))
     };
@@ -154,7 +155,7 @@ fn find(root: &Node, key: &str) -> Result<Way, String> {
         let next = match &node.kind {
             Kind::Sequence(items) => item(items, rest),
             Kind::Mapping(entries) => {
-                entry(entries, word).map_err(|twice| format!("{twice} stands there twice"))?
+                entry(entries, word).map_err(|twice| format!("{twice} occurs twice"))?
             }
             _ => None,
         };
@@ -173,7 +174,7 @@ fn item<'n, 'k>(items: &'n [Node], key: &'k str) -> Option<(usize, &'n Node, &'k
     items.get(index).map(|item| (index, item, after))
 }
 
-/// The entry with the longest key that `key` begins with: keys may hold points themselves.
+/// The entry with the longest key that `key` begins with: keys may contain dots themselves.
 fn entry<'n, 'k>(entries: &'n [Entry], key: &'k str) -> Result<Option<(usize, &'n Node, &'k str)>, String> {
     let ends = |after: &&str| after.is_empty() || after.starts_with(['.', '[']);
     let named = entries.iter().enumerate().filter_map(|(index, entry)| match &entry.key.kind {
@@ -201,20 +202,20 @@ fn node_at<'n>(root: &'n Node, way: &[usize]) -> &'n Node {
     })
 }
 
-/// What a node means; only what everybody agrees about.
+/// The value of a node, if unambiguous.
 fn value_of(node: &Node, key: &str) -> Result<Value, String> {
     match &node.kind {
         Kind::Scalar { text, plain } => meaning(text, *plain, Doubtful::Refused)
-            .map_err(|(message, _)| format!("{key} can't be told: {message}")),
+            .map_err(|(message, _)| format!("{key} is ambiguous: {message}")),
         Kind::Sequence(items) => items.iter().map(|item| value_of(item, key)).collect(),
         Kind::Mapping(entries) => {
             let mut map = Map::new();
             for entry in entries {
                 let Kind::Scalar { text, .. } = &entry.key.kind else {
-                    return Err(format!("a key below {key} is no text"));
+                    return Err(format!("a key below {key} is not text"));
                 };
                 if map.insert(text.clone(), value_of(&entry.value, key)?).is_some() {
-                    return Err(format!("{text} stands twice below {key}"));
+                    return Err(format!("{text} occurs twice below {key}"));
                 }
             }
             Ok(Value::Object(map))
@@ -262,7 +263,7 @@ fn replaced(text: &str, span: Range<usize>, with: &str) -> String {
     [&text[..span.start], with, &text[span.end..]].concat()
 }
 
-/// Whether a list or mapping stands between brackets.
+/// Whether a list or mapping is in flow style (in brackets).
 fn is_flow(text: &str, node: &Node) -> bool {
     let written = text.get(node.span.clone()).unwrap_or_default();
     written.starts_with(['[', '{']) && written.ends_with([']', '}'])
@@ -301,9 +302,9 @@ enum Expected<'e> {
     Removed(&'e [usize]),
 }
 
-/// Reads the edited text and finds out whether exactly what was asked for is different.
+/// Parses the edited text and checks that only the requested value differs.
 fn check(before: &Node, after: &str, name: &str, key: &str, expected: Expected<'_>) -> Result<(), String> {
-    let failed = || format!("{key} can't be changed without touching more than that; change it by a patch");
+    let failed = || format!("can't change {key} without changing other values; use a patch");
     let after = parse(after, name).map_err(|_| failed())?;
     let same = match expected {
         Expected::Value(way, value) => {
@@ -331,7 +332,7 @@ fn check(before: &Node, after: &str, name: &str, key: &str, expected: Expected<'
     if same { Ok(()) } else { Err(failed()) }
 }
 
-/// Whether two trees are the same but for what stands at the end of `way`, which `there` compares.
+/// Whether two trees are equal except at the end of `way`, which `there` compares.
 fn differ_only(one: &Node, other: &Node, way: &[usize], there: &dyn Fn(&Node, &Node) -> bool) -> bool {
     let Some((index, rest)) = way.split_first() else { return there(one, other) };
     match (&one.kind, &other.kind) {

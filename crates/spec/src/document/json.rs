@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 128;
 
 /// Reads one JSON value.
 pub(super) fn parse(text: &str) -> Result<Node, String> {
-    // The grammar is checked by those who know it; what is left is to find the places.
+    // The parser has checked the grammar; this only finds the positions.
     serde_json::from_str::<Value>(text).map_err(|error| format!("this is not JSON: {error}"))?;
     let mut scanner = Scanner { text, at: 0 };
     scanner.value(0).ok_or_else(|| "this is not JSON".to_owned())
@@ -66,7 +66,7 @@ impl Scanner<'_> {
         Some(Node { span: start..self.at, kind })
     }
 
-    /// What stands between brackets, separated by commas.
+    /// The items between brackets, separated by commas.
     fn items(&mut self, end: u8, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.at += 1;
         if self.next()? != end {
@@ -89,7 +89,7 @@ impl Scanner<'_> {
         serde_json::from_str(&self.text[span]).ok()
     }
 
-    /// The next byte that is no blank; it isn't taken.
+    /// Peeks at the next non-blank byte.
     fn next(&mut self) -> Option<u8> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();

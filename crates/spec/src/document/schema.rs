@@ -1,4 +1,4 @@
-//! What a JSON Schema says, in words, and which of its keywords are known.
+//! Describes JSON Schemas as text, and lists the supported keywords.
 
 use serde_json::Value;
 
@@ -127,7 +127,7 @@ pub(crate) fn expected(root: &Value, schema: &Value) -> String {
     if parts.is_empty() { "something else".to_owned() } else { parts.join(" or ") }
 }
 
-/// The first paragraph of what a schema says about itself, on one line.
+/// The first paragraph of a schema's description, on one line.
 pub(crate) fn description(root: &Value, schema: &Value) -> Option<String> {
     let own = |schema: &Value| schema.get("description")?.as_str().map(str::to_owned);
     let text = own(schema).or_else(|| own(resolve(root, schema)))?;

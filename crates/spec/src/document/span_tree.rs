@@ -1,13 +1,13 @@
-//! Where each value of a document stands, as a tree beside the values.
+//! The source position of each value of a document, as a tree parallel to the values.
 //!
 //! A tree rather than a table of dotted paths, because keys of documents may
-//! hold points themselves (`algo.gamma: 0.99`).
+//! contain dots themselves (`algo.gamma: 0.99`).
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-/// Where one value stands, and what it holds.
+/// The position of one value and of its children.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpanTree {
     /// The key that leads here, for a value of a mapping.
@@ -33,7 +33,7 @@ impl SpanTree {
         }
     }
 
-    /// The place of `path`, or of the nearest value on the way to it.
+    /// The spans of `path`, or of its nearest existing ancestor.
     pub(crate) fn find<'a>(&'a self, value: &'a Value, path: &str) -> &'a SpanTree {
         let (mut place, mut value, mut rest) = (self, value, path);
         while let Some((index, child, after)) = step(value, rest) {
@@ -59,7 +59,7 @@ fn step<'a, 'p>(value: &'a Value, path: &'p str) -> Option<(usize, &'a Value, &'
                 let after = path.strip_prefix(key.as_str()).filter(|after| ends(after))?;
                 Some((index, child, after))
             });
-            // The longest key, because a key may hold points.
+            // The longest key, because a key may contain dots.
             named.filter(|_| !path.is_empty()).min_by_key(|(_, _, after)| after.len())
         }
         _ => None,

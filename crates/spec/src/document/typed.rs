@@ -3,7 +3,7 @@
 //!
 //! A derived reader stops at the first value that a type refuses. Where the
 //! schema gives an example for that value, the example takes its place and
-//! reading goes on, so that the refusals after it are found as well.
+//! reading continues, so that later problems are found as well.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -81,7 +81,7 @@ fn find<'a>(value: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
     })
 }
 
-/// The first example that the schema has for what stands at `path`.
+/// The first example in the schema for the value at `path`.
 fn example<'a>(root: &'a Value, path: &[Step]) -> Option<&'a Value> {
     let schema = path.iter().try_fold(root, |schema, step| child(root, schema, step))?;
     let own = |schema: &'a Value| schema.get("examples")?.as_array()?.first();

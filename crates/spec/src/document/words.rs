@@ -15,7 +15,7 @@ pub(crate) fn within(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!(" in `{path}`") }
 }
 
-/// What stands there, in words.
+/// Describes the value.
 pub(crate) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "nothing (null)".to_owned(),
@@ -83,7 +83,7 @@ pub(crate) fn range(
     words.collect::<Vec<_>>().join(" and ")
 }
 
-/// A number without the `.0` that says nothing.
+/// A number without a redundant `.0`.
 pub(crate) fn plain(number: &Value) -> String {
     match number.as_f64().filter(|value| number.is_f64() && value.fract() == 0.0 && value.abs() < 1e15) {
         Some(value) => format!("{value:.0}"),

@@ -22,7 +22,7 @@ pub fn to_yaml(value: &Value) -> String {
     text
 }
 
-/// `value` on one line, as it can stand anywhere in a YAML text.
+/// `value` on one line, valid anywhere in a YAML text.
 pub(super) fn inline(value: &Value) -> String {
     match value {
         Value::String(text) if is_plain(text) && !text.contains(['[', ']', ',']) => text.clone(),
@@ -118,8 +118,8 @@ fn leaf(value: &Value, indent: usize, text: &mut String) {
     text.push('\n');
 }
 
-/// Whether a text of several lines can stand as it is. Margins and lines of
-/// blanks would change what YAML takes for the indentation.
+/// Whether a text of several lines can be written unquoted. Margins and lines
+/// of blanks would change what YAML takes for the indentation.
 fn has_own_lines(text: &str) -> bool {
     let stands = |line: &str| line.is_empty() || (!line.trim().is_empty() && line.chars().all(is_printable));
     text.contains('\n') && !text.starts_with([' ', '\n']) && text.split('\n').all(stands)

@@ -44,7 +44,7 @@ struct Other {
     algo: Algo,
 }
 
-/// What a text and overrides come to, or what is wrong with them.
+/// The config from a text and overrides, or their problems.
 fn load(text: &str, set: &[&str]) -> Result<Other, Vec<String>> {
     let (shape, source) = (Shape::for_type::<Other>(), Source::new("c.yaml", text));
     let set = overrides::source(&set.iter().map(ToString::to_string).collect::<Vec<_>>());
@@ -73,7 +73,7 @@ fn a_second_algorithm_has_its_own_keys_and_defaults() {
     let text = "env: {id: CartPole-v1, max_episode_steps: 10}\nalgo: {name: search, radius: 1}";
     let other = load(text, &[]).unwrap();
     assert_eq!(other.algo, Algo::Search(Search { total_timesteps: 500, radius: 1.0 }));
-    // What the environment's starter says about PPO is not for it, and the rest is.
+    // The PPO settings of the environment's starter don't apply to it; the others do.
     assert_eq!((other.env.num_envs, other.env.max_episode_steps), (8, Some(10)));
     let Algo::Ppo(ppo) = load("env: {id: CartPole-v1}", &[]).unwrap().algo else {
         panic!("the first is the default")

@@ -1,10 +1,10 @@
 //! A gif that loops for ever: each frame paints only the rectangle in which it
-//! differs from the one before, with a palette of its own.
+//! differs from the one before, with its own palette.
 //!
 //! A gif counts time in 1/100 s, and browsers show anything under 2/100 s for
-//! 10/100 s. Frame times are therefore rounded one by one, so that errors
-//! don't add up, and a frame that would stand for less is left out unless it
-//! is the last.
+//! 10/100 s. Frame times are therefore rounded one by one, so that errors don't
+//! add up, and a frame that would be shown for less is left out unless it is
+//! the last.
 
 mod palette;
 

@@ -16,7 +16,7 @@ struct Share {
     pixels: u64,
 }
 
-/// Which of at most 255 colours stands for each colour of a frame.
+/// Maps each colour of a frame to one of at most 255 colours.
 pub(super) struct Palette {
     entries: Vec<Rgb>,
     /// Every colour of the frame with its entry, in the order of colours.

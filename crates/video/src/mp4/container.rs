@@ -89,12 +89,12 @@ impl Sample<'_> {
         self.track.data.extend(unit);
     }
 
-    /// Makes it a frame of the track; says why otherwise.
+    /// Converts it to a frame of the track, or returns the reason.
     pub(super) fn end(self) -> Result<(), &'static str> {
         let Self { track, from, is_key, changed } = self;
         let bytes = track.data.len() - from;
         if changed {
-            return Err("the encoder changed its parameters in the middle");
+            return Err("the encoder changed its parameters mid-stream");
         }
         if bytes == 0 {
             return Err("the encoder left it out");
@@ -102,7 +102,7 @@ impl Sample<'_> {
         if track.sizes.is_empty()
             && (!is_key || track.sequence_parameters.len() < 4 || track.picture_parameters.is_empty())
         {
-            return Err("the encoder didn't begin with a key frame");
+            return Err("the encoder didn't start with a key frame");
         }
         track.sizes.push(bytes as u32);
         if is_key {

@@ -125,7 +125,7 @@ fn refused(frame: u64, why: String) -> VideoError {
 
 /// Its own text is about decoding, native states and backtraces.
 fn code(error: &openh264::Error) -> String {
-    format!("OpenH264 gave back {}", error.native_code())
+    format!("OpenH264 returned {}", error.native_code())
 }
 
 /// A unit without the zeros and the one that mark its beginning in a stream.

@@ -29,7 +29,7 @@ fn at<'a>(bytes: &'a [u8], path: &[&str]) -> &'a [u8] {
     path.iter().fold(bytes, |bytes, name| {
         let mut fitting = boxes(bytes).into_iter().filter(|(found, _)| found == name);
         let (_, content) = fitting.next().unwrap_or_else(|| panic!("no {name} of {path:?}"));
-        assert!(fitting.next().is_none(), "{name} stands twice");
+        assert!(fitting.next().is_none(), "{name} is listed twice");
         content
     })
 }

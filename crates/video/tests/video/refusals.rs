@@ -1,16 +1,16 @@
-//! What can't be encoded is refused with a sentence that says why.
+//! Input that can't be encoded is refused with a reason.
 
 use rlxp_video::{FrameSize, Gif, Mp4, VideoError};
 
 const SIZE: FrameSize = FrameSize { width: 32, height: 16 };
 
-/// What both encoders say to a size and a rate; `None` when they take it.
+/// The errors of both encoders for a size and a rate; `None` when they accept it.
 fn answers(width: u32, height: u32, rate: u32) -> [Option<String>; 2] {
     let size = FrameSize { width, height };
     [Mp4::new(size, rate).err(), Gif::new(size, rate).err()].map(|error| error.map(|error| error.to_string()))
 }
 
-/// Each encoder takes the settings or says something that contains the text.
+/// Each encoder accepts the settings or returns an error that contains the text.
 #[track_caller]
 fn check(width: u32, height: u32, rate: u32, mp4: Option<&str>, gif: Option<&str>) {
     for (answer, expected) in answers(width, height, rate).into_iter().zip([mp4, gif]) {
@@ -28,11 +28,9 @@ fn settings_that_cannot_work_are_refused() {
     check(600, 0, 30, empty, empty);
     check(14, 400, 30, Some("14×400 pixels is too small for an mp4: at least 16×16"), None);
     check(16, 16, 30, None, None);
-    let odd = Some(
-        "an mp4 needs an even width and an even height, 601×400 is odd; the next size that fits is 602×400",
-    );
+    let odd = Some("an mp4 needs even width and height, but 601×400 is odd; the next valid size is 602×400");
     check(601, 400, 30, odd, None);
-    check(600, 401, 30, Some("the next size that fits is 600×402"), None);
+    check(600, 401, 30, Some("the next valid size is 600×402"), None);
     let large = Some("is too large: at most");
     check(4098, 400, 30, large, large);
     check(400, u32::MAX, 30, large, large);
@@ -67,7 +65,7 @@ fn a_frame_of_another_length_is_refused_and_the_video_goes_on() {
     let whole = vec![9; SIZE.rgba_bytes()];
     mp4.push(&whole).unwrap();
     gif.push(&whole).unwrap();
-    let says = "frame 1 has 2047 bytes, 32×16 RGBA pixels have 2048";
+    let says = "frame 1 has 2047 bytes, but 32×16 RGBA pixels have 2048";
     assert_eq!(mp4.push(&whole[1..]).unwrap_err().to_string(), says);
     assert_eq!(gif.push(&whole[1..]).unwrap_err().to_string(), says);
     assert!(mp4.push(&[]).is_err() && gif.push(&[]).is_err());

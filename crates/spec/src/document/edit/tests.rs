@@ -67,7 +67,7 @@ fn values_are_read() {
     assert_eq!(get("algo.gamma"), Ok(None));
     assert_eq!(get("algo.layers[2]"), Ok(None));
     assert_eq!(get("algo.name.first"), Ok(None));
-    // What isn't asked for may be unclear, what is asked for may not.
+    // Other values may be ambiguous, the requested one may not.
     assert!(get("mode").unwrap_err().contains("octal"));
     assert!(get("normalise").unwrap_err().contains("`yes` is true to some"));
     assert!(get("").is_err());
@@ -82,8 +82,8 @@ fn keys_come_and_go_where_that_is_simple() {
     assert_eq!(add("seed", json!(1)), Ok(after("weight: 1\n", "seed: 1\n")));
     let refused = [
         ("algo.name", "already"),
-        ("algo.a.b", "not there"),
-        ("algo.name.a", "no keys"),
+        ("algo.a.b", "does not exist"),
+        ("algo.name.a", "not a mapping"),
         ("list[1].x", "middle"),
     ];
     for (key, words) in refused {
@@ -97,11 +97,11 @@ fn keys_come_and_go_where_that_is_simple() {
     assert_eq!(remove("algo.schedule.kind"), without("kind: linear, "));
     assert_eq!(remove("algo.schedule.to"), without(", to: 0"));
     for (key, words) in [
-        ("algo", "line of its own"),
-        ("algo.words", "line of its own"),
+        ("algo", "not on its own line"),
+        ("algo.words", "not on its own line"),
         ("nowhere", "no nowhere"),
         ("list[0]", "item of a list"),
-        ("list[1].name", "line of its own"),
+        ("list[1].name", "not on its own line"),
     ] {
         let said = remove(key).unwrap_err();
         assert!(said.contains(words), "{key}: {said}");
