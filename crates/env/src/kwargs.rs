@@ -49,7 +49,7 @@ impl<'a> Kwargs<'a> {
         let message = if list.is_empty() {
             format!("{} takes no arguments", self.info.id)
         } else {
-            format!("{} is not a known argument; valid: {list}", self.info.id)
+            format!("{} has no such argument; valid: {list}", self.info.id)
         };
         self.problems.push(Problem { path: format!("env.kwargs.{name}"), message, nearest });
     }

@@ -223,7 +223,7 @@ fn schedules_wrappers_and_kwargs() {
             "10:12 env.kwargs.1a | can't name an argument",
             "10:22 env.kwargs.b | must be true or false or a number or text; this is a list",
             "10:30 env.kwargs.c | nothing (null) | delete the line",
-            "10:39 env.kwargs.d | 64 bits",
+            "10:39 env.kwargs.d | too large",
             "12:3 algo.learning_rate.to | `to` is missing in `algo.learning_rate`",
             "12:29 algo.learning_rate.schedule | can't be `cosine`; valid: linear",
             "13:34 algo.clip_range.form | unknown key | `from`",

@@ -94,7 +94,7 @@ fn four_groups_have_their_own_letters_everywhere() {
     for (index, letter) in ["B", "C", "D"].into_iter().enumerate() {
         let run = format!("tiny_00{}", index + 2);
         let headline = format!(
-            "Cannot tell whether {letter} is better or worse than A (1 seeds of A against 1 of {letter})."
+            "Cannot tell whether {letter} is better or worse than A (1 seed of A vs. 1 of {letter})."
         );
         assert!(shown.contains(&format!("\n{headline}\n")), "{headline}\n{shown}");
         let comparison = &report["comparisons"][index];

@@ -115,7 +115,7 @@ fn runs_fold_into_groups_and_one_seed_says_what_it_cannot_know() {
     let project = Project::trained();
     project.rlx("train tiny.yaml --set seed=7").expect(0);
     let one = project.rlx("analyze tiny_001").expect(0);
-    assert!(one.stdout.contains("This is one seed"), "{}", one.stdout);
+    assert!(one.stdout.contains("With one seed, the variation between seeds is unknown"), "{}", one.stdout);
     assert!(one.stderr.contains("--set seed=1 --set seeds=4"), "{}", one.stderr);
     let both = project.rlx("analyze tiny_001+tiny_002 --json").expect(0).json();
     let seeds: Vec<u64> = both["groups"][0]["seeds"]
@@ -257,7 +257,7 @@ fn broken_runs_are_told_as_such() {
     assert!(said.contains("are NaN or infinite"), "{said}");
     std::fs::write(&metrics, "").unwrap();
     let said = project.rlx("analyze tiny_001").expect(0).stdout;
-    assert!(said.contains("There is no finite"), "{said}");
+    assert!(said.contains("No finite values"), "{said}");
     // A run that can't be read is counted and named, and hides no other.
     project.rlx("train tiny.yaml").expect(0);
     std::fs::write(project.path("runs/tiny_001/config_snapshot.yaml"), "{").unwrap();

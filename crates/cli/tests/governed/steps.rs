@@ -45,7 +45,7 @@ fn what_changed_in_the_repository_is_validated_anew() {
     assert_ne!(anew["plan"], first["plan"]);
     let reopened = governed.rlx("ledger show --kind reopened --json").expect(0).json();
     // Without git the code is all files, of which this is one.
-    let reason = "what it was validated with changed: code, protected_files";
+    let reason = "files it was validated with have changed: code, protected_files";
     assert_eq!(reopened["records"][0]["body"]["reason"], reason);
 }
 

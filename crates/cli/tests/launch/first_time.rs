@@ -133,7 +133,7 @@ fn what_helps_goes_on_from_what_is_there() {
     let missing = repository.rlx("launch baseline --json").expect(3);
     let (command, reason) = help(&missing, "program_missing");
     assert!(reason.contains(".venv/bin/python"), "{reason}");
-    assert_eq!(command, "edit runbook.yaml: train.argv[0] is a file of the repository");
+    assert_eq!(command, "edit runbook.yaml: train.argv[0] must be a file in the repository");
     std::os::unix::fs::symlink("/bin/true", &program).unwrap();
     let stale = repository.rlx("launch baseline --json").expect(3);
     assert_eq!(help(&stale, "stale_plan").0, "rlx candidate validate baseline");

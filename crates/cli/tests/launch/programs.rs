@@ -53,7 +53,10 @@ fn swap_during(repository: &Repository, line: &str, step: &str) -> Value {
     let end = repository.end_of(&key);
     let reason = end["reason"].as_str().unwrap();
     let named = repository.path(PROGRAM);
-    assert!(reason.contains(named.to_str().unwrap()) && reason.contains("is not the program"), "{end}");
+    assert!(
+        reason.contains(named.to_str().unwrap()) && reason.contains("has changed since the run was allowed"),
+        "{end}"
+    );
     for step in ["preflight", "train", "eval"] {
         assert!(!repository.run_folder(&key).join(step).join("fooled").exists(), "{step}: {end}");
     }

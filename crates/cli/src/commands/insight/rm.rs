@@ -15,8 +15,7 @@ use crate::table::{Align, Table};
 const EXAMPLES: &str = "\
 Examples:
   rlx rm ppo_cartpole_001 --yes
-  rlx rm @last --yes --json
-  rlx rm ppo_cartpole_001 --force    # its process was on another machine, and has ended";
+  rlx rm @last --yes --json";
 
 /// Permanently remove runs
 ///
