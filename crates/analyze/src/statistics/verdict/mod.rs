@@ -11,7 +11,7 @@
 //! 3. A claim also needs an effect that matters, by Hodges and Lehmann's
 //!    estimate, and guardrails that are shown not to have suffered.
 //! 4. Without a claim, the reason is given with the number of seeds that would
-//!   settle it. The sentences are `describe::verdict`.
+//!    settle it. The sentences are `describe::verdict`.
 //!
 //! | default | value | why |
 //! | --- | --- | --- |

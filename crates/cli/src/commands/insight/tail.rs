@@ -12,8 +12,11 @@ use rlxp_types::Exit;
 use crate::format;
 use crate::screen::Screen;
 
+/// Shows a value of a metric.
+type Format = fn(f64) -> String;
+
 /// Values of a record that are shown if they exist, and how each is written.
-const SHOWN: [(&str, fn(f64) -> String); 10] = [
+const SHOWN: [(&str, Format); 10] = [
     ("mean_return", format::score),
     ("deviation", format::score),
     ("mean_length", format::score),

@@ -38,7 +38,7 @@ impl Init {
                 let configs = counted(report.configs.len(), "starter config");
                 screen.line(format!("created {} with {configs}", self.name));
             }
-            kept if report.written.len() == 0 => {
+            kept if report.written.is_empty() => {
                 screen.line(format!("{} is complete already: kept {}", self.name, counted(kept, "file")));
             }
             kept => {
