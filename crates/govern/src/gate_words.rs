@@ -77,7 +77,7 @@ words! {
 }
 
 impl GateName {
-    /// Whether it asks only what stands in the study's files.
+    /// Whether it checks only the files of the study.
     pub fn is_about_files(self) -> bool {
         matches!(self, Self::FilesAgree | Self::Identity | Self::ContractComplete)
     }

@@ -103,8 +103,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Adds a record while a ledger is read from its beginning. Of a lean one only the last record is wanted, and nobody
-    /// knows here which that is: [`ending_with`](Self::ending_with) says it.
+    /// Adds a record while a ledger is read from its beginning. A lean ledger keeps only the last record, which
+    /// [`ending_with`](Self::ending_with) adds at the end.
     pub fn add(&mut self, record: Record) -> Result<(), ChainProblem> {
         if self.lean { self.take(record) } else { self.push(record) }
     }

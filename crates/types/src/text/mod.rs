@@ -90,8 +90,8 @@ fn escaped(text: &str, decide: impl Fn(char, Option<char>) -> Shown) -> Cow<'_, 
     Cow::Owned(out)
 }
 
-/// JSON text with its hidden characters as `\uXXXX`: the same value in letters
-/// that can be seen. Hidden characters of JSON are always part of a string,
+/// JSON text with its hidden characters escaped: the same value, made visible.
+/// Hidden characters of JSON are always part of a string,
 /// except for the line ends and tabs between its tokens, which stay.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     let passes = |character: char| matches!(character, '\n' | '\t') || !is_hidden(character);

@@ -145,7 +145,7 @@ pub struct Assumed {
 }
 
 impl Assumed {
-    /// What can't be an answer is no default either.
+    /// A default must be a valid answer.
     fn read(ask: Ask, answer: Vec<String>, from: &str) -> Option<Self> {
         let typed = Typed::read(ask, &answer).ok()?;
         Some(Self { answer, typed, from: from.to_owned() })

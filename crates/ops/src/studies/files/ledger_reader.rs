@@ -21,8 +21,8 @@ pub fn read(bytes: &[u8]) -> Ledger {
     read_as(bytes, false)
 }
 
-/// The same for those who ask where a study is and not how it got there. Most of the time that reading a long ledger
-/// takes goes into memory for records that nobody looks at.
+/// The same for callers that need the state of a study and not its history. Most of the time of reading a long ledger
+/// is spent on keeping its records in memory.
 pub(crate) fn read_lean(bytes: &[u8]) -> Ledger {
     read_as(bytes, true)
 }
@@ -106,7 +106,7 @@ fn beside<'l, B, R, T: Send, E>(
             // A system that has no thread left is slower, and that is all.
             Err(_) => do_other(),
         };
-        (worked, done.expect("it is done once, by whoever is there"))
+        (worked, done.expect("one of the two threads has done it"))
     })
 }
 

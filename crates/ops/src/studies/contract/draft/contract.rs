@@ -120,8 +120,8 @@ impl Draft<'_> {
         );
     }
 
-    /// Description of the protocol. It stays open as long as anything of the metric is: a name and a number
-    /// can't say of themselves that nobody chose them.
+    /// Description of the protocol. It stays open as long as any answer about the metric is missing: a default name or
+    /// number looks like one that was chosen.
     fn evaluation(&self) -> String {
         let missing = self.missing(&[&METRIC[..], &[Ask::SmallestEffect, Ask::Eval]].concat());
         if !missing.is_empty() {
