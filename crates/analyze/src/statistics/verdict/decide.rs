@@ -2,7 +2,7 @@
 
 use super::chance::{self, can_reach, fewest_seeds, imbalance_of, seeds_for};
 use super::options::{Guardrail, InvalidQuestion, Options};
-use super::scored::{Scored, spread};
+use super::scored::{FailureScore, Scored, spread};
 use super::{Answer, FEWEST_SEEDS, GuardrailResult, Interval, Reason, TestKind, Verdict};
 use crate::statistics::aggregate::{iqm, mean, probability_of_improvement};
 use crate::statistics::bootstrap::{Method, Plan, bootstrap_iqm_difference};
@@ -37,8 +37,7 @@ pub fn verdict(question: Question<'_>, options: &Options) -> Result<Verdict, Inv
         Some(look) => look_levels(look.boundary, look.planned, options.alpha)[look.number - 1],
         None => options.alpha,
     };
-    let scored =
-        Scored::new(question.a, question.b, options.direction, options.paired, options.failure_score);
+    let scored = Scored::new(question.a, question.b, options.direction, options.paired, options.failure());
     let evidence = Evidence::new(&scored, options.paired, alpha);
     let minimum_effect = options.minimum_effect.size(scored.spread, iqm(&scored.a));
     let guardrails: Vec<GuardrailResult> =
@@ -186,8 +185,8 @@ fn pairs_above_zero(differences: &[f64]) -> f64 {
 
 /// Whether a guardrail is shown not to have suffered, in both directions.
 fn guard(guardrail: &Guardrail, options: &Options) -> GuardrailResult {
-    let scored =
-        Scored::new(&guardrail.a, &guardrail.b, guardrail.direction, options.paired, guardrail.failure_score);
+    let failure = FailureScore { fixed: guardrail.failure_score, limit: None };
+    let scored = Scored::new(&guardrail.a, &guardrail.b, guardrail.direction, options.paired, failure);
     let shift = Evidence::new(&scored, options.paired, options.guardrail_alpha).shift;
     let margin = guardrail.margin.size(scored.spread, iqm(&scored.a));
     let low = shift.and_then(|shift| shift.low);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::scored::FailureScore;
 use crate::statistics::sequential::Boundary;
 
 /// Whether more or less of a score is better.
@@ -84,6 +85,9 @@ pub struct Options {
     pub minimum_effect: MinimumEffect,
     /// What failed runs are scored with, in the scores' unit.
     pub failure_score: Option<f64>,
+    /// Without `failure_score`: no failed run is scored better than this, such
+    /// as the last evaluation before it diverged or the random policy's score.
+    pub failure_limit: Option<f64>,
     /// The level at which guardrails are bounded.
     pub guardrail_alpha: f64,
     /// Which planned look this is.
@@ -104,6 +108,7 @@ impl Default for Options {
             alpha: 0.025,
             minimum_effect: MinimumEffect::Spreads(0.5),
             failure_score: None,
+            failure_limit: None,
             guardrail_alpha: 0.05,
             look: None,
             power: 0.8,
@@ -128,6 +133,10 @@ impl std::fmt::Display for InvalidQuestion {
 impl std::error::Error for InvalidQuestion {}
 
 impl Options {
+    pub(super) fn failure(&self) -> FailureScore {
+        FailureScore { fixed: self.failure_score, limit: self.failure_limit }
+    }
+
     /// Every problem with these options for groups of these sizes.
     pub(super) fn problems(&self, n_a: usize, n_b: usize, guardrails: &[Guardrail]) -> Vec<String> {
         let mut problems = Vec::new();
@@ -138,6 +147,9 @@ impl Options {
         }
         if !(self.power > 0.0 && self.power < 1.0) {
             problems.push(format!("power is {}; it must be between 0 and 1", self.power));
+        }
+        if self.failure_limit.is_some_and(|limit| !limit.is_finite()) {
+            problems.push("the failure limit must be finite".to_owned());
         }
         let scores = std::iter::once(("", self.minimum_effect, self.failure_score, n_a, n_b));
         let guarded = guardrails.iter().map(|guardrail| {

@@ -8,6 +8,26 @@ use crate::statistics::shift::kth;
 /// The median distance of two standard normal numbers.
 const NORMAL_DISTANCE: f64 = 0.953_872_552_408_94;
 
+/// What failed runs are scored with, in the scores' own sense.
+#[derive(Clone, Copy, Default)]
+pub(super) struct FailureScore {
+    /// Exactly this.
+    pub(super) fixed: Option<f64>,
+    /// Otherwise at most this, and worse than every finished run.
+    pub(super) limit: Option<f64>,
+}
+
+impl FailureScore {
+    /// The score with more being better; `worst` is worse than every finished run.
+    fn resolve(self, sign: f64, worst: impl FnOnce() -> f64) -> f64 {
+        match (self.fixed, self.limit) {
+            (Some(score), _) => sign * score,
+            (None, Some(limit)) => worst().min(sign * limit),
+            (None, None) => worst(),
+        }
+    }
+}
+
 /// Two groups in which more is better and every score is finite.
 pub(super) struct Scored {
     pub(super) a: Vec<f64>,
@@ -26,7 +46,7 @@ impl Scored {
         b: &[f64],
         direction: Direction,
         paired: bool,
-        failure_score: Option<f64>,
+        failure: FailureScore,
     ) -> Self {
         let sign = direction.sign();
         let turn = |scores: &[f64]| -> Vec<f64> { scores.iter().map(|score| sign * score).collect() };
@@ -34,7 +54,7 @@ impl Scored {
         let spread = spread(&[&a, &b]);
         let failed = |group: &[f64]| group.iter().filter(|score| !score.is_finite()).count() as u64;
         let (failed_a, failed_b) = (failed(&a), failed(&b));
-        let failure = failure_score.map_or_else(|| worse_than_all(&[&a, &b], spread), |score| sign * score);
+        let failure = failure.resolve(sign, || worse_than_all(&[&a, &b], spread));
         for score in a.iter_mut().chain(&mut b).filter(|score| !score.is_finite()) {
             *score = failure;
         }
@@ -112,7 +132,7 @@ pub(crate) fn scored_groups(groups: &[&[f64]], options: &Options) -> (Vec<Vec<f6
         groups.iter().map(|scores| scores.iter().map(|score| sign * score).collect()).collect();
     let turned: Vec<&[f64]> = turned.iter().map(Vec::as_slice).collect();
     let spread = spread(groups);
-    let failure = options.failure_score.unwrap_or_else(|| sign * worse_than_all(&turned, spread));
+    let failure = options.failure().resolve(sign, || worse_than_all(&turned, spread)) * sign;
     let scored = |scores: &&[f64]| -> Vec<f64> {
         scores.iter().map(|score| if score.is_finite() { *score } else { failure }).collect()
     };
@@ -193,10 +213,12 @@ mod tests {
     fn failed_runs_are_below_everything_in_either_direction() {
         // One pair in a group, a distance of 1.
         let spread = 1.0 / NORMAL_DISTANCE;
-        let scored = Scored::new(&[1.0, f64::NAN], &[3.0, 2.0], Direction::Higher, false, None);
+        let scored =
+            Scored::new(&[1.0, f64::NAN], &[3.0, 2.0], Direction::Higher, false, FailureScore::default());
         assert_eq!(scored.failure_score, Some(1.0 - spread));
         assert_eq!(scored.a, [1.0 - spread, 1.0]);
-        let scored = Scored::new(&[1.0, f64::INFINITY], &[3.0, 2.0], Direction::Lower, false, None);
+        let scored =
+            Scored::new(&[1.0, f64::INFINITY], &[3.0, 2.0], Direction::Lower, false, FailureScore::default());
         assert_eq!(scored.failure_score, Some(3.0 + spread));
         assert_eq!((scored.failed_a, scored.failed_b), (1, 0));
         // Without spread: the widest group, then the distance of the groups, then 1.
@@ -205,12 +227,21 @@ mod tests {
             (&[f64::NAN, 4.0, 4.0], &[6.0], 2.0),
             (&[f64::NAN], &[4.0, 4.0], 3.0),
         ] {
-            let scored = Scored::new(a, b, Direction::Higher, false, None);
+            let scored = Scored::new(a, b, Direction::Higher, false, FailureScore::default());
             assert_eq!(scored.failure_score, Some(expected), "{a:?} {b:?}");
         }
-        let scored = Scored::new(&[f64::NAN], &[4.0], Direction::Higher, false, Some(-9.0));
-        assert_eq!(scored.failure_score, Some(-9.0));
-        let scored = Scored::new(&[f64::NAN], &[f64::NAN], Direction::Higher, false, None);
+        for (failure, expected) in [
+            (FailureScore { fixed: Some(-9.0), limit: Some(-20.0) }, -9.0),
+            (FailureScore { fixed: None, limit: Some(-20.0) }, -20.0),
+            (FailureScore { fixed: None, limit: Some(20.0) }, 3.0),
+        ] {
+            let scored = Scored::new(&[f64::NAN], &[4.0], Direction::Higher, false, failure);
+            assert_eq!(scored.failure_score, Some(expected));
+        }
+        let limit = FailureScore { fixed: None, limit: Some(20.0) };
+        let scored = Scored::new(&[f64::NAN], &[4.0], Direction::Lower, false, limit);
+        assert_eq!(scored.failure_score, Some(20.0));
+        let scored = Scored::new(&[f64::NAN], &[f64::NAN], Direction::Higher, false, FailureScore::default());
         assert_eq!(scored.a, scored.b);
     }
 }
