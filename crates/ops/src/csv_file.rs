@@ -1,4 +1,4 @@
-//! Numbers out of CSV files that other programs wrote.
+//! Reads numbers from CSV files of other programs.
 //!
 //! Quoted fields may hold commas, quotes and line ends; lines that begin with
 //! `#` are comments, as Stable-Baselines3's monitor files have one; a byte order
@@ -52,8 +52,8 @@ impl<'t> CsvFile<'t> {
         Ok(file)
     }
 
-    /// An error when a blank line is between rows of a single column: it may
-    /// stand for a value that is missing, and must not be passed over.
+    /// Fails if a blank line is between rows of a single column: it may be a missing value, which must not be
+    /// skipped.
     pub(crate) fn refuse_blank_lines(&self) -> Result<(), String> {
         let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else { return Ok(()) };
         let between = &self.text[self.begin(first)..self.begin(last)];
@@ -65,12 +65,12 @@ impl<'t> CsvFile<'t> {
         }
     }
 
-    /// The first row; nothing when there is none.
+    /// The first row, if there is one.
     pub(crate) fn first(&self) -> Option<&[String]> {
         self.rows.first().map(|row| row.fields.as_slice())
     }
 
-    /// The place of the only column with this name in the first row.
+    /// The index of the only column with this name in the first row.
     pub(crate) fn column(&self, name: &str) -> Result<usize, String> {
         let names = self.first().unwrap_or_default();
         let found: Vec<usize> = (0..names.len()).filter(|index| names[*index] == name).collect();
@@ -81,7 +81,7 @@ impl<'t> CsvFile<'t> {
         }
     }
 
-    /// The numbers of a column from row `first` on, as far as their fields count.
+    /// The numbers of a column from row `first` on, in fields that `counts` accepts.
     pub(crate) fn numbers(
         &self,
         first: usize,
@@ -97,6 +97,11 @@ impl<'t> CsvFile<'t> {
             })
         })
         .collect()
+    }
+
+    /// The rows after the first, each with its line.
+    pub(crate) fn rows_after_header(&self) -> impl Iterator<Item = (usize, &[String])> {
+        self.rows.iter().skip(1).map(|row| (self.line(row), row.fields.as_slice()))
     }
 
     fn check_fields(&self) -> Result<(), String> {
@@ -117,7 +122,7 @@ impl<'t> CsvFile<'t> {
         }
     }
 
-    /// A file that was cut within quotes would give a part of a number for the whole.
+    /// A file truncated within quotes would give a part of a number for the whole.
     fn check_quotes(&self) -> Result<(), String> {
         let Some(last) = self.rows.last() else { return Ok(()) };
         let row = &self.text[self.begin(last)..];

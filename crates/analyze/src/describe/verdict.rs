@@ -3,7 +3,7 @@
 use rlxp_types::text::significant;
 use serde::Serialize;
 
-use crate::statistics::verdict::{Answer, Direction, Look, Reason, Verdict};
+use crate::statistics::verdict::{Answer, Basis, Direction, EffectSize, FEWEST_SEEDS, Reason, Verdict, Veto};
 
 /// A verdict and what it says in sentences; in JSON they are fields of one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,9 +15,9 @@ pub struct Described {
 }
 
 impl Described {
-    /// Describes a verdict in sentences; `look` comes from the verdict's options.
-    pub fn new(verdict: Verdict, names: Names<'_>, look: Option<Look>) -> Self {
-        let statements = statements(&verdict, names, look);
+    /// Describes a verdict in sentences.
+    pub fn new(verdict: Verdict, names: Names<'_>) -> Self {
+        let statements = statements(&verdict, names);
         Self { verdict, statements }
     }
 }
@@ -37,12 +37,12 @@ impl Default for Names<'_> {
     }
 }
 
-fn statements(verdict: &Verdict, names: Names<'_>, look: Option<Look>) -> Vec<String> {
+fn statements(verdict: &Verdict, names: Names<'_>) -> Vec<String> {
     let Names { a, b } = names;
     let mut statements = vec![headline(verdict, names)];
     statements.extend(evidence(verdict, names));
     if let Some(reason) = verdict.reason {
-        statements.push(explain(verdict, reason));
+        statements.push(explain(verdict, reason, names));
     }
     for (name, group) in [(a, &verdict.a), (b, &verdict.b)] {
         if let (true, Some(score)) = (group.failed > 0, verdict.failure_score) {
@@ -71,14 +71,6 @@ fn statements(verdict: &Verdict, names: Names<'_>, look: Option<Look>) -> Vec<St
             significant(guardrail.margin)
         ));
     }
-    if let Some(look) = look {
-        statements.push(format!(
-            "Look {} of {} planned: each direction is tested at {}.",
-            look.number,
-            look.planned,
-            significant(verdict.alpha)
-        ));
-    }
     if let Some(correlation) = verdict.correlation.filter(|correlation| *correlation < 0.1) {
         statements.push(format!(
             "The pairs are barely correlated ({}), so an unpaired comparison would probably be more \
@@ -92,13 +84,19 @@ fn statements(verdict: &Verdict, names: Names<'_>, look: Option<Look>) -> Vec<St
 fn headline(verdict: &Verdict, Names { a, b }: Names<'_>) -> String {
     let noun = if verdict.n_a == 1 { "seed" } else { "seeds" };
     let seeds = format!("{} {noun} of {a} vs. {} of {b}", verdict.n_a, verdict.n_b);
+    let by = match verdict.basis {
+        Some(Basis::Mean) => " by its mean",
+        Some(Basis::FailedRuns) => " by its failed runs",
+        Some(Basis::TypicalScore) | None => "",
+    };
     match verdict.verdict {
-        Answer::Better => format!("{b} is better than {a} ({seeds})."),
-        Answer::Worse => format!("{b} is worse than {a} ({seeds})."),
+        Answer::Better => format!("{b} is better than {a}{by} ({seeds})."),
+        Answer::Worse => format!("{b} is worse than {a}{by} ({seeds})."),
         Answer::CannotTell => format!("Cannot tell whether {b} is better or worse than {a} ({seeds})."),
     }
 }
 
+/// The numbers, each with its estimator.
 fn evidence(verdict: &Verdict, Names { a, b }: Names<'_>) -> Option<String> {
     let (effect, chance) = (verdict.effect?, verdict.probability_of_improvement?);
     let interval = match (verdict.interval.low, verdict.interval.high) {
@@ -113,12 +111,16 @@ fn evidence(verdict: &Verdict, Names { a, b }: Names<'_>) -> Option<String> {
         Direction::Higher => "higher",
         Direction::Lower => "lower",
     };
+    let number = |value: Option<f64>| value.map_or("unknown".to_owned(), significant);
     Some(format!(
-        "{b} - {a} = {} ({better} is better; {interval}); mean {} for {a}, {} for {b}; \
+        "Typical difference {b} - {a} = {} (Hodges-Lehmann; {better} is better; {interval}){}; \
+         means {} for {a}, {} for {b} ({b} - {a} = {}); \
          {b} beats {a} with probability {} ({} to {}); p = {} for better, {} for worse.",
         significant(effect),
-        verdict.a.mean.map_or("unknown".to_owned(), significant),
-        verdict.b.mean.map_or("unknown".to_owned(), significant),
+        size(verdict),
+        number(verdict.a.mean),
+        number(verdict.b.mean),
+        number(verdict.mean_difference),
         significant(chance.value),
         significant(chance.low),
         significant(chance.high),
@@ -127,30 +129,87 @@ fn evidence(verdict: &Verdict, Names { a, b }: Names<'_>) -> Option<String> {
     ))
 }
 
-fn explain(verdict: &Verdict, reason: Reason) -> String {
-    match (reason, verdict.seeds_needed) {
-        (Reason::TooFewSeeds, needed) => {
-            format!("Too few seeds for a verdict; train at least {} more per group.", needed.unwrap_or(1))
-        }
-        (Reason::NotSeparated, Some(needed)) => {
-            let differ = verdict.p_better.min(verdict.p_worse) <= verdict.alpha;
-            let counts = verdict.effect.is_some_and(|effect| effect.abs() >= verdict.minimum_effect);
-            let what = match (differ, counts) {
-                (true, true) => "The groups differ, but a guardrail has not been shown to hold yet",
-                (true, false) => "The groups differ, but possibly by less than the minimum effect",
-                (false, _) => "The groups are not separated",
+/// How large the effect is, for an answer.
+fn size(verdict: &Verdict) -> String {
+    let (Some(size), Some(spreads), true) =
+        (verdict.effect_size, verdict.effect_in_spreads, verdict.basis.is_some())
+    else {
+        return String::new();
+    };
+    let word = match size {
+        EffectSize::Negligible => "negligible",
+        EffectSize::Small => "small",
+        EffectSize::Medium => "medium",
+        EffectSize::Large => "large",
+    };
+    let of = if verdict.basis == Some(Basis::Mean) { "in the mean, " } else { "" };
+    format!(", a {word} effect ({of}{} spreads)", significant(spreads.abs()))
+}
+
+fn explain(verdict: &Verdict, reason: Reason, Names { a, b }: Names<'_>) -> String {
+    match reason {
+        Reason::TooFewSeeds => {
+            let needed = verdict.seeds_needed.unwrap_or(1);
+            let policy = if verdict.n_a.min(verdict.n_b) < FEWEST_SEEDS {
+                format!(" (rlx makes no claim from fewer than {FEWEST_SEEDS} seeds per group)")
+            } else {
+                String::new()
             };
+            format!("Too few seeds for a verdict; train at least {needed} more per group{policy}.")
+        }
+        Reason::NotSeparated => not_separated(verdict),
+        Reason::NoMeaningfulDifference => match verdict.minimum_effect {
+            Some(least) => format!("Any difference is smaller than the minimum effect ({}).", significant(least)),
+            None => format!("All runs of {a} and {b} have the same score."),
+        },
+        Reason::MinimumEffectNeeded => format!(
+            "All runs of {a} score the same, and so do all runs of {b}: give the smallest difference that counts, in \
+             the score's unit (--minimum-effect)."
+        ),
+        Reason::MixedEffect => match verdict.veto {
+            Some(Veto::FailedRuns) => {
+                "The typical score and the share of failed runs speak for different groups; more seeds won't settle \
+                 which matters more."
+                    .to_owned()
+            }
+            Some(Veto::Mean) | None => {
+                "The typical score and the mean speak for different groups, as a few runs score far lower; more seeds \
+                 won't settle which matters more."
+                    .to_owned()
+            }
+        },
+    }
+}
+
+fn not_separated(verdict: &Verdict) -> String {
+    let open = verdict.guardrails.iter().any(|guardrail| !guardrail.held || !guardrail.held_reversed);
+    let differ = verdict.p_better.min(verdict.p_worse) <= verdict.alpha;
+    let what = match (differ, open) {
+        (true, true) => "The groups differ, but a guardrail has not been shown to hold yet",
+        (true, false) => "The groups differ, but not by enough to matter",
+        (false, _) => "The groups are not separated",
+    };
+    let size = verdict.seeds_needed_for.map(significant);
+    match (verdict.seeds_needed, size) {
+        (Some(needed), Some(size)) => {
+            let seeds = if needed == 1 { "seed" } else { "seeds" };
+            format!(
+                "{what}; {needed} more {seeds} per group would find a difference of {size} with 80% probability."
+            )
+        }
+        (Some(needed), None) => {
             let seeds = if needed == 1 { "seed" } else { "seeds" };
             format!("{what}: about {needed} more {seeds} per group would probably settle it.")
         }
-        (Reason::NotSeparated, None) => {
+        (None, Some(size)) => format!(
+            "{what}; a difference of {size} would probably have been found, or takes thousands of seeds, so no \
+             reasonable number of seeds will settle this."
+        ),
+        (None, None) if differ && open => {
             "A guardrail moved in the opposite direction; more seeds won't settle which matters more."
                 .to_owned()
         }
-        (Reason::NoMeaningfulDifference, _) => format!(
-            "Any difference is smaller than the minimum effect ({}).",
-            significant(verdict.minimum_effect)
-        ),
+        (None, None) => format!("{what}."),
     }
 }
 
@@ -166,7 +225,7 @@ mod tests {
     fn said(a: &[f64], b: &[f64], guardrails: &[Guardrail], paired: bool) -> Vec<String> {
         let options = Options { paired, resamples: 0, ..Options::default() };
         let found = verdict(Question { a, b, guardrails }, &options).unwrap();
-        Described::new(found, Names::default(), options.look).statements
+        Described::new(found, Names::default()).statements
     }
 
     #[test]
@@ -177,7 +236,7 @@ mod tests {
             (0..40).map(|run| f64::from(u8::from(run < successes))).collect()
         };
         let rates = said(&group(6), &group(19), &[], false);
-        assert!(rates[1].contains("mean 0.15 for A, 0.475 for B"), "{rates:?}");
+        assert!(rates[1].contains("means 0.15 for A, 0.475 for B"), "{rates:?}");
     }
 
     #[test]
@@ -209,7 +268,7 @@ mod tests {
         let options = Options { resamples: 0, ..Options::default() };
         let (a, b) = (rising(0.0, 5), rising(5.0, 5));
         let found = verdict(Question { a: &a, b: &b, guardrails: &[] }, &options).unwrap();
-        let json = serde_json::to_value(Described::new(found, Names::default(), None)).unwrap();
+        let json = serde_json::to_value(Described::new(found, Names::default())).unwrap();
         assert_eq!(json["verdict"], "better");
         assert_eq!(json["n_a"], 5);
         let keys: Vec<&String> = json.as_object().unwrap().keys().collect();

@@ -1,6 +1,5 @@
-//! The distributions that the tests and intervals need: normal, Student's t,
-//! and the noncentral t of power calculations. Quantiles
-//! invert the distribution functions, so the two always agree.
+//! The distributions that the tests and intervals need: normal and Student's
+//! t. Quantiles invert the distribution functions, so the two always agree.
 
 use crate::statistics::numeric::root;
 use crate::statistics::special::{beta_with_complement, gamma_upper};
@@ -72,29 +71,6 @@ pub fn student_quantile(p: f64, df: f64) -> f64 {
     if p < 0.5 { -t } else { t }
 }
 
-/// The chance that the noncentral t with `df` degrees of freedom and
-/// noncentrality `delta` is at most `t`: the normal probability averaged over
-/// the distribution of the estimated standard deviation.
-pub fn noncentral_t_cdf(t: f64, df: f64, delta: f64) -> f64 {
-    // With s the estimated standard deviation and u = ln s, the density of u
-    // is proportional to exp(df (u - expm1(2u) / 2)), peaks at 0 and falls
-    // fast on both sides. The trapezium rule converges exponentially on such
-    // a function, and dividing by the weights' sum spares the constant.
-    let reach = (40.0 / df).sqrt();
-    let (low, high) = (-(reach + 40.0 / df), reach);
-    let finest = (0.2 / (2.0 * df).sqrt()).min(0.25 / t.abs().max(1.0));
-    let intervals = ((high - low) / finest).ceil();
-    let step = (high - low) / intervals;
-    let (mut total, mut sum) = (0.0, 0.0);
-    for index in 0..=intervals as u64 {
-        let u = low + step * index as f64;
-        let weight = (df * (u - 0.5 * (2.0 * u).exp_m1())).exp();
-        total += weight;
-        sum += weight * normal_cdf(t * u.exp() - delta);
-    }
-    sum / total
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,31 +121,11 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_noncentral_t_has_its_known_values() {
-        for (t, df, delta, expected) in [
-            (2.0, 4.0, 1.0, 0.764_567_453_824_324_3),
-            (2.1, 18.0, 2.5, 0.342_359_202_364_232_7),
-            (-2.0, 10.0, 1.0, 0.003_302_485_766_631_587),
-            (7.0, 9.0, 4.05, 0.930_062_748_614_889),
-            (1.5, 1.0, 0.5, 0.685_827_028_993_783_7),
-            (50.0, 3.0, 20.0, 0.922_866_878_558_161_5),
-        ] {
-            check(noncentral_t_cdf(t, df, delta), expected, 1e-11);
-        }
-    }
-
     proptest! {
         #[test]
         fn quantiles_invert_the_distribution_functions(p in 1e-6..0.999_999f64, df in 1.0..200.0f64) {
             prop_assert!((normal_cdf(normal_quantile(p)) - p).abs() < 1e-13);
             prop_assert!((student_tail(student_quantile(p, df), df) - (1.0 - p)).abs() < 1e-12);
-        }
-
-        #[test]
-        fn the_noncentral_t_without_shift_is_students(t in -6.0..6.0f64, df in 1.0..80.0f64) {
-            let got = noncentral_t_cdf(t, df, 0.0);
-            prop_assert!((got - (1.0 - student_tail(t, df))).abs() < 1e-11, "{got}");
         }
     }
 }

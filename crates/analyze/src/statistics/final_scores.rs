@@ -45,7 +45,7 @@ pub struct OddSeed {
 
 /// Scores in which a failed seed (NaN) is worse than every other.
 pub fn final_scores(scores: &[f64]) -> Vec<f64> {
-    scored_groups(&[scores], &Options::default()).0.concat()
+    scored_groups(&[scores], &Options::default()).concat()
 }
 
 /// The final scores of several seeds, NaN for a failed one; none when no seed

@@ -56,19 +56,7 @@ pub fn mann_whitney_approximate(x: &[f64], y: &[f64]) -> Option<RankTest> {
 /// Differences whose size is at most `tolerance` are zero and left out; sizes
 /// that differ by no more than that are tied. `None` when nothing is left.
 pub fn wilcoxon_signed_rank(differences: &[f64], tolerance: f64) -> Option<RankTest> {
-    if differences.iter().any(|difference| difference.is_nan()) {
-        return None;
-    }
-    let kept = differences.iter().copied().filter(|difference| difference.abs() > tolerance);
-    let mut by_size: Vec<(f64, bool)> = kept.map(|difference| (difference.abs(), difference > 0.0)).collect();
-    if by_size.is_empty() {
-        return None;
-    }
-    by_size.sort_unstable_by(|left, right| left.0.total_cmp(&right.0));
-    let sizes: Vec<f64> = by_size.iter().map(|(size, _)| *size).collect();
-    let doubled = doubled_midranks(&sizes, tolerance);
-    let observed: usize =
-        doubled.iter().zip(&by_size).filter(|(_, (_, positive))| *positive).map(|(rank, _)| *rank).sum();
+    let SignedRanks { doubled, observed } = SignedRanks::new(differences, tolerance)?;
     let count = doubled.len();
     let (p_greater, p_less) = if count <= EXACT_DIFFERENCES {
         tails(&all_sums(&doubled), observed)
@@ -78,6 +66,38 @@ pub fn wilcoxon_signed_rank(differences: &[f64], tolerance: f64) -> Option<RankT
     };
     let exact = count <= EXACT_DIFFERENCES;
     Some(RankTest { statistic: observed as f64 / 2.0, p_greater, p_less, exact })
+}
+
+/// The rank sum of the positive differences, as [`wilcoxon_signed_rank`] has it.
+pub(crate) fn signed_rank_sum(differences: &[f64]) -> Option<f64> {
+    SignedRanks::new(differences, 0.0).map(|ranks| ranks.observed as f64 / 2.0)
+}
+
+struct SignedRanks {
+    /// Twice the midranks of the sizes, in rising order.
+    doubled: Vec<usize>,
+    /// Twice the rank sum of the positive differences.
+    observed: usize,
+}
+
+impl SignedRanks {
+    fn new(differences: &[f64], tolerance: f64) -> Option<Self> {
+        if differences.iter().any(|difference| difference.is_nan()) {
+            return None;
+        }
+        let kept = differences.iter().copied().filter(|difference| difference.abs() > tolerance);
+        let mut by_size: Vec<(f64, bool)> =
+            kept.map(|difference| (difference.abs(), difference > 0.0)).collect();
+        if by_size.is_empty() {
+            return None;
+        }
+        by_size.sort_unstable_by(|left, right| left.0.total_cmp(&right.0));
+        let sizes: Vec<f64> = by_size.iter().map(|(size, _)| *size).collect();
+        let doubled = doubled_midranks(&sizes, tolerance);
+        let positive = doubled.iter().zip(&by_size).filter(|(_, (_, positive))| *positive);
+        let observed = positive.map(|(rank, _)| *rank).sum();
+        Some(Self { doubled, observed })
+    }
 }
 
 /// The tolerance for [`wilcoxon_signed_rank`] of the differences of these

@@ -57,7 +57,7 @@ fn shift(pairs: u64, depth: u64, tail: f64, count: impl Fn(f64) -> u64) -> Shift
 
 /// The largest k for which P(U ≤ k - 1) ≤ `tail`: the lower end is the k-th
 /// smallest difference, and 0 means that no difference bounds it.
-fn unpaired_depth(nx: usize, ny: usize, tail: f64) -> u64 {
+pub(crate) fn unpaired_depth(nx: usize, ny: usize, tail: f64) -> u64 {
     let pairs = nx * ny;
     if pairs > EXACT_PAIRS {
         let (nx, ny) = (nx as f64, ny as f64);
@@ -69,7 +69,7 @@ fn unpaired_depth(nx: usize, ny: usize, tail: f64) -> u64 {
     depth(&counts[smaller * (smaller + 1) / 2..], tail)
 }
 
-fn paired_depth(count: usize, tail: f64) -> u64 {
+pub(crate) fn paired_depth(count: usize, tail: f64) -> u64 {
     if count > EXACT_DIFFERENCES {
         let n = count as f64;
         return normal_depth(n * (n + 1.0) / 4.0, (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt(), tail);
@@ -100,7 +100,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 
 /// How many differences x - y are at most `at`. Rounding keeps the order, so
 /// a staircase walk counts them in one pass.
-fn differences_up_to(x: &[f64], y: &[f64], at: f64) -> u64 {
+pub(crate) fn differences_up_to(x: &[f64], y: &[f64], at: f64) -> u64 {
     let mut first = y.len();
     let mut total = 0;
     // As x falls, ever more of the largest y keep the difference small.

@@ -1,4 +1,4 @@
-//! Every answer's name. A new command adds its line here.
+//! The name of every report. A new command adds a line here.
 
 use super::*;
 use crate::event::Event;
@@ -40,6 +40,7 @@ names! {
     "rlx.comparison/1": compare::CompareReport,
     "rlx.verdict/1": rlxp_analyze::describe::verdict::Described,
     "rlx.power/1": stats::PowerReport,
+    "rlx.campaign/1": stats::campaign::CampaignReport,
     "rlx.plot/1": plot::PlotReport,
     "rlx.report/1": report::ReportReport,
     "rlx.video/1": video::VideoReport,
@@ -90,7 +91,7 @@ names! {
 mod tests {
     use std::collections::BTreeSet;
 
-    /// Two answers of one name could not be told apart by whoever reads them.
+    /// Readers could not distinguish two reports with the same name.
     #[test]
     fn every_name_is_given_once_and_is_well_formed() {
         let table = include_str!("names.rs");

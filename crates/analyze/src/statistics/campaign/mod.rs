@@ -1,88 +1,194 @@
-//! Many candidates against one incumbent, without false discoveries: screen
-//! cheaply, confirm the few best on fresh seeds, and never spend more than a
-//! fixed chance of a false "better" over the whole campaign.
+//! Many candidates against one incumbent, without false discoveries and
+//! without wasting runs.
 //!
-//! * **Screening** ranks candidates by how often their few runs beat the runs of all others, and claims
-//!   nothing. (The interquartile mean of three scores is their plain mean, which one failed seed decides.)
-//!   The best of equals always looks like a gain, so the gains are reported shrunk, next to the gain
-//!   expected from luck alone.
-//! * **Confirming** uses seeds that no screening and no earlier confirmation
-//!   has seen; the incumbent runs on them too. The k-th batch may spend
-//!   α·6/(π²k²) of the budget, or an equal share of it when the number of
-//!   batches was fixed beforehand, and Holm's procedure divides that among
-//!   the finalists. Each is judged by [`crate::statistics::verdict`].
+//! The best of ten equal candidates always looks like a gain, so a campaign is
+//! planned as a whole: the chance of *any* false "better" in it is fixed
+//! beforehand, and the plan says what it can find and what it costs.
 //!
-//! | default | value |
-//! | --- | --- |
-//! | budget of false "better" over the campaign | 0.05 |
-//! | most that one verdict may use | 0.025, the level of a single comparison |
-//! | spending | endless (any number of batches) |
-//! | finalists of K candidates | K/5 rounded up, at most 2 |
-//! | screening seeds per candidate | 3 (5 if affordable) |
-//! | confirming seeds per group | 10 (15 for effects below one deviation) |
+//! * [`batch`]: all candidates are known. Successive halving on a few screening
+//!   seeds leaves one finalist, which meets the incumbent on fresh seeds in
+//!   planned looks.
+//! * [`sequence`]: candidates come one after another. One larger set of the
+//!   incumbent's runs is reused for all of them; each candidate is dropped as
+//!   soon as it looks futile.
+//!
+//! Both accept at a look when the rank statistic passes a bound **and** the
+//! difference matters as in [`crate::statistics::verdict`]. Bounds are found by
+//! simulating the procedure under "all candidates equal the incumbent", where
+//! ranks have the same distribution whatever the returns look like
+//! ([`bounds`]); the smallest effect and the vetoes only make it stricter.
 
-mod confirm;
-mod screen;
-#[cfg(test)]
-mod tests;
+pub mod batch;
+pub mod bounds;
+pub mod sequence;
+pub mod simulate;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use confirm::{Confirmation, Confirmed, Finalist, Runs, confirm};
-pub use screen::{Ranked, Screened, screen};
+use crate::statistics::verdict::{Basis, Direction, MinimumEffect, Options, Veto};
 
-use crate::statistics::sequential::spent_at;
-use crate::statistics::verdict::Options;
+/// The incumbent's name among the groups of a campaign.
+pub const INCUMBENT: &str = "incumbent";
 
-/// Screening seeds per candidate that the procedure was validated with.
-pub const SCREEN_SEEDS: u64 = 3;
+/// Scores by group and seed; `None` for a run that failed.
+pub type Scores = BTreeMap<String, BTreeMap<u64, Option<f64>>>;
 
-/// Confirming seeds per group that the procedure was validated with.
-pub const CONFIRM_SEEDS: u64 = 10;
-
-/// How the campaign's budget is shared among its confirmations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Spending {
-    /// Any number of batches; later ones get less.
-    Endless,
-    /// At most so many batches, fixed beforehand; each gets the same.
-    Planned(u64),
+/// How scores are compared throughout a campaign.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Comparison {
+    /// Whether more or less is better.
+    pub direction: Direction,
+    /// The smallest effect that counts.
+    pub minimum_effect: MinimumEffect,
+    /// What failed runs are scored with; by default worse than every run.
+    pub failure_score: Option<f64>,
 }
 
-/// The campaign's rules, fixed before it starts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Rules {
-    /// The chance of any false "better" over the whole campaign.
-    pub budget: f64,
-    /// How it is shared.
-    pub spending: Spending,
-    /// How many candidates reach confirmation; null for the default.
-    pub finalists: Option<usize>,
-    /// How groups are compared. Its `alpha` is the most one verdict may use.
-    pub compare: Options,
-}
-
-impl Default for Rules {
+impl Default for Comparison {
     fn default() -> Self {
-        Self { budget: 0.05, spending: Spending::Endless, finalists: None, compare: Options::default() }
+        let Options { direction, minimum_effect, failure_score, .. } = Options::default();
+        Self { direction, minimum_effect, failure_score }
     }
 }
 
-impl Rules {
-    /// What the `batch`-th confirmation (from 1) may spend; nothing once the
-    /// planned number is used up.
-    pub fn level(&self, batch: u64) -> f64 {
-        match self.spending {
-            Spending::Endless => spent_at(self.budget, batch),
-            Spending::Planned(batches) if batch <= batches => self.budget / batches as f64,
-            Spending::Planned(_) => 0.0,
+impl Comparison {
+    fn options(&self) -> Options {
+        Options {
+            direction: self.direction,
+            minimum_effect: self.minimum_effect,
+            failure_score: self.failure_score,
+            resamples: 0,
+            repetitions: 0,
+            ..Options::default()
         }
     }
+}
 
-    /// How many of `candidates` are confirmed.
-    pub fn finalists_of(&self, candidates: usize) -> usize {
-        self.finalists.unwrap_or_else(|| candidates.div_ceil(5).min(2)).min(candidates)
+/// What a plan can find, simulated on Gaussian returns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Power {
+    /// How much better the one good candidate is, in standard deviations.
+    pub effect: f64,
+    /// The chance that it is accepted.
+    pub found: f64,
+    /// Runs that this takes on average.
+    pub mean_runs: f64,
+}
+
+/// A campaign or a look at it that can't be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    pub problems: Vec<String>,
+}
+
+impl std::fmt::Display for Invalid {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.problems.join("; "))
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+impl Invalid {
+    fn one(problem: impl Into<String>) -> Self {
+        Self { problems: vec![problem.into()] }
+    }
+}
+
+/// Runs to make: these seeds for each of these groups.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wanted {
+    pub group: String,
+    pub seeds: Vec<u64>,
+}
+
+/// What a look at a candidate found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LookReport {
+    pub candidate: String,
+    /// The look, counted from 1.
+    pub look: usize,
+    pub looks: usize,
+    /// Seeds of the candidate and of the incumbent.
+    pub seeds: (u64, u64),
+    /// The rank statistic, in standard deviations from even.
+    pub z: f64,
+    /// From which it accepts.
+    pub accept: f64,
+    /// Below which it drops; null at the last look.
+    pub drop: Option<f64>,
+    /// By what the difference matters.
+    pub basis: Option<Basis>,
+    /// What speaks against accepting.
+    pub veto: Option<Veto>,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum Step {
+    /// Train these seeds, then look again.
+    MoreSeeds { wanted: Vec<Wanted>, look: Option<LookReport> },
+    /// The candidate is better.
+    Accept { look: LookReport },
+    /// The candidate is unlikely to be accepted with more seeds.
+    Drop { look: LookReport },
+    /// All planned seeds are used, and the candidate is not shown to be better.
+    Undecided { look: LookReport },
+    /// Waiting for a candidate (of a sequence).
+    NextCandidate { left: u64 },
+    /// The campaign is over.
+    Ended,
+}
+
+/// The seeds of `wanted` that have no score yet, as problems; and scores that
+/// were not asked for, because looking at more than planned is another look.
+fn check_scores(wanted: &[Wanted], known: &Scores, given: &Scores) -> Result<(), Invalid> {
+    let mut problems = Vec::new();
+    for Wanted { group, seeds } in wanted {
+        let own = given.get(group);
+        let missing: Vec<String> = seeds
+            .iter()
+            .filter(|seed| !own.is_some_and(|own| own.contains_key(seed)))
+            .map(u64::to_string)
+            .collect();
+        if !missing.is_empty() {
+            problems.push(format!("{group} has no score for seed {}", missing.join(", ")));
+        }
+    }
+    for (group, scores) in given {
+        for (seed, score) in scores {
+            let asked = wanted.iter().any(|wanted| wanted.group == *group && wanted.seeds.contains(seed));
+            match known.get(group).and_then(|known| known.get(seed)) {
+                Some(before) if before != score => {
+                    problems.push(format!(
+                        "the score of seed {seed} of {group} has changed since it was looked at"
+                    ));
+                }
+                None if !asked => problems.push(format!("seed {seed} of {group} was not asked for")),
+                _ => {}
+            }
+            if score.is_some_and(|score| !score.is_finite()) {
+                problems.push(format!(
+                    "the score of seed {seed} of {group} is not finite; leave it empty if it failed"
+                ));
+            }
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Invalid { problems }) }
+}
+
+/// The scores of a group at these seeds, NaN for failed runs.
+fn values(scores: &Scores, group: &str, seeds: impl Iterator<Item = u64>) -> Vec<f64> {
+    let own = scores.get(group);
+    seeds.filter_map(|seed| own?.get(&seed).copied()).map(|score| score.unwrap_or(f64::NAN)).collect()
+}
+
+fn merge(known: &mut Scores, given: &Scores) {
+    for (group, scores) in given {
+        known.entry(group.clone()).or_default().extend(scores);
     }
 }

@@ -1,14 +1,13 @@
-//! The probability of improvement with its interval, and from it the seeds
-//! that a rank test needs.
+//! The probability of improvement with its interval, and the fewest seeds
+//! with which a rank test can reject.
 //!
 //! Unpaired: the score interval of Newcombe (2006, method 5), which stays
 //! inside [0, 1] and has a width even when one group beats the other in every
-//! pair. Paired: Wilson's interval of the share of pairs won. Seeds needed
-//! after Noether (1987).
+//! pair. Paired: Wilson's interval of the share of pairs won.
 
 use super::Chance;
 use crate::statistics::aggregate::probability_of_improvement;
-use crate::statistics::distribution::{normal_cdf, normal_quantile};
+use crate::statistics::distribution::normal_quantile;
 use crate::statistics::numeric::root;
 use crate::statistics::proportion::wilson_share;
 
@@ -57,20 +56,6 @@ pub(super) fn paired(differences: &[f64], tolerance: f64, confidence: f64) -> Op
     Some(Chance { value: wins / pairs, low, high, confidence })
 }
 
-/// How far from even the chance is for a shift of so many spreads: of a run
-/// beating a run, or of two differences together being positive.
-pub(super) fn imbalance_of(spreads: f64, paired: bool) -> f64 {
-    let scale = if paired { std::f64::consts::SQRT_2 } else { std::f64::consts::FRAC_1_SQRT_2 };
-    normal_cdf(spreads * scale) - 0.5
-}
-
-/// Seeds per group (or pairs) to find an imbalance with a one-sided rank test.
-pub(super) fn seeds_for(imbalance: f64, alpha: f64, power: f64, paired: bool) -> u64 {
-    let reach = (normal_quantile(1.0 - alpha) + normal_quantile(power)).powi(2);
-    let count = reach / (if paired { 3.0 } else { 6.0 } * imbalance * imbalance);
-    (count.ceil() as u64).max(fewest_seeds(alpha, paired))
-}
-
 /// The fewest seeds per group with which the exact test can reach `alpha`.
 pub(super) fn fewest_seeds(alpha: f64, paired: bool) -> u64 {
     let mut smallest = 1.0;
@@ -98,6 +83,7 @@ pub(super) fn can_reach(alpha: f64, n_a: u64, n_b: u64, paired: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::distribution::normal_cdf;
     use rlxp_types::Stream;
 
     #[test]
@@ -127,16 +113,6 @@ mod tests {
         });
         let share = covered.count() as f64 / f64::from(rounds);
         assert!((0.93..0.985).contains(&share), "{share}");
-    }
-
-    #[test]
-    fn seeds_needed_are_those_of_the_t_test_and_a_little_more() {
-        // Two-sided .05 and power .8 at half a deviation: 64 by the t test.
-        let seeds = seeds_for(imbalance_of(0.5, false), 0.025, 0.8, false);
-        assert!((64..=70).contains(&seeds), "{seeds}");
-        // 27 pairs by the t test; Noether's formula is a few on the safe side.
-        let seeds = seeds_for(imbalance_of(0.5, true), 0.05, 0.8, true);
-        assert!((27..=31).contains(&seeds), "{seeds}");
     }
 
     #[test]

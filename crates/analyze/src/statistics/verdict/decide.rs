@@ -1,13 +1,15 @@
 //! The procedure itself: from two lists of scores to an answer.
 
-use super::chance::{self, can_reach, fewest_seeds, imbalance_of, seeds_for};
+use super::chance::{self, can_reach, fewest_seeds};
+use super::difference::{Basis, EffectSize, FAILED_SHARE, Veto};
 use super::options::{Guardrail, InvalidQuestion, Options};
-use super::scored::{FailureScore, Scored, spread};
+use super::quick::SortedPair;
+use super::scored::{FailureScore, Scored};
+use super::seeds::{self, MoreSeeds};
 use super::{Answer, FEWEST_SEEDS, GuardrailResult, Interval, Reason, TestKind, Verdict};
-use crate::statistics::aggregate::{iqm, mean, probability_of_improvement};
+use crate::statistics::aggregate::{iqm, mean};
 use crate::statistics::bootstrap::{Method, Plan, bootstrap_iqm_difference};
 use crate::statistics::rank_test::{mann_whitney, rounding_tolerance, wilcoxon_signed_rank};
-use crate::statistics::sequential::look_levels;
 use crate::statistics::shift::{Shift, hodges_lehmann, pseudomedian};
 use crate::statistics::t_test::{Alternative, paired_t, welch};
 
@@ -29,23 +31,25 @@ pub struct Question<'a> {
 
 /// Answers the question; see the module's page for the procedure.
 pub fn verdict(question: Question<'_>, options: &Options) -> Result<Verdict, InvalidQuestion> {
-    let problems = options.problems(question.a.len(), question.b.len(), question.guardrails);
+    let problems = options.problems(question.a, question.b, question.guardrails);
     if !problems.is_empty() {
         return Err(InvalidQuestion { problems });
     }
-    let alpha = match options.look {
-        Some(look) => look_levels(look.boundary, look.planned, options.alpha)[look.number - 1],
-        None => options.alpha,
-    };
+    let alpha = options.alpha;
     let scored = Scored::new(question.a, question.b, options.direction, options.paired, options.failure());
     let evidence = Evidence::new(&scored, options.paired, alpha);
     let minimum_effect = options.minimum_effect.size(scored.spread, iqm(&scored.a));
     let guardrails: Vec<GuardrailResult> =
         question.guardrails.iter().map(|guardrail| guard(guardrail, options)).collect();
-    let decision = Decision::new(&scored, &evidence, minimum_effect, &guardrails, alpha, options);
+    let decision = Decision::new(&scored, &evidence, minimum_effect, &guardrails, options);
 
-    let confidence = 1.0 - 2.0 * options.alpha;
+    let confidence = 1.0 - 2.0 * alpha;
     let shift = evidence.shift;
+    let difference = shift.map(|shift| scored.difference(shift.value));
+    let effect_in_spreads = difference.filter(|_| scored.spread > 0.0).map(|difference| {
+        let size = if decision.basis == Some(Basis::Mean) { difference.mean } else { difference.typical };
+        size / scored.spread + 0.0
+    });
     let (low, high) = scored.interval_back(shift.and_then(|s| s.low), shift.and_then(|s| s.high));
     let differences = if options.paired { scored.differences() } else { Vec::new() };
     let probability_of_improvement = if options.paired {
@@ -57,10 +61,16 @@ pub fn verdict(question: Question<'_>, options: &Options) -> Result<Verdict, Inv
     Ok(Verdict {
         verdict: decision.answer,
         reason: decision.reason,
-        seeds_needed: decision.seeds_needed,
+        seeds_needed: decision.more.seeds,
+        seeds_needed_for: decision.more.effect,
         effect: shift.map(|shift| scored.back(shift.value)),
-        interval: Interval { low, high, confidence: 1.0 - 2.0 * alpha },
-        effect_in_spreads: shift.filter(|_| scored.spread > 0.0).map(|shift| shift.value / scored.spread),
+        mean_difference: difference.map(|difference| scored.back(difference.mean)),
+        failed_share_difference: difference.map(|difference| difference.failed_share + 0.0),
+        basis: decision.basis,
+        veto: decision.veto,
+        interval: Interval { low, high, confidence },
+        effect_in_spreads,
+        effect_size: effect_in_spreads.map(EffectSize::from_spreads),
         spread: scored.spread,
         minimum_effect,
         probability_of_improvement,
@@ -81,6 +91,36 @@ pub fn verdict(question: Question<'_>, options: &Options) -> Result<Verdict, Inv
         iqm_difference: describe_iqm(&scored, options, confidence),
         guardrails,
     })
+}
+
+/// What a planned look decides by.
+pub(crate) struct Weighed {
+    /// Wins of B over A in standard deviations from even.
+    pub(crate) z: f64,
+    /// By what the difference matters as an improvement.
+    pub(crate) basis: Option<Basis>,
+    pub(crate) veto: Option<Veto>,
+}
+
+/// Weighs whether B is an improvement, for a caller that has bounds of its own.
+pub(crate) fn weigh(a: &[f64], b: &[f64], options: &Options) -> Weighed {
+    let scored = Scored::new(a, b, options.direction, false, options.failure());
+    let least = options.minimum_effect.size(scored.spread, iqm(&scored.a));
+    let slack = 1e-9 * least.unwrap_or(0.0) + rounding_tolerance(&scored.a, &scored.b);
+    let typical = hodges_lehmann(&scored.b, &scored.a, 0.5).map_or(0.0, |shift| shift.value);
+    let difference = scored.difference(typical);
+    Weighed {
+        z: SortedPair { a: &scored.a, b: &scored.b }.z(),
+        basis: difference.basis(least, slack),
+        veto: difference.veto(slack),
+    }
+}
+
+/// Typical and mean difference of B and A, in the scores' own sense.
+pub(crate) fn effects(a: &[f64], b: &[f64], options: &Options) -> Option<(f64, f64)> {
+    let scored = Scored::new(a, b, options.direction, false, options.failure());
+    let typical = hodges_lehmann(&scored.b, &scored.a, 0.5)?.value;
+    Some((scored.back(typical), scored.back(scored.difference(typical).mean)))
 }
 
 /// What the test and the estimate say; more is better.
@@ -111,76 +151,85 @@ impl Evidence {
 struct Decision {
     answer: Answer,
     reason: Option<Reason>,
-    seeds_needed: Option<u64>,
+    basis: Option<Basis>,
+    veto: Option<Veto>,
+    more: MoreSeeds,
 }
 
 impl Decision {
     fn new(
         scored: &Scored,
         evidence: &Evidence,
-        minimum_effect: f64,
+        least: Option<f64>,
         guardrails: &[GuardrailResult],
-        alpha: f64,
         options: &Options,
     ) -> Self {
-        let cannot_tell =
-            |reason, seeds_needed| Self { answer: Answer::CannotTell, reason: Some(reason), seeds_needed };
-        let claim = |answer| Self { answer, reason: None, seeds_needed: None };
+        let alpha = options.alpha;
+        let cannot_tell = |reason, more| Self {
+            answer: Answer::CannotTell,
+            reason: Some(reason),
+            basis: None,
+            veto: None,
+            more,
+        };
+        let claim = |answer, basis| Self {
+            answer,
+            reason: None,
+            basis: Some(basis),
+            veto: None,
+            more: MoreSeeds::NONE,
+        };
         let seeds = scored.n_a().min(scored.n_b());
         let enough = seeds >= FEWEST_SEEDS && can_reach(alpha, scored.n_a(), scored.n_b(), options.paired);
         let Some(shift) = evidence.shift.filter(|_| enough) else {
             let fewest = fewest_seeds(alpha, options.paired).max(FEWEST_SEEDS);
-            return cannot_tell(Reason::TooFewSeeds, Some(fewest.saturating_sub(seeds).max(1)));
+            return cannot_tell(
+                Reason::TooFewSeeds,
+                MoreSeeds::at_least(fewest.saturating_sub(seeds).max(1)),
+            );
         };
         // An effect that is exactly the smallest that counts must count in any
         // unit, so rounding is not allowed to decide.
-        let slack = 1e-9 * minimum_effect + rounding_tolerance(&scored.a, &scored.b);
-        let shown_better = evidence.p_better <= alpha && shift.value >= minimum_effect - slack;
-        let shown_worse = evidence.p_worse <= alpha && shift.value <= slack - minimum_effect;
-        if shown_better && guardrails.iter().all(|guardrail| guardrail.held) {
-            return claim(Answer::Better);
+        let slack = 1e-9 * least.unwrap_or(0.0) + rounding_tolerance(&scored.a, &scored.b);
+        let difference = scored.difference(shift.value);
+        let directions = [
+            (Answer::Better, evidence.p_better, difference),
+            (Answer::Worse, evidence.p_worse, difference.reversed()),
+        ];
+        for (answer, p, difference) in directions {
+            if p > alpha {
+                continue;
+            }
+            if let Some(veto) = difference.veto(slack) {
+                return Self { veto: Some(veto), ..cannot_tell(Reason::MixedEffect, MoreSeeds::NONE) };
+            }
+            let Some(basis) = difference.basis(least, slack) else { continue };
+            let held = |guardrail: &GuardrailResult| match answer {
+                Answer::Better => guardrail.held,
+                _ => guardrail.held_reversed,
+            };
+            if guardrails.iter().all(held) {
+                return claim(answer, basis);
+            }
+            let reversed = answer == Answer::Worse;
+            return cannot_tell(Reason::NotSeparated, seeds::for_guardrails(guardrails, reversed, seeds));
         }
-        if shown_worse && guardrails.iter().all(|guardrail| guardrail.held_reversed) {
-            return claim(Answer::Worse);
+        let Some(least) = least else {
+            let reason = if scored.a == scored.b {
+                Reason::NoMeaningfulDifference
+            } else {
+                Reason::MinimumEffectNeeded
+            };
+            return cannot_tell(reason, MoreSeeds::NONE);
+        };
+        let within = |end: Option<f64>| end.is_some_and(|end| end.abs() <= least + slack);
+        let same_otherwise =
+            difference.mean.abs() < least + slack && difference.failed_share.abs() < FAILED_SHARE - 1e-9;
+        if within(shift.low) && within(shift.high) && same_otherwise {
+            return cannot_tell(Reason::NoMeaningfulDifference, MoreSeeds::NONE);
         }
-        if shown_better || shown_worse {
-            let settled = guardrails.iter().any(|guardrail| guardrail.violated);
-            let more = (!settled).then(|| seeds_to_settle(scored, minimum_effect, alpha, options) - seeds);
-            return cannot_tell(Reason::NotSeparated, more);
-        }
-        let within = |end: Option<f64>| end.is_some_and(|end| end.abs() <= minimum_effect + slack);
-        if within(shift.low) && within(shift.high) {
-            return cannot_tell(Reason::NoMeaningfulDifference, None);
-        }
-        let more = seeds_to_settle(scored, minimum_effect, alpha, options) - seeds;
-        cannot_tell(Reason::NotSeparated, Some(more))
+        cannot_tell(Reason::NotSeparated, seeds::to_settle(scored, difference, least, options))
     }
-}
-
-/// Seeds per group that would probably separate the groups, more than there are:
-/// those for the effect as seen or the smallest that counts, whichever is
-/// larger; if there are as many already, those for the smallest; then twice
-/// as many as now.
-fn seeds_to_settle(scored: &Scored, minimum_effect: f64, alpha: f64, options: &Options) -> u64 {
-    let now = scored.n_a().min(scored.n_b());
-    let (seen, scale) = if options.paired {
-        let differences = scored.differences();
-        (pairs_above_zero(&differences), spread(&[&differences]))
-    } else {
-        (probability_of_improvement(&scored.b, &scored.a), scored.spread)
-    };
-    let least = if scale > 0.0 { imbalance_of(minimum_effect / scale, options.paired) } else { 0.0 };
-    let planned = [(seen - 0.5).abs().max(least), least]
-        .into_iter()
-        .filter(|imbalance| *imbalance > 0.0)
-        .map(|imbalance| seeds_for(imbalance, alpha, options.power, options.paired));
-    planned.into_iter().find(|seeds| *seeds > now).unwrap_or(2 * now)
-}
-
-/// The share of averages of two differences that are positive, ties half.
-fn pairs_above_zero(differences: &[f64]) -> f64 {
-    let mirrored: Vec<f64> = differences.iter().map(|difference| -difference).collect();
-    probability_of_improvement(differences, &mirrored)
 }
 
 /// Whether a guardrail is shown not to have suffered, in both directions.
@@ -188,7 +237,9 @@ fn guard(guardrail: &Guardrail, options: &Options) -> GuardrailResult {
     let failure = FailureScore { fixed: guardrail.failure_score, limit: None };
     let scored = Scored::new(&guardrail.a, &guardrail.b, guardrail.direction, options.paired, failure);
     let shift = Evidence::new(&scored, options.paired, options.guardrail_alpha).shift;
-    let margin = guardrail.margin.size(scored.spread, iqm(&scored.a));
+    // Without spread nothing is worse by less than it.
+    let margin = guardrail.margin.size(scored.spread, iqm(&scored.a)).unwrap_or(0.0);
+    let gain = shift.map(|shift| shift.value);
     let low = shift.and_then(|shift| shift.low);
     let high = shift.and_then(|shift| shift.high);
     GuardrailResult {
@@ -196,6 +247,8 @@ fn guard(guardrail: &Guardrail, options: &Options) -> GuardrailResult {
         effect: shift.map(|shift| scored.back(shift.value)),
         worst_case: low,
         margin,
+        growth: [low.zip(gain), high.zip(gain).map(|(high, gain)| (-high, -gain))]
+            .map(|bound| seeds::growth(bound?, margin)),
         held: low.is_some_and(|low| low >= -margin),
         held_reversed: high.is_some_and(|high| high <= margin),
         violated: high.is_some_and(|high| high < -margin) || low.is_some_and(|low| low > margin),

@@ -8,38 +8,49 @@
 //!    level at five runs per group whatever the distribution, don't depend on
 //!    how bad exactly a failed run is scored, and find the differences that
 //!    skewed returns hide from t tests.
-//! 3. A claim also needs an effect that matters, by Hodges and Lehmann's
-//!    estimate, and guardrails that are shown not to have suffered.
+//! 3. A claim also needs a difference that matters, by the typical score, the
+//!    mean or the share of failed runs, without a lower mean or more failed
+//!    runs ([`difference`]), and guardrails that are shown not to have suffered.
 //! 4. Without a claim, the reason is given with the number of seeds that would
-//!    settle it. The sentences are `describe::verdict`.
+//!    settle it, by simulating this procedure ([`power`]).
+//!    The sentences are `describe::verdict`.
 //!
 //! | default | value | why |
 //! | --- | --- | --- |
-//! | fewest seeds per group | 5 | exact tests are calibrated from there on |
+//! | fewest seeds per group | 5 | policy: with fewer, one lucky run decides |
 //! | `alpha`, each way | 0.025 | one-sided; "better" and "worse" together 5% |
-//! | `minimum_effect` | 0.5 spreads | half the usual distance between two runs of a group; keeps the verdict free of units and zero points |
-//! | failure score | worst score of both groups minus a spread | worse than anything seen, in the scores' own unit |
-//! | guardrail margin | 0.5 spreads of the guardrail | as for the effect |
+//! | `minimum_effect` | 0.2 spreads | a small effect; half a spread hid real gains: at d = 0.5 its power could not pass one half |
+//! | failure score | worst score of both groups minus a spread, at most `failure_limit` | worse than anything seen, in the scores' own unit |
+//! | guardrail margin | 0.5 spreads of the guardrail | medium: a guardrail is bounded, not estimated |
 //! | `guardrail_alpha` | 0.05 | one-sided 95% bound must stay above the margin |
-//! | planned looks | none | each further look must be planned and lowers `alpha` |
 //! | `power` of seeds needed | 0.8 | customary |
 //! | `resamples` | 10,000 | descriptive interval of the IQM difference (BCa) |
+//! | `repetitions` | 1,000 | simulated experiments behind the seeds needed |
 //!
 //! The **spread** is the median distance between two runs of the same group,
-//! over both groups, scaled to equal the standard deviation of normal scores. A
-//! single outlier hardly changes it.
+//! over both groups, scaled to equal the standard deviation of normal scores
+//! (the mean distance where most runs score the same). A single outlier hardly
+//! changes it. Where all runs of each group score the same there is none, and
+//! the smallest effect that counts has to be given in the scores' unit.
 
 mod chance;
 mod decide;
+mod difference;
 mod options;
+pub mod power;
+mod quick;
 mod scored;
+mod seeds;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
 
 pub use decide::{Question, verdict};
-pub use options::{Direction, Guardrail, InvalidQuestion, Look, MinimumEffect, Options};
+pub(crate) use decide::{effects, weigh};
+pub use difference::{Basis, EffectSize, FAILED_SHARE, Veto};
+pub use options::{Direction, Guardrail, InvalidQuestion, MinimumEffect, Options};
+pub(crate) use quick::{Gate, SortedPair};
 pub(crate) use scored::scored_groups;
 
 use crate::statistics::bootstrap::Estimate;
@@ -69,6 +80,12 @@ pub enum Reason {
     NotSeparated,
     /// If there is a difference, it is too small to matter.
     NoMeaningfulDifference,
+    /// All runs of each group score the same, so there is no spread to measure
+    /// an effect by: the smallest that counts has to be given.
+    MinimumEffectNeeded,
+    /// The typical score speaks for one group, the mean or the failed runs for
+    /// the other.
+    MixedEffect,
 }
 
 /// Which test decided.
@@ -132,6 +149,9 @@ pub struct GuardrailResult {
     pub worst_case: Option<f64>,
     /// How much worse was allowed.
     pub margin: f64,
+    /// How many times more seeds it needs to hold, for B and for A.
+    #[serde(skip)]
+    pub(crate) growth: [Option<f64>; 2],
     /// B is shown not to be worse than A by more than the margin.
     pub held: bool,
     /// A is shown not to be worse than B by more than the margin.
@@ -148,25 +168,39 @@ pub struct Verdict {
     /// Why it is `cannot_tell`.
     pub reason: Option<Reason>,
     /// How many more seeds per group would probably settle it; null for an
-    /// answer, for `no_meaningful_difference`, and where seeds can't help.
+    /// answer and where seeds can't help.
     pub seeds_needed: Option<u64>,
-    /// B minus A (Hodges and Lehmann), in the scores' unit.
+    /// The difference that so many seeds find with 80% (`power`), in the
+    /// scores' unit; null where `seeds_needed` is a minimum or null.
+    pub seeds_needed_for: Option<f64>,
+    /// B minus A by Hodges and Lehmann's estimate, in the scores' unit.
     pub effect: Option<f64>,
+    /// Mean of B minus mean of A.
+    pub mean_difference: Option<f64>,
+    /// Share of failed runs of B minus that of A.
+    pub failed_share_difference: Option<f64>,
+    /// By what the difference matters, for an answer.
+    pub basis: Option<Basis>,
+    /// What spoke against an answer that the test would allow.
+    pub veto: Option<Veto>,
     /// The interval of the effect that the test doesn't reject.
     pub interval: Interval,
-    /// The effect in spreads, positive when B is better.
+    /// The effect in spreads, positive when B is better: of the mean where the
+    /// answer rests on the mean.
     pub effect_in_spreads: Option<f64>,
+    /// How large that is.
+    pub effect_size: Option<EffectSize>,
     /// The usual distance between two runs of a group.
     pub spread: f64,
-    /// The smallest effect that counts.
-    pub minimum_effect: f64,
+    /// The smallest effect that counts; null without spread.
+    pub minimum_effect: Option<f64>,
     /// The chance that a run of B beats one of A (of its own pair, if paired).
     pub probability_of_improvement: Option<Chance>,
     /// Which test decided.
     pub test: TestKind,
     /// Whether it counted every arrangement.
     pub exact: bool,
-    /// The level of each direction, after planned looks.
+    /// The level of each direction.
     pub alpha: f64,
     /// p value of "B is better".
     pub p_better: f64,

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::scored::FailureScore;
-use crate::statistics::sequential::Boundary;
 
 /// Whether more or less of a score is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,16 +42,6 @@ pub enum MinimumEffect {
     },
 }
 
-/// Which of several planned, equally spaced looks this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Look {
-    /// This look, counted from 1.
-    pub number: usize,
-    pub planned: usize,
-    /// How the level is spread over them.
-    pub boundary: Boundary,
-}
-
 /// Another metric that must not suffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Guardrail {
@@ -90,13 +79,14 @@ pub struct Options {
     pub failure_limit: Option<f64>,
     /// The level at which guardrails are bounded.
     pub guardrail_alpha: f64,
-    /// Which planned look this is.
-    pub look: Option<Look>,
     /// The power behind `seeds_needed`.
     pub power: f64,
     /// Bootstrap resamples of the descriptive interval; 0 leaves it out.
     pub resamples: usize,
-    /// Seed of the resamples.
+    /// Simulated experiments behind `seeds_needed`; 0 leaves it out, except
+    /// for the fewest that a verdict needs.
+    pub repetitions: usize,
+    /// Seed of the resamples and simulations.
     pub seed: u64,
 }
 
@@ -106,17 +96,20 @@ impl Default for Options {
             direction: Direction::Higher,
             paired: false,
             alpha: 0.025,
-            minimum_effect: MinimumEffect::Spreads(0.5),
+            minimum_effect: MinimumEffect::Spreads(0.2),
             failure_score: None,
             failure_limit: None,
             guardrail_alpha: 0.05,
-            look: None,
             power: 0.8,
             resamples: 10_000,
+            repetitions: 1_000,
             seed: 0,
         }
     }
 }
+
+/// Beyond this, squares of differences overflow.
+const LARGEST_SCORE: f64 = 1e150;
 
 /// Every problem with a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,8 +131,13 @@ impl Options {
     }
 
     /// Every problem with these options for groups of these sizes.
-    pub(super) fn problems(&self, n_a: usize, n_b: usize, guardrails: &[Guardrail]) -> Vec<String> {
+    pub(super) fn problems(&self, a: &[f64], b: &[f64], guardrails: &[Guardrail]) -> Vec<String> {
         let mut problems = Vec::new();
+        let (n_a, n_b) = (a.len(), b.len());
+        if let Some(score) = a.iter().chain(b).find(|score| score.is_finite() && score.abs() > LARGEST_SCORE)
+        {
+            problems.push(format!("a score is {score:e}; differences beyond 1e150 can't be computed"));
+        }
         for (name, level) in [("alpha", self.alpha), ("guardrail_alpha", self.guardrail_alpha)] {
             if !(level > 0.0 && level < 0.5) {
                 problems.push(format!("{name} is {level}; it must be between 0 and 0.5"));
@@ -171,11 +169,6 @@ impl Options {
                 ));
             }
         }
-        if let Some(look) = self.look
-            && (look.number == 0 || look.number > look.planned || look.planned > 20)
-        {
-            problems.push(format!("look {} of {} is invalid (at most 20 looks)", look.number, look.planned));
-        }
         problems
     }
 }
@@ -188,12 +181,16 @@ impl MinimumEffect {
         }
     }
 
-    pub(super) fn size(self, spread: f64, iqm_a: f64) -> f64 {
+    /// The size in the scores' unit; `None` where it is measured in spreads and
+    /// there is no spread.
+    pub(super) fn size(self, spread: f64, iqm_a: f64) -> Option<f64> {
+        let in_spreads = |spreads: f64| (spread > 0.0 || spreads == 0.0).then_some(spreads * spread);
         match self {
-            Self::Absolute(size) => size,
-            Self::Spreads(spreads) => spreads * spread,
+            Self::Absolute(size) => Some(size),
+            Self::Spreads(spreads) => in_spreads(spreads),
             Self::SpreadsOrFraction { spreads, fraction } => {
-                (spreads * spread).max(fraction * if iqm_a.is_nan() { 0.0 } else { iqm_a.abs() })
+                let part = fraction * if iqm_a.is_nan() { 0.0 } else { iqm_a.abs() };
+                Some(in_spreads(spreads)?.max(part))
             }
         }
     }

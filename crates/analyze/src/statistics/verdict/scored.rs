@@ -1,20 +1,24 @@
 //! The two groups as they are judged: turned so that more is better, failed
 //! runs scored, in an order that doesn't depend on the order of the seeds.
 
+use super::difference::Difference;
 use super::{Direction, GroupSummary, Options};
 use crate::statistics::aggregate::{iqm, mean, variance};
 use crate::statistics::shift::kth;
 
 /// The median distance of two standard normal numbers.
-const NORMAL_DISTANCE: f64 = 0.953_872_552_408_94;
+pub(super) const NORMAL_DISTANCE: f64 = 0.953_872_552_408_94;
+
+/// Their mean distance, 2/√π.
+const NORMAL_MEAN_DISTANCE: f64 = std::f64::consts::FRAC_2_SQRT_PI;
 
 /// What failed runs are scored with, in the scores' own sense.
 #[derive(Clone, Copy, Default)]
-pub(super) struct FailureScore {
+pub(crate) struct FailureScore {
     /// Exactly this.
-    pub(super) fixed: Option<f64>,
+    pub(crate) fixed: Option<f64>,
     /// Otherwise at most this, and worse than every finished run.
-    pub(super) limit: Option<f64>,
+    pub(crate) limit: Option<f64>,
 }
 
 impl FailureScore {
@@ -78,6 +82,13 @@ impl Scored {
         self.b.len() as u64
     }
 
+    /// B minus A, with its typical difference as estimated.
+    pub(super) fn difference(&self, typical: f64) -> Difference {
+        let share = |failed: u64, runs: u64| failed as f64 / runs.max(1) as f64;
+        let failed_share = share(self.failed_b, self.n_b()) - share(self.failed_a, self.n_a());
+        Difference { typical, mean: mean(&self.b) - mean(&self.a), failed_share }
+    }
+
     pub(super) fn differences(&self) -> Vec<f64> {
         self.b.iter().zip(&self.a).map(|(b, a)| b - a).collect()
     }
@@ -124,9 +135,8 @@ impl Scored {
     }
 }
 
-/// Many groups with their failed runs scored alike, in the scores' own sense,
-/// and the spread within groups.
-pub(crate) fn scored_groups(groups: &[&[f64]], options: &Options) -> (Vec<Vec<f64>>, f64) {
+/// Many groups with their failed runs scored alike, in the scores' own sense.
+pub(crate) fn scored_groups(groups: &[&[f64]], options: &Options) -> Vec<Vec<f64>> {
     let sign = options.direction.sign();
     let turned: Vec<Vec<f64>> =
         groups.iter().map(|scores| scores.iter().map(|score| sign * score).collect()).collect();
@@ -136,7 +146,7 @@ pub(crate) fn scored_groups(groups: &[&[f64]], options: &Options) -> (Vec<Vec<f6
     let scored = |scores: &&[f64]| -> Vec<f64> {
         scores.iter().map(|score| if score.is_finite() { *score } else { failure }).collect()
     };
-    (groups.iter().map(scored).collect(), spread)
+    groups.iter().map(scored).collect()
 }
 
 /// The score below the worst finite one by a spread.
@@ -154,14 +164,13 @@ fn worse_than_all(groups: &[&[f64]], spread: f64) -> f64 {
     if worst > best {
         return 0.0;
     }
-    let widths = groups.iter().map(|group| ends(&mut group.iter().copied())).map(|(low, high)| high - low);
-    let widest = widths.fold(0.0, f64::max);
-    let distance = [spread, widest, best - worst].into_iter().find(|distance| *distance > 0.0);
+    let distance = [spread, best - worst].into_iter().find(|distance| *distance > 0.0);
     (worst - distance.unwrap_or(1.0)).max(f64::MIN)
 }
 
 /// The median distance between two finite runs of the same group, over all
-/// groups, as a standard deviation; 0 where no group has two.
+/// groups, as a standard deviation; the mean distance where most pairs score
+/// the same; 0 where no group has two different scores.
 pub(super) fn spread(groups: &[&[f64]]) -> f64 {
     let sorted = |group: &&[f64]| {
         let mut finite: Vec<f64> = group.iter().copied().filter(|score| score.is_finite()).collect();
@@ -176,11 +185,24 @@ pub(super) fn spread(groups: &[&[f64]]) -> f64 {
     }
     let within = |at: f64| groups.iter().map(|group| close_pairs(group, at)).sum();
     let median = (kth(pairs.div_ceil(2), &within) + kth(pairs / 2 + 1, &within)) / 2.0;
-    median / NORMAL_DISTANCE
+    if median > 0.0 {
+        return median / NORMAL_DISTANCE;
+    }
+    let total: f64 = groups.iter().map(|group| distances(group)).sum();
+    total / pairs as f64 / NORMAL_MEAN_DISTANCE
+}
+
+/// The sum of the distances of all pairs of the rising values.
+fn distances(sorted: &[f64]) -> f64 {
+    let others = sorted.len().saturating_sub(1) as f64;
+    // The i-th value is the larger one of i pairs and the smaller one of the
+    // rest. Measured from the first, so that equal values give exactly zero.
+    let times = |index: usize| 2.0 * index as f64 - others;
+    sorted.iter().enumerate().map(|(index, value)| (value - sorted[0]) * times(index)).sum()
 }
 
 /// How many pairs of the rising values are at most `at` apart.
-fn close_pairs(sorted: &[f64], at: f64) -> u64 {
+pub(super) fn close_pairs(sorted: &[f64], at: f64) -> u64 {
     let mut first = 0;
     let mut total = 0;
     for (index, value) in sorted.iter().enumerate() {
@@ -207,6 +229,10 @@ mod tests {
         assert_eq!(spread(&[&[1.0], &[]]), 0.0);
         // Pairs of one group only: 1, 2, 3 and none in the other.
         assert_eq!(spread(&[&[0.0, 1.0, 3.0], &[5.0]]), 2.0 / NORMAL_DISTANCE);
+        // Most runs the same: the mean distance, 4 pairs of 10 at 1.
+        let mostly = spread(&[&[4.0, 4.0, 4.0, 4.0, 5.0]]);
+        assert!((mostly - 0.4 / NORMAL_MEAN_DISTANCE).abs() < 1e-12);
+        assert_eq!(spread(&[&[0.1; 9], &[0.3; 9]]), 0.0);
     }
 
     #[test]
@@ -221,12 +247,10 @@ mod tests {
             Scored::new(&[1.0, f64::INFINITY], &[3.0, 2.0], Direction::Lower, false, FailureScore::default());
         assert_eq!(scored.failure_score, Some(3.0 + spread));
         assert_eq!((scored.failed_a, scored.failed_b), (1, 0));
-        // Without spread: the widest group, then the distance of the groups, then 1.
-        for (a, b, expected) in [
-            (&[f64::NAN, 4.0, 4.0, 4.0, 4.0, 5.0][..], &[4.0][..], 3.0),
-            (&[f64::NAN, 4.0, 4.0], &[6.0], 2.0),
-            (&[f64::NAN], &[4.0, 4.0], 3.0),
-        ] {
+        // Without spread: the distance of the groups, then 1.
+        for (a, b, expected) in
+            [(&[f64::NAN, 4.0, 4.0][..], &[6.0][..], 2.0), (&[f64::NAN], &[4.0, 4.0], 3.0)]
+        {
             let scored = Scored::new(a, b, Direction::Higher, false, FailureScore::default());
             assert_eq!(scored.failure_score, Some(expected), "{a:?} {b:?}");
         }

@@ -1,7 +1,9 @@
 //! `rlx stats`
 
+mod campaign;
+
 use clap::{Args, Subcommand};
-use rlxp_ops::insight::stats::{CompareRequest, PowerReport, PowerRequest, compare, power};
+use rlxp_ops::insight::stats::{CompareRequest, NoNumber, Pilot, PowerReport, PowerRequest, compare, power};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
@@ -10,7 +12,8 @@ use crate::screen::Screen;
 const EXAMPLES: &str = "\
 Examples:
   rlx stats compare --a scores_a.csv --b scores_b.csv
-  rlx stats power --effect 1.0";
+  rlx stats power --effect 1.0
+  rlx stats campaign plan wide deep slow --runs 80 --output campaign.json";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -22,9 +25,10 @@ const POWER_EXAMPLES: &str = "\
 Examples:
   rlx stats power --effect 1.0               # seeds per group to detect one standard deviation
   rlx stats power --seeds 5                  # what five seeds per group can detect
-  rlx stats power --effect 1.0 --seeds 10    # the power of ten seeds";
+  rlx stats power --effect 1.0 --seeds 10    # the power of ten seeds
+  rlx stats power --effect 1.0 --looks 2     # with a look at half of the seeds";
 
-/// Compare any two sets of scores, or compute how many seeds a test needs
+/// Compare any two sets of scores, plan seeds, or run a campaign of many candidates
 ///
 /// Works with scores from any tool, one per training run; no rlx run is needed.
 #[derive(Args)]
@@ -38,6 +42,7 @@ pub(crate) struct Stats {
 enum Question {
     Compare(Compare),
     Power(Power),
+    Campaign(campaign::Campaign),
 }
 
 /// Test whether B is better than A
@@ -66,7 +71,7 @@ struct Compare {
     /// Score i of A and score i of B have the same seed
     #[arg(long)]
     paired: bool,
-    /// Smallest difference that matters, in score units [default: half the typical distance between runs]
+    /// Smallest difference that matters, in score units [default: a fifth of the typical distance between runs]
     #[arg(long, value_name = "SCORE")]
     minimum_effect: Option<f64>,
     /// Score of a failed run [default: worse than the worst score]
@@ -75,6 +80,9 @@ struct Compare {
 }
 
 /// Compute how many seeds a comparison needs
+///
+/// Simulates the verdict itself, with its smallest effect, its fewest seeds and
+/// its planned looks, on Gaussian scores or on those of pilot runs.
 #[derive(Args)]
 #[command(after_long_help = POWER_EXAMPLES)]
 struct Power {
@@ -87,9 +95,21 @@ struct Power {
     /// Power: chance to detect a real difference
     #[arg(long, default_value_t = 0.8)]
     power: f64,
-    /// Significance level: chance of a false positive
+    /// Significance level: chance of a false positive over all looks
     #[arg(long, default_value_t = 0.05)]
     alpha: f64,
+    /// Planned looks at the runs, equally spaced
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    looks: u64,
+    /// Smallest difference that matters, in standard deviations [default: a fifth of the typical distance between runs]
+    #[arg(long, value_name = "D")]
+    minimum_effect: Option<f64>,
+    /// Scores of at least 10 pilot runs to simulate from instead of a Gaussian
+    #[arg(long, value_name = "FILE")]
+    pilot: Option<String>,
+    /// Column or key with the score in the pilot's file
+    #[arg(long, value_name = "NAME", requires = "pilot")]
+    column: Option<String>,
     /// Only test whether B is better, not whether it is worse
     #[arg(long)]
     one_sided: bool,
@@ -102,7 +122,8 @@ impl Stats {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         match &self.question {
             Question::Compare(question) => question.run(context, screen),
-            Question::Power(question) => question.run(screen),
+            Question::Power(question) => question.run(context, screen),
+            Question::Campaign(question) => question.run(context, screen),
         }
     }
 }
@@ -129,15 +150,22 @@ impl Compare {
 }
 
 impl Power {
-    fn run(&self, screen: &Screen) -> Outcome<Exit> {
-        let report = power(&PowerRequest {
-            effect: self.effect,
-            seeds: self.seeds,
-            power: self.power,
-            alpha: self.alpha,
-            two_sided: !self.one_sided,
-            paired: self.paired,
-        })?;
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let pilot = self.pilot.clone().map(|file| Pilot { file, column: self.column.clone() });
+        let report = power(
+            context,
+            &PowerRequest {
+                effect: self.effect,
+                seeds: self.seeds,
+                power: self.power,
+                alpha: self.alpha,
+                two_sided: !self.one_sided,
+                paired: self.paired,
+                looks: self.looks,
+                minimum_effect: self.minimum_effect,
+                pilot,
+            },
+        )?;
         if screen.is_json() {
             screen.json(&report);
         } else {
@@ -148,15 +176,41 @@ impl Power {
 }
 
 fn sentence(report: &PowerReport) -> String {
-    let PowerReport { effect, seeds, power, alpha, two_sided, paired } = *report;
-    let groups = if paired { "pairs of seeds" } else { "seeds per group" };
-    let sides = if two_sided { "two-sided" } else { "one-sided" };
-    match (effect, seeds) {
-        (Some(effect), Some(seeds)) => format!(
-            "{seeds} {groups} detect a difference of {effect:.3} standard deviations with power {power:.3} \
-             ({sides} test, significance level {alpha})"
+    let groups = if report.paired { "pairs of seeds" } else { "seeds per group" };
+    let sides = if report.two_sided { "two-sided" } else { "one-sided" };
+    let looks = if report.looks == 1 { String::new() } else { format!(", {} looks", report.looks) };
+    let returns = match report.pilot_runs {
+        Some(runs) => format!("simulated from {runs} pilot runs"),
+        None => "Gaussian scores".to_owned(),
+    };
+    let how = format!("{sides} level {}{looks}; {returns}", report.alpha);
+    let unit = report.difference.map_or(String::new(), |size| format!(" ({size:.4} in the score's unit)"));
+    match (report.effect, report.seeds) {
+        (Some(effect), Some(seeds)) => {
+            let minimum = if report.minimum { ", the fewest for a verdict," } else { "" };
+            let chance = match report.minimum {
+                true => format!("at least {:.0}%", 100.0 * report.power),
+                false => format!("{:.1}%", 100.0 * report.power),
+            };
+            format!(
+                "{seeds} {groups}{minimum} detect a difference of {effect:.3} standard deviations{unit} with {chance} \
+                 probability ({how})"
+            )
+        }
+        (Some(effect), None) => match report.no_number {
+            Some(NoNumber::EffectTooSmall) => format!(
+                "no number of seeds will settle this, because {effect} standard deviations is not above the smallest \
+                 difference that matters ({})",
+                report.minimum_effect
+            ),
+            Some(NoNumber::TooMany) | None => {
+                format!("it takes more than 2000 {groups} to detect {effect} standard deviations ({how})")
+            }
+        },
+        (None, seeds) => format!(
+            "{} {groups} detect no difference with {:.0}% probability: a verdict needs at least 5 ({how})",
+            seeds.unwrap_or(0),
+            100.0 * report.power
         ),
-        (Some(effect), None) => format!("no feasible number of seeds detects {effect} standard deviations"),
-        (None, seeds) => format!("{} {groups} detect no difference with power {power}", seeds.unwrap_or(0)),
     }
 }

@@ -1,5 +1,4 @@
-//! The verdicts: each group against A, the level shared out among them by
-//! Holm's procedure when there are several.
+//! The verdicts: each group against A, with the level adjusted by Holm's procedure if there are several.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +15,7 @@ use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
 use crate::training::seed_ranges::seed_ranges;
 
-/// From this many comparisons on the descriptive intervals are drawn more coarsely.
+/// From this many comparisons on, descriptive intervals use fewer resamples.
 const MANY: usize = 20;
 
 /// A group against A.
@@ -50,13 +49,11 @@ pub struct Unjudged {
     pub statements: Vec<String>,
 }
 
-/// A verdict, or why there is none.
+/// A verdict, or why it is missing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Judgement {
-    /// The verdict.
     Judged(Box<Described>),
-    /// None.
     Unjudged(Unjudged),
 }
 
@@ -77,7 +74,7 @@ impl Judgement {
     }
 }
 
-/// How the level was shared out among several comparisons.
+/// How the level was adjusted for several comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Holm {
     /// Comparisons that were judged together.
@@ -189,7 +186,7 @@ impl<'p> PairScores<'p> {
     fn verdict(&self, options: &Options) -> Outcome<Described> {
         let judged = verdict(Question { a: &self.a, b: &self.b, guardrails: &[] }, options)
             .map_err(|invalid| Failure::usage("no_question", invalid.to_string()))?;
-        Ok(Described::new(judged, self.names, options.look))
+        Ok(Described::new(judged, self.names))
     }
 }
 
@@ -208,7 +205,7 @@ fn by_seed(group: &ComparedGroup<'_>, scores: &[SeedScore]) -> Outcome<BTreeMap<
     Ok(found)
 }
 
-/// Why a pair gets no verdict.
+/// Why a pair gets no verdict, if so.
 fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) -> Option<Unjudged> {
     let none = |reason, statements| Some(Unjudged { verdict: None, reason, seeds_needed: None, statements });
     let id = &pair.b.id;

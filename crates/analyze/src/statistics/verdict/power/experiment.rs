@@ -1,0 +1,103 @@
+//! Simulated experiments: two groups with a known difference, judged as
+//! [`crate::statistics::verdict`] would judge them.
+
+use rlxp_types::Stream;
+
+use super::{Design, Returns, Simulation};
+use crate::statistics::rank_test::signed_rank_sum;
+use crate::statistics::shift::{paired_depth, unpaired_depth};
+use crate::statistics::verdict::{FEWEST_SEEDS, Gate, SortedPair};
+
+/// Many experiments with `seeds` seeds per group.
+pub(super) struct Experiments<'p> {
+    paired: bool,
+    gate: Gate,
+    returns: Returns<'p>,
+    simulation: Simulation,
+    /// Seeds at each look and the statistic that a claim needs there.
+    looks: Vec<(usize, f64)>,
+}
+
+impl<'p> Experiments<'p> {
+    pub(super) fn new(design: &Design, returns: Returns<'p>, seeds: u64, simulation: Simulation) -> Self {
+        let planned = design.looks.max(1);
+        let level = design.alpha / planned as f64;
+        let looks = (1..=planned)
+            .map(|look| (seeds * look).div_ceil(planned))
+            .filter(|seeds| *seeds >= FEWEST_SEEDS)
+            .filter_map(|seeds| Some((seeds as usize, critical(design.paired, seeds, level)?)))
+            .collect();
+        let gate = Gate { minimum_effect: design.minimum_effect };
+        Self { paired: design.paired, gate, returns, simulation, looks }
+    }
+
+    /// The share of experiments in which a true `effect` is found.
+    pub(super) fn found(&self, effect: f64) -> f64 {
+        let Some((most, _)) = self.looks.last() else { return 0.0 };
+        let (mut a, mut b) = (vec![0.0; *most], vec![0.0; *most]);
+        let mut sorted = (Vec::with_capacity(*most), Vec::with_capacity(*most));
+        let mut hits = 0usize;
+        for repetition in 0..self.simulation.repetitions {
+            let mut stream = Stream::new(self.simulation.seed, "power", repetition as u64);
+            self.draw(&mut stream, effect, &mut a, &mut b);
+            hits += usize::from(self.looks.iter().any(|(seeds, critical)| {
+                sorted.0.clear();
+                sorted.1.clear();
+                sorted.0.extend_from_slice(&a[..*seeds]);
+                sorted.1.extend_from_slice(&b[..*seeds]);
+                self.claims(&mut sorted.0, &mut sorted.1, *critical)
+            }));
+        }
+        hits as f64 / self.simulation.repetitions.max(1) as f64
+    }
+
+    /// Draws pairs of runs one after the other, so that an experiment with more
+    /// seeds begins with the runs of the one with fewer.
+    fn draw(&self, stream: &mut Stream, effect: f64, a: &mut [f64], b: &mut [f64]) {
+        for (a, b) in a.iter_mut().zip(b) {
+            (*a, *b) = match self.returns {
+                Returns::Gaussian => stream.normal_pair(),
+                Returns::Pilot(runs) => {
+                    let mut draw = || runs[stream.below(runs.len() as u32) as usize];
+                    (draw(), draw())
+                }
+            };
+            if self.paired {
+                // A difference has the returns' distribution by itself.
+                (*a, *b) = (0.0, *a);
+            }
+            *b += effect;
+        }
+    }
+
+    fn claims(&self, a: &mut [f64], b: &mut [f64], critical: f64) -> bool {
+        if self.paired {
+            if signed_rank_sum(b).is_none_or(|sum| sum < critical) {
+                return false;
+            }
+            b.sort_unstable_by(f64::total_cmp);
+            // Against a single zero the typical difference is the median, close to
+            // the pseudomedian, and the spread is that of the differences.
+            return self.gate.admits(SortedPair { a: &[0.0], b });
+        }
+        a.sort_unstable_by(f64::total_cmp);
+        b.sort_unstable_by(f64::total_cmp);
+        let pair = SortedPair { a, b };
+        pair.z() >= critical && self.gate.admits(pair)
+    }
+}
+
+/// The statistic from which on the test rejects at this level: z of the wins,
+/// or the rank sum of positive differences. `None` where it never does. With
+/// ties the exact bound is approximated by the same z.
+pub(super) fn critical(paired: bool, seeds: u64, level: f64) -> Option<f64> {
+    let n = seeds as f64;
+    if paired {
+        let depth = paired_depth(seeds as usize, level);
+        return (depth > 0).then(|| n * (n + 1.0) / 2.0 - depth as f64 + 1.0 - 1e-9);
+    }
+    let depth = unpaired_depth(seeds as usize, seeds as usize, level);
+    let wins = n * n - depth as f64 + 1.0;
+    let deviation = (n * n * (2.0 * n + 1.0) / 12.0).sqrt();
+    (depth > 0).then(|| (wins - n * n / 2.0) / deviation - 1e-9)
+}
