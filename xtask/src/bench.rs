@@ -64,13 +64,15 @@ pub(crate) fn suggest() -> Done {
 /// The whole corpus of attacks on run folders.
 pub(crate) fn attack() -> Done {
     let mut command = cargo(&root());
-    show(command.args(["test", "--package", "rlxp", "--features", "attacks", "--test", "received"]))
+    command.args(["test", "--package", "rlxp", "--features", "attacks"]);
+    show(command.args(["--test", "suite", "received::"]))
 }
 
 /// Five hundred kills instead of fifty, of what the tests have built.
 pub(crate) fn soak() -> Done {
     let mut command = cargo(&root());
-    command.args(["test", "--package", "rlxp", "--test", "kill"]).env("RLX_KILLS", "500");
+    command.args(["test", "--package", "rlxp", "--test", "suite", "kill::fault_kill_loop"]);
+    command.env("RLX_KILLS", "500");
     show(&mut command)
 }
 

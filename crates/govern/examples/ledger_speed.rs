@@ -7,9 +7,9 @@
 )]
 #![expect(dead_code, reason = "the study comes from the tests, which build more than this")]
 
-#[path = "../tests/governed/common.rs"]
+#[path = "../tests/suite/common.rs"]
 mod common;
-#[path = "../tests/governed/texts.rs"]
+#[path = "../tests/suite/texts.rs"]
 mod texts;
 
 use std::collections::BTreeMap;

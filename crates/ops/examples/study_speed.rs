@@ -35,7 +35,7 @@ const CANDIDATES: usize = 1_000;
 const RECORDS: usize = 10_000;
 const ROUNDS: usize = 9;
 const NOW: &str = "2026-01-02T03:04:05.000Z";
-const CANDIDATE: &str = include_str!("../tests/study/candidate.yaml");
+const CANDIDATE: &str = include_str!("../tests/suite/study/candidate.yaml");
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -155,10 +155,10 @@ fn make(context: &Context) -> Result<(), Box<dyn Error>> {
     init(context, &request)?;
     let place = study(&context.folder);
     for (name, text) in [
-        ("contract.yaml", include_str!("../tests/study/contract.yaml")),
-        ("metric_spec.yaml", include_str!("../tests/study/metric_spec.yaml")),
-        ("surface_map.yaml", include_str!("../tests/study/surface_map.yaml")),
-        ("runbook.yaml", include_str!("../tests/study/runbook.yaml")),
+        ("contract.yaml", include_str!("../tests/suite/study/contract.yaml")),
+        ("metric_spec.yaml", include_str!("../tests/suite/study/metric_spec.yaml")),
+        ("surface_map.yaml", include_str!("../tests/suite/study/surface_map.yaml")),
+        ("runbook.yaml", include_str!("../tests/suite/study/runbook.yaml")),
     ] {
         std::fs::write(place.join(name), text.replace("[python,", "[.venv/bin/python,"))?;
     }

@@ -25,7 +25,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "const GRAVITY: f64 = 9.8;",
         replace: "const GRAVITY: f64 = 9.81;",
         package: "rlxp-env",
-        tests: &["--test", "alignment", "cart_pole"],
+        tests: &["--test", "suite", "alignment::classic::cart_pole"],
     },
     Mutant {
         name: "a new file is not synced",
@@ -33,7 +33,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "file.write_all(bytes)?;\n        file.sync()",
         replace: "file.write_all(bytes)",
         package: "rlxp-fs",
-        tests: &["--test", "doors", "atomic_write_is_old_or_new_after_any_fault"],
+        tests: &["--test", "suite", "doors::atomic_write_is_old_or_new_after_any_fault"],
     },
     Mutant {
         name: "an approval of another text counts",
@@ -41,11 +41,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "Some(now) if now != digest => {",
         replace: "Some(now) if now != digest && required > Assurance::Signature => {",
         package: "rlxp-govern",
-        tests: &[
-            "--test",
-            "governed",
-            "governed::edits::every_value_voids_its_section_and_all_that_depends_on_it",
-        ],
+        tests: &["--test", "suite", "edits::every_value_voids_its_section_and_all_that_depends_on_it"],
     },
     Mutant {
         name: "a run that is under way has reserved nothing",
@@ -53,7 +49,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "self.reserved = self.reserved.plus(reserve);",
         replace: "let _ = reserve;",
         package: "rlxp-govern",
-        tests: &["--test", "governed", "governed::moves::any_order_of_events_makes_listed_moves_only"],
+        tests: &["--test", "suite", "moves::any_order_of_events_makes_listed_moves_only"],
     },
     Mutant {
         name: "a launch follows whatever plan is there",
@@ -61,7 +57,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "Some(asked) if asked == plan.digest() => {}",
         replace: "Some(asked) if asked != rlxp_types::Digest::ZERO => {}",
         package: "rlxp-govern",
-        tests: &["--test", "governed", "governed::gates::every_fault_is_refused_with_its_code"],
+        tests: &["--test", "suite", "gates::every_fault_is_refused_with_its_code"],
     },
     Mutant {
         name: "a change may lie outside of its surface",
@@ -69,7 +65,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "if !surface.paths.iter().any(|glob| matches(glob, path)) {",
         replace: "if !surface.paths.iter().any(|glob| matches(glob, path) || !glob.is_empty()) {",
         package: "rlxp-govern",
-        tests: &["--test", "governed", "governed::gates::every_fault_is_refused_with_its_code"],
+        tests: &["--test", "suite", "gates::every_fault_is_refused_with_its_code"],
     },
     Mutant {
         name: "a record need not follow the one before it",
@@ -77,11 +73,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "if record.prev != self.head() {",
         replace: "if record.prev != self.head() && record.seq == 0 {",
         package: "rlxp-govern",
-        tests: &[
-            "--test",
-            "governed",
-            "governed::chain::every_record_that_is_dropped_swapped_doubled_or_put_in_is_found",
-        ],
+        tests: &["--test", "suite", "chain::every_record_that_is_dropped_swapped_doubled_or_put_in_is_found"],
     },
     Mutant {
         name: "a confirm seed serves twice",
@@ -89,7 +81,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "if once && used && ",
         replace: "if !once && used && ",
         package: "rlxp-govern",
-        tests: &["--test", "governed", "governed::moves::what_can_not_happen_is_refused_by_name"],
+        tests: &["--test", "suite", "moves::what_can_not_happen_is_refused_by_name"],
     },
     Mutant {
         name: "a failed run is rolled again",
@@ -97,7 +89,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "matches!(self, RunEnd::Lost | RunEnd::Blocked)",
         replace: "matches!(self, RunEnd::Lost | RunEnd::Blocked | RunEnd::Failed)",
         package: "rlxp-govern",
-        tests: &["--test", "governed", "governed::moves::what_can_not_happen_is_refused_by_name"],
+        tests: &["--test", "suite", "moves::what_can_not_happen_is_refused_by_name"],
     },
     Mutant {
         name: "what is offered comes before what is to be judged",
@@ -105,11 +97,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: ".or_else(|| judged(study))\n        .or_else(|| over(study))",
         replace: ".or_else(|| over(study))\n        .or_else(|| judged(study))",
         package: "rlxp-govern",
-        tests: &[
-            "--test",
-            "governed",
-            "governed::next::only_an_approval_of_anything_but_closing_ends_a_hand_off",
-        ],
+        tests: &["--test", "suite", "next::only_an_approval_of_anything_but_closing_ends_a_hand_off"],
     },
     Mutant {
         name: "the worker shares the supervisor's process group",
@@ -117,7 +105,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "command.process_group(0);",
         replace: "",
         package: "rlxp-launch",
-        tests: &["--test", "worker", "the_child_has_a_group_of_its_own_and_no_input"],
+        tests: &["--test", "suite", "worker::the_child_has_a_group_of_its_own_and_no_input"],
     },
     Mutant {
         name: "the worker outlives its supervisor",
@@ -125,7 +113,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;",
         replace: "let _ = Signal::KILL;",
         package: "rlxp-launch",
-        tests: &["--test", "orphans", "a_killed_supervisor_leaves_no_worker"],
+        tests: &["--test", "suite", "orphans::a_killed_supervisor_leaves_no_worker"],
     },
     Mutant {
         name: "git may run the filters of a repository",
@@ -133,7 +121,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "name.starts_with(b\"filter.\")",
         replace: "name.starts_with(b\"nothing.\")",
         package: "rlxp-launch",
-        tests: &["--test", "git", "nothing_that_a_repository_configures_is_run"],
+        tests: &["--test", "suite", "git::nothing_that_a_repository_configures_is_run"],
     },
     Mutant {
         name: "a terminated episode bootstraps",
@@ -189,7 +177,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "let correction = 1.0 / (1.0 - BETA_SECOND.powi(exponent)).sqrt();",
         replace: "let correction = 1.0_f64;",
         package: "rlxp-nn",
-        tests: &["--test", "nn", "adam::the_first_steps_are_the_golden_ones"],
+        tests: &["--test", "suite", "adam::the_first_steps_are_the_golden_ones"],
     },
     Mutant {
         name: "the gradient of the categorical entropy has the wrong sign",
@@ -197,7 +185,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "d_log_prob.add(d_entropy.mul(surprise))",
         replace: "d_log_prob.sub(d_entropy.mul(surprise))",
         package: "rlxp-nn",
-        tests: &["--test", "nn", "gradients::every_head"],
+        tests: &["--test", "suite", "gradients::every_head"],
     },
     Mutant {
         name: "two weights are swapped when a model is loaded",

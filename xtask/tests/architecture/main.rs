@@ -11,5 +11,6 @@ mod dependencies;
 mod licences;
 mod modules;
 mod output;
+mod programs;
 mod promises;
 mod workspace;

@@ -1,5 +1,5 @@
-//! A policy that was trained where one number of the observation decides is
-//! seen to look at that number.
+//! Inspection of a policy that was trained where one number of the observation
+//! decides shows that number.
 
 use crate::common::config;
 use rlxp_env::{BadState, Environment, Space, Step, VectorEnv, Vectorized};

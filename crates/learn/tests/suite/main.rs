@@ -1,5 +1,4 @@
-//! Learners as a whole: what they learn, and that they do it exactly. One
-//! program, so that the suite is linked once.
+//! Learners as a whole: what they learn, and that they learn it reproducibly.
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 mod common;

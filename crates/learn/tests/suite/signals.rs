@@ -1,4 +1,4 @@
-//! What an update tells about itself, in training as it is.
+//! What updates report about themselves in real training.
 
 use crate::common::config;
 use rlxp_env::{BadState, Environment, Space, Step, VectorEnv, Vectorized};
@@ -22,7 +22,7 @@ const SMALL: &str = "algo: {total_timesteps: 2048, rollout_steps: 64, batch_size
 
 #[test]
 fn a_time_limit_that_is_called_an_end_shows() {
-    // Nobody drops the pole within 5 steps.
+    // No policy drops the pole within 5 steps.
     let env = |wrappers: &str| {
         format!("env: {{id: CartPole-v1, num_envs: 4, max_episode_steps: 5{wrappers}}}\n{SMALL}")
     };
@@ -93,7 +93,7 @@ fn actions_of_real_numbers_have_a_deviation_and_bounds() {
             .to_owned()
             + policy
     };
-    // The action is within ±2 and its deviation 2 at first: 32% are beyond.
+    // The action is within ±2 and its standard deviation 2 at first: 32% are outside.
     let (_, plain) =
         first(&yaml("policy: {hidden_sizes: [16], use_sde: false, log_std_init: 0.693147180559945}"));
     let deviation = get(&plain.values, "action_std").unwrap();

@@ -1,11 +1,11 @@
-//! A cut episode is not an ended one: the value of its last observation counts.
+//! A truncated episode is not a terminated one: the value of its last observation counts.
 
 use crate::common::config;
 use rlxp_env::{BadState, Environment, Space, Step, VectorEnv, Vectorized};
 use rlxp_learn::Ppo;
 use rlxp_types::Stream;
 
-/// Reward 1 for ever; only the step cap of 2 cuts it.
+/// Reward 1 forever; only the step cap of 2 truncates it.
 struct Forever {
     /// Whether the environment itself calls the second step an end.
     really_ends: bool,

@@ -1,0 +1,133 @@
+//! Comparing runs, from the command line to the exit code.
+
+use crate::project::Project;
+
+/// `tiny_001` and `tiny_002`, five seeds each; the second hardly learns.
+fn two_runs() -> Project {
+    let project = Project::new();
+    project.rlx("train tiny.yaml --set seeds=5").expect(0);
+    project.rlx("train tiny.yaml --set seeds=5 --set algo.learning_rate=1e-9 --tag slow").expect(0);
+    project
+}
+
+#[test]
+fn a_comparison_says_what_changed_and_what_came_of_it() {
+    let project = two_runs();
+    let shown = project.rlx("compare tiny_001 tiny_002 --minimum-effect 100000").expect(0).shown();
+    assert!(shown.contains("B beats A with probability"), "{shown}");
+    // Numbers that differ from machine to machine and have no distinguishing form.
+    let varies = ["  timing/", "  train/clip_fraction", "  B - A = "];
+    let lines = shown.lines().filter(|line| !varies.iter().any(|start| line.starts_with(start)));
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
+    let report = project.rlx("compare tiny_001 tag:slow --json").expect(0).json();
+    assert_eq!(report["comparisons"][0]["changes"]["config"][0]["key"], "algo.learning_rate");
+    assert_eq!(report["comparisons"][0]["changes"]["config"][0]["b"], "1.0e-9");
+    assert_eq!(report["verdict"], report["comparisons"][0]["verdict"]);
+    assert_eq!(report["groups"][1]["seeds"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn exit_codes_are_for_those_who_ask() {
+    let project = two_runs();
+    project.rlx("train tiny.yaml --set env.id=Acrobot-v1").expect(0);
+    let same = "compare tiny_001 tiny_001";
+    project.rlx(same).expect(0);
+    project.rlx(&format!("{same} --exit-code")).expect(1);
+    let other = "compare tiny_001 tiny_003";
+    let refused = project.rlx(other).expect(0);
+    assert!(refused.stdout.contains("No verdict: A and B are not comparable."), "{}", refused.stdout);
+    assert!(refused.stdout.contains("env.id is CartPole-v1 in A and Acrobot-v1 in B."), "{}", refused.stdout);
+    project.rlx(&format!("{other} --exit-code")).expect(3);
+    let forced = project.rlx(&format!("{other} --force --exit-code")).expect(1);
+    assert!(forced.stdout.contains("Forced, although the groups are not comparable"), "{}", forced.stdout);
+    // Lower scores are better: entropy falls in the run that learns.
+    project.rlx("compare tiny_002 tiny_001 --metric entropy --lower --exit-code").expect(0);
+}
+
+#[test]
+fn more_seeds_are_a_command_away() {
+    let project = Project::trained();
+    project.rlx("train tiny.yaml --set algo.learning_rate=1e-9").expect(0);
+    let asked = project.rlx("compare tiny_001 tiny_002").expect(0);
+    let commands: Vec<&str> = asked.stderr.lines().filter_map(|line| line.strip_prefix("hint: ")).collect();
+    assert_eq!(commands.len(), 2, "{}", asked.stderr);
+    for command in commands {
+        project.shell(command).expect(0);
+    }
+    let report = project.rlx("compare tiny_001+tiny_003 tiny_002+tiny_004 --json").expect(0).json();
+    assert_eq!((&report["comparisons"][0]["n_a"], &report["comparisons"][0]["n_b"]), (&5.into(), &5.into()));
+    assert_ne!(report["reason"], "too_few_seeds");
+    let folded =
+        project.rlx("compare tiny_001+tiny_002 tiny_003+tiny_004 --group-by config --json").expect(0).json();
+    assert_eq!(folded["groups"][0]["runs"][1]["name"], "tiny_003", "{folded}");
+}
+
+#[test]
+fn wrong_questions_are_answered_with_help() {
+    let project = two_runs();
+    for (line, code, part) in [
+        ("compare", 2, "required"),
+        ("compare tiny_001", 2, "at least two"),
+        ("compare tiny_001 tiny_009", 2, "tiny_009"),
+        ("compare tiny_001 tag:none", 2, "no run has the tag"),
+        ("compare tiny_001 tiny_002 --score eval", 2, "rlx eval --run tiny_001"),
+        ("compare tiny_001 tiny_002 --metric entropi", 2, "train/entropy"),
+        ("compare tiny_001 tiny_002 --score eval --metric entropy", 2, "drop --metric"),
+        ("compare tiny_001 tiny_002 --minimum-effect=-1", 2, "not negative"),
+    ] {
+        let failed = project.rlx(line).expect(code);
+        assert!(failed.stderr.contains(part), "{line}: {}", failed.stderr);
+    }
+}
+
+#[test]
+fn four_groups_have_their_own_letters_everywhere() {
+    let project = Project::trained();
+    for rate in ["1e-9", "0.01", "0.1"] {
+        project.rlx(&format!("train tiny.yaml --set algo.learning_rate={rate}")).expect(0);
+    }
+    let words = "tiny_001 tiny_002 tiny_003 tiny_004";
+    let shown = project.rlx(&format!("compare {words}")).expect(0).stdout;
+    let report = project.rlx(&format!("compare {words} --json")).expect(0).json();
+    project.rlx(&format!("report {words} --no-videos --output report.html")).expect(0);
+    let html = std::fs::read_to_string(project.path("report.html")).unwrap();
+    for (index, letter) in ["B", "C", "D"].into_iter().enumerate() {
+        let run = format!("tiny_00{}", index + 2);
+        let headline = format!(
+            "Cannot tell whether {letter} is better or worse than A (1 seed of A vs. 1 of {letter})."
+        );
+        assert!(shown.contains(&format!("\n{headline}\n")), "{headline}\n{shown}");
+        let comparison = &report["comparisons"][index];
+        assert_eq!((&comparison["group"], &comparison["label"]), (&letter.into(), &run.as_str().into()));
+        assert_eq!(comparison["statements"][0], headline.as_str());
+        assert!(html.contains(&headline), "{headline}");
+        assert!(html.contains(&format!("Is {run} ({letter}) better than tiny_001 (A)?")), "{run}");
+        assert!(html.contains(&format!("<th>{letter}: {run}</th>")), "{run}");
+        // A comparison names no other group.
+        let others: Vec<String> = ["B", "C", "D"]
+            .iter()
+            .filter(|other| **other != letter)
+            .map(|other| format!(" {other} "))
+            .collect();
+        for statement in comparison["statements"].as_array().unwrap() {
+            let statement = format!(" {} ", statement.as_str().unwrap());
+            assert!(!others.iter().any(|other| statement.contains(other)), "{letter}: {statement}");
+        }
+    }
+}
+
+#[test]
+fn a_training_that_started_or_stopped_elsewhere_is_another_one() {
+    let project = Project::trained();
+    project.rlx("train tiny.yaml --from tiny_001").expect(0);
+    project.rlx("train tiny.yaml --stop-at 1").expect(0);
+    project.rlx("train tiny.yaml").expect(0);
+    let seeds = |group: &str| -> Vec<u64> {
+        let report = project.rlx(&format!("compare {group} tiny_001 --json --force")).expect(0).json();
+        let seeds = report["groups"][0]["seeds"].as_array().unwrap();
+        seeds.iter().map(|seed| seed["seed"].as_u64().unwrap_or_else(|| seed.as_u64().unwrap())).collect()
+    };
+    assert_eq!(seeds("tiny_001+tiny_004").len(), 1, "the same training twice");
+    assert_eq!(seeds("tiny_001+tiny_002").len(), 2, "one has other weights at its start");
+    assert_eq!(seeds("tiny_001+tiny_003").len(), 2, "one stopped at a return");
+}

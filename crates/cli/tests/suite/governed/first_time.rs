@@ -1,0 +1,156 @@
+//! First use: every command that rlx names can be pasted, and every mistake is reported with its place and what was
+//! probably meant.
+
+use crate::governed::study::Governed;
+
+/// A repository without a study.
+fn plain() -> Governed {
+    let governed = Governed::empty();
+    governed.write("my runs/train.py", "import sys\n\nif __name__ == '__main__':\n    print(sys.argv)\n");
+    governed.write("eval/evaluate.py", "\nprint('evaluating')\n");
+    governed
+}
+
+/// A command as a shell takes it.
+fn paste(governed: &Governed, command: &str) -> i32 {
+    let line = command.replacen("rlx", crate::project::RLX, 1);
+    governed.command("sh").args(["-c", &line]).status().unwrap().code().unwrap()
+}
+
+#[test]
+fn the_first_step_can_be_pasted() {
+    let governed = plain();
+    governed.rlx("study init --task balance --study tuning").expect(0);
+    let step = governed.rlx("study next --json").expect(0).json();
+    assert_eq!(step["action"], "audit", "{step}");
+    let command = step["command"].as_str().unwrap();
+    assert!(command.contains("'train_command:my runs/train.py:3'"), "{command}");
+    assert!(command.contains("evaluator:eval/evaluate.py:2"), "{command}");
+    let refused = governed.rlx("study audit").expect(3);
+    assert!(refused.stderr.contains(command), "{}", refused.stderr);
+    assert_eq!(paste(&governed, command), 0);
+    assert_eq!(governed.rlx("study next --json").expect(0).json()["action"], "ask");
+}
+
+#[test]
+fn a_claim_cites_a_line_that_says_something() {
+    let governed = plain();
+    governed.rlx("study init --task balance --study tuning").expect(0);
+    let empty =
+        governed.rlx_with(&["study", "audit", "--claim", "train_command:my runs/train.py:2"]).expect(2);
+    assert!(empty.stderr.contains("my runs/train.py:2: the line is empty"), "{}", empty.stderr);
+    let misspelt = governed.rlx("study audit --claim evaluator:eval/evalute.py:2").expect(2);
+    assert!(misspelt.stderr.contains("hint: did you mean eval/evaluate.py?"), "{}", misspelt.stderr);
+    let kind = governed.rlx("study audit --claim train_comand:eval/evaluate.py:2").expect(2);
+    assert!(kind.stderr.contains("did you mean train_command?"), "{}", kind.stderr);
+    let one = governed.rlx("study audit --claim evaluator:eval/evaluate.py:2").expect(0);
+    assert!(one.stdout.contains("1 claim is valid, recorded in the ledger"), "{}", one.stdout);
+}
+
+#[test]
+fn steps_that_are_not_there_yet_are_told_plainly() {
+    let governed = Governed::new();
+    for step in ["extract baseline-r1-smoke-1-1", "judge baseline", "report"] {
+        let ran = governed.rlx(&format!("study {step}")).expect(2);
+        assert!(ran.stderr.contains("can't read or judge the metrics of a study's runs"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("similar"), "{}", ran.stderr);
+        let code = governed.rlx(&format!("study {step} --json")).expect(2).json()["code"].clone();
+        assert_eq!(code, "not_yet");
+    }
+    let typed = governed.rlx("study exprot").expect(2);
+    assert!(typed.stderr.contains("'export'"), "{}", typed.stderr);
+    // Existing files keep their own answer.
+    governed.rlx("study status extract").expect(2);
+    assert!(!governed.rlx("study status extract").stderr.contains("yet"));
+}
+
+#[test]
+fn a_candidate_can_be_written_by_flags_alone() {
+    let governed = Governed::new();
+    let words = ["candidate", "new", "smaller", "--key", "lr", "--from", "0.0003", "--to", "0.0001"];
+    let why =
+        ["--hypothesis", "It overshoots", "--rollback", "Set it back", "--risk", "It learns later", "--json"];
+    let draft = governed.rlx_with(&[&words[..], &why].concat()).expect(0).json();
+    assert_eq!(draft["open"].as_array().unwrap().len(), 0, "{draft}");
+    assert!(draft["unknown_key"].is_null(), "{draft}");
+    let text = governed.read("candidates/smaller.yaml");
+    assert!(text.contains("rollback: Set it back") && text.contains("risk: It learns later"), "{text}");
+
+    let misspelt = governed.rlx("candidate new other --key lrr --to 0.0001").expect(0);
+    assert!(misspelt.stderr.contains("no surface has the key lrr; did you mean lr?"), "{}", misspelt.stderr);
+
+    governed.write(
+        "scale.patch",
+        "--- a/envs/reward.py\n+++ b/envs/reward.py\n@@ -1 +1 @@\n-SCALE = 1.0\n+SCALE = 2.0\n",
+    );
+    governed.rlx("candidate new scale --kind policy --patch scale.patch").expect(0);
+    let text = governed.read("candidates/scale.yaml");
+    assert!(text.contains("surface: reward") && text.contains("path: envs/reward.py"), "{text}");
+    let gone = governed.rlx("candidate new gone --kind policy --patch nowhere.patch").expect(2);
+    assert!(gone.stderr.contains("nowhere.patch"), "{}", gone.stderr);
+    assert!(!governed.file("candidates/gone.yaml").exists());
+
+    let kind = governed.rlx("candidate new baseline --kind basline").expect(2);
+    assert!(kind.stderr.contains("did you mean baseline?"), "{}", kind.stderr);
+}
+
+#[test]
+fn a_refusal_names_the_place_and_asks_for_approvals_at_once() {
+    let governed = Governed::new();
+    governed.rlx("candidate new larger --key lr --from 0.0003 --to 0.5").expect(0);
+    let refused = governed.rlx("candidate validate larger --json").expect(3).json();
+    let shown = governed.rlx("candidate validate larger").expect(3).stderr;
+    let places = refused["refusals"].as_array().unwrap().iter().map(|one| one["evidence"].as_str().unwrap());
+    let places: Vec<&str> = places.filter(|place| !place.starts_with("ledger.jsonl")).collect();
+    assert!(places.iter().any(|place| place.starts_with("candidates/larger.yaml")), "{places:?}");
+    for place in places {
+        assert!(shown.contains(place), "{place} is not in {shown}");
+    }
+    let approvals: Vec<&str> = shown.lines().filter(|line| line.starts_with("hint: rlx approve")).collect();
+    assert_eq!(
+        approvals,
+        ["hint: rlx approve task metrics scope budget hardware baseline evaluation plan"],
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_closed_study_gets_no_more_candidates() {
+    let governed = Governed::new();
+    governed.rlx("study close --reason enough").expect(0);
+    let refused = governed.rlx("candidate new baseline --kind baseline --json").expect(3).json();
+    assert_eq!(refused["code"], "study_closed", "{refused}");
+    assert!(!governed.file("candidates/baseline.yaml").exists());
+    let hint = refused["hints"][0].as_str().unwrap();
+    assert_eq!(hint, "rlx study init --task balance --study another-name");
+    assert_eq!(paste(&governed, hint), 0);
+}
+
+#[test]
+fn what_is_still_to_be_filled_in_is_no_bad_name() {
+    let governed = plain();
+    governed.rlx("study init --task balance --study tuning").expect(0);
+    governed.rlx("candidate new other --kind policy").expect(0);
+    let refused = governed.rlx("candidate validate other").expect(2);
+    assert!(refused.stderr.contains("`changes[0].surface` is not filled in"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("lower-case"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_request_names_no_command_without_a_target_and_no_folder_that_is_not_there() {
+    let governed = Governed::new();
+    let refused = governed.rlx("contract request --to nowhere/request.txt").expect(2);
+    let folder = governed.path("nowhere");
+    let lines = format!("error: --to: folder {0} does not exist\nhint: mkdir -p {0}\n", folder.display());
+    assert_eq!(refused.stderr, lines);
+    let asked = governed.rlx("contract request --json").expect(0).json();
+    assert!(asked["terminal"].as_str().unwrap().starts_with("rlx approve task "), "{asked}");
+
+    let approved = Governed::approved();
+    let nothing = approved.rlx("contract request --json").expect(0).json();
+    assert_eq!(nothing["sections"].as_array().unwrap().len(), 0, "{nothing}");
+    assert_eq!(
+        (nothing["terminal"].as_str(), nothing["signature"].as_array().map(Vec::len)),
+        (Some(""), Some(0))
+    );
+}

@@ -1,0 +1,4 @@
+//! Drawings from outside: every chart and every environment, judged on the result.
+
+mod charts;
+mod environments;

@@ -1,0 +1,126 @@
+//! The next step is one that can be taken, and a hand-off lasts until a person has acted.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use rlxp_govern::documents::{Assurance, Phase};
+use rlxp_govern::gate::Purpose;
+use rlxp_govern::ledger::Event;
+use rlxp_govern::ledger::event::{
+    Audited, Completed, Evidence, HandedOff, Judged, Note, Queued, Refused, Reopened, Reported, Verdict,
+};
+use rlxp_govern::machine::RunEnd;
+use rlxp_govern::next::{Action, next};
+use rlxp_govern::section::{Section, Target};
+use rlxp_types::Digest;
+use serde_json::json;
+
+use super::common::{World, ended, intent, launched, slug};
+use super::texts::{Texts, set};
+
+/// With a baseline that was judged and reported, so that the candidate's runs come next.
+fn ready(texts: &Texts) -> World {
+    let mut world = World::ready(texts);
+    let read = |key: &str| Evidence { key: key.into(), values: BTreeMap::new(), files: BTreeMap::new() };
+    world.push(Event::Evidence(read("baseline-smoke-0")));
+    judge(&mut world, "baseline", Verdict::Accepted);
+    world.push(Event::Reported(Reported { digest: Digest::hash(b"report.md") }));
+    // The incumbent has changed, and it is part of every plan.
+    world.push(Event::Reopened(Reopened {
+        candidate: slug("lower-lr"),
+        reason: "the incumbent changed".into(),
+    }));
+    world.validate();
+    world.study.candidate_files.insert("lower-lr".into(), world.view.file);
+    world
+}
+
+fn judge(world: &mut World, candidate: &str, verdict: Verdict) {
+    let (candidate, inputs) = (slug(candidate), Digest::hash(b"inputs"));
+    world.push(Event::Judged(Judged {
+        candidate,
+        phase: Phase::Smoke,
+        verdict,
+        inputs,
+        score: Some(250.25),
+    }));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    /// Fourteen runs, of which the longest take two hours each: the budgets lie around what they want.
+    #[test]
+    fn a_launch_is_offered_exactly_when_the_budget_holds_it(
+        runs in 10..20u64, hours in 20..28u64, gpu in 3..7u64, disk in 10..20u64, ran in 0..3usize,
+    ) {
+        let mut texts = Texts::supervised();
+        set(&mut texts.contract, "/budget/runs", json!(runs));
+        set(&mut texts.contract, "/budget/wall_clock", json!(format!("{hours}h")));
+        set(&mut texts.contract, "/budget/gpu_time", json!(format!("{gpu}h")));
+        set(&mut texts.contract, "/budget/disk", json!(format!("{disk}GiB")));
+        set(&mut texts.contract, "/budget/per_run/disk", json!("1GiB"));
+        let mut world = ready(&texts);
+        let first = intent("lower-lr", Phase::Smoke, 0, world.view.asked_plan.unwrap());
+        match ran {
+            0 => {}
+            1 => world.run(&first, RunEnd::Lost),
+            _ => {
+                world.run(&first, RunEnd::Ok);
+                let values = BTreeMap::from([(slug("mean-return"), Some(255.5))]);
+                let evidence = Evidence { key: first.key, values, files: BTreeMap::new() };
+                world.push(Event::Evidence(evidence));
+            }
+        }
+        let refused = world.codes(Purpose::Launch);
+        prop_assert!(refused.iter().all(|code| *code == "over_budget"), "{refused:?}");
+        let step = next(&world.study);
+        let expected = if refused.is_empty() { Action::Launch } else { Action::HandOff };
+        prop_assert_eq!(step.action, expected, "{}", step.reason);
+        if !refused.is_empty() {
+            let said = world.refusals(Purpose::Launch).into_iter().map(|refusal| refusal.reason);
+            let said: Vec<String> = said.filter(|reason| !step.reason.contains(reason.as_str())).collect();
+            prop_assert!(said.is_empty(), "{said:?} is missing in {}", step.reason);
+        }
+    }
+}
+
+#[test]
+fn only_an_approval_of_anything_but_closing_ends_a_hand_off() {
+    let mut handed = ready(&Texts::supervised());
+    let before = next(&handed.study);
+    assert_eq!(before.action, Action::Launch, "{}", before.reason);
+    handed.push(Event::HandedOff(HandedOff { reason: "the simulator was updated".into() }));
+    let waits = |world: &World| next(&world.study).action == Action::Wait;
+    assert!(waits(&handed));
+    let sections = Section::ALL.into_iter().map(Target::Section);
+    for target in sections.chain([Target::Candidate(slug("lower-lr")), Target::Close]) {
+        let mut world = handed.clone();
+        world.approve(std::slice::from_ref(&target), Assurance::Terminal);
+        let action = next(&world.study).action;
+        let expected = if target == Target::Close { Action::Wait } else { Action::Launch };
+        assert_eq!(action, expected, "{target}");
+    }
+    // A remark, a refusal, another audit, a plan, a run, a verdict and a report are not decisions
+    // of a person.
+    let mut world = handed;
+    let step = |world: &World| next(&world.study).action;
+    world.push(Event::Note(Note { text: "go on".into() }));
+    world.push(Event::Refused(Refused { what: "close".into(), codes: Vec::new(), detail: "no".into() }));
+    world.push(Event::Audited(Audited { adapter: Digest::hash(b"adapter"), claims: 3 }));
+    world.push(Event::Queued(Queued { digest: Digest::hash(b"queue"), jobs: 3 }));
+    assert!(waits(&world));
+    // Started work is still finished.
+    let run = intent("lower-lr", Phase::Smoke, 0, world.view.asked_plan.unwrap());
+    world.push(Event::LaunchIntent(run.clone()));
+    assert_eq!(step(&world), Action::Monitor);
+    world.push(launched(&run.key));
+    world.push(ended(&run.key, RunEnd::Failed));
+    assert_eq!(step(&world), Action::Extract);
+    world.push(Event::Evidence(Evidence { key: run.key, values: BTreeMap::new(), files: BTreeMap::new() }));
+    assert_eq!(step(&world), Action::Judge);
+    world.push(Event::Completed(Completed { candidate: slug("lower-lr") }));
+    judge(&mut world, "lower-lr", Verdict::Debug);
+    assert_eq!(step(&world), Action::Report);
+    world.push(Event::Reported(Reported { digest: Digest::hash(b"report.md") }));
+    assert!(waits(&world));
+}

@@ -1,0 +1,49 @@
+//! Programs that misbehave, each within bounds that this machine survives even if they aren't
+//! stopped.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// How long a program misbehaves at most if it isn't stopped.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) fn act(what: &str) {
+    match what {
+        "memory" => {
+            let held = vec![1_u8; 200 << 20];
+            wait();
+            assert_eq!(std::hint::black_box(held).len(), 200 << 20);
+        }
+        "log" => {
+            let began = Instant::now();
+            let mut out = std::io::stdout().lock();
+            while began.elapsed() < PATIENCE && writeln!(out, "and on and on it goes").is_ok() {}
+        }
+        "burn" => {
+            let began = Instant::now();
+            while began.elapsed() < PATIENCE {
+                std::hint::black_box(began);
+            }
+        }
+        "burn-a-little" => {
+            // CPU time, so that other processes don't matter.
+            let began = Instant::now();
+            while processor_time() < Duration::from_millis(200) && began.elapsed() < PATIENCE {
+                std::hint::black_box(began);
+            }
+        }
+        _ => panic!("there is no act {what}"),
+    }
+}
+
+/// The CPU time that this process has used so far.
+fn processor_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the answer.
+    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) }, 0);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn wait() {
+    std::thread::sleep(PATIENCE);
+}

@@ -1,0 +1,337 @@
+//! The index is only a cache: deleted, damaged, unwritable or stale, the
+//! answers are the same.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rlxp_fs::testing::FakeMachine;
+use rlxp_fs::{Fs, FsExt, RealFs};
+use rlxp_store::{Index, Outcome, Project, RunFilter, RunRow};
+use rlxp_types::RunStatus;
+
+use crate::common::{self, claim, end, new_run, real, train};
+
+/// Five runs: completed, failed, lost, created and damaged.
+fn filled() -> (tempfile::TempDir, Project) {
+    let (folder, project) = real();
+    for (name, outcome) in
+        [("done", Some(Outcome::Completed)), ("failed", Some(Outcome::Failed)), ("lost", None)]
+    {
+        let run = project.create_run(new_run(name, &[0])).unwrap();
+        let claim = claim(&run);
+        train(&run.seed_folders().unwrap()[0], 200).unwrap();
+        if let Some(outcome) = outcome {
+            claim.end(&end(outcome)).unwrap();
+        }
+    }
+    project.create_run(new_run("fresh", &[0, 1])).unwrap().set_tags(&["x".into()], &[]).unwrap();
+    let damaged = project.create_run(new_run("damaged", &[0])).unwrap();
+    RealFs.write_atomic(&damaged.metadata_path(), b"{\"schema\":").unwrap();
+    RealFs.create_dir(&project.runs_dir().join("not_a_run")).unwrap();
+    // Seen from a process that is not the writer of `lost`.
+    let later = Arc::new(FakeMachine::new("here", "boot-1", 77));
+    let project = Project::at(Arc::new(RealFs), later, folder.path());
+    (folder, project)
+}
+
+fn list(project: &Project) -> Vec<RunRow> {
+    // The runs here were written a moment ago, by a file system with fine times.
+    Index::open(project).trust_after(Duration::ZERO).list(&RunFilter::default()).unwrap()
+}
+
+/// The answers of a new index.
+fn list_anew(project: &Project) -> Vec<RunRow> {
+    RealFs.remove_file(&Index::path(project)).unwrap();
+    list(project)
+}
+
+#[test]
+fn every_run_is_listed_and_a_damaged_one_hides_no_other() {
+    let (_folder, project) = filled();
+    let rows = list(&project);
+    let told: Vec<(&str, RunStatus, bool)> =
+        rows.iter().map(|row| (row.name.as_str(), row.status, row.problem.is_some())).collect();
+    assert_eq!(
+        told,
+        [
+            ("damaged_001", RunStatus::Unknown, true),
+            ("done_001", RunStatus::Completed, false),
+            ("failed_001", RunStatus::Failed, false),
+            ("fresh_001", RunStatus::Created, false),
+            ("lost_001", RunStatus::Lost, false),
+            ("not_a_run", RunStatus::Unknown, true),
+        ]
+    );
+    let done = &rows[1];
+    assert_eq!((done.steps, done.total_steps, done.seeds), (200, 1000, 1));
+    assert_eq!((done.env.as_str(), done.algo.as_str()), ("CartPole-v1", "ppo"));
+    assert_eq!((done.best_eval_mean, done.last_mean_return), (Some(100.0), Some(200.0 / 7.0)));
+    assert_eq!(done.ended.as_deref(), Some(common::NOW));
+    assert_eq!(rows[4].ended, None);
+}
+
+#[test]
+fn filters_choose() {
+    let (_folder, project) = filled();
+    let index = Index::open(&project);
+    let names = |filter: &RunFilter| -> Vec<String> {
+        index.list(filter).unwrap().into_iter().map(|row| row.name).collect()
+    };
+    let all = RunFilter::default();
+    assert_eq!(names(&RunFilter { tags: vec!["x".into()], ..all.clone() }), ["fresh_001"]);
+    assert_eq!(names(&RunFilter { status: Some(RunStatus::Lost), ..all.clone() }), ["lost_001"]);
+    assert_eq!(names(&RunFilter { name: Some("ail".into()), ..all.clone() }), ["failed_001"]);
+    assert_eq!(names(&RunFilter { env: Some("cartpole-v1".into()), ..all.clone() }).len(), 4);
+    assert!(names(&RunFilter { algo: Some("dqn".into()), ..all }).is_empty());
+}
+
+#[test]
+fn deleted_damaged_or_foreign_the_index_gives_the_same_answers() {
+    let (_folder, project) = filled();
+    let expected = list(&project);
+    let path = Index::path(&project);
+    assert_eq!(list(&project), expected);
+    let good = RealFs.read(&path, 1 << 24).unwrap();
+    assert!(good.starts_with(b"SQLite format 3"));
+    RealFs.remove_file(&path).unwrap();
+    assert_eq!(list(&project), expected, "deleted");
+    let mut harmed: Vec<Vec<u8>> = vec![Vec::new(), b"not a database".to_vec(), vec![0; 5000]];
+    // A flip in every part of the file, also inside the rows.
+    harmed.extend((0..good.len()).step_by(97).map(|at| {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1 << (at % 8);
+        bytes
+    }));
+    harmed.extend([100, 4096, 5000, good.len() - 1].map(|length| good[..length].to_vec()));
+    for (number, bytes) in harmed.iter().enumerate() {
+        RealFs.write_atomic(&path, bytes).unwrap();
+        for round in 0..2 {
+            assert_eq!(list(&project), expected, "damage {number}, round {round}");
+        }
+    }
+    // A table of another shape, as another version might leave it.
+    RealFs.remove_file(&path).unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("CREATE TABLE runs (x INTEGER); PRAGMA user_version = 1;").unwrap();
+    drop(other);
+    assert_eq!(list(&project), expected, "foreign");
+    assert_eq!(list(&project), expected, "made anew");
+}
+
+#[test]
+fn a_warm_index_notices_every_change() {
+    let (_folder, project) = filled();
+    let before = list(&project);
+    assert_eq!(list(&project), before);
+    let row = |name: &str| list(&project).into_iter().find(|row| row.name == name);
+    // A tag, a new attempt, a removed run, a new run, a repaired one.
+    project.run("done_001").set_tags(&["good".into()], &[]).unwrap();
+    assert_eq!(row("done_001").unwrap().tags, ["good"]);
+    let again = claim(&project.run("failed_001"));
+    assert_eq!(row("failed_001").unwrap().status, RunStatus::Running);
+    again.end(&end(Outcome::Completed)).unwrap();
+    assert_eq!(row("failed_001").unwrap().status, RunStatus::Completed);
+    project.remove_run(&project.run("lost_001")).unwrap();
+    assert_eq!(row("lost_001"), None);
+    project.create_run(new_run("later", &[0])).unwrap();
+    assert_eq!(row("later_001").unwrap().status, RunStatus::Created);
+    let metadata = project.run("done_001").metadata().unwrap();
+    RealFs.write_atomic(&project.run("damaged_001").metadata_path(), &metadata.to_bytes()).unwrap();
+    assert_eq!(row("damaged_001").unwrap().problem, None);
+    // The warm index answers like a new one.
+    let warm = list(&project);
+    assert_eq!(list_anew(&project), warm);
+}
+
+fn files_below(path: &Path, found: &mut Vec<PathBuf>) {
+    for entry in RealFs.list(path).unwrap() {
+        let inside = path.join(&entry.name);
+        match entry.kind {
+            rlxp_fs::Kind::Folder => files_below(&inside, found),
+            _ => found.push(inside),
+        }
+    }
+}
+
+/// Whatever is changed by hand, the warm index answers like a new one.
+#[test]
+fn whatever_file_changes_the_index_changes_no_answer() {
+    let (folder, project) = filled();
+    project.run("done_001").set_tags(&["good".into()], &[]).unwrap();
+    let mut files = Vec::new();
+    for name in ["done_001", "failed_001", "fresh_001"] {
+        files_below(&project.runs_dir().join(name), &mut files);
+    }
+    assert!(files.len() > 20);
+    let outside = folder.path().join("outside");
+    let mut told_apart = 0;
+    for file in files {
+        let before = list_anew(&project);
+        assert_eq!(list(&project), before, "warm");
+        let aside = folder.path().join("aside");
+        RealFs.rename(&file, &aside).unwrap();
+        let mut changes: Vec<Box<dyn Fn()>> = vec![Box::new(|| {})];
+        if RealFs.is_file(&aside).unwrap() {
+            let bytes = RealFs.read(&aside, 1 << 20).unwrap();
+            let longer = [&bytes[..], b" "].concat();
+            let other: Vec<u8> = bytes.iter().map(|byte| if *byte == b'1' { b'2' } else { *byte }).collect();
+            for content in [longer, other] {
+                let file = file.clone();
+                changes.push(Box::new(move || RealFs.write_atomic(&file, &content).unwrap()));
+            }
+            RealFs.write_atomic(&outside, &bytes).unwrap();
+            changes.push(Box::new(|| RealFs.symlink(&outside, &file).unwrap()));
+        }
+        for change in changes {
+            change();
+            let warm = list(&project);
+            assert_eq!(warm, list_anew(&project), "{}", file.display());
+            told_apart += usize::from(warm != before);
+            drop(RealFs.remove_file(&file));
+        }
+        RealFs.rename(&aside, &file).unwrap();
+    }
+    assert!(told_apart > 20, "only {told_apart} changes made a difference");
+}
+
+/// A file that only looks like an index may ask for endless work.
+#[test]
+fn a_hostile_index_is_replaced() {
+    let (_folder, project) = filled();
+    let expected = list(&project);
+    let path = Index::path(&project);
+    let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)";
+    let create = {
+        let index = rusqlite::Connection::open(&path).unwrap();
+        index.query_row("SELECT sql FROM sqlite_schema", [], |row| row.get::<_, String>(0)).unwrap()
+    };
+    let columns = "x AS name, '' AS sources, x'' AS stamps, '' AS row, x'' AS digest";
+    for script in [
+        format!("CREATE VIEW runs AS {endless} SELECT {columns} FROM n"),
+        format!("{create}; CREATE VIEW more AS {endless} SELECT x FROM n"),
+        format!("{create}; CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END"),
+    ] {
+        RealFs.remove_file(&path).unwrap();
+        let hostile = rusqlite::Connection::open(&path).unwrap();
+        hostile.execute_batch(&format!("{script}; PRAGMA user_version = 2;")).unwrap();
+        drop(hostile);
+        assert_eq!(list(&project), expected, "{script}");
+        assert_eq!(list(&project), expected, "{script}");
+        let index = rusqlite::Connection::open(&path).unwrap();
+        let rows: i64 = index.query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).unwrap();
+        assert!(rows > 0, "the index works again");
+    }
+}
+
+/// Pipes in place of the index and beside it, where SQLite would wait forever.
+#[test]
+fn pipes_in_place_of_the_index_block_nothing() {
+    let (_folder, project) = filled();
+    let expected = list(&project);
+    for end in ["", "-journal", "-wal", "-shm"] {
+        let path = PathBuf::from(format!("{}{end}", Index::path(&project).display()));
+        drop(RealFs.remove_file(&path));
+        rlxp_fs::testing::make_pipe(&path);
+        assert_eq!(list(&project), expected, "{end}");
+        drop(RealFs.remove_file(&path));
+    }
+}
+
+/// An index that came with a project may hold any rows with the right digests.
+#[test]
+fn a_row_that_was_made_from_nothing_is_no_answer() {
+    let (_folder, project) = filled();
+    let expected = list(&project);
+    let index = rusqlite::Connection::open(Index::path(&project)).unwrap();
+    let row: String =
+        index.query_row("SELECT row FROM runs WHERE name = 'done_001'", [], |row| row.get(0)).unwrap();
+    let forged = row.replace("CartPole-v1", "Forged-v9");
+    assert_ne!(row, forged);
+    for (sources, stamps) in [
+        ("nothing", vec![0_u8; 32]),
+        ("metadata.json", vec![0; 32]),
+        ("metadata.json", vec![1; 32]),
+        ("", vec![]),
+    ] {
+        let mut hasher = blake3::Hasher::new();
+        for part in [b"done_001".as_slice(), sources.as_bytes(), &stamps, forged.as_bytes()] {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        }
+        let mut digest = [0; 16];
+        hasher.finalize_xof().fill(&mut digest);
+        let values = rusqlite::params![sources, stamps, forged, digest];
+        let set = "UPDATE runs SET sources = ?1, stamps = ?2, row = ?3, digest = ?4 WHERE name = 'done_001'";
+        assert_eq!(index.execute(set, values).unwrap(), 1);
+        assert_eq!(list(&project), expected, "{sources:?}");
+    }
+}
+
+/// Folders of attempts that wait for a claim or an end.
+#[test]
+fn a_claim_or_an_end_that_appears_is_noticed() {
+    let (_folder, project) = filled();
+    let attempts = |run: &str| project.runs_dir().join(run).join("attempts");
+    for run in ["done_001", "fresh_001"] {
+        let number = if run == "done_001" { 2 } else { 1 };
+        let waiting = attempts(run).join(number.to_string());
+        RealFs.create_dir(&waiting).unwrap();
+        for file in ["claim.json", "end.json"] {
+            assert_eq!(list(&project), list_anew(&project), "{run} before {file}");
+            drop(list(&project));
+            let source = attempts("failed_001").join("1").join(file);
+            RealFs.copy(&source, &waiting.join(file)).unwrap();
+            assert_eq!(list(&project), list_anew(&project), "{run} after {file}");
+        }
+    }
+}
+
+#[test]
+fn where_the_index_can_not_be_written_it_lives_in_memory() {
+    let (_folder, project) = filled();
+    let expected = list(&project);
+    let path = Index::path(&project);
+    RealFs.remove_file(&path).unwrap();
+    // A folder in its place is as good as a read-only one, also for root.
+    RealFs.create_dir(&path).unwrap();
+    assert_eq!(list(&project), expected);
+    RealFs.remove_dir(&path).unwrap();
+    let elsewhere = project.root().join("elsewhere");
+    RealFs.write_atomic(&elsewhere, b"mine").unwrap();
+    RealFs.symlink(&elsewhere, &path).unwrap();
+    assert_eq!(list(&project), expected, "a symlink is not followed");
+    assert_eq!(RealFs.read(&elsewhere, 100).unwrap(), b"mine");
+}
+
+#[test]
+fn many_readers_and_writers_at_once() {
+    let (folder, project) = real();
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..8)
+            .map(|writer| {
+                let path = folder.path();
+                scope.spawn(move || {
+                    let machine = Arc::new(FakeMachine::new("here", "boot-1", 100 + writer));
+                    // The writers see each other alive.
+                    (100..108).for_each(|other| machine.start(other, 1000));
+                    let project = Project::at(Arc::new(RealFs), machine, path);
+                    let run = project.create_run(new_run("many", &[0])).unwrap();
+                    let claim = claim(&run);
+                    train(&run.seed_folders().unwrap()[0], 200).unwrap();
+                    claim.end(&end(Outcome::Completed)).unwrap();
+                })
+            })
+            .collect();
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            for row in list(&project) {
+                assert_eq!(row.problem, None, "{row:?}");
+            }
+        }
+    });
+    let rows = list(&project);
+    assert_eq!(rows.len(), 8);
+    for row in &rows {
+        assert_eq!((row.status, row.steps), (RunStatus::Completed, 200));
+        common::fingerprint(&project.run(&row.name).seed_folders().unwrap()[0]);
+    }
+}

@@ -1,0 +1,10 @@
+//! The store from outside: real folders, and disks in memory that fail on purpose.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+mod damage;
+mod faults;
+mod hostile;
+mod index;
+mod ledger_file;
+mod run_folder;
