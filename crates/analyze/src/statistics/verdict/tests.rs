@@ -99,7 +99,7 @@ fn seeds_needed_are_those_of_the_verdict_itself() {
     // No difference seen: what is worth finding is planned for.
     let got = ask(&a, &a, &options);
     assert_eq!(got.seeds_needed_for, got.minimum_effect.map(|least| 2.0 * least));
-    assert!(got.seeds_needed.unwrap() > 60);
+    assert!(got.seeds_needed.unwrap() > 30, "{:?}", got.seeds_needed);
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! What a contract says that is complete and still likely a mistake, before a run is spent on finding out.
+//! Likely mistakes in a complete contract, found before a run is spent on them.
 
+use rlxp_analyze::power::{Design, Returns, Simulation, power};
 use rlxp_fs::FsExt;
 use rlxp_govern::completeness::Open;
 use rlxp_govern::documents::{Contract, Runbook};
@@ -9,7 +10,8 @@ use rlxp_govern::section::File;
 use crate::failure::Outcome;
 use crate::studies::files::OpenStudy;
 
-/// Answers of a drafted `metric_spec.yaml` that any value would fill, so that only their mark tells that nobody chose.
+/// Answers of a drafted `metric_spec.yaml` that are valid with any value: only their mark shows that they were not
+/// chosen.
 pub(super) fn marked(text: &str) -> Vec<Open> {
     let places = [
         ("  direction:", "primary.direction", "which way is better?"),
@@ -24,7 +26,6 @@ pub(super) fn marked(text: &str) -> Vec<Open> {
     open.collect()
 }
 
-/// Everything that a person should look at again.
 pub(super) fn warnings(opened: &OpenStudy) -> Outcome<Vec<String>> {
     let mut warnings = Vec::new();
     if let Some(runbook) = opened.study.files.runbook.typed() {
@@ -32,10 +33,11 @@ pub(super) fn warnings(opened: &OpenStudy) -> Outcome<Vec<String>> {
         warnings.extend(scripts(opened, runbook)?);
     }
     warnings.extend(opened.study.contract().and_then(budget));
+    warnings.extend(opened.study.contract().and_then(low_power));
     Ok(warnings)
 }
 
-/// What a step writes elsewhere than into its own folder is lost.
+/// Files that a step writes outside its own folder are lost.
 fn slots(runbook: &Runbook) -> Vec<String> {
     let needed = [
         ("train", &runbook.train, "{run}", "its output folder"),
@@ -62,7 +64,7 @@ fn scripts(opened: &OpenStudy, runbook: &Runbook) -> Outcome<Vec<String>> {
     Ok(missing)
 }
 
-/// What the words of a command may name in the tree, its program left out.
+/// Files in the tree that the words of a command may refer to, except its program.
 pub(crate) fn named_files(argv: &[String], folder: &str) -> Vec<String> {
     let words = argv.iter().skip(1).map(|word| word.rsplit('=').next().unwrap_or_default());
     let path = |name: &str| match folder {
@@ -72,7 +74,7 @@ pub(crate) fn named_files(argv: &[String], folder: &str) -> Vec<String> {
     words.filter(|name| !name.contains('{')).map(path).filter(|path| bad_path(path).is_none()).collect()
 }
 
-/// The words for a file that isn't there, if it can only be meant as a script.
+/// The message about a missing file, if it can only be a script.
 pub(crate) fn script_missing(path: &str, step: &str) -> Option<String> {
     let is_script = [".py", ".sh"].iter().any(|ending| path.ends_with(ending));
     is_script.then(|| format!("{path}, used by {step}, does not exist"))
@@ -85,6 +87,30 @@ fn budget(contract: &Contract) -> Option<String> {
     (runs < needed).then(|| {
         format!(
             "contract.yaml: budget.runs is {runs}, but the baseline alone needs {needed}: 1 smoke run and {seeds} confirm_seeds"
+        )
+    })
+}
+
+/// Seeds, looks and confirms with which even a clear improvement would more often be missed than found.
+fn low_power(contract: &Contract) -> Option<String> {
+    const EFFECT: f64 = 1.0;
+    let statistics = &contract.statistics;
+    let design = Design {
+        alpha: statistics.alpha / statistics.maximum_confirms.max(1) as f64,
+        looks: statistics.looks,
+        ..Design::default()
+    };
+    let seeds = statistics.confirm_seeds.min(rlxp_analyze::power::MOST_SEEDS);
+    let found = power(&design, Returns::Gaussian, EFFECT, seeds, Simulation { repetitions: 1_000, seed: 0 });
+    (found < 0.5).then(|| {
+        format!(
+            "contract.yaml: with {} confirm_seeds, alpha {} over {} confirms and {} looks, a candidate that is one standard \
+             deviation better is accepted with {:.0}% probability; plan more confirm_seeds or fewer confirms",
+            statistics.confirm_seeds,
+            statistics.alpha,
+            statistics.maximum_confirms,
+            statistics.looks,
+            100.0 * found
         )
     })
 }
