@@ -216,7 +216,7 @@ def page(rows, alone, named):
         f"runs here, their first suggestion changes a setting that was spoiled in {named} of {len(rows)}.",
         "",
         "The three rows of an environment are not independent: where all suggestions lead back to the starter's values, what was",
-        "trained after them is one and the same training, and its mean stands there three times.",
+        "trained after them is one and the same training, and its mean appears three times.",
         "",
         f"Rules version {rows[0].report['rules_version']}, knowledge version {rows[0].report['knowledge_version']}.",
         "",

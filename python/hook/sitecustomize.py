@@ -35,8 +35,8 @@ def _watch():
     sys.addaudithook(hook)
 
 
-def _go_on():
-    """Gives way to the sitecustomize that this one stands in front of."""
+def _run_shadowed():
+    """Runs the sitecustomize that this one shadows."""
     here = os.path.dirname(os.path.abspath(__file__))
     places = [place for place in sys.path if os.path.abspath(place or ".") != here]
     from importlib.machinery import PathFinder
@@ -49,4 +49,4 @@ def _go_on():
 
 
 _watch()
-_go_on()
+_run_shadowed()

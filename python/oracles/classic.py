@@ -18,7 +18,7 @@ import numpy as np
 
 
 class FixedUniform:
-    """Stands in for the random generator: always the same fraction of a range."""
+    """Replaces the random generator: always returns the same fraction of a range."""
 
     def __init__(self, fraction):
         self.fraction = fraction

@@ -17,7 +17,7 @@ def bits(number):
 
 
 class Scripted:
-    """Stands in for the random generator of a fickle taxi."""
+    """Replaces the random generator of a fickle taxi."""
 
     def __init__(self, drawn, chosen):
         self.drawn = drawn

@@ -1,14 +1,13 @@
 //! Project tasks: `cargo xtask <task>`.
 //!
-//! Plain Rust with no dependency, so that the first thing a fresh clone builds
-//! is small. This program is part of the workshop, not of the product: it runs
-//! cargo, pip and apt and reads files itself.
+//! Plain Rust without dependencies, so that the first thing a fresh clone builds is small. This program is a
+//! developer tool and not part of the product: it runs cargo, pip and apt and reads files itself.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "the product's doors to files and processes don't bind the workshop"
 )]
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever runs it")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command-line program")]
 
 mod bench;
 mod mutants;

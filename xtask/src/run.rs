@@ -1,15 +1,15 @@
-//! Starting programs: cargo, Python, apt.
+//! Starts programs: cargo, Python, apt.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What a task returns: nothing, or what went wrong as a sentence.
+/// The result of a task: nothing, or what went wrong as a sentence.
 pub(crate) type Done = Result<(), String>;
 
 /// The folder of the workspace.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace").to_owned()
 }
 
 /// The cargo that started this program, for `folder`.
@@ -19,25 +19,25 @@ pub(crate) fn cargo(folder: &Path) -> Command {
     command
 }
 
-/// Runs `command` with its output going where ours goes.
+/// Runs `command` with inherited output.
 pub(crate) fn show(command: &mut Command) -> Done {
     let status = command.status().map_err(|error| format!("can't start {}: {error}", written(command)))?;
     if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", written(command))) }
 }
 
-/// Runs `command` and returns what it wrote, whatever its exit code.
+/// Runs `command` and returns its output, whatever its exit code.
 pub(crate) fn capture(command: &mut Command) -> Result<Output, String> {
     let output = command.stdin(Stdio::null()).output();
     output.map_err(|error| format!("can't start {}: {error}", written(command)))
 }
 
-/// What `program` prints, or none when it is missing or fails.
+/// The output of `program`; `None` if it is missing or fails.
 pub(crate) fn answer<A: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: &[A]) -> Option<String> {
     let output = capture(Command::new(program).args(arguments)).ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The command as one would type it.
+/// The command as a user would type it.
 fn written(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")

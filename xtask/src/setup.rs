@@ -1,8 +1,7 @@
-//! `cargo xtask setup`: what the tests need beside Rust.
+//! `cargo xtask setup`: what the tests need besides Rust.
 //!
-//! A Python environment in `.venv` with the Gymnasium that the environments
-//! are compared with and what installing the tests' RL repository takes, and a
-//! few system packages. Run again, it only looks.
+//! A Python environment in `.venv` with the Gymnasium that the environments are compared with and the packages that
+//! install the tests' RL repository, and a few system packages. If everything is installed, it only checks.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,24 +9,23 @@ use std::process::Command;
 
 use crate::run::{Done, answer, root, show};
 
-/// What goes into `.venv`, exactly.
+/// The exact version in `.venv`.
 const GYMNASIUM: &str = "1.4.0";
-/// The numpy beside it, for Python 3.11 and newer; the last one that Python 3.10 can have.
+/// Its numpy, for Python 3.11 and newer; then the last one that supports Python 3.10.
 const NUMPY: &str = "2.4.6";
 const NUMPY_FOR_3_10: &str = "2.2.6";
-/// What builds the RL repository of `python/fixture`, so that the tests install it without a network.
+/// Builds the RL repository of `python/fixture`, so that tests install it without a network.
 const SETUPTOOLS: &str = "80.9.0";
 const WHEEL: &str = "0.45.1";
 /// The oldest Python that Gymnasium accepts.
 const OLDEST_PYTHON: (u32, u32) = (3, 10);
-/// Programs that tests start, how each is asked whether it is there, and the
-/// Debian package that brings it.
+/// Programs that tests start, how to check that each exists, and its Debian package.
 const PROGRAMS: [(&str, &[&str], &str); 5] = [
     ("git", &["--version"], "git"),
     ("strace", &["--version"], "strace"),
     ("ffprobe", &["-version"], "ffmpeg"),
     ("chromium", &["--version"], "chromium"),
-    // It has no word for its version; looking through no primes at all succeeds and leaves nothing behind.
+    // It has no version option; screening an empty list of primes succeeds and leaves nothing behind.
     ("ssh-keygen", &["-M", "screen", "-f", "/dev/null", "/dev/null"], "openssh-client"),
 ];
 
@@ -36,7 +34,7 @@ pub(crate) fn run() -> Done {
     python_environment(&root().join(".venv"))
 }
 
-/// A missing program is not the end: the test that needs it fails and says so.
+/// A missing program is not fatal: the test that needs it fails and says so.
 fn system_packages() {
     let missing: Vec<&str> = PROGRAMS
         .iter()
@@ -81,7 +79,7 @@ fn python_environment(folder: &Path) -> Done {
         }
     };
     let make = || show(Command::new(base).args(["-m", "venv", "--clear"]).arg(folder));
-    // Debian's python3 has no venv of its own; its package python3-venv brings it.
+    // Debian's python3 comes without venv; the package python3-venv has it.
     make().or_else(|problem| {
         apt_install(&["python3-venv"]).map_err(|wish| format!("{problem}; {wish}"))?;
         make()
@@ -121,9 +119,9 @@ fn python_version(name: impl AsRef<OsStr>) -> Option<(u32, u32)> {
 fn no_python() -> String {
     let (major, minor) = OLDEST_PYTHON;
     let found = python_version("python3")
-        .map_or_else(|| "there is none".to_owned(), |(major, minor)| format!("python3 is {major}.{minor}"));
+        .map_or_else(|| "none was found".to_owned(), |(major, minor)| format!("python3 is {major}.{minor}"));
     format!(
-        "the tests against Gymnasium need Python {major}.{minor} or newer and {found}; \
+        "the tests against Gymnasium need Python {major}.{minor} or newer, but {found}; \
          please install python{major}.{minor} and python{major}.{minor}-venv"
     )
 }

@@ -17,7 +17,7 @@ const DOTS_ACROSS: usize = 2;
 const DOTS_DOWN: usize = 4;
 const SHADE: char = '░';
 
-/// The curve as lines of text; nothing when there is nothing to draw.
+/// The curve as lines of text; `None` if there is nothing to draw.
 pub(crate) fn draw(band: &[BandPoint]) -> Option<String> {
     let (first, last) = (band.first()?, band.last()?);
     let low = band.iter().map(|point| point.low).fold(f64::INFINITY, f64::min);

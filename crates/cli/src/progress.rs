@@ -1,5 +1,5 @@
-//! Where training stands, while it runs: one line that is written over on a
-//! terminal, a line every few seconds elsewhere, events in JSON.
+//! The progress of training: one line that is overwritten on a terminal, a line every few seconds elsewhere, events
+//! in JSON.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,9 +11,9 @@ use serde::Serialize;
 use crate::format;
 use crate::screen::Screen;
 
-/// Time between lines where no line can be written over.
+/// Time between lines if they can't be overwritten.
 const LINE_EVERY: Duration = Duration::from_secs(5);
-/// Longest live line: a longer one would wrap and could not be written over.
+/// Longest live line: a longer one would wrap and could not be overwritten.
 const LIVE_WIDTH: usize = 79;
 
 /// Follows the events of one training.
@@ -31,7 +31,7 @@ struct State {
     live_shown: bool,
 }
 
-/// One seed as the events tell it.
+/// The state of one seed according to the events.
 #[derive(Clone, Default, Serialize)]
 pub(crate) struct SeedState {
     /// Step that this attempt started from.
@@ -60,12 +60,12 @@ impl<'a> Progress<'a> {
         Self { screen, state: RefCell::new(state) }
     }
 
-    /// Takes an event and shows what it changes.
+    /// Handles an event and shows what it changes.
     pub(crate) fn take(&self, event: &Event) {
         self.screen.event(event);
         match event {
             Event::Created { run, path } => self.screen.note(&format!("run {run} in {path}")),
-            // A single seed's failure is the run's, which is told at the end.
+            // The failure of a single seed is the run's, which is reported at the end.
             Event::SeedFailed { seed, reason } if self.state.borrow().planned_seeds > 1 => {
                 self.clear();
                 self.screen.warning(&format!("seed {seed} failed: {reason}"));

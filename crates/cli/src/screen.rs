@@ -1,15 +1,12 @@
 //! The only place that writes to stdout and stderr.
 //!
-//! Everything passes [`Ink`], which lets no character through that could drive a
-//! terminal, whoever wrote it: callers hand over names and reasons as they are.
-//! What ink can't know is which line ends are data. Fields that are one line are
-//! written by [`Screen::line`], as cells of a table, or through
-//! `rlxp_types::text::one_line`. A message on stderr is always one line, so that
-//! no name can pass for an error or a verdict.
+//! All text passes through [`Ink`], which lets no character through that could control a terminal, so callers pass
+//! names and reasons as they are. Ink can't know which newlines are data: fields of one line are written by
+//! [`Screen::line`], as cells of a table, or through `rlxp_types::text::one_line`. A message on stderr is always one
+//! line, so that no name can pass for an error or a verdict.
 //!
-//! A reader that goes away (`rlx ls | head -1`) ends the writing quietly; an
-//! answer that can't be written otherwise (a full disk behind a redirection)
-//! is a storage error.
+//! If the reader goes away (`rlx ls | head -1`), writing ends quietly; an answer that can't be written for another
+//! reason (a full disk behind a redirection) is a storage error.
 
 mod ink;
 
@@ -28,7 +25,7 @@ use crate::arguments::{Color, Global};
 
 use ink::Ink;
 
-/// Where answers, notes and progress go.
+/// Writes answers, notes and progress.
 pub(crate) struct Screen {
     json: bool,
     quiet: bool,
@@ -47,7 +44,7 @@ enum Stdout {
     Failed,
 }
 
-/// What a text means; colour only underlines it.
+/// The meaning of a text; colour only emphasises it.
 #[derive(Clone, Copy)]
 pub(crate) enum Style {
     Error,
@@ -98,7 +95,7 @@ impl Screen {
         !self.json && !self.quiet
     }
 
-    /// Whether one line of stderr can be written over and over.
+    /// Whether a line of stderr can be overwritten.
     pub(crate) fn is_live(&self) -> bool {
         self.is_talkative() && io::stderr().is_terminal()
     }
@@ -113,7 +110,7 @@ impl Screen {
         self.put(&self.ink.written(text.as_ref()));
     }
 
-    /// A part of the answer that is one line, whatever the names in it hold.
+    /// A part of the answer that is one line, whatever the names in it contain.
     pub(crate) fn line(&self, text: impl AsRef<str>) {
         self.put(&format!("{}\n", self.ink.written_in_line(text.as_ref())));
     }
@@ -145,7 +142,7 @@ impl Screen {
         self.put(&visible_json(&object(R::SCHEMA, report).to_string()));
     }
 
-    /// A JSON document that is the answer by itself.
+    /// A JSON document that is the whole answer.
     pub(crate) fn document(&self, json: &str) {
         self.put(&visible_json(json));
     }
@@ -157,14 +154,14 @@ impl Screen {
         }
     }
 
-    /// Something worth knowing, on one line.
+    /// A note, on one line.
     pub(crate) fn note(&self, text: &str) {
         if self.is_talkative() {
             self.complain(text);
         }
     }
 
-    /// Something to be careful about.
+    /// A warning.
     pub(crate) fn warning(&self, text: &str) {
         if !self.json {
             self.complain(&format!("{} {text}", self.on_stderr(Style::Warning, "warning:")));
@@ -178,7 +175,7 @@ impl Screen {
         }
     }
 
-    /// Problems of a config with their places; as warning events in JSON.
+    /// Problems of a config with their locations; as warning events in JSON.
     pub(crate) fn warnings(&self, problems: &[Problem], sources: &[Source]) {
         if self.json {
             for problem in problems {
@@ -189,7 +186,7 @@ impl Screen {
         }
     }
 
-    /// Why a command did not do what was asked.
+    /// Why a command failed.
     pub(crate) fn failure(&self, failure: &Failure) {
         if self.json {
             self.put(&visible_json(&failure.to_json().to_string()));
@@ -211,11 +208,11 @@ impl Screen {
     /// Replaces the live line; an empty text clears it.
     pub(crate) fn live(&self, text: &str) {
         let mut err = io::stderr().lock();
-        // Nobody can be told that stderr is gone.
+        // If stderr is gone, there is nowhere to report that.
         let _ = write!(err, "\r\x1b[2K{}", self.ink.written_in_line(text)).and_then(|()| err.flush());
     }
 
-    /// Asks on the terminal; nothing when there is none to ask on.
+    /// Asks on the terminal; `None` without a terminal.
     pub(crate) fn ask(&self, question: &str) -> Option<bool> {
         let answer = self.type_in(&format!("{question} [y/N] "))?;
         Some(matches!(answer.trim(), "y" | "Y" | "yes"))
@@ -226,13 +223,13 @@ impl Screen {
         !self.json && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// What is typed after a text; nothing when there is no terminal to type at.
+    /// What the user types after a text; `None` without a terminal.
     pub(crate) fn type_in(&self, text: &str) -> Option<String> {
         if !self.can_type() {
             return None;
         }
         let mut err = io::stderr().lock();
-        // In one piece, so that nothing gets in between.
+        // In one write, so that nothing gets in between.
         let _ = err.write_all(self.ink.written(text).as_bytes()).and_then(|()| err.flush());
         let mut typed = String::new();
         io::stdin().read_line(&mut typed).ok()?;
@@ -271,15 +268,15 @@ impl Screen {
         write_to_stderr(&self.ink.written_in_line(text));
     }
 
-    /// Problems with their places; `render` makes what it quotes visible, so its colours are rlx's own.
+    /// Problems with their locations; `render` escapes what it quotes, so its colours are rlx's own.
     fn complain_of(&self, problems: &[Problem], sources: &[Source]) {
         let rendered = self.ink.adopt(&render(problems, sources, self.colored_stderr));
         write_to_stderr(&self.ink.written(&rendered));
     }
 }
 
-/// A message of the argument parser: to stdout when it was asked for. It repeats arguments, so the caller sees to it
-/// that `error` was made from visible ones.
+/// A message of the argument parser, on stdout if it was requested. It repeats arguments, so the caller must build
+/// `error` from escaped ones.
 pub(crate) fn print_parser_message(error: &clap::Error, exit: Exit) -> Exit {
     match error.print() {
         Err(problem) if problem.kind() != io::ErrorKind::BrokenPipe => Exit::Storage,
@@ -287,23 +284,23 @@ pub(crate) fn print_parser_message(error: &clap::Error, exit: Exit) -> Exit {
     }
 }
 
-/// JSON before there is a screen.
+/// JSON before a screen exists.
 pub(crate) fn print_bare_json(value: &Value) {
-    // The exit code says the same, so a reader that is gone loses nothing.
+    // The exit code says the same, so nothing is lost if the reader is gone.
     let _ = writeln!(io::stdout().lock(), "{}", visible_json(&value.to_string()));
 }
 
-/// What a defect says about itself, on stderr.
+/// The report of an internal error, on stderr.
 pub(crate) fn print_defect(text: &str) {
     write_to_stderr(&set_in(&visible(text)));
 }
 
 fn write_to_stderr(text: &str) {
-    // There is no other place to report that stderr is gone.
+    // If stderr is gone, there is nowhere to report that.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// `text` with every line after the first set in, so that none of them looks like a message of its own.
+/// `text` with every line after the first indented, so that none looks like a separate message.
 fn set_in(text: &str) -> String {
     let mut lines = text.split('\n');
     let mut out = lines.next().unwrap_or_default().to_owned();
@@ -317,7 +314,7 @@ fn set_in(text: &str) -> String {
     out
 }
 
-/// What helps, each once. Many reasons often have one cure, and approvals are given together.
+/// Hints without duplicates: several reasons often have one remedy, and approvals are given together.
 fn helps(failure: &Failure) -> Vec<String> {
     const APPROVE: &str = "rlx approve ";
     let all = failure.hints.iter().chain(failure.refusals.iter().map(|one| &one.help));
@@ -340,17 +337,17 @@ fn helps(failure: &Failure) -> Vec<String> {
     helps
 }
 
-/// One reason of a refusal, with the place in a file that it is about.
+/// One reason of a refusal, with its location in a file.
 pub(crate) fn refused(refusal: &Refusal) -> String {
     let Refusal { code, gate, reason, evidence, .. } = refusal;
-    // The record can't be edited, and a place that the reason names needs no second word.
+    // The ledger can't be edited, and a location that the reason already names isn't repeated.
     let is_told =
         evidence.is_empty() || evidence.starts_with("ledger.jsonl") || reason.contains(evidence.as_str());
     let place = if is_told { String::new() } else { format!(" [{evidence}]") };
     format!("  {code} ({gate}): {reason}{place}")
 }
 
-/// A failure before there is a screen, without colour.
+/// A failure before a screen exists, without colour.
 pub(crate) fn print_bare_failure(failure: &Failure) {
     write_to_stderr(&format!("error: {}", one_line(&failure.message)));
     for hint in &failure.hints {
@@ -358,7 +355,7 @@ pub(crate) fn print_bare_failure(failure: &Failure) {
     }
 }
 
-/// `value` with its schema in front.
+/// `value` with its schema first.
 fn object(schema: &str, value: &impl Serialize) -> Value {
     let mut object = Map::new();
     object.insert("schema".to_owned(), Value::from(schema));

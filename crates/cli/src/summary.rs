@@ -1,5 +1,4 @@
-//! What several commands say about a run: how its seeds stand and how its
-//! evaluations came out.
+//! What several commands report about a run: the state of its seeds and the results of its evaluations.
 
 use rlxp_ops::insight::curve::over_seeds;
 use rlxp_ops::insight::run_data::SeedState;
@@ -67,7 +66,7 @@ pub(crate) fn seeds(screen: &Screen, info: &RunInfo) -> String {
 /// Early stops that are listed one by one.
 const MOST_STOPS: usize = 10;
 
-/// Which seeds stopped early and why; nothing for a run that was not asked to.
+/// Which seeds stopped early and why; `None` without `--stop-at`.
 pub(crate) fn stops(info: &RunInfo) -> Option<String> {
     let wanted = info.stop_at?;
     let stops = info.seeds.iter().filter_map(|seed| Some((seed.seed, seed.stopped_early?)));

@@ -15,7 +15,7 @@ impl Color {
     pub const WHITE: Color = Color::hex(0xff_ff_ff);
     /// Text and axes: softer than black.
     pub const INK: Color = Color::hex(0x22_28_31);
-    /// What stands back: ticks, captions.
+    /// Less important parts: ticks, captions.
     pub const MUTED: Color = Color::hex(0x6b_72_80);
     /// Grid lines.
     pub const GRID: Color = Color::hex(0xe5_e7_eb);

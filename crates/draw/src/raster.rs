@@ -146,8 +146,7 @@ fn draw_text(pixmap: &mut Pixmap, text: &Text, scale: f32) {
     pixmap.fill_path(&path, &paint(text.color), FillRule::Winding, transform, None);
 }
 
-/// The path in the rasteriser's own form; nothing when there is nothing to
-/// draw or a coordinate is not a number.
+/// The path in the rasteriser's own format; `None` if there is nothing to draw or a coordinate is NaN.
 fn skia_path(path: &Path) -> Option<tiny_skia::Path> {
     let mut builder = PathBuilder::new();
     for segment in &path.segments {

@@ -116,7 +116,7 @@ pub enum Item {
         fill: Option<Color>,
         /// How its outline is drawn.
         stroke: Option<Stroke>,
-        /// Only what lies within is seen.
+        /// Only what is inside is visible.
         clip: Option<Rect>,
     },
     Text(Text),

@@ -1,5 +1,4 @@
-//! The catalogue: every environment that rlx brings along, with the facts
-//! that Gymnasium 1.4.0 registers for it.
+//! The catalogue: every native environment, with the facts that Gymnasium 1.4.0 registers for it.
 
 use serde::Serialize;
 

@@ -13,7 +13,7 @@ use crate::toy::taxi::TaxiRules;
 use crate::toy::{Blackjack, TableWorld, Taxi, cliff_walking};
 use crate::vector::EnvError;
 
-/// The environments that rlx brings along.
+/// The native environments.
 pub struct NativeSource;
 
 /// A table of the native environments alone.

@@ -1,6 +1,5 @@
-//! Native environments: one kind of dynamics whose state lies in arrays over
-//! all copies, and the one wrapper that gives it random streams, step caps,
-//! same-step restarts and saved states.
+//! Native environments: one kind of dynamics whose state is in arrays over all copies, and the one wrapper that gives
+//! it random streams, step caps, same-step restarts and saved states.
 
 use rlxp_types::Stream;
 

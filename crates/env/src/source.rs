@@ -139,9 +139,8 @@ impl<'a> Sources<'a> {
             .ok_or_else(|| UnknownEnv { id: id.to_owned(), nearest: nearest_ids(id, self.catalogue()) })
     }
 
-    /// The environment that `config` describes, one copy per stream. The number
-    /// of copies is that of the streams; `num_envs` and normalisation belong to
-    /// the learner and are not looked at.
+    /// The environment that `config` describes, one copy per stream; `num_envs` and normalisation belong to the
+    /// learner and are ignored.
     pub fn make(self, config: &EnvConfig, streams: Vec<Stream>) -> Result<Box<dyn VectorEnv>, MakeError> {
         self.build(config, streams).map(|built| built.env)
     }

@@ -32,8 +32,8 @@ macro_rules! delegate {
     };
 }
 
-/// Saves and restores a wrapper that has no state of its own. The name keeps
-/// the state of another stack of wrappers from being taken.
+/// Saves and restores a wrapper without state of its own. The name prevents loading the state of a different stack of
+/// wrappers.
 macro_rules! delegate_state {
     ($name:literal) => {
         fn save(&self) -> Result<Option<Vec<u8>>, EnvError> {
@@ -108,8 +108,8 @@ impl VectorEnv for TruncationAsTermination {
     }
 }
 
-/// Every observation is the first one of its episode, in all or in some of its
-/// dimensions: what a learner that ignores them would see.
+/// Every observation is the first one of its episode, in some or all dimensions: what a learner that ignores them
+/// would see.
 pub struct FreezeObservation {
     inner: Box<dyn VectorEnv>,
     /// The first observation of every copy's episode.

@@ -30,7 +30,7 @@ pub fn processor_count() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Bytes of memory that can be had without swapping; nothing where the system doesn't tell.
+/// Bytes of memory available without swapping; `None` if unknown.
 pub fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

@@ -35,7 +35,7 @@ impl FsError {
         Some(&cause.link)
     }
 
-    /// Nothing is there.
+    /// Whether the path doesn't exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self.source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
     }

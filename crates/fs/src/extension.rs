@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{FileHandle, Fs, FsError, Kind, Machine, Meta, Result, remove};
 
-/// How the names of unfinished files and folders begin. After it come the
-/// maker's process number and a counter: `.tmp-<pid>-<n>-<name>`.
+/// The prefix of unfinished files and folders. It is followed by the process id of their creator and a counter:
+/// `.tmp-<pid>-<n>-<name>`.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
 
 /// Whether a name was given by [`FsExt::temporary_beside`].
@@ -29,7 +29,7 @@ pub trait FsExt: Fs {
         within(path, self.read_at(path, 0, limit)?, cap)
     }
 
-    /// What is free where `path` is, or would be made: on the disk of the nearest folder above it that is there.
+    /// Free bytes on the disk of `path`, or of its nearest existing parent.
     fn available_around(&self, path: &Path) -> Result<u64> {
         let mut told = self.available_space(path);
         for above in path.ancestors().skip(1) {
@@ -52,7 +52,7 @@ pub trait FsExt: Fs {
         as_text(path, within(path, self.read_given(path, limit)?, cap)?)
     }
 
-    /// Facts about a path, or nothing when nothing is there.
+    /// Facts about a path, or `None` if it doesn't exist.
     fn metadata_if_any(&self, path: &Path) -> Result<Option<Meta>> {
         match self.metadata(path) {
             Ok(meta) => Ok(Some(meta)),
@@ -105,9 +105,8 @@ pub trait FsExt: Fs {
         path.with_file_name(format!("{TEMPORARY_PREFIX}{}-{number}-{name}", std::process::id()))
     }
 
-    /// Removes what a killed process left of its attempt to make `path`: names
-    /// as [`FsExt::temporary_beside`] gives them, whose process is gone. What
-    /// can't be removed stays; it is in nobody's way.
+    /// Removes what killed processes left of attempts to create `path`: names from [`FsExt::temporary_beside`] whose
+    /// process is gone. Failures are ignored, as leftovers are harmless.
     fn remove_abandoned(&self, machine: &dyn Machine, path: &Path) {
         remove::abandoned(self, machine, path);
     }
@@ -119,14 +118,13 @@ pub trait FsExt: Fs {
         file.sync()
     }
 
-    /// Creates a file with this content, of which after a power loss anything
-    /// may be left: for what only a process needs that is gone then as well.
+    /// Creates a file with this content and doesn't sync it: for files that are useless after a power loss anyway.
     fn write_new_unsynced(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         self.create_new(path)?.write_all(bytes)
     }
 
-    /// Replaces a file so that every reader sees the old or the new content
-    /// whole, as long as the power stays: for what can be made anew.
+    /// Replaces a file so that every reader sees the complete old or new content, except after a power loss: for
+    /// files that can be recreated.
     fn replace_unsynced(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let temporary = self.temporary_beside(path);
         self.write_new_unsynced(&temporary, bytes)
@@ -134,8 +132,8 @@ pub trait FsExt: Fs {
             .inspect_err(|_| drop(self.remove_file(&temporary)))
     }
 
-    /// Replaces a file so that every reader, also after a power loss, sees the
-    /// old or the new content whole: temporary file, sync, rename, folder sync.
+    /// Replaces a file so that every reader sees the complete old or new content, even after a power loss: temporary
+    /// file, sync, rename, folder sync.
     fn write_atomic(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let temporary = self.temporary_beside(path);
         self.write_new(&temporary, bytes)
@@ -144,8 +142,8 @@ pub trait FsExt: Fs {
         self.sync_dir(parent(path))
     }
 
-    /// Creates a file that appears whole or not at all, and only when the name
-    /// is free: the winner among many that try. `Ok(false)` when it is taken.
+    /// Creates a file that appears completely or not at all, and only if the name is free, so that one of several
+    /// processes wins. `Ok(false)` if the name is taken.
     fn write_new_atomic(&self, path: &Path, bytes: &[u8]) -> Result<bool> {
         let created = self.write_new_for_now(path, bytes)?;
         if created {
@@ -154,8 +152,8 @@ pub trait FsExt: Fs {
         Ok(created)
     }
 
-    /// The same for a file that needn't be there any more after a power loss,
-    /// such as a lock. If it is, it is whole.
+    /// Like [`FsExt::write_new_atomic`], for a file that may be lost in a power loss, such as a lock. If it survives,
+    /// it is complete.
     fn write_new_for_now(&self, path: &Path, bytes: &[u8]) -> Result<bool> {
         let temporary = self.temporary_beside(path);
         let linked = self.write_new(&temporary, bytes).and_then(|()| self.hard_link(&temporary, path));
@@ -167,7 +165,7 @@ pub trait FsExt: Fs {
         }
     }
 
-    /// Points a symlink somewhere else; readers see the old or the new target.
+    /// Changes the target of a symlink; readers see the old or the new target.
     fn replace_symlink(&self, target: &Path, link: &Path) -> Result<()> {
         let temporary = self.temporary_beside(link);
         self.symlink(target, &temporary)
@@ -176,8 +174,7 @@ pub trait FsExt: Fs {
         self.sync_dir(parent(link))
     }
 
-    /// Removes a folder with everything in it, without following symlinks.
-    /// What is already gone is no error.
+    /// Removes a folder with everything in it, without following symlinks. A missing folder is not an error.
     fn remove_dir_all(&self, path: &Path) -> Result<()> {
         remove::folder(self, path)
     }

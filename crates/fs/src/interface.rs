@@ -1,8 +1,8 @@
-//! The file operations that rlx uses, as a trait, so that tests can put a
-//! failing or crashing file system in the place of the real one.
+//! The file operations that rlx uses, as a trait, so that tests can replace the real file system by one that fails or
+//! crashes.
 //!
-//! Only single steps stand here. What takes several steps is in
-//! [`crate::FsExt`]: a fault can then hit between any two of them.
+//! These are single steps. Operations of several steps are in [`crate::FsExt`], so that a fault can hit between any
+//! two of them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -37,8 +37,8 @@ pub struct Meta {
     pub inode: u64,
     /// The number of the device that holds it.
     pub device: u64,
-    /// When anything about it last changed, in nanoseconds since 1970. Unlike
-    /// `modified`, nobody can set it but by setting the clock.
+    /// When anything about it last changed, in nanoseconds since 1970. Unlike `modified`, it can only be set by
+    /// setting the clock.
     pub changed: i64,
 }
 
@@ -62,12 +62,10 @@ pub struct Entry {
 
 /// A file opened for appending.
 pub trait FileHandle: Send {
-    /// Appends all of `bytes`. After an error an unknown part of them may
-    /// stand in the file.
+    /// Appends all of `bytes`. After an error, an unknown part of them may be in the file.
     fn write_all(&mut self, bytes: &[u8]) -> Result<()>;
-    /// Returns after everything written so far is on the disk. After an error
-    /// the file must be given up: the system may forget what it failed to
-    /// write and report success the next time.
+    /// Returns after everything written so far is on the disk. After an error the file must be given up: the system
+    /// may forget what it failed to write and report success the next time.
     fn sync(&mut self) -> Result<()>;
     /// The present length.
     fn length(&self) -> Result<u64>;
@@ -90,11 +88,9 @@ pub trait Fs: Send + Sync {
     fn read_given(&self, path: &Path, limit: usize) -> Result<Vec<u8>> {
         self.read_at(path, 0, limit)
     }
-    /// Facts about many paths below `folder`, one after the other, until
-    /// `each` says false; true when it never did. A symlink at the end of a
-    /// path is not followed. This is for noticing changes of thousands of
-    /// files: a folder on the way that is a symlink may be followed, so nothing
-    /// may be read because of the answer.
+    /// Facts about many paths below `folder`, one after the other, until `each` returns false; true if it never did.
+    /// A symlink at the end of a path is not followed. This is for noticing changes of thousands of files: a folder
+    /// on the way that is a symlink may be followed, so nothing may be read because of the answer.
     fn look_at_all(
         &self,
         folder: &Path,
@@ -122,15 +118,15 @@ pub trait Fs: Send + Sync {
         let text = |entry: RawEntry| Some(Entry { name: entry.name.into_string().ok()?, kind: entry.kind });
         Ok(entries.filter_map(text).collect())
     }
-    /// Creates one folder; an error when something is there.
+    /// Creates one folder; an error if the name is taken.
     fn create_dir(&self, path: &Path) -> Result<()>;
-    /// Creates a file; an error when something is there (`O_EXCL`).
+    /// Creates a file; an error if the name is taken (`O_EXCL`).
     fn create_new(&self, path: &Path) -> Result<Box<dyn FileHandle>>;
     /// Opens an existing file for appending.
     fn open_append(&self, path: &Path) -> Result<Box<dyn FileHandle>>;
     /// A second name for a file; an error when the name is taken.
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()>;
-    /// Renames; a file that has the new name is replaced.
+    /// Renames; an existing file of the new name is replaced.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
     /// Renames a folder; an error when the new name is taken.
     fn rename_new(&self, from: &Path, to: &Path) -> Result<()>;
@@ -146,8 +142,8 @@ pub trait Fs: Send + Sync {
     fn sync_dir(&self, path: &Path) -> Result<()>;
     /// Bytes that may still be written below `path`.
     fn available_space(&self, path: &Path) -> Result<u64>;
-    /// A copy of a plain file with its permissions, where the file system has
-    /// any; an error when something is there. It is not synced.
+    /// Copies a plain file with its permissions, if the file system has any; an error if the name is taken. The copy
+    /// is not synced.
     fn copy(&self, from: &Path, to: &Path) -> Result<()> {
         const PIECE: usize = 1 << 20;
         let mut target = self.create_new(to)?;
@@ -163,9 +159,8 @@ pub trait Fs: Send + Sync {
     }
     /// The absolute path with every symlink resolved.
     fn canonicalize(&self, path: &Path) -> Result<PathBuf>;
-    /// The same files, but only those below `root`, and never through a
-    /// symlink below it: a path that leads over one is an error that names the
-    /// link ([`crate::FsError::link`]). Paths stay as they are, with `root` in
-    /// front. The root needn't exist yet and may itself be reached through links.
+    /// The same files, but only those below `root`, and never through a symlink below it: a path that leads through
+    /// one is an error that names the link ([`crate::FsError::link`]). Paths stay as they are, including `root`. The
+    /// root needn't exist yet and may itself be reached through links.
     fn rooted(&self, root: &Path) -> Arc<dyn Fs>;
 }

@@ -1,5 +1,5 @@
-//! Randomness that nobody can foresee, for names that must never meet. Nothing that should come out the same twice
-//! may use it: learning has streams of its own.
+//! Unpredictable randomness, for names that must be unique. Not for anything that must be reproducible: learning has
+//! its own streams.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub fn bytes<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     let failed = |error: io::Error| FsError::new("read", Path::new("the system's randomness"), error);
     let read = getrandom(&mut bytes[..], GetRandomFlags::empty()).map_err(|error| failed(error.into()))?;
-    // Up to 256 bytes come whole; rlx asks for fewer.
+    // Up to 256 bytes are never split; rlx asks for fewer.
     if read < N { Err(failed(io::Error::from(io::ErrorKind::UnexpectedEof))) } else { Ok(bytes) }
 }
 

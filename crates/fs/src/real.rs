@@ -117,7 +117,7 @@ pub(crate) fn opening(error: io::Error) -> io::Error {
     if code == Some(Errno::NXIO) { not_plain() } else { error }
 }
 
-/// Opening a pipe waits for its other end unless told not to.
+/// Without this flag, opening a pipe blocks until its other end is open.
 fn waiting_for_nothing() -> i32 {
     (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed()
 }

@@ -1,4 +1,4 @@
-//! Removing whole folders, and what killed processes have left.
+//! Removes whole folders, and what killed processes have left.
 
 use std::path::Path;
 
@@ -10,18 +10,17 @@ pub(crate) fn folder<F: Fs + ?Sized>(fs: &F, path: &Path) -> Result<()> {
     ignore_missing(fs.remove_dir(path))
 }
 
-/// How far below the folder that is removed a path may reach before what it
-/// names is moved up: a tree can be deeper than any path can say.
+/// How long a path may get before the folder it names is moved up: a tree can be deeper than any path can express.
 const FAR: usize = 1024;
 
 #[derive(PartialEq)]
 enum Emptied {
     Wholly,
-    /// Folders from far below now lie in the folder itself.
+    /// Folders from far below were moved into the folder itself.
     WithMore,
 }
 
-/// Removes what is in `folder`, which is `top` or below it.
+/// Removes the content of `folder`, which is `top` or below it.
 fn empty_folder<F: Fs + ?Sized>(fs: &F, top: &Path, folder: &Path) -> Result<Emptied> {
     let entries = match fs.list_raw(folder) {
         Ok(entries) => entries,
@@ -46,7 +45,7 @@ fn empty_folder<F: Fs + ?Sized>(fs: &F, top: &Path, folder: &Path) -> Result<Emp
     Ok(emptied)
 }
 
-/// Gives `folder` the first free name of its own kind in `top`.
+/// Moves `folder` into `top`, under the first free name of its kind.
 fn move_up<F: Fs + ?Sized>(fs: &F, top: &Path, folder: &Path) -> Result<()> {
     for number in 0_u64.. {
         match fs.rename_new(folder, &top.join(format!(".deep-{number}"))) {
@@ -91,7 +90,7 @@ mod tests {
         let top = place.path().join("top");
         RealFs.create_dir(&top).unwrap();
         RealFs.write_new(&place.path().join("kept"), b"x").unwrap();
-        // Built upwards: each round puts what is there into a new folder.
+        // Built upwards: each round puts the tree into a new folder.
         let name = "deep".repeat(50);
         for round in 0..30 {
             let above = top.join(format!("above{round}"));

@@ -77,9 +77,9 @@ impl ApprovalStatus {
 /// What approvals are checked against.
 #[derive(Clone, Copy, Debug)]
 pub struct Proofs<'a> {
-    /// The approvers of the user's configuration at this moment; nothing when they can't be read.
+    /// The present approvers of the user's configuration; `None` if they can't be read.
     pub approvers: Option<&'a Approvers>,
-    /// Signatures that lie beside the ledger, by the digest of their text.
+    /// Signatures stored next to the ledger, by the digest of their text.
     pub signatures: &'a BTreeMap<Digest, String>,
 }
 
@@ -130,7 +130,7 @@ pub fn standing(
     lacking
 }
 
-/// The status of one approval by itself.
+/// The status of one approval on its own.
 fn held(approval: &Approval, required: Assurance, state: &StudyState, proofs: Proofs<'_>) -> ApprovalStatus {
     let assurance = approval.approved.assurance;
     if assurance == Assurance::Signature

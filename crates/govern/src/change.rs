@@ -1,6 +1,5 @@
-//! The result of a candidate's changes: the files that differ from the code they start from, and the
-//! arguments that are added to the training. Pure: the caller brings the content of files, and writes what
-//! comes out.
+//! The result of a candidate's changes: the files that differ from the base, and the arguments that are added to the
+//! train command. Pure: the caller provides the content of files and writes the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,9 +23,9 @@ pub struct Applied {
 /// A file that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// The digest of its content before; nothing where there was no file.
+    /// The digest of its content before; `None` if there was no file.
     pub before: Option<Digest>,
-    /// Its content after; nothing where it is removed.
+    /// Its content after; `None` if it is removed.
     pub after: Option<String>,
 }
 
@@ -43,14 +42,14 @@ impl Applied {
     }
 }
 
-/// Makes the changes, one after another; several to one file build on each other. `source` gives the content of a
-/// file, or nothing where there is none.
+/// Applies the changes in order; several to one file build on each other. `source` returns the content of a file, or
+/// `None` if it doesn't exist.
 ///
 /// A patch changes its file. A key is set in its file or, where the repository takes overrides such as
 /// `--set {key}={value}`, becomes an argument, and no file changes. `from` has to match the current value;
 /// with overrides the file may be code, whose values can't be read, and then `from` is trusted.
 ///
-/// The error has every change that can't be made, by its number. One that builds on such a change isn't tried.
+/// The error has every change that can't be made, by its number. Changes that build on such a change are not tried.
 pub fn apply(
     changes: &[Change],
     override_syntax: Option<&str>,
@@ -80,7 +79,7 @@ pub fn apply(
 struct Work<'w> {
     override_syntax: Option<&'w str>,
     source: &'w dyn Fn(&str) -> Option<String>,
-    /// Content before and after, of files that were looked at.
+    /// Content before and after, of files that were read.
     texts: BTreeMap<String, (Option<String>, Option<String>)>,
     /// Values that arguments give, by file and key.
     given: BTreeMap<(String, String), Value>,
@@ -105,7 +104,7 @@ impl Work<'_> {
         }
     }
 
-    /// The content of a file as it is by now.
+    /// The present content of a file.
     fn text(&mut self, path: &str) -> Option<&str> {
         let source = self.source;
         let (_, now) = self.texts.entry(path.to_owned()).or_insert_with(|| {
@@ -188,7 +187,7 @@ impl Work<'_> {
     }
 }
 
-/// Whether a file is of a form that has keys.
+/// Whether a file has a format with keys.
 fn holds_keys(path: &str) -> bool {
     let name = path.to_ascii_lowercase();
     [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
@@ -209,7 +208,7 @@ fn wanted<'c>(change: &'c Change, key: &str) -> Result<&'c Value, String> {
     change.to.as_ref().ok_or_else(|| format!("{key} has no new value"))
 }
 
-/// The value times the factor. A whole number stays one where the product is whole: `n_steps: 2048` read as `1024.0`
+/// The value times the factor. A whole number stays one if the product is whole: `n_steps: 2048` read as `1024.0`
 /// would be another type to most programs.
 fn scaled(change: &Change, key: &str, real: &Value) -> Result<Value, String> {
     const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;

@@ -1,11 +1,11 @@
-//! The words that gates and refusals are known by. They stand in reports, on the page about gates and in the exceptions of
-//! contracts, so none changes its spelling.
+//! The names of gates and refusals. They appear in reports, in the documentation and in the exceptions of contracts,
+//! so their spelling never changes.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Makes an enum whose values are written as one word each.
+/// Defines an enum whose values are written as one word each.
 macro_rules! words {
     ($(#[$meta:meta])* $type:ident { $($name:ident $word:literal),* $(,)? }) => {
         $(#[$meta])*
@@ -21,7 +21,7 @@ macro_rules! words {
                 match self { $(Self::$name => $word),* }
             }
 
-            /// From a word; nothing for one that this version of rlx doesn't know.
+            /// Parses a word; `None` if this version of rlx doesn't know it.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$name),)* _ => None }
             }
@@ -84,7 +84,7 @@ impl GateName {
 }
 
 words! {
-    /// What is wrong, in the order of the alphabet.
+    /// What is wrong, in alphabetical order.
     RefusalCode {
         AdapterMissing "adapter_missing",
         AdapterNotAudited "adapter_not_audited",

@@ -6,22 +6,22 @@
 //! | module | what it knows |
 //! |---|---|
 //! | [`documents`] | the files of a study as types; schemas come from them |
-//! | [`canonical`] | one text for one value: what digests are taken of |
+//! | [`canonical`] | one text for one value: the input of digests |
 //! | [`section`] | what is approved, what each approval covers and depends on |
 //! | [`signature`] | SSH signatures of approvals |
 //! | [`ledger`] | records, their chain, and the state they add up to |
 //! | [`machine`] | the moves of runs and candidates |
 //! | [`budget`], [`seeds`] | what may still be spent, which seeds are still fresh |
 //! | [`scope`], [`patch`] | paths, patterns and diffs, as text |
-//! | [`change`] | what changes come to: files and arguments |
-//! | [`approval`] | how approvals stand at this moment |
+//! | [`change`] | the result of changes: files and arguments |
+//! | [`approval`] | the present status of approvals |
 //! | [`view`] | a study and a candidate as the caller read them |
 //! | [`completeness`] | what a contract still lacks |
 //! | [`plan`] | everything a launch would use, in named parts |
-//! | [`gate`] | every reason why not |
+//! | [`gate`] | every reason to refuse |
 //! | [`queue`] | which phase of which candidate can run |
 //! | [`next_run`] | the next run of a candidate: its seed, its key, its words |
-//! | [`score`] | what one run counts for |
+//! | [`score`] | the score of one run |
 //! | [`next`] | the one next step |
 //! | [`schema`] | the JSON Schema of every file |
 

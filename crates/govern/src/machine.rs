@@ -1,5 +1,4 @@
-//! The two state machines. Transitions that aren't listed are refused, with an error that names
-//! them.
+//! The two state machines. Transitions that aren't listed are refused, with an error that names them.
 
 use std::fmt;
 
@@ -71,9 +70,9 @@ impl RunState {
         let known = matches!(
             (self, next),
             (Intended, Running)
-                // It never started: the host lost it, something is missing, or it was cancelled.
+                // It never started: it was lost, blocked or cancelled.
                 | (Intended, Ended(RunEnd::Lost | RunEnd::Blocked | RunEnd::Cancelled))
-                // Also blocked: a check that comes before the training may find that something is missing.
+                // Also blocked: a check before the training may find that something is missing.
                 | (Running, Ended(_))
         );
         if known {
@@ -121,8 +120,8 @@ impl CandidateState {
         CandidateState::Reverted,
     ];
 
-    /// Transitions to `next`, if allowed. `phase` is the last phase that ran: what went through its confirm
-    /// phase is judged and can't be debugged into another chance.
+    /// Transitions to `next`, if allowed. `phase` is the last phase that ran: a candidate that went through its
+    /// confirm phase is judged and gets no other chance by debugging.
     pub fn to(self, next: CandidateState, phase: Option<Phase>) -> Result<CandidateState, NoSuchMove> {
         use CandidateState::{
             Accepted, Completed, Debug, Draft, Inconclusive, Launched, Rejected, Reverted, Validated,
@@ -241,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_rolls_a_bad_run_again() {
+    fn a_failed_run_is_not_repeated() {
         let again: Vec<RunEnd> = RunEnd::ALL.into_iter().filter(|end| end.may_run_again()).collect();
         assert_eq!(again, [RunEnd::Lost, RunEnd::Blocked]);
         assert!(RunEnd::ALL.into_iter().all(|end| !(end.may_run_again() && end.is_failure())));

@@ -72,8 +72,8 @@ pub fn next_run(study: &Study, candidate: &Candidate) -> Option<NextRun> {
     Some(NextRun { phase: job.phase, role: job.role, seed, attempt: before + 1, plan })
 }
 
-/// The seed that `random` picks among those of `pool` that are not used; nothing when all are. Every unused seed is
-/// picked by as many values of `random` as every other, or by one more.
+/// The seed that `random` picks among the unused ones of `pool`; `None` if all are used. Every unused seed is picked
+/// by the same number of values of `random`, give or take one.
 pub fn draw(pool: SeedRange, used: &BTreeSet<u64>, random: u64) -> Option<u64> {
     let unused = pool.unused(used);
     if unused == 0 {

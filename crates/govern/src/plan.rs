@@ -27,7 +27,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of a candidate; nothing when something that it is made of is missing.
+    /// The plan of a candidate; `None` if one of its parts is missing.
     pub fn for_candidate(study: &Study, candidate: &CandidateView) -> Option<Self> {
         let digests = study.digests();
         let runbook = &study.files.runbook.get()?.explicit;

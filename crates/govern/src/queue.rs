@@ -41,7 +41,7 @@ pub enum JobStatus {
     Ready,
     /// It is planned, but all slots are taken.
     Queued,
-    /// Some of its runs are intended or under way.
+    /// Some of its runs are active.
     Running,
     /// All its runs have ended, and the candidate advances.
     Passed,
@@ -137,10 +137,10 @@ impl Queue {
     }
 }
 
-/// Seeds of one job that are written out; a plan that asks for more can't be run anyway.
+/// Most seeds of one job that are listed; a plan with more can't be run anyway.
 const MOST_SEEDS: u64 = 1000;
 
-/// No more jobs are ready than there are slots; the rest stays queued.
+/// Limits ready jobs to the number of slots; the rest stays queued.
 fn take_places(jobs: &mut [Job], parallel: u64, live: u64) {
     let mut free = parallel.saturating_sub(live);
     for job in jobs.iter_mut().filter(|job| job.stand == JobStatus::Ready) {
@@ -237,8 +237,8 @@ fn going_on(stale: String, planned: &PlannedPhase, runs: &[&RunRecord]) -> JobSt
     if runs.iter().any(is_live) { JobStatus::Running } else { stopped(stale) }
 }
 
-/// The run that counts for each seed that won't run again. A run that the host lost runs once more and then counts
-/// for nothing; lost twice, its seed stays without a result. One that was blocked never counts.
+/// The run that counts for each seed that won't run again. A lost run is repeated once and doesn't count; lost twice,
+/// its seed has no result. A blocked run never counts.
 fn done<'r>(runs: &[&'r RunRecord]) -> Vec<&'r RunRecord> {
     let seeds = by_seed(runs).into_values();
     let mut done: Vec<&RunRecord> = seeds.filter(SeedRuns::is_done).map(|runs| runs.last).collect();
@@ -254,7 +254,7 @@ pub(crate) struct SeedRuns<'r> {
 }
 
 impl SeedRuns<'_> {
-    /// Whether a run of it is intended or under way.
+    /// Whether one of its runs is active.
     pub(crate) fn is_live(&self) -> bool {
         !matches!(self.last.state, RunState::Ended(_))
     }

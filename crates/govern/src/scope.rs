@@ -57,8 +57,7 @@ pub fn matches_any_case(glob: &str, path: &str) -> bool {
     matches(&glob.to_lowercase(), &path.to_lowercase())
 }
 
-/// Whether `glob` protects `path`: itself, or by a folder that it lies in. Protecting `eval` also
-/// protects its content.
+/// Whether `glob` protects `path` itself or a folder above it: protecting `eval` also protects its content.
 pub fn protects(glob: &str, path: &str) -> bool {
     matches_any_case(glob, path) || matches_any_case(&format!("{glob}/**"), path)
 }

@@ -89,7 +89,6 @@ impl SeedRange {
         self.to.checked_sub(self.from).map_or(0, |last| last.saturating_add(1))
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -25,7 +25,7 @@ pub struct Study {
     /// The four files.
     pub files: Files,
     pub ledger: Ledger,
-    /// The approvers of the user's configuration; nothing when they can't be read.
+    /// The approvers of the user's configuration; `None` if they can't be read.
     pub approvers: Option<Approvers>,
     /// Signatures beside the ledger, by the digest of their text.
     pub signatures: BTreeMap<Digest, String>,
@@ -58,22 +58,22 @@ pub struct CandidateView {
     pub paths: BTreeMap<String, PathFacts>,
     /// Readable files named by its requirements and evidence.
     pub evidence_there: BTreeSet<String>,
-    /// Digests of the protected files at this moment; nothing when they couldn't all be read.
+    /// Present digests of the protected files; `None` if they couldn't all be read.
     pub protected: Option<BTreeMap<String, Digest>>,
     pub machine: Option<MachineFacts>,
-    /// The digest of the plan that the caller was told to follow.
+    /// The digest of the plan that the caller has to follow.
     pub asked_plan: Option<Digest>,
-    /// The content of the files that its changes name: nothing for a file that isn't there. Unreadable
-    /// files are left out; the result of their changes is then unknown.
+    /// The content of the files that its changes name: `None` for a missing file. Unreadable files are left out; the
+    /// result of their changes is then unknown.
     pub sources: BTreeMap<String, Option<String>>,
     /// How the repository takes overrides, where it does.
     pub override_syntax: Option<String>,
-    /// The code that its changes start from; nothing when that can't be told.
+    /// The code that its changes start from; `None` if unknown.
     pub base: Option<Base>,
     /// The program of every step that has one, by the digest of where it is and what it holds; `None` if
     /// not checked.
     pub programs: Option<BTreeMap<String, Digest>>,
-    /// The runbook's inputs as found on the disk; nothing when one can't be read.
+    /// The runbook's inputs as found on disk; `None` if one can't be read.
     pub inputs: Option<BTreeMap<String, Digest>>,
 }
 

@@ -31,7 +31,7 @@ const STAT_BYTES: usize = 4 * 1024 * 1024;
 pub struct GitState {
     /// The commit that is checked out; none before the first one.
     pub commit: Option<String>,
-    /// The branch; none when no branch is checked out.
+    /// The branch; `None` if no branch is checked out.
     pub branch: Option<String>,
     /// Something differs from the commit. Also true if unknown, which
     /// `not_covered` then explains.

@@ -61,7 +61,7 @@ pub struct FileState {
     pub device: u64,
     pub inode: u64,
     pub length: u64,
-    /// When its content was last said to have changed, in nanoseconds since 1970.
+    /// Its modification time, in nanoseconds since 1970.
     pub modified: i64,
     /// When anything about it really did.
     pub changed: i64,
@@ -141,8 +141,8 @@ pub struct ConfinementRequest {
     /// With less than this nothing is started.
     pub least: Level,
     pub network: Reach,
-    /// Files and folders that it must not read, such as keys and rlx's own state. Folders of the run that lie in one
-    /// of them stay readable.
+    /// Files and folders that it must not read, such as keys and rlx's own state. Folders of the run inside one of
+    /// them stay readable.
     pub hidden: Vec<PathBuf>,
 }
 
@@ -194,7 +194,7 @@ pub struct Mechanisms {
 const GAPS: [&str; 3] = ["mounts", "covers", "read_only"];
 
 impl Mechanisms {
-    /// Why they are less than [`Level::Full`], in words; empty when they aren't.
+    /// Why they are less than [`Level::Full`], as text; empty if they aren't.
     pub fn why_not_full(&self) -> String {
         let parts = ["files", "processes", "network"].iter().chain(&GAPS);
         let reasons: Vec<&str> =
@@ -247,8 +247,8 @@ pub enum StepOutcome {
     Limit,
     /// It was cancelled.
     Cancelled,
-    /// It could not be started as agreed, or a check said that something is missing; and nothing of the run but checks
-    /// had run by then.
+    /// It could not be started as approved, or a check found that something is missing, before anything but checks
+    /// had run.
     Blocked,
 }
 

@@ -18,8 +18,8 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Starts counting. A signal that the process was told to ignore stays
-    /// ignored: `nohup rlx train` must survive the end of its terminal.
+    /// Starts counting. A signal that the process ignores stays ignored: `nohup rlx train` must survive the end of
+    /// its terminal.
     pub fn install() -> io::Result<Self> {
         let mut interrupts = Self { count: Arc::default(), handlers: Vec::new() };
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {

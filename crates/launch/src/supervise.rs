@@ -55,7 +55,7 @@ pub struct RunReport {
     pub usage: Usage,
     /// Its sandboxing: the weakest of its steps.
     pub level: Level,
-    /// Its steps, as far as it came.
+    /// The steps that were started.
     pub steps: Vec<StepEnd>,
 }
 
@@ -64,10 +64,7 @@ pub struct RunReport {
 pub enum SuperviseError {
     /// The order is invalid.
     #[error("invalid order: {}", problems.join("; "))]
-    Order {
-        /// All that is wrong with it.
-        problems: Vec<String>,
-    },
+    Order { problems: Vec<String> },
     /// Something could not be written.
     #[error(transparent)]
     Storage(#[from] FsError),
@@ -114,7 +111,7 @@ pub fn supervise(order: &RunOrder, cancelled: &dyn Fn() -> bool) -> Result<RunRe
         let mut bytes = serde_json::to_vec_pretty(&end).expect("the end of a step is plain data");
         bytes.push(b'\n');
         match RealFs.write_atomic(&order.folder.join(format!("{}.json", step.name)), &bytes) {
-            // The run's report says it as well, and space for that is reserved.
+            // The run's report has it as well, and space for that is reserved.
             Err(error) if error.is_full() => {}
             written => written?,
         }
@@ -142,13 +139,13 @@ pub fn sweep(order: &RunOrder) {
     }
 }
 
-/// What the control groups of a run are named after: two studies of one user may have runs with the same key.
+/// The name of a run's control groups: two studies of one user may have runs with the same key.
 fn group_of(order: &RunOrder) -> String {
     let folder = Digest::hash(order.folder.as_os_str().as_encoded_bytes());
     format!("{}-{}", order.key, folder.short())
 }
 
-/// Says how memory and processes of a run would be limited here. Groups are made for that, and removed again.
+/// Describes how memory and processes of a run would be limited here, by creating groups and removing them.
 pub fn describe_limits(mechanisms: &mut Mechanisms) {
     let much = Limits {
         wall_clock: 0,
@@ -168,7 +165,7 @@ fn report(how: StepOutcome, reason: String, usage: Usage, steps: Vec<StepEnd>) -
     RunReport { how, reason, usage, level, steps }
 }
 
-/// Everything that is wrong with an order.
+/// Checks an order and reports all problems.
 fn check(order: &RunOrder) -> Result<(), SuperviseError> {
     let mut problems = Vec::new();
     if !order.folder.is_absolute() {
@@ -196,18 +193,18 @@ fn check(order: &RunOrder) -> Result<(), SuperviseError> {
     if problems.is_empty() { Ok(()) } else { Err(SuperviseError::Order { problems }) }
 }
 
-/// A run under way.
+/// An active run.
 struct Run<'a> {
     order: &'a RunOrder,
     began: Instant,
     cancelled: &'a dyn Fn() -> bool,
-    /// What the steps that have ended took.
+    /// Usage of the steps that have ended.
     before: Usage,
     pulse: Pulse,
 }
 
 impl Run<'_> {
-    /// What all of it took. Its time is that which the limit is held against: also what went by around the steps.
+    /// Usage of the whole run. The time limit applies to all of it, including the time between steps.
     fn took(&self) -> Usage {
         Usage { wall_clock: self.began.elapsed().as_secs_f64(), ..self.before }
     }
@@ -220,8 +217,8 @@ struct Pulse {
 }
 
 impl Pulse {
-    /// Writes at most once a second, and without waiting for the disk: it is best effort. A failed write is
-    /// noticed where it matters.
+    /// Writes at most once a second and without syncing: it is best effort. A failed write is noticed where it
+    /// matters.
     fn beat(&mut self, usage: Usage) {
         let now = rlxp_fs::clock::monotonic();
         if self.written.is_some_and(|written| now.duration_since(written) < PULSE_INTERVAL) {

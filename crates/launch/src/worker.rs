@@ -83,7 +83,7 @@ pub enum Next {
     Closed,
 }
 
-/// How a child ended. Exactly one of `code` and `signal` is there.
+/// How a child ended. Exactly one of `code` and `signal` is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// Its exit code, when it returned one.

@@ -4,12 +4,12 @@
 /// How a transition ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
-    /// The episode goes on.
+    /// The episode continues.
     #[default]
     No,
-    /// The episode really ended: nothing comes after.
+    /// The episode terminated: nothing comes after.
     Terminated,
-    /// The episode was cut: its last observation still has a value.
+    /// The episode was truncated: its last observation still has a value.
     Truncated,
 }
 
@@ -29,8 +29,8 @@ pub struct Transitions<'a> {
 
 /// Writes the advantage of every transition.
 ///
-/// A truncated episode bootstraps from its final observation, a terminated one
-/// from nothing; neither lets anything flow back from the episode after it.
+/// A truncated episode bootstraps from its final observation, a terminated one from nothing; neither lets anything
+/// flow back from the next episode.
 pub fn advantages(transitions: &Transitions<'_>, gamma: f32, lambda: f32, out: &mut [f32]) {
     let Transitions { copies, rewards, values, ends, final_values, next_values } = *transitions;
     debug_assert_eq!(next_values.len(), copies);
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_terminated_episode_has_no_future() {
-        // The final value must not be looked at.
+        // The final value must not be used.
         check([End::No, End::Terminated, End::No], [9.0; 3], [1.4603, 0.6, 0.898]);
     }
 

@@ -1,8 +1,7 @@
-//! What every learning algorithm is to the rest of the program: a [`Learner`]
-//! is trained, saved and restored, an [`Agent`] acts with what was learned, and
-//! an [`Algorithm`] makes both from a config.
+//! The interface of every learning algorithm: a [`Learner`] is trained, saved and restored, an [`Agent`] acts with
+//! what was learned, and an [`Algorithm`] creates both from a config.
 //!
-//! [`algorithm`] is the one table of algorithms.
+//! [`algorithm`] is the table of algorithms.
 
 use std::time::Duration;
 
@@ -15,14 +14,14 @@ use crate::policy::Policy;
 use crate::rollout::Factory;
 use crate::{LearnError, ppo};
 
-/// The algorithm that a config asks for.
+/// The algorithm of a config.
 pub fn algorithm(config: &Config) -> &'static dyn Algorithm {
     match config.algo {
         AlgoConfig::Ppo(_) => &ppo::Algorithm,
     }
 }
 
-/// Makes learners and agents of one kind.
+/// Creates learners and agents of one kind.
 pub trait Algorithm: Sync {
     /// Its name, as in `algo.name`.
     fn name(&self) -> &'static str;
@@ -30,32 +29,29 @@ pub trait Algorithm: Sync {
     /// A fresh learner.
     fn learner(&self, setup: &Setup<'_>) -> Result<Box<dyn Learner>, LearnError>;
 
-    /// What acts with the weights in `model`; refused when they don't fit the config.
+    /// The agent with the weights in `model`; an error if they don't fit the config.
     fn agent(&self, config: &Config, spaces: &Spaces, model: &Tensors) -> Result<Box<dyn Agent>, LearnError>;
 
-    /// How many numbers it would train.
+    /// Number of parameters that it would train.
     fn parameters(&self, config: &Config, spaces: &Spaces) -> usize;
 }
 
 /// What a learner is made from.
 #[derive(Clone, Copy)]
 pub struct Setup<'a> {
-    /// Everything that was asked for.
     pub config: &'a Config,
     /// Seed of this training.
     pub seed: u64,
-    /// Threads that it may use; their number never changes a bit of a result.
+    /// Threads that it may use; their number never changes a result.
     pub threads: usize,
-    /// Makes the environments.
+    /// Creates the environments.
     pub factory: Factory<'a>,
 }
 
 /// What observations and actions look like.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spaces {
-    /// Observations.
     pub observations: Space,
-    /// Actions.
     pub actions: Space,
 }
 
@@ -65,8 +61,8 @@ impl From<(Space, Space)> for Spaces {
     }
 }
 
-/// A training in progress. Two things describe it wholly: its model, which is
-/// what acts, and its state, which is everything else.
+/// A training in progress. Its model, which is what acts, and its state, which is everything else, describe it
+/// completely.
 pub trait Learner {
     /// One round of collecting experience and learning from it.
     fn iterate(&mut self) -> Result<Update, LearnError>;
@@ -80,11 +76,10 @@ pub trait Learner {
     /// Mean return of the recent training episodes.
     fn mean_return(&self) -> Option<f64>;
 
-    /// Named numbers about what was observed lately, described less often than
-    /// after every round; empty as long as nothing was.
+    /// Metrics about recent observations, computed less often than every round; empty before the first rollout.
     fn observed(&self) -> Vec<(String, f64)>;
 
-    /// What acts, as it is now.
+    /// The agent with the present weights.
     fn agent(&self) -> &dyn Agent;
 
     /// Everything but the model.
@@ -93,16 +88,16 @@ pub trait Learner {
     /// Starts from the weights of another training (warm start).
     fn start_from(&mut self, model: &Tensors) -> Result<(), LearnError>;
 
-    /// Takes over model and state of a saved learner with the same config.
+    /// Restores model and state of a saved learner with the same config.
     fn continue_from(&mut self, model: &Tensors, state: &Tensors) -> Result<Resumed, LearnError>;
 }
 
-/// What one round gave.
+/// The result of one round.
 #[derive(Clone, Debug)]
 pub struct Update {
-    /// Environment steps done in all.
+    /// Total environment steps done.
     pub step: u64,
-    /// Named numbers for the metrics file; those that don't apply are left out.
+    /// Metrics of this round; those that don't apply are left out.
     pub values: Vec<(&'static str, f64)>,
     /// Mean return of the recent episodes, once one has ended.
     pub mean_return: Option<f64>,
@@ -119,22 +114,20 @@ pub enum Resumed {
     WithNewEpisodes,
 }
 
-/// Something learned that acts.
+/// A policy that acts.
 pub trait Agent: Send + Sync {
-    /// Room to act in `copies` copies at once.
+    /// An actor for `copies` copies at once.
     fn hand(&self, copies: usize, choice: Choice) -> Box<dyn BatchActor + '_>;
 
-    /// Everything that acting needs, by name.
+    /// All tensors that acting needs, by name.
     fn model(&self) -> Tensors;
 
-    /// The policy and value networks that it consists of, where it does: what
-    /// `inspect` explains.
+    /// Its policy and value networks, if it consists of those: what `inspect` explains.
     fn actor_critic(&self) -> Option<&Policy> {
         None
     }
 }
 
-/// Which action is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The most likely one.
@@ -146,7 +139,6 @@ pub enum Choice {
 /// Turns observations into actions, one batch of rows at a time and without
 /// allocating.
 pub trait BatchActor {
-    /// Fills `actions` for step `time` of the episodes. May change
-    /// `observations`, such as to the scale that a network wants.
+    /// Fills `actions` for step `time` of the episodes. May change `observations`, such as by normalising them.
     fn act(&mut self, time: u64, observations: &mut [f32], streams: &mut [Stream], actions: &mut [f32]);
 }

@@ -1,18 +1,17 @@
 //! Learning algorithms, one file each, over `rlxp-nn` and `rlxp-env`.
 //!
-//! Nothing here knows files, processes or terminals: a learner is stepped from
-//! outside, gives back what happened, and turns itself into named tensors and
-//! back, so that whoever owns the run folder can save it at any update.
+//! Nothing here knows files, processes or terminals: a learner is stepped from outside, returns what happened, and
+//! converts itself to named tensors and back, so that the owner of the run folder can save it at any update.
 //!
 //! | module | what |
 //! |---|---|
-//! | `learner` | what every algorithm is to the rest of the program, and the table of them |
+//! | `learner` | the interface of every algorithm, and the table of algorithms |
 //! | `ppo` | the algorithm, top to bottom as the paper: collect, advantages, update |
 //! | `rollout` | many environments stepped with one policy into flat buffers |
 //! | `advantage` | generalised advantage estimation |
 //! | `normalize` | running moments of observations and of the discounted return |
-//! | `signals` | what each rollout says about how training goes |
-//! | `observed` | what observations look like, and how much of the networks answers |
+//! | `signals` | metrics of each rollout that show how training goes |
+//! | `observed` | metrics of observations, and the share of dormant units |
 //! | `policy` | what acts: network, weights, frozen normaliser, action bounds |
 //! | `evaluate` | seeded episodes of a policy or of a baseline |
 //! | `inspect` | what a policy looks at: episodes step by step, attribution per observation dimension |
@@ -39,16 +38,15 @@ pub use policy::Policy;
 pub use ppo::Ppo;
 pub use rollout::Factory;
 
-/// Why a learner can't be built, restored or continue.
+/// Why a learner can't be created, restored or continued.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
-    /// The environment can't be made as asked.
+    /// The environment can't be created as requested.
     #[error(transparent)]
     Environment(rlxp_env::MakeError),
     /// The environment failed while it was used.
     #[error("environment {env:?} failed")]
     EnvironmentFailed {
-        /// Its id.
         env: String,
         /// Which copy, and what happened.
         source: rlxp_env::EnvError,
@@ -73,20 +71,20 @@ pub enum LearnError {
         /// What is wrong with it.
         problem: String,
     },
-    /// A number stopped being finite: training can't go on.
+    /// A value became NaN or infinite: training can't continue.
     #[error("{what} became {value} at step {step}: training diverged")]
     Diverged {
         what: &'static str,
         value: f64,
         /// Environment steps done.
         step: u64,
-        /// The numbers of the update in which it happened, as far as it got.
+        /// The metrics of the update in which it happened, as far as it got.
         values: Vec<(&'static str, f64)>,
     },
 }
 
 impl LearnError {
-    /// What went wrong in the environment that `env` names.
+    /// An error of the environment `env`.
     pub fn in_environment(env: &str, error: rlxp_env::EnvError) -> Self {
         match error {
             rlxp_env::EnvError::State(bad) => Self::EnvironmentState(bad),

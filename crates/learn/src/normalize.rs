@@ -104,7 +104,7 @@ pub struct RewardScaler {
 }
 
 impl RewardScaler {
-    /// For so many copies of the environment.
+    /// For this many copies of the environment.
     pub fn new(copies: usize) -> Self {
         Self { moments: Moments::new(1), returns: vec![0.0; copies] }
     }

@@ -1,11 +1,10 @@
-//! What the observations of the latest rollout look like, and how much of the
-//! networks answers to them. Too much to log at every update, so it is worked
-//! out when somebody asks.
+//! Metrics about the observations of the latest rollout, and the share of dormant units. Too expensive for every
+//! update, so they are computed on request.
 
 use crate::normalize::LIMIT;
 use crate::policy::{Policy, TILE};
 
-/// Most dimensions that are described one by one.
+/// Most dimensions that get their own metrics.
 pub(crate) const MOST_DIMENSIONS: usize = 64;
 /// Samples that the activity of hidden units is measured on.
 const SAMPLES: usize = 256;
@@ -13,8 +12,8 @@ const SAMPLES: usize = 256;
 /// layer's mean (Sokar et al. 2023).
 const DORMANT: f64 = 0.025;
 
-/// Mean, deviation and extremes of every dimension of raw rows, in pieces;
-/// with a normaliser also the share of its outputs that stand at its limit.
+/// Mean, deviation and extremes of every dimension of raw rows, in pieces; with a normaliser also the share of its
+/// outputs that are clipped.
 pub(crate) fn dimensions(raw: &[&[f32]], normalized: Option<&[f32]>, width: usize) -> Vec<(String, f64)> {
     let rows = || raw.iter().flat_map(|piece| piece.chunks_exact(width));
     let count = rows().count() as f64;
@@ -28,7 +27,7 @@ pub(crate) fn dimensions(raw: &[&[f32]], normalized: Option<&[f32]>, width: usiz
         let variance = column().map(|x| (f64::from(x) - mean).powi(2)).sum::<f64>() / count;
         values.push((format!("mean_{dimension}"), mean));
         values.push((format!("std_{dimension}"), variance.sqrt()));
-        // A NaN shows in the mean; the extremes are of the other values.
+        // A NaN shows in the mean; the extremes ignore it.
         values.push((format!("min_{dimension}"), f64::from(column().fold(f32::INFINITY, f32::min))));
         values.push((format!("max_{dimension}"), f64::from(column().fold(f32::NEG_INFINITY, f32::max))));
         if let Some(normalized) = normalized {
@@ -40,8 +39,7 @@ pub(crate) fn dimensions(raw: &[&[f32]], normalized: Option<&[f32]>, width: usiz
     values
 }
 
-/// Share of hidden units of both networks that are dormant on a sample of
-/// these observations, which are as the network saw them.
+/// Share of dormant hidden units of both networks, on a sample of these observations as the network saw them.
 pub(crate) fn dormant_fraction(policy: &Policy, observations: &[f32]) -> Option<f64> {
     let width = policy.network.shape().input.width();
     let rows = observations.len() / width.max(1);
@@ -109,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_silent_unit_is_dormant() {
-        // 0.025 of the mean 40 is 1: one unit at that, one above; a layer that is silent altogether.
+        // 0.025 of the mean 40 is 1: one unit at that, one above; and a layer that is all zero.
         let layers = [vec![1.0, 1.5, 117.5], vec![0.0, 0.0]];
         assert_eq!(share_of_dormant(&layers), Some(0.6));
         assert_eq!(share_of_dormant(&[]), None);
@@ -123,7 +121,7 @@ mod tests {
         // More rows than one tile, and an odd number of them.
         let rows: Vec<f32> = (0..2 * 301).map(|x| (x as f32 * 0.37).sin()).collect();
         assert_eq!(dormant_fraction(&policy, &rows), Some(0.0));
-        // Far below zero, three units of the policy's eight never answer: 2 × 8 weights, then biases.
+        // With a bias of -100, three of the policy's eight units never activate: 2 × 8 weights, then biases.
         policy.parameters[16..19].fill(-100.0);
         assert_eq!(dormant_fraction(&policy, &rows), Some(3.0 / 16.0));
         assert_eq!(dormant_fraction(&policy, &[]), None);

@@ -1,18 +1,16 @@
-//! Work over fixed shards.
+//! Work on fixed shards.
 //!
-//! How work is split depends on its size alone, and results are combined in
-//! shard order, so the number of threads never changes a bit of any result.
+//! How work is split depends only on its size, and results are combined in shard order, so the number of threads
+//! never changes a result.
 
 use std::ops::Range;
 use std::sync::Mutex;
 use std::thread::Builder;
 
-/// Runs `work` on every item, over at most `threads` threads. Whoever is free
-/// takes the next item: a thread that starts late costs at most one item's time,
-/// and which thread works on an item can't be seen in it.
+/// Runs `work` on every item, on at most `threads` threads. A free thread takes the next item, so a thread that
+/// starts late costs at most one item's time; the result doesn't depend on which thread works on an item.
 ///
-/// Threads are made per call, which takes up to a millisecond, so callers split
-/// only work that takes several.
+/// Threads are created per call, which takes up to a millisecond, so callers only split work that takes several.
 pub(crate) fn for_each<T: Send>(threads: usize, items: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
     let threads = threads.clamp(1, items.len().max(1));
     if threads == 1 {
@@ -29,7 +27,7 @@ pub(crate) fn for_each<T: Send>(threads: usize, items: &mut [T], work: impl Fn(u
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            // A system that has no thread left is slower, and that is all.
+            // Without a free thread this is slower, and that is all.
             if Builder::new().spawn_scoped(scope, lane).is_err() {
                 break;
             }

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use rlxp_nn::{Adam, clip_global_norm, global_norm};
-use rlxp_spec::config::{AlgoConfig, Config, PpoConfig};
+use rlxp_spec::config::{Config, PpoConfig};
 use rlxp_types::Stream;
 
 use crate::LearnError;
@@ -41,7 +41,7 @@ use gradient::{GradientShard, minibatch_gradient};
 use loss::Coefficients;
 use report::Learned;
 
-/// Episodes that the running mean return looks back on.
+/// Number of episodes in the running mean return.
 const RECENT_EPISODES: usize = 100;
 
 /// A PPO learner: policy, optimiser, environments and random streams.
@@ -59,18 +59,18 @@ pub struct Ppo {
     updates: u64,
     episodes: u64,
     recent: VecDeque<(f64, u64)>,
-    /// Sample order of the current epoch; made anew in every update.
+    /// Sample order of the current epoch; recreated in every update.
     order: Vec<u32>,
     shards: Vec<GradientShard>,
 }
 
 impl Ppo {
-    /// A fresh learner in the native environment that the config names.
+    /// A fresh learner in the native environment of the config.
     pub fn new(config: &Config, seed: u64, threads: usize) -> Result<Self, LearnError> {
         Self::with_environment(config, seed, threads, &|streams| rlxp_env::NATIVE.make(&config.env, streams))
     }
 
-    /// A fresh learner in an environment of the caller's own.
+    /// A fresh learner in an environment of the caller.
     pub fn with_environment(
         config: &Config,
         seed: u64,
@@ -81,7 +81,7 @@ impl Ppo {
         let policy = Policy::new(config, sample.observation_space(), sample.action_space(), seed);
         let collector = Collector::new(config, factory, &policy, seed, threads)?;
         let rows = config.rollout_size() as usize;
-        let AlgoConfig::Ppo(algo) = &config.algo;
+        let algo = config.algo.ppo().expect("the config chooses PPO");
         Ok(Self {
             algo: algo.clone(),
             env_id: config.env.id.clone(),
@@ -140,7 +140,7 @@ impl Ppo {
         self.collector.compute_advantages(self.algo.gamma as f32, self.algo.gae_lambda as f32);
         let estimated = Instant::now();
 
-        // Schedules run over the steps that lie behind when the update starts.
+        // Schedules run over the steps that were done when the update starts.
         let done = self.steps as f64 / self.total_steps as f64;
         self.steps += self.collector.rollout.rewards.len() as u64;
         let learned = self.update(done);
@@ -164,8 +164,7 @@ impl Ppo {
         })
     }
 
-    /// Several epochs of minibatch gradient steps over the rollout; they end
-    /// before a step that is not finite.
+    /// Several epochs of minibatch gradient steps over the rollout; they end before a step that is not finite.
     fn update(&mut self, done: f64) -> Learned {
         let learning_rate = self.algo.learning_rate.at(done) as f32;
         let clip_range = self.algo.clip_range.at(done) as f32;

@@ -133,8 +133,7 @@ impl Head {
         }
     }
 
-    /// Standard deviation of each action element of one row; nothing for
-    /// choices. `latent` is that row's.
+    /// Standard deviation of each action element of one row; empty for discrete actions. `latent` is that row's.
     pub fn deviations(&self, head_parameters: &[f32], latent: &[f32]) -> Vec<f32> {
         match self {
             Head::Categorical { .. } | Head::MultiCategorical { .. } => Vec::new(),

@@ -1,11 +1,9 @@
 //! Networks with explicit forward and backward passes, action distributions,
 //! the Adam optimiser and tensors on disk.
 //!
-//! Everything works on plain slices: a network is a layout of offsets into one
-//! flat buffer of parameters, gradients and optimiser moments have the same
-//! layout, and all working memory is allocated once. Nothing here starts a
-//! thread; whoever wants two cores gives each its own [`Scratch`] and gradient
-//! buffer.
+//! Everything works on plain slices: a network is a layout of offsets into one flat buffer of parameters, gradients
+//! and optimiser moments have the same layout, and all working memory is allocated once. Nothing here starts a
+//! thread; to use two cores, give each its own [`Scratch`] and gradient buffer.
 
 mod activity;
 mod actor_critic;

@@ -1,8 +1,7 @@
 //! Parameters as named tensors, for files that outlive a program version.
 //!
-//! `policy.0.weight` is the first hidden layer of the policy, [inputs, outputs];
-//! `policy.out.weight` its output layer, [outputs, inputs]; biases stand beside
-//! them; a shared stack is called `trunk`; `log_std` are the head's own
+//! `policy.0.weight` is the first hidden layer of the policy, [inputs, outputs]; `policy.out.weight` its output
+//! layer, [outputs, inputs]; biases are next to them; a shared stack is called `trunk`; `log_std` are the head's own
 //! parameters.
 
 use std::fmt;
@@ -11,7 +10,7 @@ use crate::actor_critic::ActorCritic;
 use crate::head::Head;
 use crate::tensors::{Data, Tensor, Tensors};
 
-/// Something that keeps tensors from being this network's parameters.
+/// A reason why tensors are not this network's parameters.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TensorProblem {
     /// The network has it, the file does not.
@@ -39,12 +38,12 @@ pub enum TensorProblem {
         name: String,
         found: &'static str,
     },
-    /// A number is infinite or not a number.
+    /// A value is NaN or infinite.
     #[error("{name} holds {value} at position {position}")]
     NotFinite {
         /// The tensor.
         name: String,
-        /// Index of the first such number.
+        /// Index of the first such value.
         position: usize,
         value: f32,
     },
@@ -61,7 +60,6 @@ pub enum TensorProblem {
 /// The tensors are not those of this network; every difference is listed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShapeMismatch {
-    /// All differences.
     pub problems: Vec<TensorProblem>,
 }
 
@@ -123,7 +121,7 @@ impl ActorCritic {
         tensors
     }
 
-    /// Takes parameters by name. On error nothing is changed.
+    /// Loads parameters by name. On error nothing is changed.
     pub fn load(&self, tensors: &Tensors, parameters: &mut [f32]) -> Result<(), ShapeMismatch> {
         let entries = self.entries();
         let mut problems: Vec<TensorProblem> =

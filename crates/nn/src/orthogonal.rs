@@ -20,7 +20,7 @@ pub(crate) fn orthogonal(rows: usize, columns: usize, gain: f32, stream: &mut St
             }
         }
         let length = dot(&vector, &vector).sqrt();
-        // A vector that lies in the span of the others says nothing: draw again.
+        // A vector in the span of the others adds nothing: draw again.
         if length > 1e-6 {
             vector.iter_mut().for_each(|value| *value /= length);
             basis.push(vector);

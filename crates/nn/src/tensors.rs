@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use safetensors::tensor::{Dtype, SafeTensors, View};
 
-/// Longest header that is read; ours have a few kilobytes.
+/// Longest header that is read; those of rlx have a few kilobytes.
 const HEADER_LIMIT: u64 = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -39,13 +39,13 @@ pub struct Tensors(BTreeMap<String, Tensor>);
 /// Why bytes are not a tensors file.
 #[derive(Debug, thiserror::Error)]
 pub enum TensorsError {
-    /// The header says more than a sane file would.
+    /// The header is longer than that of any valid file.
     #[error("the header claims {claimed} bytes, more than the {HEADER_LIMIT} that are allowed")]
     HeaderTooLong {
-        /// What the first eight bytes say.
+        /// The length in the first eight bytes.
         claimed: u64,
     },
-    /// The format is broken: cut short, overlapping, not covering the file.
+    /// The format is invalid: truncated, overlapping, not covering the file.
     #[error("not a readable safetensors file")]
     Format(#[from] safetensors::SafeTensorError),
     /// A tensor has a type that is not used here.
@@ -55,16 +55,15 @@ pub enum TensorsError {
         /// The type in the file.
         found: String,
     },
-    /// A tensor that should be there is not.
     #[error("there is no tensor {name:?}")]
     Missing { name: String },
-    /// A tensor is there with another type than wanted.
+    /// A tensor has another type than requested.
     #[error("tensor {name:?} holds {found}, wanted {wanted}")]
     Kind {
         name: String,
-        /// The type that was asked for.
+        /// The requested type.
         wanted: &'static str,
-        /// The type that it has.
+        /// Its type.
         found: &'static str,
     },
 }
@@ -80,12 +79,10 @@ impl Data {
         }
     }
 
-    /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The type's name.
     pub fn kind(&self) -> &'static str {
         match self {
             Data::F32(_) => "F32",
@@ -183,7 +180,6 @@ typed_access!(u64s, insert_u64s, U64, u64);
 typed_access!(u8s, insert_u8s, U8, u8);
 
 impl Tensors {
-    /// No tensors.
     pub fn new() -> Self {
         Self::default()
     }
@@ -206,18 +202,17 @@ impl Tensors {
         self.0.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The file's bytes.
+    /// The bytes of a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         safetensors::serialize(self.0.iter(), None)
             .expect("shapes account for every element, and a header of names is far below 100 MB")
     }
 
-    /// Reads a file's bytes.
+    /// Parses the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, TensorsError> {
         if let Some(length) = bytes.first_chunk::<8>() {
             let claimed = u64::from_le_bytes(*length);

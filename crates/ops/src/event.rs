@@ -1,20 +1,14 @@
-//! What happens while a verb runs. The worker prints these as JSON Lines, the
-//! supervisor reads them back, and surfaces show them.
+//! Events while a verb runs. The worker prints them as JSON Lines, the supervisor reads them, and the command line
+//! shows them.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The run folder exists.
-    Created {
-        /// Name of the run.
-        run: String,
-        /// Its folder.
-        path: String,
-    },
-    /// What the worker is about to do.
+    Created { run: String, path: String },
+    /// The plan of the worker.
     Planned {
         seeds: usize,
         /// Steps of each.
@@ -34,19 +28,18 @@ pub enum Event {
         next: f64,
         end: f64,
     },
-    /// Training began or went on.
+    /// Training started or continued.
     Started {
         seed: u64,
-        /// Step that it starts from.
         step: u64,
-        /// Steps in all.
+        /// Total steps.
         total: u64,
     },
-    /// Where training is; sent a few times a second.
+    /// Progress; sent a few times a second.
     Progress {
         seed: u64,
         step: u64,
-        /// Steps in all.
+        /// Total steps.
         total: u64,
         /// Steps per second since this attempt started.
         steps_per_second: f64,
@@ -71,7 +64,6 @@ pub enum Event {
     SeedEnded {
         seed: u64,
         step: u64,
-        /// How it ended.
         outcome: WorkerOutcome,
         /// Mean return of the last evaluation.
         last: Option<f64>,
@@ -80,40 +72,31 @@ pub enum Event {
         /// Whether the last evaluation was good enough to stop before the last step.
         stopped_early: bool,
     },
-    /// A seed can't be trained further; the others go on.
+    /// A seed can't be trained further; the others continue.
     SeedFailed { seed: u64, reason: String },
-    /// Something worth knowing that is as it should be.
-    Note {
-        /// The text.
-        message: String,
-    },
-    /// Something to be careful about that stops nothing.
-    Warning {
-        /// The text.
-        message: String,
-    },
-    /// The worker's last word.
+    /// Information that needs no action.
+    Note { message: String },
+    /// A warning that stops nothing.
+    Warning { message: String },
+    /// The worker's last event.
     Ended {
-        /// How it ended.
         outcome: WorkerOutcome,
-        /// Exit code that tells the same.
+        /// The matching exit code.
         exit: u8,
         /// Why, when it failed.
         reason: Option<String>,
-        /// What helps.
         hints: Vec<String>,
     },
 }
 
-/// How a worker ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerOutcome {
     Completed,
-    /// Asked to stop; saved.
+    /// It was asked to stop, and saved.
     Interrupted,
     Failed,
 }
 
-/// Takes events.
+/// Receives events.
 pub type Sink<'a> = &'a mut dyn FnMut(Event);

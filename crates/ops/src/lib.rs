@@ -1,6 +1,5 @@
-//! One function per verb: typed request in, typed report out, events through a
-//! sink. Nothing here prints; surfaces (the command line, later others) call
-//! these and decide how it looks.
+//! One function per verb: typed request in, typed report out, events through a sink. Nothing here prints; the command
+//! line calls these functions and decides how the result looks.
 //!
 //! | product | folder | verbs |
 //! |---|---|---|
@@ -8,9 +7,8 @@
 //! | insight | [`insight`] | `ls`, `info`, `tag`, `rm`, `tail`, `compare`, `stats`, `plot`, `report`, `video`, `inspect`, `diagnose`, `suggest`, `analyze`, `summarize`, `explain-metrics` |
 //! | studies | [`studies`] | `study`, `contract`, `approve`, `candidate`, `launch`, `queue`, `metric`, `ledger`, `verify`, `doctor` |
 //!
-//! Insight may use training, and training asks studies one thing: whether a
-//! folder is governed. Nothing else crosses; `xtask/tests/architecture` holds
-//! this and that no modules depend on each other in a circle.
+//! Insight may use training, and training asks studies whether a folder is governed. There are no other dependencies
+//! between them; `xtask/tests/architecture` checks this, and that modules don't depend on each other in a circle.
 
 pub mod context;
 mod csv_file;
@@ -27,7 +25,7 @@ pub use context::Context;
 pub use event::{Event, Sink};
 pub use failure::{Failure, Outcome};
 
-/// What surfaces need from the crates below, so that they use this one alone.
+/// Re-exports from the crates below, so that the command line depends on this crate alone.
 pub mod below {
     pub use rlxp_analyze::BandPoint;
     pub use rlxp_analyze::curves::CurvePoint;
@@ -47,17 +45,17 @@ pub mod below {
     pub use rlxp_spec::{Config, Problem, Source, config_reference, render, schema, to_yaml};
     pub use rlxp_store::{Lineage, LineageKind, Record, Run, RunFilter, RunRow, TakeOver};
 
-    /// An amount of time as files write it.
+    /// An amount of time in the format of the files.
     pub fn seconds_text(seconds: u64) -> String {
         rlxp_govern::documents::Seconds(seconds).to_string()
     }
 
-    /// An amount of bytes as files write it.
+    /// An amount of bytes in the format of the files.
     pub fn bytes_text(bytes: u64) -> String {
         rlxp_govern::documents::Bytes(bytes).to_string()
     }
 
-    /// An amount of bytes as people say it.
+    /// An amount of bytes for people.
     pub fn bytes_about(bytes: u64) -> String {
         const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
         match UNITS.into_iter().find(|(_, size)| bytes >= *size) {
@@ -66,7 +64,7 @@ pub mod below {
         }
     }
 
-    /// An amount of time as people say it: its two largest units.
+    /// An amount of time for people: its two largest units.
     pub fn seconds_about(seconds: u64) -> String {
         let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
         let first = parts.iter().position(|(amount, _)| *amount > 0).unwrap_or(2);
@@ -75,7 +73,7 @@ pub mod below {
         if said.is_empty() { "0s".to_owned() } else { said.join(" ") }
     }
 
-    /// The amounts of a budget that there are, as people say them.
+    /// The non-zero amounts of a budget, for people.
     pub fn amounts_about(amounts: rlxp_govern::budget::Amounts) -> Vec<String> {
         let rlxp_govern::budget::Amounts { runs, wall_clock, gpu_time, disk } = amounts;
         let said = [
@@ -95,7 +93,7 @@ pub mod below {
         }
     }
 
-    /// The word that a value is written as.
+    /// The word that a value is serialised as.
     pub fn word_of(value: &impl serde::Serialize) -> String {
         serde_json::to_value(value)
             .ok()
@@ -103,7 +101,7 @@ pub mod below {
             .unwrap_or_default()
     }
 
-    /// One of the words that a file may have in a place, from an argument.
+    /// Parses an argument as one of the words that a file allows.
     pub fn parse_word<T: serde::de::DeserializeOwned + rlxp_spec::document::Words>(
         word: &str,
     ) -> Result<T, String> {

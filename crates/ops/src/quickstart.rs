@@ -48,7 +48,7 @@ pub fn quickstart(
         ..TrainRequest::default()
     };
     let trained = train(&inside, &request, &mut |_: &Checked| {}, events)?;
-    let name = trained.run.expect("a training that is no dry run makes a run");
+    let name = trained.run.expect("only a dry run creates no run");
     if trained.status != Some(rlxp_types::RunStatus::Completed) {
         return Err(Failure::new(
             rlxp_types::Exit::Interrupted,

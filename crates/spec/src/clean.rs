@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::problem::Collector;
 use crate::source::Source;
 
-/// A text that can be parsed, and how its offsets lie in the source.
+/// A text that can be parsed, and how its offsets map to the source.
 pub(crate) struct Cleaned<'a> {
     pub(crate) text: Cow<'a, str>,
     /// Where the text begins in the source.

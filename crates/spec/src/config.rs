@@ -14,8 +14,11 @@ pub(crate) mod rules;
 use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use crate::keys::{at, known_keys};
 
 pub use algo::{AlgoConfig, PpoConfig};
 pub use policy::{ActivationName, MlpConfig, PolicyConfig};
@@ -153,7 +156,7 @@ pub enum LinearTag {
 }
 
 impl Schedule {
-    /// The value when `done` of the training (0 to 1) lies behind.
+    /// The value after the share `done` (0 to 1) of the training.
     pub fn at(&self, done: f64) -> f64 {
         match *self {
             Schedule::Constant(value) => value,
@@ -202,6 +205,14 @@ impl Config {
     pub fn total_steps(&self) -> u64 {
         self.algo.total_timesteps().div_ceil(self.rollout_size()) * self.rollout_size()
     }
+
+    /// The value of a dotted key such as `algo.gamma`, for code that works with every algorithm and network. `None` if
+    /// the chosen one has no such key, or its value is not a `T`; with `T = Option<_>`, a null is `Some(None)`.
+    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        debug_assert!(known_keys().iter().any(|known| known == key), "no config has the key {key}");
+        let config = serde_json::to_value(self).expect("a config is plain data");
+        at(&config, key).and_then(|value| T::deserialize(value).ok())
+    }
 }
 
 fn seeds(_: &mut SchemaGenerator) -> Schema {
@@ -249,5 +260,27 @@ fn name_alone(schema: &mut Schema) {
     }
     if let Some(branches) = schema.get_mut("oneOf").and_then(Value::as_array_mut) {
         branches.push(json!({"enum": names}));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Known, Source, load};
+
+    #[test]
+    fn values_are_found_by_their_dotted_keys() {
+        let text = "env: {id: CartPole-v1}\nalgo: {gamma: 0.9, update_epochs: 3, max_grad_norm: null}\n";
+        let known = Known { env_ids: &["CartPole-v1"], cores: 1 };
+        let config = load(&Source::new("c.yaml", text), &[], &known).unwrap().config;
+        assert_eq!(config.get("algo.gamma"), Some(0.9));
+        assert_eq!(
+            (config.get("algo.update_epochs"), config.get("algo.update_epochs")),
+            (Some(3_usize), Some(3.0))
+        );
+        assert_eq!(config.get("algo.clip_range"), Some(config.algo.schedules()[1].1));
+        assert_eq!(config.get("policy.use_sde"), Some(false));
+        assert_eq!(config.get::<f64>("algo.max_grad_norm"), None);
+        assert_eq!(config.get::<Option<f64>>("algo.max_grad_norm"), Some(None));
+        assert_eq!(config.get::<bool>("algo.gamma"), None, "not a flag");
     }
 }

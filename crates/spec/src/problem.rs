@@ -12,7 +12,7 @@ use crate::source::Source;
 pub enum Severity {
     /// The config can't be used.
     Error,
-    /// The config can be read, but not everything in it can be had here.
+    /// The config is valid, but something in it is not available here.
     Warning,
 }
 

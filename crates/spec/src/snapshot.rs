@@ -111,7 +111,7 @@ fn read(source: &Source, sources: &[Source], problems: &mut Collector) -> Option
     let assigned = Assigned::default();
     let layers = Layers { chosen, assigned: &assigned, file: &layer, starter: None };
     let facts = Facts { failed: &layer.failed, is_chosen: &|_| true };
-    // What a user is only warned of can't come from `to_yaml`.
+    // `to_yaml` never writes what a user would only be warned about.
     let mut refuse = |path: &str, _, message: String, hint| {
         let severity = Severity::Error;
         problems.push(|| Problem { severity, hint, ..places.located(sources, path, message) });

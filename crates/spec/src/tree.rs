@@ -192,7 +192,7 @@ impl Builder<'_> {
                 if tag.is_some() {
                     Kind::Refused
                 } else if plain && range.is_empty() {
-                    // The parser reports a value that isn't there as `~`.
+                    // The parser reports a missing value as `~`.
                     Kind::Scalar { text: String::new(), plain }
                 } else {
                     Kind::Scalar { text: value.into_owned(), plain }

@@ -41,7 +41,7 @@ struct Summarised {
 pub struct Attempt {
     /// Its number, from 1.
     pub number: u64,
-    /// Who claimed it; nothing when the file can't be read.
+    /// The process that claimed it; `None` if the file can't be read.
     pub writer: Option<Writer>,
     /// How it ended, if it did.
     pub end: Option<End>,
@@ -369,8 +369,7 @@ impl Claim {
     }
 }
 
-/// Reads a small JSON file, and its text for what else is in it; nothing when
-/// it is not there.
+/// Reads a small JSON file and its text; `None` if it doesn't exist.
 fn read_json<T: DeserializeOwned>(fs: &dyn Fs, path: &Path) -> Result<Option<(T, Vec<u8>)>, StoreError> {
     match fs.read(path, SMALL) {
         Ok(bytes) => {

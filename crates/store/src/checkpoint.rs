@@ -1,9 +1,8 @@
 //! Checkpoints: complete or absent, and the last good one is kept.
 //!
-//! A checkpoint is built in a temporary folder, its files synced, its manifest
-//! written last, then renamed to `step_<n>`. `latest` and `best` are relative
-//! symlinks to such folders and are replaced atomically; they are shortcuts for
-//! people, while the truth is which manifests are valid.
+//! A checkpoint is built in a temporary folder, its files synced, its manifest written last, then renamed to
+//! `step_<n>`. `latest` and `best` are relative symlinks to such folders and are replaced atomically; they are
+//! shortcuts for people, while the valid manifests are the source of truth.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,7 +83,7 @@ impl CheckpointStore {
         self.path.join(format!("step_{step}"))
     }
 
-    /// What is in the folder; the only symlinks are `latest` and `best`.
+    /// The entries of the folder; the only symlinks are `latest` and `best`.
     fn entries(&self) -> Result<Vec<Entry>, StoreError> {
         list_but_for(self.fs.as_ref(), &self.path, |name| name == LATEST || name == BEST)
     }
@@ -101,9 +100,8 @@ impl CheckpointStore {
         Ok(steps)
     }
 
-    /// Saves a checkpoint, points `latest` at it and removes interrupts'
-    /// checkpoints before it. After it returns, the checkpoint survives a power
-    /// loss; after an error the earlier ones do.
+    /// Saves a checkpoint, points `latest` at it and removes earlier checkpoints of interrupts. After it returns, the
+    /// checkpoint survives a power loss; after an error the earlier ones do.
     pub fn save(
         &self,
         step: u64,
@@ -113,8 +111,8 @@ impl CheckpointStore {
     ) -> Result<(), StoreError> {
         let manifest = Manifest::new(step, model, state, facts);
         let fs = self.fs.as_ref();
-        // The same bytes may be there already, as when training stops at a step
-        // that is also scheduled: only the reason differs then.
+        // The same bytes may already exist, as when training stops at a step that is also scheduled: then only the
+        // reason differs.
         let present = if_whole(self.load(step))?;
         if present.is_some_and(|present| present.model == model && present.state == state) {
             fs.write_atomic(&self.step_path(step).join(MANIFEST_FILE), &manifest.to_bytes())?;
@@ -147,8 +145,8 @@ impl CheckpointStore {
         Ok(fs.sync_dir(&self.path)?)
     }
 
-    /// Puts a folder in the place of one that is there. Between the two
-    /// renames the old one has a name that [`CheckpointStore::tidy`] knows.
+    /// Replaces an existing folder. Between the two renames the old one has a name that [`CheckpointStore::tidy`]
+    /// recognises.
     fn replace(&self, temporary: &Path, place: &Path) -> rlxp_fs::Result<()> {
         let fs = self.fs.as_ref();
         let name = place.file_name().unwrap_or_default().to_string_lossy();
@@ -163,8 +161,8 @@ impl CheckpointStore {
         fs.remove_dir_all(&aside)
     }
 
-    /// Removes what interrupted saves have left, and puts back a checkpoint
-    /// whose replacement did not arrive. Only the run's writer may call it.
+    /// Removes what interrupted saves have left, and restores a checkpoint whose replacement did not arrive. Only the
+    /// run's writer may call it.
     pub fn tidy(&self) -> Result<(), StoreError> {
         for entry in self.entries()? {
             let path = self.path.join(&entry.name);
@@ -270,8 +268,8 @@ impl CheckpointStore {
         Ok(self.fs.replace_symlink(&target, &self.path.join(name))?)
     }
 
-    /// Removes a folder that stands in for `latest` or `best`, if it is a copy
-    /// of a checkpoint that is there: a tool that follows links makes such ones.
+    /// Removes a folder in place of `latest` or `best` if it is a copy of an existing checkpoint: tools that follow
+    /// links create such copies.
     fn remove_copy(&self, name: &str) -> Result<(), StoreError> {
         let place = self.path.join(name);
         if self.link(name)?.is_none() {
@@ -311,9 +309,8 @@ impl CheckpointStore {
         }
     }
 
-    /// The step that a link points at; nothing when there is no such link or
-    /// it points elsewhere. A folder in its place counts if it is a copy of a
-    /// checkpoint, as in a run that was copied by a tool that follows links.
+    /// The step that a link points at; `None` if there is no such link or it points elsewhere. A folder in its place
+    /// counts if it is a copy of a checkpoint, as in a run that was copied by a tool that follows links.
     pub fn link(&self, name: &str) -> Result<Option<u64>, StoreError> {
         let link = self.path.join(name);
         match self.fs.metadata_if_any(&link)? {
@@ -369,8 +366,7 @@ impl CheckpointStore {
         Ok(manifest.is_some_and(|manifest| manifest.reason == SaveReason::Interrupt))
     }
 
-    /// Removes a checkpoint: first its name, then its files, so that a half
-    /// removed one never looks like one.
+    /// Removes a checkpoint: first its name, then its files, so that a partly removed one never looks valid.
     pub fn remove(&self, step: u64) -> Result<(), StoreError> {
         let place = self.step_path(step);
         let temporary = self.fs.temporary_beside(&place);
@@ -379,8 +375,8 @@ impl CheckpointStore {
         Ok(self.fs.remove_dir_all(&temporary)?)
     }
 
-    /// Removes the interrupts' checkpoints before `step`; a damaged one is
-    /// left for `recover`, which keeps it in the logs.
+    /// Removes the checkpoints of interrupts before `step`; a damaged one is left for `recover`, which keeps it in
+    /// the logs.
     pub(crate) fn remove_interrupts(&self, step: u64) -> Result<(), StoreError> {
         let best = self.best_link()?;
         for earlier in self.steps()?.into_iter().filter(|earlier| *earlier < step) {
@@ -395,6 +391,6 @@ impl CheckpointStore {
 fn step_of(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("step_")?;
     let step = digits.parse().ok()?;
-    // `step_007` and `step_+7` are not names that rlx gives.
+    // rlx never creates names like `step_007` and `step_+7`.
     (format!("{step}") == digits).then_some(step)
 }

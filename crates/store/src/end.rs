@@ -59,7 +59,7 @@ pub struct End {
 }
 
 impl End {
-    /// An end of which nothing but this is known.
+    /// An end of which only this is known.
     pub fn new(outcome: Outcome, ended: impl Into<String>) -> Self {
         Self {
             outcome,
@@ -78,7 +78,7 @@ impl End {
         self.cause.or_else(|| self.reason.as_deref().map(EndCause::of_reason))
     }
 
-    /// What ended a seed that failed by itself.
+    /// What ended a seed that failed on its own.
     pub fn cause_of(&self, seed: u64) -> Option<EndCause> {
         let recorded = self.seed_causes.get(&seed).copied();
         recorded.or_else(|| self.seeds.get(&seed).map(|reason| EndCause::of_reason(reason)))

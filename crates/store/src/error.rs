@@ -10,7 +10,7 @@ pub enum StoreError {
     /// A file operation failed.
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// A file is there but can't be what it should be.
+    /// A file exists but is invalid.
     #[error("{path} is damaged: {why}", path = path.display())]
     Damaged {
         /// Which file or folder.

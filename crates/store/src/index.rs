@@ -25,7 +25,7 @@ pub use row::RunRow;
 use row::forget_implausible;
 use stamp::Stamped;
 
-/// From so many runs on, a second thread is worth starting.
+/// From this many runs on, a second thread is worth starting.
 const WORTH_A_THREAD: usize = 500;
 /// How many runs a thread takes at a time.
 const RUNS_PER_PART: usize = 200;
@@ -145,7 +145,7 @@ impl Index {
         let mut part = Part::default();
         let mut runs = found.into_iter().peekable();
         let mut hand_out = |entry: Entry, cached: Option<Cached>| {
-            // Nothing behind a link is looked at, not even to compare stamps.
+            // Nothing behind a link is read, not even to compare stamps.
             part.runs.push((entry.name, cached.filter(|_| entry.kind == Kind::Folder)));
             if part.runs.len() == RUNS_PER_PART {
                 let first = part.first + part.runs.len();

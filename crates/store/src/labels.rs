@@ -99,7 +99,7 @@ impl Run {
     pub fn set_tags(&self, add: &[String], remove: &[String]) -> Result<Vec<String>, StoreError> {
         let recorded = self.recorded()?;
         if !add.is_empty() || !remove.is_empty() {
-            // What a newer version has said comes first, and can't be understood here.
+            // Labels of a newer version come first, and can't be read here.
             for number in self.label_numbers()? {
                 if let Err(error @ StoreError::NewerFormat { .. }) = self.label(number) {
                     return Err(error);

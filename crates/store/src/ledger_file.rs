@@ -38,7 +38,7 @@ pub struct LockedLedger {
     path: PathBuf,
     content: Vec<u8>,
     failed: bool,
-    // Held, never looked at.
+    // Held, never read.
     _lock: Lock,
 }
 
@@ -59,7 +59,7 @@ impl LedgerFile {
         &self.path
     }
 
-    /// All its bytes at this moment, without a lock. A link in its place is refused.
+    /// All its present bytes, without a lock. A link in its place is refused.
     pub fn read(&self) -> Result<Vec<u8>, StoreError> {
         read(self.fs.as_ref(), &self.path)
     }
@@ -79,19 +79,19 @@ impl LockedLedger {
         &self.content
     }
 
-    /// Adds a line and returns once it is on the disk. After an error, the line doesn't count and nothing
-    /// more can be appended: the system may have dropped what it failed to write.
+    /// Appends a line and returns once it is on the disk. After an error, the line doesn't count and nothing more can
+    /// be appended: the system may have dropped what it failed to write.
     ///
     /// # Panics
-    /// When the line holds the end of a line.
+    /// If the line contains a newline.
     pub fn append(&mut self, line: &str) -> Result<(), StoreError> {
         self.append_all(&[line])
     }
 
-    /// Adds several lines as [`append`](Self::append) does, with one wait for the disk.
+    /// Appends several lines as [`append`](Self::append) does, with one sync.
     ///
     /// # Panics
-    /// When a line holds the end of a line.
+    /// If a line contains a newline.
     pub fn append_all(&mut self, lines: &[&str]) -> Result<(), StoreError> {
         let mut added = Vec::new();
         for line in lines {
@@ -124,7 +124,7 @@ impl LockedLedger {
         let meta = self.fs.metadata(&self.path)?;
         refuse_other_than_file(&self.path, meta.kind)?;
         let file = self.fs.open_append(&self.path)?;
-        // A link that appeared since would lead to a file of another number.
+        // A link that was created since would lead to a file with another inode.
         if file.inode()? != meta.inode || file.length()? != self.content.len() as u64 {
             return Err(StoreError::damaged(&self.path, "it changed while it was locked"));
         }
@@ -140,7 +140,7 @@ impl LockedLedger {
         let torn = &self.content[whole..];
         for number in 1.. {
             let aside = beside(&self.path, &format!("torn-{number}"));
-            // The same bytes stand there already when the last try ended right after this.
+            // The file already exists with the same bytes if the last attempt ended right after this.
             if self.fs.write_new_atomic(&aside, torn)? || self.fs.read(&aside, LONGEST)? == torn {
                 break;
             }

@@ -1,5 +1,5 @@
-//! `manifest.json` of a checkpoint: what belongs to it, with digests. It is
-//! written last, so a checkpoint with a valid manifest is whole.
+//! `manifest.json` of a checkpoint: its files with their digests. It is written last, so a checkpoint with a valid
+//! manifest is complete.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::StoreError;
 use crate::metadata::{Format, pretty};
 use crate::metrics::MetricsPosition;
 
-/// The format number that this version writes.
+/// The format that this version writes.
 pub const MANIFEST_SCHEMA: &str = "rlx.checkpoint/1";
 const FORMAT: Format = Format { kind: "rlx.checkpoint", newest: 1 };
 /// Name of the manifest in a checkpoint's folder.
@@ -33,8 +33,8 @@ pub enum SaveReason {
     Scheduled,
     /// It is the best so far.
     Best,
-    /// The user stopped the run; an uninterrupted run would not have it, so it
-    /// goes at the next save of another kind.
+    /// The user stopped the run. An uninterrupted run would not have this checkpoint, so the next save of another
+    /// kind removes it.
     Interrupt,
     /// Training is done.
     Final,
@@ -49,14 +49,14 @@ pub struct Best {
     pub score: f64,
 }
 
-/// What is known at the time of a save, beside the model and the state.
+/// What is known at the time of a save, besides the model and the state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckpointFacts {
     /// Why it is saved.
     pub reason: SaveReason,
     /// The metrics at that moment, as `MetricsWriter::sync` returned them.
     pub metrics: MetricsPosition,
-    /// The best evaluation so far, this step's included.
+    /// The best evaluation so far, including this step's.
     pub best: Option<Best>,
     /// Anything else: environment, shapes, counters.
     pub facts: Map<String, Value>,
@@ -72,7 +72,7 @@ pub struct FileFacts {
 }
 
 impl FileFacts {
-    /// The facts of these bytes.
+    /// The size and digest of these bytes.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self { size: bytes.len() as u64, digest: Digest::hash(bytes) }
     }
@@ -81,7 +81,7 @@ impl FileFacts {
 /// The content of `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Format number, [`MANIFEST_SCHEMA`].
+    /// The format, [`MANIFEST_SCHEMA`].
     pub schema: String,
     /// Training steps done.
     pub step: u64,
@@ -122,7 +122,7 @@ impl Manifest {
         let blank = "0".repeat(64);
         let mut bytes = pretty(&Self { manifest_digest: blank, ..self.clone() });
         let digest = Digest::hash(&bytes).to_string();
-        let place = own_digest_place(&bytes).expect("the field stands in what was just written");
+        let place = own_digest_place(&bytes).expect("the field was just written");
         bytes[place..place + 64].copy_from_slice(digest.as_bytes());
         bytes
     }
@@ -146,7 +146,7 @@ impl Manifest {
     }
 }
 
-/// The position of the 64 digits of the manifest's digest: the last field.
+/// The position of the 64 digits of the manifest's own digest: the last field.
 fn own_digest_place(bytes: &[u8]) -> Option<usize> {
     let pattern = OWN_DIGEST.as_bytes();
     let place = bytes.windows(pattern.len()).rposition(|window| window == pattern)? + pattern.len();

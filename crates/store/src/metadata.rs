@@ -94,7 +94,7 @@ pub struct GitState {
     /// The commit; nothing in a repository that has none yet.
     #[serde(default)]
     pub commit: Option<String>,
-    /// The branch; nothing when no branch is checked out.
+    /// The branch; `None` if no branch is checked out.
     #[serde(default)]
     pub branch: Option<String>,
     /// Whether there are uncommitted changes.

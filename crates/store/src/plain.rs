@@ -7,7 +7,7 @@ use rlxp_fs::{Entry, Fs, FsError, Kind, LinkInTheWay, is_temporary};
 
 use crate::StoreError;
 
-/// The entries of a folder, none when it isn't there. A symlink is an error.
+/// The entries of a folder; empty if it doesn't exist. A symlink is an error.
 pub(crate) fn list_plain(fs: &dyn Fs, folder: &Path) -> Result<Vec<Entry>, StoreError> {
     list_but_for(fs, folder, |_| false)
 }

@@ -54,7 +54,7 @@ pub(crate) struct RunEntries {
 }
 
 impl Project {
-    /// The project at `root`, whether or not `runs/` is there yet.
+    /// The project at `root`, whether or not `runs/` exists yet.
     pub fn at(fs: Arc<dyn Fs>, machine: Arc<dyn Machine>, root: &Path) -> Self {
         let below = fs.rooted(&root.join("runs"));
         Self { plain: fs, fs: below, machine, root: root.to_owned() }

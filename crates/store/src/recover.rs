@@ -1,9 +1,8 @@
 //! Preparing a resume: the record of a seed is restored to its state at a
 //! checkpoint, so that training continues as if it had never stopped.
 //!
-//! Nothing is lost: everything after the checkpoint moves to `logs/`. Every
-//! step leaves a folder from which the same can be done again, so a crash in
-//! the middle costs nothing.
+//! Nothing is lost: everything after the checkpoint moves to `logs/`. After every step the folder is in a state from
+//! which the recovery can be repeated, so a crash in the middle costs nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +20,7 @@ use crate::{SeedFolder, StoreError};
 /// The highest number of a recovery in the logs.
 const HIGHEST: u64 = 999_999_999;
 
-/// The longest end of the metrics that is copied to the logs.
+/// The longest tail of the metrics that is copied to the logs.
 const MOST_COPIED: u64 = 256 << 20;
 
 /// What a recovery found and did.
@@ -33,16 +32,15 @@ pub struct Recovery {
     pub metrics: MetricsPosition,
     /// Where things were moved to.
     pub superseded: Vec<PathBuf>,
-    /// What was noticed, for the user: damaged checkpoints, missing files.
+    /// Remarks for the user: damaged checkpoints, missing files.
     pub notes: Vec<String>,
 }
 
-/// Brings `folder` back to its newest usable checkpoint, or to that of `step`.
+/// Restores `folder` to its newest usable checkpoint, or to that of `step`.
 ///
-/// Usable means: every file fits the manifest, and the metrics up to the
-/// recorded length have the recorded digest. Only the process that has claimed
-/// the run may call it. The metrics file is replaced by a new one, so lines of
-/// a writer that was taken for dead can't reach it.
+/// Usable means: every file fits the manifest, and the metrics up to the recorded length have the recorded digest.
+/// Only the process that has claimed the run may call it. The metrics file is replaced by a new one, so lines of a
+/// writer that was taken for dead can't reach it.
 pub fn recover(folder: &SeedFolder, step: Option<u64>) -> Result<Recovery, StoreError> {
     let mut work = Work { folder, number: None, superseded: Vec::new(), notes: Vec::new() };
     work.remove_leftovers()?;
@@ -69,9 +67,8 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Removes what a killed writer left unfinished. Another process may be
-    /// writing an evaluation or a tag just now, so there only dead makers'
-    /// files go.
+    /// Removes what a killed writer left unfinished. Another process may be writing an evaluation or a tag just now,
+    /// so there only files of dead processes are removed.
     fn remove_leftovers(&self) -> Result<(), StoreError> {
         let folder = self.folder;
         folder.checkpoints().tidy()?;
@@ -84,7 +81,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The checkpoint to go on from. A step that was asked for must be usable.
+    /// The checkpoint to continue from. A requested step must be usable.
     fn choose(&mut self, wanted: Option<u64>) -> Result<Option<Checkpoint>, StoreError> {
         let store = self.folder.checkpoints();
         if let Some(step) = wanted {
@@ -125,8 +122,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Moves everything after `position` to the logs and puts a new file with
-    /// the rest in place.
+    /// Moves everything after `position` to the logs and replaces the file by the rest.
     fn cut_metrics(&mut self, position: &MetricsPosition) -> Result<(), StoreError> {
         let fs = self.folder.fs.as_ref();
         let path = self.folder.metrics_path();
@@ -144,8 +140,8 @@ impl Work<'_> {
         Ok(fs.sync_dir(self.folder.path())?)
     }
 
-    /// Keeps a file whose end is too long to be copied under a second name: it
-    /// may be a hole that no disk has room for.
+    /// Keeps a file whose tail is too long to be copied, under a second name: it may be a hole that no disk has room
+    /// for.
     fn keep_whole(&mut self) -> Result<(), StoreError> {
         let fs = self.folder.fs.as_ref();
         let number = self.number()?;
@@ -161,7 +157,7 @@ impl Work<'_> {
         let fs = self.folder.fs.as_ref();
         let path = self.folder.metrics_path();
         let number = self.number()?;
-        // A recovery that was cut short may have kept the very same lines.
+        // An interrupted recovery may have kept the same lines.
         let earlier = self.log_path(number.saturating_sub(1), ".jsonl");
         if self.same_tail(&earlier, from, to)? {
             return Ok(());
@@ -196,7 +192,7 @@ impl Work<'_> {
         Ok(true)
     }
 
-    /// Moves evaluations of later steps than `step` to the logs.
+    /// Moves evaluations of steps after `step` to the logs.
     fn move_evaluations(&mut self, step: Option<u64>) -> Result<(), StoreError> {
         for evaluation in self.folder.evaluations()? {
             if let Err(why) = &evaluation.content {
@@ -215,9 +211,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Moves every checkpoint after `step` to the logs: it is damaged, or was
-    /// not wanted, and would be taken for the newest the next time. Damaged
-    /// ones before it go too.
+    /// Moves every checkpoint after `step` to the logs: it is damaged, or was not wanted, and would be taken for the
+    /// newest the next time. Damaged ones before it are moved too.
     fn move_checkpoints(&mut self, step: Option<u64>) -> Result<(), StoreError> {
         let store = self.folder.checkpoints();
         for other in store.steps()? {
@@ -251,8 +246,7 @@ impl Work<'_> {
         fs.create_dir_all(&place)?;
         let target = place.join(name);
         fs.rename_new(path, &target)?;
-        // The new place first: between the two syncs it may stand in both, but
-        // never in none.
+        // The new location first: between the two syncs it may be in both, but never in neither.
         fs.sync_dir(&place)?;
         if let Some(old) = path.parent() {
             fs.sync_dir(old)?;

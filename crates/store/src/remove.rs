@@ -32,10 +32,9 @@ impl Project {
         }
     }
 
-    /// Removes a run of this project. It is claimed first, so that a run that
-    /// is being written, or is resumed at the same moment, stays; then it gets
-    /// a temporary name, so that it is there whole or not at all; then its
-    /// files go.
+    /// Removes a run of this project. It is claimed first, so that a run that is being written, or is resumed at the
+    /// same moment, stays; then it is renamed, so that it exists completely or not at all; then its files are
+    /// removed.
     pub fn remove_run(&self, run: &Run) -> Result<(), StoreError> {
         self.remove_run_from(run, TakeOver::WhenProvenGone)
     }

@@ -106,7 +106,7 @@ impl Run {
         Ok(())
     }
 
-    /// Whether the run's folder is there, and is not a link to one.
+    /// Whether the run's folder exists and is not a link.
     pub(crate) fn is_folder(&self) -> Result<bool, StoreError> {
         Ok(self.fs.is_folder(&self.path)?)
     }
@@ -137,7 +137,7 @@ impl Run {
         Ok(self.seed_folders_of(&self.metadata()?))
     }
 
-    /// [`Run::seed_folders`] when the metadata is already at hand.
+    /// Like [`Run::seed_folders`], with metadata that was already read.
     pub fn seed_folders_of(&self, metadata: &Metadata) -> Vec<SeedFolder> {
         let folder = |path: &Path, seed: u64| {
             SeedFolder::at(Arc::clone(&self.fs), Arc::clone(&self.machine), path, seed)

@@ -19,7 +19,7 @@ use crate::{CheckpointStore, StoreError};
 /// The longest evaluation file that is read.
 const EVALUATION_CAP: u64 = 64 << 20;
 
-/// The folder that holds one seed's record.
+/// The folder with one seed's record.
 #[derive(Clone)]
 pub struct SeedFolder {
     pub(crate) fs: Arc<dyn Fs>,
@@ -56,7 +56,7 @@ impl SeedFolder {
         Self { fs, machine, path: path.to_owned(), seed }
     }
 
-    /// Makes the empty record in a new run's folder and syncs it.
+    /// Creates the empty record in a new run's folder and syncs it.
     pub(crate) fn fill(fs: &dyn Fs, path: &Path, create: bool) -> Result<(), StoreError> {
         if create {
             fs.create_dir(path)?;
@@ -98,9 +98,8 @@ impl SeedFolder {
         CheckpointStore::new(Arc::clone(&self.fs), &self.path.join("checkpoints"))
     }
 
-    /// Opens the metrics for appending after `position`, which must be exactly
-    /// what stands in the file: [`MetricsPosition::start`] for a new run,
-    /// otherwise what [`crate::recover`] returned.
+    /// Opens the metrics for appending after `position`, which must be exactly the end of the file:
+    /// [`MetricsPosition::start`] for a new run, otherwise what [`crate::recover`] returned.
     pub fn metrics_writer(&self, position: &MetricsPosition) -> Result<MetricsWriter, StoreError> {
         MetricsWriter::open(Arc::clone(&self.fs), &self.metrics_path(), position)
     }
@@ -126,8 +125,8 @@ impl SeedFolder {
         Ok(self.eval_dir().join(format!("{name}.json")))
     }
 
-    /// Writes `eval/<name>.json` atomically. Give it a field `step`, so that a
-    /// resume from an earlier step knows that it is superseded.
+    /// Writes `eval/<name>.json` atomically. Give it a field `step`, so that a resume from an earlier step knows that
+    /// it is superseded.
     pub fn write_evaluation(&self, name: &str, content: &impl Serialize) -> Result<PathBuf, StoreError> {
         let path = self.evaluation_path(name)?;
         self.fs.remove_abandoned(self.machine.as_ref(), &path);

@@ -30,8 +30,8 @@ impl Summary {
         Self::read(run, &run.seed_folders()?, &mut |_| {})
     }
 
-    /// The same for the seeds in `folders`; `looks_at` hears of each file and
-    /// folder that decides it, relative to the run's folder.
+    /// The same for the seeds in `folders`; calls `looks_at` for each file and folder that it depends on, relative to
+    /// the run's folder.
     pub(crate) fn read(
         run: &Run,
         folders: &[SeedFolder],

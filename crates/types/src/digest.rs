@@ -15,7 +15,7 @@ pub struct Digest([u8; 32]);
 pub struct NotADigest(String);
 
 impl Digest {
-    /// What stands where there is nothing to take a digest of.
+    /// Used where there is nothing to take a digest of.
     pub const ZERO: Self = Self([0; 32]);
 
     /// The digest of `bytes`.

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What ended a training before it was done. The reason beside it on record
-/// tells the rest; decisions are made on the cause alone.
+/// What ended a training early. The recorded reason has the details; decisions depend on the cause alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndCause {

@@ -1,9 +1,8 @@
 //! Randomness: one counter-based generator (ChaCha8) keyed by
 //! blake3(seed, stream, index).
 //!
-//! Every use of chance has a stream of its own, so that drawing more in one
-//! place never shifts another, and a stream's whole state is its key and a
-//! position: it can be saved, restored and proven equal.
+//! Every use of randomness has its own stream, so that drawing more in one place never shifts another. A stream's
+//! whole state is its key and a position: it can be saved, restored and proven equal.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
@@ -94,7 +93,7 @@ impl Stream {
         }
     }
 
-    /// Puts `items` into random order (Fisher and Yates).
+    /// Shuffles `items` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u32 + 1) as usize);

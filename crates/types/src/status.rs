@@ -16,7 +16,7 @@ pub enum RunStatus {
     Completed,
     /// Stopped by the user after a save; `resume` continues it.
     Interrupted,
-    /// Ended with an error that is on record.
+    /// Ended with a recorded error.
     Failed,
     /// Its writer is proven gone and left no record of its end; `resume` continues it.
     Lost,

@@ -26,7 +26,7 @@ pub enum Problem {
         /// The next larger size that is even.
         fitting: FrameSize,
     },
-    /// The format or its encoder doesn't support so many pixels.
+    /// The format or its encoder doesn't support this many pixels.
     #[error(
         "a frame of {size} pixels is too large: at most {longer} along the longer side and {shorter} along the shorter"
     )]

@@ -5,8 +5,7 @@
 //! It knows no files, no processes and no clock, and the same frames always
 //! give the same bytes.
 //!
-//! Frames are rows of RGBA bytes from the top left. They count as opaque: the
-//! fourth byte of a pixel is not looked at.
+//! Frames are rows of RGBA bytes from the top left. They count as opaque: the fourth byte of a pixel is ignored.
 
 mod error;
 mod gif;

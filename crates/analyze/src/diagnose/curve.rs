@@ -1,6 +1,5 @@
-//! What rules compute from a series: its level, its best, its noise, its slope,
-//! and for how long something held. Everything ignores values that are not
-//! finite and is bounded in time, however long the series.
+//! What rules compute from a series: its level, its best, its noise, its slope, and for how long something held.
+//! Everything ignores NaN and infinite values and takes bounded time, however long the series.
 
 use super::evidence::{Evaluation, Series};
 use super::rules::RuleSet;
@@ -9,8 +8,7 @@ use crate::statistics::trend::{Trend, theil_sen};
 
 /// A normal deviation is this many median absolute deviations.
 const MAD_TO_SIGMA: f64 = 1.4826;
-/// Most points that a slope is taken through: all pairs of more would take
-/// longer than reading the file.
+/// Most points for a slope: all pairs of more would take longer than reading the file.
 const SLOPE_POINTS: usize = 200;
 
 /// A point: training steps done, and the value.
@@ -26,25 +24,25 @@ pub(crate) fn values(points: &[Point]) -> Vec<f64> {
     points.iter().map(|(_, value)| *value).collect()
 }
 
-/// First and last step of points; zero when there is none.
+/// First and last step of points; zeros if there are no points.
 pub(crate) fn span(points: &[Point]) -> (u64, u64) {
     (points.first().map_or(0, |point| point.0), points.last().map_or(0, |point| point.0))
 }
 
-/// The points whose steps lie in the range.
+/// The points whose steps are in the range.
 pub(crate) fn within(points: &[Point], from: f64, to: f64) -> &[Point] {
     let begin = points.partition_point(|(step, _)| (*step as f64) < from);
     let end = points.partition_point(|(step, _)| *step as f64 <= to);
     &points[begin.min(end)..end]
 }
 
-/// The last share of points, at least `minimum` where there are as many.
+/// The last share of points, but at least `minimum` if there are as many.
 pub(crate) fn tail(points: &[Point], share: f64, minimum: usize) -> &[Point] {
     let count = ((points.len() as f64 * share).ceil() as usize).max(minimum).min(points.len());
     &points[points.len() - count..]
 }
 
-/// The longest stretch of neighbours that all satisfy `holds`.
+/// The longest run of consecutive points that all satisfy `holds`.
 pub(crate) fn longest_stretch(points: &[Point], holds: impl Fn(&Point) -> bool) -> &[Point] {
     let (mut best, mut begin) = (0..0, 0);
     for (index, point) in points.iter().enumerate() {
@@ -57,8 +55,8 @@ pub(crate) fn longest_stretch(points: &[Point], holds: impl Fn(&Point) -> bool) 
     &points[best]
 }
 
-/// Of `among` neighbours at least `repeats` satisfy `holds`: the first such
-/// neighbours, or all points where there are fewer than `among`.
+/// The first `among` consecutive points of which at least `repeats` satisfy `holds`; all points are considered if
+/// there are fewer than `among`.
 pub(crate) fn repeated(
     points: &[Point],
     repeats: usize,
@@ -91,7 +89,7 @@ pub(crate) fn rise(points: &[Point]) -> Option<(f64, f64)> {
     Some((line.slope * (to - from) as f64, deviation(&residuals)))
 }
 
-/// The deviation by way of the median absolute deviation; 0 when empty.
+/// The standard deviation, estimated from the median absolute deviation; 0 if empty.
 pub(crate) fn deviation(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
@@ -143,7 +141,7 @@ fn midranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// A learning curve with its smoothed form.
+/// A learning curve and its smoothed form.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
     /// The metric that it shows.
@@ -157,7 +155,7 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// The curve of points; `None` when there are fewer than the rules require for a curve.
+    /// The curve of points; `None` if there are fewer than the rules require for a curve.
     pub(crate) fn new(metric: &'static str, points: Vec<Point>, rules: &RuleSet) -> Option<Self> {
         if points.len() < rules.common("curve_points") as usize || points.is_empty() {
             return None;
@@ -171,8 +169,8 @@ impl Curve {
         Some(Self { metric, noise: deviation(&residuals), smoothed, points })
     }
 
-    /// The curve of these evaluations: its noise is at least what the episodes
-    /// of a single one leave open, however smooth the curve happens to be.
+    /// The curve of these evaluations: its noise is at least the standard error of a single evaluation, however
+    /// smooth the curve is.
     pub(crate) fn with_noise_of(mut self, evaluations: &[Evaluation]) -> Self {
         let errors: Vec<f64> = evaluations.iter().map(Evaluation::standard_error).collect();
         let usual = median(&errors);
@@ -207,7 +205,7 @@ impl Curve {
 fn smooth(values: &[f64], reach: usize) -> Vec<f64> {
     let mut sums = Vec::with_capacity(values.len() + 1);
     sums.push(0.0);
-    // Sums of differences to the first value: a constant comes out as itself.
+    // Sums of differences to the first value, so that a constant stays exact.
     let base = values[0];
     for value in values {
         sums.push(sums[sums.len() - 1] + (value - base));
@@ -236,7 +234,7 @@ mod tests {
         assert!(longest_stretch(&points, |_| false).is_empty());
         assert_eq!(span(repeated(&points, 3, 4, high).unwrap()), (0, 3));
         assert!(repeated(&points, 5, 5, high).is_none());
-        // Fewer points than asked among: all of them are looked at.
+        // Fewer points than `among`: all of them are considered.
         assert_eq!(span(repeated(&points, 6, 100, high).unwrap()), (0, 7));
         assert!(repeated(&[], 1, 10, high).is_none());
     }

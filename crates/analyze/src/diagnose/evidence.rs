@@ -54,7 +54,7 @@ pub enum Termination {
 pub struct Environment {
     pub id: String,
     pub actions: Option<Actions>,
-    /// Whether observations are real numbers; nothing when unknown.
+    /// Whether observations are real numbers; `None` if unknown.
     pub real_observations: Option<bool>,
     /// Names of the observation's components.
     pub observation_names: Vec<String>,
@@ -151,7 +151,7 @@ pub struct RecordState {
 pub struct Failed {
     /// What ended it; rules use this.
     pub cause: EndCause,
-    /// The same in words, for sentences.
+    /// A description, for sentences.
     pub reason: String,
 }
 

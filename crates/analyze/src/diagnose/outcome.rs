@@ -1,8 +1,7 @@
-//! What a rule says: a finding with its evidence, or why there is none.
+//! The answer of a rule: a finding with its evidence, or why there isn't one.
 
 use serde::{Serialize, Serializer};
 
-/// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -33,9 +32,9 @@ pub struct Citation {
     pub seed: Option<u64>,
     /// First step that the value is taken from.
     pub from_step: u64,
-    /// Last one.
+    /// Last step.
     pub to_step: u64,
-    /// The value; the texts `NaN`, `inf` and `-inf` for what JSON can't write.
+    /// The value; the texts `NaN`, `inf` and `-inf` for what JSON can't represent.
     #[serde(serialize_with = "number")]
     pub value: f64,
     /// The threshold it was compared with.
@@ -69,47 +68,47 @@ pub struct Considered {
 /// What a rule found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Its rank: 1 comes first.
+    /// Its rank, from 1.
     pub rank: usize,
-    /// How much it matters.
     pub severity: Severity,
-    /// What was seen, with metric, steps, value and threshold.
+    /// The observation, with metric, steps, value and threshold.
     pub sentence: String,
-    /// What that means, for readers who are new to it.
+    /// What it means, for readers who are new to it.
     pub meaning: String,
     pub seeds_showing: usize,
-    /// Seeds that could be judged.
+    /// Number of seeds that could be judged.
     pub seeds_judged: usize,
     /// The numbers it is based on.
     pub evidence: Vec<Citation>,
     /// What would have excluded it.
     pub exclusions: Vec<Considered>,
-    /// Rules that found something which may well be the cause of this.
+    /// Rules whose findings may be the cause of this one.
     pub explained_by: Vec<String>,
     /// How far beyond its threshold, as a ratio of at least 1.
     #[serde(serialize_with = "number")]
     pub strength: f64,
     /// A command to continue with.
     pub next: Option<String>,
-    /// Ids of suggestions that answer it.
+    /// Ids of suggestions that address it.
     pub suggestions: Vec<String>,
 }
 
-/// A rule's answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Answer {
-    /// It found something.
     Finding(Box<Finding>),
-    /// It found nothing.
     Clear {
         /// What was seen but is excused, if anything.
         note: Option<String>,
     },
     /// The run lacks what the rule needs.
-    NotEnoughData { lacking: String },
-    /// The rule is about something that this run does not have.
-    DoesNotApply { why: String },
+    NotEnoughData {
+        lacking: String,
+    },
+    /// The rule is about something that this run doesn't have.
+    DoesNotApply {
+        why: String,
+    },
 }
 
 /// A rule and its answer.

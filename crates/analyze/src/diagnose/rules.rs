@@ -52,7 +52,7 @@ pub enum ActionKind {
     Continuous,
 }
 
-/// What can excuse a finding; each is worked out from the return of the seed.
+/// What can excuse a finding; each is computed from the return of the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
@@ -70,7 +70,7 @@ pub enum Condition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// Nothing is said.
+    /// Nothing is reported.
     Silence,
     /// It is an info at most.
     Info,
@@ -94,9 +94,9 @@ pub struct Rule {
     /// A few words.
     pub title: String,
     pub severities: Vec<Severity>,
-    /// What it means when it speaks up, in plain words.
+    /// What its findings mean, in plain words.
     pub meaning: String,
-    /// How it is worked out.
+    /// How it is computed.
     pub formula: String,
     /// Metrics that it reads, `kind.name`; `<i>` and `*` stand for any.
     pub inputs: Vec<String>,
@@ -112,7 +112,7 @@ pub struct Rule {
     /// Further exclusions that only a person can judge.
     #[serde(default)]
     pub exclusions: Vec<String>,
-    /// Metrics that are not looked at.
+    /// Metrics that are ignored.
     #[serde(default)]
     pub ignores: BTreeSet<String>,
     /// Rules whose findings this one may be the cause of.

@@ -1,16 +1,16 @@
-//! Several curves in one chart, told apart without colour: each has its own
-//! kind of line and its letter on the line; two of them also have a shade.
+//! Several curves in one chart that are distinguishable without colour: each has its own kind of line and its letter
+//! on the line; two of them also have a shade.
 
 use rlxp_ops::below::CurvePoint;
 
 use super::{Canvas, DOTS_ACROSS, DOTS_DOWN, HEIGHT, WIDTH, frame_of};
 
-/// Curves that stay readable in one chart.
+/// Most curves that stay readable in one chart.
 pub(crate) const MOST_CURVES: usize = 6;
 
-/// Dots drawn and dots left out, again and again, by curve.
+/// Dots drawn and dots left out, repeating, by curve.
 const DASHES: [(usize, usize); MOST_CURVES] = [(1, 0), (4, 3), (1, 3), (7, 2), (2, 5), (1, 6)];
-/// How the bands of the first and the second curve look, and both.
+/// The bands of the first and of the second curve, and of both.
 const SHADES: [char; 3] = ['░', '▒', '▓'];
 /// Cells between two letters on a line.
 const LETTER_EVERY: usize = 20;
@@ -23,13 +23,13 @@ pub(crate) struct Curve<'c> {
     pub(crate) points: &'c [CurvePoint],
 }
 
-/// The chart over steps as lines of text; nothing when there is nothing to
-/// draw. Only the first [`MOST_CURVES`] curves are drawn.
+/// The chart over steps as lines of text; `None` if there is nothing to draw. Only the first [`MOST_CURVES`] curves
+/// are drawn.
 pub(crate) fn draw_several(curves: &[Curve<'_>]) -> Option<String> {
     draw_over(curves, "steps")
 }
 
-/// The same over x in another unit.
+/// Like [`draw_several`], with another unit of x.
 pub(crate) fn draw_over(curves: &[Curve<'_>], unit: &str) -> Option<String> {
     let curves = &curves[..curves.len().min(MOST_CURVES)];
     let banded = curves.len() <= 2;
@@ -101,7 +101,7 @@ impl Picture {
         }
     }
 
-    /// Draws the line with its dashes, and its letter every so often.
+    /// Draws the line with its dashes, and its letter at intervals.
     fn line(&mut self, index: usize, letter: char, spots: &[Spot]) {
         let (drawn, skipped) = DASHES[index];
         let mut travelled = 0;
@@ -117,7 +117,7 @@ impl Picture {
                 }
                 travelled += 1;
                 let cell = (x / DOTS_ACROSS as f64) as usize;
-                // Letters of different curves stand in different columns, so none hides another.
+                // Letters of different curves are in different columns, so none hides another.
                 let own = LETTER_EVERY * index / MOST_CURVES + 3;
                 if last_cell != Some(cell) && cell % LETTER_EVERY == own {
                     self.letter(letter, x, y);

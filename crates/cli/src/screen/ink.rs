@@ -1,29 +1,27 @@
-//! Colour that only rlx can make.
+//! Colour that only rlx can produce.
 //!
-//! What is written on a screen is rlx's own words mixed with names, tags,
-//! reasons and notes that may come from anywhere. Styles therefore don't travel
-//! as escape sequences but as marks with a key that is new in every process.
-//! When text is written, everything in it that could drive a terminal becomes
-//! visible, and only then marks with the right key become colour: a name that
-//! holds an escape sequence, or a mark of its own, is shown and does nothing.
+//! Screen text mixes rlx's own words with names, tags, reasons and notes that may come from anywhere. Styles are
+//! therefore not passed as escape sequences but as marks with a key that is new in every process. When text is
+//! written, everything in it that could control a terminal is escaped, and only then marks with the right key become
+//! colour: a name that contains an escape sequence, or a mark of its own, is shown and does nothing.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use rlxp_types::text::{one_line, visible};
 
-/// Noncharacters: no text has a use for them, and in what isn't a mark they are made visible.
+/// Noncharacters: no text uses them, and outside marks they are escaped.
 const BEGIN: char = '\u{fdd0}';
 const END: char = '\u{fdd1}';
 
-/// Sets marks and turns them to colour.
+/// Sets marks and turns them into colour.
 pub(crate) struct Ink {
-    /// How a mark of this process begins.
+    /// The prefix of this process's marks.
     begin: String,
 }
 
 impl Ink {
     pub(crate) fn new() -> Self {
-        // The standard library seeds this from the system, so no text can be prepared for it.
+        // The standard library seeds this from the system, so no text can predict it.
         Self { begin: format!("{BEGIN}{:016x}", RandomState::new().build_hasher().finish()) }
     }
 
@@ -32,8 +30,8 @@ impl Ink {
         format!("{}{text}{}", self.mark(code), self.mark("0"))
     }
 
-    /// What a renderer of ours wrote for a terminal, with its colours as marks. Only for text whose
-    /// parts from outside were made visible before: afterwards they can't be told apart.
+    /// Text that one of our renderers wrote for a terminal, with its colours as marks. Only for text whose external
+    /// parts were escaped before: afterwards they are indistinguishable.
     pub(crate) fn adopt(&self, rendered: &str) -> String {
         let mut pieces = rendered.split("\x1b[");
         let mut out = pieces.next().unwrap_or_default().to_owned();
@@ -74,7 +72,7 @@ impl Ink {
                 Some((code, rest)) if is_code(code) => {
                     out.push_str(&format!("\x1b[{code}m{}", visible(rest)));
                 }
-                // A mark that was cut is no colour.
+                // A truncated mark is not a colour.
                 _ => out.push_str(&visible(piece)),
             }
         }
@@ -94,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// What is left of a text when the colours in `codes` are taken out of it.
+    /// The text without the colours in `codes`.
     fn without_colour(text: &str, codes: &[&str]) -> String {
         codes.iter().fold(text.to_owned(), |text, code| text.replace(&format!("\x1b[{code}m"), ""))
     }
@@ -124,7 +122,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands in a text, nothing but line ends, tabs and rlx's own colours reaches the terminal.
+        /// Whatever a text contains, only newlines, tabs and rlx's own colours reach the terminal.
         #[test]
         fn nothing_foreign_gets_through(before in any::<String>(), inside in "(\\PC|\\pC|\x1b\\[[0-9;]*[mJKH]|\u{fdd0}|\u{fdd1}|\u{202e}|\r\n){0,40}", after in any::<String>()) {
             let ink = Ink::new();

@@ -77,7 +77,7 @@ pub(super) fn footer(scene: &mut Scene, notes: &[String]) -> f32 {
     top - 4.0
 }
 
-/// `words` in lines of at most `width`, at most so many of them.
+/// `words` wrapped to `width`, in at most `most` lines.
 pub(super) fn wrapped(words: &str, width: f32, size: f32, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut rest = words.split_whitespace().peekable();

@@ -110,7 +110,7 @@ impl LineChart {
         scene
     }
 
-    /// The picture in words, for readers that can't see it.
+    /// A description of the picture, for readers who can't see it.
     fn description(&self) -> String {
         let ends = self.series.iter().filter_map(|series| {
             let (x, value) = last_of(series)?;

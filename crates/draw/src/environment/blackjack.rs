@@ -15,7 +15,7 @@ const CARD: (f32, f32) = (82.0, 116.0);
 const RED: Color = Color::hex(0xb8_2e_2e);
 const BACK: Color = Color::hex(0x2b_4f_8c);
 
-/// The state of a hand in words, and how loud they are.
+/// The state of a hand as text, if it is over.
 fn outcome(player: u8, dealer: Option<u8>) -> Option<&'static str> {
     match dealer {
         _ if player > 21 => Some("bust: the dealer wins"),
@@ -124,7 +124,7 @@ fn card(scene: &mut Scene, x: f32, y: f32, rank: &str, suit: &str, color: Color)
     scene.text(Text::new(x + CARD.0 / 2.0, y + 75.0, suit, 46.0, color).anchored(Anchor::Middle));
 }
 
-/// A card that lies on its face, one corner bent up so that who watches knows.
+/// A face-down card with one corner bent up, so that viewers see it.
 fn face_down(scene: &mut Scene, x: f32, y: f32, rank: &str) {
     blank(scene, x, y, Color::WHITE);
     scene.fill(Path::rounded_rect(x + 5.0, y + 5.0, CARD.0 - 10.0, CARD.1 - 10.0, 5.0), BACK);

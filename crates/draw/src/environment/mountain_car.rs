@@ -63,7 +63,7 @@ fn land(scene: &mut Scene) {
     scene.fill(hill(0.0), Color::hex(0x5d_8f_57));
     scene.fill(hill(7.0), Color::hex(0x8d_b5_7f));
     scene.fill(hill(30.0), Color::hex(0xa9_c9_9b));
-    // The read-out stands on a ground of its own.
+    // The read-out has its own background.
     scene.fill(Path::rect(0.0, HEIGHT - 42.0, WIDTH, 42.0), Color::hex(0xf2_f6_ef));
     // The valley is closed on the left.
     scene.fill(Path::rect(0.0, y(GROUND.0) - 44.0, 9.0, 48.0), Color::hex(0x8a_8f_98));

@@ -1,4 +1,4 @@
-//! What several pictures share: arrows, read-outs, a walker, a flag.
+//! Parts that several pictures share: arrows, read-outs, a walker, a flag.
 
 use rlxp_types::text::typeset;
 
@@ -8,7 +8,7 @@ use crate::scene::{Anchor, Scene, Stroke, Text};
 
 use super::{CALM, HEIGHT, WIDTH};
 
-/// The ground of every physics picture.
+/// The background of every physics picture.
 pub(super) const PAPER: Color = Color::hex(0xf7_f8_fa);
 /// Velocities.
 pub(super) const MOTION: Color = Color::hex(0x00_72_b2);
@@ -25,12 +25,12 @@ pub(super) fn canvas(background: Color, description: &str) -> Scene {
     scene
 }
 
-/// A pixel length that no state can blow up.
+/// A length in pixels, bounded for every state.
 pub(super) fn length(value: f64, per_unit: f64, most: f64) -> f32 {
     (value * per_unit).clamp(-most, most) as f32
 }
 
-/// A straight arrow. A short one is all head, and one without length is nothing.
+/// A straight arrow. A short one is only a head, and one without length is not drawn.
 pub(super) fn arrow(scene: &mut Scene, from: (f32, f32), to: (f32, f32), width: f32, color: Color) {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let along = dx.hypot(dy);
@@ -96,19 +96,19 @@ pub(super) fn readout(scene: &mut Scene, values: &[(&str, String)]) {
     }
 }
 
-/// A number with its sign and so many decimals.
+/// A number with its sign and this many decimals.
 pub(super) fn signed(value: f64, decimals: usize) -> String {
     let text = format!("{value:+.decimals$}");
     let is_zero = text.chars().all(|c| !c.is_ascii_digit() || c == '0') && value.is_finite();
     if is_zero { format!("{:.decimals$}", 0.0) } else { typeset(&text) }
 }
 
-/// A heading in the calm strip.
+/// A heading in the empty strip.
 pub(super) fn heading(scene: &mut Scene, words: &str, color: Color) {
     scene.text(Text::new(20.0, CALM - 13.0, words, 14.0, color).bold());
 }
 
-/// A small person whose feet stand at (x, y).
+/// A small person with feet at (x, y).
 pub(super) fn walker(scene: &mut Scene, x: f32, y: f32, height: f32, coat: Color) {
     let unit = height / 10.0;
     let dark = coat.mix(Color::BLACK, 0.3);
@@ -132,7 +132,7 @@ pub(super) fn walker(scene: &mut Scene, x: f32, y: f32, height: f32, coat: Color
     }
 }
 
-/// A flag whose pole stands at (x, y).
+/// A flag with its pole at (x, y).
 pub(super) fn flag(scene: &mut Scene, x: f32, y: f32, height: f32, color: Color) {
     let top = y - height;
     let cloth = height * 0.42;

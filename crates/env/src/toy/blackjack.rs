@@ -69,9 +69,8 @@ fn draw(stream: &mut Stream) -> u8 {
 }
 
 impl Blackjack {
-    /// `copies` tables. With `natural` a win by ace and ten pays 1.5. With
-    /// `sutton_barto` that hand wins at once unless the dealer has it too,
-    /// and `natural` counts for nothing.
+    /// `copies` tables. With `natural`, a win by ace and ten pays 1.5. With `sutton_barto`, that hand wins at once
+    /// unless the dealer has it too, and `natural` is ignored.
     pub fn new(copies: usize, natural: bool, sutton_barto: bool) -> Self {
         Self { games: vec![Game::default(); copies], natural, sutton_barto }
     }

@@ -1,6 +1,5 @@
-//! Resolving a path below a root so that no symlink is followed and nothing
-//! leads out: by `openat2`, and component by component where the kernel or a
-//! sandbox doesn't offer it.
+//! Resolves a path below a root so that no symlink is followed and nothing leads out: with `openat2`, or component by
+//! component if the kernel or a sandbox doesn't offer it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -27,7 +26,7 @@ impl Root {
         Self { path: path.to_owned(), folder: OnceLock::new(), walks: AtomicBool::new(false) }
     }
 
-    /// A root that never asks for `openat2`.
+    /// A root that never uses `openat2`.
     #[cfg(test)]
     pub(super) fn walking(path: &Path) -> Self {
         let root = Self::new(path);
@@ -48,7 +47,7 @@ impl Root {
         Ok(self.folder.get_or_init(|| opened).as_fd())
     }
 
-    /// `path` as seen from the root; an error unless it is plainly below it.
+    /// `path` relative to the root; an error unless it is below it.
     pub(super) fn relative<'p>(&self, path: &'p Path) -> io::Result<&'p Path> {
         let below = path.strip_prefix(&self.path).ok();
         below.filter(|below| below.components().all(|part| matches!(part, Component::Normal(_)))).ok_or_else(
@@ -74,7 +73,7 @@ impl Root {
             match rustix::fs::openat2(folder, relative, flags, mode, resolve) {
                 // Old kernels don't know it, and some sandboxes refuse what they don't know.
                 Err(Errno::NOSYS | Errno::PERM) => self.walks.store(true, Ordering::Relaxed),
-                // A rename somewhere made the kernel unsure about `..`; there is none here.
+                // A concurrent rename made the kernel unsure about `..`, which no path has here.
                 Err(Errno::AGAIN) => {}
                 result => return Ok(result?),
             }
@@ -91,8 +90,7 @@ impl Root {
         Ok((self.open(parent, OFlags::PATH | OFlags::DIRECTORY)?, name))
     }
 
-    /// `error` of an operation on `path`, or, where a symlink is in the way of
-    /// it, an error that names the link.
+    /// `error` of an operation on `path` or, if a symlink is in its way, an error that names the link.
     pub(super) fn explain(&self, path: &Path, error: io::Error) -> io::Error {
         let code = error.raw_os_error().map(Errno::from_raw_os_error);
         if !matches!(code, Some(Errno::LOOP | Errno::NOTDIR | Errno::XDEV)) {
@@ -119,8 +117,8 @@ impl Root {
     }
 }
 
-/// The folder that holds the last component of `relative` (nothing when that
-/// is the root) and that component. Each step refuses a symlink.
+/// The folder of the last component of `relative` (`None` if that is the root) and that component. Each step refuses
+/// a symlink.
 fn walk<'p>(root: BorrowedFd<'_>, relative: &'p Path) -> io::Result<(Option<OwnedFd>, &'p OsStr)> {
     let name = relative.file_name().ok_or(Errno::INVAL)?;
     let mut at: Option<OwnedFd> = None;

@@ -36,8 +36,8 @@ impl CrashFs {
         Self { tree: Arc::new(Mutex::new(tree)), root: None }
     }
 
-    /// What stands on the disk after a power loss now; `seed` chooses which of
-    /// the unsynced effects survive. This one stays as it is.
+    /// The disk after a power loss now; `seed` chooses which of the unsynced effects survive. This file system stays
+    /// as it is.
     pub fn after_power_loss(&self, seed: u64) -> Self {
         let mut chance = Stream::new(seed, "power-loss", 0);
         Self::with_tree(self.lock().after_power_loss(&mut chance))

@@ -1,5 +1,5 @@
-//! The in-memory file tree behind [`super::CrashFs`]: each file and folder
-//! has what a process sees now and what is surely on the disk.
+//! The in-memory file tree behind [`super::CrashFs`]: for each file and folder, what a process sees now and what is
+//! certainly on the disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -9,7 +9,7 @@ use rlxp_types::Stream;
 
 use crate::Kind;
 
-/// Number of the root folder.
+/// Inode number of the root folder.
 pub(super) const ROOT: u64 = 1;
 
 /// A file, folder or symlink.
@@ -39,7 +39,7 @@ enum DataEffect {
     Cut(usize),
 }
 
-/// One step that changed folders: names set to a node or removed, together.
+/// One step that changed folders: names that are set to a node or removed together.
 #[derive(Clone, Debug)]
 struct NameEffect {
     changes: Vec<(u64, String, Option<u64>)>,
@@ -55,7 +55,7 @@ pub(super) struct Tree {
     pub(super) capacity: u64,
 }
 
-/// Space is given out in pieces of this size.
+/// Space is allocated in blocks of this size.
 const BLOCK: u64 = 4096;
 
 fn error(kind: ErrorKind) -> io::Error {
@@ -168,7 +168,7 @@ impl Tree {
         self.unsynced.push(NameEffect { changes });
     }
 
-    /// Appends what there is room for; an error when that is not all.
+    /// Appends as much as fits; an error if that is not everything.
     pub(super) fn append(&mut self, number: u64, bytes: &[u8]) -> io::Result<()> {
         let before = self.file(number)?.now.len() as u64;
         let grown = (before + bytes.len() as u64).div_ceil(BLOCK) - before.div_ceil(BLOCK);
@@ -186,7 +186,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Bytes that are free, counting only what still has a name.
+    /// Free bytes, counting only nodes that still have a name.
     pub(super) fn free(&self) -> u64 {
         if self.capacity == u64::MAX {
             return u64::MAX;
@@ -229,8 +229,8 @@ impl Tree {
         }
     }
 
-    /// Makes a folder's entries sure, and with them every earlier step that
-    /// they build on (a rename touches two folders at once).
+    /// Syncs a folder's entries, and with them every earlier step that they build on (a rename changes two folders at
+    /// once).
     pub(super) fn sync_folder(&mut self, number: u64) {
         let mut wanted = BTreeSet::from([number]);
         let mut sure = Vec::new();
@@ -259,7 +259,7 @@ impl Tree {
         }
     }
 
-    /// Everything unsynced gets onto the disk.
+    /// Writes everything unsynced to the disk.
     pub(super) fn settle(&mut self) {
         for effect in std::mem::take(&mut self.unsynced) {
             self.put_on_disk(&effect);

@@ -129,7 +129,7 @@ pub struct Change {
     pub patch: Option<String>,
 }
 
-/// What should come of a change.
+/// The expected effect of a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedEffect {
@@ -168,11 +168,11 @@ pub enum Phase {
     Short,
     /// It holds on fresh seeds
     Confirm,
-    /// The new incumbent once more
+    /// The new incumbent again, on fresh seeds
     IncumbentValidation,
 }
 
-/// What some kinds of candidates must bring.
+/// What some kinds of candidates must provide.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Requirements {

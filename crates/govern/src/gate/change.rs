@@ -7,7 +7,7 @@ use crate::documents::is_answered;
 use crate::documents::{Change, Operation, SurfaceKey};
 use crate::section::Section;
 
-/// Every value lies in the range that its surface gives.
+/// Every value is in the range of its surface.
 pub(super) fn ranges(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let surfaces =

@@ -7,7 +7,7 @@ use crate::plan::PROTECTED;
 use crate::scope::{bad_path, is_plain, matches, protected_by};
 use crate::view::{CandidateView, PathFacts};
 
-/// Every changed path and key lies inside a surface that the contract allows.
+/// Every changed path and key is inside a surface that the contract allows.
 pub(super) fn scope(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let candidate = &view.written.typed;

@@ -1,8 +1,8 @@
-//! Whether the lines of a ledger belong together, and what they add up to.
+//! Whether the lines of a ledger belong together, and the state that they add up to.
 //!
-//! Found without help: any changed byte, a record dropped from, swapped in or added to the middle. Not found without
-//! an [`Anchor`]: whole records cut off the end, and a ledger that was rewritten from some record on; whoever owns the
-//! disk can do both.
+//! Detected without help: any changed byte, and a record that was dropped from, replaced in or inserted into the
+//! middle. Detected only with an [`Anchor`]: complete records cut off the end, and a ledger that was rewritten from
+//! some record on; the owner of the disk can do both.
 
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
@@ -32,15 +32,14 @@ pub struct Ledger {
 /// What is wrong with a ledger, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChainProblem {
-    /// A stable word.
+    /// A stable identifier.
     pub code: &'static str,
     /// The line, from 1.
     pub line: u64,
-    /// What is wrong.
     pub message: String,
 }
 
-/// A head that was written down outside the repository.
+/// A head that was stored outside the repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
     /// The study's id.
@@ -78,7 +77,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Adds a record without keeping it: what it says goes into the state, and no part of it is copied.
+    /// Adds a record without keeping it: its content goes into the state, and no part of it is copied.
     fn take(&mut self, record: Record) -> Result<(), ChainProblem> {
         let line = self.next_seq() + 1;
         let wrong = |code, message| ChainProblem { code, line, message };
@@ -109,8 +108,8 @@ impl Ledger {
         if self.lean { self.take(record) } else { self.push(record) }
     }
 
-    /// The ledger with its last record, from the last line: reading that one again costs less than keeping a copy of
-    /// each until the next. Nothing for a line that isn't written as usual.
+    /// The ledger with its last record, parsed from the last line: parsing it again costs less than keeping a copy of
+    /// every record until the next. `None` for a line that is not in canonical form.
     pub fn ending_with(mut self, last: Option<&str>) -> Option<Self> {
         if let (true, Some(last)) = (self.lean, last) {
             self.records = vec![Record::parse_usual(last, &mut Vec::new())?];
@@ -118,7 +117,7 @@ impl Ledger {
         Some(self)
     }
 
-    /// Takes back what was pushed since there were `count` records, of which `last` was the last one.
+    /// Undoes every push since there were `count` records, of which `last` was the last one.
     pub fn go_back(&mut self, count: usize, last: Option<Record>, state: StudyState) {
         self.digests.truncate(count);
         if self.lean {
@@ -136,8 +135,8 @@ pub fn read(bytes: &[u8]) -> Ledger {
     read_lines(ledger, whole)
 }
 
-/// A ledger without records, and the whole lines that it will have. A lean one is for those who ask where a study is and
-/// not how it got there.
+/// An empty ledger, and the complete lines that it will have. A lean ledger is for callers that need a study's state
+/// and not its history.
 pub fn split(bytes: &[u8], lean: bool) -> (Ledger, &[u8]) {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     let ledger = Ledger {
@@ -151,7 +150,7 @@ pub fn split(bytes: &[u8], lean: bool) -> (Ledger, &[u8]) {
     (ledger, &bytes[..whole])
 }
 
-/// Adds whole lines up to the first problem.
+/// Adds complete lines up to the first problem.
 pub fn read_lines(mut ledger: Ledger, whole: &[u8]) -> Ledger {
     let lines = whole.strip_suffix(b"\n").into_iter().flat_map(|text| text.split(|byte| *byte == b'\n'));
     for (index, line) in lines.enumerate() {
@@ -172,8 +171,8 @@ pub fn read_lines(mut ledger: Ledger, whole: &[u8]) -> Ledger {
     ledger
 }
 
-/// Everything that is wrong with a ledger that was read from `bytes` with all its records: its first problem, lines that
-/// are not written exactly as rlx writes them, and anchors that are not met.
+/// All problems of a ledger that was read from `bytes` with all its records: its first problem, lines that are not
+/// exactly as rlx writes them, and anchors that don't match.
 pub fn problems(ledger: &Ledger, bytes: &[u8], anchors: &[Anchor]) -> Vec<ChainProblem> {
     let mut problems: Vec<ChainProblem> = ledger.problem.clone().into_iter().collect();
     if ledger.records.is_empty() && problems.is_empty() {
@@ -191,7 +190,7 @@ pub fn problems(ledger: &Ledger, bytes: &[u8], anchors: &[Anchor]) -> Vec<ChainP
     problems
 }
 
-/// Every anchor that a ledger doesn't meet.
+/// Every anchor that doesn't match a ledger.
 pub fn against(ledger: &Ledger, anchors: &[Anchor]) -> Vec<ChainProblem> {
     let study = ledger.state.opened.as_ref().map(|opened| opened.id.clone());
     let mut problems = Vec::new();

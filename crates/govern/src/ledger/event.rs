@@ -1,4 +1,4 @@
-//! What can happen in a study. A kind that isn't here can't be read, and what can't be read is never skipped.
+//! The events of a study. An unknown kind can't be read, and what can't be read is never skipped.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::section::Target;
 use crate::seeds::SeedRole;
 use crate::signature::Fingerprint;
 
-/// Makes the enum, the name of each kind, and the way from a kind and a body to a value.
+/// Defines the enum, the name of each kind, and the parser from a kind and a body to a value.
 macro_rules! events {
     ($($(#[$doc:meta])* $kind:literal $name:ident),* $(,)?) => {
-        /// Something that happened.
+        /// An event of a study.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Event { $($(#[$doc])* $name($name)),* }
 
@@ -29,7 +29,7 @@ macro_rules! events {
                 match self { $(Event::$name(_) => $kind),* }
             }
 
-            /// What it carries.
+            /// The fields of the event.
             pub fn body(&self) -> Value {
                 match self { $(Event::$name(body) => crate::canonical::plain(body)),* }
             }
@@ -50,7 +50,7 @@ macro_rules! events {
 events! {
     /// The study was opened; always the first record
     "opened" Opened,
-    /// Files of an older tool were taken over; they prove nothing
+    /// Files of an older tool were imported; they prove nothing
     "imported" Imported,
     /// A person approved
     "approved" Approved,
@@ -58,7 +58,7 @@ events! {
     "voided" Voided,
     /// Something was asked for and refused
     "refused" Refused,
-    /// The repository was looked at
+    /// The repository was audited
     "audited" Audited,
     /// A candidate passed every gate
     "validated" Validated,
@@ -70,11 +70,11 @@ events! {
     "launch_intent" LaunchIntent,
     /// A run was started
     "launched" Launched,
-    /// A run is over
+    /// A run has ended
     "run_ended" RunEnded,
     /// A step of the runbook was tried
     "probed" Probed,
-    /// All runs of a candidate's plan are over
+    /// All runs of a candidate's plan have ended
     "completed" Completed,
     /// Metrics were read from a run's files
     "evidence" Evidence,
@@ -86,13 +86,13 @@ events! {
     "decided" Decided,
     /// The report was written
     "reported" Reported,
-    /// The head was written down outside
+    /// The head was stored outside the repository
     "anchored" Anchored,
     /// The study was handed to a person
     "handed_off" HandedOff,
-    /// The study is over
+    /// The study was closed
     "closed" Closed,
-    /// A remark
+    /// A note
     "note" Note,
 }
 
@@ -114,34 +114,34 @@ bodies! {
         task: Slug,
         /// The study
         study: Slug,
-        /// Who may sign
+        /// Keys that may sign
         approvers: Vec<Fingerprint>,
-        /// The weakest way of approving that can ever count here; a contract may ask for more, never for less
+        /// The weakest kind of approval that can ever count here; a contract may require more, never less
         assurance: Assurance,
     }
-    /// Files of an older tool were taken over.
+    /// Files of an older tool were imported.
     Imported {
         /// Where they were
         from: String,
         /// Their digests
         files: BTreeMap<String, Digest>,
-        /// Keys that have no place here
+        /// Keys that this version doesn't have
         unknown: Vec<String>,
     }
     /// A person approved.
     Approved {
-        /// What, and the digest it had
+        /// The targets with their digests
         targets: BTreeMap<Target, Digest>,
-        /// How surely
+        /// The assurance of the approval
         assurance: Assurance,
-        /// Who, as far as it is known
+        /// Who, as far as known
         who: String,
         /// The key that signed
         key: Option<Fingerprint>,
         /// The digest of the signature beside the ledger
         signature: Option<Digest>,
     }
-    /// Approvals were seen to be void. They stay void, whatever the files say later.
+    /// Approvals were seen to be void. They stay void, whatever the files contain later.
     Voided {
         /// Which
         targets: Vec<Target>,
@@ -154,10 +154,10 @@ bodies! {
         what: String,
         /// Why not, as codes
         codes: Vec<String>,
-        /// Why not, in words
+        /// Why not, as text
         detail: String,
     }
-    /// The repository was looked at.
+    /// The repository was audited.
     Audited {
         /// The digest of `adapter.yaml`'s explicit values
         adapter: Digest,
@@ -174,11 +174,11 @@ bodies! {
         kind: CandidateKind,
         /// The digest of its file's bytes
         file: Digest,
-        /// Its digest within what was agreed
+        /// Its digest together with the contract's
         digest: Digest,
         /// The digest of everything a launch would use
         plan: Digest,
-        /// What that plan was made of, so that it can be said what changed
+        /// The parts of that plan, to show what changed
         parts: BTreeMap<String, Digest>,
         /// The phases of its plan, with seeds each
         phases: Vec<PlannedPhase>,
@@ -195,7 +195,7 @@ bodies! {
         phase: Phase,
         /// On how many seeds
         seeds: u64,
-        /// What one run of it may take
+        /// Limits of one run
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reserve: Option<Amounts>,
     }
@@ -225,15 +225,15 @@ bodies! {
         seed: u64,
         /// What the seed is for
         role: SeedRole,
-        /// What it may take
+        /// What it reserves
         reserve: Amounts,
         /// The plan it follows
         plan: Digest,
-        /// What else runs it, in words, when it isn't rlx
+        /// The external runtime, as text, if rlx doesn't run it
         #[serde(default, skip_serializing_if = "Option::is_none")]
         external: Option<String>,
     }
-    /// A run was started. One that something else runs has no process here: boot, process and start are empty.
+    /// A run was started. An external run has no process here: boot, process and start are empty.
     Launched {
         /// Its key
         key: String,
@@ -243,40 +243,40 @@ bodies! {
         process: u32,
         /// When that process started, in the kernel's ticks
         started: u64,
-        /// What else runs it, in words, when it isn't rlx
+        /// The external runtime, as text, if rlx doesn't run it
         #[serde(default, skip_serializing_if = "Option::is_none")]
         external: Option<String>,
     }
-    /// A run is over.
+    /// A run has ended.
     RunEnded {
         /// Its key
         key: String,
         /// How
         end: RunEnd,
-        /// In words
+        /// Why, as text
         reason: String,
-        /// What it took
+        /// What it cost
         spent: Amounts,
-        /// Why it never counts as evidence, as a code such as `not_the_patched_code`; it is paid for all the same
+        /// Why it never counts as evidence, as a code such as `not_the_patched_code`; it is charged anyway
         #[serde(default, skip_serializing_if = "Option::is_none")]
         not_evidence: Option<String>,
         /// The digest of the list of its files
         #[serde(default, skip_serializing_if = "Option::is_none")]
         manifest: Option<Digest>,
-        /// How much it was kept apart
+        /// How it was sandboxed
         #[serde(default, skip_serializing_if = "Option::is_none")]
         confinement: Option<Confinement>,
     }
-    /// A step of the runbook was tried. It was no run: nothing counts it.
+    /// A step of the runbook was tried. It was not a run and doesn't count.
     Probed {
         /// Which step
         step: String,
         /// How it ended
         end: RunEnd,
-        /// In words
+        /// Why, as text
         reason: String,
     }
-    /// All runs of a candidate's plan are over.
+    /// All runs of a candidate's plan have ended.
     Completed {
         /// Which
         candidate: Slug,
@@ -296,11 +296,10 @@ bodies! {
         candidate: Slug,
         /// The last phase that ran
         phase: Phase,
-        /// What came out
         verdict: Verdict,
         /// The digest of everything the verdict was computed from
         inputs: Digest,
-        /// The incumbent's primary metric after this, where it is known
+        /// The incumbent's primary metric after this, if known
         score: Option<f64>,
     }
     /// An accepted candidate was undone.
@@ -322,7 +321,7 @@ bodies! {
         /// Its digest
         digest: Digest,
     }
-    /// The head was written down outside.
+    /// The head was stored outside the repository.
     Anchored {
         /// The head
         head: Digest,
@@ -334,19 +333,18 @@ bodies! {
         /// Why
         reason: String,
     }
-    /// The study is over.
+    /// The study was closed.
     Closed {
         /// Why
         reason: String,
     }
-    /// A remark.
+    /// A note.
     Note {
-        /// What was remarked
         text: String,
     }
 }
 
-/// What a judgement says of a candidate.
+/// The verdict about a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -354,23 +352,23 @@ pub enum Verdict {
     Accepted,
     /// Worse
     Rejected,
-    /// It can't be told
+    /// Too little evidence
     Inconclusive,
-    /// It didn't work as meant
+    /// It didn't work as intended
     Debug,
 }
 
-/// What to do next, at large.
+/// The decision about how to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Go on
+    /// Continue
     Continue,
     /// Stop
     Stop,
     /// Undo the last accepted change
     RollBack,
-    /// Go on with less
+    /// Continue with a narrower scope
     Narrow,
     /// Ask a person
     Escalate,

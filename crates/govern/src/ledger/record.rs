@@ -69,7 +69,7 @@ impl Record {
 
     /// Reads a line and checks its digest.
     pub fn parse(line: &str) -> Result<Self, String> {
-        // Whatever is wrong is said by the second.
+        // The second one reports what is wrong.
         Self::parse_usual(line, &mut Vec::new()).map_or_else(|| Self::parse_any(line), Ok)
     }
 
@@ -90,9 +90,9 @@ impl Record {
         })
     }
 
-    /// Reads a line in one pass and checks its digest: everything but the body is found by its place. Nothing when
-    /// something is wrong, or only written in another way; [`parse`](Self::parse) knows which. `room` is there to be
-    /// used again.
+    /// Reads a line in one pass and checks its digest: everything except the body is found by its position. `None` if
+    /// something is wrong or only written differently; [`parse`](Self::parse) can tell which. `room` is a buffer that
+    /// is reused.
     pub fn parse_usual(line: &str, room: &mut Vec<u8>) -> Option<Self> {
         let cut = Cut::split(line)?;
         let (actor, rest) = cut.head.strip_prefix("{\"actor\":\"")?.split_once('"')?;
@@ -192,7 +192,7 @@ impl<'l> Cut<'l> {
     }
 }
 
-/// What stands before the last bytes that are all `such`, and those. They are ASCII, so no letter is cut in two.
+/// Splits off the last bytes that are all `such`. They are ASCII, so no character is cut in two.
 fn split_end(text: &str, such: impl Fn(u8) -> bool) -> (&str, &str) {
     let others = text.bytes().rposition(|byte| !such(byte)).map_or(0, |last| last + 1);
     text.split_at(others)

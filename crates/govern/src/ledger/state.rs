@@ -1,4 +1,4 @@
-//! What the records of a ledger add up to. The only way to know where a study is: nothing derived is ever read back.
+//! The state that the records of a ledger add up to. It is the only source: nothing derived is ever read back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub struct StudyState {
     pub approvals: Vec<Approval>,
     /// For each target the number of the last record that voided it.
     pub voided: BTreeMap<Target, (u64, String)>,
-    /// Refusals on record.
+    /// Recorded refusals.
     pub refusals: Vec<Refused>,
     /// The adapter that was last audited.
     pub audited: Option<Digest>,
@@ -35,15 +35,15 @@ pub struct StudyState {
     pub used_seeds: BTreeMap<SeedRole, BTreeSet<u64>>,
     /// What is spent and reserved.
     pub tally: Tally,
-    /// Candidates in the order in which they were judged, with what came out.
+    /// Candidates with their verdicts, in the order in which they were judged.
     pub judged: Vec<(Slug, Verdict)>,
     /// Candidates that were accepted and not reverted, each with its primary metric, the present incumbent last.
     pub accepted: Vec<(Slug, Option<f64>)>,
-    /// The accepted candidate that everything is compared with.
+    /// The reference for all comparisons.
     pub incumbent: Option<Slug>,
-    /// Its primary metric, where it is known.
+    /// Its primary metric, if known.
     pub incumbent_score: Option<f64>,
-    /// Protocol-relevant digest is part of each verdict; this is the number of the last one.
+    /// The number of the last verdict's record.
     pub last_judged: Option<u64>,
     /// The number of the last report.
     pub last_reported: Option<u64>,
@@ -51,18 +51,18 @@ pub struct StudyState {
     pub decided: Option<Decision>,
     /// The queue that was last planned.
     pub queued: Option<Digest>,
-    /// Runs that failed one after another, up to now.
+    /// Consecutive runs that failed, up to now.
     pub failures_in_a_row: u64,
-    /// Judged candidates that weren't accepted, one after another, up to now; those that change nothing aside, as
-    /// nobody expects them to be better.
+    /// Consecutive judged candidates that weren't accepted, up to now; without those that change nothing, which are
+    /// not expected to be better.
     pub misses_in_a_row: u64,
-    /// The number of the last hand-off and why it was made, unless a person approved anything but closing since.
+    /// The number of and reason for the last hand-off, unless a person approved anything but closing since.
     pub handed_off: Option<(u64, String)>,
-    /// Why the study is over.
+    /// Why the study was closed.
     pub closed: Option<String>,
 }
 
-/// An approval on record.
+/// A recorded approval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Approval {
     /// The number of its record.
@@ -91,18 +91,17 @@ pub struct CandidateRecord {
 pub struct RunRecord {
     /// The number of the record that intended it.
     pub order: u64,
-    /// What was intended.
     pub intent: LaunchIntent,
     pub state: RunState,
     /// How it was started.
     pub launched: Option<Launched>,
     pub ended: Option<RunEnded>,
-    /// What was read from its files.
+    /// The metrics that were read from its files.
     pub evidence: Option<Evidence>,
 }
 
 impl RunRecord {
-    /// Why it never counts as evidence, as a code. A run that may run again counts for nothing anyway.
+    /// Why it never counts as evidence, as a code. A run that may be repeated counts for nothing anyway.
     pub fn not_evidence(&self) -> Option<&str> {
         let ended = self.ended.as_ref().filter(|ended| !ended.end.may_run_again())?;
         ended.not_evidence.as_deref()
@@ -116,7 +115,7 @@ impl StudyState {
         keys.iter().filter_map(|key| self.runs.get(key)).collect()
     }
 
-    /// The runs that follow the plan a candidate is validated with at this moment; those of earlier revisions don't.
+    /// The runs of the plan that a candidate is validated with now; those of earlier revisions are not included.
     pub fn runs_of_plan<'s>(&'s self, candidate: &'s Slug) -> Vec<&'s RunRecord> {
         let plan = self.candidates.get(candidate).map(|record| record.validated.plan);
         let mut runs = self.runs_of(candidate);
@@ -124,7 +123,7 @@ impl StudyState {
         runs
     }
 
-    /// Runs that are intended or under way, in order.
+    /// Active runs, in order.
     pub fn live(&self) -> Vec<&RunRecord> {
         let live = |run: &&RunRecord| !matches!(run.state, RunState::Ended(_));
         let mut runs: Vec<&RunRecord> = self.runs.values().filter(live).collect();
@@ -143,7 +142,7 @@ impl StudyState {
         })
     }
 
-    /// Whether a smoke run of an unchanged repository ended well.
+    /// Whether a smoke run of the unchanged repository succeeded.
     pub fn smoke_passed(&self) -> bool {
         self.runs.values().any(|run| {
             run.intent.phase == Phase::Smoke
@@ -157,7 +156,7 @@ impl StudyState {
         self.candidates.get(candidate).is_some_and(|record| record.validated.kind.is_empty_change())
     }
 
-    /// Takes a record in, whose parts are kept and not copied. The error says what can't be.
+    /// Applies a record, whose parts are moved and not copied. The error says what is not allowed.
     pub(super) fn apply(&mut self, record: Record) -> Result<(), String> {
         if self.opened.is_none() != matches!(record.event, Event::Opened(_)) {
             return Err("a ledger begins with one record that opens the study, and has no other".into());
@@ -171,7 +170,7 @@ impl StudyState {
         match event {
             Event::Opened(opened) => self.opened = Some(opened),
             Event::Approved(approved) => {
-                // To approve closing is not to give the study back.
+                // Approving to close doesn't give the study back.
                 if approved.targets.keys().any(|target| *target != Target::Close) {
                     self.handed_off = None;
                 }
@@ -216,7 +215,7 @@ impl StudyState {
         Ok(())
     }
 
-    /// These targets and all that is void with them, whether somebody listed it or not.
+    /// These targets and everything that becomes void with them, listed or not.
     fn with_dependents(&self, targets: &[Target]) -> BTreeSet<Target> {
         let mut all: BTreeSet<Target> = targets.iter().cloned().collect();
         for target in targets {
@@ -234,7 +233,7 @@ impl StudyState {
     fn validate(&mut self, seq: u64, validated: Validated) -> Result<(), String> {
         let known = self.candidates.get_mut(&validated.candidate);
         if let Some(known) = &known {
-            // What has run is over; only a new revision gets another chance.
+            // What has run is final; only a new revision gets another chance.
             let again = validated.revision == known.validated.revision && known.phases.is_empty();
             if !again && Some(validated.revision) != known.validated.revision.checked_add(1) {
                 let (one, other) = (known.validated.revision, validated.revision);
@@ -291,7 +290,7 @@ impl StudyState {
         if reserved.minus(intent.reserve) != self.tally.reserved {
             return Err(format!("run {} reserves more than can be counted", intent.key));
         }
-        // Everything is known to be right: from here on nothing fails, so a refused record leaves no trace.
+        // Everything is checked: nothing fails from here on, so a refused record leaves no trace.
         if candidate.state == CandidateState::Validated {
             self.move_to(id, CandidateState::Launched)?;
         }
@@ -308,7 +307,7 @@ impl StudyState {
         Ok(())
     }
 
-    /// Confirm and audit seeds serve once; only a run that the host lost or that never started frees its seed.
+    /// Confirm and audit seeds are used once; only a lost run or one that never started frees its seed.
     fn check_seed(&self, intent: &LaunchIntent) -> Result<(), String> {
         let used = self.used_seeds.get(&intent.role).is_some_and(|used| used.contains(&intent.seed));
         let once = matches!(intent.role, SeedRole::Confirm | SeedRole::Audit);
@@ -320,7 +319,7 @@ impl StudyState {
         if once && used && !self.runs.values().filter(same).all(freed) {
             return Err(format!("{} seed {} has served before", intent.role, intent.seed));
         }
-        // Whatever the role: a run that the host lost runs once more, and that is all.
+        // In every role: a lost run may be repeated once.
         let lost = self.runs_of_plan(&intent.candidate).into_iter().filter(|run| {
             same(run) && run.intent.phase == intent.phase && run.state == RunState::Ended(RunEnd::Lost)
         });
@@ -368,7 +367,7 @@ impl StudyState {
         Ok(())
     }
 
-    /// The last one that was accepted and not undone.
+    /// The last candidate that was accepted and not reverted.
     fn put_incumbent(&mut self) {
         let last = self.accepted.last().cloned();
         self.incumbent = last.as_ref().map(|(id, _)| id.clone());

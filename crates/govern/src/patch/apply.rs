@@ -3,8 +3,8 @@
 
 use super::facts;
 
-/// The content of the file after the patch; nothing for no file, on both sides. Line ends are part of the lines, so
-/// CRLF stays CRLF. The error names the hunk and the line.
+/// The content of the file after the patch; `None` means no file, before and after. Line endings are part of the
+/// lines, so CRLF stays CRLF. The error names the hunk and the line.
 pub fn apply(before: Option<&str>, patch: &str) -> Result<Option<String>, String> {
     let told = facts(patch);
     if let Some(trick) = told.tricks.first() {
@@ -130,7 +130,7 @@ impl Text<'_> {
     }
 }
 
-/// The hunks of a patch whose headers were looked at already.
+/// The hunks of a patch whose headers were already checked.
 fn hunks(patch: &str) -> Result<Vec<Hunk>, String> {
     let mut found: Vec<Hunk> = Vec::new();
     let (mut old_left, mut new_left) = (0u64, 0u64);

@@ -1,7 +1,7 @@
 //! The people who may approve: a file in ssh's `allowed_signers` format.
 //!
-//! The format is the one that git and `ssh-keygen -Y verify` read, so one file serves all of them. What it can say and
-//! rlx can't honour is refused and never skipped: a line that ssh would only accept until next May must not count
+//! The format is the one that git and `ssh-keygen -Y verify` read, so one file serves all of them. Options that rlx
+//! can't honour are refused and never skipped: a line that ssh would only accept until next May must not count
 //! forever here.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,7 +94,7 @@ impl Approvers {
     }
 }
 
-/// The approver of one line; none after a message that leaves no key to speak of.
+/// The approver of one line; `None` with a message if it has no usable key.
 fn read_line(line: usize, content: &str, messages: &mut Vec<String>) -> Option<Approver> {
     let (names, rest) = take_names(content);
     if looks_like_a_kind(names) {

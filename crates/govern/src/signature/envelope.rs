@@ -1,8 +1,8 @@
 //! The outer form of an SSH signature: the armor, and the fields inside it.
 //!
-//! Read by hand because the library forgives what we don't want to: text before the armor, other versions,
-//! bytes left over inside the fields. What it says about lengths is checked against what is there, so that
-//! a file can't cause a large allocation.
+//! Parsed by hand because the library is too lenient: it accepts text before the armor, other versions, and bytes
+//! left over inside the fields. Lengths are checked against the available bytes, so a file can't cause a large
+//! allocation.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,7 @@ const VERSION: [u8; 4] = 1_u32.to_be_bytes();
 /// One byte of flags and four of a counter follow the signature of a security key.
 const TRAILER: usize = 5;
 
-/// The fields of an SSH signature, none of them judged yet.
+/// The fields of an SSH signature, not verified yet.
 pub(super) struct Envelope<'a> {
     pub(super) key: &'a [u8],
     pub(super) namespace: &'a [u8],
@@ -34,7 +34,7 @@ pub(super) fn without_armor(text: &str) -> Result<Vec<u8>, &'static str> {
     if lines.next() != Some("") || lines.next_back() != Some("") {
         return Err("its first or last line contains more than the armor");
     }
-    // The engine refuses every other spelling of the same bytes: missing padding, spare bits, white space.
+    // The engine refuses every other encoding of the same bytes: missing padding, spare bits, white space.
     STANDARD.decode(lines.collect::<String>()).map_err(|_| "the text between the armor lines is not base64")
 }
 
@@ -69,14 +69,14 @@ impl<'a> Envelope<'a> {
         Ok(Self { key, namespace, hash, algorithm, signature, trailer })
     }
 
-    /// The signature as the library wants it: flags and counter right behind it.
+    /// The signature as the library expects it: followed by flags and counter.
     pub(super) fn signature_with_trailer(&self) -> Vec<u8> {
         let trailer = self.trailer.map_or(&[][..], |trailer| trailer);
         [self.signature, trailer].concat()
     }
 }
 
-/// The first field of `bytes`, four bytes of length and then its content, and what follows it.
+/// The first field of `bytes`, four bytes of length and then its content, and the rest.
 pub(super) fn field(bytes: &[u8]) -> Result<(&[u8], &[u8]), &'static str> {
     let (length, rest) = bytes.split_first_chunk().ok_or("it is truncated")?;
     let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| "it is truncated")?;

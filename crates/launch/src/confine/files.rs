@@ -142,8 +142,7 @@ fn devices_here() -> Vec<PathBuf> {
     entries.iter().filter(|entry| wanted(&entry.name)).map(|entry| folder.join(&entry.name)).collect()
 }
 
-/// What a hidden path stands for: itself and, through symlinks, what it really is. A path that doesn't
-/// exist yet stays hidden once it is created.
+/// The real path of a hidden path, through symlinks. A path that doesn't exist yet stays hidden once it is created.
 pub(super) fn resolve(path: &Path) -> PathBuf {
     let mut at = path;
     let mut rest = Vec::new();
@@ -157,7 +156,7 @@ pub(super) fn resolve(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a folder is there (not a symlink to one).
+/// Whether it is a folder (not a symlink to one).
 pub(super) fn is_folder(path: &Path) -> bool {
     RealFs.is_folder(path).unwrap_or(false)
 }

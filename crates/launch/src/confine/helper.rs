@@ -84,7 +84,7 @@ fn help(setup: &Setup, ends: &Ends) -> Result<u8, String> {
     // A new user namespace may have reset it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| format!("can't tie the helper to the supervisor: {error}"))?;
-    // Process numbers mean nothing across namespaces, so the keeper knows by this pipe that the helper is there.
+    // Process ids mean nothing across namespaces, so the keeper notices by this pipe that the helper has exited.
     let (read, write) = pipe()?;
     match fork().map_err(|error| format!("can't start the keeper: {error}"))? {
         Forked::Child => {

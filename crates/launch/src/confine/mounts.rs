@@ -36,8 +36,8 @@ pub(super) fn in_memory(at: &Path, bytes: u64, mode: &str) -> Result<(), Errno> 
     mount("tmpfs", at, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())
 }
 
-/// Puts something empty over each of `hidden`, and mounts `kept` again where it was below one of
-/// them. All paths are resolved.
+/// Covers each of `hidden` with something empty, and mounts `kept` again if it was below one of them. All paths are
+/// resolved.
 pub(super) fn cover(hidden: &[PathBuf], kept: &[PathBuf]) -> Result<(), String> {
     // What lies below something covered is covered with it.
     let mut outermost: Vec<(&PathBuf, bool)> = Vec::new();
@@ -69,7 +69,7 @@ pub(super) fn cover(hidden: &[PathBuf], kept: &[PathBuf]) -> Result<(), String> 
             Err(error) => return Err(format!("can't hide {}: {error}", path.display())),
         }
     }
-    // Folders before what lies in them, which may be kept for its own sake too.
+    // Folders before their content, which may be kept on its own too.
     back.sort_by_key(|(path, _)| path.components().count());
     for (path, mounted) in back {
         put_back(path, &mounted).map_err(|error| format!("can't bind {}: {error}", path.display()))?;

@@ -116,12 +116,12 @@ fn loopback_up() -> io::Result<()> {
     request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
     // SAFETY: the request lives through the call, and this operation reads an ifreq.
     let done = failed(unsafe { libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &request) });
-    // SAFETY: the descriptor was opened above and is used by nobody else.
+    // SAFETY: the descriptor was opened above and is not used elsewhere.
     unsafe { libc::close(socket) };
     done.map(|_| ())
 }
 
-/// An error with what is behind it.
+/// An error with its cause.
 pub(super) fn with_cause(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {source}"),

@@ -24,8 +24,8 @@ fn setup(network: Reach) -> Setup {
     }
 }
 
-/// What this machine offers, tested in a separate process: everything that a step would go through, without
-/// a step. Limits on memory and processes are the supervisor's and said to be by polling.
+/// What this machine offers, tested in a separate process: everything that a step would go through, without a step.
+/// Limits on memory and processes are up to the supervisor and reported as polling.
 pub fn probe(network: Reach) -> Result<Mechanisms, LaunchError> {
     let mut confined = Confined::spawn_helper(setup(network), &[])?;
     let answered = confined.started();

@@ -54,7 +54,7 @@ pub(super) fn fork() -> std::io::Result<Forked> {
     }
 }
 
-/// Ends a forked process without running what its parent has yet to run.
+/// Exits a forked process without running the rest of its parent's code.
 pub(super) fn leave(code: u8) -> ! {
     // SAFETY: ends the process at once.
     unsafe { libc::_exit(i32::from(code)) }
@@ -62,8 +62,8 @@ pub(super) fn leave(code: u8) -> ! {
 
 /// A descriptor that can be read when a child has ended.
 pub(super) fn child_signals() -> std::io::Result<OwnedFd> {
-    // SAFETY: the set is initialised by sigemptyset before it is used; the calls only use it; the new descriptor is
-    // owned by nobody else.
+    // SAFETY: the set is initialised by sigemptyset before it is used; the calls only use it; the new descriptor has
+    // no other owner.
     unsafe {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&mut set);
@@ -80,7 +80,7 @@ pub(super) fn child_signals() -> std::io::Result<OwnedFd> {
     }
 }
 
-/// As first process of a namespace, "everybody" is everybody in it but oneself.
+/// For the first process of a namespace, -1 addresses every other process in it.
 pub(super) fn ask_all_to_end() {
     if getpid() == Pid::INIT {
         // SAFETY: sends a signal; no memory is involved.

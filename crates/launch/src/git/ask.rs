@@ -60,8 +60,8 @@ impl Git {
         Some(git)
     }
 
-    /// The commit that `name` stands for in the work tree around a folder; none without such a commit, work tree or
-    /// git. One question is enough where no content is looked at, so that no filter can be run.
+    /// The commit that `name` refers to in the work tree around a folder; `None` without such a commit, work tree or
+    /// git. One call is enough if no content is read, since no filter can run then.
     pub(super) fn commit(folder: &Path, name: &str) -> Option<String> {
         let git = Self { folder: folder.to_owned(), filters: Vec::new(), time_limit: TIME_LIMIT };
         let answer = git.line(&["rev-parse", "--is-inside-work-tree", name])?;
@@ -166,7 +166,7 @@ fn run(command: &mut Command, limit: usize, time_limit: Duration) -> Asked {
     asked
 }
 
-/// Whether the child ended with success; none when it hasn't ended in time.
+/// Whether the child succeeded; `None` if it hasn't exited in time.
 fn ended_well(child: &mut Child, deadline: Instant) -> Option<bool> {
     // A process that has closed its output is about to exit.
     let mut pause = Duration::from_micros(50);

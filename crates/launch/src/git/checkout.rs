@@ -27,13 +27,12 @@ pub enum CheckoutError {
     /// There is no work tree, or no git.
     #[error("{0} is not in a git repository, or git can't be run")]
     NoRepository(String),
-    /// The commit isn't there.
     #[error("the repository has no commit {0}")]
     NoCommit(String),
     /// Git failed.
     #[error("git could not {0}")]
     Failed(&'static str),
-    /// What git gave is something else than the commit's name stands for.
+    /// What git returned doesn't match the commit's hash.
     #[error("the repository returns different content for that commit: {0}; `git fsck` may explain why")]
     Other(String),
     /// What was written can't be read.
@@ -41,12 +40,12 @@ pub enum CheckoutError {
     Unreadable(String),
 }
 
-/// Writes the files of `commit` that belong to `folder` (all of them, when that is the top of the repository) below
-/// `target`, which exists and is empty. `index` is a file that doesn't exist, for git's own use; the caller removes it.
-/// Gives the paths of submodules, whose files are not written.
+/// Writes the files of `commit` that belong to `folder` (all of them, if that is the top of the repository) below
+/// `target`, which exists and is empty. `index` is a file that doesn't exist, for git's own use; the caller removes
+/// it. Returns the paths of submodules, whose files are not written.
 ///
-/// The files are what the commit's name stands for, byte for byte: no conversion that a repository asks for
-/// is made, and any other manipulation is detected.
+/// The files match the commit's hash, byte for byte: no conversion that a repository configures is applied, and any
+/// other manipulation is detected.
 pub fn checkout(
     folder: &Path,
     commit: &str,
@@ -63,7 +62,7 @@ pub fn checkout(
     here.line(&["rev-parse", "--quiet", "--verify", &format!("{commit}^{{commit}}")])
         .ok_or_else(no_commit)?;
     let prefix = here.line(&["rev-parse", "--show-prefix"]).ok_or_else(no_repository)?;
-    // From the top: elsewhere git would write only what lies below where it was asked.
+    // From the top: elsewhere git would write only what is below the present folder.
     let top = here.line(&["rev-parse", "--show-toplevel"]).ok_or_else(no_repository)?;
     let mut git = Git::open(Path::new(&top)).ok_or_else(no_repository)?;
     git.set_time_limit(TIME_LIMIT);

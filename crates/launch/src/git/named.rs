@@ -1,9 +1,9 @@
-//! Whether files are those that the name of a commit stands for.
+//! Whether files match the hash of a commit.
 //!
-//! A commit's name is the digest of its text, which has the digest of its tree, and so on down to every
-//! file. Git takes a repository's word for most of that: an object may be replaced by another, kept under
-//! the wrong name, or converted on its way to the disk. So the names are computed here from what was
-//! written, and compared with the requested one.
+//! A commit's hash is the digest of its text, which has the digest of its tree, and so on down to every file. Git
+//! trusts the repository for most of that: an object may be replaced by another, stored under the wrong name, or
+//! converted on its way to the disk. So the hashes are computed here from what was written, and compared with the
+//! requested one.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -50,8 +50,8 @@ impl<'l> Listed<'l> {
     }
 }
 
-/// The first path below `target` that isn't what `commit` has at that place below `prefix`; an empty one stands for
-/// what the entries amount to, and for the commit itself.
+/// The first path below `target` that differs from `commit` below `prefix`; an empty path means the tree as a whole,
+/// or the commit itself.
 pub(super) fn first_other(
     git: &Git,
     commit: &str,
@@ -83,7 +83,7 @@ pub(super) fn first_other(
     Ok(None)
 }
 
-/// The name of the tree of `commit` below `prefix`, from texts that have the names they are asked for by.
+/// The hash of the tree of `commit` below `prefix`, from objects whose hashes were checked.
 fn tree_of(git: &Git, commit: &str, prefix: &str) -> Option<String> {
     let text = object(git, "commit", commit)?;
     let line = text.split(|byte| *byte == b'\n').next()?.strip_prefix(b"tree ")?;
@@ -94,7 +94,7 @@ fn tree_of(git: &Git, commit: &str, prefix: &str) -> Option<String> {
     Some(tree)
 }
 
-/// The text of an object, if it has the name that it is asked for by.
+/// The text of an object, if it has the requested hash.
 fn object(git: &Git, kind: &str, id: &str) -> Option<Vec<u8>> {
     let words: [&OsStr; 3] = ["cat-file".as_ref(), kind.as_ref(), id.as_ref()];
     match git.ask_with(&words, &[], OBJECT_BYTES) {
@@ -117,8 +117,8 @@ fn entry(text: &[u8], wanted: &str, length: usize) -> Option<String> {
     None
 }
 
-/// The name of the tree that entries amount to, in bytes of hexadecimal; nothing when one of them can't be. All of
-/// `listed` lie in one folder, whose path takes the first `from` bytes of theirs.
+/// The hash of the tree of these entries, as hexadecimal bytes; `None` if one of them is invalid. All of `listed` are
+/// in one folder, whose path takes the first `from` bytes of theirs.
 fn tree(listed: &[Listed<'_>], from: usize, length: usize) -> Option<Vec<u8>> {
     // No path of a file is longer, and none leads deeper than this goes.
     if from > LONGEST_PATH {

@@ -9,9 +9,9 @@ use rlxp_types::Digest;
 use super::ask::{Asked, Git, os};
 use super::put;
 
-/// At most this much of untracked content is read in all.
+/// Most bytes of untracked content that are read in total.
 const CONTENT_BYTES: u64 = 64 * 1024 * 1024;
-/// At most this much of their names.
+/// Most bytes of their names.
 const NAME_BYTES: usize = 4 * 1024 * 1024;
 
 /// Adds every untracked file that is not ignored, in git's order, which is by name.
@@ -46,8 +46,8 @@ pub(super) fn add(
     }
 }
 
-/// The digest of a file's bytes or of a symlink's target; none when the file
-/// is too large for what is left, unreadable or something that blocks a reader.
+/// The digest of a file's bytes or of a symlink's target; `None` if the file is too large for the remaining budget,
+/// unreadable, or would block a reader.
 fn content(fs: &dyn Fs, path: &Path, left: &mut u64) -> Option<Digest> {
     let meta = fs.metadata(path).ok()?;
     match meta.kind {
@@ -57,7 +57,7 @@ fn content(fs: &dyn Fs, path: &Path, left: &mut u64) -> Option<Digest> {
             *left -= bytes.len() as u64;
             Some(Digest::hash(&bytes))
         }
-        // A whole repository inside this one is listed as one name.
+        // A nested repository is listed as one name.
         Kind::Folder | Kind::Other => None,
     }
 }

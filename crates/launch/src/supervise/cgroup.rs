@@ -1,4 +1,4 @@
-//! Control groups: the kernel's own limits on memory and processes, where this process may make some.
+//! Control groups: the kernel's own limits on memory and processes, where this process may create groups.
 //!
 //! A group belongs to its creator: systemd, a container runtime or a cluster scheduler counts and kills the
 //! processes in theirs. So a group is created only where it was delegated to us: at the top of what we see,
@@ -25,7 +25,7 @@ pub(super) struct Groups {
     memory: Option<Group>,
     processes: Option<Group>,
     processor: Option<Group>,
-    /// Why there is none, for memory and processes.
+    /// Why memory or processes have no group.
     missing: Vec<(&'static str, String)>,
 }
 
@@ -37,7 +37,7 @@ struct Group {
 /// What the kernel counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Counted {
-    /// Bytes at most, where memory is counted.
+    /// Peak memory in bytes, if it is counted.
     pub(super) memory: Option<u64>,
     /// Processes and threads now, without rlx's own.
     pub(super) processes: Option<u64>,
@@ -76,7 +76,7 @@ impl Groups {
         groups
     }
 
-    /// The group with this name that counts `controller`, made unless it was made already for another one.
+    /// The group of this name for `controller`, created unless it already exists for another controller.
     fn group(
         &self,
         places: &[Candidate],
@@ -110,7 +110,7 @@ impl Groups {
         [&self.memory, &self.processes, &self.processor].into_iter().flatten().map(|group| &group.folder)
     }
 
-    /// The files that a process writes its number into to become part of all groups.
+    /// The files into which a process writes its id to join all groups.
     pub(super) fn join(&self) -> Vec<PathBuf> {
         let mut files: Vec<_> = self.folders().map(|folder| folder.join("cgroup.procs")).collect();
         files.sort();
@@ -118,12 +118,12 @@ impl Groups {
         files
     }
 
-    /// Whether the kernel keeps the limit on memory.
+    /// Whether the kernel enforces the memory limit.
     pub(super) fn keep_memory(&self) -> bool {
         self.memory.is_some()
     }
 
-    /// Says how memory and processes are limited.
+    /// Describes how memory and processes are limited.
     pub(super) fn describe(&self, mechanisms: &mut Mechanisms) {
         let how = |group: &Option<Group>| match group.as_ref().map(|group| group.version) {
             Some(Version::Two) => "cgroup v2".to_owned(),
@@ -153,7 +153,7 @@ impl Groups {
             counted.memory = group.number(most).or_else(|| group.number(now));
             counted.was_out_of_memory = group.field(events, "oom_kill").is_some_and(|count| count > 0);
             if counted.was_out_of_memory {
-                // All of it was in use, also where the kernel doesn't tell the most that there was.
+                // All of it was in use, even if the kernel doesn't report a peak.
                 counted.memory = counted.memory.max(group.number(limit));
             }
         }
@@ -188,7 +188,7 @@ impl Group {
         match self.version {
             Version::Two => {
                 self.write("memory.max", bytes)?;
-                // Where there is no swap the files aren't there either.
+                // Without swap, the files don't exist.
                 let _ = self.write("memory.swap.max", 0);
             }
             Version::One => {
@@ -214,7 +214,7 @@ impl Group {
     }
 }
 
-/// Removes the groups of a step whose supervisor was killed. One that still holds a process stays.
+/// Removes the groups of a step whose supervisor was killed. A group that still has processes stays.
 pub(super) fn sweep(key: &str, step: &str) {
     for place in places().into_iter().filter(|place| place.ours.is_ok()) {
         remove(&place.folder.join(group_name(key, step)));
@@ -231,7 +231,7 @@ fn group_name(key: &str, step: &str) -> String {
         if character.is_ascii_alphanumeric() || "._-".contains(character) { character } else { '-' }
     };
     let name: String = format!("{key}-{step}").chars().map(plain).collect();
-    // The end tells runs apart; a name has at most 255 bytes.
+    // The end distinguishes runs; a name has at most 255 bytes.
     format!("rlx-{}", &name[name.len().saturating_sub(200)..])
 }
 
@@ -246,7 +246,7 @@ fn make_folder(folder: &Path) -> Result<(), FsError> {
     }
 }
 
-/// The last process of a group leaves it a moment after it was waited for.
+/// The last process of a group leaves it shortly after it was waited for.
 fn remove(folder: &Path) {
     for _ in 0..100 {
         match RealFs.remove_dir(folder) {

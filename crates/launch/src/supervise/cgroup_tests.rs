@@ -1,11 +1,11 @@
-//! Control groups over imitated files: what each version is told, and what it tells.
+//! Control groups on imitated files: what is written to and read from each version.
 
 use super::*;
 
 const LIMITS: Limits =
     Limits { wall_clock: 1, cpu_time: 1, memory: 4096, processes: 5, disk: 1, output: 1, silence: None };
 
-/// A folder that behaves like a group that was just made: the files are there.
+/// A folder that behaves like a group that was just created: the files exist.
 fn group(version: Version, files: &[(&str, &str)]) -> (tempfile::TempDir, Group) {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {
@@ -66,14 +66,14 @@ fn processes_are_counted_without_our_own_and_a_refusal_is_seen() {
 #[test]
 fn what_can_not_be_made_leaves_nothing_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    // A plain folder: a group can be "made", but there is no file for the limit.
+    // A plain folder: a group can be "created", but there is no file for the limit.
     let place = Candidate {
         version: Version::One,
         folder: folder.path().to_owned(),
         controllers: vec!["memory".to_owned()],
         ours: Ok(()),
     };
-    let refused = Candidate { ours: Err("it is somebody else's".to_owned()), ..place.clone() };
+    let refused = Candidate { ours: Err("it belongs to another user".to_owned()), ..place.clone() };
     let groups = Groups::make_in(&[place], "rlx-a", &LIMITS);
     assert!(groups.memory.is_none() && RealFs.list(folder.path()).unwrap().is_empty());
     let mut mechanisms = Mechanisms::default();
@@ -82,7 +82,7 @@ fn what_can_not_be_made_leaves_nothing_and_says_why() {
     assert!(mechanisms.missing["memory cgroup"].contains("memory.limit_in_bytes"), "{mechanisms:?}");
     assert_eq!(mechanisms.missing["process cgroup"], "no pids controller available");
     let groups = Groups::make_in(&[refused], "rlx-a", &LIMITS);
-    assert_eq!(groups.missing[0].1, "it is somebody else's");
+    assert_eq!(groups.missing[0].1, "it belongs to another user");
 }
 
 #[test]

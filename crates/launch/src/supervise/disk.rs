@@ -38,8 +38,7 @@ pub(super) fn is_full(folder: &Path) -> bool {
     })
 }
 
-/// Looks at everything below `folder`. What can't be looked at isn't counted: an overlay has an internal
-/// folder that can't be read.
+/// Counts everything below `folder` except what can't be read: an overlay has an internal folder that is unreadable.
 pub(super) fn look(folder: &Path) -> Found {
     let mut walk = Walk { found: Found::default(), linked: HashSet::new() };
     if let Ok(top) = open(CWD, folder) {

@@ -1,4 +1,4 @@
-//! The environment of a step: only what its order says.
+//! The environment of a step: only what its order lists.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -14,7 +14,7 @@ const COMMON: [&str; 4] = ["PATH", "LANG", "LC_ALL", "TZ"];
 /// Folders for a step's temporary files, by variable.
 const FOLDERS: [(&str, &str); 3] = [("TMPDIR", "tmp"), ("HOME", "home"), ("XDG_CACHE_HOME", "cache")];
 
-/// The variables of a step, and which of their values must not be seen. `own` is the step's own folder.
+/// The variables of a step, and which of their values are secret. `own` is the step's own folder.
 pub(super) fn for_step(step: &StepOrder, own: &Path) -> (Vec<(OsString, OsString)>, Secrets) {
     compose(step, own, variable)
 }
@@ -63,7 +63,7 @@ mod tests {
         let outside = |name: &str| match name {
             "PATH" => Some("/bin".to_owned()),
             "API" | "OTHER" => Some("a-value-of-the-outside".to_owned()),
-            "HOME" => Some("/home/somebody".to_owned()),
+            "HOME" => Some("/home/user".to_owned()),
             _ => None,
         };
         let (variables, secrets) = compose(&step, Path::new("/runs/1/train"), outside);

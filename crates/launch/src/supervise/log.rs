@@ -19,7 +19,7 @@ use super::redact::{Redactor, Secrets};
 const TAIL_BYTES: usize = 4096;
 /// Lines that come quicker than this are read together.
 const REST: Duration = Duration::from_millis(20);
-/// Between two reads of a step that has said too much, so that emptying its pipes takes no processor.
+/// Pause between two reads of a step whose output is over its limit, so that draining its pipes costs nothing.
 const THROTTLE: Duration = Duration::from_millis(10);
 /// How long to wait for the ends of the pipes of a step that has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -27,7 +27,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// The log of a step under way.
 pub(super) struct Log {
     shared: Arc<Shared>,
-    /// Closes when both pipes have ended; says something when the step has said too much.
+    /// Closes when both pipes have ended; receives a message when the output exceeds its limit.
     news: Receiver<()>,
     began: Instant,
 }

@@ -50,9 +50,8 @@ pub(super) fn judge(
     }
 }
 
-/// The first artifact that isn't there as a plain file. A symlink would let a step hand in a file that
-/// isn't its own. Unreadable files count as missing: a step that makes its folder unreadable has produced
-/// nothing.
+/// The first artifact that is missing or not a plain file. A symlink would let a step hand in a file that isn't its
+/// own. Unreadable files count as missing: a step that makes its folder unreadable has produced nothing.
 fn first_missing<'a>(own: &Path, artifacts: &'a [String]) -> Option<&'a str> {
     for name in artifacts {
         let mut at = own.to_owned();

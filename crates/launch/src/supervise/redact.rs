@@ -42,7 +42,7 @@ impl Secrets {
         Self { values, longest }
     }
 
-    /// `text` without secrets, when all of it is there at once.
+    /// `text` without secrets, for a complete text.
     pub(super) fn out_of(self: &Arc<Self>, text: &str) -> String {
         let mut redactor = Redactor::new(Arc::clone(self));
         let mut out = Vec::new();
@@ -79,8 +79,8 @@ impl Redactor {
         Self { secrets, held: Vec::new(), swallowing: None }
     }
 
-    /// Takes more of the stream and appends to `out` what can be let go: whole lines, or pieces of a line that is too
-    /// long, each made a line of its own.
+    /// Takes more of the stream and appends to `out` what can be released: complete lines, or pieces of a line that
+    /// is too long, each as a separate line.
     pub(super) fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for piece in bytes.chunks(LINE_BYTES) {
             self.held.extend_from_slice(piece);

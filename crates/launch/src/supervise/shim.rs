@@ -68,7 +68,7 @@ impl Shim {
     }
 }
 
-/// Waits for the word on standard input; false when the other side is gone or says something else.
+/// Waits for the signal to start on standard input; false if the other side is gone or sends something else.
 pub fn wait_for_go() -> bool {
     is_go(io::stdin().lock())
 }
@@ -96,7 +96,7 @@ mod tests {
         start(Path::new("/bin/sh"), &["-c".into(), script.into()], folder).unwrap()
     }
 
-    /// Asks again and again, as long as a machine with other things to do may need.
+    /// Polls for as long as a busy machine may need.
     fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
         let deadline = rlxp_fs::clock::monotonic() + std::time::Duration::from_secs(30);
         loop {

@@ -11,13 +11,13 @@ use super::log::Log;
 use super::{disk, processes};
 use crate::order::{Limits, Usage};
 
-/// Between two looks at least.
+/// Shortest time between two polls.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// A look is worth this many times what it cost. There are two kinds of looks, so together they stay below one part in
-/// 250; reading what a step prints comes on top of that.
+/// The pause after a poll is this many times its cost. There are two kinds of polls, so together they use less than
+/// 1/250 of a processor; reading the step's output comes on top.
 const WORTH: u32 = 500;
-/// The same for a walk through the folder when the disk loses more than the run has left, or nothing else would show
-/// that the run isn't silent.
+/// The same for an urgent walk through the folder: when the disk loses more than the run has left, or when nothing
+/// else would show that the run isn't silent.
 const WORTH_IN_NEED: u32 = 30;
 
 /// The last measurements of a step, and when to poll again.
@@ -25,19 +25,19 @@ pub(super) struct Watch<'a> {
     groups: &'a Groups,
     folder: &'a Path,
     limits: &'a Limits,
-    /// What earlier steps took.
+    /// Usage of earlier steps.
     before: Usage,
     run_began: Instant,
     began: Instant,
     children_before: f64,
     next_look: Instant,
     next_walk: Instant,
-    /// The earliest time for a walk in need.
+    /// The earliest time for an urgent walk.
     next_walk_in_need: Instant,
-    /// Bytes that the disk had left at the last walk.
+    /// Free bytes on the disk at the last walk.
     free: u64,
     mark: u64,
-    /// The last walk, and the last that found something changed.
+    /// The last walk, and the last one that found a change.
     walked: Instant,
     changed: Instant,
     cpu_time: f64,
@@ -74,12 +74,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// How long until the next look.
+    /// The time until the next poll.
     pub(super) fn rest(&self) -> Duration {
         self.next_look.saturating_duration_since(rlxp_fs::clock::monotonic())
     }
 
-    /// Looks. `processes` tells the step's processes and is asked only where the kernel doesn't count.
+    /// Polls. `processes` lists the step's processes and is only called if the kernel doesn't count.
     pub(super) fn look(&mut self, log: &Log, processes: impl Fn() -> Vec<u32>) -> Seen {
         let before = processes::own_cpu_time();
         self.count(&processes);
@@ -101,7 +101,7 @@ impl<'a> Watch<'a> {
         self.seen
     }
 
-    /// The step has ended and was collected: what the kernel knows only now, and the disk as it is left.
+    /// The last poll, after the step was reaped: what the kernel knows only now, and the final disk usage.
     pub(super) fn last_look(&mut self, log: &Log) -> Seen {
         let now = rlxp_fs::clock::monotonic();
         self.count(&Vec::new);
@@ -113,7 +113,7 @@ impl<'a> Watch<'a> {
         self.seen
     }
 
-    /// What this step took so far.
+    /// Usage of this step so far.
     pub(super) fn usage(&self) -> Usage {
         Usage {
             wall_clock: self.began.elapsed().as_secs_f64(),
@@ -144,8 +144,8 @@ impl<'a> Watch<'a> {
         self.cpu_time = self.cpu_time.max(kernel.cpu_time.unwrap_or(cpu_time));
     }
 
-    /// Whether the disk has lost more since the last walk than the run may still take: it may be the run or
-    /// another program, and asking costs nothing, whereas a walk through very many files comes seldom.
+    /// Whether the disk has lost more since the last walk than the run may still use: it may be the run or another
+    /// program. Checking costs nothing, whereas walks through very many files are rare.
     fn is_in_need(&self) -> bool {
         let left = self.limits.disk.saturating_sub(self.seen.disk);
         RealFs.available_space(self.folder).is_ok_and(|free| self.free.saturating_sub(free) > left)
@@ -194,12 +194,12 @@ mod tests {
         let mut watch = Watch::begin(&groups, folder.path(), &limits, Usage::default(), now);
         watch.look(&log, Vec::new);
         let mut quiet = |next_walk_in_need: Instant| {
-            // Walks have become dear.
+            // Walks have become expensive.
             watch.next_walk = now + Duration::from_secs(3600);
             watch.next_walk_in_need = next_walk_in_need;
             watch.look(&log, Vec::new).quiet
         };
-        assert_eq!(quiet(now + Duration::from_secs(3600)), Duration::ZERO, "nobody looked");
+        assert_eq!(quiet(now + Duration::from_secs(3600)), Duration::ZERO, "no walk was due");
         write("second");
         assert_eq!(quiet(now), Duration::ZERO, "a file has changed");
         assert!(quiet(now) > Duration::ZERO, "nothing has changed");

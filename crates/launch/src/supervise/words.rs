@@ -24,8 +24,8 @@ pub(super) fn clean(text: &str) -> String {
     clean
 }
 
-/// `513 MiB of 512 MiB`: both in the largest unit in which the limit is a whole number, so that what lies above the
-/// limit also reads so.
+/// `513 MiB of 512 MiB`: both in the largest unit in which the limit is a whole number, so that an exceeded limit
+/// looks exceeded.
 pub(super) fn bytes_of(seen: u64, limit: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("bytes", 0)];
     let (unit, shift) = units

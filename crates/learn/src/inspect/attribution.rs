@@ -11,21 +11,20 @@ use super::trajectory::{Moment, choices, softmax};
 use super::{Integration, Target};
 use crate::policy::Policy;
 
-/// How far the sum of integrated gradients may be from what it explains, per
-/// unit of that (or in all, when that is less than 1).
+/// Largest difference between the sum of integrated gradients and what it explains, relative to that (absolute if it
+/// is less than 1).
 pub const COMPLETENESS: f64 = 1e-3;
-/// Points on the path at first; doubled until the sum is right.
+/// Initial number of points on the path; doubled until the sum is right.
 const FIRST_STEPS: usize = 64;
 const MOST_STEPS: usize = 16_384;
 /// Points that go through the network together.
 const BATCH: usize = 256;
 
-/// What is asked about a state.
+/// A question about a state.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
-    /// Which output.
     pub target: Target,
-    /// The action whose probability is asked for; not looked at otherwise.
+    /// The action whose probability is asked for; ignored for other targets.
     pub action: &'a [f32],
 }
 
@@ -33,7 +32,6 @@ pub struct Question<'a> {
 pub struct IntegratedGradients {
     /// One per feature.
     pub attributions: Vec<f64>,
-    /// How well they add up.
     pub integration: Integration,
 }
 
@@ -229,7 +227,7 @@ impl<'a> Explainer<'a> {
         rows
     }
 
-    /// The asked-for output of each row, and its gradient at the network's outputs.
+    /// The requested output of each row, and its gradient at the network's outputs.
     fn seed_gradients(&mut self, rows: usize, question: &Question<'_>) -> Vec<f64> {
         let Scratch { policy, values, d_policy, d_values, .. } = &mut self.scratch;
         let head = &self.network.shape().head;
@@ -279,7 +277,7 @@ fn action_output(
             let action = (action as usize).min(n - 1);
             let probabilities = softmax(logits);
             total += log_probability(logits, action);
-            // Through the others' sum: 1 − p would lose what is left of a sure choice.
+            // Through the sum of the others: 1 − p would lose precision for a near-certain choice.
             let others: f64 = (0..n).filter(|at| *at != action).map(|at| probabilities[at]).sum();
             for (at, d_output) in d_outputs[offset..offset + n].iter_mut().enumerate() {
                 *d_output = (if at == action { others } else { -probabilities[at] }) as f32;
@@ -290,7 +288,7 @@ fn action_output(
     total
 }
 
-/// logit − ln Σ exp(logits), exact for a sure choice too.
+/// logit − ln Σ exp(logits), exact for a near-certain choice too.
 fn log_probability(logits: &[f32], action: usize) -> f64 {
     let own = f64::from(logits[action]);
     let largest = logits.iter().map(|logit| f64::from(*logit)).fold(f64::NEG_INFINITY, f64::max);

@@ -63,8 +63,8 @@ pub struct Attribution {
 pub struct Agreement {
     pub one: Method,
     pub other: Method,
-    /// Spearman's rank correlation over the dimensions; nothing when there is
-    /// one dimension only or a method sees no difference between them.
+    /// Spearman's rank correlation over the dimensions; `None` if there is only one dimension or a method sees no
+    /// difference between them.
     pub spearman: Option<f64>,
 }
 

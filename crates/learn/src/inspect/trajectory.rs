@@ -115,7 +115,7 @@ impl Trajectory {
     }
 }
 
-/// The numbers of choices of each part of an action; nothing when it is continuous.
+/// Number of choices of each part of an action; empty if it is continuous.
 pub fn choices(head: &Head) -> Vec<usize> {
     match head {
         Head::Categorical { n } => vec![*n],

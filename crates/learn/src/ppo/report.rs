@@ -1,8 +1,7 @@
-//! What one update says about itself.
+//! The metrics of one update.
 //!
-//! Nothing here takes part in learning. How well the value function fits is
-//! told by two numbers: explained variance says whether it follows the returns,
-//! bias whether it is off by a constant, which explained variance can't see.
+//! Nothing here takes part in learning. Two numbers describe how well the value function fits: explained variance
+//! shows whether it follows the returns, bias whether it is off by a constant, which explained variance can't see.
 
 use rlxp_env::Space;
 use rlxp_nn::Head;
@@ -151,8 +150,8 @@ impl Learned {
 /// Fit of value estimates to returns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValueFit {
-    /// 1 − Var(returns − values) / Var(returns), and mean(values − returns) in
-    /// deviations of the returns; nothing when returns are constant.
+    /// 1 − Var(returns − values) / Var(returns), and mean(values − returns) in deviations of the returns; `None` if
+    /// returns are constant.
     pub(crate) quality: Option<(f64, f64)>,
     /// Mean value estimate.
     pub(crate) value_mean: f64,

@@ -12,7 +12,7 @@ struct View {
     column: usize,
 }
 
-/// A dense axis is 1 apart; checks that the last element lies inside.
+/// A dense axis has stride 1; checks that the last element is in bounds.
 fn view(data: &[f32], rows: usize, columns: usize, row: usize, column: usize) -> View {
     let last = (rows.max(1) - 1) * row + (columns.max(1) - 1) * column;
     assert!(rows * columns == 0 || last < data.len(), "the matrix reaches beyond its memory");
@@ -60,7 +60,7 @@ fn product(
     }
 }
 
-/// Puts the bias into every row, for a product to add to.
+/// Fills every row with the bias, for a product to add to.
 fn fill_bias(rows: usize, bias: &[f32], y: &mut [f32], stride: usize) {
     for row in 0..rows {
         y[row * stride..][..bias.len()].copy_from_slice(bias);

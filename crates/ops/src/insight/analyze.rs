@@ -1,11 +1,9 @@
-//! `rlx analyze`: what happened in runs, over time and over seeds. Every
-//! sentence names the metric, the steps and the numbers it stands on.
+//! `rlx analyze`: what happened in runs, over time and across seeds. Every sentence names the metric, the steps and
+//! the numbers it is based on.
 //!
-//! The score is the return of the evaluations during training, or of the
-//! training episodes where nothing was evaluated. What its curve says is told
-//! by `rlxp_analyze::story`; here it gets what only the run folder and the
-//! environment know: checkpoints, times, a random policy, the course of the
-//! policy's own numbers.
+//! The score is the return of the evaluations during training, or of the training episodes if nothing was evaluated.
+//! `rlxp_analyze::story` describes its curve; this module adds what only the run folder and the environment know:
+//! checkpoints, times, a random policy, and the policy's own metrics.
 
 mod cost;
 mod findings;
@@ -34,7 +32,7 @@ pub use findings::TopFinding;
 pub(crate) use findings::findings;
 pub(crate) use score::score;
 
-/// Letters of the longest label.
+/// Longest label, in characters.
 const LONGEST_LABEL: usize = 60;
 /// Episodes of the random policy.
 const BASELINE_EPISODES: usize = 50;
@@ -42,7 +40,7 @@ const BASELINE_EPISODES: usize = 50;
 /// What to analyse.
 #[derive(Clone, Debug, Default)]
 pub struct AnalyzeRequest {
-    /// Runs, `tag:TAG` or `A+B`; each is told by itself.
+    /// Runs, `tag:TAG` or `A+B`; each is described separately.
     pub words: Vec<String>,
     /// Leave out the random policy.
     pub no_baseline: bool,
@@ -53,12 +51,12 @@ pub struct AnalyzeRequest {
 pub struct AnalyzedRun {
     pub name: String,
     pub status: RunStatus,
-    /// Why it failed, where it did.
+    /// Why it failed, if it did.
     pub reason: Option<String>,
     pub seeds: Vec<u64>,
 }
 
-/// What happened in one run, or in several as one.
+/// What happened in one run, or in several as one group.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupAnalysis {
     pub label: String,
@@ -74,9 +72,9 @@ pub struct GroupAnalysis {
     /// What happened.
     #[serde(flatten)]
     pub story: Story,
-    /// What `rlx diagnose` finds, the worst first.
+    /// The findings of `rlx diagnose`, worst first.
     pub findings: Vec<TopFinding>,
-    /// What is wrong with the record.
+    /// Problems of the record.
     pub notes: Vec<String>,
     /// Commands to continue with.
     pub next: Vec<String>,
@@ -85,11 +83,9 @@ pub struct GroupAnalysis {
 /// All groups.
 #[derive(Clone, Debug, Serialize)]
 pub struct AnalysisReport {
-    /// One per word.
     pub groups: Vec<GroupAnalysis>,
 }
 
-/// Tells what happened.
 pub fn analyze(context: &Context, request: &AnalyzeRequest) -> Outcome<AnalysisReport> {
     if request.words.is_empty() {
         return Err(
@@ -118,7 +114,7 @@ fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis 
     story.statements.extend(checkpoints(group, &story));
     story.statements.extend(cost::statements(group));
     story.statements.extend(policy::statements(group));
-    // What can't be known reads best at the end; the order within topics stays.
+    // Unknowns come last; otherwise the order within topics stays.
     story.statements.sort_by_key(|statement| (statement.topic == Topic::Unknown, place(statement.topic)));
     let runs = group.runs.iter().map(|run| AnalyzedRun {
         name: run.name.clone(),
@@ -141,7 +137,7 @@ fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis 
     }
 }
 
-/// What a person calls the group: its word, unless that is a long list.
+/// The group's name in text: its word, unless that is a long list.
 fn label(group: &Group) -> String {
     if group.label.chars().count() <= LONGEST_LABEL {
         return group.label.clone();
@@ -149,7 +145,7 @@ fn label(group: &Group) -> String {
     format!("{} and {} more", group.runs[0].name, group.runs.len() - 1)
 }
 
-/// Where a topic stands in the report.
+/// The position of a topic in the report.
 fn place(topic: Topic) -> usize {
     const ORDER: [Topic; 12] = [
         Topic::Result,
@@ -168,8 +164,7 @@ fn place(topic: Topic) -> usize {
     ORDER.iter().position(|known| *known == topic).unwrap_or(ORDER.len())
 }
 
-/// What random actions get, on the episodes that `rlx eval` plays; nothing
-/// where the environment is not known here.
+/// The score of random actions on the episodes that `rlx eval` plays; `None` if the environment is unknown here.
 fn random_policy(config: &Config) -> Option<Baseline> {
     let played = evaluate(SOURCES, config, Actor::Random, BASELINE_EPISODES, FIRST_SEED).ok()?;
     let episodes = played.episodes.len();
@@ -177,7 +172,7 @@ fn random_policy(config: &Config) -> Option<Baseline> {
     Some(Baseline { mean: played.mean_return(), standard_error, episodes })
 }
 
-/// Which checkpoint holds the best evaluation.
+/// Describes which checkpoint has the best evaluation.
 fn checkpoints(group: &Group, story: &Story) -> Option<Statement> {
     let seeds: Vec<_> = group.seeds().collect();
     let (index, best) = story

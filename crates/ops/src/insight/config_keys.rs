@@ -1,4 +1,4 @@
-//! A config as dotted keys with their values, to tell where two differ.
+//! A config as dotted keys with their values, to show where two differ.
 
 use rlxp_spec::{Config, Source};
 use serde::Serialize;
@@ -15,13 +15,13 @@ const NOT_TRAINING: [&str; 5] = ["run_name", "seed", "seeds", "threads", "device
 pub struct KeyChange {
     /// Dotted, as `--set` takes it.
     pub key: String,
-    /// What the starter config, or the default, has.
+    /// The value in the starter config, or the default.
     pub usual: String,
-    /// What the run has.
+    /// The run's value.
     pub value: String,
 }
 
-/// Everything of a config that changes what is trained, key by key.
+/// Everything in a config that changes what is trained, key by key.
 pub(crate) fn training_keys(config: &Config) -> Vec<(String, String)> {
     let value = serde_json::to_value(config).expect("a config is plain data");
     let mut keys = Vec::new();
@@ -45,7 +45,7 @@ fn short(value: &Value) -> String {
             text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
         }
         Value::Array(items) => format!("[{}]", items.iter().map(short).collect::<Vec<_>>().join(", ")),
-        // The only schedule there is: a straight line.
+        // The only kind of schedule is a straight line.
         Value::Object(fields) if fields.contains_key("schedule") => {
             let end = |name: &str| fields.get(name).map_or_else(String::new, short);
             format!("{}→{}", end("from"), end("to"))
@@ -59,9 +59,8 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// Where a config leaves its environment's starter, or the defaults where
-/// there is none. Nothing when they can't be made, as for an environment that
-/// is not known here.
+/// Where a config differs from its environment's starter, or from the defaults without a starter. `None` if those
+/// can't be resolved, such as for an environment that is unknown here.
 pub(crate) fn unusual(context: &Context, config: &Config) -> Option<Vec<KeyChange>> {
     let resolved = |text: String| {
         let source = Source::new("defaults", text);

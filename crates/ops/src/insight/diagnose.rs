@@ -1,9 +1,9 @@
-//! `rlx diagnose`: what is wrong with runs, by the rules of
-//! `rlxp_analyze::diagnose`, with the evidence that each finding rests on.
+//! `rlx diagnose`: problems of runs, found by the rules of `rlxp_analyze::diagnose`, with the evidence of each
+//! finding.
 //!
-//! The rules are pure; here a run as it stands on disk becomes their evidence.
-//! What the files don't hold but the environment can show (how random actions
-//! score, which numbers of an observation change at all) is played for them.
+//! The rules are pure; this module turns a run on disk into their evidence. What the files don't contain but the
+//! environment can show (how random actions score, which components of an observation change at all) is measured by
+//! playing.
 
 mod environment;
 mod evidence;
@@ -35,7 +35,7 @@ pub struct Diagnosis {
     pub steps: u64,
     /// Training steps per seed.
     pub total_steps: u64,
-    /// The worst severity found; nothing where nothing was.
+    /// The worst severity found; `None` without findings.
     pub worst: Option<Severity>,
     /// Rules that found something, the first to look at first.
     pub findings: Vec<String>,
@@ -46,7 +46,7 @@ pub struct Diagnosis {
     pub notes: Vec<String>,
 }
 
-/// Diagnoses the run that `word` names with the rules that rlx brings along.
+/// Diagnoses a run with the built-in rules.
 pub fn diagnose(context: &Context, word: &str) -> Outcome<Diagnosis> {
     diagnose_loaded(&load_run(context, word, &wanted)?, RuleSet::built_in())
 }
@@ -89,7 +89,7 @@ pub fn wanted(_kind: &str, _name: &str) -> bool {
     true
 }
 
-/// The rules to use: those of a file, or those that rlx brings along.
+/// The rules to use: those of a file, or the built-in ones.
 pub fn rules(context: &Context, file: Option<&Path>) -> Outcome<RuleSet> {
     let Some(file) = file else { return Ok(RuleSet::built_in().clone()) };
     let text = context.fs.read_text(&context.folder.join(file), RULES_CAP)?;

@@ -1,5 +1,5 @@
-//! `rlx explain-metrics`: what every logged number is, what it looks like when
-//! all is well under this config, and what this run's values mean.
+//! `rlx explain-metrics`: what every logged metric means, what is healthy under this config, and what this run's
+//! values mean.
 
 pub use rlxp_analyze::metrics::Direction;
 use rlxp_analyze::metrics::{
@@ -7,7 +7,7 @@ use rlxp_analyze::metrics::{
 };
 use rlxp_analyze::story::{Course, SeedCourse, fold};
 use rlxp_env::Space;
-use rlxp_spec::config::{AlgoConfig, PolicyConfig};
+use rlxp_spec::config::Schedule;
 use rlxp_store::{Series, resolve};
 use rlxp_types::text::shell_word;
 use serde::Serialize;
@@ -20,19 +20,17 @@ use crate::training::envs::SOURCES;
 
 #[derive(Clone, Debug, Default)]
 pub struct ExplainRequest {
-    /// A run, then metrics (`NAME` or `KIND/NAME`; all when there are none).
-    /// Without a run the dictionary answers.
+    /// A run, then metrics (`NAME` or `KIND/NAME`; all metrics if empty). Without a run, metrics of the dictionary.
     pub words: Vec<String>,
 }
 
-/// One metric, explained.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explained {
     /// Kind of the records that hold it.
     pub kind: String,
     /// The name as it was logged.
     pub name: String,
-    /// What it is; nothing for a metric that the dictionary doesn't have.
+    /// Its entry in the dictionary, if it has one.
     pub entry: Option<&'static Entry>,
     /// What to expect of it here.
     pub expected: Option<Expectation>,
@@ -40,23 +38,22 @@ pub struct Explained {
     pub reading: Option<Reading>,
 }
 
-/// The explanation.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExplainReport {
     /// The run, if there is one.
     pub run: Option<String>,
-    /// What the expectations rest on.
+    /// What the expectations depend on.
     pub here: Option<Here>,
     /// The run's seeds.
     pub seeds: Vec<u64>,
     pub metrics: Vec<Explained>,
-    /// What is wrong with the record.
+    /// Problems of the record.
     pub notes: Vec<String>,
 }
 
 pub fn explain(context: &Context, request: &ExplainRequest) -> Outcome<ExplainReport> {
     let Some((word, metrics)) = request.words.split_first() else { return from_dictionary(&[]) };
-    // A word that names a metric and no run asks the dictionary.
+    // A word that names a metric and not a run is looked up in the dictionary.
     let is_run = || project(context).is_ok_and(|project| resolve(&project, word).is_ok());
     if !named(word).is_empty() && !is_run() {
         return from_dictionary(&request.words);
@@ -77,7 +74,7 @@ pub fn explain(context: &Context, request: &ExplainRequest) -> Outcome<ExplainRe
     Ok(ExplainReport { run, here: Some(here), seeds, metrics: explained_ones, notes })
 }
 
-/// Who meant a metric hears of the nearest one too.
+/// The user may have meant a metric: suggests the nearest one too.
 fn or_a_metric(failure: Failure, word: &str) -> Failure {
     let names: Vec<String> = dictionary().iter().map(Entry::full_name).collect();
     let near = nearest(word, names.iter().map(String::as_str));
@@ -89,8 +86,7 @@ fn or_a_metric(failure: Failure, word: &str) -> Failure {
     }
 }
 
-/// Where a metric stands: as in the dictionary, dimension by dimension, and
-/// behind everything that the dictionary has.
+/// The sort key of a metric: in the order of the dictionary, by dimension, unknown ones last.
 fn place(kind: &str, name: &str) -> (usize, usize, String) {
     let found = entry(kind, name);
     let row = found.and_then(|found| dictionary().iter().position(|entry| std::ptr::eq(entry, found)));
@@ -140,7 +136,7 @@ fn fits(words: &[String], kind: &str, name: &str) -> bool {
     })
 }
 
-/// Everything that the run logged, after every word was found in it.
+/// Everything that the run logged. Fails if a word matches none of it.
 fn names_of(
     context: &Context,
     word: &str,
@@ -164,7 +160,7 @@ fn names_of(
         if names.iter().any(|(kind, name)| fits(one, kind, name)) {
             continue;
         }
-        // Only now is it worth reading the rest.
+        // Only now reading the rest is worthwhile.
         let all = logged(&load_run(context, word, &|_, _| true)?);
         let full: Vec<String> = all.iter().map(|(kind, name)| format!("{kind}/{name}")).collect();
         if full.is_empty() {
@@ -182,7 +178,7 @@ fn names_of(
     Ok(names)
 }
 
-/// A metric that neither the dictionary nor, if one was named, the run has.
+/// The failure for a metric that neither the dictionary nor the run has.
 fn unknown(word: &str, names: &[String], run: Option<&str>) -> Failure {
     let near = nearest(word, names.iter().map(String::as_str));
     let offer = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
@@ -211,7 +207,7 @@ fn explained(run: &RunData, here: &Here, kind: &str, name: &str) -> Explained {
     let numbers: Vec<u64> = seeds.iter().map(|seed| seed.seed).collect();
     let reading = entry.map(|entry| {
         let together = match seeds.as_slice() {
-            // One seed keeps its own points, those that are not finite included.
+            // One seed keeps its own points, including NaN and infinite ones.
             [one] => one.course.clone(),
             several => {
                 fold(several).with_not_finite(several.iter().map(|seed| seed.course.not_finite()).sum())
@@ -227,7 +223,7 @@ fn is_fact(name: &str) -> bool {
     matches!(name, "reward_max_abs" | "reward_deviation")
 }
 
-/// What a run's expectations rest on.
+/// The facts that a run's expectations depend on.
 pub(crate) fn here(run: &RunData) -> Here {
     let config = &run.config;
     let info = SOURCES.find(&config.env.id).ok();
@@ -244,7 +240,7 @@ pub(crate) fn here(run: &RunData) -> Here {
     };
     let largest = values("reward_max_abs").fold(f64::NEG_INFINITY, f64::max);
     let deviations: Vec<f64> = values("reward_deviation").collect();
-    let (AlgoConfig::Ppo(algo), PolicyConfig::Mlp(policy)) = (&config.algo, &config.policy);
+    let ends = |schedule: Schedule| (schedule.at(0.0), schedule.at(1.0));
     Here {
         env: config.env.id.clone(),
         actions,
@@ -256,18 +252,18 @@ pub(crate) fn here(run: &RunData) -> Here {
         total_steps: config.total_steps(),
         rollout: config.rollout_size(),
         copies: config.env.num_envs,
-        update_epochs: algo.update_epochs,
-        learning_rate: (algo.learning_rate.at(0.0), algo.learning_rate.at(1.0)),
-        clip_range: (algo.clip_range.at(0.0), algo.clip_range.at(1.0)),
-        gamma: algo.gamma,
-        entropy_coef: algo.entropy_coef,
-        max_grad_norm: algo.max_grad_norm,
-        target_kl: algo.target_kl,
-        first_deviation: policy.log_std_init.exp(),
-        state_dependent: policy.use_sde,
+        update_epochs: config.get("algo.update_epochs"),
+        learning_rate: ends(config.algo.learning_rate()),
+        clip_range: config.get("algo.clip_range").map(ends),
+        gamma: config.get("algo.gamma"),
+        entropy_coef: config.get("algo.entropy_coef"),
+        max_grad_norm: config.get("algo.max_grad_norm"),
+        target_kl: config.get("algo.target_kl"),
+        first_deviation: config.get("policy.log_std_init").map(f64::exp),
+        state_dependent: config.get("policy.use_sde").unwrap_or(false),
         normalize_observations: config.env.normalize_observations,
         normalize_rewards: config.env.normalize_rewards,
-        shared_network: policy.shared_network,
+        shared_network: config.get("policy.shared_network").unwrap_or(false),
         eval_episodes: config.eval.episodes,
         largest_reward: largest.is_finite().then_some(largest),
         steady_reward: !deviations.is_empty() && deviations.iter().all(|deviation| *deviation < 1e-9),

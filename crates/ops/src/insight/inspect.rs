@@ -1,5 +1,4 @@
-//! `rlx inspect`: what a checkpoint thinks along episodes, and which numbers of
-//! the observation it looks at.
+//! `rlx inspect`: what a checkpoint does along episodes, and which components of the observation it depends on.
 
 mod picture;
 
@@ -40,7 +39,7 @@ pub struct InspectRequest {
     pub states: usize,
     /// Which output is explained.
     pub target: Target,
-    /// What integrated gradients start from.
+    /// The baseline of integrated gradients.
     pub baseline: Baseline,
     /// Noisy copies of each state for SmoothGrad.
     pub samples: usize,
@@ -54,12 +53,10 @@ pub struct InspectRequest {
 #[derive(Clone, Debug, Serialize)]
 pub struct NamedDimension {
     pub name: String,
-    /// How much it matters.
     #[serde(flatten)]
     pub place: RankedDimension,
 }
 
-/// All that was found.
 #[derive(Clone, Debug, Serialize)]
 pub struct InspectReport {
     pub run: String,
@@ -70,9 +67,9 @@ pub struct InspectReport {
     pub env: String,
     /// Which output was explained.
     pub target: Target,
-    /// The same in words.
+    /// A description of it.
     pub target_meaning: &'static str,
-    /// What integrated gradients start from.
+    /// The baseline of integrated gradients.
     pub baseline: Baseline,
     /// That point: per dimension, or per index where observations are indices.
     pub baseline_point: Vec<f64>,
@@ -93,20 +90,20 @@ pub struct InspectReport {
     pub observation_names: Vec<String>,
     /// Names of the choices, or of a continuous action's elements.
     pub action_names: Vec<String>,
-    /// Numbers of choices of each part of the action; nothing when it is continuous.
+    /// Number of choices of each part of the action; empty if it is continuous.
     pub choices: Vec<usize>,
-    /// Dimensions, those that matter most first.
+    /// Dimensions, most important first.
     pub ranking: Vec<NamedDimension>,
     /// How far the methods agree.
     pub agreement: Vec<Agreement>,
     /// The explained states, in the order of time.
     pub states: Vec<Explained>,
-    /// Different observations among the visited ones.
+    /// Number of distinct visited observations.
     pub different_states: usize,
     pub episodes: Vec<Episode>,
     /// Every step of them.
     pub trajectory: Vec<Moment>,
-    /// What a reader should know before believing it.
+    /// Caveats for the reader.
     pub notes: Vec<String>,
     /// The picture that was written.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,7 +111,7 @@ pub struct InspectReport {
 }
 
 impl InspectReport {
-    /// What pushes the output most in explained state `index`, and by how much.
+    /// What influences the output most in explained state `index`, and by how much.
     pub fn strongest(&self, index: usize) -> String {
         let state = &self.states[index];
         let integrated = &state.integrated;
@@ -128,8 +125,8 @@ impl InspectReport {
         format!("{}{which} {:+.3}", self.observation_names[at], integrated[at])
     }
 
-    /// How far the worst sum of integrated gradients is off, per unit of what it
-    /// explains (in all, when that is less than 1). At most 1e-3 when complete.
+    /// The largest error of the sums of integrated gradients, relative to what they explain (absolute if that is less
+    /// than 1). At most 1e-3 when complete.
     pub fn completeness(&self) -> f64 {
         let error = |state: &Explained| {
             let explained = (state.target - state.integration.baseline_target).abs().max(1.0);
@@ -139,8 +136,7 @@ impl InspectReport {
     }
 }
 
-/// Plays the checkpoint and explains it. Nothing is written into the run, only
-/// the picture where one is asked for.
+/// Plays the checkpoint and explains it. Writes nothing into the run, only the picture if requested.
 pub fn inspect(context: &Context, request: &InspectRequest) -> Outcome<InspectReport> {
     check(request)?;
     let mut report = explain(context, request)?;
@@ -220,8 +216,8 @@ fn check(request: &InspectRequest) -> Outcome<()> {
         .hint(format!("rlx inspect {}", shell_word(&request.checkpoint))))
 }
 
-/// Names of observation dimensions and of actions: the catalogue's, or numbers
-/// where a wrapper or an own environment has others.
+/// Names of observation dimensions and of actions: from the catalogue, or numbers if a wrapper or a custom
+/// environment has others.
 fn names(config: &Config, observations: &Space, actions: &Space) -> (Vec<String>, Vec<String>) {
     let info = SOURCES.find(&config.env.id).ok();
     let named = |known: &[&str], count: usize, kind: &str| -> Vec<String> {
@@ -244,7 +240,7 @@ fn are_indices(observations: &Space) -> bool {
     matches!(observations, Space::Discrete { .. } | Space::MultiDiscrete { .. })
 }
 
-/// Numbers of choices of each part of an action; nothing when it is continuous.
+/// Number of choices of each part of an action; empty if it is continuous.
 fn choices(actions: &Space) -> Vec<usize> {
     match actions {
         Space::Discrete { n } => vec![*n],

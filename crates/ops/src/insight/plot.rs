@@ -1,12 +1,10 @@
 //! `rlx plot`: learning curves of runs and groups of runs, with seed bands.
 //!
-//! [`figure`] makes a chart and its numbers out of runs that were loaded
-//! already; [`plot`] loads them, draws, and writes a file. What the line and
-//! the band are is decided in `rlxp_analyze::curves`, how it looks in
-//! `rlxp_draw::chart`.
+//! [`figure`] makes a chart and its numbers from loaded runs; [`plot`] loads them, draws, and writes a file.
+//! `rlxp_analyze::curves` computes the line and the band, `rlxp_draw::chart` decides how it looks.
 //!
-//! Each word is one group. When that makes more groups than can be told apart,
-//! runs with the same config are folded, whatever words named them.
+//! Each word is one group. If that makes more groups than are distinguishable, runs with the same config are grouped,
+//! whatever words named them.
 
 mod chart;
 mod groups;

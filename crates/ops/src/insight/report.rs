@@ -1,8 +1,8 @@
-//! `rlx report`: one HTML file with everything a colleague needs to judge some
-//! runs: verdict, curves, what changed, diagnosis, evaluations and videos.
+//! `rlx report`: one HTML file with everything a colleague needs to judge some runs: verdict, curves, changes,
+//! diagnosis, evaluations and videos.
 //!
-//! The parts come from the verbs that make them (`compare`, `plot`,
-//! `diagnose`, `video`); here they are only put on one page.
+//! The parts come from other verbs (`compare`, `plot`, `diagnose`, `video`); this module only arranges them on one
+//! page.
 
 mod cards;
 mod html;
@@ -26,32 +26,32 @@ use crate::training::checkpoint_ref::project;
 
 use page::{Film, Page};
 
-/// Most runs that one page describes: beyond it nobody reads on.
+/// Most runs on one page; more would not be readable.
 const MOST_RUNS: usize = 50;
 /// Most groups that get a video.
 const MOST_FILMS: usize = 4;
-/// Episodes among which the shown ones are chosen.
+/// Episodes among which the best and the worst are chosen.
 const FILM_EPISODES: usize = 20;
-/// Longest video, in seconds: it stands in the file itself.
+/// Longest video in seconds, since it is embedded in the file.
 const FILM_SECONDS: f64 = 20.0;
 
 #[derive(Clone, Debug, Default)]
 pub struct ReportRequest {
-    /// Runs or groups; the first is the reference of the others.
+    /// Runs or groups; the first is the reference.
     pub words: Vec<String>,
-    /// The file; one in the project's `analysis/` otherwise.
+    /// The file; by default in the project's `analysis/`.
     pub output: Option<PathBuf>,
-    /// The heading; made from the names otherwise.
+    /// The heading; by default made from the names.
     pub title: Option<String>,
     /// Leave the videos out.
     pub without_videos: bool,
     /// Judge runs that are not comparable.
     pub force: bool,
-    /// Show the file with the desktop's viewer.
+    /// Open the file with the desktop's viewer.
     pub open: bool,
     /// Less is better.
     pub lower: bool,
-    /// What a seed's score is.
+    /// How scores are computed.
     pub score: ScoreKind,
 }
 
@@ -67,11 +67,11 @@ pub struct ReportReport {
     /// Findings of the diagnoses, by severity: errors, warnings.
     pub findings: (usize, usize),
     pub videos: usize,
-    /// What could not be put in, and why.
+    /// Parts that are missing, and why.
     pub left_out: Vec<String>,
 }
 
-/// Writes a report; `tell` hears what is being made.
+/// Writes a report; `tell` receives progress messages.
 pub fn report(
     context: &Context,
     request: &ReportRequest,
@@ -138,7 +138,7 @@ pub fn report(
     })
 }
 
-/// The comparison, when there is something to compare.
+/// The comparison, if there are several groups.
 fn compared(
     context: &Context,
     request: &ReportRequest,
@@ -251,7 +251,7 @@ fn subtitle(groups: &[Group]) -> String {
     format!("{}, {seeds} seed{plural}, {total} training steps in total", environments.join(", "))
 }
 
-/// Where the report goes: what was asked for, or a name made from the groups.
+/// Where the report is written: the requested path, or a name made from the groups.
 fn output_path(context: &Context, request: &ReportRequest, groups: &[Group]) -> Outcome<PathBuf> {
     let Some(output) = &request.output else {
         let plain = |label: &str| -> String {

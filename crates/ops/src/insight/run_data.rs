@@ -1,9 +1,8 @@
-//! What comparing, drawing, diagnosing and reporting start from: runs as they
-//! stand on disk, read once, with every oddity noted instead of hidden.
+//! What comparing, drawing, diagnosing and reporting start from: runs as they are on disk, read once, with every
+//! irregularity noted instead of hidden.
 //!
-//! A set of runs is named by words: a run as everywhere (`name`, `@last`, …),
-//! `tag:TAG` for every run with that tag, or `A+B+…` for several runs that are
-//! one group. Runs of a group fold their seeds: the seed is the unit of
+//! A set of runs is named by words: a run as everywhere (`name`, `@last`, …), `tag:TAG` for every run with that tag,
+//! or `A+B+…` for several runs that are one group. A group pools the seeds of its runs: the seed is the unit of
 //! replication, never the run folder.
 
 pub(crate) mod fold;
@@ -25,7 +24,7 @@ use crate::failure::{Failure, Outcome};
 use crate::training::checkpoint_ref::project;
 use crate::training::evaluation::EvaluationRecord;
 
-/// How the training of one seed stands.
+/// The state of one seed's training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeedState {
@@ -33,7 +32,7 @@ pub enum SeedState {
     Finished,
     /// Its run ended before it did: diverged, killed, out of memory.
     Failed,
-    /// Its run is still going on, or was interrupted and can be resumed.
+    /// Its run is still active, or was interrupted and can be resumed.
     Unfinished,
 }
 
@@ -41,42 +40,41 @@ pub enum SeedState {
 pub struct SeedData {
     pub seed: u64,
     pub folder: SeedFolder,
-    /// How its training stands.
+    /// The state of its training.
     pub state: SeedState,
-    /// Why it failed, where it did.
+    /// Why it failed, if it did.
     pub failure: Option<SeedFailure>,
-    /// Its metrics, as far as they were asked for.
+    /// The requested metrics.
     pub metrics: MetricColumns,
 }
 
 pub struct RunData {
     pub run: Run,
     pub name: String,
-    /// Its description.
     pub metadata: Metadata,
-    /// How it stands, by proof.
+    /// Its status, by proof.
     pub status: RunStatus,
-    /// How its newest attempt ended, when it did.
+    /// How its newest attempt ended, if it did.
     end: Option<End>,
-    /// Why it failed, where it did.
+    /// Why it failed, if it did.
     pub reason: Option<String>,
     /// The config it is trained from.
     pub config: Config,
     pub seeds: Vec<SeedData>,
-    /// What is wrong with its record, a sentence each.
+    /// Problems of its record, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Runs that are looked at as one.
+/// Runs that are treated as one.
 pub struct Group {
-    /// What to call it: the run's name, or the words that named the group.
+    /// The run's name, or the words that named the group.
     pub label: String,
     /// Its runs, at least one.
     pub runs: Vec<RunData>,
 }
 
 impl SeedData {
-    /// Why it failed, in words, where it did and they were recorded.
+    /// The recorded reason of its failure.
     pub fn reason(&self) -> Option<&str> {
         self.failure.as_ref()?.reason.as_deref()
     }
@@ -104,7 +102,7 @@ impl SeedData {
 }
 
 impl RunData {
-    /// The evaluation at which a seed stopped before its last step, where it did.
+    /// The evaluation at which a seed stopped before its last step, if it did.
     pub(crate) fn stopped_early(&self, seed: &SeedData) -> Option<Best> {
         let asked = self.metadata.extra.contains_key(crate::training::recorded::STOP_AT);
         asked.then(|| stop_of(&seed.folder)).flatten().filter(|stop| stop.step < self.metadata.total_steps)
@@ -117,8 +115,7 @@ impl Group {
     }
 }
 
-/// The groups that `words` name, one each, with the metrics that `wanted`
-/// accepts by kind and name.
+/// The groups that `words` name, one each, with the metrics that `wanted` accepts by kind and name.
 pub fn load(
     context: &Context,
     words: &[String],
@@ -129,7 +126,7 @@ pub fn load(
     for word in words {
         named.push((word.clone(), runs_of(&project, word)?));
     }
-    // Seeds are read side by side, whatever run they belong to.
+    // Seeds are read in parallel, across runs.
     let runs: Vec<RunData> = {
         let mut prepared =
             named.iter().flat_map(|(_, runs)| runs).map(prepare).collect::<Outcome<Vec<RunData>>>()?;
@@ -161,7 +158,7 @@ pub fn load_run(
 /// The runs that one word names, each once.
 fn runs_of(project: &Project, word: &str) -> Outcome<Vec<Run>> {
     let mut runs: Vec<Run> = Vec::new();
-    // A name may hold a plus itself, so the whole word comes first.
+    // A name may contain a plus itself, so the whole word comes first.
     if let Ok(run) = resolve(project, word) {
         return Ok(vec![run]);
     }
@@ -184,7 +181,7 @@ fn runs_of(project: &Project, word: &str) -> Outcome<Vec<Run>> {
     Ok(runs)
 }
 
-/// Everything of a run but its metrics.
+/// Everything of a run except its metrics.
 fn prepare(run: &Run) -> Outcome<RunData> {
     let metadata = run.metadata()?;
     let report = run.status()?;
@@ -214,7 +211,7 @@ fn prepare(run: &Run) -> Outcome<RunData> {
     })
 }
 
-/// Reads the metrics of all seeds over the cores.
+/// Reads the metrics of all seeds in parallel.
 fn read_metrics(
     cores: usize,
     runs: &mut [RunData],
@@ -229,7 +226,7 @@ fn read_metrics(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(folder) = folders.get(index) else { break };
             let columns = match folder.columns(&|kind, name| wanted(kind, name)) {
-                // Somebody removed the file: the rest of the runs can still be looked at.
+                // The file was removed; the other runs can still be read.
                 Err(StoreError::Fs(error)) if error.is_not_found() => Ok(None),
                 read => read.map(Some).map_err(Failure::from),
             };
@@ -238,7 +235,7 @@ fn read_metrics(
     };
     std::thread::scope(|scope| {
         for _ in 1..cores.min(folders.len()) {
-            // A system that has no thread left is slower, and that is all.
+            // Without a free thread this is slower, and that is all.
             if Builder::new().spawn_scoped(scope, lane).is_err() {
                 break;
             }
@@ -279,11 +276,11 @@ fn read_metrics(
 #[derive(Clone, Debug)]
 pub struct SeedFailure {
     pub cause: EndCause,
-    /// The same in words, where they were recorded.
+    /// The recorded reason.
     pub reason: Option<String>,
 }
 
-/// How a seed stands, and why it failed where it did.
+/// The state of a seed, and why it failed if it did.
 pub(crate) fn state_of(
     status: RunStatus,
     end: Option<&End>,
@@ -291,14 +288,14 @@ pub(crate) fn state_of(
     last_step: u64,
     folder: &SeedFolder,
 ) -> (SeedState, Option<SeedFailure>) {
-    // A run that ended well has finished every seed, some of them early if it was told to.
+    // A completed run has finished every seed, some of them early with `--stop-at`.
     if status == RunStatus::Completed {
         return (SeedState::Finished, None);
     }
     let own = end.and_then(|end| end.seeds.get(&folder.seed()));
     let stopped =
         || metadata.extra.contains_key(crate::training::recorded::STOP_AT) && stop_of(folder).is_some();
-    // The update in which a seed diverges may be its last: then it has all steps and is not done.
+    // A seed that diverges in its last update has all steps and is still not finished.
     if own.is_none() && (last_step >= metadata.total_steps || stopped()) {
         return (SeedState::Finished, None);
     }
@@ -313,27 +310,27 @@ pub(crate) fn state_of(
         }
     };
     match cause.unwrap_or(EndCause::Other) {
-        // A full disk says nothing about what was trained, and the run can be resumed.
+        // A full disk says nothing about the training, and the run can be resumed.
         EndCause::Storage => (SeedState::Unfinished, None),
         cause => (SeedState::Failed, Some(SeedFailure { cause, reason })),
     }
 }
 
-/// A seed's reason where only the run has one. Older versions wrote down that
-/// of one seed, `diverged: seed 3: …`; of the others only its kind is known.
+/// A seed's reason if only the run has one. Older versions recorded that of one seed, `diverged: seed 3: …`; of the
+/// others only the kind is known.
 fn of_the_whole_run(reason: &str, seed: u64) -> String {
     let of_another = reason.contains("seed ") && !reason.contains(&format!("seed {seed}:"));
     if of_another { reason.split(':').next().unwrap_or(reason).to_owned() } else { reason.to_owned() }
 }
 
-/// The evaluation at which a seed stopped, when its newest checkpoint says that it was good enough.
+/// The evaluation at which a seed stopped early, according to its newest checkpoint.
 pub(crate) fn stopped_early(manifest: &Manifest) -> Option<Best> {
     let stopped = manifest.facts.get("stopped_early") == Some(&true.into());
     let score = manifest.facts.get("last_score").and_then(serde_json::Value::as_f64);
     stopped.then_some(Best { step: manifest.step, score: score.unwrap_or(f64::NAN) })
 }
 
-/// The same for a folder whose newest checkpoint was not read yet.
+/// Like [`stopped_early`], for a folder whose newest checkpoint was not read yet.
 pub(crate) fn stop_of(folder: &SeedFolder) -> Option<Best> {
     let store = folder.checkpoints();
     let newest = store.link(rlxp_store::LATEST).ok().flatten()?;

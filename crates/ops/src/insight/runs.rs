@@ -167,7 +167,7 @@ pub fn tag(
 pub struct Removal {
     /// The run's name.
     pub run: String,
-    /// The bytes of all its files; nothing when they can't be counted.
+    /// The bytes of all its files; `None` if they can't be counted.
     pub bytes: Option<u64>,
 }
 
@@ -192,7 +192,7 @@ pub fn to_remove(context: &Context, texts: &[String]) -> Outcome<Vec<Removal>> {
     Ok(runs)
 }
 
-/// Removes runs for good, one after the other; `done` hears of each.
+/// Removes runs permanently, one after the other; calls `done` for each.
 pub fn remove(
     context: &Context,
     runs: &[Removal],

@@ -1,9 +1,8 @@
 //! `rlx suggest`: what to change in a run's config, and why.
 //!
-//! The thinking is `rlxp_analyze::suggest`. Here a run becomes its situation,
-//! and every suggestion is resolved like any config before it is shown: one
-//! that can't be trained, that changes nothing, or that would be measured in
-//! another way than the run is never offered.
+//! `rlxp_analyze::suggest` decides. This module turns a run into its situation and resolves every suggestion like any
+//! config before it is shown: one that can't be trained, that changes nothing, or that would be measured differently
+//! from the run is never offered.
 
 use rlxp_analyze::suggest::{self as knowledge, Advice, Reference, Settings, Situation};
 pub use rlxp_analyze::suggest::{
@@ -32,25 +31,24 @@ const SEEDS_FOR_A_VERDICT: usize = 5;
 #[derive(Clone, Debug)]
 pub struct SuggestRequest {
     pub run: String,
-    /// Most suggestions.
+    /// Most suggestions to show.
     pub top: usize,
-    /// Leave the starter out, as if none were known for this environment.
+    /// Ignore the starter, as if there were none for this environment.
     pub rules_alone: bool,
 }
 
 /// A suggestion with the commands to try and to judge it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Suggested {
-    /// Its place: 1 is to be tried first.
+    /// Its rank: try 1 first.
     pub rank: usize,
-    /// What and why.
     #[serde(flatten)]
     pub suggestion: Suggestion,
     /// The values as `--set` takes them.
     pub set: Vec<String>,
-    /// Trains with it.
+    /// The command that trains with it.
     pub command: String,
-    /// Says whether it helped, once that has been trained.
+    /// The command that compares the two once it has been trained.
     pub check: String,
 }
 
@@ -64,21 +62,21 @@ pub struct Suggestions {
     pub answer: String,
     /// What the run reached, and what would be good.
     pub standing: Reached,
-    /// Rules that found something, the first to look at first.
+    /// Rules that found something, most important first.
     pub findings: Vec<String>,
-    /// Changes, the first to try first.
+    /// Changes, most promising first.
     pub suggestions: Vec<Suggested>,
-    /// Suggestions beyond those that were asked for.
+    /// Number of suggestions beyond the requested ones.
     pub more: usize,
-    /// Findings that no setting answers.
+    /// Findings that no setting addresses.
     pub unanswered: Vec<Unanswered>,
     /// Commands to continue with that change no setting.
     pub next: Vec<String>,
-    /// Which rules spoke.
+    /// Version of the rules.
     pub rules_version: String,
-    /// Which knowledge about settings was used.
+    /// Version of the knowledge about settings.
     pub knowledge_version: String,
-    /// What is wrong with the run's record, a sentence each.
+    /// Problems of the run's record, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -86,8 +84,7 @@ pub fn suggest(context: &Context, request: &SuggestRequest) -> Outcome<Suggestio
     suggest_loaded(context, &load_run(context, &request.run, &wanted)?, request)
 }
 
-/// Suggests about a run that is already loaded, with all metrics that
-/// [`crate::insight::diagnose::wanted`] accepts.
+/// Suggests changes to a loaded run, which must have all metrics that [`crate::insight::diagnose::wanted`] accepts.
 pub fn suggest_loaded(context: &Context, run: &RunData, request: &SuggestRequest) -> Outcome<Suggestions> {
     let diagnosis = diagnose_loaded(run, RuleSet::built_in())?;
     let settings = settings_of(&run.config);
@@ -137,10 +134,10 @@ pub fn settings_of(config: &Config) -> Settings {
     known_keys().into_iter().filter_map(|key| value(&key).map(|value| (key, value))).collect()
 }
 
-/// The starter for the environment; the general defaults where there is none.
+/// The starter for the environment, or the general defaults without one.
 fn reference(context: &Context, config: &Config, rules_alone: bool) -> Option<Reference> {
     let is_starter = !rules_alone && has_starter(&config.env.id);
-    // An id that no starter is for resolves to the general defaults.
+    // An id without a starter resolves to the general defaults.
     let id = if is_starter { config.env.id.as_str() } else { "none-v0" };
     let source = Source::new("reference", format!("env: {{id: {id}}}\n"));
     let ids = known_ids();
@@ -148,8 +145,8 @@ fn reference(context: &Context, config: &Config, rules_alone: bool) -> Option<Re
     Some(Reference { settings: settings_of(&loaded.config), is_starter })
 }
 
-/// Whether a starter exists for this id, an alias included: only then does an
-/// empty config differ from the general defaults in its environment's own way.
+/// Whether a starter exists for this id or its alias: only then does an empty config differ from the general
+/// defaults.
 fn has_starter(id: &str) -> bool {
     let Ok(info) = SOURCES.find(id) else { return false };
     rlxp_spec::starters().iter().any(|starter| starter.env_id == info.id)
@@ -160,7 +157,7 @@ fn continuous(config: &Config) -> Option<bool> {
     Some(matches!(actions, Space::Box { .. }))
 }
 
-/// What the run reached by its last evaluations.
+/// What the run reached, according to its last evaluations.
 fn standing(run: &RunData) -> Reached {
     let last: Vec<(u64, f64)> = run
         .seeds
@@ -175,7 +172,7 @@ fn standing(run: &RunData) -> Reached {
     let mean =
         (!last.is_empty()).then(|| last.iter().map(|(_, value)| value).sum::<f64>() / last.len() as f64);
     let info = SOURCES.find(&run.config.env.id).ok();
-    // With other arguments it is another task.
+    // With other arguments it is a different task.
     let good = info
         .filter(|_| run.config.env.kwargs.is_empty())
         .and_then(|info| Knowledge::built_in().good_return(info.id));
@@ -183,7 +180,7 @@ fn standing(run: &RunData) -> Reached {
     Reached::new(mean, step, (last.len(), failed), good, is_done)
 }
 
-/// Whether a suggestion can be trained, changes something, and can be compared where it says so.
+/// Whether a suggestion can be trained, changes something, and can be compared if it claims so.
 fn is_sound(context: &Context, config: &Config, suggestion: &Suggestion) -> bool {
     let source = Source::new("config_snapshot.yaml", to_yaml(config));
     let Ok(checked) = check_source(context, source, &set(suggestion), Purpose::Train) else { return false };
@@ -245,8 +242,7 @@ fn answer(
     format!("{failed}{reached} {said}")
 }
 
-/// What to do that changes no setting: go on with what is not done, and have
-/// enough seeds for a verdict.
+/// What to do without changing a setting: finish what is unfinished, and train enough seeds for a verdict.
 fn next(run: &RunData, standing: &Reached, is_empty: bool) -> Vec<String> {
     if run.seeds.iter().any(|seed| seed.state == SeedState::Unfinished) {
         let verb = if run.status == RunStatus::Running { "tail" } else { "resume" };
@@ -305,7 +301,7 @@ mod tests {
         Answers { rules_version: "1".to_owned(), outcomes: vec![outcome] }
     }
 
-    /// Ways in which a config can be odd; each is valid for every starter.
+    /// Unusual settings; each is valid for every starter.
     const ODD: [&[&str]; 9] = [
         &[],
         &["algo.learning_rate=1", "algo.max_grad_norm=null"],
@@ -380,7 +376,7 @@ mod tests {
             |key: &str, to: serde_json::Value| is_sound(&context, &config, &suggestion(key, to, true));
         assert!(sound("algo.gamma", 0.9.into()));
         assert!(!sound("algo.gamma", 1.5.into()), "invalid");
-        assert!(!sound("algo.gamma", config.algo.ppo().unwrap().gamma.into()), "changes nothing");
+        assert!(!sound("algo.gamma", config.get("algo.gamma").unwrap()), "changes nothing");
         assert!(!sound("env.max_episode_steps", 20.into()), "another task");
         assert!(!sound("eval.episodes", 7.into()), "another evaluation");
         assert!(!sound("algo.total_timesteps", 300_000.into()), "another budget");

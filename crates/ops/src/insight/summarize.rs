@@ -1,10 +1,8 @@
-//! `rlx summarize`: a run in one paragraph that can be pasted into a message,
-//! or many runs in a table: grouped by environment and config with their seeds
-//! folded, and with a word of caution about the best of many.
+//! `rlx summarize`: a run in one paragraph that can be pasted into a message, or many runs in a table: grouped by
+//! environment and config with pooled seeds, and with a caveat about the best of many.
 //!
-//! Of many runs only what is small is read: the index's row, the config and
-//! the newest checkpoint's manifest, which knows the last and the best
-//! evaluation.
+//! Of many runs only small files are read: the index's row, the config and the newest checkpoint's manifest, which
+//! has the last and the best evaluation.
 
 mod groups;
 mod one;
@@ -23,7 +21,7 @@ pub use one::RunSummary;
 /// What to summarise.
 #[derive(Clone, Debug, Default)]
 pub struct SummarizeRequest {
-    /// Runs, `tag:TAG`, `A+B`, or folders with runs; nothing for the whole project.
+    /// Runs, `tag:TAG`, `A+B`, or folders with runs; empty for the whole project.
     pub words: Vec<String>,
 }
 
@@ -49,7 +47,7 @@ pub enum SummaryReport {
     Set(SetSummary),
 }
 
-/// The score of one or more seeds in words: `498.2 (IQM of 5 seeds, 95% 490 to 500)`.
+/// The score of one or more seeds as text: `498.2 (IQM of 5 seeds, 95% 490 to 500)`.
 pub(crate) fn result_in_words(result: &Final) -> String {
     use rlxp_types::text::number;
     let iqm = number(result.iqm);

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::training::checkpoint_ref::project;
 
-/// How often the files are looked at.
+/// Pause between two looks at the files.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Hands every record of `text` to `show` with its seed: the last `lines` per

@@ -1,9 +1,8 @@
-//! `rlx video`: episodes of a checkpoint as moving pictures.
+//! `rlx video`: episodes of a checkpoint as a video.
 //!
-//! The episodes are those that `rlx eval` plays from the same seeds: the policy
-//! sees what its wrappers let it see, the picture shows the true state, and the
-//! return is the raw one. They are played twice, first for lengths and returns
-//! alone, so that only what will be shown is kept in memory.
+//! The episodes are those that `rlx eval` plays from the same seeds: the policy sees what its wrappers let it see,
+//! the picture shows the true state, and the return is the raw one. They are played twice, first only for lengths and
+//! returns, so that only what will be shown is kept in memory.
 
 mod best_seed;
 mod camera;
@@ -39,23 +38,23 @@ pub const GRID_MAX: usize = 64;
 pub const EPISODES_MAX: usize = 10_000;
 /// Longest video by default, in seconds.
 pub const SECONDS: f64 = 60.0;
-/// Episodes among which best and worst are looked for by default.
+/// Default number of episodes among which the best and the worst are chosen.
 pub const BEST_AND_WORST_OF: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
-    /// So many episodes, one after the other.
+    /// This many episodes, one after the other.
     Episodes(usize),
-    /// The best and the worst of so many episodes.
+    /// The best and the worst of this many episodes.
     BestAndWorst(usize),
-    /// So many episodes at once.
+    /// This many episodes at once.
     Grid(usize),
 }
 
 #[derive(Clone, Debug)]
 pub struct VideoRequest {
-    /// A checkpoint's folder, or a run with `:best`, `:latest` or `:step_N`; a
-    /// run alone stands for its best, with several seeds for the best of them.
+    /// A checkpoint's folder, or a run with `:best`, `:latest` or `:step_N`; a run alone means its best checkpoint,
+    /// with several seeds that of the best seed.
     pub checkpoint: String,
     pub show: Show,
     /// Seed of the first episode.
@@ -64,15 +63,15 @@ pub struct VideoRequest {
     pub sampled: bool,
     /// Draw episode, step, return and action on each frame.
     pub overlay: bool,
-    /// Show only so many steps of each episode.
+    /// Show at most this many steps of each episode.
     pub max_steps: Option<u64>,
-    /// The video stops after so many seconds.
+    /// The video stops after this many seconds.
     pub max_seconds: f64,
-    /// Frames per second, one step each; what suits the environment otherwise.
+    /// Frames per second, one step each; by default what suits the environment.
     pub frames_per_second: Option<u32>,
-    /// Width and height; what suits the environment otherwise.
+    /// Width and height; by default what suits the environment.
     pub size: Option<(u32, u32)>,
-    /// The file, an mp4 or a gif; one in the run's `videos/` otherwise.
+    /// The file, an mp4 or a gif; by default in the run's `videos/`.
     pub output: Option<PathBuf>,
 }
 
@@ -87,9 +86,9 @@ pub struct ShownEpisode {
     pub total: f64,
     /// Steps of the whole episode.
     pub length: u64,
-    /// It came to a real end, and not to the step limit.
+    /// It terminated, and was not truncated by the step limit.
     pub terminated: bool,
-    /// Steps that the video shows of it.
+    /// Number of steps that the video shows.
     pub shown_steps: u64,
 }
 
@@ -110,7 +109,7 @@ pub struct VideoReport {
     pub height: u32,
     pub frames_per_second: u32,
     pub frames: u64,
-    /// Running time.
+    /// Length of the video.
     pub seconds: f64,
     /// Whether actions were sampled.
     pub sampled: bool,
@@ -118,13 +117,13 @@ pub struct VideoReport {
     pub played: usize,
     /// The episodes in the video, in the order in which they appear.
     pub episodes: Vec<ShownEpisode>,
-    /// The video ends before its episodes do.
+    /// Whether the video ends before its episodes do.
     pub cut: bool,
-    /// What a viewer should know.
+    /// Caveats for the viewer.
     pub notes: Vec<VideoNote>,
 }
 
-/// Something to know about a video; in JSON its text.
+/// A remark about a video; in JSON its text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum VideoNote {
@@ -133,16 +132,16 @@ pub enum VideoNote {
     Cut(String),
 }
 
-/// How far the making has come.
+/// Progress of making a video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VideoProgress {
     /// Frames done.
     pub done: u64,
-    /// Frames in all.
+    /// Total frames.
     pub total: u64,
 }
 
-/// Makes a video; `tell` hears of each frame.
+/// Makes a video; `tell` receives the progress of each frame.
 pub fn video(
     context: &Context,
     request: &VideoRequest,
@@ -175,7 +174,7 @@ pub fn video(
         found.folder.path().join("videos").join(name)
     };
     let path = output.unwrap_or_else(default);
-    // Settings that can't work are found before anything is played.
+    // Impossible settings are found before anything is played.
     let encoder = Encoder::new(&path, layout.size(), frames_per_second).map_err(refuse)?;
 
     let episodes = evaluate(SOURCES, &config, actor, count, request.seed)?.episodes;
@@ -224,7 +223,7 @@ pub fn video(
     })
 }
 
-/// What is wrong with a request before anything is read.
+/// Checks a request before anything is read.
 fn check(request: &VideoRequest) -> Outcome<()> {
     let (count, most, what) = match request.show {
         Show::Grid(count) => (count, GRID_MAX, "copies in a grid"),
@@ -243,7 +242,7 @@ fn check(request: &VideoRequest) -> Outcome<()> {
     Ok(())
 }
 
-/// The file that was asked for, if one can be put there.
+/// The requested file, if it can be written.
 fn output_path(context: &Context, output: &Path) -> Outcome<PathBuf> {
     let path = context.folder.join(output);
     film::Format::from_path(output)?;
@@ -266,7 +265,7 @@ fn output_path(context: &Context, output: &Path) -> Outcome<PathBuf> {
     Ok(path)
 }
 
-/// Checkpoint, first seed, and what tells this video from others of the same.
+/// Checkpoint, first seed, and what distinguishes this video from others of the same checkpoint.
 fn default_name(step: u64, request: &VideoRequest) -> String {
     let mut name = format!("step_{step}_{}", request.seed);
     match request.show {
@@ -287,7 +286,7 @@ fn choose(show: Show, episodes: &[Episode]) -> (Vec<Chosen>, Vec<String>) {
         return ((0..episodes.len()).map(plain).collect(), Vec::new());
     };
     let order = |a: &usize, b: &usize| episodes[*a].total.total_cmp(&episodes[*b].total);
-    // Of equal ones the first, whichever end is looked for.
+    // Of equal ones the first, in both directions.
     let best = (0..episodes.len()).rev().max_by(order).expect("at least one episode was played");
     let worst = (0..episodes.len()).min_by(order).expect("at least one episode was played");
     let labelled = |episode: usize, word: &str| Chosen { episode, label: Some(format!("{word} of {count}")) };
@@ -301,7 +300,7 @@ fn choose(show: Show, episodes: &[Episode]) -> (Vec<Chosen>, Vec<String>) {
     (vec![labelled(best, "best"), labelled(worst, "worst")], Vec::new())
 }
 
-/// An encoder's "no" as ours.
+/// An error of the encoder as a failure.
 fn refuse(error: VideoError) -> Failure {
     let VideoError::Settings { problems } = &error else {
         return Failure::new(Exit::Bug, "video", describe(&error));

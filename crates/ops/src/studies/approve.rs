@@ -1,7 +1,7 @@
-//! `approve`: a person agrees to what stands in the files at this moment.
+//! `approve`: a person approves the present content of the files.
 //!
-//! What is shown, what is signed and what goes on record are made from one [`Prepared`]; before anything is written the
-//! study is read again, and a digest that moved meanwhile ends it.
+//! What is shown, signed and recorded comes from one [`Prepared`]. Before anything is written the study is read
+//! again; a digest that changed in the meantime stops the approval.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,11 +24,11 @@ use crate::studies::files::OpenStudy;
 
 #[derive(Clone, Debug, Default)]
 pub struct ApproveRequest {
-    /// The study; the active one when left out.
+    /// The study; the active one by default.
     pub study: Option<String>,
     /// Sections and candidates by name.
     pub targets: Vec<String>,
-    /// Every section that isn't approved as it is.
+    /// Every section whose present content isn't approved.
     pub all: bool,
 }
 
@@ -40,25 +40,25 @@ pub struct Prepared {
     pub study_id: String,
     /// The ledger's head that the approval is given on.
     pub head: Digest,
-    /// The weakest way of approving that counts.
+    /// The weakest kind of approval that counts.
     pub required: Assurance,
     pub targets: Vec<Shown>,
 }
 
-/// One target, as it stands.
+/// One target with its present content.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shown {
     pub target: Target,
-    /// The digest of all that it covers.
+    /// The digest of everything that it covers.
     pub digest: Digest,
-    /// All of its own text, word for word.
+    /// Its own text, word for word.
     pub text: String,
-    /// What it depends on, whose text stands there.
+    /// The targets it depends on, whose text is shown there.
     pub depends_on: Vec<String>,
     pub allows: &'static str,
 }
 
-/// An approval that is on record.
+/// A recorded approval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ApproveReport {
     pub study: StudyName,
@@ -83,7 +83,7 @@ impl Prepared {
     }
 }
 
-/// What would be approved; changes nothing but what opening a study puts on record.
+/// What would be approved. Changes nothing beyond what opening a study records.
 pub fn prepare(context: &Context, request: &ApproveRequest) -> Outcome<Prepared> {
     prepared(&OpenStudy::open(context, request.study.as_deref())?, request)
 }
@@ -112,7 +112,7 @@ pub fn by_signature(context: &Context, request: &ApproveRequest, armored: &str) 
             let (folder, file) = (opened.place.signatures(), opened.place.signature(&digest));
             crate::studies::files::read::look(context.fs.as_ref(), &opened.place.root, &folder)?;
             context.fs.create_dir_all(&folder)?;
-            // Before the record that names it: a record without its signature would prove nothing.
+            // Written before the record that refers to it: a record without its signature would prove nothing.
             context.fs.write_atomic(&file, armored.as_bytes())?;
             opened.study.signatures.insert(digest, armored.to_owned());
             let approved = Approved {
@@ -127,7 +127,7 @@ pub fn by_signature(context: &Context, request: &ApproveRequest, armored: &str) 
     }
 }
 
-/// Approves by what a person typed at a terminal after seeing `seen`.
+/// Approves by what a person typed at a terminal after they saw `seen`.
 pub fn by_terminal(
     context: &Context,
     request: &ApproveRequest,
@@ -137,7 +137,7 @@ pub fn by_terminal(
     unsigned(context, request, seen, who, Assurance::Terminal)
 }
 
-/// Refuses, on record, where what is typed at a terminal wouldn't count, before anybody is asked to type.
+/// Refuses and records the refusal if an approval at a terminal wouldn't count, before the user has to type anything.
 pub fn terminal_counts(context: &Context, request: &ApproveRequest) -> Outcome<()> {
     let mut opened = OpenStudy::open(context, request.study.as_deref())?;
     let prepared = prepared(&opened, request)?;
@@ -173,7 +173,7 @@ fn unsigned(
     record(&mut opened, &prepared, approved)
 }
 
-/// An approval under another list of approvers than the study was opened with counts for nothing, so it isn't taken.
+/// Refuses if the list of approvers is not the one that the study was opened with: such an approval would not count.
 fn refuse_other_approvers(opened: &mut OpenStudy, prepared: &Prepared) -> Outcome<()> {
     match approvers_changed(opened.study.state(), opened.study.proofs()) {
         None => Ok(()),
@@ -203,10 +203,10 @@ fn record(opened: &mut OpenStudy, prepared: &Prepared, approved: Approved) -> Ou
     })
 }
 
-/// A refusal of what claims to be a person goes on record, once for each attempt in a row.
+/// Records the refusal of an approval, once per series of attempts.
 fn refused<T>(opened: &mut OpenStudy, prepared: &Prepared, code: &'static str, detail: String) -> Outcome<T> {
     let what = format!("approve {}", names(prepared));
-    opened.put_refusal_on_record(Refused { what, codes: vec![code.into()], detail: detail.clone() })?;
+    opened.record_refusal(Refused { what, codes: vec![code.into()], detail: detail.clone() })?;
     let names = names(prepared);
     Err(Failure::refused(code, format!("not approved: {detail}"))
         .hint(format!("rlx approve {names} --print > statement"))
@@ -286,7 +286,7 @@ fn wanted(opened: &OpenStudy, request: &ApproveRequest) -> Outcome<BTreeSet<Targ
     Ok(targets)
 }
 
-/// A section with an open question isn't ready to be agreed to.
+/// Refuses a section with open questions.
 fn complete(opened: &OpenStudy, section: Section) -> Outcome<()> {
     let mut open: Vec<String> = open_questions(&opened.study.files)
         .into_iter()

@@ -40,11 +40,11 @@ pub struct ValidateReport {
     pub phases: Vec<PlannedPhase>,
     /// The gates that it passed.
     pub gates: Vec<GateName>,
-    /// Whether this was already on record.
+    /// Whether it was already recorded.
     pub already: bool,
 }
 
-/// Holds a candidate against every gate and, when all pass, puts that on record with its plan.
+/// Checks a candidate against every gate; if all pass, records that with its plan.
 pub fn validate(context: &Context, study: Option<&str>, name: &str) -> Outcome<ValidateReport> {
     let mut opened = OpenStudy::open_with_head(context, study)?;
     let validated = validate_in(&mut opened, name);
@@ -77,7 +77,7 @@ fn validate_in(opened: &mut OpenStudy, name: &str) -> Outcome<ValidateReport> {
         programs: view.programs.clone(),
     };
     let known = opened.study.state().candidates.get(&id);
-    // The plan stands for all that counts; a record of an earlier version may say less beside it.
+    // The plan covers everything that counts; a record of an earlier version may have fewer fields beside it.
     let already = known.is_some_and(|record| {
         record.state == CandidateState::Validated
             && (record.validated.plan, record.validated.file) == (validated.plan, validated.file)
@@ -95,7 +95,7 @@ fn validate_in(opened: &mut OpenStudy, name: &str) -> Outcome<ValidateReport> {
     if !already {
         let again = known.and_then(|record| match record.state {
             CandidateState::Debug => Some("it was debugged".to_owned()),
-            // Something of the repository, which nobody looks at before a launch.
+            // Files of the repository that are only checked at launch.
             CandidateState::Validated => {
                 let changed = Plan::differences(&record.validated.parts, &validated.parts);
                 Some(format!("files it was validated with have changed: {}", changed.join(", ")))
@@ -113,7 +113,7 @@ fn validate_in(opened: &mut OpenStudy, name: &str) -> Outcome<ValidateReport> {
     Ok(report)
 }
 
-/// What has begun to run is not validated a second time: another try is another candidate, or after debugging another
+/// A candidate that has run can't be validated again: retrying takes another candidate or, after debugging, another
 /// revision.
 fn is_not_settled(opened: &OpenStudy, id: &Slug) -> Outcome<()> {
     let Some(record) = opened.study.state().candidates.get(id) else { return Ok(()) };
@@ -128,7 +128,7 @@ fn is_not_settled(opened: &OpenStudy, id: &Slug) -> Outcome<()> {
     }
 }
 
-/// The refusal of a verb as a failure, after it was put on record.
+/// Records the refusal and returns it as a failure.
 pub(crate) fn refuse(
     opened: &mut OpenStudy,
     verb: &str,
@@ -144,7 +144,7 @@ pub(crate) fn refuse(
         detail.truncate(end);
         detail.push('…');
     }
-    opened.put_refusal_on_record(Refused { what: format!("{verb} {id}"), codes, detail })?;
+    opened.record_refusal(Refused { what: format!("{verb} {id}"), codes, detail })?;
     let doing = match verb {
         "validate" => format!("validating {id}"),
         verb => format!("{verb}ing {id}"),
@@ -152,7 +152,7 @@ pub(crate) fn refuse(
     Ok(Failure::gates(&doing, refused))
 }
 
-/// Reasons on record are for people; a candidate can't make the ledger as long as it likes.
+/// Reasons in the ledger are for people; this keeps a candidate from filling it.
 const LONGEST_DETAIL: usize = 2000;
 
 #[derive(Clone, Debug, Serialize)]
@@ -160,15 +160,15 @@ pub struct ShowReport {
     pub study: StudyName,
     pub candidate: Slug,
     pub state: CandidateState,
-    /// What stands in its file; nothing when it can't be read.
+    /// The content of its file; `None` if it can't be read.
     pub text: Option<Value>,
-    /// What is wrong with its file.
+    /// The problems of its file.
     pub problems: Vec<String>,
     pub approval: ApprovalStatus,
     /// The plan that it was validated with.
     pub plan: Option<Digest>,
     pub runs: Vec<RunLine>,
-    /// Why it can't be validated now; empty when it can.
+    /// Why it can't be validated now; empty if it can.
     pub refusals: Vec<Refusal>,
 }
 
@@ -180,7 +180,7 @@ pub struct RunLine {
     pub state: String,
 }
 
-/// Everything about one candidate. Puts nothing on record but what opening does.
+/// Everything about one candidate. Records nothing beyond what opening does.
 pub fn show(context: &Context, study: Option<&str>, name: &str) -> Outcome<ShowReport> {
     let opened = OpenStudy::open(context, study)?;
     let id = known(&opened, name)?;
@@ -221,11 +221,11 @@ pub fn show(context: &Context, study: Option<&str>, name: &str) -> Outcome<ShowR
 pub struct ListLine {
     pub candidate: String,
     pub state: CandidateState,
-    /// Its kind, once it was validated.
+    /// `None` before it was validated.
     pub kind: Option<CandidateKind>,
-    /// Its revision, once it was validated.
+    /// `None` before it was validated.
     pub revision: Option<u64>,
-    /// Phases that ran.
+    /// Phases that have run.
     pub phases: Vec<String>,
     pub file: bool,
 }
@@ -234,13 +234,13 @@ pub struct ListLine {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ListReport {
     pub study: StudyName,
-    /// The candidate that everything is compared with.
+    /// The reference for all comparisons.
     pub incumbent: Option<Slug>,
-    /// By name.
+    /// Sorted by name.
     pub candidates: Vec<ListLine>,
 }
 
-/// All candidates: files, and what is on record of files that are gone.
+/// All candidates: files, and recorded candidates whose files are gone.
 pub fn list(context: &Context, study: Option<&str>) -> Outcome<ListReport> {
     let opened = OpenStudy::open(context, study)?;
     let state = opened.study.state();
@@ -268,7 +268,7 @@ pub fn list(context: &Context, study: Option<&str>) -> Outcome<ListReport> {
     })
 }
 
-/// The candidate that a word names, if there is a file or a record of it.
+/// The candidate with this name, if there is a file or a record of it.
 pub(crate) fn known(opened: &OpenStudy, name: &str) -> Outcome<Slug> {
     let id: Slug = name
         .parse()
@@ -285,7 +285,7 @@ pub(crate) fn known(opened: &OpenStudy, name: &str) -> Outcome<Slug> {
     })
 }
 
-/// A candidate's file, which must be readable.
+/// Reads a candidate's file; fails if it is not valid.
 fn written(opened: &OpenStudy, id: &Slug) -> Outcome<Written<rlxp_govern::documents::Candidate>> {
     match opened.candidate(id)? {
         Reading::Read(written) => Ok(*written),

@@ -1,4 +1,4 @@
-//! `rlx doctor`: what this machine offers to governed runs, and why something is missing. No process is started.
+//! `rlx doctor`: what this machine offers for governed runs, and why something is missing. Starts no process.
 
 use std::path::Path;
 
@@ -8,29 +8,26 @@ use serde::Serialize;
 
 use crate::context::Context;
 
-/// What this machine offers.
 #[derive(Clone, Debug, Serialize)]
 pub struct DoctorReport {
-    /// How much a run can be kept apart here.
+    /// How well runs can be sandboxed.
     pub level: Level,
     pub mechanisms: Mechanisms,
-    /// Everything, line by line.
     pub findings: Vec<Finding>,
 }
 
-/// One line.
+/// One line of the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// What was checked.
     pub what: String,
-    /// What was found.
+    /// The result.
     pub is: String,
     /// What that means, or what would help.
     pub why: String,
 }
 
-/// Looks at the machine. What needs files and other programs is looked at first: trying the namespaces leaves this
-/// process inside them.
+/// Checks the machine. Files and programs come first: probing the namespaces leaves this process inside them.
 pub fn doctor(context: &Context) -> DoctorReport {
     let mut others = vec![
         program(context, "git", "checks out the code of a commit"),
@@ -46,7 +43,7 @@ pub fn doctor(context: &Context) -> DoctorReport {
         },
     });
     others.push(state_folder(context));
-    // Before the namespaces, in which groups can't be made any more.
+    // Before the namespaces, in which cgroups can't be created.
     let mut limits = Mechanisms::default();
     rlxp_launch::supervise::describe_limits(&mut limits);
     let mut mechanisms = rlxp_launch::confine::probe_here();
@@ -76,7 +73,7 @@ fn state_folder(context: &Context) -> Finding {
     Finding { what, is: state.display().to_string(), why }
 }
 
-/// What each mechanism is for: where it stands, the name under which it is told to be missing, what it does.
+/// The mechanisms of the sandbox: name, key in `Mechanisms::missing`, and purpose.
 const MECHANISMS: [(&str, &str, &str); 6] = [
     ("files", "files", "runs write only to their own folders and can't read keys"),
     ("processes", "processes", "runs see only their own processes, and none outlives its supervisor"),

@@ -46,12 +46,12 @@ pub fn confine() -> u8 {
     rlxp_launch::confine::helper()
 }
 
-/// What this machine can do to keep runs apart. The process ends up kept apart itself, so this is the last thing it does.
+/// The sandboxing features of this machine. Probing sandboxes the calling process, which must exit afterwards.
 pub fn abilities() -> Mechanisms {
     rlxp_launch::confine::probe_here()
 }
 
-/// Whether the seed of a run comes again.
+/// Whether the run's seed may be run again.
 fn may_come_again(run: &RunRecord) -> bool {
     matches!(run.state, RunState::Ended(end) if end.may_run_again())
 }

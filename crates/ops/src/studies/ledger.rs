@@ -15,33 +15,32 @@ use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::files::open_study::OpenStudy;
 use crate::studies::files::{ledger_reader, usual_place};
 
-/// How often a remark is tried again because somebody else was quicker.
+/// How often a note is tried again because another process was faster.
 const TRIES: usize = 100;
-/// The longest remark.
+/// Longest note, in bytes.
 const LONGEST_NOTE: usize = 10_000;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Records {
     #[serde(flatten)]
     pub name: StudyName,
-    /// How many there are in all.
+    /// How many records there are in total.
     pub total: u64,
-    /// Those that were asked for, oldest first.
+    /// The selected records, oldest first.
     pub records: Vec<ShownRecord>,
-    /// What could not be done meanwhile.
+    /// Problems that did not change the result.
     pub warnings: Vec<String>,
 }
 
-/// A record as it is shown.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShownRecord {
     pub seq: u64,
     /// When it was written.
     pub at: String,
     pub actor: Actor,
-    /// What happened.
+    /// The kind of event.
     pub kind: &'static str,
-    /// What belongs to it.
+    /// The fields of the event.
     pub body: Value,
     pub digest: Digest,
 }
@@ -54,23 +53,22 @@ impl From<&Record> for ShownRecord {
     }
 }
 
-/// A head that was written down.
+/// A recorded anchor.
 #[derive(Clone, Debug, Serialize)]
 pub struct AnchorReport {
-    /// What was written.
     #[serde(flatten)]
     pub anchor: Anchor,
     /// The name of the study.
     pub name: String,
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
-    /// The command that puts it into a git note as well.
+    /// The command that stores it in a git note as well.
     pub git_notes: String,
-    /// What could not be done meanwhile.
+    /// Problems that did not change the result.
     pub warnings: Vec<String>,
 }
 
-/// The last `tail` records of one kind, or of all.
+/// The last `tail` records, of one kind or of all.
 pub fn show(
     context: &Context,
     selector: Option<&str>,
@@ -98,7 +96,7 @@ pub fn show(
     })
 }
 
-/// Puts a remark on record. A remark depends on nothing, so it is tried again when somebody else was quicker.
+/// Records a note. A note depends on nothing, so it is tried again if another process was faster.
 pub fn note(context: &Context, selector: Option<&str>, text: &str, actor: Actor) -> Outcome<Records> {
     let text = text.trim();
     if text.is_empty() || text.len() > LONGEST_NOTE {
@@ -119,7 +117,7 @@ pub fn note(context: &Context, selector: Option<&str>, text: &str, actor: Actor)
     unreachable!("the last turn returns")
 }
 
-/// Writes the head of the ledger down outside the repository, after a record that says so.
+/// Writes the ledger's head to a file outside the repository, after recording that.
 pub fn anchor(context: &Context, selector: Option<&str>, to: Option<&Path>) -> Outcome<AnchorReport> {
     let mut opened = OpenStudy::open(context, selector)?;
     let path = match to {
@@ -135,7 +133,7 @@ pub fn anchor(context: &Context, selector: Option<&str>, to: Option<&Path>) -> O
     let anchor = Anchor { study, seq, head, at };
     let line = serde_json::to_string(&anchor).expect("an anchor is plain data");
     add_line(context.fs.as_ref(), &path, &line)?;
-    // The line holds hexadecimal digits and a time, so nothing in it can end the quotes.
+    // The line consists of hexadecimal digits and a time, so nothing in it can end the quotes.
     let git_notes = format!("git notes --ref=rlxp append -m '{line}' HEAD");
     Ok(AnchorReport {
         anchor,
@@ -146,7 +144,7 @@ pub fn anchor(context: &Context, selector: Option<&str>, to: Option<&Path>) -> O
     })
 }
 
-/// An anchor beside the ledger would be rewritten together with it.
+/// Refuses an anchor beside the ledger, where both could be rewritten together.
 fn refuse_inside(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<()> {
     let real = |path: &Path| fs.canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().map(real).unwrap_or_default();
@@ -171,7 +169,7 @@ fn add_line(fs: &dyn Fs, path: &Path, line: &str) -> Outcome<()> {
         Err(error) if error.is_already_there() => fs.open_append(path)?,
         Err(error) => return Err(error.into()),
     };
-    // A line that was cut short must not swallow this one.
+    // A truncated last line must not swallow this one.
     let length = file.length()?;
     let torn = length > 0 && fs.read_at(path, length - 1, 1)? != b"\n";
     file.write_all(format!("{}{line}\n", if torn { "\n" } else { "" }).as_bytes())?;

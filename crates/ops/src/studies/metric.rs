@@ -1,5 +1,5 @@
-//! `metric check`: whether what is to be measured can be: the declarations by themselves, and against the files of a
-//! run that is there.
+//! `metric check`: whether the metrics can be measured: checks the declarations alone, and against the files of an
+//! existing run.
 
 mod sample;
 
@@ -17,7 +17,6 @@ use crate::studies::files::launch_paths::LaunchPaths;
 
 pub use sample::Sample;
 
-/// What was found out about a metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricLine {
     pub name: String,
@@ -28,7 +27,6 @@ pub struct MetricLine {
     pub sample: Option<Sample>,
 }
 
-/// What was found out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricReport {
     pub study: StudyName,

@@ -17,7 +17,7 @@ pub struct QueueReport {
     pub study: StudyName,
     /// The digest of the plan.
     pub digest: Digest,
-    /// Whether this plan is the one on record.
+    /// Whether this is the recorded plan.
     pub on_record: bool,
     /// The jobs.
     #[serde(flatten)]
@@ -29,7 +29,7 @@ pub fn show(context: &Context, study: Option<&str>) -> Outcome<QueueReport> {
     Ok(report(&OpenStudy::open(context, study)?))
 }
 
-/// Puts the queue on record as the plan.
+/// Records the queue as the plan.
 pub fn plan(context: &Context, study: Option<&str>) -> Outcome<QueueReport> {
     let mut opened = OpenStudy::open(context, study)?;
     let refused = refusals(Purpose::Plan, &opened.study, None);

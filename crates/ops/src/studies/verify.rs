@@ -1,4 +1,4 @@
-//! `rlx verify --chain`: whether a ledger is what it was, and what can't be told from here.
+//! `rlx verify --chain`: whether a ledger is intact, and what can't be checked here.
 
 use std::path::{Path, PathBuf};
 
@@ -21,15 +21,14 @@ use crate::studies::study::status::counted;
 /// What to check against.
 #[derive(Clone, Debug, Default)]
 pub struct VerifyRequest {
-    /// The study; the active one when none is named.
+    /// The study; the active one by default.
     pub study: Option<String>,
-    /// A list of approvers that the person brings.
+    /// A list of approvers to use instead of the user's.
     pub approvers: Option<PathBuf>,
     /// Further files of anchors.
     pub anchors: Vec<PathBuf>,
 }
 
-/// What came out.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifyReport {
     #[serde(flatten)]
@@ -38,22 +37,19 @@ pub struct VerifyReport {
     pub records: u64,
     /// The digest of the last of them.
     pub head: Digest,
-    /// Everything that is wrong.
     pub problems: Vec<Found>,
     pub holds: Vec<String>,
-    /// What can't be told from here, and what it would take.
+    /// What can't be checked here, and what it would take.
     pub not_checked: Vec<String>,
 }
 
-/// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// A stable word.
+    /// A stable identifier.
     pub code: &'static str,
-    /// The line of the ledger, where it is about one.
+    /// The line of the ledger, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// What is wrong.
     pub message: String,
 }
 
@@ -137,8 +133,8 @@ impl Findings {
     }
 }
 
-/// Anchors that speak of this study: those of the user's own folder that name its id or lie at its place, and those
-/// of the files that were given.
+/// Anchors of this study: those in the user's own folder that name its id or its location, and those in the given
+/// files.
 fn anchors(
     context: &Context,
     place: &StudyPaths,
@@ -247,7 +243,7 @@ fn check_signatures(
     Ok(())
 }
 
-/// Whether an approval was signed by the key that its record names; otherwise why not.
+/// Whether the key that a record names signed the approval; otherwise why not.
 fn check_signature(
     fs: &dyn Fs,
     place: &StudyPaths,

@@ -1,5 +1,5 @@
-//! Naming a checkpoint: a checkpoint's folder, or a run (by any of its names)
-//! with `:best`, `:latest` or `:step_N` behind it.
+//! Names of checkpoints: a checkpoint's folder, or a run (by any of its names) followed by `:best`, `:latest` or
+//! `:step_N`.
 
 use std::path::{Component, Path};
 
@@ -20,7 +20,7 @@ impl CheckpointRef {
     /// The checkpoint that `text` names.
     pub(crate) fn find(context: &Context, text: &str) -> Outcome<Self> {
         let path = context.folder.join(text);
-        // Whatever lies there, a path into a run's checkpoints names one of them.
+        // A path into a run's checkpoints always names a checkpoint, whatever is there.
         let is_in_checkpoints = path.parent().is_some_and(|parent| parent.ends_with("checkpoints"));
         if (is_in_checkpoints && context.fs.metadata_if_any(&path)?.is_some())
             || context.fs.is_file(&path.join(MANIFEST_FILE))?
@@ -50,9 +50,8 @@ impl CheckpointRef {
         )))
     }
 
-    /// The checkpoint in the folder `path`, or that a run's `best` or `latest`
-    /// names. The way to the run may lead through links; inside it none is
-    /// followed.
+    /// The checkpoint in the folder `path`, or that a run's `best` or `latest` names. The path to the run may contain
+    /// links; inside the run none is followed.
     fn at(context: &Context, path: &Path) -> Outcome<Self> {
         let has_dots = path.components().any(|part| part == Component::ParentDir);
         let path = &if has_dots { context.fs.canonicalize(path)? } else { path.to_owned() };
@@ -83,7 +82,7 @@ impl CheckpointRef {
     }
 }
 
-/// The step that `best`, `latest` or `step_N` stands for.
+/// The step that `best`, `latest` or `step_N` refers to.
 pub(crate) fn step_of(folder: &SeedFolder, which: &str) -> Outcome<u64> {
     let missing = || {
         let place = folder.checkpoints().path().display().to_string();
@@ -101,7 +100,7 @@ pub(crate) fn step_of(folder: &SeedFolder, which: &str) -> Outcome<u64> {
     if let Some(step) = folder.checkpoints().link(which)? {
         return Ok(step);
     }
-    // Without evaluation there is no best: the newest is what there is.
+    // Without evaluations there is no best checkpoint: use the newest.
     folder.checkpoints().link(LATEST)?.ok_or_else(missing)
 }
 

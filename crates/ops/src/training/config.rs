@@ -83,9 +83,8 @@ pub fn check_source(
     Ok(Checked { notes: notes(&config), config, overrides, warnings, sources })
 }
 
-/// An environment that is not here is a warning for those who look and an error
-/// for those who train. Another device stays a warning: the CPU gives the same
-/// result, later.
+/// An unknown environment is a warning for commands that read and an error for commands that train. Another device
+/// stays a warning: the CPU gives the same result, later.
 fn judged(problem: Problem, purpose: Purpose) -> Problem {
     let blocks = purpose == Purpose::Train && problem.path == "env.id";
     let severity = if blocks { Severity::Error } else { problem.severity };

@@ -7,15 +7,13 @@ use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
 
-/// Where environments come from. Every command asks this table, so a row more
-/// is an environment more in all of them.
+/// The sources of environments. Every command uses this table, so a new row is available in all of them.
 pub(crate) const SOURCES: Sources<'static> = Sources::new(&[
     &NativeSource,
     #[cfg(test)]
     &crate::training::seam::ProcessSource,
 ]);
 
-/// One environment as shown.
 #[derive(Debug, Serialize)]
 pub struct EnvRow {
     pub id: &'static str,
@@ -24,7 +22,6 @@ pub struct EnvRow {
     pub summary: &'static str,
     pub observation_space: Space,
     pub action_space: Space,
-    /// Step cap.
     pub max_episode_steps: Option<u64>,
     /// Return that counts as solved.
     pub reward_threshold: Option<f64>,
@@ -36,7 +33,6 @@ pub struct EnvRow {
     pub starter: Option<&'static str>,
 }
 
-/// A keyword argument as shown.
 #[derive(Debug, Serialize)]
 pub struct KwargRow {
     pub name: &'static str,
@@ -52,7 +48,7 @@ pub fn list(id: Option<&str>) -> Outcome<Vec<EnvRow>> {
     }
 }
 
-/// The failure for an environment that is not there.
+/// The failure for an unknown environment.
 pub(crate) fn unknown_env(unknown: &rlxp_env::UnknownEnv) -> Failure {
     Failure::usage("environment_unknown", unknown.to_string()).hint("rlx envs")
 }

@@ -65,7 +65,7 @@ pub struct EvalReport {
     pub rows: Vec<EvalRow>,
 }
 
-/// Evaluates; `tell` hears of each row as it is done.
+/// Evaluates; calls `tell` for each finished row.
 pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&EvalRow)) -> Outcome<EvalReport> {
     if request.episodes == 0 {
         return Err(Failure::usage("no_episodes", "an evaluation needs at least one episode"));

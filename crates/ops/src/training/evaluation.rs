@@ -1,4 +1,4 @@
-//! An evaluation as it stands in `eval/*.json`.
+//! An evaluation as it is stored in `eval/*.json`.
 
 use rlxp_learn::Evaluation;
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// computed from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvaluationRecord {
-    /// Format.
+    /// The name and version of the format.
     pub schema: String,
-    /// Step of the policy that played; nothing for a baseline.
+    /// Step of the evaluated policy; `None` for a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
     /// Whether the most likely action was taken.
@@ -18,9 +18,9 @@ pub struct EvaluationRecord {
     /// Sample deviation of the returns.
     pub deviation: f64,
     pub mean_length: f64,
-    /// Episodes that the step cap cut.
+    /// Episodes truncated by the step cap.
     pub truncated: usize,
-    /// Seed of the first episode; episode i has this + i.
+    /// Seed of the first episode; episode i uses this + i.
     pub first_seed: u64,
     /// Return of each episode.
     pub returns: Vec<f64>,

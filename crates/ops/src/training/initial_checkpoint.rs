@@ -1,7 +1,6 @@
-//! Where a run started from when that was not a fresh policy: `origin/` in a
-//! seed's folder holds the weights (and, when a run was extended, the whole
-//! training state) that it began with. The folder is written once, so the run
-//! can be resumed before its first checkpoint and reproduced at any time.
+//! What a run that was not a fresh policy started from: `origin/` in a seed's folder contains its initial weights
+//! and, if a run was extended, the whole training state. The folder is written once, so the run can be resumed before
+//! its first checkpoint and reproduced at any time.
 
 use rlxp_fs::{Fs, FsError, FsExt};
 use rlxp_learn::{Learner, Resumed};
@@ -20,12 +19,12 @@ const CAP: u64 = 1 << 30;
 pub(crate) struct InitialCheckpoint {
     /// Bytes of `model.safetensors`.
     pub(crate) model: Vec<u8>,
-    /// Bytes of `state.safetensors`, when training itself goes on.
+    /// Bytes of `state.safetensors`, if training continues.
     pub(crate) state: Option<Vec<u8>>,
 }
 
 impl InitialCheckpoint {
-    /// Puts the origin into a seed's folder.
+    /// Writes the origin into a seed's folder.
     pub(crate) fn write(&self, fs: &dyn Fs, folder: &SeedFolder) -> Result<(), FsError> {
         let place = folder.path().join(FOLDER);
         fs.create_dir_all(&place)?;
@@ -49,8 +48,8 @@ impl InitialCheckpoint {
         Ok(Some(Self { model, state: file(STATE_FILE)? }))
     }
 
-    /// Starts `learner` from the seed's origin, where the run has one; says how
-    /// it continues where it begins from a training state.
+    /// Starts `learner` from the seed's origin, if the run has one; returns how it continues if the origin has a
+    /// training state.
     pub(crate) fn apply(
         run: &Run,
         folder: &SeedFolder,

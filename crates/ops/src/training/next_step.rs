@@ -56,7 +56,7 @@ fn lower(run: &Run, config: &Config) -> String {
     };
     let file = format!("runs/{}/{}", run.name(), rlxp_store::CONFIG_FILE);
     let file = shell_word(&file);
-    let is_uncapped = config.algo.ppo().is_some_and(|ppo| ppo.max_grad_norm.is_none());
+    let is_uncapped = config.get::<Option<f64>>("algo.max_grad_norm") == Some(None);
     let cap = if is_uncapped { " --set algo.max_grad_norm=0.5" } else { "" };
     format!("rlx train {file} --set {rate}{cap}")
 }

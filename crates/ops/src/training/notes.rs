@@ -1,11 +1,10 @@
-//! What a config comes to where that is not the very number it says. None of it
-//! is wrong, so none of it is a warning.
+//! Numbers of a config that training rounds. They are valid, so they are notes and not warnings.
 
 use rlxp_spec::Config;
 
 /// A sentence for each number that training rounds.
 pub(crate) fn notes(config: &Config) -> Vec<String> {
-    [total(config), last_batch(config)].into_iter().flatten().collect()
+    total(config).into_iter().chain(config.algo.notes(config.rollout_size())).collect()
 }
 
 /// Training collects whole rollouts.
@@ -18,24 +17,6 @@ fn total(config: &Config) -> Option<String> {
         let plural = if rollouts == 1 { "" } else { "s" };
         format!(
             "algo.total_timesteps {asked} rounds up to {steps} steps: {rollouts} rollout{plural} of {envs} × {each} = {rollout}"
-        )
-    })
-}
-
-/// Each epoch passes over the whole rollout, so what doesn't fill a batch is a smaller one.
-fn last_batch(config: &Config) -> Option<String> {
-    let algo = config.algo.ppo()?;
-    let (rollout, batch) = (config.rollout_size(), algo.batch_size as u64);
-    let rest = rollout % batch;
-    (rest > 0).then(|| {
-        let useless = if rest == 1 && algo.normalize_advantages {
-            ", whose normalised advantage is always 0"
-        } else {
-            ""
-        };
-        let samples = if rest == 1 { "sample" } else { "samples" };
-        format!(
-            "algo.batch_size {batch} doesn't divide a rollout of {rollout} samples: the last batch of each epoch has {rest} {samples}{useless}"
         )
     })
 }

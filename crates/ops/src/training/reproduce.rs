@@ -1,5 +1,5 @@
-//! `rlx reproduce`: trains a run again from its snapshot and says whether the
-//! bytes are the same, or what differs and why that may be.
+//! `rlx reproduce`: trains a run again from its snapshot and reports whether the bytes are the same, or what differs
+//! and possible reasons.
 
 use std::path::PathBuf;
 
@@ -20,23 +20,22 @@ use crate::training::same_bytes::{Difference, differences};
 use crate::training::supervise::supervise;
 use crate::training::train::{create, describe, plan, sweep};
 
-/// What came of it.
 #[derive(Debug, Serialize)]
 pub struct ReproduceReport {
     pub run: String,
-    /// Whether every byte that training decides is the same.
+    /// Whether every byte that training determines is the same.
     pub same: bool,
     pub differences: Vec<Difference>,
-    /// What is not as it was when the run was trained.
+    /// What changed since the run was trained.
     pub changed: Vec<String>,
     /// Checkpoints that were compared.
     pub checkpoints: usize,
-    /// Where the second training is, when it was kept.
+    /// Where the second training is, if it was kept.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub kept: Option<PathBuf>,
 }
 
-/// Trains `text` again, with another thread count if asked.
+/// Trains `text` again, with another thread count if given.
 pub fn reproduce(
     context: &Context,
     text: &str,
@@ -78,8 +77,7 @@ pub fn reproduce(
         origins.push(InitialCheckpoint::read(&folder, &original)?);
     }
     sweep(&home, events);
-    // Out of the way of `ls` and `@last`, unless it is to stay; and under a name
-    // that is swept if this process is killed.
+    // Hidden from `ls` and `@last` unless it is kept, and under a name that is removed if this process is killed.
     let place = home.temporary("reproduce");
     let project =
         if keep { home.clone() } else { Project::at(context.fs.clone(), context.machine.clone(), &place) };
@@ -126,7 +124,7 @@ fn compare(original: &Run, run: &Run, events: Sink<'_>) -> Outcome<(Vec<Differen
     Ok((differences(original, run)?, checkpoints))
 }
 
-/// What is not as it was.
+/// What changed since then.
 fn changes(then: &Metadata, now: &Metadata) -> Vec<String> {
     let mut changed = Vec::new();
     if then.versions.binary != now.versions.binary {

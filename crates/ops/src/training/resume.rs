@@ -20,16 +20,14 @@ use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::recorded::{STOP_AT, config_of};
 use crate::training::train::{create, describe, plan, start, sweep};
 
-/// What came of it.
 #[derive(Debug, Serialize)]
 pub struct ResumeReport {
     /// The run that was trained: the same one, or the extension.
     pub run: String,
-    /// Its folder.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     pub status: RunStatus,
-    /// Whether there was anything to do.
+    /// Whether there was nothing to do.
     pub was_complete: bool,
     /// The run that was extended.
     pub extends: Option<String>,
@@ -61,7 +59,7 @@ pub fn resume(
     };
     let Some(wanted) = total_timesteps else {
         if status == RunStatus::Completed {
-            // Its writer may have been killed after its last word.
+            // Its writer may have been killed after its last event.
             run.fs().remove_abandoned(context.machine.as_ref(), &run.metadata_path());
             return Ok(report(&run, status, true, None));
         }
@@ -90,7 +88,7 @@ pub fn resume(
         ends.insert(saved.step);
         origins.push(Some(InitialCheckpoint { model: saved.model, state: Some(saved.state) }));
     }
-    // Less than the config says where `--stop-at` ended the run.
+    // Less than in the config if `--stop-at` ended the run.
     let trained = ends.last().copied().unwrap_or_default();
     if config.total_steps() <= trained {
         let longer = if trained < before { before } else { trained * 2 };
@@ -125,7 +123,8 @@ pub fn resume(
     Ok(report(&extended, status, false, Some(run.name())))
 }
 
-/// Ends the attempt of a process that can't be seen from here, so that the run can be resumed like an interrupted one.
+/// Ends the attempt of a process that can't be observed from here, so that the run can be resumed like an interrupted
+/// one.
 fn displace(run: &Run) -> Outcome<RunStatus> {
     let now = clock::wall_text();
     let claim = run.claim(&now, TakeOver::WhenNotKnownAlive)?;
@@ -134,9 +133,8 @@ fn displace(run: &Run) -> Outcome<RunStatus> {
     Ok(run.status()?.status)
 }
 
-/// What an extension changes in the schedules. They run over all steps, so
-/// with more of them a value jumps back towards its beginning: `before` is how
-/// many steps there were, `step` is how many are done.
+/// What an extension changes in the schedules. They run over all steps, so with more steps a value jumps back towards
+/// its beginning: `before` is the previous total, `step` is how many are done.
 fn stretched(config: &Config, before: u64, step: u64) -> Vec<Event> {
     let (total, rollout) = (config.total_steps(), config.rollout_size());
     if total == before {
@@ -151,7 +149,7 @@ fn stretched(config: &Config, before: u64, step: u64) -> Vec<Event> {
             key: key.to_owned(),
             step,
             total,
-            // An update uses the value of the steps that lie behind when it starts.
+            // An update uses the value for the steps that were done when it starts.
             last: schedule.at(part(step.saturating_sub(rollout), before)),
             next: schedule.at(part(step, total)),
             end: schedule.at(1.0),
@@ -176,7 +174,7 @@ mod tests {
             panic!("other events: {events:?}")
         };
         assert_eq!((key.as_str(), *step, *total), ("algo.learning_rate", 1000, 2000));
-        // Nine tenths of the first 1000 steps lay behind the last update; half of 2000 lie behind the next.
+        // Nine tenths of the first 1000 steps were done before the last update; half of 2000 before the next.
         let close = |a: &f64, b: f64| (a - b).abs() < 1e-12;
         assert!(close(last, 0.14) && close(next, 0.3) && close(end, 0.1), "{last} {next} {end}");
     }

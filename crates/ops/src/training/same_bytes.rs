@@ -19,7 +19,7 @@ pub struct Difference {
     pub what: String,
 }
 
-/// Everything that differs between two runs; nothing when they are the same.
+/// Everything that differs between two runs; empty if they are the same.
 pub fn differences(one: &Run, other: &Run) -> Outcome<Vec<Difference>> {
     let mut found = Vec::new();
     for (a, b) in one.seed_folders()?.iter().zip(other.seed_folders()?.iter()) {

@@ -1,6 +1,5 @@
-//! The seams to environments and algorithms: an environment in another process
-//! and a second algorithm, each a file and a row, go through training, saving,
-//! resuming and evaluating like the ones that rlx brings along.
+//! Tests of the interfaces to environments and algorithms: an environment in another process and a second algorithm,
+//! each a file and a row, go through training, saving, resuming and evaluating like the built-in ones.
 
 #[cfg(test)]
 mod bandit;

@@ -62,7 +62,7 @@ struct Session<'a> {
     first_step: u64,
 }
 
-/// Trains the seed of `folder` from where its record stands to the end.
+/// Trains the seed of `folder` from its present state to the end.
 pub(crate) fn train_seed(job: &Job<'_>, folder: &SeedFolder) -> Outcome<SeedEnd> {
     let mut session = Session::open(job, folder)?;
     let outcome = session.run()?;
@@ -172,8 +172,8 @@ impl<'a> Session<'a> {
         self.learner.is_finished() || self.stopped_early
     }
 
-    /// One round of the learner. What the one saw in which training diverged
-    /// is where a post-mortem begins, so it is on record before the run fails.
+    /// One round of the learner. A post-mortem begins with the metrics of the round in which training diverged, so
+    /// they are recorded before the run fails.
     fn iterate(&mut self) -> Outcome<Update> {
         match self.learner.iterate() {
             Ok(update) => Ok(update),

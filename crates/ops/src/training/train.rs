@@ -26,8 +26,8 @@ use crate::training::recorded::{STOP_AT, config_of};
 use crate::training::supervise::supervise;
 use crate::training::weights::Weights;
 
-/// Evaluations that are likely to be the best so far and so to be saved: a
-/// learning curve rises now and then, however often one looks.
+/// Number of evaluations that are likely to be the best so far, and so to be saved: a learning curve improves only
+/// now and then, however often it is evaluated.
 const LIKELY_BESTS: u64 = 32;
 
 #[derive(Clone, Debug, Default)]
@@ -36,11 +36,11 @@ pub struct TrainRequest {
     pub config: PathBuf,
     /// `key=value` overrides.
     pub overrides: Vec<String>,
-    /// Only say what would be done.
+    /// Only show what would be done.
     pub dry_run: bool,
     /// Checkpoint whose weights training starts from.
     pub from: Option<String>,
-    /// Mean evaluation return at which a seed is done.
+    /// Mean evaluation return at which a seed stops.
     pub stop_at: Option<f64>,
     /// Tags for the run.
     pub tags: Vec<String>,
@@ -49,7 +49,7 @@ pub struct TrainRequest {
 /// What would be trained.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrainPlan {
-    /// Name; the folder gets a number behind it.
+    /// Its name; the folder gets a number appended.
     pub run_name: String,
     pub env: String,
     pub seeds: Vec<u64>,
@@ -59,28 +59,26 @@ pub struct TrainPlan {
     pub updates: u64,
     /// Gradient steps per seed.
     pub gradient_steps: u64,
-    /// Trained numbers of one policy.
+    /// Number of trained parameters of one policy.
     pub parameters: usize,
     pub threads: usize,
     /// Evaluations per seed.
     pub evaluations: u64,
-    /// Checkpoints per seed that are kept at most.
+    /// Most checkpoints per seed that are kept.
     pub checkpoints: u64,
-    /// Bytes that the run is likely to need on disk.
+    /// Estimated disk space of the run in bytes.
     pub disk_bytes: u64,
-    /// Bytes of memory that training is likely to need.
+    /// Estimated memory of training in bytes.
     pub memory_bytes: u64,
-    /// What training rounds, a sentence each.
+    /// Values that training rounds, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// What came of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrainReport {
     pub plan: TrainPlan,
-    /// The run; nothing after a dry run.
+    /// `None` after a dry run.
     pub run: Option<String>,
-    /// Its folder.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: Option<PathBuf>,
     pub status: Option<RunStatus>,
@@ -88,7 +86,7 @@ pub struct TrainReport {
     pub stop_at: Option<f64>,
 }
 
-/// Trains. `warn` gets the config's warnings and notes before anything is written.
+/// Trains. `warn` receives the config's warnings and notes before anything is written.
 pub fn train(
     context: &Context,
     request: &TrainRequest,
@@ -125,7 +123,7 @@ pub fn train(
     Ok(TrainReport { plan, run: Some(run.name()), path, status: Some(status), stop_at: request.stop_at })
 }
 
-/// What training `config` amounts to.
+/// What training `config` involves.
 pub fn plan(config: &Config) -> Outcome<TrainPlan> {
     let spaces = Spaces::from(SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?);
     let parameters = algorithm(config).parameters(config, &spaces);
@@ -165,8 +163,8 @@ pub fn plan(config: &Config) -> Outcome<TrainPlan> {
     })
 }
 
-/// Updates of a seed after which something that is due `every` so many steps
-/// happens: the first at or past each multiple, and the last one of all.
+/// Number of updates of a seed after which something that is due every `every` steps happens: the first at or past
+/// each multiple, and the last update.
 fn occasions(config: &Config, every: u64) -> u64 {
     let (steps, rollout) = (config.total_steps(), config.rollout_size());
     let Some(multiples) = steps.checked_div(every) else { return 0 };
@@ -174,10 +172,10 @@ fn occasions(config: &Config, every: u64) -> u64 {
     multiples.min(steps / rollout) + u64::from(!at_the_end)
 }
 
-/// Memory of the seeds that are trained side by side: rollouts and networks
-/// with their gradients and moments; the rest is small.
+/// Memory of the seeds that are trained in parallel: rollouts and networks with their gradients and moments; the rest
+/// is small.
 fn memory(config: &Config, parameters: usize, observations: &Space, actions: &Space) -> u64 {
-    // Scaled and raw observations, actions, and ten numbers more per row.
+    // Scaled and raw observations, actions, and ten more numbers per row.
     let row = 2 * observations.width() + actions.width() + 10;
     let shards = (config.algo.batch_size() as u64).div_ceil(1024);
     let networks = (parameters as u64).saturating_mul(3 + shards);
@@ -186,7 +184,7 @@ fn memory(config: &Config, parameters: usize, observations: &Space, actions: &Sp
     numbers.saturating_mul(4).saturating_mul(side_by_side).saturating_add(16 << 20)
 }
 
-/// An error when the machine has not the memory that the plan needs.
+/// Fails if the machine doesn't have the memory that the plan needs.
 fn check_memory(config: &Config, plan: &TrainPlan) -> Outcome<()> {
     let Some(available) = environment::available_memory() else { return Ok(()) };
     if plan.memory_bytes <= available {
@@ -208,8 +206,7 @@ fn check_memory(config: &Config, plan: &TrainPlan) -> Outcome<()> {
     .hint("lower algo.rollout_steps or env.num_envs, or train fewer seeds in parallel with threads: 1"))
 }
 
-/// The project that a new run goes into: the one around the folder, or, where
-/// there is none, the folder itself.
+/// The project of a new run: the one around the folder, or the folder itself if it is in no project.
 pub(crate) fn project_for_new_run(context: &Context) -> Outcome<Project> {
     let here = || Project::at(context.fs.clone(), context.machine.clone(), &context.folder);
     if context.folder_is_root {
@@ -222,7 +219,7 @@ pub(crate) fn project_for_new_run(context: &Context) -> Outcome<Project> {
     }
 }
 
-/// Facts about a run that is about to start here and now.
+/// Facts about a run that is about to start.
 pub(crate) fn describe(context: &Context, project: &Project, config: &Config) -> Outcome<Metadata> {
     let mut metadata = Metadata::new(
         &clock::wall_text(),
@@ -235,7 +232,7 @@ pub(crate) fn describe(context: &Context, project: &Project, config: &Config) ->
     metadata.host = context.machine.host();
     metadata.cpu_kernels = rlxp_nn::kernels().to_owned();
     metadata.versions = versions(context)?;
-    // What rlx itself writes is not the project's code.
+    // Files that rlx writes are not the project's code.
     let written = ["runs", "videos", "logs"].map(Path::new);
     metadata.git = rlxp_launch::git::snapshot_without(project.root(), &written).map(|state| GitState {
         commit: state.commit,
@@ -247,14 +244,13 @@ pub(crate) fn describe(context: &Context, project: &Project, config: &Config) ->
     Ok(metadata)
 }
 
-/// Which program this is.
+/// The versions of this program.
 pub(crate) fn versions(context: &Context) -> Outcome<Versions> {
     let program = context.fs.read(&environment::current_program()?, 1 << 30)?;
     Ok(Versions { rlx: env!("CARGO_PKG_VERSION").into(), binary: Some(Digest::hash(&program)) })
 }
 
-/// Removes what killed processes have left in `runs/`; what can't be removed
-/// is reported and stepped around.
+/// Removes what killed processes have left in `runs/`; what can't be removed is reported and ignored.
 pub(crate) fn sweep(project: &Project, events: Sink<'_>) {
     for leftover in project.sweep() {
         let why = crate::failure::describe(&leftover.error);
@@ -263,7 +259,7 @@ pub(crate) fn sweep(project: &Project, events: Sink<'_>) {
     }
 }
 
-/// Makes the run's folder, with what each seed starts from.
+/// Creates the run's folder, with what each seed starts from.
 pub(crate) fn create(
     project: &Project,
     config: &Config,
@@ -286,7 +282,7 @@ pub(crate) fn create(
     Ok(run)
 }
 
-/// Trains a run that exists, from where it stands.
+/// Trains an existing run from its present state.
 pub(crate) fn start(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
     events(Event::Created { run: run.name(), path: run.path().display().to_string() });
     supervise(run, events)
@@ -328,7 +324,7 @@ mod tests {
             let overrides = [format!("algo.total_timesteps={total}")];
             let config = load(&source, &overrides, &known).unwrap().config;
             for every in [0, 1, 31, 32, 33, 40, 64, 100, 1024, 5000] {
-                // What the training loop asks after each update.
+                // The condition that the training loop checks after each update.
                 let due = |now: &u64| now / every > (now - 32) / every || *now == config.total_steps();
                 let updates = (1..=config.total_steps() / 32).map(|update| update * 32);
                 let counted = if every == 0 { 0 } else { updates.filter(due).count() as u64 };

@@ -1,5 +1,5 @@
-//! The training child: claims the run, trains its seeds over the cores, and
-//! writes down how it ended. It speaks to the supervisor in [`Event`]s.
+//! The training child: claims the run, trains its seeds in parallel, and records how it ended. It reports to the
+//! supervisor in [`Event`]s.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -18,11 +18,11 @@ use crate::failure::{Failure, Outcome};
 use crate::training::recorded::{STOP_AT, config_of};
 use crate::training::session::{Job, SeedEnd, train_seed};
 
-/// Failed seeds that one message names; the record has all of them.
+/// Most failed seeds that a message names; the record has all of them.
 const MOST_TOLD: usize = 10;
 
-/// Trains the run in `folder` to its end. Returns what the process exits with;
-/// everything else is told through `emit`.
+/// Trains the run in `folder` to its end. Returns the exit code of the process; everything else is reported through
+/// `emit`.
 pub fn work(context: &Context, folder: &Path, emit: &(dyn Fn(Event) + Sync)) -> Exit {
     let result = Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen for signals: {error}")))
@@ -77,7 +77,7 @@ fn claimed(
     Ok(outcome)
 }
 
-/// Trains every seed; several at once where there are cores for it.
+/// Trains every seed; in parallel if there are enough cores.
 fn train_all(
     run: &Run,
     config: &Config,
@@ -90,7 +90,7 @@ fn train_all(
     emit(Event::Planned { seeds: folders.len(), total: config.total_steps() });
     let stop_at = metadata.extra.get(STOP_AT).and_then(serde_json::Value::as_f64);
     let lanes = config.threads.clamp(1, folders.len().max(1));
-    // One seed's failure of storage is everyone's; a divergence is its own.
+    // A storage failure affects all seeds; a divergence only its own.
     let storage_failed = AtomicBool::new(false);
     let stop = || stop_requested() || storage_failed.load(Ordering::Relaxed);
     let algorithm = rlxp_learn::algorithm(config);
@@ -122,7 +122,7 @@ fn train_all(
     };
     std::thread::scope(|scope| {
         for _ in 1..lanes {
-            // A system that has no thread left is slower, and that is all.
+            // Without a free thread this is slower, and that is all.
             if Builder::new().spawn_scoped(scope, lane).is_err() {
                 break;
             }
@@ -137,7 +137,7 @@ fn train_all(
 /// A seed, and how it ended or why it failed.
 type Ended = (u64, Outcome<SeedEnd>);
 
-/// A failure as it stands on record.
+/// A failure as it is recorded.
 fn reason(failure: &Failure) -> String {
     format!("{}: {}", failure.code, failure.message)
 }
@@ -147,7 +147,7 @@ fn failures(ends: Vec<Ended>) -> Vec<(u64, Failure)> {
     ends.into_iter().filter_map(|(seed, end)| Some((seed, end.err()?))).collect()
 }
 
-/// What the seeds' ends amount to: all failures with the exit code of the worst, or all steps together.
+/// Combines the seeds' ends: all failures with the exit code of the worst, or all steps together.
 fn summary(ends: &[Ended]) -> Outcome<(WorkerOutcome, u64)> {
     let (mut outcome, mut steps) = (WorkerOutcome::Completed, 0);
     for end in ends.iter().filter_map(|(_, end)| end.as_ref().ok()) {

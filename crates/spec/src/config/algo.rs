@@ -23,7 +23,7 @@ pub enum AlgoConfig {
 
 /// What every algorithm has.
 impl AlgoConfig {
-    /// The keys of proximal policy optimisation, if that is what is trained.
+    /// The keys of proximal policy optimisation, if that is the algorithm.
     pub fn ppo(&self) -> Option<&PpoConfig> {
         match self {
             AlgoConfig::Ppo(ppo) => Some(ppo),
@@ -34,6 +34,13 @@ impl AlgoConfig {
     pub(crate) fn check(&self, env: &EnvConfig, facts: &Facts<'_>, report: &mut Report<'_>) {
         match self {
             AlgoConfig::Ppo(ppo) => ppo.check(env, facts, report),
+        }
+    }
+
+    /// What training does with values that don't divide evenly, given a rollout of this many samples.
+    pub fn notes(&self, rollout: u64) -> Vec<String> {
+        match self {
+            AlgoConfig::Ppo(ppo) => ppo.last_batch(rollout).into_iter().collect(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! From the tree of a YAML text to JSON values and their places.
+//! From the tree of a YAML text to JSON values and their locations.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::scalar::Scalar;
 use crate::source::Source;
 use crate::tree::{Entry, Kind, Node};
 
-/// The value at `node`, which is at `path`. What can't be had is reported and becomes null.
+/// The value at `node`, which is at `path`. Invalid values are reported and become null.
 pub(crate) fn build(
     source: &Source,
     path: &str,
@@ -21,12 +21,12 @@ pub(crate) fn build(
     Builder { source, doubtful, problems }.value(path, node)
 }
 
-/// What to do with plain text that readers of YAML disagree about, such as `yes` and `012`.
+/// How to treat plain text that YAML parsers disagree about, such as `yes` and `012`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubtful {
     /// A digest covers the document, so every parser must read it the same way.
     Refused,
-    /// The type of the key decides what is meant.
+    /// The type of the key decides.
     Accepted,
 }
 
@@ -47,7 +47,7 @@ impl Builder<'_> {
             Kind::Scalar { text, plain } => match meaning(text, *plain, self.doubtful) {
                 Ok(value) => value,
                 Err((message, hint)) => {
-                    // A config's key has a type, which says whether text may be meant.
+                    // A config's key has a type, which decides whether text is allowed.
                     match self.doubtful {
                         Doubtful::Refused => self.error(node, path, message, Some(hint)),
                         Doubtful::Accepted => self.error(node, path, format!("`{path}`: {message}"), None),
@@ -82,8 +82,7 @@ impl Builder<'_> {
         (value, place)
     }
 
-    /// The entries of a mapping with their keys as text; reports keys that are
-    /// no text and keys that are there twice.
+    /// The entries of a mapping with their keys as text; reports keys that are not text and duplicate keys.
     fn keys<'n>(&mut self, path: &str, entries: &'n [Entry]) -> Vec<(&'n Entry, &'n str)> {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let mut kept = Vec::new();
@@ -119,7 +118,7 @@ impl Builder<'_> {
     }
 }
 
-/// What a scalar means, or why it is refused and what to write instead.
+/// The value of a scalar, or why it is refused and what to write instead.
 pub(crate) fn meaning(text: &str, plain: bool, doubtful: Doubtful) -> Result<Value, (String, String)> {
     let shown = shorten(text);
     let refuse = doubtful == Doubtful::Refused;

@@ -93,7 +93,7 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// What would be right, in words.
+/// Describes what would be valid.
 pub(crate) fn expected(root: &Value, schema: &Value) -> String {
     let schema = resolve(root, schema);
     if let Some(words) = words(root, schema) {

@@ -8,10 +8,9 @@ use crate::document::build::{Doubtful, meaning};
 /// Longest key that YAML takes before its colon, with room for escapes.
 const LONGEST_KEY: usize = 1000;
 
-/// `value` as one YAML document in block style. Text is quoted only where it
-/// would otherwise be read as something else, and stands on lines of its own
-/// where it has several. [`Document::read`](crate::document::Document::read)
-/// gives the same value again.
+/// `value` as one YAML document in block style. Text is quoted only if it would otherwise be read as something else,
+/// and multi-line text is written as a block. [`Document::read`](crate::document::Document::read) returns the same
+/// value.
 pub fn to_yaml(value: &Value) -> String {
     let mut text = String::new();
     if is_block(value) {

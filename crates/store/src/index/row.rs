@@ -34,7 +34,7 @@ pub struct RunRow {
     pub best_eval_mean: Option<f64>,
     /// When it was made.
     pub created: String,
-    /// Its number in the order of creation; nothing for a run of version 0.1.
+    /// Its number in the order of creation; `None` for a run of version 0.1.
     #[serde(default)]
     pub creation: Option<u64>,
     /// When it ended.

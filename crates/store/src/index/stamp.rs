@@ -71,8 +71,7 @@ fn stamp(meta: Option<&Meta>) -> [u8; WIDTH] {
 }
 
 impl Stamped {
-    /// The stamps of `sources`; nothing when one of them has changed since
-    /// `quiet`, a time before they were read.
+    /// The stamps of `sources`; `None` if one of them has changed since `quiet`, a time before they were read.
     pub(super) fn since(quiet: Duration, run: &Run, sources: Sources) -> Option<Self> {
         let quiet = i64::try_from(quiet.as_nanos()).unwrap_or(i64::MAX);
         let mut stamps = Vec::new();

@@ -1,6 +1,5 @@
-//! Metrics in columns: one series per kind and name, for plots, comparisons and
-//! diagnoses of whole runs. Only the wanted names are turned into numbers, and
-//! nothing is allocated per record, so a long run is read at the speed of its
+//! Metrics in columns: one series per kind and name, for plots, comparisons and diagnoses of whole runs. Only the
+//! wanted names are parsed as numbers, and nothing is allocated per record, so a long run is read as fast as its
 //! bytes.
 
 use std::borrow::Cow;
@@ -16,7 +15,7 @@ use super::scan::{Key, Scan};
 use super::{Damage, Record};
 use crate::StoreError;
 
-/// The values of one metric over a run. All three have the same length.
+/// The values of one metric over a run. All three vectors have the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// Training steps done at each point.
@@ -59,11 +58,11 @@ pub struct MetricColumns {
     pub records: u64,
     /// The highest step of any record.
     pub last_step: u64,
-    /// Steps with two records of the same kind, and how many.
+    /// How many steps have two records of the same kind.
     pub repeated_steps: u64,
-    /// What was set aside, in the order of the file.
+    /// What was skipped as damaged, in the order of the file.
     pub damage: Vec<Damage>,
-    /// The unfinished last line, when there is one.
+    /// The unfinished last line, if there is one.
     pub torn_tail: Option<Damage>,
 }
 
@@ -74,8 +73,8 @@ impl MetricColumns {
     }
 }
 
-/// Reads a metrics file into columns; `wanted` says of a kind and a name
-/// whether its values are needed. Only an unreadable file is an error.
+/// Reads a metrics file into columns; `wanted` decides by kind and name which values are needed. Only an unreadable
+/// file is an error.
 pub fn read_columns(
     fs: &dyn Fs,
     path: &Path,
@@ -95,7 +94,7 @@ struct Kind {
 
 struct Column {
     name: String,
-    /// How the name stands in a line, where that is plain.
+    /// The name as it appears in a line, if it needs no escapes.
     key: Option<Key>,
     wanted: bool,
     series: Series,
@@ -110,8 +109,7 @@ impl Column {
 struct Builder<'w> {
     wanted: &'w dyn Fn(&str, &str) -> bool,
     kinds: Vec<Kind>,
-    /// Values of the line being read, by column: a line that turns out to be
-    /// torn must leave nothing behind.
+    /// Values of the line being read, by column: a truncated line must leave nothing behind.
     pending: Vec<(usize, f64)>,
     columns: MetricColumns,
 }
@@ -124,8 +122,8 @@ impl Builder<'_> {
         })
     }
 
-    /// The column `name` of a kind. Records of a kind mostly have the same
-    /// names in the same order, so `guess` is mostly right.
+    /// The column `name` of a kind. Records of a kind mostly have the same names in the same order, so `guess` is
+    /// mostly right.
     fn column(&mut self, kind: usize, name: &str, guess: usize) -> usize {
         let columns = &self.kinds[kind].columns;
         if columns.get(guess).is_some_and(|column| column.name == name) {
@@ -139,8 +137,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Reads a line that stands as the writer writes it and has no new name in
-    /// it; nothing when the parser has to look.
+    /// Reads a line that is exactly as the writer writes it and has no new name; `None` if the parser has to decide.
     fn scan(&mut self, line: &[u8]) -> Option<Head> {
         let mut scan = Scan::new(line);
         scan.skip(b"{\"seq\":")?;
@@ -159,7 +156,7 @@ impl Builder<'_> {
         }
         let mut next = 0;
         loop {
-            // Names stand in the order of the columns, some of them left out.
+            // Names are in the order of the columns, some of them left out.
             let column = loop {
                 let column = columns.get(next)?;
                 next += 1;
@@ -201,7 +198,7 @@ impl Builder<'_> {
 
     fn finish(self) -> MetricColumns {
         let mut columns = self.columns;
-        // A line that was torn may have named kinds and columns that have no value.
+        // A truncated line may have named kinds and columns that have no value.
         for kind in self.kinds.into_iter().filter(|kind| kind.last_step.is_some()) {
             let wanted = kind.columns.into_iter().filter(|column| !column.series.is_empty());
             let series: BTreeMap<_, _> = wanted.map(|column| (column.name, column.series)).collect();
@@ -227,7 +224,7 @@ impl Collect for Builder<'_> {
                 self.commit(&head);
                 Ok(head.seq)
             }
-            // Another order of fields, or no record at all: the slow way tells.
+            // Another order of fields, or not a record: the slow path decides.
             Err(_) => {
                 let record: Record = serde_json::from_slice(line).map_err(|error| error.to_string())?;
                 let seq = record.seq;
@@ -265,7 +262,7 @@ struct Head {
     kind: usize,
 }
 
-/// One line whose fields stand in the order in which they are written.
+/// One line whose fields are in the order in which they are written.
 struct LineSeed<'b, 'w>(&'b mut Builder<'w>);
 
 impl<'de> DeserializeSeed<'de> for LineSeed<'_, '_> {
@@ -334,7 +331,7 @@ impl<'de> Visitor<'de> for ValuesSeed<'_, '_> {
         while let Some(name) = map.next_key_seed(Words)? {
             let column = self.builder.column(self.kind, &name, guess);
             if column < guess && self.builder.pending.iter().any(|(taken, _)| *taken == column) {
-                // Of a name that stands twice the last one counts, as in a record.
+                // If a name occurs twice the last one counts, as in a record.
                 self.builder.pending.retain(|(taken, _)| *taken != column);
             }
             guess = column + 1;
@@ -348,7 +345,7 @@ impl<'de> Visitor<'de> for ValuesSeed<'_, '_> {
     }
 }
 
-/// A text, borrowed from the line where it has no escapes.
+/// A text, borrowed from the line if it has no escapes.
 struct Words;
 
 impl<'de> DeserializeSeed<'de> for Words {
@@ -375,7 +372,7 @@ impl<'de> Visitor<'de> for Words {
     }
 }
 
-/// A number or the text of one; nothing for any other value.
+/// A number or the text of one; `None` for any other value.
 struct Number;
 
 impl<'de> DeserializeSeed<'de> for Number {

@@ -1,4 +1,4 @@
-//! Following the metrics of a running run.
+//! Follows the metrics of an active run.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,9 +12,8 @@ use crate::StoreError;
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;
 
-/// Returns records as they appear. A resume replaces the file by its part up
-/// to a checkpoint; the follower notices and goes on after the last record
-/// that it has returned, since a resumed run writes the same records again.
+/// Returns records as they appear. A resume replaces the file by its part up to a checkpoint; the follower notices
+/// and continues after the last record that it has returned, since a resumed run writes the same records again.
 pub struct MetricsFollower {
     fs: Arc<dyn Fs>,
     path: PathBuf,
@@ -23,7 +22,7 @@ pub struct MetricsFollower {
     inode: u64,
     next_seq: u64,
     damage: Vec<Damage>,
-    /// Whether the file turned out to be none that can be followed.
+    /// Whether the file is not one that can be followed.
     is_given_up: bool,
 }
 
@@ -35,7 +34,7 @@ impl MetricsFollower {
         Self { fs, path, scanner, at: 0, inode: 0, next_seq: 0, damage: Vec::new(), is_given_up: false }
     }
 
-    /// The records that have become whole since the last call.
+    /// The records that were completed since the last call.
     pub fn poll(&mut self) -> Result<Vec<Record>, StoreError> {
         let Some(meta) = self.fs.metadata_if_any(&self.path)? else { return Ok(Vec::new()) };
         if meta.inode != self.inode || meta.length < self.at {
@@ -69,7 +68,7 @@ impl MetricsFollower {
         Ok(content.records)
     }
 
-    /// What was set aside so far.
+    /// What was skipped as damaged so far.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }

@@ -1,5 +1,5 @@
-//! Reading the metrics, damaged ones too: a truncated last line is reported and
-//! never hides earlier records, a bad line is set aside and reading continues.
+//! Reads the metrics, including damaged ones: a truncated last line is reported and never hides earlier records, a
+//! bad line is skipped and reading continues.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,29 +10,29 @@ use rlxp_fs::Fs;
 use super::{RECORD_LIMIT, Record};
 use crate::StoreError;
 
-/// Bytes read at a time: they should still be in the cache when they are looked at.
+/// Bytes read at a time: few enough that they are still in the cache when they are parsed.
 const PIECE: usize = 1 << 19;
-/// How every record begins; used to find records inside a bad line.
+/// The beginning of every record; used to find records inside a bad line.
 const RECORD_START: &[u8] = b"{\"seq\":";
-/// How much of a line is kept while it has no end; what is longer is searched
-/// for records and given up piece by piece, so that memory stays bounded.
+/// How much of an unfinished line is kept; a longer one is searched for records and dropped piece by piece, so that
+/// memory stays bounded.
 const LINE_KEPT: usize = 4 * RECORD_LIMIT;
-/// After so many bytes without a record or the end of a line, reading stops:
-/// this is not a metrics file, and it may be a hole of any size.
+/// After this many bytes without a record or a newline, reading stops: this is not a metrics file, and it may be a
+/// hole of any size.
 const GIVE_UP_AFTER: u64 = 64 << 20;
-/// Beginnings in one piece of a bad line that may turn out to be no records.
+/// Most beginnings in one piece of a bad line that may turn out not to be records.
 const MOST_TRIES: usize = 10_000;
 
-/// A place in the file that could not be read.
+/// A part of the file that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Where it begins, in bytes from the start of the file.
     pub offset: u64,
-    /// How many bytes are meant; 0 when records are missing there.
+    /// Its length in bytes; 0 if records are missing there.
     pub length: u64,
-    /// How many lines in a row are meant; 0 when records are missing there.
+    /// The number of consecutive lines; 0 if records are missing there.
     pub lines: u64,
-    /// What is wrong, with the first of them.
+    /// What is wrong with the first of them.
     pub why: String,
 }
 
@@ -47,8 +47,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Adds to `list`; bad lines that follow each other are one place, so that a
-/// file of a million of them is one report.
+/// Adds to `list`; consecutive bad lines are one entry, so that a file of a million of them is one report.
 pub(super) fn note_damage(list: &mut Vec<Damage>, new: Damage) {
     match list.last_mut() {
         Some(last) if last.lines > 0 && new.lines > 0 && last.offset + last.length + 1 == new.offset => {
@@ -59,25 +58,24 @@ pub(super) fn note_damage(list: &mut Vec<Damage>, new: Damage) {
     }
 }
 
-/// What a metrics file holds.
+/// The content of a metrics file.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsContent {
     /// Every intact record, in the order of the file.
     pub records: Vec<Record>,
-    /// What was set aside, in the order of the file.
+    /// What was skipped as damaged, in the order of the file.
     pub damage: Vec<Damage>,
-    /// The unfinished last line, when there is one: normal while a run is
-    /// being written and after a kill.
+    /// The unfinished last line, if there is one: normal while a run is being written and after a kill.
     pub torn_tail: Option<Damage>,
 }
 
-/// What takes the records of a file: as they are, or in columns.
+/// Collects the records of a file: as they are, or in columns.
 pub(super) trait Collect {
-    /// Takes a whole line that is one record and gives its number; says why not otherwise.
+    /// Takes a complete line that is one record and returns its number, or why it is not a record.
     fn line(&mut self, line: &[u8]) -> Result<u64, String>;
     /// Takes a record that was found inside a bad line.
     fn record(&mut self, record: Record);
-    /// Notes a place that could not be read.
+    /// Notes a part that could not be read.
     fn damage(&mut self, damage: Damage);
     /// Notes an unfinished last line.
     fn torn_tail(&mut self, damage: Damage);
@@ -147,14 +145,14 @@ pub(crate) fn digest_of_prefix(fs: &dyn Fs, path: &Path, length: u64) -> Result<
     Ok(hasher)
 }
 
-/// Cuts bytes into lines and lines into records.
+/// Splits bytes into lines and lines into records.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scanner {
-    /// The line that has no end yet, or what is kept of it.
+    /// The line that has no newline yet, or what is kept of it.
     line: Vec<u8>,
     /// Where that line begins.
     offset: u64,
-    /// Bytes of the line that were searched and given up.
+    /// Bytes of the line that were searched and dropped.
     dropped: u64,
     /// Of these, bytes since the last record that was found in it.
     fruitless: u64,
@@ -162,8 +160,8 @@ pub(crate) struct Scanner {
 }
 
 impl Scanner {
-    /// Takes the next bytes of the file. False when what came is so far from a
-    /// metrics file that nothing more should be read.
+    /// Takes the next bytes of the file. False if they are so far from a metrics file that nothing more should be
+    /// read.
     pub(super) fn feed(&mut self, mut bytes: &[u8], content: &mut impl Collect) -> bool {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             if self.line.is_empty() && self.dropped == 0 {
@@ -185,8 +183,8 @@ impl Scanner {
         self.fruitless <= GIVE_UP_AFTER
     }
 
-    /// Searches a line that is too long for the records in it, and keeps only
-    /// its end, in which another one may begin.
+    /// Searches a line that is too long for the records in it, and keeps only its end, in which another one may
+    /// begin.
     fn drop_part(&mut self, content: &mut impl Collect) {
         let begin = self.offset + self.dropped;
         let found = records_inside(&self.line);
@@ -202,8 +200,8 @@ impl Scanner {
         self.fruitless += (cut - searched) as u64;
     }
 
-    /// What stands after the last newline: a whole record that only lacks its
-    /// newline is read, anything else is a torn tail.
+    /// Handles what is after the last newline: a complete record that only lacks its newline is read, anything else
+    /// is a torn tail.
     pub(super) fn finish(mut self, content: &mut impl Collect) {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() || self.dropped > 0 {
@@ -245,8 +243,8 @@ impl Scanner {
     }
 }
 
-/// Whole records inside a line that as a whole is none, as when the newline
-/// between two of them was overwritten, and where each is.
+/// Complete records inside a line that is not a record as a whole, as when the newline between two of them was
+/// overwritten, and where each is.
 fn records_inside(line: &[u8]) -> Vec<(Record, Range<usize>)> {
     let mut found = Vec::new();
     let (mut at, mut tries) = (0, 0);

@@ -93,7 +93,7 @@ pub(super) fn write_line(
     out.extend_from_slice(b"}}\n");
 }
 
-/// A line read back. Keys stand in the order in which they were written.
+/// A line read back. Keys are in the order in which they were written.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Record {
     /// Its number in the file.
@@ -103,7 +103,7 @@ pub struct Record {
     /// Seconds since 1970; a label only.
     #[serde(deserialize_with = "lenient_number")]
     pub wall: f64,
-    /// What it is about: `train`, `eval`, `timing`, …
+    /// Its kind: `train`, `eval`, `timing`, …
     pub kind: String,
     /// The values.
     pub values: Map<String, Value>,
@@ -124,7 +124,7 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// The numbers that JSON can't write.
+/// The numbers that JSON can't represent.
 pub(super) fn number_of_text(text: &str) -> Option<f64> {
     match text {
         "NaN" => Some(f64::NAN),

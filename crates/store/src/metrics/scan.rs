@@ -1,20 +1,19 @@
-//! The short way through a line of metrics: bytes exactly as the writer puts
-//! them, with names that were seen before. Anything else, however slightly it
-//! differs, is left to the JSON parser, which alone decides what is damage.
+//! The fast path through a line of metrics: bytes exactly as the writer writes them, with names that were seen
+//! before. Anything else, however slightly it differs, is left to the JSON parser, which alone decides what is
+//! damaged.
 //!
-//! What this accepts, the parser accepts too and reads the same from it; the
-//! property tests of damaged files compare the two.
+//! What this accepts, the parser accepts too, with the same values; the property tests of damaged files compare the
+//! two.
 
 use super::record::number_of_text;
 
-/// A place in a line. Every method that answers `None` leaves the line to the
-/// parser.
+/// A position in a line. Every method that returns `None` leaves the line to the parser.
 pub(super) struct Scan<'l> {
     bytes: &'l [u8],
     at: usize,
 }
 
-/// A value as far as it matters.
+/// A value, parsed as far as it matters.
 pub(super) enum Scanned<'l> {
     /// A number.
     Number(Digits<'l>),
@@ -36,13 +35,13 @@ impl<'l> Scan<'l> {
         Self { bytes, at: 0 }
     }
 
-    /// Goes past `expected`.
+    /// Skips `expected`.
     #[inline(always)]
     pub(super) fn skip(&mut self, expected: &[u8]) -> Option<()> {
         self.bytes[self.at..].starts_with(expected).then(|| self.at += expected.len())
     }
 
-    /// Goes past a key.
+    /// Skips a key.
     #[inline(always)]
     pub(super) fn skip_key(&mut self, key: &Key) -> Option<()> {
         let Some(here) = self.bytes[self.at..].first_chunk::<32>() else { return self.skip(&key.text) };
@@ -87,7 +86,7 @@ impl<'l> Scan<'l> {
         Some(&rest[..end])
     }
 
-    /// Any value that is not made of others.
+    /// Any value that is not a list or an object.
     #[inline(always)]
     pub(super) fn value(&mut self) -> Option<Scanned<'l>> {
         match self.bytes.get(self.at)? {
@@ -130,8 +129,8 @@ impl<'l> Scan<'l> {
         (self.at > begin).then_some(())
     }
 
-    /// Goes past digits. Numbers have some sixteen, now more, now fewer: up to
-    /// twenty-three are counted without a branch that could be guessed wrong.
+    /// Skips digits. Numbers have around sixteen, sometimes more, sometimes fewer: up to twenty-three are counted
+    /// without a branch that could be mispredicted.
     #[inline(always)]
     fn digits(&mut self) {
         while let Some(bytes) = self.bytes[self.at..].first_chunk::<32>() {
@@ -152,24 +151,22 @@ impl<'l> Scan<'l> {
     }
 }
 
-/// Zero in each byte that is a digit, up to and including the first that is
-/// none; beyond that one a byte may be anything.
+/// Zero in each byte that is a digit, up to and including the first that is not; beyond that, a byte may be anything.
 #[inline(always)]
 fn others(bytes: u128) -> u128 {
     const UPPER: u128 = u128::from_ne_bytes([0xf0; 16]);
     const DIGIT: u128 = u128::from_ne_bytes([0x30; 16]);
     const SIX: u128 = u128::from_ne_bytes([0x06; 16]);
-    // A digit has 3 as its upper half, and still has it with 6 added. What is
-    // carried from one byte into the next comes from a byte that is no digit.
+    // A digit has 3 as its upper half, and still has it with 6 added. A carry from one byte into the next comes from
+    // a byte that is not a digit.
     ((bytes & UPPER) ^ DIGIT) | ((bytes.wrapping_add(SIX) & UPPER) ^ DIGIT)
 }
 
 impl Scanned<'_> {
-    /// The value as a number: nothing inside for what is none, and nothing at
-    /// all where the parser has to decide.
+    /// The value as a number: `Some(None)` if it is not one, and `None` if the parser has to decide.
     pub(super) fn number(&self) -> Option<Option<f64>> {
         match self {
-            // Beyond the largest number the parser has its own opinion.
+            // Beyond the largest number, the parser decides.
             Self::Number(digits) => digits.float().filter(|value| value.is_finite()).map(Some),
             Self::Other(text) => Some(std::str::from_utf8(text).ok().and_then(number_of_text)),
         }
@@ -189,8 +186,8 @@ impl Digits<'_> {
         self.plain().or_else(|| std::str::from_utf8(self.text).ok()?.parse().ok())
     }
 
-    /// A decimal whose digits and power of ten are floats themselves: one
-    /// division of the two is rounded once, and so is right to the last bit.
+    /// A decimal whose digits and power of ten are floats themselves: dividing them rounds once, so the result is
+    /// exact to the last bit.
     #[inline(always)]
     fn plain(&self) -> Option<f64> {
         let (whole, fraction) = self.text.split_at(self.whole);
@@ -209,7 +206,7 @@ impl Digits<'_> {
     }
 }
 
-/// The digits put behind those of `value`, eight at a time.
+/// Appends the digits to those of `value`, eight at a time.
 #[inline(always)]
 fn decimal(mut value: u64, digits: &[u8]) -> u64 {
     let (words, rest) = digits.as_chunks::<8>();
@@ -223,8 +220,7 @@ fn decimal(mut value: u64, digits: &[u8]) -> u64 {
     rest.iter().fold(value, |value, digit| value.wrapping_mul(10).wrapping_add(u64::from(digit & 0x0f)))
 }
 
-/// A short text that is looked for often: padded, so that a place is compared
-/// with it in two words whatever its length.
+/// A short text that is searched often: padded, so that it is compared in two words whatever its length.
 pub(super) struct Key {
     text: Vec<u8>,
     words: [u128; 2],
@@ -232,8 +228,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The key of a value called `name`, as it stands in a line; nothing when
-    /// the name needs escapes, or is longer than names are.
+    /// The key of a value called `name`, as it appears in a line; `None` if the name needs escapes or is too long.
     pub(super) fn for_name(name: &str) -> Option<Self> {
         let plain = name.bytes().all(|byte| !matches!(byte, b'"' | b'\\' | ..=0x1f));
         let text = format!("\"{name}\":").into_bytes();

@@ -139,8 +139,7 @@ pub fn trimmed(digits: &str) -> &str {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
-/// `value` with only so many digits that count, as a person would write a
-/// setting.
+/// `value` rounded to this many significant digits, as a person would write a setting.
 pub fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
 }

@@ -1,10 +1,8 @@
 //! H.264 in an mp4: the encoder is OpenH264, everything around it is ours.
 //!
-//! Pictures of environments are flat areas, thin lines and text, so every
-//! frame gets the same quantiser instead of a bit rate: a still scene then
-//! costs nearly nothing, and nothing gets blurred because the scene before it
-//! was busy. The settings are also those that OpenH264 takes without a word;
-//! it prints a warning for each that it has to change.
+//! Pictures of environments are flat areas, thin lines and text, so every frame gets the same quantiser instead of a
+//! bit rate: a still scene then costs nearly nothing, and nothing gets blurred because the scene before it was busy.
+//! The settings are also those that OpenH264 accepts silently; it prints a warning for each that it has to change.
 
 mod container;
 mod yuv;

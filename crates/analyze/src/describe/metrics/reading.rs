@@ -137,7 +137,7 @@ fn meaning(entry: &Entry, glance: &Glance, phases: &[Phase]) -> Option<String> {
     Some(format!("{way}{good}: {towards}."))
 }
 
-/// How much of the course lies inside the bounds, and where most of the rest is.
+/// How much of the course is within the bounds, and on which side most of the rest is.
 fn bounds(
     course: &Course,
     expected: &Expectation,

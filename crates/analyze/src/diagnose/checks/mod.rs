@@ -15,7 +15,7 @@ mod value;
 
 use super::check::{Check, Found, SeedView};
 
-/// How a rule is worked out.
+/// How a rule is evaluated.
 #[derive(Clone, Copy)]
 pub(crate) enum Code {
     Seed(fn(&Check<'_>, &SeedView<'_>) -> Found),

@@ -82,7 +82,7 @@ fn speeds(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Vec<(u64, f64, f64)>
     Ok(speeds)
 }
 
-/// Relative growth of memory per hour; nothing where less than `hours` are known.
+/// Relative growth of memory per hour; `None` if less than `hours` are known.
 fn memory_growth(seed: &SeedView<'_>, hours: f64) -> Option<(Vec<Point>, f64)> {
     let series = series(seed, "timing.resident_bytes").ok()?;
     let begin = series.walls.first().copied()?;

@@ -67,7 +67,7 @@ pub(super) fn hacking(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let strength = 1.0 + correlation.abs();
         return Ok(vec![Hit::new(Severity::Error, sentence, citation).strong(strength)]);
     }
-    // Evaluations measure the very reward that is trained for; that they don't rise with it is rule F31's.
+    // Evaluations measure the reward that is trained on; that they don't rise with it is reported by rule F31.
     if correlation < weak && !same_unit {
         let sentence = format!(
             "{both}; their rank correlation is {} (below {})",

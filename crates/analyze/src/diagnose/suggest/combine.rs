@@ -14,7 +14,7 @@ use super::{Basis, BasisKind, Suggestion};
 /// Most steps suggested by rules alone in one run.
 const MOST_STEPS: usize = 3;
 
-/// Suggestions from ordered candidates: what goes together, then each by itself.
+/// Suggestions from ordered candidates: combinations first, then each separately.
 pub(super) fn suggestions(env: &str, candidates: Vec<Candidate>) -> Vec<Suggestion> {
     let mut all: Vec<Suggestion> = Vec::new();
     let together = together(&candidates);

@@ -168,7 +168,7 @@ fn without_training_wrappers(all: &[Value], name: Option<&str>) -> (Vec<Value>, 
 }
 
 impl Change {
-    /// From one value to another; nothing where they are the same.
+    /// The deviation of one value from another; `None` if they are the same.
     pub(super) fn between(key: &str, from: &Value, to: &Value) -> Option<Self> {
         (!same(from, to)).then(|| Self { key: key.to_owned(), from: from.clone(), to: to.clone() })
     }

@@ -99,7 +99,7 @@ impl Reached {
         })
     }
 
-    /// What was reached and what would be good, in words.
+    /// What was reached and what would be good, as a sentence.
     pub fn sentence(&self) -> Option<String> {
         let reached = self.mean_return?;
         let plural = if self.seeds == 1 { "" } else { "s" };

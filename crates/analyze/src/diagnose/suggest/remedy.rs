@@ -1,4 +1,4 @@
-//! What a remedy does to a config: each step as a change of one key.
+//! What a remedy changes in a config: each step as a change of one key.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::knowledge::{Operation, Remedy, Step};
 use super::setting::{Settings, fading, mapped, same, top};
 use super::{Change, Reference, deviation};
 
-/// Numbers this close are the same to a remedy.
+/// Numbers within this factor are the same to a remedy.
 const NEARLY: f64 = 1.2;
 
 /// Where a changed value comes from.
@@ -16,11 +16,11 @@ pub(super) enum Origin {
     Starter,
     /// The value is outside the usual range; the general default is used.
     Default,
-    /// A step that is known to be worth trying.
+    /// A step that is worth trying in general.
     Step,
 }
 
-/// The changes a remedy makes to a config; `None` if there are none.
+/// The changes a remedy makes to a config; `None` without any.
 pub(super) fn changes(
     remedy: &Remedy,
     settings: &Settings,
@@ -51,7 +51,7 @@ fn change(step: &Step, settings: &Settings, reference: Option<&Reference>) -> Op
                     high > low * NEARLY && high - low > f64::EPSILON
                 })
             };
-            // A batch can't be larger than what it is taken from.
+            // A batch can't be larger than the rollout it is taken from.
             let fits =
                 |value: &Value| key != "algo.batch_size" || value.as_u64() <= deviation::rollout(settings);
             let outside = usual.is_some_and(|(low, high)| if raises { number < low } else { number > high });
@@ -120,7 +120,7 @@ fn origin_of(value: &Value, known: Option<&Value>, is_starter: bool) -> Origin {
 fn scaled(key: &str, operation: &Operation, from: &Value, settings: &Settings) -> Option<Value> {
     let Operation::Scale { by, low, high, floor, zero_below, .. } = operation else { return None };
     let raises = *by > 1.0;
-    // A batch can't be larger than what it is taken from.
+    // A batch can't be larger than the rollout it is taken from.
     let high =
         if key == "algo.batch_size" { deviation::rollout(settings).map(|size| size as f64) } else { *high };
     let number = top(from)?;

@@ -30,7 +30,7 @@ pub(super) fn each(value: impl Fn(u64) -> f64) -> Series<'static> {
     every(1, value)
 }
 
-/// One value every so many updates.
+/// One value every `stride` updates.
 pub(super) fn every(stride: u64, value: impl Fn(u64) -> f64) -> Series<'static> {
     let at: Vec<u64> = (0..UPDATES).filter(|update| (update + 1).is_multiple_of(stride)).collect();
     let steps = at.iter().map(|update| (update + 1) * ROLLOUT).collect();

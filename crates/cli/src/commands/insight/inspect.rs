@@ -152,7 +152,7 @@ fn episodes(report: &InspectReport) -> String {
     }
 }
 
-/// The first episode's values; nothing when it is too short for a line.
+/// The first episode's values; `None` if it is too short for a line.
 fn value_chart(report: &InspectReport) -> Option<String> {
     let first = report.trajectory.iter().take_while(|moment| moment.episode == 0);
     let points: Vec<BandPoint> = first

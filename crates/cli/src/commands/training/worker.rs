@@ -26,6 +26,6 @@ fn emit(event: Event) {
     let mut line = serde_json::to_vec(&event).expect("an event is plain data");
     line.push(b'\n');
     let mut out = io::stdout().lock();
-    // A supervisor that is gone can't be told anything; the record is on disk.
+    // If the supervisor is gone, there is nothing to report to; the record is on disk.
     let _ = out.write_all(&line).and_then(|()| out.flush());
 }

@@ -1,4 +1,4 @@
-//! Patches as git writes them, and patches made from any edit: each gives exactly its target, and nothing else fits.
+//! Patches as git writes them, and patches generated from edits: each gives exactly its target and fits nothing else.
 
 use proptest::prelude::*;
 
@@ -49,7 +49,7 @@ fn patches_as_git_writes_them() {
     assert_eq!(apply(Some("x\r\ny\r\nz"), CRLF), Ok(Some("x\r\nY\r\nz\r\n".into())));
     assert_eq!(apply(Some("gone\n"), GONE), Ok(None));
     assert_eq!(apply(None, MADE), Ok(Some("fresh".into())));
-    // With the signature of a mailed patch, and without the last line's end.
+    // With the signature of a mailed patch, and without a final newline.
     let mailed = format!("{TWO_HUNKS}-- \n2.47.3\n");
     assert!(apply(Some(TWELVE), &mailed).is_ok());
     let emptied = "--- a/x\n+++ b/x\n@@ -1 +0,0 @@\n-a";
@@ -132,13 +132,13 @@ fn make(script: &[(Edit, String)], context: usize, open_end: (bool, bool)) -> Op
     let side = |without: Edit, open: bool| {
         let kept = script.iter().filter(|(edit, _)| *edit != without);
         let mut lines: Vec<String> = kept.map(|(_, text)| format!("{text}\n")).collect();
-        // A line without letters and without an end is none.
+        // An empty line can't be without a newline.
         if let Some(last) = lines.last_mut().filter(|last| open && last.len() > 1) {
             last.pop();
         }
         lines
     };
-    // A line that both have is the same in both, its end included.
+    // A line that both have is identical in both, including its newline.
     let mut open = open_end;
     if script.last().is_some_and(|(edit, _)| *edit == Edit::Keep) {
         open.1 = open.0;
@@ -188,7 +188,7 @@ fn make(script: &[(Edit, String)], context: usize, open_end: (bool, bool)) -> Op
     (!hunks.is_empty()).then_some(Made { old, new, patch, hunks })
 }
 
-/// Few different lines, among them all that look like something else.
+/// A few different lines, including all that look like something else.
 fn line() -> impl Strategy<Value = String> {
     let looks = [
         "",
@@ -264,7 +264,7 @@ proptest! {
             None => drop(lines.remove(at)),
         }
         let patch = lines.concat();
-        // It may be a patch still, of other lines; it never gives the target by luck unless it says the same.
+        // It may still be a patch of other lines; it gives the target only if it says the same.
         if let Ok(after) = apply(Some(&made.old.concat()), &patch) {
             let same = after.as_deref() == Some(made.new.concat().as_str());
             prop_assert!(!same || says(&patch) == says(&made.patch), "{}\n{}", made.patch, patch);
@@ -283,7 +283,7 @@ proptest! {
     }
 }
 
-/// A patch without the freedom that its form leaves: trimmed blanks, words about ends, and order.
+/// A patch without the freedom that its format leaves: trailing spaces, newline markers, and order.
 fn says(patch: &str) -> Vec<String> {
     let line = |line: &str| match line.as_bytes().first() {
         None => " ".to_owned(),

@@ -1,10 +1,10 @@
-//! Texts that look like a secret: keys with a known beginning, credentials in an address, values of settings whose
-//! name says what they are.
+//! Recognises texts that look like a secret: keys with a known prefix, credentials in a URL, values of settings whose
+//! name indicates a secret.
 //!
-//! Hand-written, because each is a beginning, a class of bytes and a least length, and because what is taken out too
-//! much costs a reader little while what is missed stays on the disk.
+//! Hand-written, because each pattern is a prefix, a class of bytes and a minimum length, and because redacting too
+//! much costs a reader little, while a missed secret stays on disk.
 
-/// Beginnings of keys, the fewest bytes that must follow, and whether only capitals and digits may.
+/// Prefixes of keys, the fewest bytes that must follow, and their class.
 const BEGINNINGS: [(&[u8], usize, Class); 11] = [
     (b"ghp_", 10, Class::Word),
     (b"gho_", 10, Class::Word),
@@ -19,23 +19,23 @@ const BEGINNINGS: [(&[u8], usize, Class); 11] = [
     (b"ASIA", 16, Class::Capitals),
 ];
 
-/// Ends of names of settings that hold a secret. What stands before is free (`HF_TOKEN`), what stands after is not
+/// Suffixes of names of settings that hold a secret. Anything may come before (`HF_TOKEN`), but nothing after
 /// (`max_tokens` is a number).
 const SETTINGS: [&[u8]; 7] = [b"password", b"passwd", b"token", b"api_key", b"api-key", b"apikey", b"secret"];
 
-/// More spaces than this between a name and its value are something else.
+/// More spaces than this between a name and a value mean something else.
 const SPACES: usize = 4;
-/// Longer than any user and password in an address.
+/// Longer than any user and password in a URL.
 const USER_BYTES: usize = 1024;
 
-/// Which bytes a secret goes on with.
+/// The bytes that a secret consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Letters, digits and dashes.
     Word,
     /// Capitals and digits.
     Capitals,
-    /// What may stand in a bearer token.
+    /// Characters of a bearer token.
     Bearer,
     /// Everything up to a space or the next parameter.
     Value,
@@ -54,13 +54,13 @@ impl Class {
         }
     }
 
-    /// Where the bytes from `from` on stop to be of this class.
+    /// Where the bytes from `from` on stop being of this class.
     pub(super) fn end(self, text: &[u8], from: usize) -> usize {
         text[from..].iter().position(|byte| !self.has(*byte)).map_or(text.len(), |length| from + length)
     }
 }
 
-/// The secret that is recognised at `at`: where it starts, where it ends, what it consists of.
+/// The secret that is recognised at `at`: its start, its end, its class.
 pub(super) fn at(text: &[u8], at: usize) -> Option<(usize, usize, Class)> {
     match text[at] {
         b'b' | b'B' => bearer(text, at),
@@ -74,7 +74,7 @@ pub(super) fn at(text: &[u8], at: usize) -> Option<(usize, usize, Class)> {
 }
 
 fn key(text: &[u8], at: usize) -> Option<(usize, usize, Class)> {
-    // Only at the beginning of a word: `task-…` holds `sk-`.
+    // Only at the beginning of a word: `task-…` contains `sk-`.
     if at > 0 && text[at - 1].is_ascii_alphanumeric() {
         return None;
     }
@@ -101,7 +101,7 @@ fn address(text: &[u8], at: usize) -> Option<(usize, usize, Class)> {
         .position(|byte| byte.is_ascii_whitespace() || b"/?#\"'<>".contains(byte))
         .unwrap_or(reach.len());
     let end = reach[..host].iter().rposition(|byte| *byte == b'@')?;
-    // The user of every address of a shared repository.
+    // The user of every URL of a shared repository.
     (end > 0 && &reach[..end] != b"git").then_some((start, start + end, Class::Value))
 }
 
@@ -133,7 +133,7 @@ fn is_option(text: &[u8], at: usize) -> bool {
     text[start..].starts_with(b"--")
 }
 
-/// The end of `name` when it stands at `at` in any case.
+/// The end of `name` if it is at `at`, ignoring case.
 fn starts_with(text: &[u8], at: usize, name: &[u8]) -> Option<usize> {
     let end = at + name.len();
     text.get(at..end)?.eq_ignore_ascii_case(name).then_some(end)

@@ -13,8 +13,7 @@ use crate::shape::Activation;
 /// Columns of a block: two vectors.
 pub(super) const PANEL: usize = 16;
 
-/// Element (row, step) of the left operand stands at `start` +
-/// row·`row` + step·`step`.
+/// Element (row, step) of the left operand is at `start` + row·`row` + step·`step`.
 #[derive(Clone, Copy)]
 pub(super) struct Left {
     pub(super) start: *const f32,
@@ -22,7 +21,7 @@ pub(super) struct Left {
     pub(super) step: usize,
 }
 
-/// 16 columns of the right operand; steps are that far apart.
+/// 16 columns of the right operand, and the distance between steps.
 #[derive(Clone, Copy)]
 pub(super) struct Right {
     pub(super) start: *const f32,
@@ -40,11 +39,10 @@ pub(super) trait Finish {
 /// Sums one block.
 ///
 /// # Safety
-/// AVX2 and FMA are there; both operands and the result's block are in bounds.
+/// AVX2 and FMA are available; both operands and the result's block are in bounds.
 #[target_feature(enable = "avx2,fma")]
 unsafe fn block<const M: usize, F: Finish>(depth: usize, left: Left, right: Right, first: usize, finish: &F) {
-    // SAFETY: the caller vouches for the bounds; pointers only move past the
-    // end after their last use.
+    // SAFETY: the caller guarantees the bounds; pointers only move past the end after their last use.
     unsafe {
         let mut sums = [finish.start(); M];
         let mut a = left.start;
@@ -114,8 +112,7 @@ fn tanh(x: __m256) -> __m256 {
     let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(TANH_Q[1]));
     let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(TANH_Q[0]));
     let q = _mm256_fmadd_ps(q, t, _mm256_set1_ps(1.0));
-    // One division for two vectors was tried and is slower: the multipliers are
-    // what is short, not the divider.
+    // One division for two vectors was tried and is slower: the multipliers are the bottleneck, not the divider.
     _mm256_div_ps(_mm256_mul_ps(x, p), q)
 }
 
@@ -139,7 +136,7 @@ impl Finish for Activate {
     #[target_feature(enable = "avx2,fma")]
     #[inline]
     unsafe fn finish<const M: usize>(&self, first: usize, mut sums: [[__m256; 2]; M]) {
-        // SAFETY: the caller vouches for the rows; they are padded to whole panels.
+        // SAFETY: the caller guarantees the rows; they are padded to whole panels.
         unsafe {
             match self.function {
                 Activation::Tanh => {
@@ -186,7 +183,7 @@ impl Finish for Slope {
     #[target_feature(enable = "avx2,fma")]
     #[inline]
     unsafe fn finish<const M: usize>(&self, first: usize, mut sums: [[__m256; 2]; M]) {
-        // SAFETY: the caller vouches for the rows; they are padded to whole panels.
+        // SAFETY: the caller guarantees the rows; they are padded to whole panels.
         unsafe {
             let dx = self.dx.add(first * self.stride);
             let y = self.y.add(first * self.stride);
@@ -243,7 +240,7 @@ impl Finish for Add {
     #[target_feature(enable = "avx2,fma")]
     #[inline]
     unsafe fn finish<const M: usize>(&self, first: usize, sums: [[__m256; 2]; M]) {
-        // SAFETY: the caller vouches for the rows, of `columns` elements each.
+        // SAFETY: the caller guarantees the rows, of `columns` elements each.
         unsafe {
             let mut to = self.destination.add(first * self.stride);
             for row in sums {

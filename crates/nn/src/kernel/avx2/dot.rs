@@ -12,7 +12,7 @@ const TOGETHER: usize = 4;
 /// `depth` apart, y is dense.
 ///
 /// # Safety
-/// AVX2 and FMA are there, and all operands are in bounds.
+/// AVX2 and FMA are available, and all operands are in bounds.
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn rows(
     rows: usize,

@@ -27,7 +27,7 @@ pub(super) fn panels(matrix: &[f32], rows: usize, columns: usize, packed: &mut [
 /// rows of the matrix each.
 ///
 /// # Safety
-/// AVX2 is there.
+/// AVX2 is available.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn transposed_panels(matrix: &[f32], rows: usize, columns: usize, packed: &mut [f32]) {
     assert!(matrix.len() >= rows * columns, "the matrix is complete");
@@ -56,7 +56,7 @@ pub(super) unsafe fn transposed_panels(matrix: &[f32], rows: usize, columns: usi
 }
 
 /// # Safety
-/// AVX2 is there; 8 rows `stride` apart are readable, 8 rows 16 apart writable.
+/// AVX2 is available; 8 rows `stride` apart are readable, 8 rows 16 apart writable.
 #[target_feature(enable = "avx2")]
 unsafe fn transpose_8x8(from: *const f32, stride: usize, to: *mut f32) {
     // SAFETY: the caller vouches for the bounds.

@@ -1,4 +1,4 @@
-//! What a training cost: time, and where it went.
+//! What a training cost: its time, and how it was spent.
 
 use rlxp_analyze::aggregate::median;
 use rlxp_analyze::story::{Statement, Topic};
@@ -79,7 +79,7 @@ fn spent(seed: &SeedData) -> Option<Spent> {
         let values = seed.series(TIMING_KIND, name).map_or(&[][..], |series| series.values.as_slice());
         values.iter().filter(|seconds| seconds.is_finite()).sum::<f64>()
     });
-    // The first record stands at the end of the first update, whose time only its parts know.
+    // The first record is written at the end of the first update, so its time is known only from its parts.
     let first_update: f64 =
         PARTS.iter().filter_map(|name| seed.series(TIMING_KIND, name)?.values.first().copied()).sum();
     let seconds = series.walls.last()? - series.walls.first()? + first_update;

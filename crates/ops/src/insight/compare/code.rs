@@ -100,7 +100,7 @@ const FACTS: [(&str, Fact); 9] = [
     }),
 ];
 
-/// Code, files between the commits, and what can't be told.
+/// Changed code, files between the commits, and what is unknown.
 pub(super) fn code_changes(
     git: &Repository,
     a: &ComparedGroup<'_>,

@@ -70,7 +70,7 @@ impl Serialize for Differing {
 }
 
 impl Incomparable {
-    /// The difference in words; `other` is the second group's letter.
+    /// The difference as a sentence; `other` is the second group's letter.
     pub fn sentence(&self, other: &str) -> String {
         let key = self.key.as_str();
         match self.key {

@@ -19,7 +19,7 @@ pub(super) struct ComparedGroup<'m> {
     pub(super) duplicates: Vec<Duplicate>,
 }
 
-/// The groups as loaded, or folded anew by config.
+/// The groups as loaded, or regrouped by config.
 pub(super) fn grouped(loaded: Vec<Group>, by_config: bool) -> Outcome<Vec<Group>> {
     if !by_config {
         return Ok(loaded);
@@ -61,7 +61,6 @@ impl<'m> ComparedGroup<'m> {
         Self { id: id_of(index), label: group.label.clone(), runs: &group.runs, members, duplicates }
     }
 
-    /// Seeds that don't stand so.
     pub(super) fn in_state(&self, state: SeedState) -> impl Iterator<Item = &Member<'m>> {
         self.members.iter().filter(move |member| member.seed.state == state)
     }
@@ -76,7 +75,7 @@ fn id_of(index: usize) -> String {
     }
 }
 
-/// What is odd about the groups, a sentence each.
+/// Warnings about the groups, one sentence each.
 pub(super) fn warnings(groups: &[ComparedGroup<'_>]) -> Vec<String> {
     let mut warnings = Vec::new();
     let single: Vec<&str> =

@@ -16,10 +16,10 @@ use crate::insight::run_data::fold::Duplicate;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompareReport {
-    /// The answer, when only two groups are compared.
+    /// The verdict, if only two groups are compared.
     #[serde(flatten)]
     pub answer: TopAnswer,
-    /// What a seed's score is.
+    /// How scores were computed.
     pub score: Score,
     /// The groups; the first is the reference.
     pub groups: Vec<GroupReport>,
@@ -29,21 +29,20 @@ pub struct CompareReport {
     pub metrics: Vec<AlignedMetric>,
     /// Curves, one per group.
     pub curves: Vec<GroupCurve>,
-    /// What to keep in mind, a sentence each.
+    /// Caveats, one sentence each.
     pub warnings: Vec<String>,
     /// Commands to continue with.
     pub next: Vec<String>,
 }
 
-/// The answer in the fields that `rlx stats compare` has too; all null when
-/// there are several comparisons.
+/// The verdict in the same fields as in `rlx stats compare`; all null if there are several comparisons.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TopAnswer {
     /// `better`, `worse` or `cannot_tell`; null without a verdict.
     pub verdict: Option<Answer>,
     /// Why it is not `better` or `worse`.
     pub reason: Option<String>,
-    /// How many more seeds per group would probably settle it.
+    /// How many more seeds per group would probably give a verdict.
     pub seeds_needed: Option<u64>,
 }
 
@@ -57,13 +56,13 @@ pub struct GroupReport {
     pub runs: Vec<RunReport>,
     /// Its seeds, each training once.
     pub seeds: Vec<SeedReport>,
-    /// Interquartile mean of the scores that are there.
+    /// Interquartile mean of the available scores.
     pub iqm: Option<f64>,
     /// Lowest score.
     pub lowest: Option<f64>,
     /// Highest score.
     pub highest: Option<f64>,
-    /// Trainings that are on record twice and count once.
+    /// Trainings that are recorded twice and count once.
     pub duplicates: Vec<Duplicate>,
 }
 
@@ -74,7 +73,7 @@ pub struct RunReport {
     pub status: RunStatus,
     /// Steps that each seed is trained for.
     pub total_steps: u64,
-    /// What is wrong with its record.
+    /// Problems of its record.
     pub notes: Vec<String>,
 }
 
@@ -83,13 +82,13 @@ pub struct RunReport {
 pub struct SeedReport {
     pub run: String,
     pub seed: u64,
-    /// How its training stands.
+    /// The state of its training.
     pub state: SeedState,
     /// Its last step.
     pub steps: u64,
     /// Its score; null when it counts as failed.
     pub score: Option<f64>,
-    /// Why it has none.
+    /// Why it has no score.
     pub why: Option<String>,
 }
 
@@ -99,14 +98,14 @@ pub struct Comparison {
     /// The group's letter.
     pub group: String,
     pub label: String,
-    /// The verdict with what it rests on, or why there is none.
+    /// The verdict with its basis, or why it is missing.
     #[serde(flatten)]
     pub judgement: Judgement,
     /// What differs in how the groups were measured.
     pub not_comparable: Vec<Incomparable>,
-    /// Whether it was judged all the same.
+    /// Whether it was judged anyway.
     pub forced: bool,
-    /// How the level was shared out, when there are several comparisons.
+    /// How the level was adjusted, if there are several comparisons.
     pub holm: Option<Holm>,
     pub changes: Changes,
 }

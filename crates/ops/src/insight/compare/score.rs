@@ -1,4 +1,4 @@
-//! One score per seed: which metric it is taken from, and how.
+//! One score per seed: its metric, and how it is computed.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
 use crate::insight::run_data::fold::Member;
 
-/// What a seed's score is.
+/// How a seed's score is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScoreKind {
@@ -25,9 +25,9 @@ pub enum ScoreKind {
     Best,
     /// The mean over the whole curve.
     Area,
-    /// What `rlx eval` measured of the latest checkpoint.
+    /// `rlx eval` of the latest checkpoint.
     Eval,
-    /// What `rlx eval` measured of the best checkpoint.
+    /// `rlx eval` of the best checkpoint.
     EvalBest,
 }
 
@@ -37,7 +37,7 @@ pub enum ScoreKind {
 pub(super) enum Source {
     /// Evaluations during training.
     Evaluation,
-    /// What training logs of itself.
+    /// Metrics of training itself.
     Training,
     /// `rlx eval`, after training.
     Afterwards,
@@ -46,7 +46,7 @@ pub(super) enum Source {
 /// The score that was compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Score {
-    /// How it is taken.
+    /// How it is computed.
     pub kind: ScoreKind,
     /// The metric, `KIND/NAME`.
     pub metric: String,
@@ -59,7 +59,7 @@ pub struct Score {
     pub(super) place: (String, String),
 }
 
-/// A seed's score; NaN when it failed or has none.
+/// A seed's score; NaN if it failed or has no score.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SeedScore {
     pub(super) value: f64,
@@ -126,8 +126,7 @@ pub(super) fn decide(request: &CompareRequest, groups: &[ComparedGroup<'_>]) -> 
     Ok(Score { kind, metric, what, direction, source, place })
 }
 
-/// The kind and name that a metric's text stands for. A bare name is looked
-/// for among evaluations first: that is where scores are.
+/// The kind and name of a metric as the user wrote it. A bare name is looked up among evaluations first.
 fn find_metric(text: &str, groups: &[ComparedGroup<'_>]) -> Outcome<(String, String)> {
     let members = || groups.iter().flat_map(|group| &group.members);
     let there = |kind: &str, name: &str| members().any(|member| member.seed.series(kind, name).is_some());
@@ -149,7 +148,7 @@ fn find_metric(text: &str, groups: &[ComparedGroup<'_>]) -> Outcome<(String, Str
     })
 }
 
-/// Every metric of the first seed that has any, read once more with nothing left out.
+/// Every metric of the first seed that has any, read again without a filter.
 fn known_metrics(groups: &[ComparedGroup<'_>]) -> Vec<String> {
     let members = groups.iter().flat_map(|group| &group.members);
     let read = members.filter(|member| member.seed.metrics.records > 0).take(1);
@@ -175,7 +174,7 @@ pub(super) fn scores(
     Ok(groups.iter().map(|group| group.members.iter().map(of).collect()).collect())
 }
 
-/// Why a member has no score whatever it logged.
+/// Why a member has no score regardless of what it logged.
 pub(super) fn lost(member: &Member<'_>) -> Option<String> {
     let failed = member.seed.state == SeedState::Failed;
     failed.then(|| member.seed.reason().unwrap_or("its run ended before it was done").to_owned())
@@ -201,7 +200,7 @@ fn best(series: &Series, lower: bool) -> f64 {
     finite.reduce(if lower { f64::min } else { f64::max }).unwrap_or(f64::NAN)
 }
 
-/// The mean over the steps, a straight line between two points.
+/// The mean over the steps, with linear interpolation.
 fn area(series: &Series) -> f64 {
     let points: Vec<(u64, f64)> = series.points().filter(|(_, value)| value.is_finite()).collect();
     let span: f64 = points.windows(2).map(width).sum();
@@ -216,7 +215,7 @@ fn width(pair: &[(u64, f64)]) -> f64 {
     pair[1].0.saturating_sub(pair[0].0) as f64
 }
 
-/// The mean of the last tenth of the points. A curve that ends in NaN has none.
+/// The mean of the last tenth of the points; NaN if they contain NaN.
 fn last_tenth(series: &Series) -> f64 {
     if series.last().is_none_or(|(_, value)| !value.is_finite()) {
         return f64::NAN;
@@ -227,7 +226,7 @@ fn last_tenth(series: &Series) -> f64 {
     rlxp_analyze::aggregate::mean(&finite)
 }
 
-/// What to keep in mind about these scores, a sentence each.
+/// Caveats about these scores, one sentence each.
 pub(super) fn warnings(
     score: &Score,
     groups: &[ComparedGroup<'_>],
@@ -293,7 +292,7 @@ fn inflation(score: &Score, groups: &[ComparedGroup<'_>]) -> String {
     )
 }
 
-/// The checkpoint's name that a kind of score measures.
+/// The name of the checkpoint that a kind of score measures.
 pub(super) fn checkpoint_of(kind: ScoreKind) -> &'static str {
     if kind == ScoreKind::EvalBest { BEST } else { LATEST }
 }

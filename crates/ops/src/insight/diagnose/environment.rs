@@ -1,5 +1,5 @@
-//! What the environment itself can tell a diagnosis: its facts, how nobody
-//! in particular scores in it, and which numbers of an observation ever change.
+//! What the environment itself contributes to a diagnosis: its facts, the scores of random and zero actions, and
+//! which components of an observation ever change.
 
 use rlxp_analyze::diagnose::{Actions, Environment, Termination};
 use rlxp_env::{Space, StepBatch};
@@ -9,16 +9,15 @@ use rlxp_types::Stream;
 
 use crate::training::envs::SOURCES;
 
-/// Episodes of a baseline: enough to tell learning from luck, few enough to
-/// play while somebody waits.
+/// Episodes of a baseline: enough to distinguish learning from noise, few enough to play while the user waits.
 const BASELINE_EPISODES: usize = 20;
-/// Seed of their first episode, apart from those of training, choosing and `rlx eval`.
+/// Seed of their first episode, different from those of training, evaluation and `rlx eval`.
 const BASELINE_SEED: u64 = 40_000;
-/// Copies and steps that observations are watched over.
+/// Copies and steps over which observations are recorded.
 const WATCHED_COPIES: usize = 8;
 const WATCHED_STEPS: usize = 64;
 
-/// The facts; unknown ones where the environment can't be made.
+/// The environment's facts; unknown if it can't be created.
 pub(super) fn facts(config: &Config) -> Environment {
     let info = SOURCES.find(&config.env.id).ok();
     let spaces = SOURCES.spaces(&config.env).ok();
@@ -56,8 +55,7 @@ fn kind_of(actions: &Space) -> Actions {
     }
 }
 
-/// What an end means in the environments that rlx brings along; FrozenLake
-/// and Blackjack end either way.
+/// What termination means in the native environments; FrozenLake and Blackjack end either way.
 fn termination(id: &str) -> Option<Termination> {
     let name = id.rsplit_once("-v").map_or(id, |(name, _)| name);
     match name {
@@ -72,7 +70,7 @@ fn termination(id: &str) -> Option<Termination> {
     }
 }
 
-/// The returns that are possible, where that is plain.
+/// The range of possible returns, if it is known.
 fn return_range(id: &str, cap: Option<u64>) -> Option<(f64, f64)> {
     match id {
         "CartPole-v1" => Some((1.0, cap? as f64)),
@@ -81,7 +79,7 @@ fn return_range(id: &str, cap: Option<u64>) -> Option<(f64, f64)> {
     }
 }
 
-/// Seeded episodes of random and of zero actions; none where the environment can't be made.
+/// Seeded episodes of random and of zero actions; empty if the environment can't be created.
 pub(super) fn baselines(config: &Config) -> Vec<(&'static str, Evaluation)> {
     [("random", Actor::Random), ("zero", Actor::Zero)]
         .into_iter()
@@ -91,9 +89,8 @@ pub(super) fn baselines(config: &Config) -> Vec<(&'static str, Evaluation)> {
         .collect()
 }
 
-/// Of each number of an observation, the share of random steps within
-/// episodes at which it stays exactly the same. A wrapper that holds it, or a
-/// sensor that is not wired, shows here although every episode differs.
+/// For each component of an observation, the share of random steps within episodes at which it stays exactly the
+/// same. This detects a wrapper that freezes it, or a sensor that is not connected, although every episode differs.
 fn still(config: &Config) -> Option<Vec<f64>> {
     let streams = (0..WATCHED_COPIES as u64).map(|copy| Stream::new(BASELINE_SEED + copy, "diagnose", 0));
     let mut env = SOURCES.make(&config.env, streams.collect()).ok()?;

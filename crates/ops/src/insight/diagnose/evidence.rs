@@ -28,14 +28,13 @@ pub(super) fn evidence(run: &RunData) -> Outcome<Evidence<'_>> {
 }
 
 fn settings(config: &Config, total_steps: u64) -> Settings {
-    let ppo = config.algo.ppo();
     Settings {
         algorithm: config.algo.name().to_owned(),
         total_steps,
-        gamma: ppo.map(|ppo| ppo.gamma),
-        update_epochs: ppo.map(|ppo| ppo.update_epochs as f64),
-        target_kl: ppo.and_then(|ppo| ppo.target_kl),
-        entropy_coef: ppo.map(|ppo| ppo.entropy_coef),
+        gamma: config.get("algo.gamma"),
+        update_epochs: config.get("algo.update_epochs"),
+        target_kl: config.get("algo.target_kl"),
+        entropy_coef: config.get("algo.entropy_coef"),
         normalize_observations: config.env.normalize_observations,
         normalize_rewards: config.env.normalize_rewards,
         reward_factor: reward_factor(config),
@@ -108,8 +107,8 @@ fn evaluation((name, record): (String, EvaluationRecord)) -> Option<Evaluation> 
     })
 }
 
-/// Words for commands: the run, its config file, its environment, and every
-/// number of the config; a schedule stands for its beginning.
+/// Values for commands: the run, its config file, its environment, and every number of the config; a schedule is
+/// represented by its initial value.
 fn words(run: &RunData) -> BTreeMap<String, String> {
     let mut words = BTreeMap::new();
     let config = serde_json::to_value(&run.config).expect("a config is plain data");

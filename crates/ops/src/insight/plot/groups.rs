@@ -146,8 +146,7 @@ fn by_config<'m>(runs: impl Iterator<Item = &'m RunData>) -> Vec<PlottedGroup<'m
     groups.into_iter().zip(labels).map(|((_, runs), label)| PlottedGroup::new(label, runs)).collect()
 }
 
-/// The keys that tell configs apart, as labels; nothing when there are too
-/// many of them, or nothing to tell apart.
+/// The keys in which configs differ, as labels; `None` if there are too many of them, or no differences.
 fn labels(identities: &[&Identity]) -> Option<Vec<String>> {
     let all: BTreeSet<&String> = identities.iter().flat_map(|identity| identity.keys()).collect();
     let differing: Vec<&String> = all
@@ -168,7 +167,7 @@ fn labels(identities: &[&Identity]) -> Option<Vec<String>> {
     let label = |identity: &&Identity| {
         let parts = differing.iter().zip(&short).map(|(key, short)| {
             let value = identity.get(*key).map_or("default", String::as_str);
-            // The environment says what it is by itself.
+            // The environment needs no key.
             if *key == "env.id" { value.to_owned() } else { format!("{short}={value}") }
         });
         parts.collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! Which metric is drawn, and what to say when there is none.
+//! Which metric is drawn, and the error if there is no such metric.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,10 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::insight::run_data::load;
 
-/// Series of training records that x may be counted by, and that tell when a
-/// seed began.
+/// Training metrics that the x axis may count by, and that show when a seed began.
 const COUNTERS: [&str; 3] = ["episodes", "policy_loss", "learning_rate"];
 
-/// Which of several kinds a bare name means: how the policy does when it is
-/// tested comes before how it did in training.
+/// Which of several kinds a bare name means: evaluations come before training.
 const ORDER: [&str; 3] = ["eval", "train", "timing"];
 
 /// One series of a run's metrics.
@@ -29,7 +27,7 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// Whether it is a return, which a reward threshold can be held against.
+    /// Whether it is a return, which can be compared with a reward threshold.
     pub fn is_return(&self) -> bool {
         self.name == MEAN_RETURN && matches!(self.kind.as_str(), "eval" | "train")
     }
@@ -44,7 +42,7 @@ impl Metric {
         }
     }
 
-    /// What the axis calls it.
+    /// Its axis label.
     pub(super) fn label(&self) -> String {
         if self.is_return() { "mean return".to_owned() } else { self.name.clone() }
     }
@@ -87,7 +85,7 @@ pub(super) fn choose(groups: &[PlottedGroup<'_>], written: Option<&str>) -> Outc
     })
 }
 
-/// Why there is nothing to draw: no record at all, or none of this metric.
+/// Why there is nothing to draw: no records at all, or none of this metric.
 pub(super) fn unknown(context: &Context, words: &[String], written: Option<&str>) -> Outcome<Failure> {
     let groups = load(context, words, &|_, _| true)?;
     let runs: BTreeSet<&str> =
@@ -123,7 +121,7 @@ pub(super) fn unknown(context: &Context, words: &[String], written: Option<&str>
     Ok(near.into_iter().fold(failure, |failure, near| failure.hint(command(near))))
 }
 
-/// Names in a sentence; many are cut short.
+/// Names in a sentence; long lists are truncated.
 pub(super) fn named(names: &[String]) -> String {
     match names {
         [] => "nothing".to_owned(),

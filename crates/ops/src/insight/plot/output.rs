@@ -1,8 +1,7 @@
-//! Where a picture goes.
+//! Where a picture is written.
 //!
-//! A picture of one run belongs to it and lies in its `plots/`; one of several
-//! lies in the project's `analysis/`. Both are made from the record and never
-//! part of it, so they are replaced without asking.
+//! A picture of one run belongs to it and is stored in its `plots/`; one of several in the project's `analysis/`.
+//! Both are made from the record and never part of it, so they are replaced without asking.
 
 use std::path::{Path, PathBuf};
 

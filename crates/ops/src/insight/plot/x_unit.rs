@@ -36,8 +36,7 @@ pub(super) fn unit(axis: XAxis, largest: f64) -> XUnit {
     }
 }
 
-/// The points of `series` over x in base units (steps, seconds, …); none when
-/// the seed lacks what x is counted by.
+/// The points of `series` over x in base units (steps, seconds, …); `None` if the seed lacks what x is counted by.
 pub(super) fn points(axis: XAxis, seed: &SeedData, series: &Series) -> Option<Vec<(f64, f64)>> {
     match axis {
         XAxis::Steps => Some(series.points().map(|(step, value)| (step as f64, value)).collect()),

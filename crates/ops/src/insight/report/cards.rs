@@ -43,7 +43,7 @@ fn why_not(judgement: &Judgement) -> &'static str {
     }
 }
 
-/// What can be said of a group that nothing is compared with.
+/// What is known about a group that is not compared.
 pub(super) fn without_comparison(groups: &[Group]) -> Vec<VerdictCard> {
     let card = |group: &Group| {
         let scores: Vec<f64> = group
@@ -78,7 +78,7 @@ pub(super) fn without_comparison(groups: &[Group]) -> Vec<VerdictCard> {
     groups.iter().map(card).collect()
 }
 
-/// What changed from the reference to each group.
+/// What changed between the reference and each group.
 pub(super) fn changes(report: &CompareReport) -> Vec<ChangeCard> {
     let reference = report.groups.first().map_or("A", |group| group.label.as_str());
     let card = |comparison: &Comparison| {
@@ -107,7 +107,7 @@ pub(super) fn changes(report: &CompareReport) -> Vec<ChangeCard> {
     report.comparisons.iter().map(card).collect()
 }
 
-/// The diagnosis of every run; a run that can't be diagnosed is named.
+/// The diagnosis of every run; runs that can't be diagnosed are listed.
 pub(super) fn diagnoses(groups: &[Group], left_out: &mut Vec<String>) -> Vec<DiagnosisCard> {
     let mut cards: Vec<DiagnosisCard> = Vec::new();
     for run in groups.iter().flat_map(|group| &group.runs) {
@@ -160,7 +160,7 @@ fn diagnosis_card(diagnosis: &Diagnosis) -> DiagnosisCard {
     DiagnosisCard { run: diagnosis.run.clone(), findings: cards.collect(), summary }
 }
 
-/// Errors and warnings in all.
+/// Number of errors and warnings.
 pub(super) fn count(cards: &[DiagnosisCard]) -> (usize, usize) {
     let of = |severity| {
         cards.iter().flat_map(|card| &card.findings).filter(|finding| finding.severity == severity).count()
@@ -168,7 +168,7 @@ pub(super) fn count(cards: &[DiagnosisCard]) -> (usize, usize) {
     (of(Severity::Error), of(Severity::Warning))
 }
 
-/// Metrics that get a chart, the first first; a run that lacks one has no such chart.
+/// Metrics that get a chart, in order; a run that lacks one has no such chart.
 const CHARTS: [&str; 3] = ["eval/mean_return", "train/mean_return", "train/entropy"];
 
 /// Learning curves, and one dot per seed for the scores that were judged.
@@ -186,7 +186,7 @@ pub(super) fn pictures(
             ..PlotOptions::default()
         };
         match figure(groups, &options) {
-            // What lines and bands mean stands in the chart itself.
+            // The chart itself explains lines and bands.
             Ok(made) => {
                 pictures.push(Picture { scene: made.chart.to_scene(), caption: made.report.notes.join(" ") });
             }
@@ -207,7 +207,7 @@ fn score_picture(report: &CompareReport) -> Picture {
         ScoreGroup {
             label: group.label.clone(),
             detail: format!("{} seed{}", group.seeds.len(), if group.seeds.len() == 1 { "" } else { "s" }),
-            // A failed seed has no score of its own: its cross stands at the lowest there is.
+            // A failed seed has no score: its cross is drawn at the lowest one.
             failed: vec![if lowest.is_finite() { lowest } else { 0.0 }; failed],
             scores,
             value: group.iqm,

@@ -1,5 +1,5 @@
-//! HTML that can't be broken by what stands in it: every text goes through
-//! [`Html::text`], tags are only ever literals of this crate.
+//! HTML that is safe whatever text it contains: every text goes through [`Html::text`], and tags are only ever
+//! literals of this crate.
 
 use std::fmt::Write;
 
@@ -16,13 +16,13 @@ impl Html {
         self
     }
 
-    /// Adds a finished picture; the caller vouches that it is SVG of `rlxp-draw`.
+    /// Adds a picture; the caller guarantees that it is SVG of `rlxp-draw`.
     pub(super) fn picture(&mut self, svg: &str) -> &mut Self {
         self.0.push_str(svg);
         self
     }
 
-    /// Adds bytes as base64, for an address that starts with `data:`.
+    /// Adds bytes as base64, for a `data:` URL.
     pub(super) fn base64(&mut self, bytes: &[u8]) -> &mut Self {
         use base64::Engine;
         base64::engine::general_purpose::STANDARD.encode_string(bytes, &mut self.0);
@@ -77,7 +77,6 @@ impl Html {
         self.markup("</tbody></table></div>")
     }
 
-    /// The finished text.
     pub(super) fn finish(self) -> String {
         self.0
     }
@@ -100,7 +99,7 @@ impl Table {
     }
 }
 
-/// Numbers stand at the right so that their digits line up.
+/// Whether a cell is a number, which is right-aligned.
 fn is_number(cell: &str) -> bool {
     let digits = cell.trim_start_matches(['+', '-', '−']);
     digits.starts_with(|c: char| c.is_ascii_digit())

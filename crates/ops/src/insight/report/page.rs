@@ -1,12 +1,12 @@
-//! The page itself: what a report holds, and how it looks. One file, no
-//! address outside it, readable on paper and in the dark.
+//! The page itself: what a report contains and how it looks. One file without external resources, readable on paper
+//! and in dark mode.
 
 use rlxp_draw::{Scene, font_faces};
 
 use super::html::{Html, Table};
 use crate::insight::diagnose::Severity;
 
-/// How a verdict is coloured; its words say the same.
+/// The colour of a verdict; its text says the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
     Good,
@@ -61,7 +61,7 @@ pub(super) struct Film {
     pub(super) height: u32,
 }
 
-/// Everything that a report holds.
+/// Everything that a report contains.
 pub(super) struct Page {
     pub(super) title: String,
     pub(super) subtitle: String,
@@ -109,7 +109,7 @@ impl Page {
         let mut html = Html::default();
         html.markup("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
         html.markup("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
-        // Nothing outside this file is ever asked for, whatever stands in it.
+        // Nothing outside this file is ever loaded, whatever it contains.
         html.markup("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; font-src data:; media-src data:; img-src data:\">");
         html.element("<title>", &self.title, "</title>");
         html.markup("<style>").picture(&font_faces(true)).markup(STYLE).markup("</style></head><body><main>");

@@ -1,4 +1,4 @@
-//! Many runs: grouped by environment and by config, seeds folded.
+//! Many runs: grouped by environment and config, with pooled seeds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ use crate::failure::{Failure, Outcome};
 use crate::insight::config_keys::training_keys;
 use crate::training::envs::SOURCES;
 
-/// Runs that a command names at most.
+/// Most runs that a command names.
 const MOST_NAMED: usize = 6;
 
-/// How many runs there are of which kind.
+/// Number of runs by status.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub runs: usize,
@@ -30,16 +30,16 @@ pub struct Counts {
     pub failed: usize,
     /// Still running.
     pub running: usize,
-    /// Interrupted, lost, or only created: not done and nobody works on them.
+    /// Interrupted, lost, or only created: not complete, and no process works on them.
     pub unfinished: usize,
-    /// Whose state or record can't be told.
+    /// Runs whose state or record is unreadable.
     pub unknown: usize,
 }
 
 /// Runs of one config.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupSummary {
-    /// What it is called: its first run, and how many more.
+    /// Its first run, and how many more.
     pub label: String,
     pub runs: Vec<String>,
     /// Seeds with a score, or failed.
@@ -62,7 +62,7 @@ pub struct GroupSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VariedKey {
     pub key: String,
-    /// Its values, as they first occur.
+    /// Its values, in order of first occurrence.
     pub values: Vec<String>,
 }
 
@@ -74,13 +74,12 @@ pub struct EnvSummary {
     pub threshold: Option<f64>,
     /// Its groups, best first.
     pub groups: Vec<GroupSummary>,
-    /// What differs between them.
+    /// The keys that differ between them.
     pub varied: Vec<VariedKey>,
     pub scored_groups: usize,
-    /// Comparisons of two groups that the table invites.
+    /// Number of pairs of groups that the table invites to compare.
     pub comparisons: usize,
-    /// By how much the best of so many groups looks better than it is, if all
-    /// were equally good.
+    /// By how much the best of this many groups looks better than it is, if all were equally good.
     pub luck_of_the_best: Option<f64>,
 }
 
@@ -167,8 +166,7 @@ fn of_env(env: String, runs: Vec<Known>) -> EnvSummary {
     let worth = |group: &GroupSummary| group.result.map_or(f64::NEG_INFINITY, |result| result.iqm);
     groups.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
     let scored: Vec<&Final> = groups.iter().filter_map(|group| group.result.as_ref()).collect();
-    // What one group's score is off by: the deviation of a seed over the root
-    // of the seeds. Groups of one seed have no spread of their own.
+    // The standard error of a group's score. Groups of one seed have no deviation of their own.
     let deviations: Vec<f64> = scored.iter().filter_map(|result| result.deviation).collect();
     let errors: Vec<f64> = scored
         .iter()
@@ -209,8 +207,7 @@ fn varied(grouped: &[Vec<Known>]) -> Vec<VariedKey> {
         .collect()
 }
 
-/// Whether a key only follows from the length of the training, as how often is
-/// evaluated and saved does unless a config says otherwise.
+/// Whether a key follows from the length of training, as the intervals of evaluations and checkpoints do by default.
 fn follows(grouped: &[Vec<Known>], key: &str, index: usize) -> bool {
     if !matches!(key, "checkpoint.save_every" | "eval.every") {
         return false;
@@ -230,12 +227,12 @@ fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
     for run in runs {
         counts.add(run.row.status, run.scores.len());
         for (seed, last, _) in &run.scores {
-            // The same seed with the same score to the bit is the same training.
+            // The same seed with bit-identical scores is the same training.
             if last.is_some_and(|last| !seen.insert((*seed, last.to_bits()))) {
                 continue;
             }
             match (run.row.status, last) {
-                // A seed that was done before its run failed can't be told from here; its steps can.
+                // Whether a seed finished before its run failed is unknown here; its steps are known.
                 (RunStatus::Failed, Some(last)) if run.row.steps >= run.row.total_steps => scores.push(*last),
                 (RunStatus::Failed, _) => scores.push(f64::NAN),
                 (_, Some(last)) => scores.push(*last),
@@ -262,7 +259,7 @@ fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
     }
 }
 
-/// `A+B+…` for the runs of a group; nothing when they are too many to type.
+/// `A+B+…` for the runs of a group; `None` if there are too many to type.
 fn word(group: &GroupSummary) -> Option<String> {
     let plain = group
         .runs

@@ -72,7 +72,7 @@ pub struct RunSummary {
     pub best: Option<BestCheckpoint>,
     /// What the score did.
     pub phases: Vec<Phase>,
-    /// Where the config leaves the starter; nothing when that is not known.
+    /// Where the config differs from the starter; `None` if unknown.
     pub unusual: Option<Vec<KeyChange>>,
     /// What `rlx diagnose` finds, the worst first.
     pub findings: Vec<TopFinding>,

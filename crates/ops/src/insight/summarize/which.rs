@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::training::checkpoint_ref::project;
 
-/// What the words name.
+/// The runs that the words name.
 pub(super) enum Which {
     /// One run, by the word that names it.
     One(String),
@@ -23,11 +23,11 @@ pub(super) enum Which {
 pub(super) struct Chosen {
     pub(super) what: String,
     pub(super) runs: Vec<(Run, RunRow)>,
-    /// Whether commands can name them as they are: they belong to this project.
+    /// Whether they belong to this project, so that commands can name them.
     pub(super) own: bool,
 }
 
-/// What `words` name: the whole project without any.
+/// The runs that `words` name; the whole project without any.
 pub(super) fn which(context: &Context, words: &[String]) -> Outcome<Which> {
     if words.is_empty() {
         let project = project(context)?;
@@ -38,7 +38,7 @@ pub(super) fn which(context: &Context, words: &[String]) -> Outcome<Which> {
     let mut found: Vec<(Run, RunRow)> = Vec::new();
     let mut own = true;
     for word in words {
-        // A run is meant before a folder of the same name.
+        // A run takes precedence over a folder of the same name.
         let run = here.as_ref().ok().and_then(|here| resolve(here, word).ok());
         if let Some(run) = run {
             if words.len() == 1 {
@@ -85,8 +85,8 @@ fn of_words(here: &Project, word: &str) -> Outcome<Vec<Run>> {
     Ok(runs)
 }
 
-/// The runs of a folder: a project, its `runs`, or any folder that holds run
-/// folders. Nothing when it is no folder at all.
+/// The runs of a folder: a project, its `runs`, or any folder that contains run folders. `None` if it is not a
+/// folder.
 fn of_folder(context: &Context, word: &str) -> Outcome<Option<Vec<(Run, RunRow)>>> {
     let Ok(folder) = context.fs.canonicalize(&context.folder.join(word)) else { return Ok(None) };
     if !context.fs.is_folder(&folder)? {

@@ -1,5 +1,4 @@
-//! From a plan to the bytes of a video: several threads draw, one encodes, in
-//! the order of the plan.
+//! From a plan to the bytes of a video: several threads draw, one encodes, in the order of the plan.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,20 +19,20 @@ use super::words::{self, Caption};
 use super::{Show, VideoProgress};
 use crate::failure::{Failure, Outcome, describe};
 
-/// Pictures that a drawing thread may be ahead.
+/// Pictures that a drawing thread may be ahead of the encoder.
 const AHEAD: usize = 4;
-/// Threads that draw: encoding is the slower part beyond.
+/// Most drawing threads: beyond that, encoding is the bottleneck.
 const DRAWERS_MAX: usize = 8;
-/// A grid is no larger than this unless a size is asked for.
+/// Largest grid unless a size is requested.
 const GRID_SIZE: (u32, u32) = (1200, 800);
 /// Pixels between the pictures of a grid.
 const GAP: u32 = 4;
-/// Nobody can make out anything smaller.
+/// Smallest picture in which anything is recognisable.
 const SMALLEST: (u32, u32) = (30, 20);
-/// What is seen between and around pictures.
+/// The background between and around pictures.
 const AROUND: Color = Color::hex(0x9a_a3_af);
 
-/// What a file's name says that it is.
+/// The format that a file name implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Mp4,
@@ -64,7 +63,7 @@ pub(super) enum Encoder {
 }
 
 impl Encoder {
-    /// The encoder for a file with this name, which [`Format::of`] has seen.
+    /// The encoder for a file with this name, which [`Format::from_path`] has accepted.
     pub(super) fn new(path: &Path, size: FrameSize, frames_per_second: u32) -> Result<Self, VideoError> {
         match Format::from_path(path) {
             Ok(Format::Gif) => Gif::new(size, frames_per_second).map(Self::Gif),
@@ -87,7 +86,7 @@ impl Encoder {
     }
 }
 
-/// Where the pictures of a frame stand.
+/// The positions of a frame's pictures.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     size: FrameSize,
@@ -121,13 +120,13 @@ impl Layout {
         let columns = (count as f64).sqrt().ceil().max(1.0) as u32;
         let rows = (count as u32).div_ceil(columns).max(1);
         let (width, height) = size.unwrap_or_else(|| {
-            // As large as a single picture where there is room, and even.
+            // As large as a single picture if there is room, and even.
             let each = (GRID_SIZE.0 / columns).min(GRID_SIZE.1 / rows * 3 / 2).min(WIDTH as u32) / 2 * 2;
             (columns * each, rows * (each * 2 / 3 / 2 * 2))
         });
         let (across, down) = (width / columns, height / rows);
         let gap = if count == 1 { 0 } else { GAP };
-        // A row that isn't full stands in the middle.
+        // A partial row is centred.
         let missing = rows * columns - count as u32;
         let indent = |row: u32| if row + 1 == rows { missing * across / 2 } else { 0 };
         let tiles = (0..count as u32).map(|index| Tile {
@@ -143,7 +142,7 @@ impl Layout {
         self.size
     }
 
-    /// Why nothing could be made out in these pictures, if so.
+    /// Why nothing would be recognisable in these pictures, if so.
     pub(super) fn problem(&self) -> Option<String> {
         let tile = self.tiles.first()?;
         let too_small = tile.width < SMALLEST.0 || tile.height < SMALLEST.1;
@@ -188,7 +187,7 @@ pub(super) fn shoot(
                 let draw = move || {
                     let mut painter = Painter::new(setting);
                     for picture in pictures.iter().skip(drawer).step_by(drawers) {
-                        // The rest isn't wanted when the encoder has stopped.
+                        // The encoder has stopped; the rest isn't needed.
                         if sender.send(painter.paint(picture)).is_err() {
                             return;
                         }
@@ -196,7 +195,7 @@ pub(super) fn shoot(
                 };
                 match Builder::new().spawn_scoped(scope, draw) {
                     Ok(_) => Lane::Beside(receiver),
-                    // A system that has no thread left is slower, and that is all.
+                    // Without a free thread this is slower, and that is all.
                     Err(_) => Lane::Here(Painter::new(setting)),
                 }
             })
@@ -223,7 +222,7 @@ pub(super) fn shoot(
     })
 }
 
-/// Who draws every n-th picture.
+/// What draws every n-th picture.
 enum Lane<'a> {
     /// A thread.
     Beside(Receiver<Vec<u8>>),
@@ -231,7 +230,7 @@ enum Lane<'a> {
     Here(Painter<'a>),
 }
 
-/// Draws pictures one after the other; what stands still is drawn once.
+/// Draws pictures one after the other; a picture that doesn't change is drawn once.
 struct Painter<'a> {
     setting: &'a Setting<'a>,
     /// The last picture of each tile whose episode is over.
@@ -300,7 +299,7 @@ impl<'a> Painter<'a> {
     }
 }
 
-/// Puts a picture into the middle of its tile.
+/// Copies a picture into the middle of its tile.
 fn copy_into(canvas: &mut [u8], size: FrameSize, frame: &Frame, tile: Tile) {
     let (width, height) = (frame.width.min(tile.width), frame.height.min(tile.height));
     let left = tile.x + (tile.width - width) / 2;

@@ -1,4 +1,4 @@
-//! Which state of which episode is seen in each frame, decided from lengths alone.
+//! Which state of which episode each frame shows, decided from lengths alone.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use rlxp_learn::Episode;
 
 use super::{Show, ShownEpisode, VideoRequest};
 
-/// Seconds for which the end of an episode stands still.
+/// Seconds for which the end of an episode is held.
 const HOLD: f64 = 1.0;
 
 /// An episode that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chosen {
-    /// Which of those played.
+    /// Its index among the played episodes.
     pub(super) episode: usize,
-    /// Why.
+    /// Why it is shown.
     pub(super) label: Option<String>,
 }
 
@@ -22,13 +22,13 @@ pub(super) struct Chosen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shot {
     pub(super) chosen: usize,
-    /// After how many steps.
+    /// The number of steps before it.
     pub(super) at: u64,
-    /// No later state of this episode will be seen.
+    /// Whether no later state of this episode is shown.
     pub(super) over: bool,
 }
 
-/// One picture, seen for some frames: a shot for each place of the grid.
+/// One picture, shown for some frames: a shot for each tile of the grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Picture {
     pub(super) shots: Vec<Shot>,
@@ -40,9 +40,9 @@ pub(super) struct Picture {
 pub(super) struct Plan {
     pub(super) chosen: Vec<Chosen>,
     pub(super) pictures: Vec<Picture>,
-    /// Fewer frames than the episodes would have filled.
+    /// Whether it has fewer frames than the episodes would fill.
     pub(super) cut: bool,
-    /// Last state that is seen of each chosen episode; nothing when none is.
+    /// Last shown state of each chosen episode; `None` if it is not shown.
     last: Vec<Option<u64>>,
 }
 
@@ -71,7 +71,7 @@ impl Plan {
                 plan.cut = true;
                 break;
             }
-            // A shorter standstill at the end is no loss worth a word.
+            // A shorter hold at the end needs no note.
             picture.frames = picture.frames.min(most - frames);
             frames += picture.frames;
             for shot in &picture.shots {
@@ -86,13 +86,13 @@ impl Plan {
         self.pictures.iter().map(|picture| picture.frames).sum()
     }
 
-    /// The last state that is seen of each played episode.
+    /// The last shown state of each played episode.
     pub(super) fn steps_needed(&self) -> BTreeMap<usize, u64> {
         let last = self.chosen.iter().zip(&self.last);
         last.filter_map(|(chosen, last)| Some((chosen.episode, (*last)?))).collect()
     }
 
-    /// The chosen episodes that are seen at all.
+    /// The chosen episodes that are shown.
     pub(super) fn shown(&self, episodes: &[Episode]) -> Vec<ShownEpisode> {
         let last = self.chosen.iter().zip(&self.last);
         last.filter_map(|(chosen, last)| {
@@ -109,7 +109,7 @@ impl Plan {
         .collect()
     }
 
-    /// What the plan leaves out, in words.
+    /// A note about what the plan leaves out.
     pub(super) fn note(&self, request: &VideoRequest) -> Option<String> {
         if !self.cut {
             return None;
@@ -127,7 +127,7 @@ impl Plan {
     }
 }
 
-/// One episode after the other, the end of each held.
+/// One episode after the other, holding the end of each.
 fn in_turn(ends: &[u64], hold: u64) -> impl Iterator<Item = Picture> {
     ends.iter().enumerate().flat_map(move |(chosen, end)| {
         (0..=*end).map(move |at| {
@@ -137,7 +137,7 @@ fn in_turn(ends: &[u64], hold: u64) -> impl Iterator<Item = Picture> {
     })
 }
 
-/// All at once; who is done waits for the others.
+/// All at once; finished ones wait for the others.
 fn at_once(ends: &[u64], hold: u64) -> impl Iterator<Item = Picture> {
     let longest = ends.iter().copied().max().unwrap_or(0);
     (0..=longest).map(move |time| Picture {

@@ -1,4 +1,4 @@
-//! What is written on frames.
+//! The text on frames.
 
 use rlxp_draw::environment::{CALM, HEIGHT, WIDTH};
 use rlxp_draw::{Anchor, Color, Path, Scene, Text, font};
@@ -7,10 +7,10 @@ use rlxp_learn::Episode;
 use rlxp_types::text::typeset;
 
 const STRIP: Color = Color::hex(0x11_18_27);
-/// From the edge of the strip to its words.
+/// Distance from the edge of the strip to its text.
 const EDGE: f32 = 14.0;
 
-/// What stands in the strip at the top.
+/// The text in the strip at the top.
 pub(super) struct Caption {
     /// Which episode this is.
     pub(super) title: Option<String>,
@@ -22,8 +22,7 @@ pub(super) struct Caption {
     pub(super) action: Option<String>,
 }
 
-/// Writes the caption over the calm part of a picture; `large` for pictures
-/// that will be seen small.
+/// Draws the caption over the empty part of a picture; `large` for pictures that will be shown small.
 pub(super) fn caption(scene: &mut Scene, caption: &Caption, large: bool) {
     let (size, height) = if large { (24.0, CALM + 6.0) } else { (13.0, CALM - 8.0) };
     let base = height / 2.0 + size * 0.36;
@@ -34,7 +33,7 @@ pub(super) fn caption(scene: &mut Scene, caption: &Caption, large: bool) {
         scene.text(Text { bold, ..text });
     };
     let so_far = format!("return {}", number(caption.so_far));
-    // Fixed places, so that words don't jump from frame to frame.
+    // Fixed positions, so that text doesn't jump from frame to frame.
     let (step_at, return_at) = if large { (EDGE, 170.0) } else { (256.0, 340.0) };
     if let Some(title) = &caption.title {
         put(EDGE, title, step_at - EDGE - 8.0, Anchor::Start, false);
@@ -89,7 +88,7 @@ pub(super) fn action(space: &Space, names: &[&str], row: &[f32]) -> String {
     }
 }
 
-/// A number as short as it can be said.
+/// A number in as few characters as possible.
 pub(super) fn number(value: f64) -> String {
     let whole = value.fract() == 0.0 && value.abs() < 1e15;
     let decimals = if whole {

@@ -1,5 +1,5 @@
-//! The code that runs would use, as found on the disk: what it starts from, the files that changes name, what runs
-//! need, and the programs of the runbook.
+//! The code that runs would use, as it is on disk: the base, the files that a candidate changes, the inputs of runs,
+//! and the programs of the runbook.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use super::protected::file_digest;
 use crate::failure::Outcome;
 use crate::studies::files::OpenStudy;
 
-/// A file that a candidate changes; a larger one isn't read, and so can't be changed.
+/// Largest file that a candidate can change.
 pub const LONGEST_SOURCE: u64 = 4 << 20;
-/// A tree with more entries than this can't be vouched for.
+/// A tree with more entries than this is not digested.
 const MOST_ENTRIES: usize = 200_000;
-/// What no code is read from: rlx's and git's own, what programs make anew, and runs.
+/// Folders that snapshots leave out: files of rlx and git, files that programs recreate, and runs.
 const LEFT_OUT: [&str; 6] = [".rlxp", ".git", ".venv", "node_modules", "__pycache__", "runs"];
 
-/// The content of every file that changes name, nothing for one that isn't there. One that is no text, too long or
-/// behind a link is left out.
+/// The content of every file that a candidate changes, `None` for one that doesn't exist. Files that are not text,
+/// too long or behind a link are left out.
 pub(super) fn sources(
     fs: &dyn Fs,
     root: &Path,
@@ -45,36 +45,37 @@ pub(super) fn sources(
     Ok(found)
 }
 
-/// The code that changes start from: what the study is bound to, where that can be had, or else what is there now.
+/// The code that changes start from: the base that the study is pinned to if it is available, otherwise the present
+/// code.
 pub fn base(opened: &OpenStudy) -> Outcome<Option<Base>> {
     let (fs, root, study) = (opened.context().fs.as_ref(), &opened.place.root, &opened.study);
     match (study.pinned_base(), study.named_commit()) {
         (Some(Base::Commit(commit)), _) => {
-            // Usually it is the one that is checked out, about which git was asked already.
+            // Usually it is checked out, and git was already asked for that.
             let is_there = opened.head().is_some_and(|head| head.eq_ignore_ascii_case(&commit))
                 || rlxp_launch::git::has_commit(root, &commit);
             Ok(is_there.then_some(Base::Commit(commit)))
         }
-        // The contract names something that is no commit.
+        // The contract names something that is not a commit.
         (None, Some(_)) => Ok(None),
-        // Whether it is still the same is for a gate to say.
+        // A gate checks whether it is still the same.
         (Some(Base::Snapshot(_)), _) => Ok(snapshot(fs, root)?.map(Base::Snapshot)),
         (None, None) => match opened.head() {
             Some(commit) => Ok(Base::of_commit(commit)),
-            // A repository without a commit has no code that could be had again.
+            // A repository without a commit has no code that could be restored.
             None if fs.metadata_if_any(&root.join(".git"))?.is_some() => Ok(None),
             None => Ok(snapshot(fs, root)?.map(Base::Snapshot)),
         },
     }
 }
 
-/// Whether an entry of a folder counts for no snapshot.
+/// Whether snapshots leave out an entry of this name.
 pub fn is_left_out(name: &str) -> bool {
     LEFT_OUT.contains(&name)
 }
 
-/// One digest over the names and contents of all files below a folder; a link counts by where it points. Nothing when
-/// there are too many.
+/// One digest over the names and contents of all files below a folder; a link counts by its target. `None` if there
+/// are too many entries.
 pub fn snapshot(fs: &dyn Fs, root: &Path) -> Outcome<Option<Digest>> {
     let mut found = BTreeMap::new();
     let mut entries = 0;
@@ -98,7 +99,7 @@ pub fn snapshot(fs: &dyn Fs, root: &Path) -> Outcome<Option<Digest>> {
                     let target = Digest::hash(fs.read_link(&at)?.as_os_str().as_encoded_bytes());
                     found.insert(path, ("link", target));
                 }
-                // Sockets and the like hold no code.
+                // Sockets and the like contain no code.
                 Kind::Other => {}
             }
         }
@@ -106,8 +107,8 @@ pub fn snapshot(fs: &dyn Fs, root: &Path) -> Outcome<Option<Digest>> {
     Ok(Some(rlxp_govern::canonical::digest_of(&found)))
 }
 
-/// The runbook's inputs by digest. One that isn't there, is no file or lies behind a link is left out; nothing when one
-/// can't be read.
+/// The runbook's inputs by digest. Missing files, non-files and files behind links are left out; `None` if one can't
+/// be read.
 pub(super) fn inputs(
     fs: &dyn Fs,
     root: &Path,
@@ -127,15 +128,15 @@ pub(super) fn inputs(
     Ok(Some(found))
 }
 
-/// Every step's program by the digest of where it is found, where that leads and what it holds. A step whose program
-/// isn't there is left out.
+/// The program of every step by a digest of its location, its link target and its content. A step whose program is
+/// missing is left out.
 pub(super) fn programs(
     fs: &dyn Fs,
     root: &Path,
     runbook: Option<&Runbook>,
 ) -> Option<BTreeMap<String, Digest>> {
     let mut found: BTreeMap<String, Digest> = BTreeMap::new();
-    // Most steps have the same one, and it may be large.
+    // Most steps use the same program, which may be large.
     let mut known: BTreeMap<&str, Option<Digest>> = BTreeMap::new();
     for (name, step) in runbook?.steps() {
         let word = step.argv.first().map(String::as_str).unwrap_or_default();
@@ -152,8 +153,8 @@ fn program(fs: &dyn Fs, root: &Path, word: &str) -> Option<Digest> {
     Some(rlxp_launch::order::program_digest(&path, &real, content))
 }
 
-/// The file that a command's first word means: with a slash it starts at the repository's root, without one it is
-/// looked for where `PATH` says.
+/// The file that a command's first word refers to: with a slash it is relative to the repository's root, without one
+/// it is looked up in `PATH`.
 pub fn find_program(fs: &dyn Fs, root: &Path, word: &str) -> Option<PathBuf> {
     let is_file = |path: &PathBuf| fs.canonicalize(path).is_ok_and(|real| fs.is_file(&real).unwrap_or(false));
     if word.is_empty() {
@@ -211,7 +212,7 @@ mod tests {
             assert!(!seen.contains(&of()));
             seen.push(of());
         }
-        // A link and a file with the same words are not the same.
+        // A link and a file with the same text are not the same.
         std::fs::remove_file(root.join("train.py")).unwrap();
         std::fs::write(root.join("train.py"), "other.py").unwrap();
         assert!(!seen.contains(&of()));

@@ -1,4 +1,4 @@
-//! A new candidate's file: what is known filled in, what isn't asked for in its place.
+//! A new candidate's file: known values are filled in, the others are asked for.
 
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ pub struct UnknownKey {
 /// A patch that is longer isn't one bounded change.
 const LONGEST_PATCH: u64 = 256 << 10;
 
-/// Writes a new candidate's file. One that is there is never overwritten.
+/// Writes a new candidate's file. An existing one is never overwritten.
 pub fn new(context: &Context, study: Option<&str>, draft: &Draft) -> Outcome<NewReport> {
     let opened = OpenStudy::open(context, study)?;
     let id: Slug = draft

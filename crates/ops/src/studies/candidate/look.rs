@@ -1,4 +1,4 @@
-//! What a candidate touches, as found in the repository without following a link.
+//! What a candidate changes, as found in the repository without following links.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
@@ -17,10 +17,10 @@ use crate::failure::Outcome;
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
 
-/// Evidence files are summaries; a larger one isn't read.
+/// Evidence files are summaries; larger ones are not read.
 const LONGEST_EVIDENCE: u64 = 16 << 20;
 
-/// A candidate as gates look at it.
+/// A candidate as the gates see it.
 pub fn view(opened: &OpenStudy, id: &Slug) -> Outcome<CandidateView> {
     view_of(opened, id, super::written(opened, id)?)
 }
@@ -28,14 +28,14 @@ pub fn view(opened: &OpenStudy, id: &Slug) -> Outcome<CandidateView> {
 pub(super) fn view_of(opened: &OpenStudy, id: &Slug, written: Written<Candidate>) -> Outcome<CandidateView> {
     let fs = opened.context().fs.as_ref();
     let (root, runbook) = (&opened.place.root, opened.study.files.runbook.typed());
-    // Interpreters are large; everything else is looked at while they are read.
+    // Interpreters are large; everything else is read in parallel.
     thread::scope(|scope| {
         let look = || code::programs(fs, root, runbook);
         let beside = Builder::new().spawn_scoped(scope, look);
         let view = view_without_programs(opened, id, written)?;
         let programs = match beside {
             Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // A system that has no thread left is slower, and that is all.
+            // Without a free thread this is slower, and that is all.
             Err(_) => look(),
         };
         Ok(CandidateView { programs, ..view })
@@ -53,7 +53,7 @@ fn view_without_programs(
     for change in &written.typed.changes {
         let patched = change.patch.as_deref().map(patch::facts).unwrap_or_default().paths;
         for path in std::iter::once(&change.path).chain(&patched) {
-            // What is no path inside the repository isn't looked for.
+            // Paths outside the repository are not looked up.
             if bad_path(path).is_none() && !paths.contains_key(path) {
                 paths.insert(path.clone(), path_facts(fs, root, path)?);
             }
@@ -73,7 +73,7 @@ fn view_without_programs(
         file: opened.study.candidate_files.get(id.as_str()).copied().unwrap_or(Digest::ZERO),
         file_name: id.to_string(),
         sources: code::sources(fs, root, &written.typed)?,
-        // What approvals were held against, not what stands in the file by now.
+        // The syntax that approvals were checked against, which may differ from the present file.
         override_syntax: opened.study.files.override_syntax.clone(),
         base: code::base(opened)?,
         programs: None,
@@ -87,7 +87,7 @@ fn view_without_programs(
     })
 }
 
-/// What a path is, part by part.
+/// Whether a path exists, is a file, or leads through a link.
 pub(super) fn path_facts(fs: &dyn Fs, root: &Path, path: &str) -> Outcome<PathFacts> {
     let mut facts = PathFacts::default();
     let (mut at, mut walked) = (root.to_owned(), String::new());
@@ -122,8 +122,8 @@ fn same_but_case(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }
 
-/// Evidence is a plain file inside the study that can be read; one that says it is JSON must be JSON, which has no
-/// number that isn't finite.
+/// Evidence is a readable plain file inside the study; a `.json` file must be valid JSON, which excludes NaN and
+/// infinity.
 fn is_evidence(fs: &dyn Fs, folder: &Path, file: &str) -> bool {
     if bad_path(file).is_some() {
         return false;
@@ -140,13 +140,13 @@ fn is_evidence(fs: &dyn Fs, folder: &Path, file: &str) -> bool {
         && (!file.ends_with(".json") || serde_json::from_slice::<serde_json::Value>(&bytes).is_ok())
 }
 
-/// What this machine has. How far it can confine a run is found out only for a launch, so nothing is claimed here.
+/// The hardware of this machine. Its sandboxing is probed only for a launch, so none is assumed here.
 fn machine(opened: &OpenStudy) -> Outcome<MachineFacts> {
     let fs = opened.context().fs.as_ref();
     let listed = fs.list(Path::new("/proc/driver/nvidia/gpus")).map(|entries| entries.len()).unwrap_or(0);
     let gpus = u32::try_from(listed).unwrap_or(u32::MAX);
     let device = if gpus > 0 { Device::Gpu } else { Device::Cpu };
-    // Runs are written elsewhere than the repository is; who has no place for them is told when something is launched.
+    // Runs are stored outside the repository. A missing state folder is reported at launch.
     let disk = match LaunchPaths::for_study(opened) {
         Ok(place) => fs.available_around(&place.runs())?,
         Err(_) => fs.available_space(&opened.place.root)?,

@@ -1,4 +1,4 @@
-//! The protected files of a repository by digest. Folders that no pattern can reach into aren't walked.
+//! The protected files of a repository by digest. Folders that no pattern can match are not walked.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,13 +9,13 @@ use rlxp_types::Digest;
 
 use crate::failure::Outcome;
 
-/// A tree with more entries than this can't be vouched for.
+/// A tree with more entries than this is not digested.
 const MOST_ENTRIES: usize = 200_000;
-/// How much of a file is read at once.
+/// Bytes read at once.
 const CHUNK: usize = 1 << 20;
 
-/// Every file that a pattern protects, by digest; a link counts by where it points, and isn't followed. Nothing when a
-/// pattern is none, or there is too much to look at.
+/// Every protected file by digest; a link counts by its target and is not followed. `None` if a pattern is invalid or
+/// there are too many entries.
 pub fn digests(fs: &dyn Fs, root: &Path, globs: &[String]) -> Outcome<Option<BTreeMap<String, Digest>>> {
     if globs.iter().any(|glob| bad_glob(glob).is_some()) {
         return Ok(None);
@@ -31,7 +31,8 @@ pub fn digests(fs: &dyn Fs, root: &Path, globs: &[String]) -> Outcome<Option<BTr
             }
             let path =
                 if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
-            // rlx's own state and git's change all the time; nobody may name them, so nobody needs their digest.
+            // Files of rlx and git change all the time; no candidate may change them, so their digests are not
+            // needed.
             if ALWAYS_PROTECTED.iter().any(|glob| matches_any_case(glob, &path)) {
                 continue;
             }
@@ -54,7 +55,7 @@ pub fn digests(fs: &dyn Fs, root: &Path, globs: &[String]) -> Outcome<Option<BTr
 
 /// Whether something below `folder` could match `glob`.
 fn may_reach(glob: &str, folder: &str) -> bool {
-    // A pattern that names the folder, or one above it, protects all that is in it.
+    // A pattern that names the folder, or one above it, protects everything in it.
     if protects(glob, folder) {
         return true;
     }
@@ -62,7 +63,7 @@ fn may_reach(glob: &str, folder: &str) -> bool {
     let depth = folder.split('/').count();
     let head: Vec<&str> = glob.iter().take(depth).copied().collect();
     match head.iter().position(|part| *part == "**") {
-        // From there on everything can match; what stands before must.
+        // From there on everything can match; the part before must match.
         Some(at) => {
             let before = folder.split('/').take(at).collect::<Vec<_>>().join("/");
             matches_any_case(&glob[..at].join("/"), &before) || at == 0
@@ -76,7 +77,7 @@ pub(crate) fn file_digest(fs: &dyn Fs, path: &Path) -> Outcome<Digest> {
     let mut offset = 0;
     loop {
         let part = fs.read_at(path, offset, CHUNK)?;
-        // Most files are short, and have their digest sooner at once than part by part.
+        // Most files are short, and faster to digest in one call.
         if offset == 0 && part.len() < CHUNK {
             return Ok(Digest::hash(&part));
         }

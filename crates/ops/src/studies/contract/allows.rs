@@ -2,7 +2,6 @@
 
 use rlxp_govern::section::{Section, Target};
 
-/// What an approval allows, in words.
 pub(crate) fn allows(target: &Target) -> &'static str {
     match target {
         Target::Section(Section::Task) => "states the goal of the study; every other approval depends on it",

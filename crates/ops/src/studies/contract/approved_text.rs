@@ -1,5 +1,5 @@
-//! What was approved, kept word for word under the digest it was approved with, so that people can be shown what
-//! changed since. Evidence for people only: nothing here is ever asked whether something is approved.
+//! Approved content, stored word for word under its digest, so that people can see what changed since. For display
+//! only: nothing here decides whether something is approved.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,22 +16,21 @@ use crate::studies::files::OpenStudy;
 use crate::studies::files::paths::StudyPaths;
 use crate::studies::files::read::look;
 
-/// The longest that is read back.
+/// Longest stored text that is read.
 const LONGEST: u64 = 4 << 20;
 
-/// What is there for a digest.
+/// The stored content for a digest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ApprovedText {
-    /// Nothing.
     Missing,
-    /// Something else than was approved.
+    /// It differs from what was approved.
     Changed,
-    /// What was approved: the digest is that of this value.
+    /// The approved content: its digest is the one asked for.
     Whole(Value),
 }
 
-/// Keeps what `targets` cover, as it stands now. Called when their approval goes on record; a target whose digest is
-/// not that of the present content is an error, since that was not what anybody approved.
+/// Stores the present content of `targets`. Called when their approval is recorded; fails for a target whose content
+/// doesn't have the approved digest.
 pub fn keep_approved(opened: &OpenStudy, targets: &BTreeMap<Target, Digest>) -> Outcome<()> {
     let fs = opened.context().fs.as_ref();
     let folder = folder(&opened.place);
@@ -52,7 +51,7 @@ pub fn keep_approved(opened: &OpenStudy, targets: &BTreeMap<Target, Digest>) -> 
     Ok(())
 }
 
-/// What was kept for a digest.
+/// Reads the stored content for a digest.
 pub fn kept(opened: &OpenStudy, digest: &Digest) -> Outcome<ApprovedText> {
     let fs = opened.context().fs.as_ref();
     let path = file(&opened.place, digest);
@@ -78,7 +77,7 @@ fn file(place: &StudyPaths, digest: &Digest) -> PathBuf {
     folder(place).join(format!("{digest}.json"))
 }
 
-/// Exactly the value that the digest of a target is taken of; nothing when a file can't be read.
+/// The value that a target's digest is computed from; `None` if a file can't be read.
 fn covered(opened: &OpenStudy, target: &Target) -> Outcome<Option<Value>> {
     match target {
         Target::Section(section) => Ok(section_value(&opened.study, *section)),

@@ -1,5 +1,5 @@
-//! The questions of the intake. Each has a flag, most have a default that says where it comes from, and what has no
-//! honest default stays open in the files.
+//! The questions of the intake. Each has a flag; most have a default with its source; a question without an honest
+//! default stays open in the files.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use super::parse::{self, Parsed};
 use super::scan::{Guess, RepositoryScan};
 use crate::below::word_of;
 
-/// Makes the questions: name, flag, text, whether it takes several answers, and what an answer is and is read by.
+/// Defines the questions: name, flag, text, whether it takes several answers, the type of an answer and its parser.
 macro_rules! asks {
     ($($(#[$doc:meta])* $name:ident $flag:literal $text:literal $many:literal
         $field:ident: $type:ty = $parse:expr;)*) => {
-        /// Something that a person is asked.
+        /// A question of the intake.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Ask { $($(#[$doc])* $name),* }
 
         impl Ask {
-            /// All of them, in the order in which they are asked.
+            /// All questions, in the order in which they are asked.
             pub const ALL: &'static [Ask] = &[$(Ask::$name),*];
 
             /// The flag that answers it, without dashes.
@@ -42,12 +42,12 @@ macro_rules! asks {
             }
         }
 
-        /// Answers as what they mean. A question that takes one answer has at most one.
+        /// Parsed answers. A question that takes one answer has at most one.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub(super) struct Typed { $(pub(super) $field: Vec<$type>),* }
 
         impl Typed {
-            /// Reads the answer to a question.
+            /// Parses the answer to a question.
             fn read(ask: Ask, items: &[String]) -> Parsed<Self> {
                 let items = items.iter().map(String::as_str);
                 Ok(match ask {
@@ -55,7 +55,7 @@ macro_rules! asks {
                 })
             }
 
-            /// Takes the answer to one question.
+            /// Takes over the answer to one question.
             fn take(&mut self, ask: Ask, from: Self) {
                 match ask { $(Ask::$name => self.$field = from.$field),* }
             }
@@ -64,15 +64,15 @@ macro_rules! asks {
 }
 
 asks! {
-    /// What should get better
+    /// What to improve
     Mission "mission" "What should the study improve?" false mission: String = parse::sentence;
-    /// What must hold all the time
+    /// What must always hold
     Constraints "constraint" "Which constraints must always hold?" true constraints: String = parse::sentence;
-    /// What it is not about
+    /// What is out of scope
     NonGoals "non-goal" "What is out of scope?" true non_goals: String = parse::sentence;
-    /// The metric that decides
+    /// The primary metric
     Metric "metric" "What is the primary metric?" false metric: Slug = parse::name;
-    /// Where it stands
+    /// Where the metric is found
     MetricSource "metric-source" "Which evaluation file contains it? (eval/FILE#KEY)" false metric_source: Extractor = parse::source;
     /// Which way is better
     Direction "direction" "Which way is better? (higher, lower)" false direction: Direction = parse::word;
@@ -98,21 +98,21 @@ asks! {
     Disk "disk" "How much disk space may all runs take in total?" false disk: Bytes = parse::amount;
     /// One run
     PerRun "per-run" "How much may one run take? (TIME,DISK,MEMORY)" false per_run: PerRun = parse::per_run;
-    /// Where it runs
+    /// The device that runs train on
     Device "device" "What does training run on? (cpu, gpu)" false device: Device = parse::word;
-    /// What a run may reach
+    /// Network access of runs
     Network "network" "Which network access may runs have? (none, loopback, allowed)" false network: Network = parse::word;
-    /// What is compared with
+    /// The reference of comparisons
     Baseline "baseline" "What is the baseline?" false baseline: String = parse::sentence;
-    /// What is evaluated on
+    /// Evaluation environments
     Environments "environments" "What are policies evaluated on? (environment, version, scenarios)" false environments: String = parse::sentence;
     /// Episodes per seed
     Episodes "episodes" "How many evaluation episodes per seed?" false episodes: u64 = parse::count;
-    /// Whether the policy acts without chance
+    /// Whether evaluation is deterministic
     Deterministic "deterministic" "Is evaluation deterministic? (yes, no)" false deterministic: bool = parse::yes;
-    /// Which checkpoint
+    /// The evaluated checkpoint
     Checkpoint "checkpoint" "Which checkpoint is evaluated? (last, best)" false checkpoint: CheckpointRule = parse::word;
-    /// When it is enough
+    /// When the study stops
     StopRules "stop" "When should the study stop? (target VALUE; no-improvement N; failures N)" true stop_rules: StopRule = parse::stop_rule;
     /// Who starts runs
     Automation "automation" "Who starts runs? (manual, supervised, autonomous)" false automation: Automation = parse::word;
@@ -120,21 +120,21 @@ asks! {
     Assurance "assurance" "Which approvals count? (host, terminal, signature)" false assurance: Assurance = parse::word;
     /// How many candidates an autonomous study may try
     Candidates "candidates" "How many candidates may be tried without further approval?" false candidates: u64 = parse::count;
-    /// How much runs are kept apart
+    /// The sandboxing that runs need
     Confinement "confinement" "Which sandboxing do runs need? (none, partial, full)" false confinement: Confinement = parse::word;
-    /// Chance of a false claim
+    /// Probability of a false claim
     Alpha "alpha" "Which probability of a false claim is acceptable for the whole study? (0.0001 to 0.2)" false alpha: f64 = parse::alpha;
     /// Seeds of the short phase
     ScreenSeeds "screen-seeds" "On how many seeds is a candidate tried first?" false screen_seeds: u64 = parse::count;
     /// Seeds of the confirm phase
     ConfirmSeeds "confirm-seeds" "On how many new seeds is it confirmed? (5 or more)" false confirm_seeds: u64 = |text| parse::count_within(text, 5, u64::MAX);
-    /// Looks at the confirm phase
+    /// Interim looks at the confirm phase
     Looks "looks" "How many interim looks at the confirmation? (1 to 10)" false looks: u64 = |text| parse::count_within(text, 1, 10);
     /// Candidates that may be confirmed
     MaximumConfirms "maximum-confirms" "How many candidates may be confirmed in total?" false maximum_confirms: u64 = parse::count;
 }
 
-/// A default and where it comes from.
+/// A default and its source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Assumed {
     pub answer: Vec<String>,
@@ -151,7 +151,7 @@ impl Assumed {
         Some(Self { answer, typed, from: from.to_owned() })
     }
 
-    /// One that was never a text: what it means is filled in.
+    /// A default that is not parsed from text.
     fn typed(text: String, from: &str, fill: impl FnOnce(&mut Typed)) -> Option<Self> {
         let mut typed = Typed::default();
         fill(&mut typed);
@@ -159,29 +159,29 @@ impl Assumed {
     }
 }
 
-/// A question as it is asked now.
+/// A question with its present default.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Question {
     pub ask: Ask,
     pub text: &'static str,
     /// The flag that answers it.
     pub flag: &'static str,
-    /// What is used without an answer; nothing where that would be invented.
+    /// Used without an answer; `None` if it would be invented.
     pub default: Option<Assumed>,
 }
 
-/// What was answered so far.
+/// The answers so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers {
-    /// As they were written.
+    /// As the user wrote them.
     given: BTreeMap<Ask, Vec<String>>,
     pub(super) typed: Typed,
-    /// Texts in which a person may find an answer. A guess doesn't stand in for those.
+    /// Texts in which a person may find an answer. For these, no default is guessed.
     see: BTreeMap<Ask, String>,
 }
 
 impl Answers {
-    /// Takes an answer, or says why it can't be one. Empty items are left out.
+    /// Records an answer, or returns why it is invalid. Empty items are left out.
     pub fn give(&mut self, ask: Ask, items: impl IntoIterator<Item = String>) -> Parsed<()> {
         let items: Vec<String> =
             items.into_iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect();
@@ -193,12 +193,12 @@ impl Answers {
         Ok(())
     }
 
-    /// Says where a person may find the answer, so that none is guessed.
+    /// Names a text in which a person may find the answer, so that no default is guessed.
     pub fn point(&mut self, ask: Ask, text: String) {
         self.see.insert(ask, text);
     }
 
-    /// The question as it stands in a file that has no answer to it.
+    /// The question as it is written into a file in place of an answer.
     pub fn open_text(&self, ask: Ask) -> String {
         match self.see.get(&ask) {
             Some(text) => format!("TODO: {} See {text}", ask.text()),
@@ -206,12 +206,11 @@ impl Answers {
         }
     }
 
-    /// What was given for a question.
     pub fn given(&self, ask: Ask) -> Option<&[String]> {
         self.given.get(&ask).map(Vec::as_slice)
     }
 
-    /// The same answers with the default of each question that has one and was not answered.
+    /// These answers, with defaults filled in for unanswered questions that have one.
     pub(super) fn settled(&self, survey: &RepositoryScan) -> Self {
         let mut all = self.clone();
         for ask in Ask::ALL.iter().filter(|ask| self.given(**ask).is_none()) {
@@ -223,14 +222,14 @@ impl Answers {
         all
     }
 
-    /// What is taken for a question that has one answer, as it is written: what was given, or the default.
+    /// The text of the answer or default of a question that takes one answer.
     fn taken(&self, ask: Ask, survey: &RepositoryScan) -> Option<String> {
         let given = self.given.get(&ask).cloned().or_else(|| Some(default(ask, self, survey)?.answer));
         given?.into_iter().next()
     }
 }
 
-/// The question as it stands after these answers; nothing when it doesn't come up.
+/// The question after these answers; `None` if it doesn't apply.
 pub fn question(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Question> {
     // No study is autonomous by default.
     if ask == Ask::Candidates && answers.typed.automation != [Automation::Autonomous] {
@@ -239,7 +238,6 @@ pub fn question(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<
     Some(Question { ask, text: ask.text(), flag: ask.flag(), default: default(ask, answers, survey) })
 }
 
-/// What is proposed as the default.
 fn default(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Assumed> {
     if answers.see.contains_key(&ask) {
         return None;
@@ -252,7 +250,7 @@ fn default(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Assum
         Ask::SmallestEffect | Ask::Candidates => None,
         Ask::Constraints | Ask::NonGoals | Ask::Guardrails => Assumed::read(ask, Vec::new(), "none given"),
         Ask::Metric => found(&survey.metric.as_ref().map(|(name, _)| name.clone())),
-        // The file was found with its metric, and says nothing about another.
+        // The file was found together with its metric; it doesn't apply to another one.
         Ask::MetricSource if answers.given(Ask::Metric).is_some() => None,
         Ask::MetricSource => found(&survey.metric.as_ref().map(|(_, source)| source.clone())),
         Ask::Direction => {
@@ -283,7 +281,7 @@ fn default(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Assum
         }
         Ask::PerRun => {
             let memory = ((survey.memory.unwrap_or(8 << 30) / 2) >> 30).clamp(1, 64);
-            // As many runs as are proposed fit onto the disk that is.
+            // Sized so that the proposed number of runs fits into the proposed disk space.
             let disk = (gibibytes_of_disk(survey) << 10) / USUAL_RUNS;
             let limits = parse::limits(Seconds(30 * 60), Bytes(disk << 20), Bytes(memory << 30));
             let text = format!("30m,{disk}MiB,{memory}GiB");
@@ -320,10 +318,10 @@ fn default(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Assum
 }
 
 const PROPOSED: &str = "default";
-/// Runs that are proposed.
+/// The proposed number of runs.
 const USUAL_RUNS: u64 = 40;
 
-/// A quarter of the free disk, and not more than a small study needs.
+/// A quarter of the free disk space, capped at what a small study needs.
 fn gibibytes_of_disk(survey: &RepositoryScan) -> u64 {
     ((survey.disk.unwrap_or(u64::MAX) / 4) >> 30).clamp(1, 10)
 }
@@ -341,7 +339,7 @@ fn direction(name: &str) -> Option<Direction> {
     }
 }
 
-/// Only rates have a worst value that their name tells.
+/// Only rates have a worst value that their name reveals.
 fn failure_score(name: &str) -> Option<f64> {
     let is_rate = ["rate", "accuracy"].iter().any(|word| name.to_lowercase().contains(word));
     is_rate
@@ -350,7 +348,7 @@ fn failure_score(name: &str) -> Option<f64> {
         .map(|better| if better == Direction::Higher { 0.0 } else { 1.0 })
 }
 
-/// Surfaces, each as it would be written and as what it means. A name that no pattern can hold is left to the person.
+/// The proposed surfaces, each as text and parsed. A file name that no pattern can express is left to the person.
 fn surfaces(survey: &RepositoryScan) -> impl Iterator<Item = (String, Surface)> {
     let code = survey.surfaces.iter().map(|(kind, paths)| {
         let text = format!("{kind}={kind}:{}", paths.join(","));

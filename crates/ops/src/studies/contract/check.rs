@@ -1,5 +1,5 @@
-//! `rlx contract check`: every problem of the four files with its place, everything that is open, every disagreement,
-//! and how each approval stands.
+//! `rlx contract check`: every problem of the four files with its location, every open question, every inconsistency,
+//! and the status of each approval.
 
 use std::collections::BTreeMap;
 
@@ -20,24 +20,23 @@ use crate::failure::Outcome;
 use crate::studies::files::OpenStudy;
 use crate::studies::files::read::look;
 
-/// Files larger than this can't be documents; what reads them says so.
+/// Larger files are not documents; reading them reports that.
 const LONGEST: u64 = 1 << 20;
 
-/// What was found.
 #[derive(Debug, Serialize)]
 pub struct Checked {
     pub study: StudyName,
-    /// Whether nothing is wrong and nothing open.
+    /// Whether there are no problems and no open questions.
     pub complete: bool,
-    /// What can't be read, with its place.
+    /// Problems in the files, with their locations.
     pub problems: Vec<Problem>,
-    /// What nobody has answered, with its place.
+    /// Unanswered questions, with their locations.
     pub open: Vec<Problem>,
-    /// What doesn't fit together.
+    /// Values that are inconsistent with each other.
     pub disagreements: Vec<Refusal>,
-    /// How the approval of each section stands.
+    /// The status of each section's approval.
     pub approvals: BTreeMap<Section, ApprovalStatus>,
-    /// What a person should look at again; nothing of it is in the way.
+    /// Likely mistakes; they don't block anything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The texts that the problems point into.
@@ -46,7 +45,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Complete, not complete, or not even readable.
+    /// Complete, incomplete, or unreadable.
     pub fn exit(&self) -> Exit {
         match (self.problems.is_empty(), self.complete) {
             (false, _) => Exit::Usage,
@@ -97,7 +96,7 @@ pub fn check(context: &Context, selector: Option<&str>) -> Outcome<Checked> {
     let disagreements: Vec<Refusal> = gate::refusals(Purpose::Plan, study, None)
         .into_iter()
         .filter(|refusal| refusal.gate.is_about_files())
-        // Said already, with their places.
+        // Already reported, with their locations.
         .filter(|refusal| !matches!(refusal.code, RefusalCode::ContractIncomplete | RefusalCode::FileBroken))
         .collect();
     let complete = problems.is_empty() && open.is_empty() && disagreements.is_empty();
@@ -122,7 +121,7 @@ fn typed(file: File, document: &Document) -> Result<(), Problems> {
     }
 }
 
-/// An open question at its place. Surfaces are asked about by name, and stand in a list.
+/// An open question at its location. Questions about surfaces name the surface, which is found in a list.
 fn placed(document: &Document, open: &Open) -> Problem {
     let index = open.path.strip_prefix("surfaces.").and_then(|id| {
         let surfaces = document.value().get("surfaces")?.as_array()?;

@@ -14,32 +14,29 @@ use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::files::OpenStudy;
 
-/// What changed.
 #[derive(Debug, Serialize)]
 pub struct Diff {
     pub study: StudyName,
-    /// Whether anything that was approved is different now.
+    /// Whether anything approved has changed.
     pub changed: bool,
     pub sections: Vec<SectionDiff>,
 }
 
-/// What changed in one section.
 #[derive(Debug, Serialize)]
 pub struct SectionDiff {
     pub section: Section,
     /// How it compares.
     #[serde(flatten)]
     pub change: SectionChange,
-    /// How its approval stands. It stays void even when the old text returns.
+    /// The status of its approval. It stays void even if the old text is restored.
     pub standing: ApprovalStatus,
 }
 
-/// How a section compares with what was approved.
+/// How a section compares with its approved content.
 #[derive(Debug, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum SectionChange {
     NeverApproved,
-    /// It is what was approved.
     Unchanged {
         /// When it was approved; a label.
         approved: String,
@@ -49,14 +46,14 @@ pub enum SectionChange {
         approved: String,
         /// Values that differ, in the order of the keys.
         values: Vec<ValueChange>,
-        /// Sections below that differ: what is approved covers them too.
+        /// Changed sections that this one depends on: the approval covers them too.
         below: Vec<Section>,
     },
-    /// It differs, but what was approved was not kept or is not what was approved.
+    /// It differs, but the approved content is missing or was modified.
     ChangedUnknown {
         /// When it was approved; a label.
         approved: String,
-        /// Why it can't be shown.
+        /// Why the difference can't be shown.
         reason: String,
     },
 }
@@ -65,13 +62,13 @@ pub enum SectionChange {
 pub struct ValueChange {
     /// Where, such as `contract.yaml: budget.runs`.
     pub path: String,
-    /// What was approved; nothing where it was not there.
+    /// The approved value; `None` if there was no such key.
     pub before: Option<Value>,
-    /// What is there now.
+    /// The present value; `None` if the key is gone.
     pub after: Option<Value>,
 }
 
-/// Compares the study that `selector` names with what was approved.
+/// Compares a study with its approved content.
 pub fn diff(context: &Context, selector: Option<&str>) -> Outcome<Diff> {
     let opened = OpenStudy::open(context, selector)?;
     let (digests, standings) = (opened.study.digests(), opened.study.standings());
@@ -104,8 +101,8 @@ fn compare(
     let unknown =
         |reason: &str| SectionChange::ChangedUnknown { approved: approved.clone(), reason: reason.into() };
     Ok(match kept(opened, &digest)? {
-        ApprovedText::Missing => unknown("what was approved was not kept"),
-        ApprovedText::Changed => unknown("what was kept is not what was approved"),
+        ApprovedText::Missing => unknown("the approved text was not stored"),
+        ApprovedText::Changed => unknown("the stored text is not the approved one"),
         ApprovedText::Whole(before) => {
             let Some(now) = section::content(section, &opened.study.files) else {
                 return Ok(unknown("a file it covers can't be read now"));
@@ -124,7 +121,7 @@ fn compare(
     })
 }
 
-/// Values of two contents that differ. Contents are keyed by `FILE:KEY`.
+/// Values that differ between two contents, which are keyed by `FILE:KEY`.
 pub(super) fn changes(before: &Value, after: &Value) -> Vec<ValueChange> {
     let mut found = Vec::new();
     let empty = serde_json::Map::new();

@@ -1,5 +1,5 @@
-//! Answers as the four files, written the way a person would: short comments, one thought per block, `TODO` where
-//! nobody has answered. Every text is valid against its schema, so that it can be read at every moment.
+//! Answers as the four files, written the way a person would: short comments, one thought per block, `TODO` for open
+//! questions. Every draft is valid against its schema, so it can always be read.
 
 mod contract;
 mod metric_spec;
@@ -13,13 +13,13 @@ use super::ask::{Answers, Ask, Typed};
 use super::scan::RepositoryScan;
 use yaml::{flow, flow_word, list, number, put};
 
-/// How an open answer begins.
+/// The prefix of an open answer.
 pub const TODO: &str = "TODO:";
 
 /// What the primary metric needs.
 const METRIC: [Ask; 4] = [Ask::Metric, Ask::MetricSource, Ask::Direction, Ask::FailureScore];
 
-/// Everything that the files are made of.
+/// Everything that the files are made from.
 struct Draft<'a> {
     name: &'a StudyName,
     answers: &'a Answers,
@@ -44,7 +44,7 @@ pub fn files(name: &StudyName, answers: &Answers, survey: &RepositoryScan) -> [(
 }
 
 impl Draft<'_> {
-    /// An answer, or the question where there is none.
+    /// An answer, or the question if there is no answer.
     fn sentence(&self, answer: &[String], ask: Ask) -> String {
         answer.first().cloned().unwrap_or_else(|| self.answers.open_text(ask))
     }
@@ -57,7 +57,7 @@ impl Draft<'_> {
         first(&self.typed.device).unwrap_or(Device::Cpu)
     }
 
-    /// Flags whose answers the metric and its evaluation still lack.
+    /// Flags of unanswered questions about the metric and its evaluation.
     fn missing(&self, needed: &[Ask]) -> Vec<&'static str> {
         let is_open = |ask: &Ask| self.answers.given(*ask).is_none_or(<[String]>::is_empty);
         needed.iter().copied().filter(is_open).map(Ask::flag).collect()

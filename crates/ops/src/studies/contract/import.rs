@@ -93,8 +93,8 @@ pub fn flat_layout(fs: &dyn Fs, root: &Path) -> Outcome<Option<FlatStudy>> {
     Ok(Some(FlatStudy { task, study: name("first"), files, import }))
 }
 
-/// Reads a cache: a flat `.rlxp/`, a repository that has one, `.autorl/` with one task, or one of its tasks. Everything
-/// that is wrong with it is said at once.
+/// Reads a cache: a flat `.rlxp/`, a repository that has one, `.autorl/` with one task, or one of its tasks. All its
+/// problems are reported at once.
 pub fn read(context: &Context, folder: &Path) -> Outcome<Import> {
     let fs = context.fs.as_ref();
     let path = context.folder.join(folder);
@@ -126,7 +126,7 @@ impl Import {
         old::mission(&self.files)
     }
 
-    /// Puts the texts and the draft into a study that has none, and the import on record.
+    /// Writes the texts and the draft into a study without any, and records the import.
     pub fn bring(&self, opened: &mut OpenStudy) -> Outcome<ImportReport> {
         let context = opened.context().clone();
         let fs = context.fs.as_ref();
@@ -183,7 +183,7 @@ impl Import {
     }
 }
 
-/// The path as it is shown: from the context's folder where it lies in it.
+/// The path as it is shown: relative to the context's folder if it is inside.
 fn within(context: &Context, path: &Path) -> String {
     let inside: PathBuf = path.strip_prefix(&context.folder).unwrap_or(path).to_owned();
     inside.display().to_string()

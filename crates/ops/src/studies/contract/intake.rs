@@ -1,5 +1,5 @@
-//! `rlx contract new`: look, ask, write. The four files appear together or not at all, and never over one that is
-//! there.
+//! `rlx contract new`: scan, ask, write. The four files are written together or not at all, and never replace an
+//! existing one.
 
 use std::path::PathBuf;
 
@@ -19,41 +19,39 @@ use crate::studies::files::OpenStudy;
 use crate::studies::files::paths::StudyPaths;
 use crate::studies::files::read::{look, parse};
 
-/// An intake that has begun: the folder was looked at.
+/// An intake in progress: the repository was scanned.
 pub struct Intake {
     context: Context,
     place: StudyPaths,
     survey: RepositoryScan,
 }
 
-/// What came of it.
+/// The result of an intake.
 #[derive(Debug, Serialize)]
 pub struct Drafted {
     pub study: StudyName,
     /// Files that were written, from the repository's root.
     pub written: Vec<String>,
-    /// What nobody said, and where it was taken from.
+    /// Questions that were not answered, with the default that was used.
     pub assumed: Vec<Taken>,
-    /// What is still open.
     pub open: Vec<Open>,
-    /// Whether the whole folder was looked at.
+    /// Whether the scan covered the whole repository.
     pub looked_at_everything: bool,
 }
 
-/// An answer that nobody gave.
+/// A default that was used.
 #[derive(Debug, Serialize)]
 pub struct Taken {
-    /// The question.
     pub ask: Ask,
     /// The flag that would answer it.
     pub flag: &'static str,
-    /// What was taken, and from where.
+    /// The default and its source.
     #[serde(flatten)]
     pub assumed: Assumed,
 }
 
 impl Intake {
-    /// Looks at the folder of the study that `selector` names. Refuses when one of the files is there.
+    /// Scans the repository of a study. Refuses if one of the files exists.
     pub fn begin(context: &Context, selector: Option<&str>) -> Outcome<Self> {
         let opened = OpenStudy::open(context, selector)?;
         if opened.study.state().closed.is_some() {
@@ -68,7 +66,7 @@ impl Intake {
         Ok(Self { context: context.clone(), place, survey })
     }
 
-    /// The question as it stands after these answers; nothing when it doesn't come up.
+    /// The question after these answers; `None` if it doesn't apply.
     pub fn question(&self, ask: Ask, answers: &Answers) -> Option<Question> {
         ask::question(ask, answers, &self.survey)
     }
@@ -106,7 +104,7 @@ pub(super) fn shown(place: &StudyPaths, file: File) -> String {
     path.strip_prefix(&place.root).unwrap_or(&path).display().to_string()
 }
 
-/// The first paragraph of the task card under its title, where somebody wrote one.
+/// The first paragraph of the task card below its title, if there is one.
 fn task_card_mission(fs: &dyn Fs, place: &StudyPaths) -> Outcome<Option<Guess>> {
     let path = place.task_card();
     if crate::studies::files::read::look(fs, &place.root, &path)?
@@ -121,7 +119,7 @@ fn task_card_mission(fs: &dyn Fs, place: &StudyPaths) -> Outcome<Option<Guess>> 
     Ok(is_answered(&said).then(|| Guess { text: said, from: "task_card.md".to_owned() }))
 }
 
-/// A task card is a page.
+/// Longest task card that is read: a page.
 const LONGEST_CARD: u64 = 64 << 10;
 
 fn refuse_existing(fs: &dyn Fs, place: &StudyPaths) -> Outcome<()> {
@@ -141,7 +139,7 @@ fn exists(there: &[String]) -> Failure {
         .hint(format!("edit {}, then: rlx contract check", there.first().map_or("it", String::as_str)))
 }
 
-/// Writes the files, or takes back those that were written before one failed.
+/// Writes the files; if one fails, removes those that were written.
 pub(super) fn write_all(fs: &dyn Fs, place: &StudyPaths, files: &[(File, String)]) -> Outcome<()> {
     refuse_existing(fs, place)?;
     let mut written: Vec<PathBuf> = Vec::new();
@@ -154,7 +152,7 @@ pub(super) fn write_all(fs: &dyn Fs, place: &StudyPaths, files: &[(File, String)
             }
             Ok(false) => exists(&[shown(place, *file)]),
             Err(error) => {
-                // It may have failed after the file got its name.
+                // The file may have been created before the failure.
                 if fs.read(&path, text.len() as u64).is_ok_and(|bytes| bytes == text.as_bytes()) {
                     written.push(path);
                 }
@@ -162,7 +160,7 @@ pub(super) fn write_all(fs: &dyn Fs, place: &StudyPaths, files: &[(File, String)
             }
         };
         for path in written {
-            // The failure that matters is the first one.
+            // The first failure is the one to report.
             let _ = fs.remove_file(&path);
         }
         return Err(failure);
@@ -170,7 +168,7 @@ pub(super) fn write_all(fs: &dyn Fs, place: &StudyPaths, files: &[(File, String)
     Ok(())
 }
 
-/// The texts as they will be read.
+/// The texts as they will be parsed.
 pub(super) fn as_read(files: &[(File, String); 4]) -> Files {
     let bytes = |wanted: File| {
         let text = files.iter().find(|(file, _)| *file == wanted).map_or("", |(_, text)| text.as_str());

@@ -1,4 +1,4 @@
-//! Answers as people type them, on the terminal and in flags alike, as types. Each error says what to write instead.
+//! Parses answers as people type them, at the terminal and in flags. Each error says what to write instead.
 
 use rlxp_govern::documents::{
     Aggregation, Bytes, Extractor, Guardrail, Metric, Operation, PerRun, Seconds, Slug, StopRule, Surface,
@@ -8,7 +8,7 @@ use rlxp_govern::scope::bad_glob;
 use rlxp_spec::document::Words;
 use serde::de::DeserializeOwned;
 
-/// What is wrong with an answer, and what to write instead.
+/// An answer, or what is wrong with it and what to write instead.
 pub type Parsed<T> = Result<T, String>;
 
 /// One of the words of a type, such as `higher`.
@@ -17,7 +17,7 @@ pub fn word<T: DeserializeOwned + Words>(text: &str) -> Parsed<T> {
         .map_err(|_| format!("{text:?} is none of {}", T::words().join(", ")))
 }
 
-/// Anything that reads itself from text.
+/// Any type that parses itself.
 pub fn plain<T: std::str::FromStr>(text: &str, what: &str) -> Parsed<T> {
     text.trim().parse().map_err(|_| format!("{text:?} is not {what}"))
 }
@@ -28,7 +28,7 @@ pub fn number(text: &str) -> Parsed<f64> {
     if value.is_finite() { Ok(value) } else { Err(format!("{text:?} is not a finite number")) }
 }
 
-/// A difference that matters.
+/// An effect size.
 pub fn effect(text: &str) -> Parsed<f64> {
     number(text).and_then(|effect| if effect > 0.0 { Ok(effect) } else { Err("more than zero".to_owned()) })
 }
@@ -48,7 +48,7 @@ pub fn count_within(text: &str, least: u64, most: u64) -> Parsed<u64> {
     Err(if most == u64::MAX { format!("at least {least}") } else { format!("from {least} to {most}") })
 }
 
-/// The chance of a false claim, as far as a contract may choose it.
+/// The probability of a false claim, within the allowed range.
 pub fn alpha(text: &str) -> Parsed<f64> {
     match number(text)? {
         alpha if (0.0001..=0.2).contains(&alpha) => Ok(alpha),
@@ -65,13 +65,13 @@ pub fn yes(text: &str) -> Parsed<bool> {
     }
 }
 
-/// A name, or the nearest one: `eval/Mean Return` is `eval-mean-return`.
+/// A name, or the nearest valid one: `eval/Mean Return` becomes `eval-mean-return`.
 pub fn name(text: &str) -> Parsed<Slug> {
     let text = text.trim();
     text.parse().or_else(|error| Slug::from_words(text).ok_or_else(|| format!("{error}")))
 }
 
-/// `FILE#KEY`: the file's ending says how it is read.
+/// `FILE#KEY`: the file extension determines how it is read.
 pub fn source(text: &str) -> Parsed<Extractor> {
     let (file, key) = text
         .trim()
@@ -189,7 +189,7 @@ pub fn limits(wall_clock: Seconds, disk: Bytes, memory: Bytes) -> PerRun {
     PerRun { wall_clock, disk, memory, processes: 256, cpu_time: None }
 }
 
-/// A time or a size, which say themselves what is wrong.
+/// A time or a size, whose own errors are good enough.
 pub fn amount<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Parsed<T> {
     text.trim().parse().map_err(|error: T::Err| error.to_string())
 }
@@ -207,7 +207,7 @@ pub fn stop_rule(text: &str) -> Parsed<StopRule> {
     })
 }
 
-/// A command as its words. Quotes hold words together; what only a shell would understand is refused.
+/// Splits a command into words. Quotes group words; shell syntax is refused.
 pub fn command(text: &str) -> Parsed<Vec<String>> {
     let mut words = Vec::new();
     let (mut word, mut started, mut quote) = (String::new(), false, None);

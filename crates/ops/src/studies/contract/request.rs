@@ -25,41 +25,41 @@ pub struct Request {
     pub study: StudyName,
     /// The head of the ledger: a signature counts only on this one.
     pub head: Digest,
-    /// The way of approving that counts at least.
+    /// The weakest kind of approval that counts.
     pub required: Assurance,
     pub sections: Vec<Asked>,
-    /// What the contract still lacks; nothing should be approved before.
+    /// What the contract still lacks; nothing should be approved before that is filled in.
     pub open: Vec<Open>,
-    /// To approve at the terminal; empty when nothing is asked for.
+    /// The command to approve at the terminal; empty if nothing needs approval.
     pub terminal: String,
-    /// To approve by a signature, one command after another.
+    /// The commands to approve with a signature, in order.
     pub signature: Vec<String>,
     /// Where the text was written.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub written: Option<PathBuf>,
-    /// All of it as one text for the person.
+    /// The whole request as one text for a person.
     pub text: String,
 }
 
-/// A section that is asked for.
+/// A section that needs approval.
 #[derive(Debug, Serialize)]
 pub struct Asked {
     pub section: Section,
     /// The digest that the approval will name.
     pub digest: Digest,
-    /// How its approval stands now.
+    /// The present status of its approval.
     pub standing: ApprovalStatus,
-    /// What stands in the files for it, by file and key.
+    /// Its content in the files, by file and key.
     pub content: Value,
-    /// What it builds on.
     pub depends_on: &'static [Section],
-    /// What is void when this is.
+    /// Sections that become void together with this one.
     pub carries: Vec<Section>,
     /// What the approval allows.
     pub allows: &'static str,
 }
 
-/// The text for these sections; without any, for all that the study needs next. Written to `to` when that is named.
+/// The request for these sections or, without any, for everything that the study needs next. Written to `to` if
+/// given.
 pub fn request(
     context: &Context,
     selector: Option<&str>,
@@ -104,7 +104,7 @@ pub fn request(
         "ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement".to_owned(),
         format!("{approve} --signature statement.sig"),
     ];
-    // Where nothing is asked for, there is nothing to type either.
+    // If nothing needs approval, there are no commands.
     let (terminal, signature) =
         if names.is_empty() { Default::default() } else { (approve, commands.to_vec()) };
     let mut request = Request {
@@ -153,7 +153,7 @@ fn needed(lacking: &impl Fn(&Section) -> bool) -> Vec<Section> {
     [Section::Experiment, Section::Execute, Section::LoopEntry].into_iter().filter(lacking).collect()
 }
 
-/// Names the study where commands without a name would mean another.
+/// The flag that selects the study, if it isn't the one that commands use by default.
 fn study_flag(context: &Context, opened: &OpenStudy) -> Outcome<String> {
     let registry = opened.place.places().read_registry(context.fs.as_ref())?;
     let active = registry.typed().and_then(|registry| registry.active.as_ref());

@@ -1,5 +1,5 @@
-//! What the files of a repository tell about how it trains. Names and a few texts are looked at; nothing is started,
-//! no link is followed, and the walk ends after a fixed number of entries.
+//! What the files of a repository reveal about how it trains. Reads names and a few texts; starts nothing, follows no
+//! links, and stops after a fixed number of entries.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use super::survey_text::{
 use crate::context::Context;
 use crate::failure::Outcome;
 
-/// Entries that are looked at; shallow folders come first.
+/// Most entries that are read; shallow folders come first.
 const MOST_ENTRIES: usize = 20_000;
-/// Folders below the root.
+/// Most levels below the root.
 const DEEPEST: usize = 6;
-/// The part of a text that is read.
+/// Most bytes that are read of a text.
 const LONGEST_TEXT: usize = 256 << 10;
-/// Folders that hold other people's code, or none. Hidden ones are left out too.
+/// Folders with other people's code, or without code. Hidden folders are skipped too.
 const SKIPPED: [&str; 9] =
     ["node_modules", "__pycache__", "venv", "env", "site-packages", "target", "build", "dist", "third_party"];
 
@@ -31,10 +31,10 @@ pub struct Guess {
     pub from: String,
 }
 
-/// What was found.
+/// What the scan found.
 #[derive(Clone, Debug, Default)]
 pub struct RepositoryScan {
-    /// Whether everything was looked at.
+    /// Whether the whole repository was scanned.
     pub is_whole: bool,
     /// The command that trains.
     pub train: Option<Guess>,
@@ -42,7 +42,7 @@ pub struct RepositoryScan {
     pub eval: Option<Guess>,
     /// The environment that is trained on.
     pub environment: Option<Guess>,
-    /// Files by what may be changed in them.
+    /// Files by the kind of change that they allow.
     pub surfaces: Vec<(SurfaceKind, Vec<String>)>,
     /// Config files with keys of well-known hyperparameters.
     pub configs: Vec<(String, Vec<String>)>,
@@ -50,15 +50,15 @@ pub struct RepositoryScan {
     pub protected: Vec<String>,
     /// A metric as `NAME`, and its source as `FILE#KEY`.
     pub metric: Option<(Guess, Guess)>,
-    /// Where a GPU was seen.
+    /// What shows that there is a GPU.
     pub gpu: Option<String>,
-    /// Bytes of memory that can be had.
+    /// Bytes of available memory.
     pub memory: Option<u64>,
     /// Free bytes on the disk.
     pub disk: Option<u64>,
-    /// The weakest way of approving that the study was opened with.
+    /// The weakest kind of approval that the study was opened with.
     pub floor: Option<Assurance>,
-    /// What the task card says should get better.
+    /// The mission on the task card.
     pub mission: Option<Guess>,
 }
 
@@ -130,7 +130,7 @@ pub fn scan_repository(context: &Context, root: &Path) -> Outcome<RepositoryScan
         let name = file.rsplit('/').next().unwrap_or(file);
         let (metric, key) = table_metric(name, &read(file))?;
         let from = file.clone();
-        // In a run, what an evaluation writes lies below `eval/`.
+        // A run's evaluation writes below `eval/`.
         let source = Guess { text: format!("eval/{name}#{key}"), from: from.clone() };
         Some((Guess { text: metric, from }, source))
     });
@@ -158,7 +158,7 @@ fn is_evaluator(stem: &str) -> bool {
     EVALUATORS.iter().any(|word| stem.starts_with(word)) || stem.contains("metric")
 }
 
-/// The file that most likely does what the first of `words` says: the plainest name nearest to the root.
+/// The file that most likely does what the first of `words` names: the simplest name nearest to the root.
 fn best_script<'f>(files: &'f [String], words: &[&str]) -> Option<&'f str> {
     let rank = |file: &str| -> Option<usize> {
         let stem = stem(file).to_lowercase();
@@ -210,7 +210,7 @@ fn walk(fs: &dyn Fs, root: &Path) -> Outcome<(Vec<String>, bool)> {
     let (mut seen, mut is_whole) = (0, true);
     let mut waiting: VecDeque<(String, usize)> = VecDeque::from([(String::new(), 0)]);
     while let Some((folder, depth)) = waiting.pop_front() {
-        // A folder that can't be listed tells nothing.
+        // A folder that can't be listed is skipped.
         let Ok(entries) = fs.list(&join(root, &folder)) else { continue };
         for entry in entries {
             seen += 1;
@@ -237,7 +237,7 @@ fn join(root: &Path, folder: &str) -> PathBuf {
     if folder.is_empty() { root.to_owned() } else { root.join(folder) }
 }
 
-/// The beginning of a text; nothing where there is none that can be read.
+/// The beginning of a text; empty if it can't be read.
 fn text_of(fs: &dyn Fs, path: &Path) -> String {
     let bytes = fs.read_at(path, 0, LONGEST_TEXT).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()

@@ -1,5 +1,5 @@
-//! What single texts of a repository tell: scripts, configs, log files. Each reader takes any text and answers nothing
-//! where it isn't sure.
+//! What single texts of a repository reveal: scripts, configs, log files. Each function accepts any text and returns
+//! nothing if it is not sure.
 
 use rlxp_spec::Source;
 use rlxp_spec::document::Document;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::csv_file::first_row;
 
-/// Names of numbers that algorithms commonly have.
+/// Common names of hyperparameters.
 const HYPERPARAMETERS: [&str; 14] = [
     "learning_rate",
     "lr",
@@ -25,10 +25,10 @@ const HYPERPARAMETERS: [&str; 14] = [
     "update_epochs",
 ];
 
-/// Keys of one config that are worth asking about.
+/// Most keys of one config that are asked about.
 const MOST_KEYS: usize = 4;
 
-/// How a script takes a seed, as words with a slot; none where its text doesn't tell.
+/// How a script takes a seed, as words with a placeholder; empty if the text doesn't tell.
 pub(super) fn seed_words(script: &str) -> &'static [&'static str] {
     if script.contains("--seed") {
         &["--seed", "{seed}"]
@@ -68,7 +68,7 @@ pub(super) fn python_scripts(pyproject: &str) -> Vec<String> {
     names
 }
 
-/// The environment of a config of rlx's own; nothing when it is none.
+/// The environment of an rlx config; `None` if the text is not one.
 pub(super) fn rlx_config(text: &str) -> Option<String> {
     let value = yaml(text)?;
     value.get("algo")?.get("name")?;
@@ -102,7 +102,7 @@ fn yaml(text: &str) -> Option<Value> {
     Document::read(Source::new("config", text)).ok().map(|document| document.value().clone())
 }
 
-/// A metric of an evaluation in a log file: its name and its key. Training rewards are no such metric.
+/// A metric of an evaluation in a log file: its name and its key. Training rewards don't count.
 pub(super) fn table_metric(file: &str, text: &str) -> Option<(String, String)> {
     let keys: Vec<(String, String)> = if file.ends_with(".csv") {
         first_row(text).into_iter().map(|column| (column.clone(), column)).collect()

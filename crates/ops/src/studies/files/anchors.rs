@@ -1,4 +1,4 @@
-//! Anchors of ledgers: copies of a ledger's head that the user keeps elsewhere.
+//! Anchors of ledgers: copies of a ledger's head outside the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use crate::failure::{Failure, Outcome};
 
 const LONGEST_ANCHORS: u64 = 16 << 20;
 
-/// The user's own file for a study at this place. The place is in its name and not the study's id: whoever makes the
-/// study anew in the same place, with another id, is then found out.
+/// The user's file of anchors for a study at this location. It is named after the location and not the study's id, so
+/// that a study recreated there with another id is detected.
 pub(crate) fn usual_place(place: &StudyPaths) -> Outcome<PathBuf> {
     let folder = place.anchors().ok_or_else(|| {
         Failure::usage("no_home", "no home folder to store anchors in").hint("rlx ledger anchor --to FILE")
@@ -21,7 +21,7 @@ pub(crate) fn usual_place(place: &StudyPaths) -> Outcome<PathBuf> {
     Ok(folder.join(format!("{key}-{}-{}.jsonl", place.name.task, place.name.study)))
 }
 
-/// The anchors of this user that lie at a study's place; none where there is no such file.
+/// The user's anchors for a study's location; empty if there is no such file.
 pub(crate) fn own_anchors(fs: &dyn Fs, place: &StudyPaths) -> Outcome<Vec<Anchor>> {
     match usual_place(place) {
         Ok(path) if fs.is_file(&path)? => Ok(read_anchors(fs, &path)?.0),
@@ -29,7 +29,7 @@ pub(crate) fn own_anchors(fs: &dyn Fs, place: &StudyPaths) -> Outcome<Vec<Anchor
     }
 }
 
-/// Anchors of a file, and the lines that are none.
+/// The anchors in a file, and the numbers of invalid lines.
 pub(crate) fn read_anchors(fs: &dyn Fs, path: &Path) -> Outcome<(Vec<Anchor>, Vec<usize>)> {
     let text = String::from_utf8_lossy(&fs.read(path, LONGEST_ANCHORS)?).into_owned();
     let (mut anchors, mut bad) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! In a folder with an open study, rlx's own launch path alone starts things. Every other verb that trains or
-//! evaluates asks here first.
+//! In a folder with an open study, only `rlx launch` may start runs. Every other verb that trains or evaluates checks
+//! here first.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use super::read::{ledger_bytes, read_study, without_files};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 
-/// Refuses when a study at or above the context's folder is open.
+/// Refuses if a study at or above the context's folder is open.
 pub fn refuse_governed(context: &Context) -> Outcome<()> {
     refuse_governed_at(context, &context.folder)
 }
 
-/// Refuses when a study at or above `folder` is open. Both the folder as it is named and as it really lies count, and
-/// a root that was named doesn't hide what is above it.
+/// Refuses if a study at or above `folder` is open. Checks both the given path and the real one, and also folders
+/// above a root that the user named.
 pub fn refuse_governed_at(context: &Context, folder: &Path) -> Outcome<()> {
     let real = context.fs.canonicalize(folder).ok();
     for start in [Some(folder), real.as_deref()].into_iter().flatten() {
@@ -46,8 +46,8 @@ fn refuse_open_study(context: &Context, root: &Path) -> Outcome<()> {
     }
 }
 
-/// Refuses a new study at `root` that could be approved more easily than one that is open there or above: whoever can't
-/// approve the one would run things under the other.
+/// Refuses a new study at `root` that would accept weaker approvals than an open one there or above; otherwise it
+/// could be used to run what the open study doesn't approve.
 pub(crate) fn refuse_weaker_beside(context: &Context, root: &Path, assurance: Assurance) -> Outcome<()> {
     let real = context.fs.canonicalize(root)?;
     for above in real.ancestors() {
@@ -66,7 +66,7 @@ pub(crate) fn refuse_weaker_beside(context: &Context, root: &Path, assurance: As
     Ok(())
 }
 
-/// The studies of a root that are open, as far as their ledgers tell.
+/// The open studies of a root, according to their ledgers.
 fn open_studies(context: &Context, root: &Path) -> Outcome<Vec<Study>> {
     let fs = context.fs.as_ref();
     match fs.metadata_if_any(&root.join(FOLDER))?.map(|meta| meta.kind) {
@@ -79,7 +79,7 @@ fn open_studies(context: &Context, root: &Path) -> Outcome<Vec<Study>> {
     for name in places.studies(fs)? {
         let place = places.study(&name);
         let mut study = without_files(&place, ledger_reader::read_lean(&ledger_bytes(context, &place)?));
-        // Whether a person closed it takes the approvers and the signature to tell.
+        // Whether a person closed it depends on the approvers and the signature.
         if study.state().closed.is_some() && study.was_entered() {
             study = read_study(context, &place)?;
         }

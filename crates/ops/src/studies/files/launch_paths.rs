@@ -1,5 +1,5 @@
-//! Where runs and trees of a study are: in the user's state folder, by the study's id, so that nothing done to the
-//! repository reaches them.
+//! Where the runs and trees of a study are: in the user's state folder, by the study's id, so that changes to the
+//! repository don't affect them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use rlxp_govern::documents::Base;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::OpenStudy;
 
-/// How the name of a file ends that keeps room for another one.
+/// The suffix of files that reserve space for another one.
 pub(crate) const RESERVE: &str = ".reserve";
 
 /// The folder of a study's runs and trees.
@@ -17,18 +17,18 @@ pub(crate) struct LaunchPaths {
     folder: PathBuf,
 }
 
-/// The folder of one run. What is in it, and who writes it, stands in [`rlxp_launch::order`]; beside that:
+/// The folder of one run. [`rlxp_launch::order`] describes its contents and who writes them; besides those:
 ///
 /// | name | what | who writes it |
 /// |---|---|---|
-/// | `claim.json` | who launches it | launch, with the folder |
-/// | `claim.<digest>.json` | who launches it after the maker of that claim was gone | launch |
-/// | `order.json` | what the supervisor is to do | launch |
-/// | `shim.json` | who supervises it | launch |
-/// | `cancel` | there when it was called off | `launch cancel` |
+/// | `claim.json` | which process launches it | launch, with the folder |
+/// | `claim.<digest>.json` | which process launches it after the owner of that claim was gone | launch |
+/// | `order.json` | what the supervisor does | launch |
+/// | `shim.json` | which process supervises it | launch |
+/// | `cancel` | exists if it was cancelled | `launch cancel` |
 /// | `manifest.json` | the digests of all its files | the supervisor |
-/// | `end.json` | how it ended; last of all | the supervisor |
-/// | `manifest.json.reserve`, `end.json.reserve` | room for the two on a full disk; gone with the end | launch |
+/// | `end.json` | how it ended; written last | the supervisor |
+/// | `manifest.json.reserve`, `end.json.reserve` | reserved space for the two; removed at the end | launch |
 #[derive(Clone, Debug)]
 pub(crate) struct RunPaths {
     pub(crate) folder: PathBuf,
@@ -38,7 +38,7 @@ impl LaunchPaths {
     /// The place of an opened study.
     pub(crate) fn for_study(opened: &OpenStudy) -> Outcome<Self> {
         let id = opened.study.state().opened.as_ref().map(|opened| opened.id.as_str()).unwrap_or_default();
-        // The id becomes a name of a folder; the ledger it comes from may have been written by anybody.
+        // The id becomes a folder name, and the ledger that it comes from is not trusted.
         if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return Err(Failure::refused("bad_study_id", format!("{id:?} is not a study id")));
         }
@@ -51,7 +51,6 @@ impl LaunchPaths {
         }
     }
 
-    /// A place for tests.
     #[cfg(test)]
     pub(crate) fn at(folder: PathBuf) -> Self {
         Self { folder }
@@ -80,7 +79,7 @@ impl LaunchPaths {
         self.folder.join("inputs")
     }
 
-    /// The folder of a step that was tried.
+    /// The folder of a probe.
     pub(crate) fn probe(&self, name: &str) -> RunPaths {
         RunPaths { folder: self.folder.join("probes").join(name) }
     }
@@ -91,22 +90,22 @@ impl RunPaths {
         self.folder.join(name)
     }
 
-    /// Who launches it.
+    /// Which process launches it.
     pub(crate) fn claim(&self) -> PathBuf {
         self.inside("claim.json")
     }
 
-    /// What the supervisor is to do.
+    /// What the supervisor does.
     pub(crate) fn order(&self) -> PathBuf {
         self.inside("order.json")
     }
 
-    /// Who supervises it.
+    /// Which process supervises it.
     pub(crate) fn shim(&self) -> PathBuf {
         self.inside("shim.json")
     }
 
-    /// There when it was called off.
+    /// Exists if the run was cancelled.
     pub(crate) fn cancel(&self) -> PathBuf {
         self.inside("cancel")
     }
@@ -120,13 +119,13 @@ impl RunPaths {
         self.inside("end.json")
     }
 
-    /// Files whose only use is that their room can be had when the disk is full. Each of the last two files has one of
-    /// its own: a disk can be out of files as well as out of bytes.
+    /// Files that are removed to make space when the disk is full. Each of the last two files has its own: a disk can
+    /// run out of files as well as of bytes.
     pub(crate) fn reserves(&self) -> [PathBuf; 2] {
         [self.manifest(), self.end()].map(|path| Self::reserve_for(&path))
     }
 
-    /// The one that keeps room for this file.
+    /// The reserve for this file.
     pub(crate) fn reserve_for(path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(RESERVE);
@@ -143,7 +142,6 @@ impl RunPaths {
         self.inside(step)
     }
 
-    /// The path of this folder.
     pub(crate) fn path(&self) -> &Path {
         &self.folder
     }

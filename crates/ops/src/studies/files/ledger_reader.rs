@@ -1,6 +1,5 @@
-//! Reading a ledger with two threads. They look for one thing only, that nothing is wrong: whatever else they meet, they
-//! give up, and the ledger is read line by line to say what is wrong and where. So nothing that can be seen depends on
-//! which thread was faster.
+//! Reads a ledger with two threads. They only check that nothing is wrong: if anything is, they give up, and the
+//! ledger is read line by line to report the problem. So results never depend on which thread was faster.
 
 use std::convert::Infallible;
 use std::panic::resume_unwind;
@@ -10,10 +9,10 @@ use std::thread::{self, Builder};
 
 use rlxp_govern::ledger::{Ledger, Record, read_lines, split};
 
-/// A ledger that is shorter is read before a second thread would have begun.
+/// Shorter ledgers are read faster than a thread starts.
 const WORTH_A_THREAD: usize = 256 << 10;
 
-/// How many bytes a thread takes at once: few enough that nobody waits long for the other.
+/// Bytes that a thread takes at once: few enough that neither waits long for the other.
 const PIECE: usize = 32 << 10;
 
 /// Reads a ledger up to its end or its first problem.
@@ -21,14 +20,14 @@ pub fn read(bytes: &[u8]) -> Ledger {
     read_as(bytes, false)
 }
 
-/// The same for callers that need the state of a study and not its history. Most of the time of reading a long ledger
-/// is spent on keeping its records in memory.
+/// Like [`read`], for callers that need a study's state and not its history: keeping the records takes most of the
+/// time for a long ledger.
 pub(crate) fn read_lean(bytes: &[u8]) -> Ledger {
     read_as(bytes, true)
 }
 
-/// The same for a ledger that `fetch` gets, while a second thread does something else; when that is done, it helps.
-/// Gives the bytes too.
+/// Like [`read_lean`], for a ledger that `fetch` gets while a second thread does something else and then helps. Also
+/// returns the bytes.
 pub(super) fn read_lean_beside<T: Send, E>(
     fetch: impl FnOnce() -> Result<Vec<u8>, E>,
     other: impl FnOnce() -> T + Send,
@@ -57,10 +56,10 @@ fn read_as(bytes: &[u8], lean: bool) -> Ledger {
     read.unwrap_or_else(|| read_lines(ledger, whole))
 }
 
-/// A ledger of whole lines, if nothing is wrong with it.
+/// A ledger of complete lines, if nothing is wrong with it.
 ///
-/// Both threads read lines and check their digests, for which each line is enough. This one adds up what they read, in
-/// order.
+/// Both threads parse lines and check their digests, which each line allows on its own. This thread adds up the
+/// records in order.
 fn read_shared(text: &str, empty: Ledger) -> Option<Ledger> {
     let begin = || Ok::<_, Infallible>((Some(text), empty));
     let (ledger, ()) = beside(begin, |pieces, empty| pieces?.add_up(empty), || ());
@@ -68,8 +67,8 @@ fn read_shared(text: &str, empty: Ledger) -> Option<Ledger> {
     ledger
 }
 
-/// Lets a second thread do `other` and then help with the text that `begin` gives, while this one finds that text and
-/// does `work` on its pieces. Without a text there is nothing to help with, and no pieces.
+/// Runs `other` on a second thread, which then helps with the text that `begin` returns; this thread runs `begin`,
+/// then `work` on the pieces of the text. Without a text there are no pieces.
 fn beside<'l, B, R, T: Send, E>(
     begin: impl FnOnce() -> Result<(Option<&'l str>, B), E>,
     work: impl FnOnce(Option<&Pieces<'l>>, B) -> R,
@@ -84,7 +83,7 @@ fn beside<'l, B, R, T: Send, E>(
     thread::scope(|scope| {
         let second = Builder::new().spawn_scoped(scope, || {
             let done = {
-                // The first thread must not wait for what never comes.
+                // Otherwise the first thread would wait forever.
                 let _guard = OnPanic(|| pieces.get().into_iter().flatten().for_each(Pieces::give_up));
                 do_other()
             };
@@ -94,7 +93,7 @@ fn beside<'l, B, R, T: Send, E>(
             done
         });
         let worked = {
-            // Nor the second.
+            // Otherwise the second thread would.
             let _guard = OnPanic(|| drop(pieces.set(None)));
             let begun = begin();
             let text = begun.as_ref().ok().and_then(|(text, _)| *text);
@@ -103,26 +102,26 @@ fn beside<'l, B, R, T: Send, E>(
         };
         let done = match second {
             Ok(second) => second.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // A system that has no thread left is slower, and that is all.
+            // Without a free thread this is slower, and that is all.
             Err(_) => do_other(),
         };
         (worked, done.expect("one of the two threads has done it"))
     })
 }
 
-/// A ledger in pieces of whole lines.
+/// A ledger in pieces of complete lines.
 struct Pieces<'l> {
     text: &'l str,
     all: Vec<Piece<'l>>,
-    /// The next one that nobody took.
+    /// The next piece that no thread took.
     next: AtomicUsize,
-    /// Whether something is wrong, so that nothing more needs to be read.
+    /// Whether something is wrong, so that reading can stop.
     wrong: AtomicBool,
 }
 
 struct Piece<'l> {
     text: &'l str,
-    /// Its records, once somebody read them.
+    /// Its records, once they were read.
     records: Mutex<Option<Vec<Record>>>,
 }
 
@@ -139,23 +138,23 @@ impl<'l> Pieces<'l> {
         Self { text, all, next: AtomicUsize::new(0), wrong: AtomicBool::new(false) }
     }
 
-    /// The number of the next piece that nobody took.
+    /// The number of the next piece that no thread took.
     fn take(&self) -> Option<usize> {
         let wanted = !self.wrong.load(Ordering::Relaxed);
         let number = wanted.then(|| self.next.fetch_add(1, Ordering::Relaxed))?;
         (number < self.all.len()).then_some(number)
     }
 
-    /// Reads until nothing is left to take.
+    /// Reads pieces until none is left.
     fn read_all(&self) {
-        // The other thread must not wait for what never comes.
+        // Otherwise the other thread would wait forever.
         let _guard = OnPanic(|| self.give_up());
         while let Some(number) = self.take() {
             self.keep(number);
         }
     }
 
-    /// Reads a piece that was taken, for later.
+    /// Reads a piece and keeps its records for later.
     fn keep(&self, number: usize) {
         let piece = &self.all[number];
         match piece.read().collect() {
@@ -164,12 +163,12 @@ impl<'l> Pieces<'l> {
         }
     }
 
-    /// Says that something is wrong.
+    /// Makes both threads stop.
     fn give_up(&self) {
         self.wrong.store(true, Ordering::Relaxed);
     }
 
-    /// Adds all records to `ledger`; nothing as soon as something is wrong.
+    /// Adds all records to `ledger`; `None` as soon as something is wrong.
     fn add_up(&self, mut ledger: Ledger) -> Option<Ledger> {
         let added =
             self.all.iter().enumerate().try_for_each(|(number, piece)| self.add(number, piece, &mut ledger));
@@ -187,14 +186,14 @@ impl<'l> Pieces<'l> {
                 return records.into_iter().try_for_each(|record| ledger.add(record).ok());
             }
             match self.take() {
-                // Record by record, so that the memory of one serves for the next.
+                // One record at a time, so that memory is reused.
                 Some(taken) if taken == number => {
                     return piece.read().try_for_each(|record| ledger.add(record?).ok());
                 }
-                // The other thread is at it.
+                // The other thread is reading it.
                 Some(taken) => self.keep(taken),
                 None if self.wrong.load(Ordering::Relaxed) => return None,
-                // And has the last one: it will be a moment.
+                // The other thread is reading the last one and will be done in a moment.
                 None => thread::yield_now(),
             }
         }
@@ -202,14 +201,14 @@ impl<'l> Pieces<'l> {
 }
 
 impl<'l> Piece<'l> {
-    /// Its records one by one; nothing for one that isn't as usual.
+    /// Its records; `None` for one that is not well-formed.
     fn read(&self) -> impl Iterator<Item = Option<Record>> + use<'l> {
         let mut room = Vec::new();
         self.text.split_terminator('\n').map(move |line| Record::parse_usual(line, &mut room))
     }
 }
 
-/// Does something when the thread that has it panics.
+/// Runs a function if its thread panics.
 struct OnPanic<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnPanic<F> {
@@ -232,7 +231,6 @@ mod tests {
 
     use super::*;
 
-    /// Lines of several pieces.
     fn lines() -> Vec<String> {
         let mut ledger = split(b"", true).0;
         let (task, study) = ("walker".parse().unwrap(), "first".parse().unwrap());
@@ -250,7 +248,7 @@ mod tests {
             .collect()
     }
 
-    /// Both ways see the same, and how many records that are.
+    /// Checks that both ways agree; returns the number of records.
     fn read_both(bytes: &[u8]) -> usize {
         let (empty, whole) = split(bytes, true);
         let expected = read_lines(empty, whole);

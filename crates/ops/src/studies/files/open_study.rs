@@ -1,7 +1,7 @@
-//! An opened study that can be added to.
+//! An opened study, to which records can be appended.
 //!
-//! Opening already writes: what is void by now, or validated no longer, goes on record the first time anybody looks,
-//! so that an edit that is taken back later has happened all the same.
+//! Opening already writes: void approvals and candidates that are no longer validated are recorded as soon as any
+//! command opens the study, so that an edit that is reverted later is in the record too.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,32 +26,31 @@ use super::state_file;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 
-/// How often a study is read again because somebody else added to it meanwhile.
+/// How often a study is read again because another process appended to its ledger.
 const TRIES: usize = 10;
 
-/// A study that was read, and may be added to as long as nobody else has.
+/// A study as it was read. Records can be appended as long as no other process does.
 pub struct OpenStudy {
     context: Context,
     pub place: StudyPaths,
-    /// What was read.
     pub study: Study,
-    /// What could not be done and changes no answer: a record that could not be written.
+    /// Problems that change no result, such as a record that could not be written.
     pub warnings: Vec<String>,
-    /// Where the ledger ended when it was read.
+    /// The end of the ledger when it was read.
     end: End,
     head: Head,
 }
 
 impl OpenStudy {
-    /// The study that `selector` names, or the active one. A ledger that can't be understood to its end is refused.
+    /// Opens the study that `selector` names, or the active one. Refuses a broken ledger.
     pub fn open(context: &Context, selector: Option<&str>) -> Outcome<Self> {
         Self::look(context, selector)?.if_whole()
     }
 
-    /// The same for those who will ask for the commit that is checked out: git is asked while the ledger is read.
+    /// Like [`Self::open`], for callers that need the checked-out commit: git runs while the ledger is read.
     pub fn open_with_head(context: &Context, selector: Option<&str>) -> Outcome<Self> {
         let place = RepositoryPaths::find(context)?.select(context.fs.as_ref(), selector)?;
-        // Before anything is read: the less memory a process has, the sooner another is started from it.
+        // Before anything is read: forking is faster while the process has little memory.
         let head = Head::ask(&place.root);
         let opened = Self::at(context, place)?.if_whole()?;
         Ok(Self { head, ..opened })
@@ -64,22 +63,22 @@ impl OpenStudy {
         }
     }
 
-    /// The same for those who have something to say about a broken ledger.
+    /// Like [`Self::open`], for callers that can handle a broken ledger.
     pub fn look(context: &Context, selector: Option<&str>) -> Outcome<Self> {
         let place = RepositoryPaths::find(context)?.select(context.fs.as_ref(), selector)?;
         Self::at(context, place)
     }
 
-    /// The study at a place that is known. Its ledger may be broken.
+    /// Opens the study at a known place. Its ledger may be broken.
     pub fn at(context: &Context, place: StudyPaths) -> Outcome<Self> {
         for _ in 0..TRIES {
-            // A thousand files are read while ten thousand records are.
+            // In parallel: there can be a thousand files and ten thousand records.
             let (bytes, mut ledger, parts) = ledger_reader::read_lean_beside(
                 || ledger_bytes(context, &place),
                 || read_parts(context.fs.as_ref(), &place),
             )?;
             let parts = parts?;
-            // A ledger that an anchor of this user contradicts is as broken as one whose links don't hold.
+            // A ledger that contradicts one of the user's anchors is broken too.
             let anchors = own_anchors(context.fs.as_ref(), &place)?;
             ledger.problem =
                 ledger.problem.take().or_else(|| ledger::against(&ledger, &anchors).into_iter().next());
@@ -87,10 +86,10 @@ impl OpenStudy {
             let (end, place) = (End::from_bytes(&bytes), place.clone());
             let (context, warnings, head) = (context.clone(), Vec::new(), Head::default());
             let mut opened = Self { context, place, study, warnings, end, head };
-            match opened.put_changes_on_record() {
+            match opened.record_changes() {
                 Ok(()) => return Ok(opened),
                 Err(failure) if failure.is(FailureKind::LedgerMoved) => {}
-                // Whoever only looks can go on; whoever writes will hear of it again.
+                // Readers can continue; writers will get the error again.
                 Err(failure) if failure.exit == Exit::Storage || failure.is(FailureKind::LedgerLocked) => {
                     let seen = "void approvals could not be recorded";
                     opened.warnings.push(format!("{seen}: {failure}"));
@@ -102,13 +101,13 @@ impl OpenStudy {
         Err(moved(&place))
     }
 
-    /// Adds one record. It is on the disk when this returns.
+    /// Appends one record. It is synced when this returns.
     pub fn append(&mut self, actor: Actor, event: Event) -> Outcome<&Record> {
         self.append_all(vec![(actor, event)])?;
         Ok(self.study.ledger.records.last().expect("one was added just now"))
     }
 
-    /// Adds several records at once: all of them, or after an error none that anybody was told of.
+    /// Appends several records at once. After an error, none of them counts.
     pub fn append_all(&mut self, events: Vec<(Actor, Event)>) -> Outcome<()> {
         if let Some(failure) = broken(&self.study.ledger, &self.place) {
             return Err(failure);
@@ -130,8 +129,8 @@ impl OpenStudy {
         Ok(())
     }
 
-    /// Puts a refusal on record; the same one again, with nothing in between, is not written twice.
-    pub fn put_refusal_on_record(&mut self, refused: Refused) -> Outcome<()> {
+    /// Records a refusal, unless the last record is the same one.
+    pub fn record_refusal(&mut self, refused: Refused) -> Outcome<()> {
         let event = Event::Refused(refused);
         if self.study.ledger.records.last().is_some_and(|record| record.event == event) {
             return Ok(());
@@ -139,18 +138,17 @@ impl OpenStudy {
         self.append(Actor::Rlx, event).map(drop)
     }
 
-    /// Puts the study away for good. A verb that is done calls it last: giving back the memory of a thousand candidates
-    /// piece by piece takes longer than anything that is left to do, and a process that ends gives it back at once.
+    /// Leaks the study. A verb calls this last: freeing a thousand candidates takes longer than everything else that
+    /// is left to do, and the process is about to exit.
     pub fn leave(self) {
         std::mem::forget(self);
     }
 
-    /// The commit that is checked out, as git says when it is first asked for; nothing without one.
+    /// The checked-out commit, determined on first use; `None` without a commit.
     pub fn head(&self) -> Option<&str> {
         self.head.answer(&self.place.root)
     }
 
-    /// The context that it was opened in.
     pub fn context(&self) -> &Context {
         &self.context
     }
@@ -160,7 +158,7 @@ impl OpenStudy {
         document(self.context.fs.as_ref(), &self.place.root, &self.place.candidate(id))
     }
 
-    /// How every approval on record stands: all sections, and the candidates that were ever approved.
+    /// The status of every recorded approval: all sections, and every candidate that was ever approved.
     pub fn standings(&self) -> Outcome<BTreeMap<Target, ApprovalStatus>> {
         let study = &self.study;
         let mut standings: BTreeMap<Target, ApprovalStatus> = study
@@ -181,8 +179,8 @@ impl OpenStudy {
         Ok(standings)
     }
 
-    /// The digest of a candidate within what is agreed. A file that is, byte for byte, the one that was validated
-    /// under the same agreement isn't read again: there can be a thousand.
+    /// The digest of a candidate together with the contract. A file that is byte for byte the validated one, under
+    /// the same contract, is not parsed again: there can be a thousand.
     fn candidate_digest(&self, id: &Slug) -> Outcome<Option<Digest>> {
         let Some(experiment) = self.study.digests().get(&Section::Experiment).copied() else {
             return Ok(None);
@@ -198,8 +196,8 @@ impl OpenStudy {
         }
     }
 
-    /// Puts on record which approvals are void by now, and which candidates are drafts again.
-    fn put_changes_on_record(&mut self) -> Outcome<()> {
+    /// Records which approvals are now void, and which candidates are drafts again.
+    fn record_changes(&mut self) -> Outcome<()> {
         if !self.study.ledger.is_whole() || self.study.state().closed.is_some() {
             return Ok(());
         }
@@ -218,8 +216,8 @@ impl OpenStudy {
     }
 }
 
-/// Validated candidates whose text, or whose plan as far as it can be known without reading the repository, isn't the
-/// validated one any more. Protected files are looked at where a candidate is launched.
+/// Validated candidates whose text or plan has changed, as far as that can be known without reading the repository.
+/// Protected files are checked at launch.
 fn no_longer_validated(study: &Study) -> Vec<(Slug, String)> {
     let shared = study.shared_parts();
     let validated =
@@ -227,7 +225,7 @@ fn no_longer_validated(study: &Study) -> Vec<(Slug, String)> {
     validated.filter_map(|(id, record)| Some((id.clone(), study.stale(record, &shared)?))).collect()
 }
 
-/// Why nothing may be done: the ledger can't be understood to its end.
+/// The failure of a broken ledger, which blocks everything.
 fn broken(ledger: &Ledger, place: &StudyPaths) -> Option<Failure> {
     let why = match &ledger.problem {
         Some(problem) => format!("line {}: {}", problem.line, problem.message),
@@ -246,8 +244,8 @@ fn moved(place: &StudyPaths) -> Failure {
     Failure::with_kind(FailureKind::LedgerMoved, message).hint("run the command again")
 }
 
-/// Adds records to `ledger` and to its file, if that still ends where it did. After an error `ledger` may have records
-/// that the file has not.
+/// Appends records to `ledger` and to its file, if that still has the same end. After an error, `ledger` may have
+/// records that the file doesn't have.
 fn add(
     context: &Context,
     place: &StudyPaths,
@@ -282,10 +280,10 @@ struct Head {
 }
 
 impl Head {
-    /// Asks for it on a thread of its own.
+    /// Asks git on a separate thread.
     fn ask(root: &Path) -> Self {
         let root = root.to_owned();
-        // A system that has no thread left is asked later.
+        // Without a free thread, git is asked later.
         let asked = Builder::new().spawn(move || rlxp_launch::git::head(&root)).ok();
         Self { asked: Mutex::new(asked), answer: OnceLock::new() }
     }
@@ -300,7 +298,7 @@ impl Head {
     }
 }
 
-/// Where a ledger ends. Each record names the one before, so the last one stands for all.
+/// The end of a ledger. Each record contains the digest of the one before, so the last one identifies all.
 #[derive(PartialEq, Eq)]
 struct End {
     length: usize,

@@ -18,7 +18,6 @@ pub const FOLDER: &str = ".rlxp";
 /// The studies of one repository.
 #[derive(Clone, Debug)]
 pub struct RepositoryPaths {
-    /// The repository.
     pub root: PathBuf,
     user: UserFolders,
 }
@@ -27,7 +26,6 @@ pub struct RepositoryPaths {
 #[derive(Clone, Debug)]
 pub struct StudyPaths {
     pub name: StudyName,
-    /// The repository.
     pub root: PathBuf,
     pub folder: PathBuf,
     task: PathBuf,
@@ -89,8 +87,8 @@ impl RepositoryPaths {
         }
     }
 
-    /// Every study that has a folder, by name. The registry is not asked: whoever removes a line from it has not
-    /// removed the study.
+    /// Every study that has a folder, by name. The registry is not consulted: removing a line from it doesn't remove
+    /// the study.
     pub fn studies(&self, fs: &dyn Fs) -> Outcome<Vec<StudyName>> {
         let mut found = Vec::new();
         for task in folders(fs, &self.root, &self.folder().join("tasks"))? {
@@ -141,12 +139,11 @@ impl StudyPaths {
         self.folder.join(name)
     }
 
-    /// The same study in another folder, as long as it is being made.
+    /// The same study in another folder, while it is being created.
     pub(crate) fn at(&self, folder: PathBuf) -> Self {
         Self { folder, ..self.clone() }
     }
 
-    /// The repository's studies.
     pub fn places(&self) -> RepositoryPaths {
         RepositoryPaths { root: self.root.clone(), user: self.user.clone() }
     }
@@ -272,7 +269,7 @@ fn folders(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<Vec<Slug>> {
     Ok(names)
 }
 
-/// Paths of a study are part of texts that are signed and of the orders of its runs, so they must be text themselves.
+/// A study's paths are part of signed texts and of orders, so they must be valid UTF-8.
 pub(crate) fn as_text(root: &Path) -> Outcome<&str> {
     root.to_str().ok_or_else(|| {
         let message =
@@ -299,7 +296,7 @@ fn named(text: &str, known: &[StudyName]) -> Outcome<StudyName> {
     }
 }
 
-/// Refuses to write a file into a folder that isn't there: most often it is misspelt.
+/// Refuses to write a file into a missing folder, which is most often misspelt.
 pub(crate) fn needs_folder(fs: &dyn Fs, file: &Path) -> Outcome<()> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     if fs.canonicalize(folder).is_ok_and(|real| fs.list(&real).is_ok()) {

@@ -1,8 +1,8 @@
-//! Everything of a study, read at one moment.
+//! Reads everything of a study at once.
 //!
-//! Nothing below `.rlxp/` may be a link: one could show another study's approvals, or change between two looks. What
-//! can't be read as what it should be is kept as broken, with every reason, so that gates can say so; only a disk that
-//! fails ends the reading.
+//! Nothing below `.rlxp/` may be a link: it could show another study's approvals, or change between two reads.
+//! Invalid files are kept as broken, with every reason, so that gates can report them; only a failing disk stops the
+//! reading.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,9 +28,9 @@ use super::paths::{FOLDER, StudyPaths};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 
-/// Documents are far smaller; a larger one is broken, not read.
+/// Documents are far smaller; larger files are broken.
 const LONGEST_DOCUMENT: u64 = 1 << 20;
-/// A source file that a claim cites.
+/// Largest source file that a claim can cite.
 const LONGEST_SOURCE: u64 = 16 << 20;
 
 pub fn read_study(context: &Context, place: &StudyPaths) -> Outcome<Study> {
@@ -52,7 +52,7 @@ pub(super) fn with_ledger(place: &StudyPaths, ledger: Ledger, parts: Parts) -> S
     Study { name: place.name.clone(), files, ledger, approvers, signatures, adapter, candidate_files }
 }
 
-/// A study of which only the ledger was read: enough to know whether it is open.
+/// A study with only its ledger: enough to know whether it is open.
 pub(crate) fn without_files(place: &StudyPaths, ledger: Ledger) -> Study {
     let files = Files {
         contract: Reading::Missing,
@@ -83,7 +83,7 @@ pub(super) fn read_parts(fs: &dyn Fs, place: &StudyPaths) -> Outcome<Parts> {
     })
 }
 
-/// The bytes of the ledger; none when there is no file.
+/// The bytes of the ledger; empty if there is no file.
 pub fn ledger_bytes(context: &Context, place: &StudyPaths) -> Outcome<Vec<u8>> {
     match look(context.fs.as_ref(), &place.root, &place.ledger())? {
         None => Ok(Vec::new()),
@@ -95,7 +95,7 @@ pub(crate) fn ledger_file(context: &Context, place: &StudyPaths) -> LedgerFile {
     LedgerFile::at(context.fs.clone(), context.machine.clone(), &place.ledger())
 }
 
-/// What stands at `path`, which lies below `root/.rlxp`; an error when it or a folder on the way is a link.
+/// The metadata of `path`, which is below `root/.rlxp`; fails if it or a folder on the way is a link.
 pub fn look(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<Option<Meta>> {
     let inside =
         path.strip_prefix(root.join(FOLDER)).expect("only paths below the folder of studies are asked for");
@@ -121,9 +121,9 @@ pub(crate) fn linked(path: &Path) -> Failure {
         .hint("replace it with the file itself, then run the command again")
 }
 
-/// The hand-written files.
+/// A hand-written file of a study.
 pub trait StudyDocument: Sized {
-    /// As a type, or everything that is wrong with it.
+    /// Parses it, or returns every problem.
     fn from_document(document: &Document) -> Result<Self, Problems>;
 }
 
@@ -139,7 +139,7 @@ macro_rules! documents {
 
 documents!(Adapter, Candidate, Contract, MetricSpec, Registry, Runbook, SurfaceMap);
 
-/// A hand-written file as a type.
+/// Reads a hand-written file.
 pub fn document<T: StudyDocument>(fs: &dyn Fs, root: &Path, path: &Path) -> Outcome<Reading<T>> {
     let Some(meta) = look(fs, root, path)? else { return Ok(Reading::Missing) };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -152,7 +152,7 @@ pub fn document<T: StudyDocument>(fs: &dyn Fs, root: &Path, path: &Path) -> Outc
     Ok(parse(&name, fs.read(path, LONGEST_DOCUMENT)?))
 }
 
-/// The bytes of a hand-written file as a type.
+/// Parses a hand-written file.
 pub fn parse<T: StudyDocument>(name: &str, bytes: Vec<u8>) -> Reading<T> {
     let source = Source::from_bytes(name, bytes);
     let text = source.as_ref().map(|source| source.text.clone()).unwrap_or_default();
@@ -168,7 +168,7 @@ pub fn parse<T: StudyDocument>(name: &str, bytes: Vec<u8>) -> Reading<T> {
     }
 }
 
-/// A problem as a line. Where nobody has answered yet, what form an answer has comes later.
+/// A problem as one line. For an open question, the expected form is left out.
 fn told(problem: &Problem, name: &str, text: &str) -> String {
     let written = get_value(text, name, &problem.path).ok().flatten();
     let is_open = written.as_ref().and_then(Value::as_str).is_some_and(|written| !is_answered(written));
@@ -179,7 +179,7 @@ fn told(problem: &Problem, name: &str, text: &str) -> String {
     Problem { message, ..problem.clone() }.to_string()
 }
 
-/// The approvers of the user's configuration, or what is wrong with the list. No list is an empty one.
+/// The approvers in the user's configuration, or the problems of that list. A missing list is empty.
 pub fn approvers(fs: &dyn Fs, place: &StudyPaths) -> Outcome<Result<Approvers, Vec<String>>> {
     match place.approvers() {
         None => Ok(Ok(Approvers::default())),
@@ -187,7 +187,7 @@ pub fn approvers(fs: &dyn Fs, place: &StudyPaths) -> Outcome<Result<Approvers, V
     }
 }
 
-/// The approvers that a file lists, or what is wrong with it.
+/// The approvers in a file, or its problems.
 pub fn approvers_of(
     fs: &dyn Fs,
     path: &Path,
@@ -206,7 +206,7 @@ pub fn approvers_of(
     })
 }
 
-/// Plain files in a folder of the study whose names end with `end`, without it.
+/// Names of plain files in a folder of the study that end with `end`, without that ending.
 fn names(fs: &dyn Fs, place: &StudyPaths, folder: &Path, end: &str) -> Outcome<Vec<String>> {
     if look(fs, &place.root, folder)?.is_none_or(|meta| meta.kind != Kind::Folder) {
         return Ok(Vec::new());
@@ -222,7 +222,7 @@ fn names(fs: &dyn Fs, place: &StudyPaths, folder: &Path, end: &str) -> Outcome<V
     Ok(found)
 }
 
-/// Signatures by the digest of their text, whatever their file is called.
+/// Signatures by the digest of their text, regardless of their file names.
 fn signatures(fs: &dyn Fs, place: &StudyPaths) -> Outcome<BTreeMap<Digest, String>> {
     let folder = place.signatures();
     let mut found = BTreeMap::new();
@@ -245,7 +245,7 @@ fn candidate_files(fs: &dyn Fs, place: &StudyPaths) -> Outcome<BTreeMap<String, 
     Ok(found)
 }
 
-/// What is known of the adapter, and how it says that overrides reach a run. One that can't be read is none.
+/// The adapter's facts, and how it passes overrides to a run. An unreadable adapter counts as missing.
 fn adapter(fs: &dyn Fs, place: &StudyPaths) -> Outcome<(Option<AdapterFacts>, Option<String>)> {
     let reading: Reading<Adapter> = document(fs, &place.root, &place.adapter())?;
     let Some(written) = reading.get() else { return Ok((None, None)) };
@@ -256,7 +256,7 @@ fn adapter(fs: &dyn Fs, place: &StudyPaths) -> Outcome<(Option<AdapterFacts>, Op
     Ok((Some(facts), written.typed.override_syntax.clone()))
 }
 
-/// Claims whose line is no longer what it was, as `file:line`.
+/// Claims whose line has changed, as `file:line`.
 pub fn stale_claims(fs: &dyn Fs, root: &Path, claims: &[Claim]) -> Outcome<Vec<String>> {
     let mut sources: BTreeMap<&str, Option<Vec<u8>>> = BTreeMap::new();
     let mut stale = Vec::new();
@@ -277,7 +277,7 @@ pub fn stale_claims(fs: &dyn Fs, root: &Path, claims: &[Claim]) -> Outcome<Vec<S
     Ok(stale)
 }
 
-/// A file of the repository, found without following links; nothing when it is not a plain file.
+/// A file of the repository, read without following links; `None` if it is not a plain file.
 fn source(fs: &dyn Fs, root: &Path, file: &str) -> Outcome<Option<Vec<u8>>> {
     if bad_path(file).is_some() {
         return Ok(None);
@@ -299,7 +299,9 @@ fn source(fs: &dyn Fs, root: &Path, file: &str) -> Outcome<Option<Vec<u8>>> {
     }
 }
 
-/// A line without its end, which is `\n` or `\r\n`.
+/// A line without its ending, `
+/// ` or `\r
+/// `.
 fn nth_line(source: &[u8], line: usize) -> Option<&[u8]> {
     let line = source.split(|byte| *byte == b'\n').nth(line)?;
     Some(line.strip_suffix(b"\r").unwrap_or(line))

@@ -1,5 +1,5 @@
-//! `state.json`: where a study is, for people and other programs. Derived from the ledger after each record; rlx never
-//! reads it, so whoever edits it changes nothing.
+//! `state.json`: the state of a study for people and other programs. Derived from the ledger after each record; rlx
+//! never reads it, so editing it changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -52,10 +52,9 @@ struct Run<'s> {
     state: RunState,
 }
 
-/// Writes the file anew.
 pub fn write(context: &Context, place: &StudyPaths, ledger: &Ledger) -> Outcome<()> {
     let text = text(place, ledger);
-    // Nobody waits for the disk because of what the ledger has as well.
+    // Not synced: the ledger has everything in it.
     Ok(context.fs.replace_unsynced(&place.state(), text.as_bytes())?)
 }
 

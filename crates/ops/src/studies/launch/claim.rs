@@ -1,9 +1,9 @@
-//! Who launches a run: the one whose claim lies in the run's folder.
+//! Which process launches a run: the one whose claim is in the run's folder.
 //!
-//! The folder appears with the claim in it, so only one can make it. A claim whose maker is proven gone isn't removed
-//! and made anew, as two who both saw it gone could then each remove the other's, or a run that went meanwhile. It gets
-//! a successor instead, a file whose name is the digest of the claim that it follows, and which only one can create.
-//! The last of such a row counts.
+//! The folder is renamed into place with the claim in it, so only one process can create it. A stale claim is never
+//! removed and recreated: two processes that both found it stale could each remove the other's claim, or a run that
+//! started in the meantime. Instead it gets a successor, a file named after the digest of the claim it follows, which
+//! only one process can create. The last claim of this chain counts.
 
 use std::path::{Path, PathBuf};
 
@@ -17,17 +17,17 @@ use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::RunPaths;
 
-/// Claims are small.
+/// Longest claim that is read, in bytes.
 const LONGEST: u64 = 64 * 1024;
 
-/// What came of a claim.
+/// The result of claiming a run.
 #[derive(Debug, PartialEq)]
 pub(super) enum Claim {
-    /// The folder is this process's.
+    /// This process owns the folder.
     Ours,
-    /// Somebody else has it, who is not known to be gone.
+    /// Another process owns it and may still be alive.
     Theirs,
-    /// The run is on record, or somebody was about to put it there: whoever asks reads the ledger again.
+    /// The run is in the ledger, or another process was about to record it: read the ledger again.
     Late,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn claim_run(context: &Context, opened: &OpenStudy, place: &RunPaths,
     }
 }
 
-/// Claims the run's folder. `is_on_record` reads the ledger anew.
+/// Claims the run's folder. `is_on_record` reads the ledger again.
 pub(super) fn claim(
     fs: &dyn Fs,
     machine: &dyn Machine,
@@ -65,7 +65,7 @@ pub(super) fn claim(
     fs.write_new(&building.join("claim.json"), &mine)?;
     rlxp_launch::crash::point("launch:claiming");
     match fs.rename_new(&building, place.path()) {
-        // Not waited for: what the disk forgets of a claim is forgotten before the intent that follows it is on record.
+        // Not synced: if the disk loses the claim, it also loses the intent that is recorded after it.
         Ok(()) => return Ok(Claim::Ours),
         Err(error) if error.is_already_there() => fs.remove_dir_all(&building)?,
         Err(error) => {
@@ -73,8 +73,8 @@ pub(super) fn claim(
             return Err(error.into());
         }
     }
-    // Whatever the maker of a claim has to say stands in the ledger before it goes, so it is looked for first whether
-    // the maker is gone. Once the run is on record the folder is the run's, with its result.
+    // The owner of a claim records everything in the ledger before it exits, so check first whether it is alive, then
+    // read the ledger. Once the ledger has the run, the folder and its result belong to that run.
     let row = Row::read(fs, place)?;
     let is_gone = match &row {
         Some(row) => row.last_writer()?.liveness(machine) == Liveness::Gone,
@@ -84,24 +84,24 @@ pub(super) fn claim(
         (true, _) => Ok(Claim::Late),
         (false, _) if !is_gone => Ok(Claim::Theirs),
         (false, Some(row)) => row.follow(fs, place, &mine),
-        // Somebody took the claim out of it by hand, or gave the whole folder up.
+        // The claim was removed by hand, or the whole folder was given up.
         (false, None) => created(fs, &place.claim(), &mine),
     }
 }
 
-/// Gives a claim up that nobody was told of. The folder goes in one step, so that nobody meets half of it.
+/// Gives up a claim that is not in the ledger. The folder is renamed first, so no process sees half of it.
 pub(super) fn give_up(fs: &dyn Fs, place: &RunPaths) -> Outcome<()> {
     let aside = fs.temporary_beside(place.path());
     fs.rename(place.path(), &aside)?;
     Ok(fs.remove_dir_all(&aside)?)
 }
 
-/// Who launches a run, or did; nothing when nobody claimed it.
+/// The process that launches or launched a run; `None` if no process claimed it.
 pub(super) fn claimant(fs: &dyn Fs, place: &RunPaths) -> Outcome<Option<Writer>> {
     Row::read(fs, place)?.map(|row| row.last_writer()).transpose()
 }
 
-/// The claims of a run, each but the first following one whose maker is gone.
+/// The claims of a run: the first one, and successors of claims whose owner is gone.
 struct Row {
     first: Vec<u8>,
     last: (PathBuf, Vec<u8>),
@@ -127,14 +127,14 @@ impl Row {
         })
     }
 
-    /// Takes the place of the last one, who is gone.
+    /// Succeeds the last claim, whose owner is gone.
     fn follow(&self, fs: &dyn Fs, place: &RunPaths, mine: &[u8]) -> Outcome<Claim> {
         let next = successor(place, &self.last.1);
         let claim = created(fs, &next, mine)?;
         if claim != Claim::Ours || content(fs, &place.claim())?.as_ref() == Some(&self.first) {
             return Ok(claim);
         }
-        // The folder is another one than was read.
+        // The folder was replaced since it was read.
         match fs.remove_file(&next) {
             Err(error) if !error.is_not_found() => Err(error.into()),
             _ => Ok(Claim::Late),
@@ -142,7 +142,7 @@ impl Row {
     }
 }
 
-/// Creates a claim, if nobody was quicker and the folder is still there.
+/// Creates a claim, unless another process was faster or the folder is gone.
 fn created(fs: &dyn Fs, path: &Path, mine: &[u8]) -> Outcome<Claim> {
     match fs.write_new_atomic(path, mine) {
         Ok(true) => Ok(Claim::Ours),
@@ -164,7 +164,7 @@ fn content(fs: &dyn Fs, path: &Path) -> Outcome<Option<Vec<u8>>> {
     }
 }
 
-/// Removes folders that somebody who is gone was about to claim or to give up. What can't be removed harms nobody.
+/// Removes temporary folders of dead processes. Failing to remove one is harmless.
 fn clear_away(fs: &dyn Fs, machine: &dyn Machine, runs: &Path) -> Outcome<()> {
     for entry in fs.list(runs)?.into_iter().filter(|entry| is_temporary(&entry.name)) {
         let folder = runs.join(&entry.name);
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(stage.claim(1, false), Claim::Ours);
         stage.kill(1);
         let seen = Row::read(&RealFs, &stage.place).unwrap().unwrap();
-        // Meanwhile another one takes it over, gives it up, and a third one makes it anew.
+        // In the meantime a second process takes over and gives up, and a third one claims the run again.
         assert_eq!(stage.claim(2, false), Claim::Ours);
         assert_eq!(seen.follow(&RealFs, &stage.place, b"late").unwrap(), Claim::Theirs);
         give_up(&RealFs, &stage.place).unwrap();

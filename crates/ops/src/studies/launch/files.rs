@@ -1,4 +1,4 @@
-//! The small files of a run's folder as types: who launches, who supervises, how it ended.
+//! The small files of a run's folder as types: its launcher, its supervisor, its end.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,20 +12,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Outcome};
 
-/// None of these files is anywhere near as long.
+/// None of these files gets close to this size.
 const LONGEST: u64 = 64 << 20;
 
 /// `end.json`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EndFile {
-    /// The run.
     pub(crate) key: String,
     pub(crate) end: RunEnd,
     pub(crate) reason: String,
-    /// What it took.
     pub(crate) usage: Usage,
-    /// How much it was kept apart; nothing when it never started.
+    /// How it was sandboxed; `None` if it never started.
     pub(crate) level: Option<Level>,
     /// Why it can never be evidence, where it can't.
     pub(crate) not_evidence: Option<String>,
@@ -38,10 +36,9 @@ pub(crate) struct EndFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
-    /// The run.
     pub(crate) key: String,
     pub(crate) files: BTreeMap<String, ManifestFile>,
-    /// What could not be listed: too many files, or something that is no plain file.
+    /// What could not be listed: too many files, or entries that are not plain files.
     pub(crate) left_out: Vec<String>,
 }
 
@@ -63,7 +60,7 @@ pub(crate) fn run_end(how: StepOutcome) -> RunEnd {
     }
 }
 
-/// A file as a type; nothing when it isn't there.
+/// Reads a file as a type; `None` if it doesn't exist.
 pub(crate) fn read<T: DeserializeOwned>(fs: &dyn Fs, path: &Path) -> Outcome<Option<T>> {
     let bytes = match fs.read(path, LONGEST) {
         Ok(bytes) => bytes,

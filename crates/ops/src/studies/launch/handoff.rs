@@ -1,6 +1,6 @@
-//! `rlx launch ID --handoff` and `rlx study receive`: runs that somebody else runs (Slurm, Ray, Kubernetes, another
-//! machine). rlx reserves the budget, draws the seeds and writes the plan down; what comes back is evidence of level
-//! external, which never moves the incumbent without a person.
+//! `rlx launch ID --handoff` and `rlx study receive`: runs on an external runtime (Slurm, Ray, Kubernetes, another
+//! machine). rlx reserves the budget, draws the seeds and writes the plan to a file. The results are evidence of
+//! level external, which never moves the incumbent without a person.
 
 use std::path::{Path, PathBuf};
 
@@ -28,33 +28,32 @@ use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
 use crate::studies::files::paths::needs_folder;
 
-/// What external means, in words that go on record.
+/// The reason that the ledger records for external runs.
 const EXTERNAL: &str = "handed to an external runtime";
-/// More than this isn't taken back in one go.
+/// Most files that one run may bring back.
 const MOST_FILES: usize = 100_000;
 
-/// A run that somebody else is to run.
+/// A run for an external runtime.
 #[derive(Clone, Debug, Serialize)]
 pub struct HandoffReport {
     pub study: StudyName,
     pub candidate: Slug,
     pub phase: Phase,
-    /// The run's key: its results come back under it.
+    /// The run's key, which `rlx study receive` needs.
     pub key: String,
     pub seed: u64,
-    /// The plan it follows.
     pub plan: Digest,
-    /// The file that says all of it.
+    /// The file that describes the run.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub file: PathBuf,
     pub reserve: Amounts,
     /// When it should be ended.
     pub limits: Limits,
-    /// The command that takes its results back.
+    /// The command that receives its results.
     pub receive: String,
 }
 
-/// Writes the next run of a candidate down for somebody else to run.
+/// Writes the next run of a candidate to a file, for an external runtime.
 pub fn handoff(
     context: &Context,
     study: Option<&str>,
@@ -118,7 +117,7 @@ pub fn handoff(
         plan,
         external: Some(EXTERNAL.to_owned()),
     };
-    // The file is there before anything is reserved for it: a run that nobody can run costs nothing.
+    // The file is written before anything is reserved, so a run that can't be handed off costs nothing.
     if !context.fs.write_new_atomic(&file, &files::bytes(&written))? {
         let message = format!("{} already exists", file.display());
         return Err(Failure::usage("file_there", message).hint("choose another file with --to"));
@@ -132,24 +131,23 @@ pub fn handoff(
     Ok(HandoffReport { study: name, candidate: id, phase, key, seed, plan, file, reserve, limits, receive })
 }
 
-/// What came back of a run that somebody else ran.
+/// The results of an external run.
 #[derive(Clone, Debug)]
 pub struct ReceiveRequest {
-    /// The run.
     pub key: String,
     /// The folder with its `train/` and `eval/`.
     pub from: PathBuf,
     pub end: RunEnd,
-    /// Where and how it ran, in words.
+    /// Where and how it ran, as free text.
     pub runtime: String,
-    /// Seconds that it took, where somebody says so; otherwise it costs all that was reserved for it.
+    /// Seconds it took, if known; otherwise everything that was reserved is spent.
     pub wall_clock: Option<u64>,
 }
 
-/// Takes the results of an external run back.
+/// Receives the results of an external run.
 pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest) -> Outcome<RunOutcome> {
     let key = &request.key;
-    // It would cost nothing and could be had again, as often as somebody likes.
+    // A blocked run costs nothing and could be repeated without limit.
     if request.end == RunEnd::Blocked {
         let message = "a blocked run has no results; use lost";
         return Err(Failure::usage("bad_end", message).hint(format!("rlx study receive {key} --end lost")));
@@ -181,7 +179,7 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
     if !fs.is_folder(&from)? {
         return Err(Failure::usage("no_folder", format!("{} is not a folder", from.display())));
     }
-    // What an interrupted attempt left is taken away: nothing of it is on record.
+    // Left by an interrupted attempt; the ledger has nothing of it.
     fs.remove_dir_all(place.path())?;
     fs.create_dir_all(place.path())?;
     let mut disk = 0;

@@ -1,6 +1,6 @@
-//! Files that runs need and git doesn't keep. They lie in the repository, where anybody may swap them between the moment
-//! they are looked at and the moment a run reads them. So those that aren't too large are copied to where rlx keeps its
-//! own things, and it is the copy that is held against the agreed digest and that runs see.
+//! Files that runs need and git doesn't track. They are in the repository, where they could be replaced between the
+//! check and the moment a run reads them. Files that aren't too large are therefore copied into rlx's own folders;
+//! the copy is checked against the approved digest, and runs see the copy.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::file_digest;
 use crate::studies::files::launch_paths::LaunchPaths;
 
-/// What a run is called on record that may have read something else than was agreed.
+/// Error code of a run that may have read something other than the approved file.
 pub(super) const CODE: &str = "input_changed";
-/// Larger files are linked: copying them would cost more than it is worth.
+/// Larger files are linked instead of copied.
 const LARGEST: u64 = 256 << 20;
 
-/// The files that runs of a study need, at hand.
+/// The files that runs of a study need.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inputs {
-    /// Copies under their names in the tree; nothing when there are none.
+    /// Copies under their names in the tree; `None` if nothing was copied.
     pub(super) folder: Option<PathBuf>,
     /// Those that are linked, by their names in the tree.
     pub(super) large: BTreeMap<String, Large>,
@@ -32,14 +32,14 @@ pub(super) struct Inputs {
 /// A file that is linked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Large {
-    /// What it must be.
+    /// Its approved digest.
     digest: Digest,
-    /// How it was found after the gates had taken its digest.
+    /// Its state after the gates computed its digest.
     found: FileState,
 }
 
 impl Inputs {
-    /// What the runbook lists, copied unless that was done before.
+    /// The inputs of the runbook, copied unless a copy exists.
     pub(super) fn ensure(fs: &dyn Fs, place: &LaunchPaths, root: &Path, runbook: &Runbook) -> Outcome<Self> {
         Self::ensure_up_to(LARGEST, fs, place, root, runbook)
     }
@@ -54,7 +54,7 @@ impl Inputs {
         let (mut small, mut large) = (BTreeMap::new(), BTreeMap::new());
         for input in &runbook.inputs {
             let meta = fs.metadata(&root.join(&input.path))?;
-            // What is a link by now is no file any more, whatever it was when the gates looked.
+            // It may have been replaced by a link after the gates looked.
             if meta.kind != Kind::File {
                 return Err(swapped(&input.path));
             }
@@ -71,7 +71,7 @@ impl Inputs {
         Ok(Self { folder, large })
     }
 
-    /// What has to be looked at again when a run has ended.
+    /// Linked files, which are checked again when a run has ended.
     pub(super) fn linked(&self, root: &Path) -> Vec<LinkedFile> {
         let file = |(path, large): (&String, &Large)| LinkedFile {
             file: root.join(path),
@@ -82,8 +82,8 @@ impl Inputs {
     }
 }
 
-/// The folder with copies of these files. Its name is made of their names and contents, so that one that is there is
-/// the right one, once it was checked.
+/// The folder with copies of these files. Its name is a digest of their names and contents, so an existing folder can
+/// be used once it was checked.
 fn copied(
     fs: &dyn Fs,
     place: &LaunchPaths,
@@ -98,7 +98,7 @@ fn copied(
     fs.create_dir_all(&place.inputs())?;
     let building = fs.temporary_beside(&folder);
     let made = copy(fs, root, &building, files).and_then(|()| match fs.rename_new(&building, &folder) {
-        // Somebody else made the same one meanwhile.
+        // Another process made the same one in the meantime.
         Err(error) if error.is_already_there() => Ok(fs.remove_dir_all(&building)?),
         renamed => Ok(renamed?),
     });
@@ -118,7 +118,7 @@ fn copy(fs: &dyn Fs, root: &Path, to: &Path, files: &BTreeMap<String, Digest>) -
     }
 }
 
-/// The first of these files that isn't in the folder as it must be.
+/// The first of these files that is missing from the folder or differs.
 fn other<'a>(fs: &dyn Fs, folder: &Path, files: &'a BTreeMap<String, Digest>) -> Option<&'a str> {
     let is_other = |(path, digest): &(&String, &Digest)| !is_file_of(fs, &folder.join(path), **digest);
     files.iter().find(is_other).map(|(path, _)| path.as_str())
@@ -138,11 +138,11 @@ fn state(meta: &Meta) -> FileState {
     FileState { device, inode, length, modified, changed }
 }
 
-/// Why a run may have read something else than was agreed; nothing when all is as it was.
+/// Why a run may have read something other than the approved file; `None` if nothing changed.
 ///
-/// The digest tells whether a file is what it must be by now, and its state whether it was so all the time: one that was
-/// changed and changed back has another. The digest is needed all the same, as the state was taken after the gates had
-/// looked.
+/// The digest shows whether the content is right now; the state shows whether it was right all the time, since a file
+/// that was changed and changed back has a different one. The state alone isn't enough: it was taken after the gates
+/// had looked.
 pub(super) fn changed(fs: &dyn Fs, linked: &[LinkedFile]) -> Option<String> {
     let is_other = |linked: &&LinkedFile| {
         let is_touched = |found| !fs.metadata(&linked.file).is_ok_and(|meta| state(&meta) == found);
@@ -198,10 +198,10 @@ mod tests {
         let file = stage.folder.path().join("data/deep/small");
         let inputs = stage.ensure().unwrap();
         let copy = inputs.folder.unwrap().join("data/deep/small");
-        // Whatever happens to the original, runs see what was agreed …
+        // Whatever happens to the original, runs see the approved content …
         std::fs::write(&file, "other").unwrap();
         assert_eq!(std::fs::read(&copy).unwrap(), b"small");
-        // … and a copy that somebody changed is made anew, from what is agreed or not at all.
+        // … and a modified copy is recreated from the approved content, or not at all.
         std::fs::write(&copy, "other").unwrap();
         assert_eq!(stage.ensure().unwrap_err().code, CODE);
         assert!(!copy.exists());
@@ -241,7 +241,7 @@ mod tests {
             let modified = std::time::Duration::from_nanos(found.modified.unsigned_abs());
             rlxp_fs::testing::set_modified(&file, modified);
         };
-        // The clock of a file system is coarse: what changes twice within one tick of it can't be told apart.
+        // File system clocks are coarse: two changes within one tick have the same time.
         let before = RealFs.metadata(&file).unwrap().changed;
         while RealFs.metadata(&file).unwrap().changed == before {
             write("SOMETHING OTHERS");

@@ -1,14 +1,14 @@
-//! Whether a run really ran the changed code. Two witnesses: the kernel, which tells whether a changed file was opened
-//! in the tree at all, and Python, which tells where code of that name was loaded from. An installed copy of the
-//! repository (an editable one above all) is found by either.
+//! Whether a run really ran the changed code. There are two witnesses: the kernel reports whether a changed file was
+//! opened in the tree, and Python reports where code of that name was loaded from. Either one detects an installed
+//! copy of the repository, typically an editable install.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What such a run is called on record.
+/// Error code of a run that didn't run the changed code.
 pub(super) const CODE: &str = "not_the_patched_code";
 
-/// Why a run didn't run the changed files; nothing when it did.
+/// Why a run didn't run the changed files; `None` if it did.
 pub(super) fn problem(
     watched: &[String],
     tree: &Path,
@@ -28,8 +28,8 @@ pub(super) fn problem(
     None
 }
 
-/// Whether `file` is called what `path` is called, as far as a module's name tells: the file itself and the folder it
-/// lies in. Where a package begins can't be seen from a path, so what lies above that doesn't count.
+/// Whether `file` and `path` name the same module: equal file names and equal parent folders. A path doesn't show
+/// where a package begins, so everything above is ignored.
 fn is_same_module(path: &str, file: &str) -> bool {
     let mut own = path.rsplit('/');
     let mut other = file.rsplit('/');
@@ -57,9 +57,9 @@ mod tests {
         let said = |opened: &[&str], loaded: &[&str]| problem(&watched, tree, &set(opened), &set(loaded));
         let own = "/run/train.tree/src/balance/reward.py";
         assert_eq!(said(&["src/balance/reward.py"], &[own]), None);
-        // Code that isn't Python has only the kernel's word.
+        // For code that isn't Python, only the kernel can tell.
         assert_eq!(said(&["src/balance/reward.py"], &[]), None);
-        // Another module of the same name elsewhere is nobody's business.
+        // Another module of the same name elsewhere is ignored.
         assert_eq!(said(&["src/balance/reward.py"], &[own, "/usr/lib/gym/reward.py"]), None);
         let editable = said(&[], &["/home/ada/repo/src/balance/reward.py"]).unwrap();
         assert!(editable.contains("/home/ada/repo/src/balance/reward.py"), "{editable}");

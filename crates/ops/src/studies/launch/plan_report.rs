@@ -39,26 +39,25 @@ pub struct PlanReport {
     pub parts: BTreeMap<String, Digest>,
     /// Runs of this phase that are left.
     pub runs: u64,
-    /// How many go at once.
+    /// How many run in parallel.
     pub parallel: u64,
-    /// The seed of the first of them; drawn at launch where it isn't known.
+    /// The seed of the first of them; `None` if it is drawn at launch.
     pub seed: Option<u64>,
     pub role: SeedRole,
-    /// The code it starts from.
+    /// The code that runs start from.
     pub base: Base,
-    /// How many files that has.
+    /// How many files that code has.
     pub files: u64,
     /// What the candidate changes.
     pub changes: Vec<PlannedChange>,
     /// The commands.
     pub steps: Vec<PlannedStep>,
-    /// When a run is ended.
+    /// The limits of one run.
     pub limits: Limits,
-    /// How it is kept apart.
     pub confinement: PlannedConfinement,
     /// What one run reserves.
     pub reserve: Amounts,
-    /// What is left of the budget when all of them have run as long as they may.
+    /// What is left of the budget if every run uses its whole reserve.
     pub budget_after: Amounts,
     /// The gates that it passed.
     pub gates: Vec<GateName>,
@@ -71,7 +70,6 @@ pub struct PlanReport {
 /// One file that differs from the code it starts from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlannedChange {
-    /// The file.
     pub path: String,
     /// What happens to it: added, changed or removed.
     pub what: &'static str,
@@ -87,13 +85,13 @@ pub struct PlannedStep {
     pub argv: Vec<String>,
     /// Where it starts, in the tree.
     pub folder: String,
-    /// Names of the variables that it gets.
+    /// Names of its environment variables.
     pub environment: Vec<String>,
     /// Whether the candidate's changes are in its code.
     pub changed_code: bool,
 }
 
-/// How runs are kept apart.
+/// How runs are sandboxed.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlannedConfinement {
     pub agreed: Confinement,
@@ -102,7 +100,7 @@ pub struct PlannedConfinement {
     pub mechanisms: Mechanisms,
 }
 
-/// The plan of the next runs of a candidate. Every gate of a launch has passed, and the code is at hand.
+/// The plan of the next runs of a candidate, after every gate of a launch has passed and the code was checked out.
 pub fn plan(context: &Context, study: Option<&str>, name: &str) -> Outcome<PlanReport> {
     let mut opened = OpenStudy::open(context, study)?;
     super::reconcile::reconcile(context, &mut opened)?;
@@ -189,7 +187,7 @@ fn uncommitted(context: &Context, ready: &Ready, inputs: &[&str]) -> Outcome<Opt
     let Some(Base::Commit(commit)) = &ready.view.base else { return Ok(None) };
     let mut files =
         super::tree::differing(context.fs.as_ref(), &ready.tree.folder, &ready.opened.place.root)?;
-    // Those are taken from the working copy.
+    // Inputs are taken from the working copy.
     files.retain(|path| !inputs.contains(&path.as_str()));
     let short = commit.get(..12).unwrap_or(commit);
     let named = files.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");

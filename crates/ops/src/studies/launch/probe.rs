@@ -1,5 +1,5 @@
-//! `rlx launch --probe STEP`: tries a command of the runbook before anything is approved to run. Only one that is
-//! marked as free of side effects, on the recorded code, kept apart as much as this machine can.
+//! `rlx launch --probe STEP`: tries a command of the runbook before anything is approved to run. Only commands marked
+//! as free of side effects, on the recorded code, sandboxed as well as this machine can.
 
 use rlxp_fs::{FsExt, randomness};
 use rlxp_govern::change::Applied;
@@ -25,31 +25,29 @@ use crate::studies::candidate;
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
 
-/// A step that is only tried is ended after this long, or earlier where less was agreed.
+/// Time limit of a probe in seconds, unless the approved limit is shorter.
 const LONGEST: u64 = 300;
 /// Lines of output that are shown.
 const SHOWN_LINES: usize = 20;
 
-/// What came of trying a step.
+/// The result of trying a step.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProbeReport {
     pub study: StudyName,
     pub step: String,
-    /// What was run.
     pub argv: Vec<String>,
     pub end: RunEnd,
     pub reason: String,
-    /// What it took.
     pub usage: Usage,
-    /// How much it was kept apart.
+    /// How it was sandboxed.
     pub level: Level,
     pub mechanisms: Mechanisms,
     /// Its last lines.
     pub output: Vec<String>,
 }
 
-/// Before the loop is entered, trying is how commands are found. From then on nothing is run in this folder that
-/// wasn't agreed to, or whoever edits the runbook could run what they like, for nothing and as often as they like.
+/// Before the loop is entered, probing is how commands are found. Afterwards only approved commands may run in this
+/// folder; otherwise an edit of the runbook would allow running anything, at no cost and without limit.
 fn agreed(opened: &OpenStudy) -> Outcome<()> {
     if !opened.study.was_entered() {
         return Ok(());
@@ -66,7 +64,6 @@ fn agreed(opened: &OpenStudy) -> Outcome<()> {
     }
 }
 
-/// Tries a step.
 pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<ProbeReport> {
     let mut opened = OpenStudy::open(context, study)?;
     let files = &opened.study.files;
@@ -137,7 +134,7 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         lines[lines.len().saturating_sub(SHOWN_LINES)..].iter().map(|line| (*line).to_owned()).collect();
     let (end, argv) = (run_end(report.how), order.steps[0].argv.clone());
     let mechanisms = report.steps.first().map(|step| step.mechanisms.clone()).unwrap_or_default();
-    // Nothing of it is kept but what stands here and on record.
+    // Only the report and the ledger's record are kept.
     context.fs.remove_dir_all(run.path())?;
     let probed = Probed { step: name.to_owned(), end, reason: report.reason.clone() };
     opened.append(Actor::Rlx, Event::Probed(probed))?;

@@ -1,5 +1,5 @@
-//! Runs that are over, put on record: from what their supervisor wrote, or from the proof that it is gone. Anybody may
-//! do this at any time, and as often as they like.
+//! Records runs that have ended in the ledger: from what their supervisor wrote, or from the proof that it is gone.
+//! Any process may do this at any time, repeatedly.
 
 use rlxp_fs::{Fs, FsExt, Machine};
 use rlxp_govern::budget::Amounts;
@@ -28,20 +28,20 @@ const TRIES: usize = 50;
 /// Orders are small.
 const LONGEST_ORDER: u64 = 16 << 20;
 
-/// Where a run that is not over on record really is.
+/// The actual state of a run that the ledger doesn't have as ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Real {
-    /// Somebody is still starting it.
+    /// A process is still starting it.
     Starting,
     Running,
     Over(Box<RunEnded>),
-    /// Somebody else runs it, who will bring its results.
+    /// An external runtime runs it; its results will be received.
     External,
-    /// Nothing here can tell: it was started on another machine, or what is known of it lies elsewhere.
+    /// Unknown here: it was started on another machine, or its files are elsewhere.
     Unknown,
 }
 
-/// Where a run really is, looked up by its key.
+/// Determines the actual state of a run.
 pub(super) fn real(context: &Context, study: &Study, place: &LaunchPaths, run: &RunRecord) -> Outcome<Real> {
     if run.intent.external.is_some() {
         return Ok(Real::External);
@@ -49,7 +49,7 @@ pub(super) fn real(context: &Context, study: &Study, place: &LaunchPaths, run: &
     let (fs, machine) = (context.fs.as_ref(), context.machine.as_ref());
     let place = place.run(&run.intent.key);
     let is_running = run.state == RunState::Running;
-    // Who answers for it is looked at before how it ended: a supervisor that ends writes first and goes then.
+    // Check the owner before the end: a supervisor writes the end before it exits.
     let owner = if is_running { files::read::<Writer>(fs, &place.shim())? } else { claimant(fs, &place)? };
     let owner = owner.map(|writer| writer.liveness(machine));
     if let Some(end) = files::read::<EndFile>(fs, &place.end())? {
@@ -60,7 +60,7 @@ pub(super) fn real(context: &Context, study: &Study, place: &LaunchPaths, run: &
         Some(Liveness::Alive) if is_running => Real::Running,
         Some(Liveness::Alive) => Real::Starting,
         Some(Liveness::Unknown) => Real::Unknown,
-        // A supervisor that was never told to go starts nothing; it ends as soon as it notices.
+        // A supervisor that never got the signal to start runs nothing and exits as soon as it notices.
         Some(Liveness::Gone) | None if !is_running => {
             let reason = "launch ended before the run started";
             Real::Over(Box::new(lost(study, key, reason, Usage::default())))
@@ -74,22 +74,23 @@ pub(super) fn real(context: &Context, study: &Study, place: &LaunchPaths, run: &
     })
 }
 
-/// A run that goes on record, and of whose supervisor nothing is here, though that was written first: somebody keeps
-/// their state elsewhere, is on another machine, or took it away. Whether it went well or badly is then unknown, and what
-/// is unknown is no loss, which would go once more. Once it was called off, it counts like everything that was.
-fn without_supervisor(run: &RunRecord, machine: &dyn Machine, is_called_off: bool) -> Real {
+/// A run that the ledger has as running but whose supervisor left no files here, although they are written first: its
+/// files are elsewhere, it is on another machine, or the files were removed. Whether it succeeded is then unknown,
+/// and an unknown end doesn't count as lost, since a lost run may be repeated. If it was cancelled, it counts as
+/// cancelled.
+fn without_supervisor(run: &RunRecord, machine: &dyn Machine, is_cancelled: bool) -> Real {
     let goes = run.launched.as_ref().is_some_and(|launched| {
         launched.boot == machine.boot_id()
             && machine.process_start(launched.process) == Some(launched.started)
     });
-    match (goes, is_called_off) {
+    match (goes, is_cancelled) {
         (true, _) => Real::Running,
         (false, false) => Real::Unknown,
         (false, true) => Real::Over(Box::new(RunEnded {
             key: run.intent.key.clone(),
             end: RunEnd::Cancelled,
             reason: "it was cancelled, and all its processes have ended".to_owned(),
-            // Nobody knows what it took.
+            // The actual usage is unknown.
             spent: run.intent.reserve,
             not_evidence: None,
             manifest: None,
@@ -110,7 +111,7 @@ fn ended(study: &Study, run: &RunRecord, end: EndFile) -> RunEnded {
     }
 }
 
-/// A run that the host lost is counted: it goes once more, and no oftener.
+/// A lost run is counted: it may be repeated once.
 fn lost(study: &Study, key: String, reason: &str, usage: Usage) -> RunEnded {
     RunEnded {
         key,
@@ -123,7 +124,7 @@ fn lost(study: &Study, key: String, reason: &str, usage: Usage) -> RunEnded {
     }
 }
 
-/// What a run costs, in whole seconds that were begun.
+/// What a run costs; seconds are rounded up.
 pub(super) fn spent(study: &Study, end: RunEnd, usage: &Usage) -> Amounts {
     if end == RunEnd::Blocked {
         return Amounts::default();
@@ -136,7 +137,7 @@ pub(super) fn spent(study: &Study, end: RunEnd, usage: &Usage) -> Amounts {
     Amounts { runs: 1, wall_clock: seconds, gpu_time: seconds.saturating_mul(gpus), disk: usage.disk }
 }
 
-/// Puts every run on record that is over and isn't yet, then every candidate whose plan is.
+/// Records every run that has ended and isn't recorded yet, then every candidate whose plan is complete.
 pub(super) fn reconcile(context: &Context, opened: &mut OpenStudy) -> Outcome<Vec<RunEnded>> {
     let place = LaunchPaths::for_study(opened)?;
     let (mut settled, mut tries) = (Vec::new(), 0);
@@ -145,8 +146,8 @@ pub(super) fn reconcile(context: &Context, opened: &mut OpenStudy) -> Outcome<Ve
             Ok(None) => return Ok(settled),
             Ok(Some(Settled::Run(ended))) => settled.push(*ended),
             Ok(Some(Settled::Candidate)) => {}
-            // Somebody else adds to the ledger as well, perhaps the same: what is left to do is seen anew. Impossible is
-            // the end of a run of which only the intent was read: it went, and ended, since then.
+            // Another process appends to the ledger too, perhaps the same records: read it again. `Impossible` is the
+            // end of a run whose intent alone was read, because it started and ended since then.
             Err(failure)
                 if tries < TRIES && (failure.is_contention() || failure.is(FailureKind::Impossible)) =>
             {
@@ -158,13 +159,12 @@ pub(super) fn reconcile(context: &Context, opened: &mut OpenStudy) -> Outcome<Ve
     }
 }
 
-/// What was put on record.
 enum Settled {
     Run(Box<RunEnded>),
     Candidate,
 }
 
-/// Puts one thing on record, as far as the ledger was read; nothing when all is there.
+/// Records one thing, based on the ledger as it was read; `None` if everything is recorded.
 fn settle_next(context: &Context, opened: &mut OpenStudy, place: &LaunchPaths) -> Outcome<Option<Settled>> {
     let live: Vec<RunRecord> = opened.study.state().live().into_iter().cloned().collect();
     for run in live {
@@ -186,7 +186,7 @@ fn settle_next(context: &Context, opened: &mut OpenStudy, place: &LaunchPaths) -
     Ok(Some(Settled::Candidate))
 }
 
-/// Clears away what a supervisor that was killed could not. It costs nobody anything but tidiness when it fails.
+/// Removes what a killed supervisor couldn't. Failing to is harmless.
 fn clear_away(fs: &dyn Fs, place: &RunPaths) {
     let order = fs.read(&place.order(), LONGEST_ORDER).ok();
     let order = order.and_then(|bytes| RunOrder::from_bytes(&bytes, Digest::hash(&bytes)).ok());
@@ -196,15 +196,15 @@ fn clear_away(fs: &dyn Fs, place: &RunPaths) {
     place.reserves().iter().for_each(|reserve| drop(fs.remove_file(reserve)));
 }
 
-/// A pointer from the study to the run's folder, for people.
+/// Writes a pointer from the study to the run's folder, for people.
 fn point(context: &Context, opened: &OpenStudy, place: &RunPaths, run: &RunRecord) -> Outcome<()> {
     let pointer = serde_json::json!({ "key": run.intent.key, "folder": place.path() });
     let path = opened.place.runs().join(format!("{}.json", run.intent.key));
     Ok(context.fs.write_atomic(&path, &files::bytes(&pointer))?)
 }
 
-/// Launched candidates of which no run is left. What a short phase means for the next one is known only when its
-/// metrics were read, so they are waited for.
+/// Launched candidates without runs left. After a short phase the next step depends on its metrics, so those are
+/// waited for.
 fn over(study: &Study) -> Vec<Slug> {
     let queue = Queue::for_study(study);
     let over = queue.over();
@@ -218,7 +218,8 @@ fn over(study: &Study) -> Vec<Slug> {
         };
         record.state == CandidateState::Launched
             && over.contains(id)
-            // What was changed may be put back; whether it is over then is for a person or a verdict to say.
+            // Changed files may be restored; whether the candidate is complete then is decided by a person or a
+            // verdict.
             && study.stale(record, &shared).is_none()
             && !state.runs_of_plan(id).iter().any(waits)
     });

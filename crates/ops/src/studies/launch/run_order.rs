@@ -1,4 +1,4 @@
-//! From an agreed plan to an order: the steps of one run with every slot filled in, on which code, within which limits.
+//! From an approved plan to an order: the steps of one run with every placeholder filled in, the code and the limits.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use super::inputs::Inputs;
 use crate::context::UserFolders;
 use crate::studies::files::launch_paths::RunPaths;
 
-/// Output of a step unless the runbook says otherwise.
+/// Limit of a step's output unless the runbook has one.
 const USUAL_OUTPUT: u64 = 64 << 20;
-/// The folder in a step's own folder that holds what rlx puts there.
+/// The folder in a step's own folder for files of rlx.
 pub(super) const HOOK_FOLDER: &str = ".rlx";
 /// Reports where Python code was loaded from.
 pub(super) const HOOK: &str = include_str!("../../../../../python/hook/sitecustomize.py");
 
-/// Where people keep keys, passwords and the memory of other programs, below their home.
+/// Where keys, passwords and other programs' data are, below a home folder.
 const SECRETS: [&str; 26] = [
     ".ssh",
     ".gnupg",
@@ -55,28 +55,25 @@ const SECRETS: [&str; 26] = [
 
 /// What the steps of a run are made from.
 pub(super) struct Materials<'a> {
-    /// What was agreed.
     pub(super) contract: &'a Contract,
-    /// The commands.
     pub(super) runbook: &'a Runbook,
     /// What the candidate changes.
     pub(super) applied: &'a Applied,
-    /// Arguments that it adds.
+    /// Arguments that the candidate adds.
     pub(super) arguments: &'a [String],
     /// The repository.
     pub(super) root: &'a Path,
     /// The code that runs start from.
     pub(super) base: &'a Path,
-    /// Files that runs need and the code doesn't have.
+    /// Files that runs need and git doesn't track.
     pub(super) inputs: &'a Inputs,
-    /// The programs of steps as the gates saw them; nothing where no gate looked.
+    /// The programs of steps as the gates saw them; `None` if no gate looked.
     pub(super) programs: Option<&'a BTreeMap<String, Digest>>,
     pub(super) user: &'a UserFolders,
-    /// Files.
     pub(super) fs: &'a dyn Fs,
 }
 
-/// The steps of a phase in their order: a check where there is one, what is to be shown, and from the short phase on
+/// The steps of a phase in order: the check if there is one, training or its smoke test, and from the short phase on
 /// the evaluation.
 pub(super) fn steps_of(runbook: &Runbook, phase: Phase) -> Vec<(StepName, &Step)> {
     let main = match (&runbook.smoke, phase) {
@@ -107,11 +104,11 @@ pub(super) fn order(
     }
 }
 
-/// The limits of a run of so many seconds.
+/// The limits of a run of this many seconds.
 pub(super) fn limits(materials: &Materials<'_>, wall_clock: u64) -> Limits {
     let most = &materials.contract.budget.per_run;
     let stop = materials.runbook.stop.as_ref();
-    // Without a limit of its own, processor time ends where the clock would end it anyway.
+    // Without a limit of its own, processor time ends where wall-clock time would end it anyway.
     let all_cores = wall_clock.saturating_mul(environment::processor_count() as u64);
     Limits {
         wall_clock,
@@ -124,7 +121,7 @@ pub(super) fn limits(materials: &Materials<'_>, wall_clock: u64) -> Limits {
     }
 }
 
-/// How a run is to be kept apart.
+/// How a run is to be sandboxed.
 pub(super) fn wanted(materials: &Materials<'_>) -> ConfinementRequest {
     let mut hidden = vec![materials.root.join(crate::studies::files::paths::FOLDER)];
     hidden.extend(materials.user.config.clone());
@@ -132,7 +129,7 @@ pub(super) fn wanted(materials: &Materials<'_>) -> ConfinementRequest {
     if let Some(home) = &materials.user.home {
         hidden.extend(SECRETS.iter().map(|name| home.join(name)));
     }
-    // Whoever reaches an agent's socket can sign with keys that it can't read.
+    // A process with access to an agent's socket can sign with keys that it can't read.
     hidden
         .extend(environment::variable("SSH_AUTH_SOCK").map(PathBuf::from).filter(|path| path.is_absolute()));
     ConfinementRequest {
@@ -166,7 +163,7 @@ pub(super) fn confinement(level: Level) -> Confinement {
     }
 }
 
-/// One step. Only training gets the candidate's changes: checks and evaluation run on the code as it was recorded.
+/// One step. Only training gets the candidate's changes: checks and evaluation run the recorded code.
 pub(super) fn step_order(
     materials: &Materials<'_>,
     place: &RunPaths,
@@ -187,7 +184,7 @@ pub(super) fn step_order(
     }
     let mut gated = None;
     if let Some(program) = argv.first_mut() {
-        // What the tree holds is looked at with all of the tree, and isn't what the gates found in the repository.
+        // Programs in the tree are checked with the whole tree; the gates looked at the repository's.
         if !is_of_the_tree(materials, program) {
             gated = materials.programs.and_then(|programs| programs.get(name.as_str()).copied());
         }
@@ -203,7 +200,7 @@ pub(super) fn step_order(
         ("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()),
         ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
     ]);
-    // The tree's own modules come before whatever is installed, and the hook that reports comes before both.
+    // The tree's own modules come before installed ones, and the hook that reports them comes before both.
     let mut import_path: Vec<String> = Vec::new();
     if !watched.is_empty() {
         import_path.push(text(&own.join(HOOK_FOLDER)));
@@ -240,8 +237,8 @@ fn join(at: &Path, inside: &str) -> PathBuf {
     if matches!(inside, "" | ".") { at.to_owned() } else { at.join(inside) }
 }
 
-/// Where a program is. One that the tree holds is taken from there; another word with a slash is a file of the
-/// repository that git doesn't keep, such as a virtual environment's Python; a plain name is looked up as a shell would.
+/// Where a program is: in the tree if the tree has it; otherwise a word with a slash is an untracked file of the
+/// repository, such as a virtual environment's Python, and a plain name is looked up in `PATH`.
 fn program(materials: &Materials<'_>, at: &Path, word: &str) -> PathBuf {
     if is_of_the_tree(materials, word) {
         return at.join(word);

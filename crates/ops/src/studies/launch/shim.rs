@@ -1,6 +1,6 @@
-//! `rlx __run`: the parent of a run. It waits to be told to go, supervises every step, takes down the digests of what
-//! was left, and writes the end last. It never touches the ledger: whoever watches does, so that a supervisor that is
-//! killed leaves nothing half said.
+//! `rlx __run`: the parent of a run. It waits for the signal to start, supervises every step, lists the digests of
+//! the files that the run left, and writes the end last. It never touches the ledger; the watching process does, so a
+//! killed supervisor leaves no partial record.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::failure::{Failure, Outcome};
 use crate::studies::candidate::file_digest;
 use crate::studies::files::launch_paths::{RESERVE, RunPaths};
 
-/// More files than this are not listed one by one.
+/// Most files that are listed individually.
 const MOST_FILES: usize = 100_000;
 /// Orders are small.
 const LONGEST_ORDER: u64 = 16 << 20;
@@ -39,8 +39,8 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
         return Err(Failure::refused("run_over", message).hint("rlx launch status"));
     }
     let goes = supervise::wait_for_go();
-    // Launch names its supervisor before it says the word, so whoever else says it gets nothing: a run goes once. And
-    // one that has a supervisor isn't ended by another.
+    // Launch records its supervisor before it sends the signal, so a signal from any other process is ignored and a
+    // run starts once. A supervisor doesn't end a run that has another one either.
     let named = files::read::<Writer>(fs, &place.shim())?.map(|writer| writer.pid);
     if named != Some(context.machine.process_id()) && (goes || named.is_some()) {
         let message = format!("run {} was not launched with this supervisor", order.key);
@@ -52,8 +52,8 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
         return Ok(Exit::RunFailed);
     }
     rlxp_launch::crash::point("shim:told_to_go");
-    let called_off = || fs.metadata(&place.cancel()).is_ok();
-    let report = match supervise::supervise(&order, &called_off) {
+    let cancelled = || fs.metadata(&place.cancel()).is_ok();
+    let report = match supervise::supervise(&order, &cancelled) {
         Ok(report) => report,
         Err(error) => {
             let message = format!("the run can't be supervised: {error}");
@@ -76,7 +76,7 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
     Ok(if end.end == RunEnd::Ok { Exit::Yes } else { Exit::RunFailed })
 }
 
-/// A run that the host lost, for a reason that its supervisor could still give.
+/// A lost run, with a reason that its supervisor could still give.
 fn lost(order: &RunOrder, reason: String, usage: Usage) -> EndFile {
     EndFile {
         key: order.key.clone(),
@@ -111,7 +111,7 @@ fn end_of(order: &RunOrder, report: RunReport, manifest: Digest, changed: Option
     }
 }
 
-/// Why a step that ended well didn't run what was changed.
+/// Why a step that succeeded didn't run the changed code.
 fn flaw(order: &RunOrder, ended: &StepEnd) -> Option<String> {
     let step = order.steps.iter().find(|step| step.name == ended.name)?;
     if ended.how != StepOutcome::Ok {
@@ -120,7 +120,7 @@ fn flaw(order: &RunOrder, ended: &StepEnd) -> Option<String> {
     loaded::problem(&step.watched, &step.tree.at, &ended.opened, &ended.loaded)
 }
 
-/// What a run left can't be shown to be what it left, so it has not ended well.
+/// Without a list of its files a run can't be verified, so it has not succeeded.
 fn unlisted(end: &mut EndFile, error: &FsError) {
     end.manifest = None;
     if end.end == RunEnd::Ok {
@@ -132,7 +132,7 @@ fn unlisted(end: &mut EndFile, error: &FsError) {
 fn write_end(fs: &dyn Fs, place: &RunPaths, end: &EndFile) -> Outcome<()> {
     let written = match write_reserved(fs, &place.end(), &files::bytes(end)) {
         Err(error) if error.is_full() => {
-            // What steps said of themselves can be longer than what was kept free; how the run ended can't.
+            // The step reports can exceed the reserved space; the rest can't.
             let short = EndFile { steps: Vec::new(), ..end.clone() };
             fs.write_atomic(&place.end(), &files::bytes(&short))
         }
@@ -142,7 +142,7 @@ fn write_end(fs: &dyn Fs, place: &RunPaths, end: &EndFile) -> Outcome<()> {
     Ok(written?)
 }
 
-/// Writes a file, on a full disk too: then into the room that was kept for it.
+/// Writes a file; on a full disk, into the space reserved for it.
 fn write_reserved(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> Result<(), FsError> {
     match fs.write_atomic(path, bytes) {
         Err(error) if error.is_full() => {
@@ -158,7 +158,7 @@ pub(super) fn take_down(fs: &dyn Fs, key: &str, place: &RunPaths) -> Outcome<(Ve
     let mut manifest = Manifest { key: key.to_owned(), files: BTreeMap::new(), left_out: Vec::new() };
     let mut folders = vec![PathBuf::new()];
     while let Some(inside) = folders.pop() {
-        // What a run made unreadable for its own user is named, and stops nothing.
+        // Folders that a run made unreadable are listed as left out and stop nothing.
         let Ok(entries) = fs.list(&place.path().join(&inside)) else {
             manifest.left_out.push(format!("{}: it can't be listed", inside.display()));
             continue;

@@ -1,5 +1,5 @@
-//! The code that runs start from: a folder per commit (or per snapshot, where there is no git), made once, checked
-//! byte by byte before each launch, and written by nobody.
+//! The code that runs start from: a folder per commit (or per snapshot, without git), made once, checked byte by byte
+//! before each launch, and never written to.
 
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) struct BaseTree {
     pub(crate) submodules: Vec<String>,
 }
 
-/// What is kept beside a tree.
+/// What is stored beside a tree.
 #[derive(Serialize, Deserialize)]
 struct Record {
     digest: Digest,
@@ -36,29 +36,29 @@ struct Record {
     submodules: Vec<String>,
 }
 
-/// A tree whose digest is being taken by another thread. It may turn out not to exist.
+/// A tree whose digest is being computed by another thread. The tree may not exist.
 pub(crate) struct TreeLook {
     folder: PathBuf,
     digest: JoinHandle<Option<Digest>>,
 }
 
 impl TreeLook {
-    /// Nothing without a free thread: the digest is taken later then.
+    /// `None` without a free thread; the digest is then computed later.
     pub(super) fn begin(fs: Arc<dyn Fs>, folder: PathBuf) -> Option<Self> {
         let at = folder.clone();
         let look = move || digest(fs.as_ref(), &at).ok().map(|(digest, _)| digest);
         Some(Self { folder, digest: Builder::new().spawn(look).ok()? })
     }
 
-    /// The digest of the tree at `folder`, if that is the one that was looked at and it could be read.
+    /// The digest of the tree at `folder`, if that tree was looked at and could be read.
     pub(super) fn digest_of(self, folder: &Path) -> Option<Digest> {
         if self.folder == folder { self.digest.join().ok().flatten() } else { None }
     }
 }
 
-/// The tree of `base`, as it was when it was made.
+/// The tree of `base`, created if necessary and checked against its recorded digest.
 ///
-/// `look` was begun earlier, so its digest may be there already.
+/// `look` was started earlier, so its digest may be ready.
 pub(crate) fn ensure(
     opened: &mut OpenStudy,
     place: &LaunchPaths,
@@ -89,8 +89,8 @@ pub(crate) fn ensure(
     made.inspect_err(|_| drop(fs.remove_dir_all(&building)))
 }
 
-/// Puts a tree into its place. The same one may be there already, made by somebody who was killed or is about to say so:
-/// then it stays, as runs may stand on it.
+/// Moves a tree into place. If the same tree already exists, made by another process, it stays, since runs may use
+/// it.
 fn put(fs: &dyn Fs, building: &Path, folder: &Path, made: Digest) -> Outcome<()> {
     loop {
         match fs.rename_new(building, folder) {
@@ -121,7 +121,7 @@ fn remove_if_there(fs: &dyn Fs, path: &Path) -> Outcome<()> {
     }
 }
 
-/// Writes the files; gives the submodules that are not among them.
+/// Writes the files; returns the submodules, which are left out.
 fn make(opened: &OpenStudy, base: &Base, folder: &Path) -> Outcome<Vec<String>> {
     let fs = opened.context().fs.as_ref();
     fs.create_dir(folder)?;
@@ -135,7 +135,7 @@ fn make(opened: &OpenStudy, base: &Base, folder: &Path) -> Outcome<Vec<String>> 
                 Failure::refused("no_tree", format!("can't get the code of {commit}: {error}"))
                     .hint("rlx contract check")
             })?;
-            // A run that could see the study's files would take its folder for governed, and find things to edit.
+            // A run that sees the study's files would consider its folder governed, and could edit them.
             fs.remove_dir_all(&folder.join(FOLDER))?;
             Ok(submodules)
         }
@@ -150,7 +150,7 @@ fn make(opened: &OpenStudy, base: &Base, folder: &Path) -> Outcome<Vec<String>> 
     }
 }
 
-/// Copies what counts for a snapshot. Links are made anew, not followed.
+/// Copies the files that count for a snapshot. Links are recreated, not followed.
 fn copy_snapshot(fs: &dyn Fs, root: &Path, target: &Path) -> Outcome<()> {
     let mut folders = vec![String::new()];
     while let Some(inside) = folders.pop() {
@@ -175,11 +175,11 @@ fn copy_snapshot(fs: &dyn Fs, root: &Path, target: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// The digest over names and contents of everything in a folder, and how many files there are.
+/// The digest over names and contents of everything in a folder, and the number of files.
 pub(crate) fn digest(fs: &dyn Fs, folder: &Path) -> Outcome<(Digest, u64)> {
     let entries = walk(fs, folder)?;
     let count = entries.len() as u64;
-    // Thousands of small files: two threads halve the wait, and the order of the parts stays the same.
+    // With thousands of small files two threads halve the time; the order of the parts stays the same.
     let (first, second) = entries.split_at(entries.len() / 2);
     let (first, second) = std::thread::scope(|scope| {
         let look = || lines(fs, folder, first);
@@ -187,7 +187,7 @@ pub(crate) fn digest(fs: &dyn Fs, folder: &Path) -> Outcome<(Digest, u64)> {
         let second = lines(fs, folder, second);
         let first = match beside {
             Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // A system that has no thread left is slower, and that is all.
+            // Without a free thread this is slower, and that is all.
             Err(_) => look(),
         };
         (first, second)
@@ -195,12 +195,12 @@ pub(crate) fn digest(fs: &dyn Fs, folder: &Path) -> Outcome<(Digest, u64)> {
     Ok((Digest::of_parts(&[&first?, &second?]), count))
 }
 
-/// Files of a tree that are another one in the working copy at `root`, or are gone there, by path.
+/// Files of a tree that differ or are missing in the working copy at `root`, by path.
 pub(super) fn differing(fs: &dyn Fs, tree: &Path, root: &Path) -> Outcome<Vec<String>> {
     let mut differing = Vec::new();
     for (path, kind) in walk(fs, tree)? {
         let (kept, here) = (tree.join(&path), root.join(&path));
-        // What can't be looked at is no reason to keep a plan back.
+        // An unreadable file doesn't prevent a plan.
         let same = match (kind, fs.metadata_if_any(&here).ok().flatten()) {
             (Kind::File, Some(meta)) if meta.kind == Kind::File => {
                 meta.length == fs.metadata(&kept)?.length

@@ -1,4 +1,4 @@
-//! `rlx launch status|cancel|logs|adopt`: runs that go on by themselves, seen and steered by whoever asks.
+//! `rlx launch status|cancel|logs|adopt`: watching and stopping runs that continue in the background.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,47 +22,46 @@ use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::{LaunchPaths, RunPaths};
 
-/// How often a run is looked after.
+/// Pause between two looks at a run.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Runs that are over and still shown.
+/// Ended runs that are shown.
 const SHOWN: usize = 10;
 /// The steps of a run, the last one first.
 const STEPS: [&str; 4] = ["eval", "train", "smoke", "preflight"];
-/// The most of a log that is read at once.
+/// Most bytes of a log that are read at once.
 const MOST_LOG: u64 = 4 << 20;
 
-/// How runs stand.
+/// The state of a study's runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatusReport {
     pub study: StudyName,
-    /// Runs that are not over, in the order in which they were intended, then the last that are.
+    /// Active runs, in the order of their intents, then the last ones that ended.
     pub runs: Vec<RunStatus>,
-    /// How many more are over, and are not among these; nothing when all are.
+    /// How many ended runs are not shown; `None` if all are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_shown: Option<usize>,
-    /// Runs that were found to be over just now, and are on record since.
+    /// Runs that were found to have ended just now and were recorded.
     pub settled: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct RunStatus {
-    /// What is on record.
+    /// The record in the ledger.
     #[serde(flatten)]
     pub run: RunOutcome,
     pub candidate: String,
     pub phase: String,
-    /// What is found where it runs: starting, running, external or unknown.
+    /// The actual state: starting, running, external or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<&'static str>,
-    /// What it took so far.
+    /// Usage so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub folder: PathBuf,
 }
 
-/// How the runs of a study stand: of those that are over only the last, unless `all` are asked for. What is over goes on
-/// record.
+/// The state of a study's runs; of those that ended only the last ones, unless `all`. Records runs that have ended.
 pub fn status(context: &Context, study: Option<&str>, all: bool) -> Outcome<StatusReport> {
     let mut opened = OpenStudy::open(context, study)?;
     let settled = reconcile(context, &mut opened)?;
@@ -101,13 +100,13 @@ pub fn status(context: &Context, study: Option<&str>, all: bool) -> Outcome<Stat
     Ok(StatusReport { study: opened.study.name.clone(), runs: lines, not_shown, settled })
 }
 
-/// What a run took: in all once it is over, so far as long as it goes.
+/// Total usage of a run that ended, usage so far of one that is active.
 fn took(context: &Context, place: &RunPaths) -> Outcome<Option<Usage>> {
     let end = files::read::<EndFile>(context.fs.as_ref(), &place.end())?;
     Ok(end.map(|end| end.usage).or_else(|| pulse(place.path())))
 }
 
-/// Calls a run off, waits until everything of it is gone, and puts that on record.
+/// Cancels a run, waits until all its processes are gone, and records that.
 pub fn cancel(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOutcome> {
     let opened = OpenStudy::open(context, study)?;
     let run = find(&opened, key)?;
@@ -122,13 +121,13 @@ pub fn cancel(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunO
             .hint(format!("rlx study receive {key} --from FOLDER    # after it has ended")));
     }
     let place = LaunchPaths::for_study(&opened)?.run(key);
-    // What is known of it may be gone; that it was called off is known then.
+    // The folder may be gone; the cancellation has to be recorded anyway.
     context.fs.create_dir_all(place.path())?;
     context.fs.write_new_atomic(&place.cancel(), b"")?;
     adopt(context, study, key)
 }
 
-/// Watches a run to its end, whoever launched it, and puts the end on record.
+/// Watches a run to its end, whichever process launched it, and records the end.
 pub fn adopt(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOutcome> {
     let interrupts = Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))?;
@@ -170,7 +169,7 @@ pub fn adopt(context: &Context, study: Option<&str>, key: &str) -> Outcome<RunOu
     }
 }
 
-/// Keys of all runs that are not over.
+/// Keys of all active runs.
 pub fn live(context: &Context, study: Option<&str>) -> Outcome<Vec<String>> {
     let opened = OpenStudy::open(context, study)?;
     Ok(opened.study.state().live().into_iter().map(|run| run.intent.key.clone()).collect())
@@ -179,7 +178,6 @@ pub fn live(context: &Context, study: Option<&str>) -> Outcome<Vec<String>> {
 /// The end of a step's output.
 #[derive(Clone, Debug, Serialize)]
 pub struct LogReport {
-    /// The run.
     pub key: String,
     pub step: String,
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
@@ -188,7 +186,7 @@ pub struct LogReport {
     pub lines: Vec<String>,
 }
 
-/// The last lines of a run's output: of the step that ran last, or of the one that is named.
+/// The last lines of a run's output: of the named step, or of the last one that ran.
 pub fn logs(
     context: &Context,
     study: Option<&str>,
@@ -228,7 +226,6 @@ pub fn logs(
     })
 }
 
-/// A run of the study.
 fn find<'d>(opened: &'d OpenStudy, key: &str) -> Outcome<&'d RunRecord> {
     let runs = &opened.study.state().runs;
     runs.get(key).ok_or_else(|| {

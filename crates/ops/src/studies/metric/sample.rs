@@ -1,4 +1,4 @@
-//! One metric read from the files of a run, as its declaration says.
+//! Reads one metric from the files of a run, according to its declaration.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::csv_file::CsvFile;
 
-/// Logs are long; one that is longer isn't looked through here.
+/// Longest log that is read.
 const LONGEST_FILE: u64 = 256 << 20;
 
-/// What a run's files say of a metric.
+/// The result of reading a metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Sample {
@@ -21,16 +21,16 @@ pub enum Sample {
         file: String,
         /// How many points there are.
         points: usize,
-        /// What they come to, by the metric's own aggregation and window.
+        /// Their value after the metric's aggregation and window.
         value: f64,
     },
     /// It can't be read.
     Missing { reason: String },
-    /// Reading this kind of file isn't checked here.
+    /// This kind of file is not read here.
     NotChecked { format: &'static str },
 }
 
-/// What is wrong with a declaration by itself.
+/// What is wrong with a declaration, without looking at files.
 pub(super) fn bad_source(source: &Extractor) -> Option<String> {
     let (file, pointer) = match source {
         Extractor::Json { file, pointer } | Extractor::Jsonl { file, pointer, .. } => {
@@ -84,7 +84,7 @@ pub(super) fn read(fs: &dyn Fs, folder: &Path, metric: &Metric) -> Sample {
     }
 }
 
-/// The values of the only file that fits, or why there are none, with the file that was probably meant.
+/// The values of the only matching file, or why there are no values, with the file that was probably meant.
 fn from_files(
     fs: &dyn Fs,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! `study audit`: what is claimed about the repository, each with the line that shows it, checked and put on record.
+//! `study audit`: claims about the repository, each with the line that shows it, checked and recorded.
 
 use std::path::Path;
 
@@ -20,10 +20,10 @@ use crate::studies::contract::scan::scan_repository;
 use crate::studies::files::open_study::OpenStudy;
 use crate::studies::files::read::document;
 
-/// A source file that is longer isn't read.
+/// Longest source file that is read.
 const LONGEST_SOURCE: u64 = 16 << 20;
 
-/// A claim to add: what it is about, and the line that shows it.
+/// A claim to add: its kind, and the line that shows it.
 #[derive(Clone, Debug)]
 pub struct NewClaim {
     pub about: ClaimKind,
@@ -31,24 +31,23 @@ pub struct NewClaim {
     pub file: String,
     /// The line, from 1.
     pub line: u64,
-    /// What it says; the line itself when left out.
+    /// Its value; the line itself if left out.
     pub value: Option<String>,
 }
 
-/// What was checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AuditReport {
     pub study: StudyName,
     /// The claims, with the lines as they are now.
     pub claims: Vec<Claim>,
-    /// Claims whose line is no longer what it was, as `file:line`.
+    /// Claims whose line has changed, as `file:line`.
     pub stale: Vec<String>,
-    /// Whether this state is on record now.
+    /// Whether this state is recorded.
     pub recorded: bool,
 }
 
-/// Adds `new` claims to `adapter.yaml`, takes up changed lines when asked to, checks all of them, and puts the result on
-/// record when every line is as cited.
+/// Adds `new` claims to `adapter.yaml`, accepts changed lines if asked to, checks all claims, and records the result
+/// if every line is as cited.
 pub fn audit(
     context: &Context,
     study: Option<&str>,
@@ -127,7 +126,7 @@ pub fn audit(
     Ok(AuditReport { study: opened.study.name.clone(), claims: adapter.claims, stale, recorded })
 }
 
-/// The command that cites the scripts which seem to train and to evaluate, to be looked at by whoever pastes it.
+/// The command that cites the scripts that seem to train and to evaluate, for the user to check and paste.
 pub(super) fn suggestion(context: &Context, root: &Path) -> Outcome<Option<String>> {
     let found = scan_repository(context, root)?;
     let guesses = [(ClaimKind::TrainCommand, found.train), (ClaimKind::Evaluator, found.eval)];
@@ -135,10 +134,10 @@ pub(super) fn suggestion(context: &Context, root: &Path) -> Outcome<Option<Strin
     for (about, guess) in guesses {
         let Some(file) = guess.map(|guess| guess.from) else { continue };
         let Ok(text) = context.fs.read_text(&root.join(&file), LONGEST_SOURCE) else { continue };
-        // A script's entry says more than its first line, which is a comment or an import.
+        // A script's entry point says more than its first line, which is a comment or an import.
         let entry = text.lines().position(|line| line.contains("__main__"));
         let first = || text.lines().position(|line| !line.trim().is_empty());
-        // Where a path has the letter that separates the parts, nothing can be pasted.
+        // A path with a colon can't be written as a claim.
         let Some(line) = entry.or_else(first).filter(|_| !file.contains(':')) else { continue };
         claims.push_str(&format!(
             " --claim {}",
@@ -148,7 +147,7 @@ pub(super) fn suggestion(context: &Context, root: &Path) -> Outcome<Option<Strin
     Ok((!claims.is_empty()).then(|| format!("rlx study audit{claims}")))
 }
 
-/// A line of a file of the repository, without its end and without following a link.
+/// A line of a file of the repository, without its ending. Follows no link.
 fn cited(fs: &dyn Fs, root: &Path, file: &str, line: u64) -> Outcome<String> {
     let wrong = |why: &str| Failure::usage("no_such_line", format!("{file}:{line}: {why}"));
     if let Some(why) = bad_path(file) {
@@ -170,7 +169,7 @@ fn cited(fs: &dyn Fs, root: &Path, file: &str, line: u64) -> Outcome<String> {
     found.map(str::to_owned).ok_or_else(|| wrong(&format!("the file has {} lines", text.lines().count())))
 }
 
-/// A file of the same folder whose name is nearly this one.
+/// A file in the same folder with a similar name.
 fn near(fs: &dyn Fs, root: &Path, file: &str) -> Option<String> {
     let (folder, name) = file.rsplit_once('/').map_or(("", file), |(folder, name)| (folder, name));
     let entries = fs.list(&root.join(folder)).ok()?;

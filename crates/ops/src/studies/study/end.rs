@@ -1,4 +1,4 @@
-//! `rlx study handoff` and `rlx study close`: giving a study to a person, and ending it.
+//! `rlx study handoff` and `rlx study close`: handing a study to a person, and closing it.
 
 use rlxp_govern::documents::StudyName;
 use rlxp_govern::ledger::event::{Closed, HandedOff, Refused};
@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::open_study::OpenStudy;
 
-/// What a person is told who takes over.
+/// What a person who takes over needs to know.
 #[derive(Clone, Debug, Serialize)]
 pub struct HandOff {
     pub reason: String,
@@ -21,20 +21,20 @@ pub struct HandOff {
     pub next: Next,
 }
 
-/// A study that is over.
+/// A closed study.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClosedStudy {
     #[serde(flatten)]
     pub name: StudyName,
     pub reason: String,
-    /// What could not be done meanwhile.
+    /// Problems that did not change the result.
     pub warnings: Vec<String>,
 }
 
-/// Puts a hand-off on record and says what a person finds.
+/// Records a hand-off and describes the state of the study.
 pub fn hand_off(context: &Context, selector: Option<&str>, reason: Option<&str>) -> Outcome<HandOff> {
     let mut opened = OpenStudy::open(context, selector)?;
-    // Asked before the record is made: afterwards the answer is to wait.
+    // Determined before the record is made: afterwards the answer is to wait.
     let before = next(&opened.study);
     let reason = match (reason, &opened.study.state().handed_off) {
         (Some(reason), _) => said(reason)?,
@@ -44,7 +44,7 @@ pub fn hand_off(context: &Context, selector: Option<&str>, reason: Option<&str>)
     opened.append(Actor::Rlx, Event::HandedOff(HandedOff { reason: reason.clone() }))?;
     let status = status_of(&opened)?;
     let mut person = tasks(&status, &before);
-    // How it goes on after that; nothing while something is to be watched or read first.
+    // How to continue after that, unless something has to be watched or read first.
     let after = next(&opened.study);
     if let Some(gives_back) = after.person.filter(|_| after.action == Action::Wait)
         && !person.contains(&gives_back)
@@ -84,7 +84,7 @@ fn tasks(status: &StudyStatus, next: &Next) -> Vec<String> {
     all
 }
 
-/// Ends a study. Only remarks and anchors can follow.
+/// Closes a study. Only notes and anchors can follow.
 pub fn close(context: &Context, selector: Option<&str>, reason: &str) -> Outcome<ClosedStudy> {
     let reason = said(reason)?;
     let mut opened = OpenStudy::open(context, selector)?;
@@ -103,7 +103,7 @@ pub fn close(context: &Context, selector: Option<&str>, reason: &str) -> Outcome
             codes: vec!["close_not_approved".into()],
             detail: message.into(),
         };
-        opened.put_refusal_on_record(refused)?;
+        opened.record_refusal(refused)?;
         return Err(Failure::refused("close_not_approved", message).hint("rlx approve close"));
     }
     opened.append(Actor::Rlx, Event::Closed(Closed { reason: reason.clone() }))?;

@@ -16,7 +16,7 @@ use crate::studies::files::paths::FOLDER;
 use crate::studies::files::read::look;
 
 const LONGEST: u64 = 1 << 30;
-/// Files of the study that are copied as they are, when they are there.
+/// Files of the study that are copied as they are, if they exist.
 const FILES: [&str; 5] =
     ["contract.yaml", "metric_spec.yaml", "surface_map.yaml", "runbook.yaml", "ledger.jsonl"];
 

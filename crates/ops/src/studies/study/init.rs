@@ -1,7 +1,7 @@
 //! `rlx study init`: the folders of a study and the first record of its ledger.
 //!
-//! A study stands in the repository that is worked on, never in a copy that somebody will throw away: not in a worktree
-//! or submodule, not where an agent's host keeps its own things.
+//! A study belongs in the repository that people work on, never in a temporary copy: not in a worktree or submodule,
+//! not in a folder of an agent's host.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -24,10 +24,10 @@ use crate::studies::files::read::approvers;
 use crate::studies::files::refuse_weaker_beside;
 use crate::studies::files::state_file;
 
-/// The name of a study when none is given.
+/// The default name of a study.
 const USUAL_STUDY: &str = "first";
 
-/// Folders in which agents' hosts keep what is theirs.
+/// Folders of agents' hosts.
 const HOMES_OF_AGENTS: [&str; 3] = [".claude", ".codex", ".agents"];
 
 const IGNORED: &str = "\
@@ -41,55 +41,52 @@ pub struct InitRequest {
     /// The task; by default named after the repository's folder.
     pub task: Option<String>,
     pub study: Option<String>,
-    /// What should get better, for the task card.
+    /// What to improve, for the task card.
     pub mission: Option<String>,
-    /// A cache of an older tool to take over.
+    /// A cache of an older tool to import.
     pub import: Option<PathBuf>,
-    /// The weakest way of approving that can ever count; signatures where there are approvers.
+    /// The weakest kind of approval that can ever count; signatures by default if there are approvers.
     pub assurance: Option<Assurance>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct InitReport {
-    /// The repository.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub root: PathBuf,
-    /// The study's folder.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     pub task: Slug,
     pub study: Slug,
     pub id: String,
-    /// Whose signatures will count.
+    /// Users whose signatures will count.
     pub approvers: Vec<KnownApprover>,
     /// Where they are listed.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub approvers_file: Option<PathBuf>,
-    /// The task card, when the task had one already.
+    /// The task card, if the task already had one.
     pub kept: Vec<String>,
-    /// The weakest way of approving that can ever count.
+    /// The weakest kind of approval that can ever count.
     pub assurance: Assurance,
-    /// What was taken over from an older tool.
+    /// What was imported from an older tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportReport>,
 }
 
-/// Somebody whose signature counts.
+/// A user whose signature counts.
 #[derive(Clone, Debug, Serialize)]
 pub struct KnownApprover {
     /// The first name on the line.
     pub name: String,
-    /// The key's fingerprint.
     pub fingerprint: Fingerprint,
 }
 
-/// Makes a study and makes it the active one.
+/// Creates a study and makes it the active one.
 pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
     let root = root_for(context)?;
     as_text(&root)?;
     refuse_bad_place(context, &root)?;
     let places = RepositoryPaths::at(context, &root);
-    // Read before anything is made: what can't be imported leaves nothing behind.
+    // Read before anything is created: a failed import leaves nothing behind.
     let old = request.import.as_deref().map(|folder| import::read(context, folder)).transpose()?;
     let name = name_for(&root, request, old.as_ref().and_then(import::Import::task_words))?;
     let place = places.study(&name);
@@ -143,7 +140,7 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
     })
 }
 
-/// Where the studies of this folder belong: beside those that are there, else at the top of the repository, else here.
+/// Where a study of this folder belongs: beside existing studies, else at the top of the repository, else here.
 fn root_for(context: &Context) -> Outcome<PathBuf> {
     let here = || context.folder.clone();
     if context.folder_is_root {
@@ -224,7 +221,7 @@ fn name_for(root: &Path, request: &InitRequest, imported: Option<&str>) -> Outco
     })
 }
 
-/// The registry, which must be readable before anything is made.
+/// Reads the registry, which must be valid before anything is created.
 fn registry_for(fs: &dyn Fs, places: &RepositoryPaths) -> Outcome<Registry> {
     match places.read_registry(fs)? {
         Reading::Missing => Ok(Registry { schema: RegistrySchema::V1, active: None, studies: Vec::new() }),
@@ -237,7 +234,7 @@ fn registry_for(fs: &dyn Fs, places: &RepositoryPaths) -> Outcome<Registry> {
     }
 }
 
-/// What all studies share, and the task. What is there stays as it is.
+/// Creates the shared folders and the task. Existing files stay as they are.
 fn lay_out(
     context: &Context,
     places: &RepositoryPaths,
@@ -272,7 +269,7 @@ fn task_card(task: &Slug, mission: Option<&str>) -> String {
     )
 }
 
-/// The study's folder with the first record, whole or not at all.
+/// Creates the study's folder with the first record, completely or not at all.
 fn make_study(
     context: &Context,
     place: &StudyPaths,

@@ -1,4 +1,4 @@
-//! `rlx study status`: where a study stands, as far as its files and its ledger say.
+//! `rlx study status`: the state of a study according to its files and its ledger.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,44 +23,40 @@ pub struct StudyStatus {
     pub task: Slug,
     pub study: Slug,
     pub id: String,
-    /// Its folder.
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: PathBuf,
     /// Whether the loop was entered and it isn't closed.
     pub open: bool,
-    /// Why it is over.
+    /// Why it was closed.
     pub closed: Option<String>,
-    /// Who starts the next experiment, when there is a contract.
+    /// Who starts runs; `None` without a contract.
     pub automation: Option<Automation>,
-    /// The weakest way of approving that counts.
+    /// The weakest kind of approval that counts.
     pub required: Assurance,
     /// The four files.
     pub files: Vec<FileStatus>,
     /// What the contract still lacks.
     pub questions: Vec<Open>,
     pub approvals: Vec<TargetApproval>,
-    /// How many candidates are in which state.
+    /// Number of candidates in each state.
     pub candidates: BTreeMap<CandidateState, usize>,
-    /// How many runs are in which state.
+    /// Number of runs in each state.
     pub runs: BTreeMap<&'static str, usize>,
-    /// What is spent, reserved and left.
     pub budget: BudgetStatus,
     /// The reference for all comparisons.
     pub incumbent: Option<Incumbent>,
     pub ledger: LedgerStatus,
-    /// Refusals on record.
+    /// Number of recorded refusals.
     pub refusals: usize,
-    /// What could not be done meanwhile.
+    /// Problems that did not change the result.
     pub warnings: Vec<String>,
 }
 
 /// One of the four files.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileStatus {
-    /// Its name.
     pub file: &'static str,
     pub state: FileState,
-    /// What is wrong with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -85,9 +81,9 @@ pub struct TargetApproval {
 pub struct BudgetStatus {
     /// By runs that ended.
     pub spent: Amounts,
-    /// For runs that are intended or under way.
+    /// For runs that are intended or active.
     pub reserved: Amounts,
-    /// What the contract gives; nothing without one.
+    /// The contract's budget; `None` without a contract.
     pub total: Option<Amounts>,
     /// What can still be reserved.
     pub left: Option<Amounts>,
@@ -96,9 +92,8 @@ pub struct BudgetStatus {
 /// The accepted candidate.
 #[derive(Clone, Debug, Serialize)]
 pub struct Incumbent {
-    /// Its name.
     pub candidate: Slug,
-    /// Its primary metric, where it is known.
+    /// Its primary metric, if known.
     pub score: Option<f64>,
 }
 
@@ -109,7 +104,7 @@ pub struct LedgerStatus {
     pub head: Digest,
     /// When the last one was written.
     pub last: Option<String>,
-    /// Bytes of a record whose writing was cut short; nobody was told that it happened.
+    /// Bytes after the last complete record. Nothing depends on them: a record counts once it is complete.
     pub torn: usize,
 }
 
@@ -119,7 +114,6 @@ pub fn status(context: &Context, selector: Option<&str>) -> Outcome<StudyStatus>
     status_of(&opened)
 }
 
-/// The status of an opened study.
 pub fn status_of(opened: &OpenStudy) -> Outcome<StudyStatus> {
     let study = &opened.study;
     let state = study.state();
@@ -199,7 +193,7 @@ fn files(opened: &OpenStudy) -> Vec<FileStatus> {
 }
 
 impl StudyStatus {
-    /// Sections whose approval doesn't hold.
+    /// Sections without a valid approval.
     pub fn not_approved(&self) -> impl Iterator<Item = (Section, &ApprovalStatus)> {
         self.approvals.iter().filter_map(|approval| match &approval.target {
             Target::Section(section) if !approval.standing.is_given() => Some((*section, &approval.standing)),

@@ -1,6 +1,5 @@
-//! A throw-away environment that runs in another process: a walker on a line
-//! in Python, spoken to over pipes. It can be told to die or to raise in the
-//! middle of a step, and its state can't be saved.
+//! A throw-away environment in another process: a walker on a line in Python, connected by pipes. It can be
+//! configured to die or to raise in the middle of a step, and its state can't be saved.
 #![expect(clippy::disallowed_types, reason = "a test's environment may be a process")]
 
 use std::io::{BufRead, BufReader, Write};

@@ -97,4 +97,21 @@ impl PpoConfig {
             report(path, Severity::Error, message.to_owned(), Some(hint));
         }
     }
+
+    /// Each epoch passes over the whole rollout, so samples that don't fill a batch make a smaller one.
+    pub(super) fn last_batch(&self, rollout: u64) -> Option<String> {
+        let batch = self.batch_size as u64;
+        let rest = rollout % batch;
+        (rest > 0).then(|| {
+            let useless = if rest == 1 && self.normalize_advantages {
+                ", whose normalised advantage is always 0"
+            } else {
+                ""
+            };
+            let samples = if rest == 1 { "sample" } else { "samples" };
+            format!(
+                "algo.batch_size {batch} doesn't divide a rollout of {rollout} samples: the last batch of each epoch has {rest} {samples}{useless}"
+            )
+        })
+    }
 }

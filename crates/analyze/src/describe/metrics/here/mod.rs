@@ -23,7 +23,8 @@ pub enum Actions {
     Unknown,
 }
 
-/// The facts about a run that expectations depend on.
+/// The facts about a run that expectations depend on. Settings are `None` if the algorithm or the network doesn't have
+/// them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Here {
     pub env: String,
@@ -40,21 +41,21 @@ pub struct Here {
     /// Copies of the environment.
     pub copies: usize,
     /// Passes over each rollout.
-    pub update_epochs: usize,
+    pub update_epochs: Option<usize>,
     /// Learning rate at the beginning and at the end.
     pub learning_rate: (f64, f64),
     /// Clip range at the beginning and at the end.
-    pub clip_range: (f64, f64),
+    pub clip_range: Option<(f64, f64)>,
     /// Discount.
-    pub gamma: f64,
+    pub gamma: Option<f64>,
     /// Weight of the entropy bonus.
-    pub entropy_coef: f64,
+    pub entropy_coef: Option<f64>,
     /// Cap of the gradient norm.
     pub max_grad_norm: Option<f64>,
     /// The KL at which updates end early.
     pub target_kl: Option<f64>,
     /// Initial standard deviation of continuous actions.
-    pub first_deviation: f64,
+    pub first_deviation: Option<f64>,
     /// Whether it depends on the state (policy.use_sde).
     pub state_dependent: bool,
     /// Whether observations are normalised.
@@ -111,7 +112,7 @@ impl Here {
         match &self.actions {
             Actions::Choices(parts) => Some(parts.iter().map(|n| (*n as f64).ln()).sum()),
             Actions::Numbers(size) => {
-                let of_one = 0.5 * (1.0 + std::f64::consts::TAU.ln()) + self.first_deviation.ln();
+                let of_one = 0.5 * (1.0 + std::f64::consts::TAU.ln()) + self.first_deviation?.ln();
                 Some(*size as f64 * of_one)
             }
             Actions::Unknown => None,
@@ -120,10 +121,11 @@ impl Here {
 
     /// The largest possible value of a state, in observed rewards.
     fn value_ceiling(&self) -> Option<f64> {
-        let largest = self.largest_reward.filter(|_| !self.normalize_rewards && self.gamma < 1.0)?;
+        let gamma = self.gamma.filter(|gamma| *gamma < 1.0)?;
+        let largest = self.largest_reward.filter(|_| !self.normalize_rewards)?;
         // No episode is longer than its cap.
         let steps = self.step_cap.map_or(f64::INFINITY, |cap| cap as f64);
-        Some(largest * steps.min(1.0 / (1.0 - self.gamma)))
+        Some(largest * steps.min(1.0 / (1.0 - gamma)))
     }
 }
 
@@ -200,14 +202,14 @@ pub(super) mod tests {
             total_steps: 100_000,
             rollout: 1024,
             copies: 8,
-            update_epochs: 10,
+            update_epochs: Some(10),
             learning_rate: (0.001, 0.0),
-            clip_range: (0.2, 0.2),
-            gamma: 0.99,
-            entropy_coef: 0.0,
+            clip_range: Some((0.2, 0.2)),
+            gamma: Some(0.99),
+            entropy_coef: Some(0.0),
             max_grad_norm: Some(0.5),
             target_kl: None,
-            first_deviation: 1.0,
+            first_deviation: Some(1.0),
             state_dependent: false,
             normalize_observations: false,
             normalize_rewards: false,
@@ -254,6 +256,22 @@ pub(super) mod tests {
         let scaled = Here { normalize_rewards: true, ..cart_pole() };
         assert_eq!(expectation("train", "value_abs_max", &scaled), None);
         assert!(text("value_mean", &scaled).contains("scaled"));
+    }
+
+    #[test]
+    fn a_setting_that_the_algorithm_lacks_gives_no_expectation() {
+        let other = Here {
+            update_epochs: None,
+            clip_range: None,
+            gamma: None,
+            entropy_coef: None,
+            first_deviation: None,
+            ..cart_pole()
+        };
+        for name in ["clip_fraction", "clip_range", "epochs", "value_abs_max", "action_std"] {
+            assert_eq!(expectation("train", name, &other), None, "{name}");
+        }
+        assert!(text("entropy", &other).contains("ln(2) = 0.693"));
     }
 
     #[test]

@@ -13,7 +13,9 @@ pub(super) fn completed(name: &str, here: &Here, found: Expectation) -> Expectat
         "approx_kl" => here.target_kl.map(|value| ("target_kl", value)),
         "mean_length" => here.step_cap.map(|cap| ("the step cap", cap as f64)),
         "value_abs_max" => here.value_ceiling().map(|value| ("the largest possible value of a state", value)),
-        "action_std" if !here.state_dependent => Some(("its initial value", here.first_deviation)),
+        "action_std" if !here.state_dependent => {
+            here.first_deviation.map(|value| ("its initial value", value))
+        }
         _ => None,
     };
     let found = match whole {
@@ -49,7 +51,7 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
             ),
         },
         "clip_fraction" => {
-            let (first, last) = here.clip_range;
+            let (first, last) = here.clip_range?;
             let range =
                 if first == last { number(first) } else { format!("{} decreasing to {}", number(first), number(last)) };
             let fades = last < 0.5 * first;
@@ -88,12 +90,13 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
             )
         }),
         "learning_rate" => expect(schedule("algo.learning_rate", here.learning_rate), None, None),
-        "clip_range" => expect(schedule("algo.clip_range", here.clip_range), None, None),
+        "clip_range" => expect(schedule("algo.clip_range", here.clip_range?), None, None),
         "epochs" => {
-            let all = here.update_epochs as f64;
+            let epochs = here.update_epochs?;
+            let all = epochs as f64;
             let text = match here.target_kl {
-                Some(_) => format!("algo.update_epochs is {}; target_kl may end an update earlier.", here.update_epochs),
-                None => format!("Always algo.update_epochs, {}: no target_kl is set.", here.update_epochs),
+                Some(_) => format!("algo.update_epochs is {epochs}; target_kl may end an update earlier."),
+                None => format!("Always algo.update_epochs, {epochs}: no target_kl is set."),
             };
             expect(text, Some(if here.target_kl.is_some() { all / 2.0 } else { all }), Some(all))
         }
@@ -106,7 +109,7 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
                     "The largest reward seen is {} and gamma is {}, so no state is worth more than {}; an \
                      estimate far above that is wrong.",
                     number(here.largest_reward.unwrap_or(0.0)),
-                    number(here.gamma),
+                    number(here.gamma?),
                     number(ceiling)
                 ),
                 None,
@@ -146,14 +149,16 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
             None,
             None,
         ),
-        "action_std" => expect(
-            format!(
-                "Starts at {} (exp of policy.log_std_init) and shrinks as the policy becomes more certain.",
-                number(here.first_deviation)
-            ),
-            None,
-            Some(1.5 * here.first_deviation),
-        ),
+        "action_std" => here.first_deviation.and_then(|first| {
+            expect(
+                format!(
+                    "Starts at {} (exp of policy.log_std_init) and shrinks as the policy becomes more certain.",
+                    number(first)
+                ),
+                None,
+                Some(1.5 * first),
+            )
+        }),
         "action_saturation" => expect(
             "Below 0.5, unless the best policy uses full force.".to_owned(),
             None,
@@ -182,10 +187,9 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
 
 fn entropy(here: &Here) -> Option<Expectation> {
     let first = here.first_entropy()?;
-    let bonus = if here.entropy_coef > 0.0 {
-        format!(" The entropy bonus ({}) keeps it up.", number(here.entropy_coef))
-    } else {
-        String::new()
+    let bonus = match here.entropy_coef {
+        Some(weight) if weight > 0.0 => format!(" The entropy bonus ({}) keeps it up.", number(weight)),
+        _ => String::new(),
     };
     match &here.actions {
         Actions::Choices(parts) => {
@@ -213,7 +217,7 @@ fn entropy(here: &Here) -> Option<Expectation> {
                 "With {size} continuous action{} and an initial std of {}, it starts at {} and decreases \
                  by {size} for every factor of e by which the std shrinks. It may be negative.{bonus}",
                 if *size == 1 { "" } else { "s" },
-                number(here.first_deviation),
+                number(here.first_deviation?),
                 number(first)
             );
             Some(Expectation::new(text, None, None))
@@ -237,7 +241,7 @@ fn value_scale(name: &str, here: &Here) -> Option<Expectation> {
     let text = format!(
         "With rewards of up to {} and gamma {}, it can reach at most {}.{far}",
         number(here.largest_reward?),
-        number(here.gamma),
+        number(here.gamma?),
         number(ceiling)
     );
     let high = (name == "return_target_p99").then_some(1.5 * ceiling);

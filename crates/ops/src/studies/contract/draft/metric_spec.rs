@@ -62,7 +62,7 @@ impl Draft<'_> {
         let missing = self.missing(&METRIC);
         let (effect, effect_open) = match first(&self.typed.smallest_effect) {
             Some(effect) if missing.is_empty() => (effect, String::new()),
-            // Zero is never complete, so that nobody agrees to a metric of which a part was never chosen.
+            // Zero counts as incomplete, so a metric with an unanswered part can't be approved.
             Some(effect) => (
                 0.0,
                 format!("  # TODO: {}, once these are answered: {}", number(effect), missing.join(", ")),

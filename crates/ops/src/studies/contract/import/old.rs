@@ -1,4 +1,4 @@
-//! What the caches of older tools look like, and reading them without trusting them.
+//! The layouts of older tools' caches, and how to read them without trusting them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::failure::{Failure, Outcome};
 use crate::studies::contract::ask::Ask;
 use crate::studies::files::paths::FOLDER;
 
-/// Files of which one alone shows that a `.rlxp/` is of the old kind.
+/// One of these files is enough to recognise a `.rlxp/` of the old layout.
 pub(super) const FLAT_SIGNS: [&str; 6] =
     ["contract.yaml", "state.json", "ledger.jsonl", "adapter.yaml", "task_card.md", "experiments.yaml"];
 pub(super) const FLAT_FILES: [&str; 10] = [
@@ -39,9 +39,9 @@ const AUTORL_FILES: [&str; 7] = [
     "state.json",
     "artifact-manifest.md",
 ];
-/// What the new layout has in the same folder, and never belongs to the old one.
+/// Entries of the new layout in the same folder, which never belong to the old one.
 const OURS: [&str; 4] = ["registry.yaml", "shared", "tasks", ".gitignore"];
-/// Folders whose texts are taken over.
+/// Folders whose texts are imported.
 const FOLDERS: [&str; 3] = ["candidates", "audits", "loops"];
 /// Endings of texts in those folders.
 const TEXTS: [&str; 8] = [".yaml", ".yml", ".json", ".jsonl", ".md", ".txt", ".csv", ".patch"];
@@ -50,10 +50,10 @@ const MOST_FILES: usize = 2_000;
 const LONGEST_FILE: u64 = 8 << 20;
 const MOST_BYTES: u64 = 64 << 20;
 const DEEPEST: usize = 6;
-/// Longer lists of what is unknown help nobody, and a ledger line has its limit.
+/// Longer lists are not useful, and a ledger line has a size limit.
 const MOST_UNKNOWN: usize = 200;
 
-/// The texts of a cache, and what has no place here.
+/// The texts of a cache, and the parts that can't be imported.
 #[derive(Debug, Default)]
 pub(super) struct Old {
     pub(super) files: BTreeMap<String, Vec<u8>>,
@@ -62,7 +62,7 @@ pub(super) struct Old {
     problems: Vec<String>,
 }
 
-/// Which cache `path` is or holds.
+/// Which cache `path` is or contains.
 pub(super) fn recognise(fs: &dyn Fs, path: &Path) -> Outcome<(PathBuf, Layout)> {
     let has = |folder: &Path, names: &[&str]| -> Outcome<bool> {
         for name in names {
@@ -72,7 +72,7 @@ pub(super) fn recognise(fs: &dyn Fs, path: &Path) -> Outcome<(PathBuf, Layout)> 
         }
         Ok(false)
     };
-    // state.json alone could belong to either.
+    // `state.json` alone could belong to either layout.
     if has(path, &AUTORL_FILES[..5])? {
         return Ok((path.to_owned(), Layout::Autorl));
     }
@@ -112,7 +112,7 @@ pub(super) fn recognise(fs: &dyn Fs, path: &Path) -> Outcome<(PathBuf, Layout)> 
     Err(Failure::usage("import_unknown", message).hint("rlx study init --import .autorl/tasks/NAME"))
 }
 
-/// Reads everything that is known. Links, texts that aren't UTF-8 and sizes beyond the limits are refused together.
+/// Reads all known files. Links, invalid UTF-8 and oversized files are reported together.
 pub(super) fn take(fs: &dyn Fs, path: &Path, layout: Layout) -> Outcome<Old> {
     let mut old = Old::default();
     let known: &[&str] = match layout {
@@ -190,7 +190,7 @@ impl Old {
     }
 }
 
-/// Keys of a document, two levels deep, that its present type doesn't have.
+/// Keys of a document, two levels deep, that the current type doesn't have.
 fn unknown_keys(bytes: &[u8], schema: &str) -> Vec<String> {
     let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
     let Ok(document) = Document::read(Source::new(schema, text)) else {
@@ -214,7 +214,7 @@ fn unknown_keys(bytes: &[u8], schema: &str) -> Vec<String> {
     found
 }
 
-/// Which old text may hold the answer to which question.
+/// Which old text may answer which question.
 pub(super) fn answers_stand_in(layout: Layout) -> &'static [(Ask, &'static str)] {
     match layout {
         Layout::Autorl => &[
@@ -246,7 +246,7 @@ pub(super) fn answers_stand_in(layout: Layout) -> &'static [(Ask, &'static str)]
     }
 }
 
-/// The first paragraph under a heading that says mission, goal or objective.
+/// The first paragraph under a heading that mentions mission, goal or objective.
 pub(super) fn mission(files: &BTreeMap<String, Vec<u8>>) -> Option<String> {
     let text = ["task-profile.md", "task_card.md"].iter().find_map(|name| files.get(*name))?;
     let text = std::str::from_utf8(text).ok()?;
