@@ -17,6 +17,10 @@ use crate::failure::{Failure, Outcome};
 /// Largest file of scores that is read.
 const CAP: u64 = 64 << 20;
 
+/// Files have no identity that a second look could be recognised by.
+const NOT_REMEMBERED: &str = "`rlx stats compare` remembers no earlier looks: asking again with more seeds, at this \
+                              level each time, makes false claims more likely.";
+
 /// Two files to compare.
 #[derive(Clone, Debug, Default)]
 pub struct CompareRequest {
@@ -50,7 +54,9 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<Described
     }
     let judged = verdict(Question { a: &a, b: &b, guardrails: &[] }, &options)
         .map_err(|invalid| Failure::usage("not_comparable", invalid.to_string()))?;
-    Ok(Described::new(judged, Names::default(), options.look))
+    let mut described = Described::new(judged, Names::default(), options.look);
+    described.statements.push(NOT_REMEMBERED.to_owned());
+    Ok(described)
 }
 
 /// A question about how many seeds are needed.

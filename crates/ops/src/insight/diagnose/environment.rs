@@ -1,19 +1,14 @@
-//! What the environment itself can tell a diagnosis: its facts, how nobody
-//! in particular scores in it, and which numbers of an observation ever change.
+//! What the environment itself can tell a diagnosis: its facts, and which numbers
+//! of an observation ever change.
 
 use rlxp_analyze::diagnose::{Actions, Environment, Termination};
 use rlxp_env::{Space, StepBatch};
-use rlxp_learn::{Actor, Evaluation, evaluate};
 use rlxp_spec::Config;
 use rlxp_types::Stream;
 
+use crate::training::baseline::BASELINE_SEED;
 use crate::training::envs::SOURCES;
 
-/// Episodes of a baseline: enough to tell learning from luck, few enough to
-/// play while somebody waits.
-const BASELINE_EPISODES: usize = 20;
-/// Seed of their first episode, apart from those of training, choosing and `rlx eval`.
-const BASELINE_SEED: u64 = 40_000;
 /// Copies and steps that observations are watched over.
 const WATCHED_COPIES: usize = 8;
 const WATCHED_STEPS: usize = 64;
@@ -79,16 +74,6 @@ fn return_range(id: &str, cap: Option<u64>) -> Option<(f64, f64)> {
         "FrozenLake-v1" | "FrozenLake8x8-v1" => Some((0.0, 1.0)),
         _ => None,
     }
-}
-
-/// Seeded episodes of random and of zero actions; none where the environment can't be made.
-pub(super) fn baselines(config: &Config) -> Vec<(&'static str, Evaluation)> {
-    [("random", Actor::Random), ("zero", Actor::Zero)]
-        .into_iter()
-        .filter_map(|(name, actor)| {
-            Some((name, evaluate(SOURCES, config, actor, BASELINE_EPISODES, BASELINE_SEED).ok()?))
-        })
-        .collect()
 }
 
 /// Of each number of an observation, the share of random steps within
