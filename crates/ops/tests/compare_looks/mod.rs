@@ -64,7 +64,10 @@ fn more_seeds_are_the_next_look_once_the_plan_is_reached() {
     let waiting = answer(&world, &recorded(&words));
     assert_eq!(look_of(&waiting), (None, 2, false));
     assert_eq!(waiting.answer.reason.as_deref(), Some("plan_not_reached"));
-    assert_eq!((waiting.answer.verdict, waiting.answer.seeds_needed), (Some(Answer::CannotTell), Some(planned - 7)));
+    assert_eq!(
+        (waiting.answer.verdict, waiting.answer.seeds_needed),
+        (Some(Answer::CannotTell), Some(planned - 7))
+    );
     says(&waiting, &format!("7 of {planned} planned seeds per group"));
     let count = planned - 7;
     assert!(waiting.next[0].contains(&format!("--set seed=7 --set seeds={count} ")), "{:?}", waiting.next);
@@ -92,7 +95,10 @@ fn more_seeds_are_the_next_look_once_the_plan_is_reached() {
     // Everything after that is descriptive, however clear it is.
     let words = ["a_001+a_002+a_003+a_004", "b_001+b_002+b_003+b_004"];
     let third = answer(&world, &recorded(&words));
-    assert_eq!((third.answer.verdict, third.answer.reason.as_deref()), (Some(Answer::CannotTell), Some("looks_used_up")));
+    assert_eq!(
+        (third.answer.verdict, third.answer.reason.as_deref()),
+        (Some(Answer::CannotTell), Some("looks_used_up"))
+    );
     assert_eq!((third.answer.seeds_needed, third.next.is_empty()), (None, true));
     assert_eq!(lines(&world).len(), 2);
 }
@@ -169,7 +175,11 @@ fn a_look_that_can_not_be_recorded_still_answers() {
     let check = |part: &str| {
         let report = answer(&world, &request);
         assert_eq!((look_of(&report), report.answer.verdict), ((Some(1), 2, false), Some(Answer::Better)));
-        assert!(report.warnings.iter().any(|warning| warning.contains(part)), "{part}: {:?}", report.warnings);
+        assert!(
+            report.warnings.iter().any(|warning| warning.contains(part)),
+            "{part}: {:?}",
+            report.warnings
+        );
     };
     // A link is not followed out of the project, neither as the file nor as its folder.
     let outside = tempfile::tempdir().unwrap();
@@ -200,7 +210,11 @@ fn garbage_and_torn_lines_hide_no_look() {
     RealFs.write_atomic(&file(&world), garbage.as_bytes()).unwrap();
     let report = answer(&world, &request);
     assert_eq!(look_of(&report), (Some(1), 2, true));
-    assert!(report.warnings.iter().any(|warning| warning.contains("2 lines are not readable")), "{:?}", report.warnings);
+    assert!(
+        report.warnings.iter().any(|warning| warning.contains("2 lines are not readable")),
+        "{:?}",
+        report.warnings
+    );
     // The next look follows after what was complete; the torn bytes are set aside.
     add_seeds(&world, 5, 5, 500.0);
     assert_eq!(look_of(&answer(&world, &recorded(&["a_001+a_002", "b_001+b_002"]))), (Some(2), 2, true));
@@ -239,7 +253,12 @@ fn diverged_seeds_are_no_better_than_where_they_were_last_seen() {
         (false, true) => Some(-1490.0),
         (false, false) => None,
     };
-    world.run("b").seeds(&TEN).returns(returns).failed(Some(EndCause::Diverged), "diverged: the loss is NaN").make();
+    world
+        .run("b")
+        .seeds(&TEN)
+        .returns(returns)
+        .failed(Some(EndCause::Diverged), "diverged: the loss is NaN")
+        .make();
     let found = |request: &CompareRequest| {
         answer(&world, request).comparisons[0].judgement.verdict().unwrap().clone()
     };
@@ -248,7 +267,13 @@ fn diverged_seeds_are_no_better_than_where_they_were_last_seen() {
     assert_eq!(verdict.b.mean, Some((5.0 * -182.0 + 5.0 * -1490.0) / 10.0));
     // A random policy is worse still.
     let random = |metadata: &mut rlxp_store::Metadata| metadata.random_return = Some(-1600.0);
-    world.run("c").seeds(&TEN).returns(returns).metadata(random).failed(Some(EndCause::Diverged), "diverged").make();
+    world
+        .run("c")
+        .seeds(&TEN)
+        .returns(returns)
+        .metadata(random)
+        .failed(Some(EndCause::Diverged), "diverged")
+        .make();
     assert_eq!(found(&ask(&["a_001", "c_001"])).failure_score, Some(-1600.0));
     // It has no return to be compared with where the score is another metric.
     let other = CompareRequest { metric: Some("eval/mean_length".into()), ..ask(&["a_001", "c_001"]) };
@@ -257,11 +282,18 @@ fn diverged_seeds_are_no_better_than_where_they_were_last_seen() {
     let lower = CompareRequest { lower: true, ..ask(&["a_001", "b_001"]) };
     assert!(found(&lower).failure_score.unwrap() > -180.0);
     let high = |metadata: &mut rlxp_store::Metadata| metadata.random_return = Some(900.0);
-    world.run("d").seeds(&TEN).returns(returns).metadata(high).failed(Some(EndCause::Diverged), "diverged").make();
+    world
+        .run("d")
+        .seeds(&TEN)
+        .returns(returns)
+        .metadata(high)
+        .failed(Some(EndCause::Diverged), "diverged")
+        .make();
     let lower = CompareRequest { lower: true, ..ask(&["a_001", "d_001"]) };
     assert_eq!(found(&lower).failure_score, Some(900.0));
     // A high last evaluation is no merit either: a failed seed is below every finished one.
-    let high = |seed: u64, step: u64| (seed < 5 || step < 600).then_some(if seed < 5 { -180.0 } else { 500.0 });
+    let high =
+        |seed: u64, step: u64| (seed < 5 || step < 600).then_some(if seed < 5 { -180.0 } else { 500.0 });
     world.run("e").seeds(&TEN).returns(high).failed(Some(EndCause::Diverged), "diverged").make();
     assert!(found(&ask(&["a_001", "e_001"])).failure_score.unwrap() < -209.0);
 }

@@ -89,4 +89,3 @@ pub struct Holm {
     /// The same, adjusted: a claim needs it at the look's level or below.
     pub adjusted_p: f64,
 }
-

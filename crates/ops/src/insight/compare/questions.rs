@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rlxp_analyze::verdict::Answer;
-use rlxp_fs::{Fs, FsExt, clock};
+use rlxp_fs::{Fs, FsExt, Machine, clock};
 use rlxp_store::{LedgerFile, LineageKind, Project, StoreError};
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::CompareRequest;
 use super::judge::Pair;
-use super::looks::{Asked, History, MOST_LOOKS, PastLook};
+use super::looks::{Asked, History, MOST_LOOKS, PastLook, Place, Role};
 use super::score::Score;
 use crate::context::Context;
 use crate::failure::describe;
@@ -123,6 +123,12 @@ impl Remembered {
         }
     }
 
+    /// Counts the look that `asked` is about to be, so that another group can't be the same one.
+    pub(super) fn take(&mut self, asked: &Asked, place: &Place) {
+        let Role::Next { number: look } = place.role else { return };
+        self.add(Line::new(asked, (look, place.planned), None, About::default()));
+    }
+
     pub(super) fn of(&self, asked: &Asked) -> Option<&History> {
         self.questions.get(&asked.question)
     }
@@ -131,6 +137,7 @@ impl Remembered {
 /// The file of a project.
 pub(super) struct QuestionsFile {
     fs: Arc<dyn Fs>,
+    machine: Arc<dyn Machine>,
     file: LedgerFile,
 }
 
@@ -139,7 +146,8 @@ impl QuestionsFile {
         // A project may come from elsewhere: no link in it leads out of it.
         let fs = context.fs.rooted(project.root());
         let path = project.root().join(QUESTIONS);
-        Self { file: LedgerFile::at(fs.clone(), context.machine.clone(), &path), fs }
+        let machine = context.machine.clone();
+        Self { file: LedgerFile::at(fs.clone(), machine.clone(), &path), machine, fs }
     }
 
     /// What is on record now. What can't be read is as if it weren't there, with a warning.
@@ -150,7 +158,9 @@ impl QuestionsFile {
                 if remembered.skipped > 0 {
                     let lines = if remembered.skipped == 1 { "line is" } else { "lines are" };
                     let skipped = remembered.skipped;
-                    warnings.push(format!("{skipped} {lines} not readable as looks in {QUESTIONS}; they are ignored"));
+                    warnings.push(format!(
+                        "{skipped} {lines} not readable as looks in {QUESTIONS}; they are ignored"
+                    ));
                 }
                 remembered
             }
@@ -183,6 +193,7 @@ impl QuestionsFile {
         if let Some(folder) = self.file.path().parent() {
             self.fs.create_dir_all(folder)?;
         }
+        self.fs.remove_abandoned(self.machine.as_ref(), self.file.path());
         self.fs.write_new_atomic(self.file.path(), b"")?;
         // So that a huge file is refused before it is read under the lock.
         self.bytes()?;
@@ -211,7 +222,8 @@ pub(super) fn asked(request: &CompareRequest, score: &Score, pair: &Pair<'_>) ->
     let configs = groups.each_ref().map(|(configs, ..)| *configs);
     // Groups of one config can only differ by their code.
     let code = (configs[0] == configs[1]).then(|| {
-        let mut code = groups.each_ref().map(|(_, _, group)| group.runs.iter().map(code).collect::<BTreeSet<_>>());
+        let mut code =
+            groups.each_ref().map(|(_, _, group)| group.runs.iter().map(code).collect::<BTreeSet<_>>());
         code.sort_unstable();
         code
     });

@@ -1,5 +1,6 @@
 //! Judges the pairs as the looks that they are, and records those that are new.
 
+use rlxp_analyze::verdict::FEWEST_SEEDS;
 use rlxp_types::text::shell_word;
 
 use super::CompareRequest;
@@ -32,14 +33,13 @@ pub(super) fn judged(
     loop {
         let places = places(request, pairs, &refusals, &asked, &remembered)?;
         let mut judged = judge(request, score, pairs, &refusals, &places)?;
-        let new = new_looks(score, pairs, &asked, &places, &judged);
-        if !request.record || new.is_empty() {
+        let (lines, new) = new_looks(score, pairs, &asked, &places, &judged);
+        if !request.record || lines.is_empty() {
             return Ok((judged, warnings));
         }
-        let lines: Vec<Line> = new.iter().map(|(_, line)| line.clone()).collect();
         match file.append(&remembered, &lines) {
             Ok(Ok(())) => {
-                for (index, _) in new {
+                for index in new {
                     if let Some(look) = &mut judged[index].look {
                         look.recorded = true;
                     }
@@ -67,12 +67,23 @@ fn places(
 ) -> Outcome<Vec<Place>> {
     let mut places = Vec::new();
     let mut others = Vec::new();
-    for ((pair, refusal), asked) in pairs.iter().zip(refusals).zip(asked) {
+    // Two groups of one config are two looks at the same question, one after the other.
+    let mut remembered = remembered.clone();
+    for (index, (pair, refusal)) in pairs.iter().zip(refusals).enumerate() {
+        let (before, asked) = (&asked[..index], &asked[index]);
+        if let Some(same) = before.iter().position(|other| other == asked).and_then(|at| places.get(at)) {
+            places.push(Place::clone(same));
+            continue;
+        }
         // A pair without a verdict has no look whose number could differ.
         let looks = request.looks.filter(|_| refusal.is_none());
-        let history = remembered.of(asked);
-        match place(history, asked, looks) {
-            Ok(place) => places.push(place),
+        match place(remembered.of(asked), asked, looks) {
+            Ok(place) => {
+                if refusal.is_none() && asked.seeds.iter().all(|seeds| *seeds >= FEWEST_SEEDS) {
+                    remembered.take(asked, &place);
+                }
+                places.push(place);
+            }
             Err(OtherPlan { planned }) => others.push((pair, planned)),
         }
     }
@@ -95,27 +106,28 @@ fn places(
         .hint(format!("drop --looks: rlx compare {}", words.join(" "))))
 }
 
-/// The looks that are not on record yet, by their pair.
+/// The looks that are not on record yet, and the pairs that they are of: two groups may be the same trainings.
 fn new_looks(
     score: &Score,
     pairs: &[Pair<'_>],
     asked: &[Asked],
     places: &[Place],
     judged: &[Judged],
-) -> Vec<(usize, Line)> {
-    let mut new: Vec<(usize, Line)> = Vec::new();
+) -> (Vec<Line>, Vec<usize>) {
+    let (mut lines, mut new): (Vec<Line>, Vec<usize>) = (Vec::new(), Vec::new());
     for (index, one) in judged.iter().enumerate() {
         let (Role::Next { number }, Judgement::Judged(found)) = (places[index].role, &one.judgement) else {
             continue;
         };
-        // Two words may name the same question; it is one look.
-        let twice = new.iter().any(|(other, _)| asked[*other].question == asked[index].question);
-        if twice || !counts(&found.verdict) {
+        if !counts(&found.verdict) {
             continue;
         }
-        let seeds_planned = one.look.and_then(|look| look.seeds_planned);
-        let about = About::new(&pairs[index], score, found.verdict.verdict);
-        new.push((index, Line::new(&asked[index], (number, places[index].planned), seeds_planned, about)));
+        if !new.iter().any(|other: &usize| asked[*other] == asked[index]) {
+            let seeds_planned = one.look.and_then(|look| look.seeds_planned);
+            let about = About::new(&pairs[index], score, found.verdict.verdict);
+            lines.push(Line::new(&asked[index], (number, places[index].planned), seeds_planned, about));
+        }
+        new.push(index);
     }
-    new
+    (lines, new)
 }

@@ -37,12 +37,7 @@ fn the_same_trainings_are_the_same_look() {
     check(2, &looks, &asked("b", [12, 12]), again(2, None));
     let used_up = Role::Descriptive(Descriptive::LooksUsedUp { planned: 2 });
     check(2, &looks, &asked("c", [90, 90]), used_up);
-    check(
-        1,
-        &looks[..1],
-        &asked("c", [90, 90]),
-        Role::Descriptive(Descriptive::LooksUsedUp { planned: 1 }),
-    );
+    check(1, &looks[..1], &asked("c", [90, 90]), Role::Descriptive(Descriptive::LooksUsedUp { planned: 1 }));
 }
 
 #[test]
