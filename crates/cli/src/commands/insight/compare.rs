@@ -55,7 +55,7 @@ pub(crate) struct Compare {
     /// Smallest difference that matters, in score units [default: half the typical distance between seeds]
     #[arg(long, value_name = "SCORE")]
     minimum_effect: Option<f64>,
-    /// How often the question may be asked with more seeds, 1 to 5; fixed by its first look [default: 2]
+    /// Planned number of looks at this question, 1 to 5; fixed by the first look [default: 2]
     #[arg(long, value_name = "N")]
     looks: Option<usize>,
     /// Give a verdict even if runs are not comparable, with a warning
