@@ -4,6 +4,7 @@
 //! `train`, `resume` and `reproduce` supervise a `worker`, the training child;
 //! `session` is its loop over one seed.
 
+pub(crate) mod baseline;
 pub(crate) mod checkpoint_ref;
 pub mod config;
 pub mod envs;

@@ -173,6 +173,9 @@ pub struct Metadata {
     /// Overrides given on the command line, `a.b=c`.
     #[serde(default)]
     pub overrides: Vec<String>,
+    /// Mean return of a random policy in the environment that the run is evaluated in, where it could be played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub random_return: Option<f64>,
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -207,6 +210,7 @@ impl Metadata {
             lineage: None,
             tags: Vec::new(),
             overrides: Vec::new(),
+            random_return: None,
             extra: Map::new(),
         }
     }

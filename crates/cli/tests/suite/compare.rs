@@ -131,3 +131,47 @@ fn a_training_that_started_or_stopped_elsewhere_is_another_one() {
     assert_eq!(seeds("tiny_001+tiny_002").len(), 2, "one has other weights at its start");
     assert_eq!(seeds("tiny_001+tiny_003").len(), 2, "one stopped at a return");
 }
+
+#[test]
+fn asking_again_is_remembered_and_a_report_takes_no_look() {
+    let project = two_runs();
+    let question = "compare tiny_001 tiny_002 --minimum-effect 100000";
+    let looks = || std::fs::read_to_string(project.path("analysis/questions.jsonl")).unwrap_or_default();
+    project.rlx("report tiny_001 tiny_002 --no-videos --output report.html").expect(0);
+    assert_eq!(looks(), "");
+    let html = std::fs::read_to_string(project.path("report.html")).unwrap();
+    assert!(html.contains("This look is not recorded; `rlx compare` records it."), "{html}");
+    let first = project.rlx(&format!("{question} --json")).expect(0).json();
+    let look = &first["comparisons"][0]["look"];
+    assert_eq!(
+        (&look["number"], &look["planned"], &look["level"], &look["recorded"]),
+        (&1.into(), &2.into(), &0.0125.into(), &true.into())
+    );
+    assert_eq!(project.rlx(&format!("{question} --json")).expect(0).json(), first);
+    assert_eq!(looks().lines().count(), 1);
+    let other = project.rlx(&format!("{question} --looks 1")).expect(2);
+    assert!(other.stderr.contains("2 looks for A and B"), "{}", other.stderr);
+    project.rlx("compare tiny_001 tiny_002 --looks 9").expect(2);
+    // Half of the seeds are not the same look, and less than what was looked at.
+    project.rlx("train tiny.yaml").expect(0);
+    let few = project.rlx("compare tiny_003 tiny_002 --minimum-effect 100000").expect(0).shown();
+    assert!(few.contains("so these numbers are descriptive"), "{few}");
+    assert_eq!(looks().lines().count(), 1);
+}
+
+#[test]
+fn the_random_return_is_on_record_and_no_part_of_what_is_reproduced() {
+    let project = Project::trained();
+    let path = project.path("runs/tiny_001/metadata.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut metadata: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let random = metadata["random_return"].as_f64().unwrap();
+    // CartPole without learning: about 20 steps.
+    assert!((10.0..40.0).contains(&random), "{random}");
+    project.rlx("reproduce tiny_001").expect(0);
+    // As in a run of an older version.
+    metadata.as_object_mut().unwrap().remove("random_return");
+    std::fs::write(&path, metadata.to_string()).unwrap();
+    project.rlx("reproduce tiny_001").expect(0);
+    project.rlx("compare tiny_001 tiny_001").expect(0);
+}

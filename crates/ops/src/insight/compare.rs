@@ -12,7 +12,9 @@
 //! | one score per seed | `score` |
 //! | what differs in config and code | `changes`, `code` |
 //! | whether scores mean the same in both | `comparable` |
-//! | verdicts, corrected for their number | `judge` |
+//! | how bad a failed seed is at best | `failed` |
+//! | which look at the question this is | `looks`, `remember`, and `questions` for the file |
+//! | verdicts, corrected for looks and for their number | `judge`, `judgement` |
 //! | curves and metrics at common steps | `align` |
 //! | what to train next | `next` |
 
@@ -20,9 +22,14 @@ mod align;
 mod changes;
 mod code;
 mod comparable;
+mod failed;
 mod groups;
 mod judge;
+mod judgement;
+mod looks;
 mod next;
+mod questions;
+mod remember;
 mod report;
 mod score;
 mod score_files;
@@ -32,7 +39,8 @@ pub use align::{AlignedGroup, AlignedMetric, GroupCurve};
 pub use changes::{Changes, ConfigChange, SeedSets};
 pub use code::{CodeChange, FileChange, FileChanges};
 pub use comparable::{Differing, Incomparable};
-pub use judge::{Holm, Judgement, NoVerdict, Unjudged};
+pub use judgement::{Holm, Judgement, NoVerdict, Numbers, Unjudged};
+pub use looks::{Descriptive, Look, MOST_LOOKS, PLANNED_LOOKS};
 pub use report::{CompareReport, Comparison, GroupReport, RunReport, SeedReport, TopAnswer};
 pub use score::{Score, ScoreKind};
 
@@ -42,6 +50,7 @@ use crate::insight::run_data;
 use crate::insight::run_data::SeedState;
 
 use groups::ComparedGroup;
+use judge::Judged;
 
 /// What to compare, and by which score.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +71,10 @@ pub struct CompareRequest {
     pub minimum_effect: Option<f64>,
     /// Judge runs that are not comparable.
     pub force: bool,
+    /// How many looks the question has; by default what its first look planned, or [`PLANNED_LOOKS`].
+    pub looks: Option<usize>,
+    /// Count this as a look at the question. A caller that only shows what is known doesn't.
+    pub record: bool,
 }
 
 pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareReport> {
@@ -89,23 +102,25 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
             differences: comparable::differences(&score, reference, group),
         })
         .collect();
-    let judged = judge::judge(request, &score, &pairs)?;
+    let (judged, remembering) = remember::judged(context, request, &score, &pairs)?;
     let git = code::Repository::around(context);
     let comparisons: Vec<Comparison> = pairs
         .into_iter()
         .zip(judged)
-        .map(|(pair, (judgement, holm))| Comparison {
+        .map(|(pair, Judged { judgement, holm, look })| Comparison {
             group: pair.b.id.clone(),
             label: pair.b.label.clone(),
             changes: changes::changes(&git, pair.a, pair.b),
             forced: request.force && !pair.differences.is_empty(),
             not_comparable: pair.differences,
             holm,
+            look,
             judgement,
         })
         .collect();
     let mut warnings = score::warnings(&score, &groups, &scored);
     warnings.extend(groups::warnings(&groups));
+    warnings.extend(remembering);
     let nothing_changed = |one: &&Comparison| one.changes.config.is_empty() && one.changes.code.is_empty();
     let same: Vec<&str> = comparisons.iter().filter(nothing_changed).map(|one| one.group.as_str()).collect();
     if !same.is_empty() {

@@ -30,9 +30,9 @@ use crate::training::evaluation::EvaluationRecord;
 pub enum SeedState {
     /// It reached its last step, or stopped early as it was asked to.
     Finished,
-    /// Its run ended before it did: diverged, killed, out of memory.
+    /// It failed by itself: diverged, an error of its environment, out of memory.
     Failed,
-    /// Its run is still active, or was interrupted and can be resumed.
+    /// Its run is still training, or was stopped by something else and can be resumed.
     Unfinished,
 }
 
@@ -310,9 +310,11 @@ pub(crate) fn state_of(
         }
     };
     match cause.unwrap_or(EndCause::Other) {
-        // A full disk says nothing about the training, and the run can be resumed.
-        EndCause::Storage => (SeedState::Unfinished, None),
-        cause => (SeedState::Failed, Some(SeedFailure { cause, reason })),
+        // What stopped it says nothing about what was trained, and the run can be resumed.
+        EndCause::Storage | EndCause::Interrupted | EndCause::Killed => (SeedState::Unfinished, None),
+        cause @ (EndCause::Diverged | EndCause::OutOfMemory | EndCause::Other) => {
+            (SeedState::Failed, Some(SeedFailure { cause, reason }))
+        }
     }
 }
 

@@ -15,6 +15,10 @@ pub use power::{Pilot, PowerReport, PowerRequest, power};
 pub use rlxp_analyze::power::NoNumber;
 use scores::scores;
 
+/// Files have no identity that a second look could be recognised by.
+const NOT_REMEMBERED: &str = "`rlx stats compare` remembers no earlier looks: asking again with more seeds, at this \
+                              level each time, makes false claims more likely.";
+
 /// Two files to compare.
 #[derive(Clone, Debug, Default)]
 pub struct CompareRequest {
@@ -48,5 +52,7 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<Described
     }
     let judged = verdict(Question { a: &a, b: &b, guardrails: &[] }, &options)
         .map_err(|invalid| Failure::usage("not_comparable", invalid.to_string()))?;
-    Ok(Described::new(judged, Names::default()))
+    let mut described = Described::new(judged, Names::default());
+    described.statements.push(NOT_REMEMBERED.to_owned());
+    Ok(described)
 }

@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::event::{Event, Sink};
 use crate::failure::{CHECKPOINT_MISMATCH, Failure, Outcome};
 use crate::studies::files::refuse_governed;
+use crate::training::baseline::random_return;
 use crate::training::checkpoint_ref::CheckpointRef;
 use crate::training::config::{Checked, Purpose, check};
 use crate::training::envs::SOURCES;
@@ -25,6 +26,9 @@ use crate::training::notes::notes;
 use crate::training::recorded::{STOP_AT, config_of};
 use crate::training::supervise::supervise;
 use crate::training::weights::Weights;
+
+/// The looks that `rlx compare` takes, which are recorded between one training and the next.
+pub(crate) const QUESTIONS: &str = "analysis/questions.jsonl";
 
 /// Number of evaluations that are likely to be the best so far, and so to be saved: a learning curve improves only
 /// now and then, however often it is evaluated.
@@ -232,8 +236,9 @@ pub(crate) fn describe(context: &Context, project: &Project, config: &Config) ->
     metadata.host = context.machine.host();
     metadata.cpu_kernels = rlxp_nn::kernels().to_owned();
     metadata.versions = versions(context)?;
-    // Files that rlx writes are not the project's code.
-    let written = ["runs", "videos", "logs"].map(Path::new);
+    metadata.random_return = random_return(config);
+    // What rlx itself writes is not the project's code.
+    let written = ["runs", "videos", "logs", QUESTIONS].map(Path::new);
     metadata.git = rlxp_launch::git::snapshot_without(project.root(), &written).map(|state| GitState {
         commit: state.commit,
         branch: state.branch,

@@ -1,5 +1,6 @@
 //! Comparing synthetic runs whose true difference is known.
 
+mod looks;
 mod odd_records;
 
 use rlxp_analyze::verdict::{Answer, Reason};
@@ -38,7 +39,7 @@ fn two_runs() -> World {
 fn reason_of(report: &CompareReport, index: usize) -> NoVerdict {
     match &report.comparisons[index].judgement {
         Judgement::Unjudged(none) => none.reason,
-        Judgement::Judged(verdict) => panic!("judged: {verdict:?}"),
+        judged => panic!("judged: {judged:?}"),
     }
 }
 
@@ -246,12 +247,15 @@ fn failed_seeds_are_scored_and_unfinished_ones_wait() {
             ("unfinished", "1, 3, 5, 7, 9"),
             "{name}"
         );
+        assert_eq!(reason_of(&report, 0), NoVerdict::Unfinished);
         assert_eq!(report.next, [next]);
+        let forced = CompareRequest { force: true, ..ask(&["a_001", &format!("{name}_001")]) };
+        assert_eq!(reason_of(&answer(&world, &forced), 0), NoVerdict::Unfinished);
     }
 }
 
 #[test]
-fn a_full_disk_is_no_failure_of_the_training() {
+fn what_stopped_a_training_is_no_failure_of_it() {
     let world = World::new();
     world.run("a").seeds(&TEN).make();
     let half = |_: u64, step: u64| (step < 600).then_some(50.0);
@@ -261,13 +265,24 @@ fn a_full_disk_is_no_failure_of_the_training() {
         ("c", None, "disk_full: 3 MB are needed", SeedState::Unfinished),
         ("d", None, "damaged: runs/d_001", SeedState::Unfinished),
         ("e", Some(EndCause::OutOfMemory), "storage: not what ended it", SeedState::Failed),
-        ("f", None, "was ended by signal 9", SeedState::Failed),
+        ("f", None, "was ended by signal 9", SeedState::Unfinished),
+        ("g", Some(EndCause::Killed), "was ended by signal 15", SeedState::Unfinished),
+        ("h", Some(EndCause::Interrupted), "stopped at once", SeedState::Unfinished),
+        ("i", Some(EndCause::Diverged), "diverged: the loss is NaN", SeedState::Failed),
+        ("j", Some(EndCause::Other), "environment: copy 3: no such state", SeedState::Failed),
+        ("k", None, "environment: copy 3: no such state", SeedState::Failed),
     ] {
         world.run(name).seeds(&TEN).returns(half).failed(cause, reason).make();
         let report = answer(&world, &ask(&["a_001", &format!("{name}_001")]));
         let seed = &report.groups[1].seeds[0];
         assert_eq!(seed.state, state, "{name}");
         assert_eq!(seed.why.as_deref() == Some(reason), state == SeedState::Failed, "{name}: {:?}", seed.why);
+        if state == SeedState::Unfinished {
+            assert_eq!(reason_of(&report, 0), NoVerdict::Unfinished, "{name}");
+            assert_eq!(report.next, [format!("rlx resume {name}_001")]);
+        } else {
+            assert_eq!(report.answer.verdict, Some(Answer::Worse), "{name}");
+        }
     }
 }
 
@@ -385,7 +400,7 @@ fn several_comparisons_share_the_level() {
     let report = answer(&world, &ask(&all));
     assert_eq!(report.answer.verdict, None);
     let holm = report.comparisons[0].holm.unwrap();
-    assert_eq!((holm.comparisons, holm.level), (10, 0.0025));
+    assert_eq!((holm.comparisons, holm.level), (10, 0.00125));
     let verdict = report.comparisons[0].judgement.verdict().unwrap();
     assert_eq!((verdict.verdict, verdict.reason), (Answer::CannotTell, Some(Reason::TooFewSeeds)));
     let three = answer(&world, &ask(&all[..4]));

@@ -22,10 +22,15 @@ Examples:
 /// The first argument is the reference A; all others are compared with it. Each is
 /// a run, tag:TAG for all runs with a tag, or RUN+RUN for several runs as one group.
 /// Seeds are the samples; failed ones are scored, never dropped. Runs that differ in
-/// environment, evaluation or budget get no verdict without --force.
+/// environment, evaluation or budget get no verdict without --force, and unfinished
+/// runs get none at all.
+///
+/// Each verdict is a look at the question, recorded in analysis/questions.jsonl. Asking
+/// again with the same seeds repeats it; with more seeds it is the next look, and after
+/// the planned number of looks the numbers are descriptive.
 ///
 /// With --exit-code: 0 if every group is better than A, 1 if any is not, 3 if there
-/// is no verdict because runs are not comparable.
+/// is no verdict because runs are not comparable or unfinished.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Compare {
@@ -50,6 +55,9 @@ pub(crate) struct Compare {
     /// Smallest difference that matters, in score units [default: half the typical distance between seeds]
     #[arg(long, value_name = "SCORE")]
     minimum_effect: Option<f64>,
+    /// Planned number of looks at this question, 1 to 5; fixed by the first look [default: 2]
+    #[arg(long, value_name = "N")]
+    looks: Option<usize>,
     /// Give a verdict even if runs are not comparable, with a warning
     #[arg(long)]
     force: bool,
@@ -103,6 +111,8 @@ impl Compare {
                 paired: self.paired,
                 minimum_effect: self.minimum_effect,
                 force: self.force,
+                looks: self.looks,
+                record: true,
             },
         )?;
         if screen.is_json() {
@@ -116,7 +126,10 @@ impl Compare {
 
 /// The exit code for scripts.
 fn exit_of(report: &CompareReport) -> Exit {
-    let refused = |judgement: &Judgement| matches!(judgement, Judgement::Unjudged(none) if none.reason == NoVerdict::NotComparable);
+    let refused = |judgement: &Judgement| match judgement {
+        Judgement::Unjudged(none) => matches!(none.reason, NoVerdict::NotComparable | NoVerdict::Unfinished),
+        Judgement::Judged(_) | Judgement::Descriptive(_) => false,
+    };
     let better =
         |judgement: &Judgement| judgement.verdict().is_some_and(|verdict| verdict.verdict == Answer::Better);
     if report.comparisons.iter().any(|comparison| refused(&comparison.judgement)) {

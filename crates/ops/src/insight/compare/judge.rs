@@ -1,21 +1,25 @@
-//! The verdicts: each group against A, with the level adjusted by Holm's procedure if there are several.
+//! The verdicts: each group against A at the level of its look, shared out among them by Holm's procedure when there
+//! are several.
 
 use std::collections::BTreeMap;
 
 use rlxp_analyze::describe::verdict::{Described, Names};
 use rlxp_analyze::multiplicity::holm;
 use rlxp_analyze::verdict::{Answer, MinimumEffect, Options, Question, Verdict, verdict};
-use serde::Serialize;
+use rlxp_types::text::significant;
 
 use super::CompareRequest;
-use super::comparable::Incomparable;
+use super::comparable::{Differing, Incomparable};
+use super::failed::failure_limit;
 use super::groups::ComparedGroup;
+use super::judgement::{Holm, Judgement, NoVerdict, Numbers, Unjudged};
+use super::looks::{Descriptive, Look, Place, Role, counts, level, seeds_planned};
 use super::score::{Score, SeedScore};
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
 use crate::training::seed_ranges::seed_ranges;
 
-/// From this many comparisons on, descriptive intervals use fewer resamples.
+/// From this many comparisons on, intervals and seeds needed are simulated more coarsely.
 const MANY: usize = 20;
 
 /// A group against A.
@@ -27,108 +31,160 @@ pub(super) struct Pair<'p> {
     pub(super) differences: Vec<Incomparable>,
 }
 
-/// Why there is no verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoVerdict {
-    /// The groups were measured in different ways.
-    NotComparable,
-    /// A group has no score at all, though its seeds did not fail.
-    MissingScores,
+/// A pair's result.
+pub(super) struct Judged {
+    pub(super) judgement: Judgement,
+    pub(super) holm: Option<Holm>,
+    pub(super) look: Option<Look>,
 }
 
-/// No verdict, with the fields that a verdict would have.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Unjudged {
-    /// Always null.
-    pub verdict: Option<Answer>,
-    pub reason: NoVerdict,
-    /// Always null.
-    pub seeds_needed: Option<u64>,
-    /// Why, in sentences.
-    pub statements: Vec<String>,
-}
-
-/// A verdict, or why it is missing.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Judgement {
-    Judged(Box<Described>),
-    Unjudged(Unjudged),
-}
-
-impl Judgement {
-    /// The verdict, if there is one.
-    pub fn verdict(&self) -> Option<&Verdict> {
-        match self {
-            Self::Judged(judged) => Some(&judged.verdict),
-            Self::Unjudged(_) => None,
-        }
-    }
-
-    pub fn statements(&self) -> &[String] {
-        match self {
-            Self::Judged(judged) => &judged.statements,
-            Self::Unjudged(none) => &none.statements,
-        }
-    }
-}
-
-/// How the level was adjusted for several comparisons.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Holm {
-    /// Comparisons that were judged together.
-    pub comparisons: usize,
-    /// The level at which each direction of this one was judged.
-    pub level: f64,
-    /// The smaller p value of the two directions.
-    pub p: f64,
-    /// The same, adjusted: a claim needs it at 0.025 or below.
-    pub adjusted_p: f64,
-}
-
+/// Judges every pair as the look that its place says; one with a refusal gets that instead.
 pub(super) fn judge(
     request: &CompareRequest,
     score: &Score,
     pairs: &[Pair<'_>],
-) -> Outcome<Vec<(Judgement, Option<Holm>)>> {
+    refusals: &[Option<Unjudged>],
+    places: &[Place],
+) -> Outcome<Vec<Judged>> {
+    let scores: Vec<PairScores<'_>> =
+        pairs.iter().map(|pair| PairScores::new(score, pair, request.paired)).collect::<Outcome<_>>()?;
+    let claims = |index: &usize| refusals[*index].is_none() && places[*index].descriptive().is_none();
+    let claiming: Vec<usize> = (0..pairs.len()).filter(claims).collect();
+    // Pairs at different levels share the smallest, so that none is judged at more than its own.
+    let alpha = claiming.iter().map(|index| places[*index].level()).fold(level(1), f64::min);
     let minimum_effect =
         request.minimum_effect.map_or(Options::default().minimum_effect, MinimumEffect::Absolute);
+    let (resamples, repetitions) = if pairs.len() > MANY {
+        (1_000, 200)
+    } else {
+        (Options::default().resamples, Options::default().repetitions)
+    };
+    let (direction, paired) = (score.direction, request.paired);
     let options =
-        Options { direction: score.direction, paired: request.paired, minimum_effect, ..Options::default() };
-    let mut answers: Vec<(Judgement, Option<Holm>)> = Vec::new();
-    let mut judged: Vec<(usize, PairScores<'_>)> = Vec::new();
-    for (index, pair) in pairs.iter().enumerate() {
-        let scores = PairScores::new(pair, request.paired)?;
-        match refusal(request, score, pair) {
-            Some(none) => answers.push((Judgement::Unjudged(none), None)),
-            None => {
-                let quick = Options { resamples: 0, ..options.clone() };
-                answers.push((Judgement::Judged(Box::new(scores.verdict(&quick)?)), None));
-                judged.push((index, scores));
+        Options { direction, paired, minimum_effect, alpha, resamples, repetitions, ..Options::default() };
+    let quick = Options { resamples: 0, repetitions: 0, ..options.clone() };
+    let mut p = Vec::new();
+    for index in &claiming {
+        let found = scores[*index].verdict(&quick)?;
+        p.push(found.p_better.min(found.p_worse));
+    }
+    let mut shares = shares(&p, alpha).into_iter();
+    let mut judged = Vec::new();
+    for (((pair, scores), refusal), place) in pairs.iter().zip(&scores).zip(refusals).zip(places) {
+        judged.push(match (refusal, place.descriptive()) {
+            (Some(none), _) => {
+                Judged { judgement: Judgement::Unjudged(none.clone()), holm: None, look: None }
             }
-        }
-    }
-    let p: Vec<f64> = judged
-        .iter()
-        .filter_map(|(index, _)| answers[*index].0.verdict())
-        .map(|verdict| verdict.p_better.min(verdict.p_worse))
-        .collect();
-    let (levels, adjusted) = (holm_levels(&p, options.alpha), holm(&p));
-    let resamples = if judged.len() > MANY { 1_000 } else { options.resamples };
-    for (place, (index, scores)) in judged.into_iter().enumerate() {
-        let level = levels[place];
-        let mut verdict = scores.verdict(&Options { alpha: level, resamples, ..options.clone() })?;
-        let shared = (p.len() > 1).then(|| Holm {
-            comparisons: p.len(),
-            level,
-            p: p[place],
-            adjusted_p: adjusted[place],
+            (None, Some(why)) => {
+                let options = Options { alpha: place.level(), ..options.clone() };
+                described(pair, scores, place, why, &options)?
+            }
+            (None, None) => {
+                let (level, holm) = shares.next().expect("every pair that may claim something has a share");
+                let options = Options { alpha: level, ..options.clone() };
+                looked_at(request, pair, scores, place, holm, &options)?
+            }
         });
-        describe(&mut verdict, &pairs[index], shared.as_ref());
-        answers[index] = (Judgement::Judged(Box::new(verdict)), shared);
     }
-    Ok(answers)
+    Ok(judged)
+}
+
+/// A verdict at a look.
+fn looked_at(
+    request: &CompareRequest,
+    pair: &Pair<'_>,
+    scores: &PairScores<'_>,
+    place: &Place,
+    holm: Option<Holm>,
+    options: &Options,
+) -> Outcome<Judged> {
+    let found = scores.verdict(options)?;
+    let number = place.number().unwrap_or(1);
+    let counted = counts(&found);
+    let (seeds_planned, on_record) = match place.role {
+        Role::Again { seeds_planned, .. } => (seeds_planned, true),
+        _ if counted => (seeds_planned(&found, number, place.planned), false),
+        _ => (None, false),
+    };
+    let undecided = found.verdict == Answer::CannotTell;
+    let mut said = Described::new(found, scores.names);
+    say_forced(&mut said, pair);
+    said.statements.push(format!(
+        "Look {number} of {}: each direction is tested at level {}.",
+        place.planned,
+        significant(place.level())
+    ));
+    match (counted, undecided, seeds_planned) {
+        (false, ..) => {
+            said.statements.push("With too few seeds for a verdict, it does not count as a look.".to_owned());
+        }
+        (true, true, Some(seeds)) => {
+            said.statements.push(format!("The next look is planned with {seeds} seeds per group."));
+        }
+        (true, true, None) if number >= place.planned => said
+            .statements
+            .push("It was the last planned look: with more seeds, numbers will be descriptive.".to_owned()),
+        _ => {}
+    }
+    if counted && !on_record && !request.record {
+        said.statements.push("This look is not recorded; `rlx compare` records it.".to_owned());
+    }
+    if let Some(holm) = &holm {
+        said.statements.push(share_sentence(holm));
+    }
+    let look = Look {
+        number: Some(number),
+        planned: place.planned,
+        level: place.level(),
+        recorded: on_record,
+        seeds_planned,
+    };
+    Ok(Judged { judgement: Judgement::Judged(Box::new(said)), holm, look: Some(look) })
+}
+
+/// Numbers that are no look.
+fn described(
+    pair: &Pair<'_>,
+    scores: &PairScores<'_>,
+    place: &Place,
+    why: Descriptive,
+    options: &Options,
+) -> Outcome<Judged> {
+    let numbers = Verdict {
+        verdict: Answer::CannotTell,
+        reason: None,
+        basis: None,
+        veto: None,
+        seeds_needed: why.missing(),
+        seeds_needed_for: None,
+        ..scores.verdict(&Options { repetitions: 0, ..options.clone() })?
+    };
+    let mut described = Described::new(numbers, scores.names);
+    say_forced(&mut described, pair);
+    described.statements.push(why.sentence());
+    let look = Look {
+        number: None,
+        planned: place.planned,
+        level: place.level(),
+        recorded: false,
+        seeds_planned: match why {
+            Descriptive::PlanNotReached { planned, .. } => Some(planned),
+            _ => None,
+        },
+    };
+    let judgement = Judgement::Descriptive(Box::new(Numbers { described, why }));
+    Ok(Judged { judgement, holm: None, look: Some(look) })
+}
+
+/// The level of each p value, and how it came about where there are several.
+fn shares(p: &[f64], level: f64) -> Vec<(f64, Option<Holm>)> {
+    let levels = holm_levels(p, level);
+    let each = p.iter().zip(levels).zip(holm(p));
+    each.map(|((p_own, level), adjusted_p)| {
+        let holm = Holm { comparisons: p.len(), level, p: *p_own, adjusted_p };
+        (level, (p.len() > 1).then_some(holm))
+    })
+    .collect()
 }
 
 /// The level of each p value in Holm's procedure: the smallest is judged at
@@ -153,15 +209,17 @@ fn holm_levels(p: &[f64], level: f64) -> Vec<f64> {
 struct PairScores<'p> {
     a: Vec<f64>,
     b: Vec<f64>,
+    failure_limit: Option<f64>,
     names: Names<'p>,
 }
 
 impl<'p> PairScores<'p> {
-    fn new(pair: &'p Pair<'_>, paired: bool) -> Outcome<Self> {
+    fn new(score: &Score, pair: &'p Pair<'_>, paired: bool) -> Outcome<Self> {
         let names = Names { a: &pair.a.id, b: &pair.b.id };
+        let failure_limit = failure_limit(score, [(pair.a, pair.a_scores), (pair.b, pair.b_scores)]);
         let values = |scores: &[SeedScore]| scores.iter().map(|score| score.value).collect::<Vec<f64>>();
         if !paired {
-            return Ok(Self { a: values(pair.a_scores), b: values(pair.b_scores), names });
+            return Ok(Self { a: values(pair.a_scores), b: values(pair.b_scores), failure_limit, names });
         }
         let of_a = by_seed(pair.a, pair.a_scores)?;
         let of_b = by_seed(pair.b, pair.b_scores)?;
@@ -180,13 +238,14 @@ impl<'p> PairScores<'p> {
             return Err(Failure::usage("seeds_do_not_match", message)
                 .hint("drop --paired: groups with different seeds can be compared too"));
         }
-        Ok(Self { a: of_a.into_values().collect(), b: of_b.into_values().collect(), names })
+        let (a, b) = (of_a.into_values().collect(), of_b.into_values().collect());
+        Ok(Self { a, b, failure_limit, names })
     }
 
-    fn verdict(&self, options: &Options) -> Outcome<Described> {
-        let judged = verdict(Question { a: &self.a, b: &self.b, guardrails: &[] }, options)
-            .map_err(|invalid| Failure::usage("no_question", invalid.to_string()))?;
-        Ok(Described::new(judged, self.names))
+    fn verdict(&self, options: &Options) -> Outcome<Verdict> {
+        let options = Options { failure_limit: self.failure_limit, ..options.clone() };
+        verdict(Question { a: &self.a, b: &self.b, guardrails: &[] }, &options)
+            .map_err(|invalid| Failure::usage("no_question", invalid.to_string()))
     }
 }
 
@@ -205,13 +264,21 @@ fn by_seed(group: &ComparedGroup<'_>, scores: &[SeedScore]) -> Outcome<BTreeMap<
     Ok(found)
 }
 
-/// Why a pair gets no verdict, if so.
-fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) -> Option<Unjudged> {
+/// Why a pair gets no verdict.
+pub(super) fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) -> Option<Unjudged> {
     let none = |reason, statements| Some(Unjudged { verdict: None, reason, seeds_needed: None, statements });
     let id = &pair.b.id;
+    let sentences = || pair.differences.iter().map(|difference| format!("{}.", difference.sentence(id)));
+    // Half a training is not a result, however much it is wanted.
+    let unfinished = |difference: &Incomparable| difference.key == Differing::Unfinished;
+    if pair.differences.iter().any(unfinished) && (request.force || pair.differences.iter().all(unfinished)) {
+        let mut statements = vec![format!("No verdict: A or {id} is unfinished.")];
+        statements.extend(sentences());
+        return none(NoVerdict::Unfinished, statements);
+    }
     if !pair.differences.is_empty() && !request.force {
         let mut statements = vec![format!("No verdict: A and {id} are not comparable.")];
-        statements.extend(pair.differences.iter().map(|difference| format!("{}.", difference.sentence(id))));
+        statements.extend(sentences());
         return none(NoVerdict::NotComparable, statements);
     }
     for (group, scores) in [(pair.a, pair.a_scores), (pair.b, pair.b_scores)] {
@@ -225,26 +292,24 @@ fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) -> Option<U
     None
 }
 
-/// Adds what the groups alone don't say.
-fn describe(judged: &mut Described, pair: &Pair<'_>, shared: Option<&Holm>) {
-    let id = &pair.b.id;
-    if !pair.differences.is_empty() {
-        let list: Vec<String> = pair.differences.iter().map(|difference| difference.sentence(id)).collect();
-        let forced = format!("Forced, although the groups are not comparable: {}.", list.join("; "));
-        judged.statements.insert(1, forced);
+/// Says what a forced verdict ignores.
+fn say_forced(said: &mut Described, pair: &Pair<'_>) {
+    if pair.differences.is_empty() {
+        return;
     }
-    if let Some(shared) = shared {
-        let level = if shared.level < 1e-3 {
-            format!("{:.1e}", shared.level)
-        } else {
-            format!("{:.4}", shared.level)
-        };
-        judged.statements.push(format!(
-            "One of {} comparisons with A: each direction is tested at level {level}, corrected for multiple comparisons \
-             (Holm; adjusted p = {:.4}).",
-            shared.comparisons, shared.adjusted_p
-        ));
-    }
+    let list: Vec<String> =
+        pair.differences.iter().map(|difference| difference.sentence(&pair.b.id)).collect();
+    let forced = format!("Forced, although the groups are not comparable: {}.", list.join("; "));
+    said.statements.insert(1, forced);
+}
+
+fn share_sentence(holm: &Holm) -> String {
+    let level = if holm.level < 1e-3 { format!("{:.1e}", holm.level) } else { format!("{:.4}", holm.level) };
+    format!(
+        "One of {} comparisons with A: each direction is tested at level {level}, corrected for multiple comparisons \
+         (Holm; adjusted p = {:.4}).",
+        holm.comparisons, holm.adjusted_p
+    )
 }
 
 #[cfg(test)]

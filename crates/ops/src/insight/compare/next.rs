@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use rlxp_analyze::verdict::Verdict;
 use rlxp_types::RunStatus;
 use rlxp_types::text::shell_word;
 
 use super::groups::ComparedGroup;
+use super::looks::{self, Look, MOST_SEEDS};
 use super::report::Comparison;
 use crate::context::Context;
 use crate::insight::run_data::{RunData, SeedState};
 
-/// More seeds than this are a decision, not a suggestion.
-const MOST_SEEDS: u64 = 100;
 /// Commands that are suggested at most.
 const MOST_COMMANDS: usize = 6;
 
@@ -42,8 +42,7 @@ fn more_seeds(context: &Context, groups: &[ComparedGroup<'_>], comparisons: &[Co
     let mut wanted: Vec<u64> = vec![0; groups.len()];
     for (index, comparison) in comparisons.iter().enumerate() {
         let Some(verdict) = comparison.judgement.verdict() else { continue };
-        let Some(needed) = verdict.seeds_needed else { continue };
-        let target = verdict.n_a.min(verdict.n_b) + needed;
+        let Some(target) = target(verdict, comparison.look) else { continue };
         wanted[0] = wanted[0].max(target.saturating_sub(verdict.n_a));
         wanted[index + 1] = wanted[index + 1].max(target.saturating_sub(verdict.n_b));
     }
@@ -61,6 +60,18 @@ fn more_seeds(context: &Context, groups: &[ComparedGroup<'_>], comparisons: &[Co
             )
         })
         .collect()
+}
+
+/// Seeds per group that are wanted: those of the plan, or as many as would probably settle it while a look is left.
+fn target(verdict: &Verdict, look: Option<Look>) -> Option<u64> {
+    let look = look?;
+    if let Some(planned) = look.seeds_planned {
+        return Some(planned);
+    }
+    let counted = looks::counts(verdict);
+    let last = look.number.is_none_or(|number| counted && number >= look.planned);
+    let needed = verdict.seeds_needed.filter(|_| !last)?;
+    Some(verdict.n_a.min(verdict.n_b).saturating_add(needed))
 }
 
 /// The run's config, as short as it can be named from here.

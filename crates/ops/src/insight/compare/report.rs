@@ -9,7 +9,8 @@ use super::align::{AlignedMetric, GroupCurve};
 use super::changes::Changes;
 use super::comparable::Incomparable;
 use super::groups::ComparedGroup;
-use super::judge::{Holm, Judgement};
+use super::judgement::{Holm, Judgement};
+use super::looks::Look;
 use super::score::{Score, SeedScore};
 use crate::insight::run_data::SeedState;
 use crate::insight::run_data::fold::Duplicate;
@@ -107,6 +108,8 @@ pub struct Comparison {
     pub forced: bool,
     /// How the level was adjusted, if there are several comparisons.
     pub holm: Option<Holm>,
+    /// Which look at the question this is; null without a verdict.
+    pub look: Option<Look>,
     pub changes: Changes,
 }
 
@@ -118,6 +121,11 @@ impl TopAnswer {
                 verdict: Some(judged.verdict.verdict),
                 reason: judged.verdict.reason.map(word),
                 seeds_needed: judged.verdict.seeds_needed,
+            },
+            Judgement::Descriptive(numbers) => Self {
+                verdict: Some(numbers.described.verdict.verdict),
+                reason: Some(numbers.why.as_str().to_owned()),
+                seeds_needed: numbers.described.verdict.seeds_needed,
             },
             Judgement::Unjudged(none) => {
                 Self { verdict: None, reason: Some(word(none.reason)), seeds_needed: None }

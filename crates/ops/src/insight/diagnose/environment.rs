@@ -1,18 +1,14 @@
-//! What the environment itself contributes to a diagnosis: its facts, the scores of random and zero actions, and
-//! which components of an observation ever change.
+//! What the environment itself contributes to a diagnosis: its facts, and which components of an observation ever
+//! change.
 
 use rlxp_analyze::diagnose::{Actions, Environment, Termination};
 use rlxp_env::{Space, StepBatch};
-use rlxp_learn::{Actor, Evaluation, evaluate};
 use rlxp_spec::Config;
 use rlxp_types::Stream;
 
+use crate::training::baseline::BASELINE_SEED;
 use crate::training::envs::SOURCES;
 
-/// Episodes of a baseline: enough to distinguish learning from noise, few enough to play while the user waits.
-const BASELINE_EPISODES: usize = 20;
-/// Seed of their first episode, different from those of training, evaluation and `rlx eval`.
-const BASELINE_SEED: u64 = 40_000;
 /// Copies and steps over which observations are recorded.
 const WATCHED_COPIES: usize = 8;
 const WATCHED_STEPS: usize = 64;
@@ -77,16 +73,6 @@ fn return_range(id: &str, cap: Option<u64>) -> Option<(f64, f64)> {
         "FrozenLake-v1" | "FrozenLake8x8-v1" => Some((0.0, 1.0)),
         _ => None,
     }
-}
-
-/// Seeded episodes of random and of zero actions; empty if the environment can't be created.
-pub(super) fn baselines(config: &Config) -> Vec<(&'static str, Evaluation)> {
-    [("random", Actor::Random), ("zero", Actor::Zero)]
-        .into_iter()
-        .filter_map(|(name, actor)| {
-            Some((name, evaluate(SOURCES, config, actor, BASELINE_EPISODES, BASELINE_SEED).ok()?))
-        })
-        .collect()
 }
 
 /// For each component of an observation, the share of random steps within episodes at which it stays exactly the

@@ -55,7 +55,7 @@ fn reward_factor(config: &Config) -> f64 {
 
 /// How random and zero actions score, where the environment can be made.
 fn baselines(config: &Config) -> Vec<Baseline> {
-    environment::baselines(config)
+    crate::training::baseline::baselines(config)
         .into_iter()
         .map(|(name, played)| Baseline {
             name: name.to_owned(),

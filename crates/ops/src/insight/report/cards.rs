@@ -39,6 +39,7 @@ pub(super) fn verdicts(report: &CompareReport) -> Vec<VerdictCard> {
 fn why_not(judgement: &Judgement) -> &'static str {
     match judgement {
         Judgement::Unjudged(none) if none.reason == NoVerdict::MissingScores => "No scores",
+        Judgement::Unjudged(none) if none.reason == NoVerdict::Unfinished => "Unfinished",
         _ => "Not comparable",
     }
 }

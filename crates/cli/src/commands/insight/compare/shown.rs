@@ -269,8 +269,10 @@ fn word(judgement: &Judgement) -> &'static str {
             Answer::Worse => "worse",
             Answer::CannotTell => "cannot tell",
         },
+        Judgement::Descriptive(_) => "descriptive",
         Judgement::Unjudged(none) => match none.reason {
             NoVerdict::NotComparable => "not comparable",
+            NoVerdict::Unfinished => "unfinished",
             NoVerdict::MissingScores => "no scores",
         },
     }
