@@ -31,6 +31,14 @@ fn every_example_works() {
         }
         project.write("scores_a.csv", "8\n9\n7\n10\n9\n");
         project.write("scores_b.csv", "10\n12\n9\n11\n13\n");
+        let scores = |groups: &[&str], seeds: u64| {
+            let rows = groups
+                .iter()
+                .flat_map(|group| (0..seeds).map(move |seed| format!("{group},{seed},{seed}\n")));
+            format!("group,seed,score\n{}", rows.collect::<String>())
+        };
+        project.write("scores.csv", &scores(&["wide", "deep", "slow"], 2));
+        project.write("incumbent.csv", &scores(&["incumbent"], 50));
         project.rlx("train configs/ppo_cartpole.yaml").expect(0);
         project.rlx("train configs/ppo_cartpole.yaml").expect(0);
         project.rlx("study init --task cartpole --study first").expect(0);

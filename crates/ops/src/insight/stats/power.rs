@@ -135,7 +135,7 @@ fn check(request: &PowerRequest, minimum_effect: f64) -> Outcome<()> {
         return wrong("--effect must be above 0, in standard deviations of the scores".to_owned());
     }
     if request.seeds.is_some_and(|seeds| !(2..=2_000).contains(&seeds)) {
-        return wrong("--seeds must be between 2 and 2000: one seed has no variance".to_owned());
+        return wrong("--seeds must be at least 2, as one seed has no variance, and at most 2000".to_owned());
     }
     if !(1..=10).contains(&request.looks) {
         return wrong(format!("--looks is {}: it must be between 1 and 10", request.looks));

@@ -16,14 +16,24 @@ const EXAMPLES: &str = "\
 Examples:
   rlx stats campaign plan wide deep slow --runs 80 --output campaign.json
   rlx stats campaign look campaign.json --scores scores.csv
-  rlx stats campaign plan --sequence 10 --output study.json    # candidates come one after another
-  rlx stats campaign open study.json bigger-batch";
+  rlx stats campaign plan --sequence 10 --output study.json    # candidates come one after another";
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
   rlx stats campaign plan wide deep slow                       # what three candidates cost and can show
   rlx stats campaign plan wide deep slow --runs 80 --output campaign.json
   rlx stats campaign plan --sequence 10 --output study.json    # candidates come one after another";
+
+const OPEN_EXAMPLES: &str = "\
+Examples:
+  rlx stats campaign plan --sequence 10 --output study.json
+  rlx stats campaign look study.json --scores incumbent.csv
+  rlx stats campaign open study.json bigger-batch";
+
+const LOOK_EXAMPLES: &str = "\
+Examples:
+  rlx stats campaign plan wide deep slow --runs 80 --output campaign.json
+  rlx stats campaign look campaign.json --scores scores.csv";
 
 /// Compare many candidates with one incumbent without false discoveries
 ///
@@ -90,6 +100,7 @@ struct Plan {
 
 /// Open the next candidate of a sequence
 #[derive(Args)]
+#[command(after_long_help = OPEN_EXAMPLES)]
 struct Open {
     /// Stored campaign
     #[arg(value_name = "FILE")]
@@ -104,6 +115,7 @@ struct Open {
 /// The scores are CSV with the columns group, seed and score, where the incumbent's group is called `incumbent` and a
 /// failed run has an empty score. Rows of earlier looks may stay in the file.
 #[derive(Args)]
+#[command(after_long_help = LOOK_EXAMPLES)]
 struct Look {
     /// Stored campaign
     #[arg(value_name = "FILE")]
