@@ -12,6 +12,7 @@ use rlxp_types::text::shell_word;
 
 use super::environment;
 use crate::failure::Outcome;
+use crate::insight::config_keys::settings_of;
 use crate::insight::run_data::{RunData, SeedData};
 use crate::training::evaluation::EvaluationRecord;
 
@@ -32,6 +33,7 @@ fn settings(config: &Config, total_steps: u64) -> Settings {
     Settings {
         algorithm: config.algo.name().to_owned(),
         total_steps,
+        values: settings_of(config),
         gamma: ppo.map(|ppo| ppo.gamma),
         update_epochs: ppo.map(|ppo| ppo.update_epochs as f64),
         target_kl: ppo.and_then(|ppo| ppo.target_kl),
