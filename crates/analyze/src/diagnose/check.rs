@@ -39,6 +39,8 @@ pub(crate) struct Hit {
     pub(crate) event: bool,
     /// Whether the rule's excuses count.
     pub(crate) excusable: bool,
+    /// Config keys that are the probable cause.
+    pub(crate) keys: Vec<String>,
 }
 
 /// A rule's result for one seed, or for all.
@@ -48,7 +50,15 @@ impl Hit {
     /// A hit about one metric over a range of steps.
     pub(crate) fn new(severity: Severity, sentence: String, citation: Citation) -> Self {
         let strength = strength(citation.value, citation.threshold);
-        Self { severity, sentence, citations: vec![citation], strength, event: false, excusable: true }
+        Self {
+            severity,
+            sentence,
+            citations: vec![citation],
+            strength,
+            event: false,
+            excusable: true,
+            keys: Vec::new(),
+        }
     }
 
     pub(crate) fn event(mut self) -> Self {
@@ -63,6 +73,11 @@ impl Hit {
 
     pub(crate) fn with(mut self, citation: Citation) -> Self {
         self.citations.push(citation);
+        self
+    }
+
+    pub(crate) fn naming(mut self, key: &str) -> Self {
+        self.keys.push(key.to_owned());
         self
     }
 
@@ -121,15 +136,9 @@ impl Reading {
         let Some(curve) = curve else { return Self { target_known: target.is_some(), ..Self::default() } };
         let (first, end, best) = (curve.first(), curve.end(), curve.best());
         let floor = evidence.best_baseline().map(|baseline| baseline.mean);
-        // Well above the untrained baseline, relative to the target.
-        let learned = |level: f64| match (floor, target) {
-            (Some(floor), Some(target)) if target > floor => {
-                level - floor >= rules.common("learned_way") * (target - floor)
-            }
-            (Some(floor), None) => {
-                level > floor && level - floor >= rules.common("learned_relative") * floor.abs()
-            }
-            _ => level > first && level - first > rules.common("improved_noise") * curve.noise,
+        let learned = |level: f64| match evidence.learned_from(rules) {
+            Some(bound) => level >= bound && floor.is_some_and(|floor| level > floor),
+            None => level > first && level - first > rules.common("improved_noise") * curve.noise,
         };
         let lowest = floor.map_or(first, |floor| floor.min(first));
         let near_best = end >= best - rules.common("near_best_share") * (best - lowest);
@@ -139,7 +148,9 @@ impl Reading {
         let improving = super::curve::rise(window)
             .is_some_and(|(rise, noise)| rise > 0.0 && rise > rules.common("rising_noise") * noise);
         let tolerance = rules.common("target_tolerance");
-        let at_target = target.map(|target| end >= target - tolerance * target.abs());
+        // A return that can't be told from the target by its noise has reached it.
+        let reachable = target.or(evidence.environment.good_return);
+        let at_target = reachable.map(|target| end >= target - (tolerance * target.abs()).max(curve.noise));
         Self {
             at_target,
             improved: Some(improved),

@@ -53,6 +53,13 @@ fn out_of_scope(check: &Check<'_>) -> Option<String> {
     if !scope.algorithms.is_empty() && !scope.algorithms.contains(algorithm) {
         return Some(format!("the algorithm is {algorithm}"));
     }
+    let has_choice = match evidence.environment.actions {
+        Some(Actions::Discrete { most_entropy }) => most_entropy > 0.0,
+        _ => true,
+    };
+    if scope.choice && !has_choice {
+        return Some("the environment has only one action".to_owned());
+    }
     match (scope.actions, evidence.environment.actions) {
         (Some(ActionKind::Discrete), Some(Actions::Continuous)) => Some("continuous action space".to_owned()),
         (Some(ActionKind::Continuous), Some(Actions::Discrete { .. })) => {
@@ -217,6 +224,7 @@ fn finding(
         exclusions,
         explained_by: Vec::new(),
         strength: hit.strength,
+        keys: hit.keys,
         suggestions: check.rule.suggestions.clone(),
     }))
 }

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rlxp_types::EndCause;
+use serde_json::Value;
+
+use super::rules::RuleSet;
 
 /// A metric over training. Steps increase; `wall` may be empty if unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,13 +65,15 @@ pub struct Environment {
     pub step_cap: Option<u64>,
     /// Mean return that counts as solved.
     pub reward_threshold: Option<f64>,
+    /// Mean return that trained policies are known to reach; used where `reward_threshold` is unknown.
+    pub good_return: Option<f64>,
     /// The lowest and the highest return that an episode can have.
     pub return_range: Option<(f64, f64)>,
     /// What a termination means.
     pub termination: Option<Termination>,
     /// Whether episodes of one deterministic policy vary.
     pub stochastic: Option<bool>,
-    /// For each observation component, the share of steps within episodes of random
+    /// For each observation component, real or discrete, the share of steps within episodes of random
     /// actions at which it did not change at all. Empty if not measured.
     pub still: Vec<f64>,
     /// Steps that `still` was measured over.
@@ -82,6 +87,8 @@ pub struct Settings {
     pub algorithm: String,
     /// Training steps per seed.
     pub total_steps: u64,
+    /// Every key of the config with its value; a schedule is an object with `from` and `to`.
+    pub values: BTreeMap<String, Value>,
     /// Discount.
     pub gamma: Option<f64>,
     /// Passes over each rollout.
@@ -222,6 +229,25 @@ impl Evidence<'_> {
     /// The best score without learning.
     pub fn best_baseline(&self) -> Option<&Baseline> {
         self.baselines.iter().max_by(|a, b| a.mean.total_cmp(&b.mean))
+    }
+
+    /// The return from which a policy counts as having learned: well on its way from the best
+    /// untrained baseline to the target, or well above that baseline where no target is known.
+    pub(super) fn learned_from(&self, rules: &RuleSet) -> Option<f64> {
+        let floor = self.best_baseline()?;
+        let target = self.environment.reward_threshold.or(self.environment.good_return);
+        match target {
+            Some(target) if target > floor.mean => {
+                Some(floor.mean + rules.common("learned_way") * (target - floor.mean))
+            }
+            Some(_) => None,
+            None => {
+                // Near zero, any share of the baseline is small; its own noise counts too.
+                let share = rules.common("learned_relative") * floor.mean.abs();
+                let noise = rules.common("improved_noise") * floor.standard_error();
+                Some(floor.mean + share.max(noise))
+            }
+        }
     }
 
     /// The largest magnitude of the baselines, which sets the scale.

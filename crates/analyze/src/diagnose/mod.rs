@@ -1,6 +1,6 @@
 //! Detects what is wrong with a training run, by published rules.
 //!
-//! The rules F01 to F42 are known failure signatures. Each is a formula in code
+//! The rules F01 to F49 are known failure signatures. Each is a formula in code
 //! ([`checks`]) with its numbers, words and exclusions as data ([`RuleSet`]).
 //! [`diagnose`] checks a run's [`Evidence`] against all of them. Nothing is
 //! guessed: a rule finds something, or is clear, or says what data it lacks, or

@@ -89,6 +89,8 @@ pub struct Finding {
     pub strength: f64,
     /// A command to continue with.
     pub next: Option<String>,
+    /// Config keys that it names as the probable cause, the most probable first.
+    pub keys: Vec<String>,
     /// Ids of suggestions that address it.
     pub suggestions: Vec<String>,
 }

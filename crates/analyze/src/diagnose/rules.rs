@@ -41,6 +41,8 @@ pub struct Scope {
     pub actions: Option<ActionKind>,
     /// Only where observations are real numbers.
     pub real_observations: bool,
+    /// Only where the policy has a choice: not in an environment with a single action.
+    pub choice: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -203,7 +205,7 @@ impl RuleSet {
             }
             match known.rule(&rule.id) {
                 Some(own) => rule_problems(rule, own, &mut problems),
-                None => problems.push(format!("{}: unknown rule; the rules are F01 to F42", rule.id)),
+                None => problems.push(format!("{}: unknown rule; the rules are F01 to F49", rule.id)),
             }
         }
         for rule in known.rules.iter().filter(|rule| !seen.contains(rule.id.as_str())) {
@@ -290,7 +292,7 @@ mod tests {
     #[test]
     fn the_built_in_rules_are_whole() {
         let rules = RuleSet::built_in();
-        let expected: Vec<String> = (1..=42).map(|number| format!("F{number:02}")).collect();
+        let expected: Vec<String> = (1..=49).map(|number| format!("F{number:02}")).collect();
         let ids: Vec<String> = rules.rules.iter().map(|rule| rule.id.clone()).collect();
         assert_eq!(ids, expected);
         assert_eq!(rules.problems(rules), Vec::<String>::new());

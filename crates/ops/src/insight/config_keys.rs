@@ -1,6 +1,7 @@
 //! A config as dotted keys with their values, to show where two differ.
 
-use rlxp_spec::{Config, Source};
+use rlxp_analyze::suggest::Settings;
+use rlxp_spec::{Config, Source, known_keys};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -85,4 +86,11 @@ pub(crate) fn unusual(context: &Context, config: &Config) -> Option<Vec<KeyChang
         changes.insert(0, KeyChange { key: "algo.total_timesteps".into(), usual, value });
     }
     Some(changes)
+}
+
+/// Every key of a resolved config with its value.
+pub(crate) fn settings_of(config: &Config) -> Settings {
+    let whole = serde_json::to_value(config).expect("a config is plain data");
+    let value = |key: &str| key.split('.').try_fold(&whole, |value, part| value.get(part)).cloned();
+    known_keys().into_iter().filter_map(|key| value(&key).map(|value| (key, value))).collect()
 }

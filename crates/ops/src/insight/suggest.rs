@@ -4,12 +4,12 @@
 //! config before it is shown: one that can't be trained, that changes nothing, or that would be measured differently
 //! from the run is never offered.
 
-use rlxp_analyze::suggest::{self as knowledge, Advice, Reference, Settings, Situation};
+use rlxp_analyze::suggest::{self as knowledge, Advice, Reference, Situation};
 pub use rlxp_analyze::suggest::{
     Basis, BasisKind, Change, Expectation, Knowledge, Move, Reached, State, Suggestion, Unanswered, written,
 };
 use rlxp_env::Space;
-use rlxp_spec::{Config, Known, Source, known_keys, load, to_yaml};
+use rlxp_spec::{Config, Known, Source, load, to_yaml};
 use rlxp_store::MEAN_RETURN;
 use rlxp_types::RunStatus;
 use rlxp_types::text::shell_word;
@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Outcome;
+use crate::insight::config_keys::settings_of;
 use crate::insight::diagnose::{RuleSet, diagnose_loaded, wanted};
 use crate::insight::run_data::{RunData, SeedState, load_run};
 use crate::training::config::{Purpose, check_source};
@@ -125,13 +126,6 @@ pub fn suggest_loaded(context: &Context, run: &RunData, request: &SuggestRequest
         knowledge_version: Knowledge::built_in().version.clone(),
         notes: run.notes.clone(),
     })
-}
-
-/// Every key of a resolved config with its value.
-pub fn settings_of(config: &Config) -> Settings {
-    let whole = serde_json::to_value(config).expect("a config is plain data");
-    let value = |key: &str| key.split('.').try_fold(&whole, |value, part| value.get(part)).cloned();
-    known_keys().into_iter().filter_map(|key| value(&key).map(|value| (key, value))).collect()
 }
 
 /// The starter for the environment, or the general defaults without one.
@@ -289,6 +283,7 @@ mod tests {
             evidence: vec![citation],
             exclusions: Vec::new(),
             explained_by: Vec::new(),
+            keys: Vec::new(),
             strength: 2.0,
             next: None,
             suggestions: rule.suggestions.clone(),

@@ -10,6 +10,7 @@ mod numbers;
 mod record;
 mod reward;
 mod seeds;
+mod settings;
 mod update;
 mod value;
 
@@ -69,6 +70,13 @@ pub(crate) fn find(id: &str) -> Option<Code> {
         "F40" => Seed(environment::not_randomized),
         "F41" => Seed(record::lost),
         "F42" => Seed(environment::curriculum),
+        "F43" => Seed(settings::sign),
+        "F44" => Seed(settings::discount),
+        "F45" => Seed(settings::no_value),
+        "F46" => Seed(settings::narrow),
+        "F47" => Seed(settings::wrapper),
+        "F48" => Seed(settings::unusual),
+        "F49" => Seed(settings::few_updates),
         _ => return None,
     })
 }

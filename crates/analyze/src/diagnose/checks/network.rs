@@ -136,6 +136,11 @@ pub(super) fn observation_scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found
 pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [fixed, still_share, clipped_share] = check.rule.values(["fixed", "still_share", "clipped_share"]);
     let environment = &check.evidence.environment;
+    // A game of one step has nothing that could change; the same question each time is the task.
+    let lengths = seed.data.series.get("train.mean_length").map(finite).unwrap_or_default();
+    if median(&values(&lengths)) <= 1.0 {
+        return Err(Missing::Scope("episodes last one step".to_owned()));
+    }
     let logged = dimensions(check, seed);
     if let (Err(missing), true) = (&logged, environment.still.is_empty()) {
         return Err(missing.clone());
@@ -169,6 +174,10 @@ pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found
         );
         constant.push((index, citation, why));
     }
+    // One held component of a discrete observation may be the task: a dealer's card, say.
+    if environment.real_observations == Some(false) && constant.len() < environment.still.len() {
+        constant.clear();
+    }
     constant.sort_by_key(|(index, _, _)| *index);
     let mut hits = Vec::new();
     if let Some((index, _, why)) = constant.first() {
@@ -193,6 +202,7 @@ pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found
             citations,
             event: false,
             excusable: false,
+            keys: Vec::new(),
         });
     }
     for dimension in &logged {

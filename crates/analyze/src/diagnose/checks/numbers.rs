@@ -50,8 +50,15 @@ pub(super) fn not_finite(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let joined = if sentence.is_empty() { "" } else { "; " };
         sentence.push_str(&format!("{joined}training ended with \"{reason}\""));
     }
-    let hit =
-        Hit { severity: Severity::Error, sentence, citations, strength: 1e9, event: true, excusable: false };
+    let hit = Hit {
+        severity: Severity::Error,
+        sentence,
+        citations,
+        strength: 1e9,
+        event: true,
+        excusable: false,
+        keys: Vec::new(),
+    };
     Ok(vec![hit])
 }
 

@@ -126,7 +126,7 @@ pub(super) fn scale(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
 
 /// F13: values beyond anything that rewards can add up to.
 pub(super) fn explosion(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
-    let [times] = check.rule.values(["times"]);
+    let [times, untrained] = check.rule.values(["times", "untrained"]);
     let metric = "train.value_abs_max";
     let points = check.points(seed, metric)?;
     let largest = largest_reward(check, seed)?;
@@ -137,7 +137,8 @@ pub(super) fn explosion(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if largest <= 0.0 {
         return Err(Missing::Data("all rewards were 0".to_owned()));
     }
-    let bound = largest * horizon * times;
+    // An untrained network's values are about 1, beyond anything that small rewards add up to.
+    let bound = (largest * horizon * times).max(untrained);
     let (step, value) =
         points.iter().copied().fold((0, 0.0), |worst, point| if point.1 > worst.1 { point } else { worst });
     if value <= bound {

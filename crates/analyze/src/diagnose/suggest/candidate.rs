@@ -14,6 +14,8 @@ use crate::diagnose::{Citation, Finding, RuleOutcome, Severity};
 const MOST_CITATIONS: usize = 3;
 /// Findings whose sentences are the reason; of further ones only the rules are named.
 const MOST_REASONS: usize = 3;
+/// The family of remedies that only train longer.
+const BUDGET: &str = "budget";
 /// A budget below this share of the starter's is short.
 const SHORT_BUDGET: f64 = 0.8;
 
@@ -89,6 +91,11 @@ pub(super) fn from_findings(
                 advice.push(text.clone());
                 continue;
             }
+            // A finding that names its keys is answered by those alone.
+            let is_named = |key: &String| remedy.steps.iter().any(|step| step.key == *key);
+            if !finding.keys.is_empty() && !finding.keys.iter().any(is_named) {
+                continue;
+            }
             let Some((mut changes, origin)) =
                 remedy::changes(remedy, situation.settings, situation.reference)
             else {
@@ -113,7 +120,7 @@ pub(super) fn from_findings(
             }
             let symptom = knowledge.symptoms.contains(&outcome.rule) || finding.severity == Severity::Info;
             let tier = match origin {
-                _ if remedy.incomparable => Tier::Budget,
+                _ if remedy.family == BUDGET => Tier::Budget,
                 Origin::Starter if changes.iter().any(is_far) || !symptom => Tier::Agreed,
                 _ if symptom => Tier::Symptom,
                 _ => Tier::Cause,
@@ -138,6 +145,10 @@ pub(super) fn from_findings(
             candidate.add(outcome, finding);
             candidates.push(candidate);
         }
+        if !answered && let Some(candidate) = reset(situation, outcome, finding) {
+            answered = true;
+            candidates.push(candidate);
+        }
         if !answered && finding.severity >= Severity::Warning {
             unanswered.push(Unanswered {
                 rule: outcome.rule.clone(),
@@ -149,6 +160,47 @@ pub(super) fn from_findings(
         }
     }
     FromFindings { candidates, unanswered }
+}
+
+/// The named keys back at the starter's values, or at the general defaults.
+fn reset(situation: &Situation<'_>, outcome: &RuleOutcome, finding: &Finding) -> Option<Candidate> {
+    let reference = situation.reference?;
+    let changes: Vec<Change> = finding
+        .keys
+        .iter()
+        .filter_map(|key| Change::between(key, situation.settings.get(key)?, reference.settings.get(key)?))
+        .collect();
+    let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
+    if keys.is_empty() {
+        return None;
+    }
+    let (tier, basis, origin, whose) = if reference.is_starter {
+        (Tier::Agreed, BasisKind::RuleAndStarter, Origin::Starter, "as in the starter")
+    } else {
+        (Tier::Cause, BasisKind::Rule, Origin::Default, "back at its default")
+    };
+    let mut candidate = Candidate {
+        id: format!(
+            "reset_{}",
+            keys.iter().map(|key| key.rsplit('.').next().unwrap_or(key)).collect::<Vec<_>>().join("_")
+        ),
+        family: keys[0].to_owned(),
+        title: format!("{} {whose}", keys.join(", ")),
+        tier,
+        place: (finding.rank, 0),
+        basis,
+        origin,
+        rules: Vec::new(),
+        explained_by: BTreeSet::new(),
+        reasons: Vec::new(),
+        evidence: Vec::new(),
+        expect: vec![Expectation { metric: "eval.mean_return".to_owned(), direction: Move::Up }],
+        risk: "the setting may not be the only cause".to_owned(),
+        incomparable: false,
+        changes,
+    };
+    candidate.add(outcome, finding);
+    Some(candidate)
 }
 
 impl Candidate {

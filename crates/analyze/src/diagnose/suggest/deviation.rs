@@ -163,7 +163,9 @@ fn without_training_wrappers(all: &[Value], name: Option<&str>) -> (Vec<Value>, 
             Value::Object(parts) => parts.keys().next().map_or("", String::as_str),
             _ => "",
         };
-        own == EVALUATED || name.is_some_and(|name| name != own)
+        // Only a finding about this very wrapper takes it out.
+        let is_evaluated = own == EVALUATED && name != Some(EVALUATED);
+        is_evaluated || name.is_some_and(|name| name != own)
     })
 }
 

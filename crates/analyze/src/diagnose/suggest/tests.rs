@@ -21,6 +21,7 @@ fn starter() -> Settings {
             ("algo.value_coef", json!(0.5)),
             ("algo.max_grad_norm", json!(0.5)),
             ("algo.target_kl", json!(null)),
+            ("algo.clip_value", json!(null)),
             ("algo.adam_epsilon", json!(1e-5)),
             ("algo.normalize_advantages", json!(true)),
             ("env.num_envs", json!(8)),
@@ -72,6 +73,7 @@ fn found(rules: &[(&str, Severity)]) -> Answers {
                 evidence: vec![citation],
                 exclusions: Vec::new(),
                 explained_by: Vec::new(),
+                keys: Vec::new(),
                 strength: 150.0,
                 next: None,
                 suggestions: rule.suggestions.clone(),
@@ -157,6 +159,48 @@ fn without_a_starter_a_rule_takes_a_usual_step() {
         let settings = with(&[change]);
         assert_eq!(first(&settings, &[rule], false), [expected], "{rule:?}");
     }
+}
+
+/// The same, of a finding that names its keys.
+fn first_of_named(
+    settings: &Settings,
+    rule: (&str, Severity),
+    keys: &[&str],
+    is_starter: bool,
+) -> Suggestion {
+    let mut answers = found(&[rule]);
+    if let Answer::Finding(finding) = &mut answers.outcomes[0].answer {
+        finding.keys = keys.iter().map(|key| (*key).to_owned()).collect();
+    }
+    advice(settings, &answers, Some(20.0), is_starter).suggestions.swap_remove(0)
+}
+
+#[test]
+fn a_finding_that_names_its_key_is_answered_by_that_key() {
+    for is_starter in [true, false] {
+        for (rule, key, wrong, right) in [
+            (("F45", Error), "algo.clip_value", json!(1e-5), json!(null)),
+            (("F45", Error), "algo.value_coef", json!(0.0), json!(0.5)),
+            (("F44", Error), "algo.gamma", json!(0.3), json!(0.99)),
+            (("F46", Error), "policy.hidden_sizes", json!([1]), json!([64, 64])),
+            (("F43", Error), "env.wrappers", json!([{ "scale_reward": { "factor": -1.0 } }]), json!([])),
+            (("F48", Warning), "algo.adam_epsilon", json!(1.0), json!(1e-5)),
+            (("F49", Warning), "algo.rollout_steps", json!(9_000), json!(128)),
+        ] {
+            let suggestion = first_of_named(&with(&[(key, wrong)]), rule, &[key], is_starter);
+            let to = suggestion.changes.iter().find(|change| change.key == key).map(|change| &change.to);
+            assert!(to.is_some_and(|to| setting::same(to, &right)), "{rule:?} {is_starter}: {suggestion:?}");
+        }
+    }
+}
+
+#[test]
+fn the_freezing_wrapper_is_named_and_the_result_is_incomparable() {
+    let frozen = with(&[("env.wrappers", json!([{ "freeze_observation": {} }]))]);
+    let suggestion = first_of_named(&frozen, ("F26", Warning), &[], false);
+    assert_eq!(suggestion.id, "drop_freeze");
+    assert_eq!(suggestion.changes[0].to, json!([]));
+    assert!(!suggestion.comparable);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod episodes;
 mod evaluations;
 mod networks;
 mod run_folders;
+mod settings;
 mod updates;
 
 use rlxp_types::EndCause;

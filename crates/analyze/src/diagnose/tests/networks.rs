@@ -129,6 +129,13 @@ fn f13_values_that_rewards_cannot_add_up_to() {
     fires(&run, "F13", Error, "train.value_abs_max");
     put(&mut run, "train.value_abs_max", each(|_| 149.0));
     clear(&run, "F13");
+    // With rewards of 0.01 an untrained network is beyond any sum of them.
+    put(&mut run, "train.reward_max_abs", each(|_| 0.01));
+    put(&mut run, "train.value_abs_max", each(|_| 2.5));
+    clear(&run, "F13");
+    put(&mut run, "train.value_abs_max", each(|_| 6.0));
+    fires(&run, "F13", Error, "train.value_abs_max");
+    put(&mut run, "train.reward_max_abs", each(|_| 1.0));
     // Without discount the cap bounds it: 500 · 1.5.
     run.settings.gamma = Some(1.0);
     put(&mut run, "train.value_abs_max", each(|_| 740.0));

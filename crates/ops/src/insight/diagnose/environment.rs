@@ -2,6 +2,7 @@
 //! change.
 
 use rlxp_analyze::diagnose::{Actions, Environment, Termination};
+use rlxp_analyze::suggest::Knowledge;
 use rlxp_env::{Space, StepBatch};
 use rlxp_spec::Config;
 use rlxp_types::Stream;
@@ -32,6 +33,11 @@ pub(super) fn facts(config: &Config) -> Environment {
         step_cap,
         // With other arguments or a shorter episode the target may be out of reach.
         reward_threshold: info.and_then(|info| info.reward_threshold).filter(|_| as_registered),
+        good_return: info
+            .filter(|_| config.env.kwargs.is_empty())
+            .filter(|_| config.env.max_episode_steps.is_none_or(|cap| own_cap.is_none_or(|own| cap >= own)))
+            .and_then(|info| Knowledge::built_in().good_return(info.id))
+            .map(|good| good.value),
         return_range: return_range(&config.env.id, step_cap).filter(|_| config.env.kwargs.is_empty()),
         termination: termination(&config.env.id),
         stochastic: SOURCES.is_stochastic(&config.env).ok(),
@@ -80,9 +86,6 @@ fn return_range(id: &str, cap: Option<u64>) -> Option<(f64, f64)> {
 fn still(config: &Config) -> Option<Vec<f64>> {
     let streams = (0..WATCHED_COPIES as u64).map(|copy| Stream::new(BASELINE_SEED + copy, "diagnose", 0));
     let mut env = SOURCES.make(&config.env, streams.collect()).ok()?;
-    if !matches!(env.observation_space(), Space::Box { .. }) {
-        return None;
-    }
     let (width, actions) = (env.observation_space().width(), env.action_space().clone());
     let mut hand: Vec<Stream> = (0..WATCHED_COPIES as u64)
         .map(|copy| Stream::new(BASELINE_SEED + copy, "diagnose/action", 0))

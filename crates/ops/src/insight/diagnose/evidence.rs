@@ -12,6 +12,7 @@ use rlxp_types::text::shell_word;
 
 use super::environment;
 use crate::failure::Outcome;
+use crate::insight::config_keys::settings_of;
 use crate::insight::run_data::{RunData, SeedData};
 use crate::training::evaluation::EvaluationRecord;
 
@@ -31,6 +32,7 @@ fn settings(config: &Config, total_steps: u64) -> Settings {
     Settings {
         algorithm: config.algo.name().to_owned(),
         total_steps,
+        values: settings_of(config),
         gamma: config.get("algo.gamma"),
         update_epochs: config.get("algo.update_epochs"),
         target_kl: config.get("algo.target_kl"),
