@@ -1,8 +1,8 @@
 //! `rlx analyze`, `explain-metrics` and `summarize`: what they report is in the
 //! run's own files, and unusual runs are reported as such.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -65,8 +65,62 @@ fn the_dictionary_has_what_is_logged_and_nothing_else() {
     assert!(never.is_empty(), "in the dictionary and never logged: {never:?}");
 }
 
+/// A metric's finite values by step, as they are in the file.
+fn series(metrics: &Path, kind: &str, name: &str) -> BTreeMap<u64, f64> {
+    let text = std::fs::read_to_string(metrics).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let values = records
+        .filter(|record| record["kind"] == kind)
+        .filter_map(|record| Some((record["step"].as_u64().unwrap(), record["values"].get(name)?.as_f64()?)));
+    values.collect()
+}
+
+/// Checks the claims of a report about single seeds against the raw files;
+/// returns how many there were.
+fn check_claims(statements: &Value, seeds: &[PathBuf]) -> usize {
+    let mut checked = 0;
+    for statement in statements.as_array().unwrap() {
+        let text = |key: &str| statement[key].as_str().unwrap();
+        for claim in statement["claims"].as_array().unwrap() {
+            let step = |key: &str| claim[key].as_u64().unwrap();
+            let seed = match &claim["over"] {
+                Value::String(over) if over == "curve" && seeds.len() == 1 => 0,
+                Value::Object(over) => over["seed"].as_u64().unwrap() as usize,
+                _ => continue,
+            };
+            let all = series(&seeds[seed], text("kind"), text("metric"));
+            let points: Vec<f64> =
+                all.range(step("from_step")..=step("to_step")).map(|(_, value)| *value).collect();
+            let found = match claim["statistic"].as_str().unwrap() {
+                "first" => points[0],
+                "last" | "finished_last" => points[points.len() - 1],
+                "lowest" => points.iter().copied().fold(f64::MAX, f64::min),
+                "highest" => points.iter().copied().fold(f64::MIN, f64::max),
+                "mean" => points.iter().sum::<f64>() / points.len() as f64,
+                "points" => points.len() as f64,
+                _ => continue,
+            };
+            if let Some(claimed) = claim["value"].as_f64() {
+                assert!((found - claimed).abs() <= 1e-9 * found.abs(), "{found}: {claim} of {statement}");
+            }
+            let than = claim["is"]["than"].as_f64().unwrap_or(f64::NAN);
+            let holds = match claim["is"]["relation"].as_str() {
+                None => true,
+                Some("above") => found > than,
+                Some("at_least") => found >= than,
+                Some("below") => found < than,
+                Some("at_most") => found <= than,
+                Some(other) => panic!("{other}"),
+            };
+            assert!(holds, "{found}: {claim} of {statement}");
+            checked += 1;
+        }
+    }
+    checked
+}
+
 #[test]
-fn every_statement_stands_on_numbers_of_the_run() {
+fn every_claim_holds_in_the_files_of_the_run() {
     let project = Project::new();
     project.rlx("train tiny.yaml --set seeds=2 --set eval.every=256").expect(0);
     let report = project.rlx("analyze @last --json").expect(0).json();
@@ -81,10 +135,8 @@ fn every_statement_stands_on_numbers_of_the_run() {
     for topic in ["result", "baseline", "onset", "best", "stability", "seeds", "efficiency", "policy"] {
         assert!(topics.contains(topic), "{topic} is missing in {topics:?}");
     }
-    let names: BTreeSet<String> = [0, 1]
-        .iter()
-        .flat_map(|seed| logged(&project.path(&format!("runs/tiny_001/seeds/{seed}/metrics.jsonl"))))
-        .collect();
+    let files = [0, 1].map(|seed| project.path(&format!("runs/tiny_001/seeds/{seed}/metrics.jsonl")));
+    let names: BTreeSet<String> = files.iter().flat_map(|file| logged(file)).collect();
     for statement in statements {
         let metric =
             format!("{}/{}", statement["kind"].as_str().unwrap(), statement["metric"].as_str().unwrap());
@@ -93,21 +145,32 @@ fn every_statement_stands_on_numbers_of_the_run() {
             statement["from_step"].as_u64().unwrap() <= statement["to_step"].as_u64().unwrap(),
             "{statement}"
         );
-        assert!(!statement["values"].as_object().unwrap().is_empty(), "{statement}");
         assert!(!statement["seeds"].as_array().unwrap().is_empty(), "{statement}");
     }
+    assert!(check_claims(&group["statements"], &files) >= 4);
     // The result is the interquartile mean of the last evaluations: of two seeds, their mean.
-    let last = |seed: u64| {
-        let text =
-            std::fs::read_to_string(project.path(&format!("runs/tiny_001/seeds/{seed}/metrics.jsonl")))
-                .unwrap();
-        let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        records.rev().find(|record| record["kind"] == "eval").unwrap()["values"]["mean_return"]
-            .as_f64()
-            .unwrap()
-    };
-    let expected = (last(0) + last(1)) / 2.0;
+    let last = |file: &Path| *series(file, "eval", "mean_return").last_key_value().unwrap().1;
+    let expected = (last(&files[0]) + last(&files[1])) / 2.0;
     assert!((group["result"]["iqm"].as_f64().unwrap() - expected).abs() < 1e-9, "{}", group["result"]);
+    // One seed, every metric.
+    project.rlx("train tiny.yaml --set eval.every=256 --set run_name=one").expect(0);
+    let file = [project.path("runs/one_001/metrics.jsonl")];
+    let report = project.rlx("analyze @last --json").expect(0).json();
+    assert!(check_claims(&report["groups"][0]["statements"], &file) >= 20);
+    let report = project.rlx("explain-metrics @last --json").expect(0).json();
+    let readings = report["metrics"].as_array().unwrap().iter().filter(|metric| !metric["reading"].is_null());
+    let checked = readings.map(|metric| check_claims(&metric["reading"]["statements"], &file)).sum::<usize>();
+    assert!(checked >= 200, "{checked}");
+}
+
+#[test]
+fn a_threshold_that_a_shorter_episode_cannot_reach_is_not_missed() {
+    let project = Project::new();
+    project.rlx("train tiny.yaml --set env.max_episode_steps=100").expect(0);
+    for line in ["analyze @last", "summarize @last", "summarize"] {
+        let said = project.rlx(line).expect(0).stdout;
+        assert!(!said.contains("475"), "{line}: {said}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `rlx analyze`: what happened in runs, over time and across seeds. Every sentence names the metric, the steps and
-//! the numbers it is based on.
+//! `rlx analyze`: what happened in runs, over time and across seeds. Every sentence carries the claims it makes about
+//! a metric, its steps and values.
 //!
 //! The score is the return of the evaluations during training, or of the training episodes if nothing was evaluated.
 //! `rlxp_analyze::story` describes its curve; this module adds what only the run folder and the environment know:
@@ -11,7 +11,7 @@ mod policy;
 mod score;
 mod twins;
 
-use rlxp_analyze::story::{Baseline, Statement, Story, tell};
+use rlxp_analyze::story::{Baseline, Claim, Over, Statement, Statistic, Story, tell};
 pub use rlxp_analyze::story::{Best, Topic};
 use rlxp_learn::{Actor, evaluate};
 use rlxp_spec::Config;
@@ -147,11 +147,10 @@ fn label(group: &Group) -> String {
 
 /// The position of a topic in the report.
 fn place(topic: Topic) -> usize {
-    const ORDER: [Topic; 12] = [
+    const ORDER: [Topic; 11] = [
         Topic::Result,
         Topic::Baseline,
         Topic::Onset,
-        Topic::Speed,
         Topic::Phase,
         Topic::Reach,
         Topic::Best,
@@ -193,9 +192,8 @@ fn checkpoints(group: &Group, story: &Story) -> Option<Statement> {
     let path = path.strip_prefix(run.run.path().parent().and_then(std::path::Path::parent)?).unwrap_or(&path);
     let text = format!("The best checkpoint{whose} is at step {}: {}.", grouped(link), path.display());
     let statement = Statement::new(Topic::Best, ("eval", "mean_return"), (link, link), &[seed.seed], text);
-    let value = if best.step == link { best.value } else { f64::NAN };
-    let with_value = if value.is_finite() { Some(("best", value)) } else { None };
-    Some(statement.with([("step", link as f64)]).with(with_value))
+    let claim = Claim::new(Over::Seed(index), Statistic::First, (link, link), best.value);
+    Some(statement.claiming((best.step == link).then_some(claim)))
 }
 
 fn next(group: &Group, story: &Story, findings: &[TopFinding]) -> Vec<String> {

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
+use crate::insight::diagnose::reward_threshold;
 use crate::insight::run_data::{RunData, SeedState, load_run};
 use crate::training::checkpoint_ref::project;
 use crate::training::envs::SOURCES;
@@ -205,16 +206,7 @@ fn explained(run: &RunData, here: &Here, kind: &str, name: &str) -> Explained {
         })
         .collect();
     let numbers: Vec<u64> = seeds.iter().map(|seed| seed.seed).collect();
-    let reading = entry.map(|entry| {
-        let together = match seeds.as_slice() {
-            // One seed keeps its own points, including NaN and infinite ones.
-            [one] => one.course.clone(),
-            several => {
-                fold(several).with_not_finite(several.iter().map(|seed| seed.course.not_finite()).sum())
-            }
-        };
-        read(entry, name, &together, expected.as_ref(), &numbers)
-    });
+    let reading = entry.map(|entry| read(entry, name, &fold(&seeds), expected.as_ref(), &numbers));
     Explained { kind: kind.to_owned(), name: name.to_owned(), entry, expected, reading }
 }
 
@@ -245,7 +237,7 @@ pub(crate) fn here(run: &RunData) -> Here {
         env: config.env.id.clone(),
         actions,
         step_cap: config.env.max_episode_steps.or_else(|| info.and_then(|info| info.max_episode_steps)),
-        threshold: info.and_then(|info| info.reward_threshold),
+        threshold: reward_threshold(config),
         observations: info.map_or_else(Vec::new, |info| {
             info.observation_names.iter().map(|name| (*name).to_owned()).collect()
         }),

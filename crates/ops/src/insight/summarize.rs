@@ -8,7 +8,6 @@ mod groups;
 mod one;
 mod which;
 
-use rlxp_analyze::story::Final;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -45,21 +44,6 @@ pub enum SummaryReport {
     Run(Box<RunSummary>),
     /// A set of runs.
     Set(SetSummary),
-}
-
-/// The score of one or more seeds as text: `498.2 (IQM of 5 seeds, 95% 490 to 500)`.
-pub(crate) fn result_in_words(result: &Final) -> String {
-    use rlxp_types::text::number;
-    let iqm = number(result.iqm);
-    match (result.seeds, result.low, result.high) {
-        (1, ..) => format!("{iqm} (one seed)"),
-        (seeds, Some(low), Some(high)) => {
-            format!("{iqm} (IQM of {seeds} seeds, 95% interval {} to {})", number(low), number(high))
-        }
-        (seeds, ..) => {
-            format!("{iqm} (IQM of {seeds} seeds, {} to {})", number(result.lowest), number(result.highest))
-        }
-    }
 }
 
 pub fn summarize(context: &Context, request: &SummarizeRequest) -> Outcome<SummaryReport> {

@@ -1,27 +1,30 @@
 //! Describes what happened during training, from its curves alone.
 //!
 //! A [`Course`] is one metric over the steps, with its phases and single events
-//! (`statistics::course`); [`tell`] makes sentences of them for one or several
-//! seeds. Every sentence is a [`Statement`] that carries the metric, the steps
-//! and the numbers it is based on, so that readers can look them up.
+//! (`statistics::course`); [`tell`] makes [`Statement`]s of them for one or
+//! several seeds, and `metrics::read` for any metric of a run. A statement is a
+//! list of [`Claim`]s with two renderings: a sentence for `rlx analyze` and
+//! `explain-metrics`, and where it matters for the whole run, a short one for
+//! the paragraph of `rlx summarize`. The tests recompute every claim.
 //!
 //! A change smaller than the noise of one point is reported as noise, never as
 //! an improvement. Nothing here is a test between groups: `verdict` decides.
 
+mod claim;
+pub(super) mod phase;
 mod sentences;
 mod tell;
 #[cfg(test)]
 mod tests;
-mod words;
-
-use std::collections::BTreeMap;
+pub(super) mod words;
 
 use serde::Serialize;
 
+pub use claim::{Claim, Comparison, Over, Relation, Statistic};
 pub use tell::{Baseline, Best, SeedCourse, SeedStory, Story, Subject, fold, tell};
 
 pub use crate::statistics::course::{
-    Course, Drawdown, Glance, Onset, Phase, PhaseKind, Reach, Speed, phases,
+    Course, Drawdown, Glance, LEAST_CHANGE, Onset, Phase, PhaseKind, Reach, Start, differ, phases,
 };
 pub use crate::statistics::final_scores::{Final, final_scores, finals};
 
@@ -35,8 +38,6 @@ pub enum Topic {
     Baseline,
     /// Where learning began.
     Onset,
-    /// How fast it rose.
-    Speed,
     /// A rise, a plateau or a fall.
     Phase,
     /// The best evaluation against the last.
@@ -55,11 +56,15 @@ pub enum Topic {
     Unknown,
 }
 
-/// A sentence with the numbers it is based on.
+/// A sentence with the claims it is made of.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Statement {
     pub topic: Topic,
     pub text: String,
+    /// The same in a paragraph about the whole run, without its full stop; none
+    /// where that would lead too far.
+    #[serde(skip)]
+    pub short: Option<String>,
     /// Kind of the records that hold the metric, such as `eval`.
     pub kind: String,
     pub metric: String,
@@ -67,8 +72,8 @@ pub struct Statement {
     pub from_step: u64,
     /// Last step that it is about.
     pub to_step: u64,
-    /// The numbers in it, by name. NaN and infinities are null in JSON.
-    pub values: BTreeMap<&'static str, f64>,
+    /// What it says. NaN and infinities are null in JSON.
+    pub claims: Vec<Claim>,
     /// The seeds that it is about.
     pub seeds: Vec<u64>,
 }
@@ -85,18 +90,30 @@ impl Statement {
         Self {
             topic,
             text: text.into(),
+            short: None,
             kind: kind.to_owned(),
             metric: metric.to_owned(),
             from_step,
             to_step,
-            values: BTreeMap::new(),
+            claims: Vec::new(),
             seeds: seeds.to_vec(),
         }
     }
 
     #[must_use]
-    pub fn with(mut self, values: impl IntoIterator<Item = (&'static str, f64)>) -> Self {
-        self.values.extend(values);
+    pub fn claiming(mut self, claims: impl IntoIterator<Item = Claim>) -> Self {
+        self.claims.extend(claims);
         self
+    }
+
+    #[must_use]
+    pub fn in_short(mut self, text: impl Into<String>) -> Self {
+        self.short = Some(text.into());
+        self
+    }
+
+    /// The value that is claimed of a statistic.
+    pub fn value(&self, statistic: Statistic) -> Option<f64> {
+        self.claims.iter().find(|claim| claim.statistic == statistic).map(|claim| claim.value)
     }
 }

@@ -7,11 +7,11 @@
 
 use serde::Serialize;
 
+use super::Statement;
 use super::sentences::sentences;
-use super::{Statement, words};
 use crate::statistics::aggregate::median;
 use crate::statistics::course::{
-    Course, Drawdown, Onset, Phase, PhaseKind, Reach, Speed, drawdown, onset, phases, reach, speed,
+    Course, Drawdown, Onset, Phase, Reach, Start, differ, drawdown, onset, phases, reach, start,
 };
 use crate::statistics::curves::{Options as CurveOptions, SeedCurve, aggregate};
 use crate::statistics::final_scores::{Final, finals};
@@ -85,6 +85,8 @@ pub struct SeedStory {
     pub best_noise: Option<f64>,
     /// The same of the largest fall.
     pub fall_noise: Option<f64>,
+    /// The level that learning has to leave.
+    pub start: Option<Start>,
     /// Where learning began.
     pub onset: Option<Onset>,
     /// Whether the first point was already better than the baseline.
@@ -105,8 +107,6 @@ pub struct Story {
     pub seeds: Vec<SeedStory>,
     /// Phases of the interquartile mean over the seeds.
     pub phases: Vec<Phase>,
-    /// The steepest long rise.
-    pub speed: Option<Speed>,
     /// The final scores; none when no seed has one.
     pub result: Option<Final>,
     /// The sentences, in the order to read them.
@@ -117,23 +117,22 @@ pub fn tell(subject: &Subject, seeds: &[SeedCourse]) -> Story {
     let stories: Vec<SeedStory> = seeds.iter().map(|seed| story_of(subject, seed)).collect();
     let together = fold(seeds);
     let phases = phases(&together);
-    let speed = phases
-        .iter()
-        .filter(|phase| phase.kind == PhaseKind::Rise)
-        .max_by(|a, b| (a.to_value - a.from_value).total_cmp(&(b.to_value - b.from_value)))
-        .and_then(|phase| speed(&together, phase.from_step, phase.to_step));
     let last: Vec<f64> = stories
         .iter()
         .map(|story| story.last.filter(|_| !story.failed).map_or(f64::NAN, |last| last.value))
         .collect();
     let result = finals(&last);
-    let mut told = Story { seeds: stories, phases, speed, result, statements: Vec::new() };
-    told.statements = sentences(subject, &told, &last);
+    let mut told = Story { seeds: stories, phases, result, statements: Vec::new() };
+    told.statements = sentences(subject, &told, &last, together.range());
     told
 }
 
-/// The seeds as one course: their interquartile mean.
+/// The seeds as one course: their interquartile mean, or the only seed's own
+/// points.
 pub fn fold(seeds: &[SeedCourse]) -> Course {
+    if let [one] = seeds {
+        return one.course.clone();
+    }
     let curves: Vec<SeedCurve> = seeds
         .iter()
         .map(|seed| SeedCurve {
@@ -145,6 +144,7 @@ pub fn fold(seeds: &[SeedCourse]) -> Course {
     let options = CurveOptions { places: 1000, resamples: 1, ..CurveOptions::default() };
     let folded = aggregate(&curves, &options);
     Course::new(folded.points.iter().filter_map(|point| Some((point.x as u64, point.value?))))
+        .with_not_finite(seeds.iter().map(|seed| seed.course.not_finite()).sum())
 }
 
 fn story_of(subject: &Subject, seed: &SeedCourse) -> SeedStory {
@@ -171,15 +171,16 @@ fn story_of(subject: &Subject, seed: &SeedCourse) -> SeedStory {
             let ahead = first.value - random.mean;
             // A policy that has learned nothing is not quite the random one either.
             let whole = last.map_or(0.0, |last| last.value - random.mean);
-            ahead > 3.0 * random.standard_error.hypot(scale) && ahead > 0.1 * whole
+            let clearly = ahead > 3.0 * random.standard_error.hypot(scale) && ahead > 0.1 * whole;
+            clearly && differ(first.value, random.mean)
         }
         _ => false,
     };
-    let start = subject.baseline.map(|random| random.mean).or(first.map(|first| first.value));
-    let gain = start.zip(last).map(|(start, last)| (start, last.value - start));
-    // A gain within the noise has no half.
-    let gain = gain.filter(|(_, gain)| *gain > 2.0 * scale && *gain > 0.0);
-    let part = |share: f64| gain.and_then(|(start, gain)| reach(course, start + share * gain));
+    let from = subject.baseline.map(|random| random.mean).or(first.map(|first| first.value));
+    let gain = from.zip(last).map(|(from, last)| (from, last.value - from));
+    // A gain within the noise, or that readers don't see, has no half.
+    let gain = gain.filter(|(from, gain)| *gain > 2.0 * scale && *gain > 0.0 && differ(*from, from + gain));
+    let part = |share: f64| gain.and_then(|(from, gain)| reach(course, from + share * gain));
     SeedStory {
         seed: seed.seed,
         label: seed.label.clone(),
@@ -193,6 +194,7 @@ fn story_of(subject: &Subject, seed: &SeedCourse) -> SeedStory {
         first_noise,
         best_noise: top.zip(last).and_then(|(top, last)| between(top.step, last.step)),
         fall_noise: fall.and_then(|fall| between(fall.from_step, fall.to_step)),
+        start: start(course, scale),
         onset: onset(course, scale),
         began_before_first,
         drawdown: fall,
@@ -206,13 +208,5 @@ fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.max(b)),
         (a, b) => a.or(b),
-    }
-}
-
-/// `5 seeds` or `seed 3`.
-pub(super) fn seeds_in_words(seeds: &[SeedStory]) -> String {
-    match seeds {
-        [one] => one.label.clone(),
-        several => words::count(several.len(), "seed"),
     }
 }

@@ -6,7 +6,7 @@ pub(super) fn count(number: usize, what: &str) -> String {
 }
 
 /// With a capital first letter.
-pub(super) fn capital(text: &str) -> String {
+pub(in crate::describe) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -38,6 +38,9 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let fine = reading.at_target == Some(true) || at_the_top;
     let untold = reading.at_target.is_none() && reading.improved == Some(true);
     let (severity, remark) = match check.evidence.environment.reward_threshold {
+        Some(target) if fine && !at_the_top && curve.end() < target => {
+            (Severity::Info, format!("close to the target {}", four_digits(target)))
+        }
         _ if fine => (Severity::Info, "at its target".to_owned()),
         Some(target) => (Severity::Warning, format!("short of the target {}", four_digits(target))),
         None if untold => (Severity::Info, "no target is known".to_owned()),

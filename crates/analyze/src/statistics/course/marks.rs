@@ -1,17 +1,13 @@
 //! Single events of a course: where it left its start, when it reached a
-//! level, how far it fell back, and how fast a part of it went.
+//! level and how far it fell back.
 
 use serde::Serialize;
 
-use super::Course;
-use crate::statistics::aggregate::{mean, median, percentile_of_sorted};
+use super::{Course, differ, mean_of};
+use crate::statistics::aggregate::median;
 
 /// Noises that a value must lie above its start to have left it.
 const LEAVES: f64 = 2.0;
-/// Fewest points whose slope has a meaningful range.
-const FEWEST_FOR_RANGE: usize = 5;
-/// Slopes are taken between at most so many points.
-const MOST_POINTS: usize = 300;
 
 /// Where a course left the noise of its start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -50,38 +46,44 @@ pub struct Drawdown {
     pub recovered: Option<u64>,
 }
 
-/// A slope with the range that its points leave open.
+/// The level that a course starts from: the mean of the first twentieth of its
+/// points.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Speed {
-    /// Change per 10,000 steps (Theil–Sen).
-    pub slope: f64,
-    /// Lower end of its 95% interval (Sen 1968); none below five points.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-    /// First step.
-    pub from_step: u64,
-    /// Last step.
-    pub to_step: u64,
+pub struct Start {
+    pub value: f64,
+    /// How far above it a later point must lie to have left it.
+    pub margin: f64,
+}
+
+/// Where a course starts; `noise` is that of one point there. None without points.
+pub fn start(course: &Course, noise: f64) -> Option<Start> {
+    let points = course.points();
+    let head = head(points.len());
+    (!points.is_empty()).then(|| Start {
+        value: mean_of(&points[..head]),
+        // Both sides of the difference are noisy. A course without noise still
+        // has to move by a visible part of its range.
+        margin: (LEAVES * noise * (1.0 + 1.0 / head as f64).sqrt()).max(0.01 * course.range()),
+    })
+}
+
+fn head(points: usize) -> usize {
+    (points / 20).max(1)
 }
 
 /// Where the course, smoothed by the median of three, first stays above its
-/// start by more than twice the noise for two points in a row. The start is the
-/// mean of the first twentieth of the points. None when that never happens.
+/// start by more than the margin and visibly for two points in a row. None when
+/// that never happens.
 pub fn onset(course: &Course, noise: f64) -> Option<Onset> {
+    let Start { value: start, margin } = start(course, noise)?;
     let points = course.points();
-    let head = (points.len() / 20).max(1);
-    let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
-    let start = mean(&values[..head.min(values.len())]);
-    // Both sides of the difference are noisy. A course without noise still has
-    // to move by a visible part of its range.
-    let margin = (LEAVES * noise * (1.0 + 1.0 / head as f64).sqrt()).max(0.01 * course.range());
     let smooth = |at: usize| {
-        let around = &values[at.saturating_sub(1)..(at + 2).min(values.len())];
-        median(around)
+        let around = &points[at.saturating_sub(1)..(at + 2).min(points.len())];
+        median(&around.iter().map(|(_, value)| *value).collect::<Vec<_>>())
     };
-    let left = |at: usize| smooth(at) > start + margin;
-    let found = (head..values.len()).find(|at| left(*at) && (*at + 1 == values.len() || left(at + 1)))?;
+    let left = |at: usize| smooth(at) > start + margin && differ(smooth(at), start);
+    let mut later = head(points.len())..points.len();
+    let found = later.find(|at| left(*at) && (*at + 1 == points.len() || left(at + 1)))?;
     Some(Onset { step: points[found].0, value: smooth(found), start, margin })
 }
 
@@ -110,38 +112,6 @@ pub fn drawdown(course: &Course) -> Option<Drawdown> {
     let after = course.points().iter().find(|(step, value)| *step > found.to_step && *value >= found.peak);
     found.recovered = after.map(|(step, _)| *step);
     Some(found)
-}
-
-/// The slope from step `from` to step `to`; none with fewer than two points.
-pub fn speed(course: &Course, from: u64, to: u64) -> Option<Speed> {
-    let inside = course.points().iter().copied().filter(|(step, _)| (from..=to).contains(step));
-    let part = Course::new(inside);
-    let points = part.blocks(MOST_POINTS);
-    let mut slopes = Vec::new();
-    for (index, early) in points.iter().enumerate() {
-        let middle = |from: u64, to: u64| (from as f64 + to as f64) / 2.0;
-        slopes.extend(points[index + 1..].iter().map(|late| {
-            (late.value - early.value) / (middle(late.from, late.to) - middle(early.from, early.to))
-        }));
-    }
-    if slopes.is_empty() {
-        return None;
-    }
-    slopes.sort_unstable_by(f64::total_cmp);
-    // Sen's interval: the slopes at the ranks that Kendall's statistic leaves open.
-    let (count, pairs) = (points.len() as f64, slopes.len() as f64);
-    let open = 1.96 * (count * (count - 1.0) * (2.0 * count + 5.0) / 18.0).sqrt();
-    let rank = |rank: f64| {
-        let slope = slopes[(rank.round().max(0.0) as usize).min(slopes.len() - 1)];
-        (points.len() >= FEWEST_FOR_RANGE).then_some(1e4 * slope)
-    };
-    Some(Speed {
-        slope: 1e4 * percentile_of_sorted(&slopes, 0.5),
-        low: rank((pairs - open) / 2.0 - 1.0),
-        high: rank((pairs + open) / 2.0),
-        from_step: part.first()?.0,
-        to_step: part.last()?.0,
-    })
 }
 
 #[cfg(test)]
@@ -186,22 +156,5 @@ mod tests {
         assert_eq!(drawdown(&course(&[5.0, 1.0])).unwrap().recovered, None);
         assert_eq!(drawdown(&course(&[1.0, 2.0, 2.0])), None);
         assert_eq!(drawdown(&course(&[])), None);
-    }
-
-    #[test]
-    fn a_straight_line_has_its_slope_and_no_range() {
-        let line = course(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        let found = speed(&line, 200, 600).unwrap();
-        assert_eq!((found.from_step, found.to_step), (200, 600));
-        for value in [Some(found.slope), found.low, found.high] {
-            assert!((value.unwrap() - 100.0).abs() < 1e-9, "{found:?}");
-        }
-        assert_eq!(speed(&line, 200, 500).unwrap().low, None);
-        // The median of 1.25, as the reference value of Theil–Sen has it.
-        let found = speed(&course(&[1.0, 3.0, 2.0, 5.0, 4.0, 8.0]), 0, 10_000).unwrap();
-        assert!((found.slope - 125.0).abs() < 1e-9, "{found:?}");
-        assert!(found.low.unwrap() < 125.0 && found.high.unwrap() > 125.0, "{found:?}");
-        assert_eq!(speed(&line, 200, 200), None);
-        assert_eq!(speed(&course(&[]), 0, 9), None);
     }
 }

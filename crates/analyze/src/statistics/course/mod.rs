@@ -1,5 +1,5 @@
 //! One metric over the steps: only finite points, in the order of their steps.
-//! [`phases`] cuts it into rises, plateaus and falls; [`marks`] finds single
+//! [`phases`] cuts it into rises, falls and plateaus; [`marks`] finds single
 //! events, such as where learning began or how far it fell back.
 
 mod marks;
@@ -7,13 +7,43 @@ mod phases;
 
 use serde::Serialize;
 
-pub use marks::{Drawdown, Onset, Reach, Speed, drawdown, onset, reach, speed};
-pub use phases::{FEWEST_POINTS, Phase, PhaseKind, phases};
+use rlxp_types::text::number;
+
+pub use marks::{Drawdown, Onset, Reach, Start, drawdown, onset, reach, start};
+pub use phases::{FEWEST_POINTS, FLAT, LEAST_CHANGE, Phase, PhaseKind, phases};
 
 use crate::statistics::aggregate::{mean, median};
 
 /// From the median distance to a standard deviation, for normal noise.
 pub(super) const DEVIATION_OF_MEDIAN: f64 = 1.482_602_218_505_602;
+
+/// A value as sentences show it, rounded.
+pub fn shown(value: f64) -> f64 {
+    number(value).replace(',', "").parse().unwrap_or(value)
+}
+
+/// Whether a reader sees a difference between two values; one that disappears
+/// in rounding is none.
+pub fn differ(a: f64, b: f64) -> bool {
+    a != b && shown(a) != shown(b)
+}
+
+/// A tenth of so many points, at least one.
+pub(super) fn tenth(points: usize) -> usize {
+    (points / 10).max(1)
+}
+
+/// Medians of the first and of the last tenth of the points.
+pub(super) fn levels(points: &[(u64, f64)]) -> (f64, f64) {
+    let tenth = tenth(points.len());
+    let middle = |part: &[(u64, f64)]| median(&part.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+    (middle(&points[..tenth]), middle(&points[points.len() - tenth..]))
+}
+
+/// The mean value of some points.
+pub(super) fn mean_of(points: &[(u64, f64)]) -> f64 {
+    mean(&points.iter().map(|(_, value)| *value).collect::<Vec<_>>())
+}
 
 /// A metric's points.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,7 +65,6 @@ pub struct Glance {
     pub start: f64,
     /// Median of the last tenth.
     pub end: f64,
-    pub median: f64,
     pub lowest: f64,
     pub lowest_step: u64,
     pub highest: f64,
@@ -135,18 +164,20 @@ impl Course {
                 distance.abs() / (1.0 + share * share + (1.0 - share) * (1.0 - share)).sqrt()
             })
             .collect();
-        Some(DEVIATION_OF_MEDIAN * median(&beside))
+        let noise = DEVIATION_OF_MEDIAN * median(&beside);
+        // What the arithmetic itself rounds off is no noise.
+        let size = self.points.iter().map(|(_, value)| value.abs()).fold(0.0, f64::max);
+        Some(if noise > 1e-12 * size { noise } else { 0.0 })
     }
 
-    /// At most `most` points, each the mean of a block of neighbours, with the
-    /// block's first and last step.
+    /// At most `most` points, each the mean of a block of neighbours.
     pub(super) fn blocks(&self, most: usize) -> Vec<Block> {
         let count = self.points.len().min(most);
         let edge = |block: usize| block * self.points.len() / count.max(1);
         let block = |index: usize| {
-            let points = &self.points[edge(index)..edge(index + 1)];
-            let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
-            Block { from: points[0].0, to: points[points.len() - 1].0, value: mean(&values) }
+            let (begin, end) = (edge(index), edge(index + 1) - 1);
+            let points = &self.points[begin..=end];
+            Block { begin, end, from: points[0].0, to: points[points.len() - 1].0, value: mean_of(points) }
         };
         (0..count).map(block).collect()
     }
@@ -155,16 +186,14 @@ impl Course {
     pub fn glance(&self) -> Option<Glance> {
         let ((from_step, _), (to_step, _)) = (self.first()?, self.last()?);
         let ((lowest_step, lowest), (highest_step, highest)) = (self.lowest()?, self.highest()?);
-        let values: Vec<f64> = self.points.iter().map(|(_, value)| *value).collect();
-        let tenth = (values.len() / 10).max(1);
+        let (start, end) = levels(&self.points);
         Some(Glance {
-            points: values.len(),
+            points: self.points.len(),
             not_finite: self.not_finite,
             from_step,
             to_step,
-            start: median(&values[..tenth]),
-            end: median(&values[values.len() - tenth..]),
-            median: median(&values),
+            start,
+            end,
             lowest,
             lowest_step,
             highest,
@@ -177,6 +206,10 @@ impl Course {
 /// Neighbours as one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Block {
+    /// First and last point.
+    pub(super) begin: usize,
+    pub(super) end: usize,
+    /// Their steps.
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) value: f64,
@@ -217,9 +250,18 @@ mod tests {
     }
 
     #[test]
+    fn differences_are_those_that_a_reader_sees() {
+        assert!(differ(499.9, 500.0) && differ(0.0, 1e-300) && differ(-0.5, 0.5));
+        assert!(!differ(499.96, 500.0) && !differ(1e9, 1e9 + 5.0) && !differ(-0.0, 0.0));
+        // The same number, written in two ways.
+        assert!(!differ(9.9999e-4, 0.001));
+        assert_eq!(shown(12_345.6), 12_346.0);
+    }
+
+    #[test]
     fn blocks_keep_their_steps_and_means() {
         let blocks = Course::new((0..6).map(|at| (10 * at, at as f64))).blocks(3);
-        assert_eq!(blocks[1], Block { from: 20, to: 30, value: 2.5 });
+        assert_eq!(blocks[1], Block { begin: 2, end: 3, from: 20, to: 30, value: 2.5 });
         assert_eq!(blocks.len(), 3);
         assert!(Course::default().blocks(3).is_empty());
     }

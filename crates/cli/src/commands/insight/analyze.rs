@@ -126,7 +126,7 @@ fn text(screen: &Screen, group: &GroupAnalysis) -> String {
 fn heading_of(topic: Topic) -> &'static str {
     match topic {
         Topic::Result | Topic::Baseline => "Result",
-        Topic::Onset | Topic::Speed | Topic::Phase | Topic::Reach => "Learning",
+        Topic::Onset | Topic::Phase | Topic::Reach => "Learning",
         Topic::Best | Topic::Stability => "Best and last",
         Topic::Seeds => "Seeds",
         Topic::Policy => "Policy and value function",

@@ -167,10 +167,10 @@ fn rendered(
     let mut columns = vec![
         ("group", Align::Left),
         ("seeds", Align::Right),
-        ("steps", Align::Right),
-        ("last", Align::Right),
+        ("steps/seed", Align::Right),
+        ("last eval", Align::Right),
         ("interval or range", Align::Left),
-        ("best", Align::Right),
+        ("best seed", Align::Right),
     ];
     columns.extend((!all_done).then_some(("unfinished", Align::Right)));
     columns.extend(differs_in.map(|_| ("differs in", Align::Left)));

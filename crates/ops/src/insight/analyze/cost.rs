@@ -1,7 +1,7 @@
 //! What a training cost: its time, and how it was spent.
 
 use rlxp_analyze::aggregate::median;
-use rlxp_analyze::story::{Statement, Topic};
+use rlxp_analyze::story::{Claim, Over, Statement, Statistic, Topic};
 use rlxp_store::TIMING_KIND;
 use rlxp_types::text::{grouped, number};
 
@@ -41,10 +41,10 @@ pub(super) fn statements(group: &Group) -> Vec<Statement> {
         grouped(span.1),
         number(rate)
     );
-    let mut told = vec![
-        Statement::new(Topic::Efficiency, place, span, &seeds, text)
-            .with([("steps_per_second", rate), ("seconds", time)]),
-    ];
+    let mut told = vec![Statement::new(Topic::Efficiency, place, span, &seeds, text).claiming([
+        Claim::new(Over::Median, Statistic::Last, span, rate),
+        Claim::new(Over::Median, Statistic::Seconds, span, time),
+    ])];
     let sum = |part: usize| spent.iter().map(|seed| seed.parts[part]).sum::<f64>();
     let (collect, advantage, update) = (sum(0), sum(1), sum(2));
     let all: f64 = times.iter().sum();
@@ -61,12 +61,8 @@ pub(super) fn statements(group: &Group) -> Vec<Statement> {
             percent(rest)
         );
         let place = (TIMING_KIND, "update_seconds");
-        told.push(Statement::new(Topic::Efficiency, place, span, &seeds, text).with([
-            ("collect", share(collect)),
-            ("advantage", share(advantage)),
-            ("update", share(update)),
-            ("rest", rest),
-        ]));
+        let claim = Claim::new(Over::Curve, Statistic::TimeShare, span, share(update));
+        told.push(Statement::new(Topic::Efficiency, place, span, &seeds, text).claiming([claim]));
     }
     told
 }

@@ -32,10 +32,12 @@ pub(super) fn statements(group: &Group) -> Vec<Statement> {
         let numbers: Vec<u64> = seeds.iter().map(|seed| seed.seed).collect();
         let expected = expectation("train", name, &here);
         let reading = read(entry, name, &fold(&seeds), expected.as_ref(), &numbers);
-        // Where it stands, and where it left what was expected; the rest is for `explain-metrics`.
-        let kept = reading.statements.into_iter().filter(|statement| {
-            let outside = statement.values.get("inside").is_some_and(|inside| *inside < MOSTLY);
-            matches!(statement.topic, Topic::Result | Topic::Unknown) || outside
+        // Its values, and where it left what was expected; the rest is for `explain-metrics`.
+        let odd = reading.inside.is_some_and(|inside| inside < MOSTLY);
+        let kept = reading.statements.into_iter().filter(|statement| match statement.topic {
+            Topic::Result | Topic::Unknown => true,
+            Topic::Phase => odd,
+            _ => false,
         });
         told.extend(kept.map(|statement| Statement {
             topic: Topic::Policy,

@@ -15,7 +15,7 @@ use super::which::Chosen;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::config_keys::training_keys;
-use crate::training::envs::SOURCES;
+use crate::insight::diagnose::reward_threshold;
 
 /// Most runs that a command names.
 const MOST_NAMED: usize = 6;
@@ -70,7 +70,7 @@ pub struct VariedKey {
 #[derive(Clone, Debug, Serialize)]
 pub struct EnvSummary {
     pub env: String,
-    /// The return from which it counts as solved.
+    /// The return from which it counts as solved; none where a run changes the environment.
     pub threshold: Option<f64>,
     /// Its groups, best first.
     pub groups: Vec<GroupSummary>,
@@ -88,6 +88,7 @@ struct Known {
     row: RunRow,
     keys: Vec<(String, String)>,
     total_steps: u64,
+    threshold: Option<f64>,
     /// Every seed with its last and its best evaluation.
     scores: Vec<(u64, Option<f64>, Option<f64>)>,
 }
@@ -134,7 +135,8 @@ fn read(run: &Run, row: RunRow) -> Outcome<Known> {
         (folder.seed(), last, manifest.and_then(|found| found.best).map(|best| best.score))
     });
     let scores = scores.collect();
-    Ok(Known { row, keys: training_keys(&config), total_steps: config.total_steps(), scores })
+    let (total_steps, threshold) = (config.total_steps(), reward_threshold(&config));
+    Ok(Known { row, keys: training_keys(&config), total_steps, threshold, scores })
 }
 
 impl Counts {
@@ -152,6 +154,8 @@ impl Counts {
 }
 
 fn of_env(env: String, runs: Vec<Known>) -> EnvSummary {
+    // Unknown unless it holds for all runs: some may have other arguments.
+    let threshold = runs[0].threshold.filter(|_| runs.iter().all(|run| run.threshold.is_some()));
     let mut grouped: Vec<Vec<Known>> = Vec::new();
     let mut places: BTreeMap<Vec<(String, String)>, usize> = BTreeMap::new();
     for run in runs {
@@ -177,7 +181,7 @@ fn of_env(env: String, runs: Vec<Known>) -> EnvSummary {
         .then(|| median(&errors) * expected_maximum(scored.len() as u32));
     let scored_groups = scored.len();
     EnvSummary {
-        threshold: SOURCES.find(&env).ok().and_then(|info| info.reward_threshold),
+        threshold,
         env,
         varied,
         scored_groups,

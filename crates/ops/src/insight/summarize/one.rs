@@ -1,12 +1,11 @@
 //! One run in a paragraph.
 
-use rlxp_analyze::story::{Final, Phase, PhaseKind, tell};
+use rlxp_analyze::story::{Final, Phase, Statement, Topic, tell};
 use rlxp_store::{BEST, Best, Run};
 use rlxp_types::RunStatus;
 use rlxp_types::text::{grouped, number, one_line, shell_word};
 use serde::Serialize;
 
-use super::result_in_words;
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::insight::analyze::{TopFinding, duration, findings, score};
@@ -115,14 +114,14 @@ pub(super) fn summary(context: &Context, word: &str) -> Outcome<RunSummary> {
         result: story.result,
         threshold: subject.threshold,
         best: best(context, &group),
-        phases: story.phases,
+        phases: story.phases.clone(),
         unusual: unusual(context, &run.config),
         findings,
         notes: [run.notes.clone(), undiagnosed].concat(),
         paragraph: String::new(),
         next: Vec::new(),
     };
-    summary.paragraph = paragraph(&summary);
+    summary.paragraph = paragraph(&summary, &story.statements);
     summary.next = next(&summary, &run.run);
     Ok(summary)
 }
@@ -153,7 +152,7 @@ fn best(context: &Context, group: &Group) -> Option<BestCheckpoint> {
     found.reduce(|best, next| if next.score > best.score { next } else { best })
 }
 
-fn paragraph(run: &RunSummary) -> String {
+fn paragraph(run: &RunSummary, statements: &[Statement]) -> String {
     let seeds = match run.seeds.as_slice() {
         [one] => format!("seed {one}"),
         several => format!("{} seeds", several.len()),
@@ -175,7 +174,7 @@ fn paragraph(run: &RunSummary) -> String {
             .map(|stop| format!("seed {} at step {}", stop.seed, grouped(stop.step)))
             .collect();
         sentences.push(match stops.as_slice() {
-            [] => format!("No evaluation reached the early-stopping return of {}.", number(wanted)),
+            [] => format!("No seed stopped early (at a return of {} or more).", number(wanted)),
             stops => {
                 format!("Stopped early at a return of {} or more: {}.", number(wanted), stops.join(", "))
             }
@@ -186,19 +185,18 @@ fn paragraph(run: &RunSummary) -> String {
     }
     if !run.failed_seeds.is_empty() {
         let failed = run.failed_seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        sentences.push(format!("Failed seeds, scored worse than all others: {failed}."));
+        let scored =
+            if run.failed_seeds.len() < run.seeds.len() { ", scored worse than all others" } else { "" };
+        sentences.push(format!("Failed seeds{scored}: {failed}."));
     }
-    sentences.push(match (&run.result, run.metric.as_str()) {
-        (Some(result), metric) => {
-            let what = if metric.starts_with("eval") {
-                "Last evaluation"
-            } else {
-                "Last training return (no evaluations)"
-            };
-            format!("{what}: {}{}.", result_in_words(result), against(run.threshold, result.iqm))
-        }
-        (None, _) => "No score yet.".to_owned(),
-    });
+    let short = |topic: Topic| {
+        let of = statements.iter().filter(move |statement| statement.topic == topic);
+        of.filter_map(|statement| Some(format!("{}.", statement.short.as_ref()?)))
+    };
+    sentences.extend(short(Topic::Result));
+    if run.result.is_none() {
+        sentences.push("No final score.".to_owned());
+    }
     if let Some(best) = &run.best {
         let whose = if run.seeds.len() > 1 { format!("seed {}, ", best.seed) } else { String::new() };
         sentences.push(format!(
@@ -207,15 +205,7 @@ fn paragraph(run: &RunSummary) -> String {
             grouped(best.step)
         ));
     }
-    if let Some(fall) = run.phases.iter().rfind(|phase| phase.kind == PhaseKind::Fall) {
-        sentences.push(format!(
-            "Dropped from {} at step {} to {} at step {}.",
-            number(fall.from_value),
-            grouped(fall.from_step),
-            number(fall.to_value),
-            grouped(fall.to_step)
-        ));
-    }
+    sentences.extend(short(Topic::Phase));
     let wrong: Vec<&TopFinding> =
         run.findings.iter().filter(|finding| finding.severity > Severity::Info).collect();
     if let Some(worst) = wrong.first() {
@@ -241,16 +231,6 @@ fn paragraph(run: &RunSummary) -> String {
         sentences.push("One seed can't distinguish skill from luck.".to_owned());
     }
     sentences.join(" ")
-}
-
-fn against(threshold: Option<f64>, score: f64) -> String {
-    match threshold {
-        Some(threshold) if score >= threshold => {
-            format!(", above the environment's threshold {}", number(threshold))
-        }
-        Some(threshold) => format!(", below the environment's threshold {}", number(threshold)),
-        None => String::new(),
-    }
 }
 
 fn next(run: &RunSummary, record: &Run) -> Vec<String> {

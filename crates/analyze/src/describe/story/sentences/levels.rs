@@ -2,195 +2,199 @@
 
 use rlxp_types::text::{grouped, number};
 
+use super::super::claim::{Claim, Over, Relation, Statistic};
 use super::super::tell::SeedStory;
 use super::super::{Statement, Topic};
-use super::{Teller, ends};
+use super::{Teller, ends, middle};
 use crate::statistics::aggregate::median;
-use crate::statistics::course::Reach;
+use crate::statistics::course::{Reach, differ};
 use crate::statistics::selection::expected_maximum;
 
 impl Teller<'_> {
     pub(super) fn best(&self) -> Option<Statement> {
-        let pairs: Vec<_> =
-            self.story.seeds.iter().filter_map(|seed| Some((seed.best?, seed.last?, seed.points))).collect();
-        let differences: Vec<f64> = pairs.iter().map(|(best, last, _)| best.value - last.value).collect();
-        let best: Vec<f64> = pairs.iter().map(|(best, ..)| best.value).collect();
-        let last: Vec<f64> = pairs.iter().map(|(_, last, _)| last.value).collect();
-        let at: Vec<f64> = pairs.iter().map(|(best, ..)| best.step as f64).collect();
-        let (first_step, last_step) = ends(&at);
-        let points = pairs.iter().map(|(.., points)| *points).max()?;
-        let (best, last, difference) = (median(&best), median(&last), median(&differences));
+        let alive = self.alive();
+        let pairs: Vec<_> = alive.iter().filter_map(|seed| seed.best.zip(seed.last)).collect();
+        let points = alive.iter().map(|seed| seed.points).max()?;
+        let best = median(&pairs.iter().map(|(best, _)| best.value).collect::<Vec<_>>());
+        let last = median(&pairs.iter().map(|(_, last)| last.value).collect::<Vec<_>>());
+        let (_, first_step, last_step) = middle(pairs.iter().map(|(best, _)| best.step));
         let point = self.point();
         let what = match pairs.len() {
-            1 => format!("The best {point} is {} at step {}", number(best), grouped(first_step as u64)),
+            1 => format!("The best {point} is {} at step {}", number(best), grouped(first_step)),
             seeds => format!(
-                "The median best {point} over {seeds} seeds is {} (at steps {} to {})",
+                "The median best {point} over {seeds} seeds is {} (at {})",
                 number(best),
-                grouped(first_step as u64),
-                grouped(last_step as u64)
+                rlxp_types::text::steps(first_step, last_step)
             ),
         };
-        let noises: Vec<f64> = self.story.seeds.iter().filter_map(|seed| seed.best_noise).collect();
-        let noise = median(&noises);
+        let noise = median(&alive.iter().filter_map(|seed| seed.best_noise).collect::<Vec<_>>());
         let luck = self.noise.unwrap_or(f64::NAN) * expected_maximum(points.min(100_000) as u32);
-        let is_last = pairs.iter().all(|(best, last, _)| best.step == last.step);
-        let compared = if is_last {
-            ", and it is the last one".to_owned()
-        } else if difference <= 0.0 {
-            "; the last one is as good".to_owned()
-        } else if noise.is_nan() {
-            format!("; the last one is lower by {}, with unknown noise", number(difference))
-        } else if difference <= luck.max(2.0 * noise) {
-            format!(
-                "; the last one, {}, is lower by {}, which the best of {points} equally good ones would \
-                 gain by luck (noise ±{})",
-                number(last),
-                number(difference),
-                number(noise)
-            )
-        } else {
-            format!(
-                "; the last one, {}, is lower by {}, which is more than noise (±{})",
-                number(last),
-                number(difference),
-                number(noise)
-            )
+        let difference = best - last;
+        let is_last = pairs.iter().all(|(best, last)| best.step == last.step);
+        let by_luck = luck.max(2.0 * noise);
+        let lower = format!("the last one, {}, is lower by {}", number(last), number(difference));
+        let compared = match () {
+            () if is_last => ", and it is the last one".to_owned(),
+            () if !differ(best, last) => "; the last one is as good".to_owned(),
+            () if noise.is_nan() => format!("; {lower}, with unknown noise"),
+            () if difference <= by_luck => {
+                format!("; {lower}, which noise explains (±{} between two {point}s)", number(noise))
+            }
+            () => format!("; {lower}, more than noise explains (±{} between two {point}s)", number(noise)),
         };
-        Some(
-            self.statement(Topic::Best, (first_step as u64, self.span.1), format!("{what}{compared}."))
-                .with([("best", best), ("last", last), ("difference", difference), ("noise", noise)]),
-        )
+        let median_last = self.claim(Over::Median, Statistic::Last, last);
+        let claims = [
+            self.claim(Over::Median, Statistic::Highest, best),
+            self.claim(Over::Lowest, Statistic::HighestStep, first_step as f64),
+            self.claim(Over::Highest, Statistic::HighestStep, last_step as f64),
+            self.claim(Over::Count, Statistic::First, pairs.len() as f64),
+            if differ(best, last) { median_last.is(Relation::Below, best) } else { median_last },
+        ];
+        let text = format!("{what}{compared}.");
+        Some(self.statement(Topic::Best, (first_step, self.span.1), claims, text))
     }
 
     pub(super) fn gains(&self) -> Option<Statement> {
-        let of = |pick: fn(&SeedStory) -> Option<Reach>| -> Vec<Reach> {
-            self.story.seeds.iter().filter_map(pick).collect()
-        };
-        let (half, most) = (of(|seed| seed.half), of(|seed| seed.nine_tenths));
-        if half.is_empty() || most.is_empty() {
-            return None;
-        }
-        let middle = |reached: &[Reach]| {
-            let at: Vec<f64> = reached.iter().map(|reach| reach.step as f64).collect();
-            let levels: Vec<f64> = reached.iter().map(|reach| reach.level).collect();
-            (median(&at), median(&levels), ends(&at))
-        };
-        let ((half_at, half_level, half_ends), (most_at, most_level, most_ends)) =
-            (middle(&half), middle(&most));
-        let range = |(first, last): (f64, f64)| {
-            if half.len() == 1 {
-                return String::new();
+        let mut claims = Vec::new();
+        let random = self.subject.baseline.map(|random| random.mean);
+        let mut part = |share: f64, pick: fn(&SeedStory) -> Option<Reach>| {
+            let reached: Vec<Reach> = self.story.seeds.iter().filter_map(pick).collect();
+            let level = reached.first()?.level;
+            let (step, first, last) = middle(reached.iter().map(|reach| reach.step));
+            let steps = [(Over::Median, step), (Over::Lowest, first), (Over::Highest, last)];
+            claims.extend(steps.map(|(over, step)| {
+                self.claim(over, Statistic::GainStep, step as f64).within(Some(share), random)
+            }));
+            if self.seeds.len() > 1 {
+                let (step, first, last) = (grouped(step), grouped(first), grouped(last));
+                return Some((format!(" was reached by step {step} ({first} to {last})"), reached.len()));
             }
-            format!(" ({} to {})", grouped(first as u64), grouped(last as u64))
+            let reach = self.claim(Over::Seed(0), Statistic::ReachStep, step as f64);
+            claims.push(reach.within(Some(level), None));
+            Some((format!(" (to {}) was reached by step {}", number(level), grouped(step)), 1))
         };
-        let whose =
-            if half.len() == 1 { String::new() } else { format!("; medians of {} seeds", half.len()) };
-        let text = format!(
-            "Half of the final gain (to {}) was reached at step {}{}, 90% (to {}) at step {}{}{whose}.",
-            number(half_level),
-            grouped(half_at as u64),
-            range(half_ends),
-            number(most_level),
-            grouped(most_at as u64),
-            range(most_ends)
-        );
-        Some(self.statement(Topic::Reach, (half_ends.0 as u64, most_ends.1 as u64), text).with([
-            ("half_step", half_at),
-            ("half_level", half_level),
-            ("nine_tenths_step", most_at),
-            ("nine_tenths_level", most_level),
-        ]))
+        let ((half, seeds), (most, _)) = (part(0.5, |seed| seed.half)?, part(0.9, |seed| seed.nine_tenths)?);
+        let whose = match self.seeds.len() {
+            1 => String::new(),
+            all => format!("; medians of {seeds} of {all} seeds"),
+        };
+        let text = format!("Half of the final gain{half}, 90%{most}{whose}.");
+        let gained = self.claim(Over::Count, Statistic::GainStep, seeds as f64).within(Some(0.5), random);
+        Some(self.statement(Topic::Reach, self.span, claims, text).claiming([gained]))
     }
 
     pub(super) fn threshold(&self) -> Option<Statement> {
         let level = self.subject.threshold?;
-        let all = self.story.seeds.len();
+        let name = format!("The environment's threshold, {},", number(level));
+        let all = self.seeds.len();
         let reached: Vec<Reach> = self.story.seeds.iter().filter_map(|seed| seed.threshold).collect();
-        let held = reached.iter().filter(|reach| reach.held).count();
-        let values = [("level", level), ("seeds", reached.len() as f64), ("held", held as f64)];
+        let count =
+            self.claim(Over::Count, Statistic::Highest, reached.len() as f64).is(Relation::AtLeast, level);
         if reached.is_empty() {
-            let highest = self.story.seeds.iter().filter_map(|seed| seed.best).map(|best| best.value);
-            let highest = highest.fold(f64::NEG_INFINITY, f64::max);
-            let text = format!(
-                "The environment's threshold, {}, was not reached; the highest {} is {}.",
-                number(level),
-                self.point(),
-                number(highest)
-            );
-            return Some(
-                self.statement(Topic::Reach, self.span, text).with(values).with([("highest", highest)]),
-            );
-        }
-        let at: Vec<f64> = reached.iter().map(|reach| reach.step as f64).collect();
-        let (first, last) = ends(&at);
-        let text = if all == 1 {
-            let kept = if held == 1 {
-                "and the score stayed above it"
+            let highest: Vec<f64> =
+                self.alive().iter().filter_map(|seed| seed.best).map(|best| best.value).collect();
+            let (_, highest) = ends(&highest);
+            let by = if differ(highest, level) {
+                String::new()
             } else {
-                "but the score fell below \
-                                                                                it again"
+                format!(", by {}", number(level - highest))
             };
-            format!(
-                "The environment's threshold, {}, was reached at step {}, {kept}.",
-                number(level),
-                grouped(first as u64)
-            )
+            let text =
+                format!("{name} was not reached{by}; the highest {} is {}.", self.point(), number(highest));
+            let claim = self.claim(Over::Highest, Statistic::Highest, highest).is(Relation::Below, level);
+            return Some(self.statement(Topic::Reach, self.span, [count, claim], text));
+        }
+        let claim = |over, statistic, value| self.claim(over, statistic, value).within(Some(level), None);
+        let (step, first, last) = middle(reached.iter().map(|reach| reach.step));
+        let held = reached.iter().filter(|reach| reach.held).count();
+        let claims = [
+            count,
+            claim(Over::Median, Statistic::ReachStep, step as f64),
+            claim(Over::Lowest, Statistic::ReachStep, first as f64),
+            claim(Over::Highest, Statistic::ReachStep, last as f64),
+            claim(Over::Count, Statistic::LowestSinceReach, held as f64).is(Relation::AtLeast, level),
+        ];
+        let text = if all == 1 {
+            let kept = match (held, step == self.span.1) {
+                (_, true) => format!("by the last {}", self.point()),
+                (1, _) => "and the score never fell below it again".to_owned(),
+                _ => "but the score fell below it again".to_owned(),
+            };
+            format!("{name} was reached at step {}, {kept}.", grouped(step))
         } else {
+            let steps = if first == last {
+                format!("at step {}", grouped(step))
+            } else {
+                format!("at median step {} ({} to {})", grouped(step), grouped(first), grouped(last))
+            };
             let kept = if held == 0 { "none".to_owned() } else { held.to_string() };
             format!(
-                "The environment's threshold, {}, was reached by {} of {all} seeds, at median step {} ({} \
-                 to {}); {kept} stayed above it.",
-                number(level),
-                reached.len(),
-                grouped(median(&at) as u64),
-                grouped(first as u64),
-                grouped(last as u64)
+                "{name} was reached by {} of {all} seeds, {steps}; {kept} never fell below it again.",
+                reached.len()
             )
         };
-        let span = (first as u64, self.span.1);
-        Some(self.statement(Topic::Reach, span, text).with(values).with([("step", median(&at))]))
+        Some(self.statement(Topic::Reach, (first, self.span.1), claims, text))
     }
 
-    pub(super) fn stability(&self) -> Option<Statement> {
+    /// The largest drop of any seed.
+    pub(super) fn drop(&self) -> Option<Statement> {
         let point = self.point();
         let deepest = self
             .story
             .seeds
             .iter()
-            .filter_map(|seed| Some((seed, seed.drawdown?)))
-            .reduce(|deep, next| if next.1.depth > deep.1.depth { next } else { deep });
-        let Some((seed, fall)) = deepest else {
-            let text = format!("It never decreased from one {point} to the next.");
+            .enumerate()
+            .filter_map(|(index, seed)| Some((index, seed, seed.drawdown?)))
+            .reduce(|deep, next| if next.2.depth > deep.2.depth { next } else { deep });
+        let Some((index, seed, fall)) = deepest else {
+            let who = if self.seeds.len() > 1 { "No seed" } else { "The score never" };
+            let verb = if self.seeds.len() > 1 { "ever decreased" } else { "decreased" };
+            let text = format!("{who} {verb} from one {point} to the next.");
             let enough = self.story.seeds.iter().any(|seed| seed.points > 1);
-            return enough.then(|| self.statement(Topic::Stability, self.span, text).with([("depth", 0.0)]));
+            let claim = self.claim(Over::Count, Statistic::Drop, 0.0).is(Relation::Above, 0.0);
+            return enough.then(|| self.statement(Topic::Stability, self.span, [claim], text));
         };
-        let noise = seed.fall_noise.unwrap_or(f64::NAN);
+        let at = |statistic, step, value| Claim::new(Over::Seed(index), statistic, (step, step), value);
+        let mut claims = vec![
+            self.claim(Over::Highest, Statistic::Drop, fall.depth),
+            self.claim(Over::Seed(index), Statistic::Drop, fall.depth),
+            at(Statistic::First, fall.from_step, fall.peak),
+            at(Statistic::First, fall.to_step, fall.trough),
+        ];
         let whose = if self.seeds.len() > 1 { format!(" ({})", seed.label) } else { String::new() };
-        let way = format!(
-            "from {} at step {} to {} at step {}",
+        let span = (fall.from_step, fall.to_step);
+        if !differ(fall.peak, fall.trough) {
+            let text =
+                format!("The largest drop{whose} is {}, at {}.", number(fall.depth), number(fall.peak));
+            return Some(self.statement(Topic::Stability, span, claims, text));
+        }
+        let noise = seed.fall_noise.unwrap_or(f64::NAN);
+        // The largest of many differences is about three standard deviations by chance.
+        let luck = if fall.depth <= 3.0 * noise {
+            format!(", within noise (±{} between two {point}s)", number(noise))
+        } else {
+            String::new()
+        };
+        let after = (fall.to_step, self.span.1);
+        let back = match fall.recovered {
+            Some(step) => {
+                claims.push(at(Statistic::First, step, f64::NAN).is(Relation::AtLeast, fall.peak));
+                format!("it was made up for by step {}", grouped(step))
+            }
+            None => {
+                let rest = Claim::new(Over::Seed(index), Statistic::Highest, after, f64::NAN);
+                claims.push(rest.is(Relation::Below, fall.peak));
+                "it was never made up for".to_owned()
+            }
+        };
+        let text = format!(
+            "The largest drop{whose} is {}, from {} at step {} to {} at step {}{luck}; {back}.",
+            number(fall.depth),
             number(fall.peak),
             grouped(fall.from_step),
             number(fall.trough),
             grouped(fall.to_step)
         );
-        // The largest of many differences is about three standard deviations by chance.
-        let text = if fall.depth <= 3.0 * noise {
-            format!(
-                "The largest drop{whose}, {way}, is within noise (±{}) for this many points.",
-                number(noise)
-            )
-        } else {
-            let back = match fall.recovered {
-                Some(at) => format!("it recovered by step {}", grouped(at)),
-                None => "it never recovered".to_owned(),
-            };
-            format!("The largest drop{whose} is {}, {way}; {back}.", number(fall.depth))
-        };
-        Some(self.statement(Topic::Stability, (fall.from_step, fall.to_step), text).with([
-            ("depth", fall.depth),
-            ("peak", fall.peak),
-            ("trough", fall.trough),
-            ("noise", noise),
-        ]))
+        Some(self.statement(Topic::Stability, span, claims, text))
     }
 }
