@@ -4,4 +4,6 @@
 
 pub mod metrics;
 pub mod story;
+#[cfg(test)]
+mod tests;
 pub mod verdict;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::insight::diagnose::reward_threshold;
-use crate::insight::run_data::{RunData, SeedState, load_run};
+use crate::insight::run_data::{RunData, SeedData, SeedState, load_run};
 use crate::training::checkpoint_ref::project;
 use crate::training::envs::SOURCES;
 
@@ -193,21 +193,27 @@ fn unknown(word: &str, names: &[String], run: Option<&str>) -> Failure {
 fn explained(run: &RunData, here: &Here, kind: &str, name: &str) -> Explained {
     let entry = entry(kind, name);
     let expected = expectation(kind, name, here);
-    let seeds: Vec<SeedCourse> = run
-        .seeds
-        .iter()
-        .filter_map(|seed| Some((seed, seed.series(kind, name)?)))
-        .map(|(seed, series)| SeedCourse {
-            seed: seed.seed,
-            label: format!("seed {}", seed.seed),
-            course: Course::new(series.points()),
-            errors: Course::default(),
-            failed: seed.state == SeedState::Failed,
-        })
-        .collect();
+    let seeds = courses(run.seeds.iter(), kind, name);
     let numbers: Vec<u64> = seeds.iter().map(|seed| seed.seed).collect();
     let reading = entry.map(|entry| read(entry, name, &fold(&seeds), expected.as_ref(), &numbers));
     Explained { kind: kind.to_owned(), name: name.to_owned(), entry, expected, reading }
+}
+
+/// A metric of the seeds that logged it.
+pub(crate) fn courses<'a>(
+    seeds: impl Iterator<Item = &'a SeedData>,
+    kind: &str,
+    name: &str,
+) -> Vec<SeedCourse> {
+    let logged = seeds.filter_map(|seed| Some((seed, seed.series(kind, name)?)));
+    let course = |(seed, series): (&SeedData, &Series)| SeedCourse {
+        seed: seed.seed,
+        label: format!("seed {}", seed.seed),
+        course: Course::new(series.points()),
+        errors: Course::default(),
+        failed: seed.state == SeedState::Failed,
+    };
+    logged.map(course).collect()
 }
 
 /// Metrics that expectations are made from.

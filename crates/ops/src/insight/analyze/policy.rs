@@ -2,11 +2,10 @@
 //! value function.
 
 use rlxp_analyze::metrics::{entry, expectation, read};
-use rlxp_analyze::story::{Course, SeedCourse, Statement, Topic, fold};
+use rlxp_analyze::story::{Statement, Topic, fold};
 
-use super::score::course;
-use crate::insight::explain::here;
-use crate::insight::run_data::{Group, SeedState};
+use crate::insight::explain::{courses, here};
+use crate::insight::run_data::Group;
 
 /// From this share of points inside its bounds on, a metric is as expected.
 const MOSTLY: f64 = 0.95;
@@ -17,17 +16,7 @@ pub(super) fn statements(group: &Group) -> Vec<Statement> {
     let here = here(&group.runs[0]);
     let mut told = Vec::new();
     for name in NAMES {
-        let seeds: Vec<SeedCourse> = group
-            .seeds()
-            .filter(|(_, seed)| seed.series("train", name).is_some())
-            .map(|(_, seed)| SeedCourse {
-                seed: seed.seed,
-                label: format!("seed {}", seed.seed),
-                course: course(seed, "train", name),
-                errors: Course::default(),
-                failed: seed.state == SeedState::Failed,
-            })
-            .collect();
+        let seeds = courses(group.seeds().map(|(_, seed)| seed), "train", name);
         let Some(entry) = entry("train", name).filter(|_| !seeds.is_empty()) else { continue };
         let numbers: Vec<u64> = seeds.iter().map(|seed| seed.seed).collect();
         let expected = expectation("train", name, &here);

@@ -34,7 +34,7 @@ fn label(group: &Group, run: &RunData, seed: &SeedData) -> String {
 }
 
 /// A metric of a seed.
-pub(crate) fn course(seed: &SeedData, kind: &str, name: &str) -> Course {
+fn course(seed: &SeedData, kind: &str, name: &str) -> Course {
     seed.series(kind, name).map_or_else(Course::default, |series| Course::new(series.points()))
 }
 

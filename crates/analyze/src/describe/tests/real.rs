@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::*;
 use super::oracle::{Raw, check, check_phases, check_story};
 use crate::describe::metrics::{entry, read};
+use crate::describe::story::*;
 
 type Logged = BTreeMap<String, Vec<Vec<(u64, Option<f64>)>>>;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::*;
+use crate::describe::story::*;
 use crate::statistics::course::shown;
 use crate::statistics::final_scores::{final_scores, finals};
 

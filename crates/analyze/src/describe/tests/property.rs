@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 
-use super::super::*;
 use super::oracle::{Raw, check, check_phases, check_story};
 use crate::describe::metrics::{Expectation, Whole, dictionary, read};
+use crate::describe::story::*;
 
 /// Values of one curve. `noise` holds standard normal-like draws.
 fn shape(kind: usize, length: usize, noise: &[f64], scale: f64, offset: f64) -> Vec<f64> {

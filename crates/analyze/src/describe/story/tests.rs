@@ -1,8 +1,4 @@
-//! Stories of small, made-up curves; random and real ones are in the modules.
-
-mod oracle;
-mod property;
-mod real;
+//! Stories of small, made-up curves.
 
 use super::*;
 
