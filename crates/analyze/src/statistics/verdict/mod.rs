@@ -25,7 +25,7 @@
 //! | `guardrail_alpha` | 0.05 | one-sided 95% bound must stay above the margin |
 //! | `power` of seeds needed | 0.8 | customary |
 //! | `resamples` | 10,000 | descriptive interval of the IQM difference (BCa) |
-//! | `repetitions` | 1,000 | simulated experiments behind the seeds needed |
+//! | `repetitions` | 400 | simulated experiments behind the seeds needed |
 //!
 //! The **spread** is the median distance between two runs of the same group,
 //! over both groups, scaled to equal the standard deviation of normal scores

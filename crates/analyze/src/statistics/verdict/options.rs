@@ -102,7 +102,7 @@ impl Default for Options {
             guardrail_alpha: 0.05,
             power: 0.8,
             resamples: 10_000,
-            repetitions: 1_000,
+            repetitions: 400,
             seed: 0,
         }
     }
