@@ -70,7 +70,7 @@ def train(project, training):
 
 
 def final_return(folder):
-    """Mean of the last evaluations; None where there is none."""
+    """Mean of the last evaluations; None without any."""
     returns = []
     for line in (folder / "metrics.jsonl").read_text().splitlines():
         record = json.loads(line)

@@ -1,5 +1,5 @@
-//! The mutants: changes that would make rlx quietly wrong, each with the test
-//! that must notice. Sorted by file, so that neighbours share a build.
+//! The mutants: changes that would make rlx silently wrong, each with the test
+//! that must catch it. Sorted by file, so that neighbours share a build.
 
 /// One change to the code and the test that has to fail because of it.
 pub(crate) struct Mutant {
@@ -7,9 +7,9 @@ pub(crate) struct Mutant {
     pub(crate) name: &'static str,
     /// The file, from the root of the workspace.
     pub(crate) file: &'static str,
-    /// Text that stands in the file exactly once.
+    /// Text that occurs in the file exactly once.
     pub(crate) find: &'static str,
-    /// What stands there instead.
+    /// Its replacement.
     pub(crate) replace: &'static str,
     /// The package whose tests are run.
     pub(crate) package: &'static str,

@@ -148,7 +148,7 @@ impl Reading {
         let improving = super::curve::rise(window)
             .is_some_and(|(rise, noise)| rise > 0.0 && rise > rules.common("rising_noise") * noise);
         let tolerance = rules.common("target_tolerance");
-        // A return that can't be told from the target by its noise has reached it.
+        // A return within its noise of the target has reached it.
         let reachable = target.or(evidence.environment.good_return);
         let at_target = reachable.map(|target| end >= target - (tolerance * target.abs()).max(curve.noise));
         Self {

@@ -1,4 +1,4 @@
-//! What a comparison says: a verdict, numbers without one, or why there is neither.
+//! The result of a comparison: a verdict, numbers without one, or why there is neither.
 
 use rlxp_analyze::describe::verdict::Described;
 use rlxp_analyze::verdict::{Answer, Verdict};
@@ -13,7 +13,7 @@ use super::looks::Descriptive;
 pub enum NoVerdict {
     /// The groups were measured in different ways.
     NotComparable,
-    /// A group has seeds that are still running, or were stopped by something else than themselves.
+    /// A group has seeds that are still running, or that were stopped from outside.
     Unfinished,
     /// A group has no score at all, though its seeds did not fail.
     MissingScores,
@@ -31,15 +31,13 @@ pub struct Unjudged {
     pub statements: Vec<String>,
 }
 
-/// A verdict, or why there is none.
+/// A verdict, or why it is missing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Judgement {
-    /// The verdict.
     Judged(Box<Described>),
     /// The numbers alone.
     Descriptive(Box<Numbers>),
-    /// None.
     Unjudged(Unjudged),
 }
 
@@ -62,7 +60,7 @@ impl Judgement {
     }
 }
 
-/// Numbers without a verdict, with the fields that a verdict has: `cannot_tell`, and the reason of its own.
+/// Numbers without a verdict, with the fields of a verdict: `cannot_tell`, and its own reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     pub described: Described,
@@ -77,7 +75,7 @@ impl Serialize for Numbers {
     }
 }
 
-/// How the level was shared out among several comparisons.
+/// How the level was adjusted for several comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Holm {
     /// Comparisons that were judged together.

@@ -1,4 +1,4 @@
-//! Judges the pairs as the looks that they are, and records those that are new.
+//! Judges the pairs by their looks, and records new looks.
 
 use rlxp_analyze::verdict::FEWEST_SEEDS;
 use rlxp_types::text::shell_word;
@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome, describe};
 use crate::training::checkpoint_ref::project;
 
-/// The judged pairs, and what to warn of about their looks.
+/// The judged pairs, and warnings about their looks.
 pub(super) fn judged(
     context: &Context,
     request: &CompareRequest,
@@ -29,7 +29,7 @@ pub(super) fn judged(
     let asked: Vec<Asked> = pairs.iter().map(|pair| asked(request, score, pair)).collect();
     let file = QuestionsFile::of(context, &project(context)?);
     let mut remembered = file.read(&mut warnings);
-    // Comes to an end: another process can only take as many looks as a question has.
+    // Terminates: another process can only take as many looks as a question has.
     loop {
         let places = places(request, pairs, &refusals, &asked, &remembered)?;
         let mut judged = judge(request, score, pairs, &refusals, &places)?;
@@ -106,7 +106,7 @@ fn places(
         .hint(format!("drop --looks: rlx compare {}", words.join(" "))))
 }
 
-/// The looks that are not on record yet, and the pairs that they are of: two groups may be the same trainings.
+/// The looks that are not recorded yet, and their pairs: two groups may be the same trainings.
 fn new_looks(
     score: &Score,
     pairs: &[Pair<'_>],
