@@ -132,8 +132,8 @@ fn measure(name: &str, read: impl Fn() -> Problems) -> (Duration, isize) {
         assert!(report.len() < 200_000, "{name}: {} bytes", report.len());
     }
     let peak = PEAK.get() - before;
-    // Some milliseconds on an idle machine; the rest is room for a busy one.
-    assert!(fastest < Duration::from_millis(50), "{name} took {fastest:?}");
+    // At most 36 ms on an idle machine; a core that is shared with other work took 62.
+    assert!(fastest < Duration::from_millis(100), "{name} took {fastest:?}");
     assert!(peak < 16_000_000, "{name} took {peak} bytes");
     (fastest, peak)
 }

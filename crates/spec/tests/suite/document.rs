@@ -225,7 +225,7 @@ fn keys() {
 fn types_and_ranges() {
     assert_eq!(
         said("- 1\n"),
-        "1:1: error: the document must be a mapping with `name`, `mode`, `budget`; this is a list (hint: A study, as small as shows everything.)\n"
+        "1:1: error: the document must be a mapping with `name`, `mode`, `budget`; this is a list (hint: A minimal study that uses every feature.)\n"
     );
     check(
         "seeds: [1, 2, 1]",
