@@ -4,14 +4,14 @@
 use rlxp_types::text::{self, four_digits};
 
 use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, steps};
-use super::super::curve::{Curve, Point, longest_stretch, rise, span, values, within};
+use super::super::curve::{Curve, Point, finite, longest_stretch, rise, span, values, within};
 use super::super::outcome::Severity;
 use crate::statistics::aggregate::{mean, median, variance};
 
 /// F16: the return has stopped rising.
 pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
-    let [share, slope_noise, slope_errors, best_noise] =
-        check.rule.values(["share", "slope_noise", "slope_errors", "best_noise"]);
+    let [share, slope_noise, slope_errors, best_noise, faded] =
+        check.rule.values(["share", "slope_noise", "slope_errors", "best_noise", "faded"]);
     let curve = check.curve(seed)?;
     let (first, last) = curve.span();
     let length = check.budget(share);
@@ -42,6 +42,11 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             (Severity::Info, format!("close to the target {}", four_digits(target)))
         }
         _ if fine => (Severity::Info, "at its target".to_owned()),
+        // A schedule that has ended stops every return, good or not.
+        Some(target) if reading.improved == Some(true) && has_faded(seed, faded) => (
+            Severity::Info,
+            format!("short of the target {}, with the learning rate faded out", four_digits(target)),
+        ),
         Some(target) => (Severity::Warning, format!("short of the target {}", four_digits(target))),
         None if untold => (Severity::Info, "no target is known".to_owned()),
         None => (Severity::Warning, "no better than at the start".to_owned()),
@@ -56,6 +61,13 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     );
     let citation = cite(seed, curve.metric, window, up, flat);
     Ok(vec![Hit::new(severity, sentence, citation).strong(1.0)])
+}
+
+/// Whether the learning rate ends below this share of its largest value.
+fn has_faded(seed: &SeedView<'_>, share: f64) -> bool {
+    let rates = seed.data.series.get("train.learning_rate").map(finite).unwrap_or_default();
+    let largest = rates.iter().fold(0.0_f64, |largest, point| largest.max(point.1));
+    rates.last().is_some_and(|(_, last)| *last < share * largest)
 }
 
 /// F17: the return fell far below its best and stayed there.

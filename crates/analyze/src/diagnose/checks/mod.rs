@@ -11,6 +11,7 @@ mod record;
 mod reward;
 mod seeds;
 mod settings;
+mod unusual;
 mod update;
 mod value;
 
@@ -75,8 +76,8 @@ pub(crate) fn find(id: &str) -> Option<Code> {
         "F45" => Seed(settings::no_value),
         "F46" => Seed(settings::narrow),
         "F47" => Seed(settings::wrapper),
-        "F48" => Seed(settings::unusual),
-        "F49" => Seed(settings::few_updates),
+        "F48" => Seed(unusual::unusual),
+        "F49" => Seed(unusual::few_updates),
         _ => return None,
     })
 }

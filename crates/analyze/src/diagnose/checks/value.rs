@@ -12,11 +12,19 @@ const EXPLAINED: &str = "train.explained_variance";
 
 /// F11: the value function does not predict returns, or is off by a constant.
 pub(super) fn explained_variance(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
-    let [negative_after, updates, low, low_after, bias] =
-        check.rule.values(["negative_after", "updates", "low", "low_after", "bias"]);
+    let [negative_after, updates, low, low_after, bias, predicted] =
+        check.rule.values(["negative_after", "updates", "low", "low_after", "bias", "predicted"]);
     if series(seed, EXPLAINED).is_err() {
         // It is left out exactly where returns don't vary.
         let others = check.points(seed, "train.value_loss")?;
+        let level =
+            |metric: &str| series(seed, metric).map(|series| median(&values(check.window(&finite(series)))));
+        if let (Ok(value), Ok(target)) = (level("train.value_mean"), level("train.return_target_mean"))
+            && (value - target).abs() < predicted * target.abs()
+        {
+            // One return, and it is predicted: there is nothing left to explain.
+            return Ok(Vec::new());
+        }
         let sentence = format!(
             "{EXPLAINED} is undefined at {}: the returns don't vary, so there is no signal to learn from",
             steps(&others)

@@ -15,6 +15,11 @@ fn f16_flat_at_the_target_is_news_and_below_it_a_warning() {
     fires(&healthy(), "F16", Info, "eval.mean_return");
     let low = |update: u64| 20.0 + 180.0 * (update.min(50) as f64 / 50.0) + wobble(update);
     fires(&with_return(low), "F16", Warning, "eval.mean_return");
+    // A schedule that has ended stops a return that was learned; a constant rate doesn't.
+    let mut half = with_return(|update| 20.0 + 300.0 * (update.min(50) as f64 / 50.0) + wobble(update));
+    fires(&half, "F16", Info, "eval.mean_return");
+    put(&mut half, "train.learning_rate", each(|_| 1e-3));
+    fires(&half, "F16", Warning, "eval.mean_return");
     clear(&with_return(|update| 5.0 * update as f64), "F16");
     let mut unknown = with_return(low);
     unknown.environment.reward_threshold = None;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 fn a_healthy_run_has_no_warning_and_every_rule_answers() {
     for run in [healthy(), with_seeds(&healthy(), 5)] {
         let answers = diagnose(&run, RuleSet::built_in());
-        assert_eq!(answers.outcomes.len(), 42);
+        assert_eq!(answers.outcomes.len(), 49);
         assert!(answers.worst() <= Some(Info), "{:?}", answers.findings());
     }
 }
@@ -148,7 +148,7 @@ proptest! {
             put(&mut run, name, series);
         }
         let answers = diagnose(&run, RuleSet::built_in());
-        prop_assert_eq!(answers.outcomes.len(), 42);
+        prop_assert_eq!(answers.outcomes.len(), 49);
         for (_, finding) in answers.findings() {
             prop_assert!(finding.strength >= 1.0 && !finding.sentence.is_empty());
         }

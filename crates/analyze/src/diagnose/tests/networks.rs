@@ -90,6 +90,10 @@ fn f11_values_that_explain_nothing() {
     fires(&run, "F11", Warning, "train.value_bias");
     run.seeds[0].series.remove("train.explained_variance");
     assert!(fires(&run, "F11", Warning, "train.explained_variance").sentence.contains("don't vary"));
+    // A return that is always the same and is predicted leaves nothing to explain.
+    put(&mut run, "train.value_mean", each(|_| 59.5));
+    clear(&run, "F11");
+    put(&mut run, "train.value_mean", each(|_| 55.0));
     run.seeds[0].series.remove("train.value_loss");
     lacks(&run, "F11", "train.value_loss");
 }
