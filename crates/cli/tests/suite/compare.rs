@@ -16,7 +16,7 @@ fn a_comparison_says_what_changed_and_what_came_of_it() {
     let shown = project.rlx("compare tiny_001 tiny_002 --minimum-effect 100000").expect(0).shown();
     assert!(shown.contains("B beats A with probability"), "{shown}");
     // Numbers that differ from machine to machine and have no distinguishing form.
-    let varies = ["  timing/", "  train/clip_fraction", "  B - A = "];
+    let varies = ["  timing/", "  train/clip_fraction", "  Typical difference "];
     let lines = shown.lines().filter(|line| !varies.iter().any(|start| line.starts_with(start)));
     insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
     let report = project.rlx("compare tiny_001 tag:slow --json").expect(0).json();

@@ -46,9 +46,9 @@ pub struct PlanRequest {
     pub force: bool,
 }
 
-/// A stored campaign.
+/// A stored campaign. Tagged from outside: serde can't read seeds as keys of a map below an inner tag.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 enum Campaign {
     Batch(Batch),
     Sequence(Sequence),

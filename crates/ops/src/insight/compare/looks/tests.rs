@@ -80,7 +80,7 @@ fn claims_something(stream: &mut Stream, planned: usize, level: f64) -> bool {
         let now = asked(&format!("{wanted} seeds"), [wanted; 2]);
         let place = place(history.as_ref(), &now, history.is_none().then_some(planned)).unwrap();
         let Role::Next { number } = place.role else { return false };
-        let options = Options { alpha: level, resamples: 0, ..Options::default() };
+        let options = Options { alpha: level, resamples: 0, repetitions: 0, ..Options::default() };
         let [a, b] = &groups;
         let found = verdict(Question { a, b, guardrails: &[] }, &options).unwrap();
         if found.verdict != Answer::CannotTell {
