@@ -15,7 +15,7 @@ fn every_rule_answers_and_an_error_is_a_no() {
     let project = Project::trained();
     let fine = project.rlx("diagnose tiny_001 --json").expect(0).json();
     assert_eq!(fine["error_found"], false);
-    assert_eq!(fine["runs"][0]["outcomes"].as_array().unwrap().len(), 42);
+    assert_eq!(fine["runs"][0]["outcomes"].as_array().unwrap().len(), 49);
     assert_eq!(outcome(&fine, 0, "F20")["outcome"], "does_not_apply");
     assert!(outcome(&fine, 0, "F36")["lacking"].as_str().unwrap().contains("needed"));
 
@@ -61,7 +61,7 @@ fn rules_of_ones_own_are_checked_and_used() {
     let project = Project::trained();
     let mut rules = project.rlx("diagnose --rules --json").expect(0).json();
     assert_eq!(rules["schema"], "rlx.rules/1");
-    assert!(project.rlx("diagnose --rules").expect(0).stdout.contains("F42"));
+    assert!(project.rlx("diagnose --rules").expect(0).stdout.contains("F49"));
 
     let threshold = &mut rules["rules"][15]["thresholds"]["share"];
     threshold["value"] = 0.31.into();
