@@ -61,7 +61,7 @@ fn rules_of_ones_own_are_checked_and_used() {
     let project = Project::trained();
     let mut rules = project.rlx("diagnose --rules --json").expect(0).json();
     assert_eq!(rules["schema"], "rlx.rules/1");
-    assert!(project.rlx("diagnose --rules").expect(0).stdout.contains("F42"));
+    assert!(project.rlx("diagnose --rules").expect(0).stdout.contains("F49"));
 
     let threshold = &mut rules["rules"][15]["thresholds"]["share"];
     threshold["value"] = 0.31.into();

@@ -123,7 +123,8 @@ fn bombs_are_answered_quickly_in_little_memory_and_few_words() {
 fn measure(name: &str, read: impl Fn() -> Problems) -> (Duration, isize) {
     let mut fastest = Duration::MAX;
     let before = start_counting();
-    for _ in 0..3 {
+    // A core that is shared with other work is slower by itself; the fastest of several tries is not.
+    for _ in 0..8 {
         let start = cpu_time();
         let problems = read();
         let report = render(&problems.problems, &problems.sources, false);
@@ -132,8 +133,8 @@ fn measure(name: &str, read: impl Fn() -> Problems) -> (Duration, isize) {
         assert!(report.len() < 200_000, "{name}: {} bytes", report.len());
     }
     let peak = PEAK.get() - before;
-    // At most 36 ms on an idle machine; a core that is shared with other work took 62.
-    assert!(fastest < Duration::from_millis(100), "{name} took {fastest:?}");
+    // At most 36 ms on an idle machine.
+    assert!(fastest < Duration::from_millis(50), "{name} took {fastest:?}");
     assert!(peak < 16_000_000, "{name} took {peak} bytes");
     (fastest, peak)
 }

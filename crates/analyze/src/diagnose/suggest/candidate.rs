@@ -114,7 +114,10 @@ pub(super) fn from_findings(
                 continue;
             }
             answered = true;
-            if let Some(known) = candidates.iter_mut().find(|known| known.id == *id) {
+            // Two rules that ask for the same change are two reasons for it.
+            if let Some(known) =
+                candidates.iter_mut().find(|known| known.id == *id || known.changes == changes)
+            {
                 known.add(outcome, finding);
                 continue;
             }
@@ -147,7 +150,10 @@ pub(super) fn from_findings(
         }
         if !answered && let Some(candidate) = reset(situation, outcome, finding) {
             answered = true;
-            candidates.push(candidate);
+            match candidates.iter_mut().find(|known| known.changes == candidate.changes) {
+                Some(known) => known.add(outcome, finding),
+                None => candidates.push(candidate),
+            }
         }
         if !answered && finding.severity >= Severity::Warning {
             unanswered.push(Unanswered {

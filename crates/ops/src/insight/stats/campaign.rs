@@ -58,6 +58,7 @@ enum Campaign {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CampaignReport {
     /// The stored campaign, if it is.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub file: Option<PathBuf>,
     /// The plan: what it can find and what it costs.
     pub plan: PlanSummary,

@@ -20,7 +20,7 @@ Examples:
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
-  rlx stats campaign plan wide deep slow                       # what three candidates cost and can show
+  rlx stats campaign plan wide deep slow                       # only print the plan
   rlx stats campaign plan wide deep slow --runs 80 --output campaign.json
   rlx stats campaign plan --sequence 10 --output study.json    # candidates come one after another";
 
