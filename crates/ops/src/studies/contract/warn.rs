@@ -1,6 +1,5 @@
 //! Likely mistakes in a complete contract, found before a run is spent on them.
 
-use rlxp_analyze::power::{Design, Returns, Simulation, power};
 use rlxp_fs::FsExt;
 use rlxp_govern::completeness::Open;
 use rlxp_govern::documents::{Contract, Runbook};
@@ -33,7 +32,6 @@ pub(super) fn warnings(opened: &OpenStudy) -> Outcome<Vec<String>> {
         warnings.extend(scripts(opened, runbook)?);
     }
     warnings.extend(opened.study.contract().and_then(budget));
-    warnings.extend(opened.study.contract().and_then(low_power));
     Ok(warnings)
 }
 
@@ -87,30 +85,6 @@ fn budget(contract: &Contract) -> Option<String> {
     (runs < needed).then(|| {
         format!(
             "contract.yaml: budget.runs is {runs}, but the baseline alone needs {needed}: 1 smoke run and {seeds} confirm_seeds"
-        )
-    })
-}
-
-/// Seeds, looks and confirms with which even a clear improvement would more often be missed than found.
-fn low_power(contract: &Contract) -> Option<String> {
-    const EFFECT: f64 = 1.0;
-    let statistics = &contract.statistics;
-    let design = Design {
-        alpha: statistics.alpha / statistics.maximum_confirms.max(1) as f64,
-        looks: statistics.looks,
-        ..Design::default()
-    };
-    let seeds = statistics.confirm_seeds.min(rlxp_analyze::power::MOST_SEEDS);
-    let found = power(&design, Returns::Gaussian, EFFECT, seeds, Simulation { repetitions: 1_000, seed: 0 });
-    (found < 0.5).then(|| {
-        format!(
-            "contract.yaml: with {} confirm_seeds, alpha {} over {} confirms and {} looks, a candidate that is one standard \
-             deviation better is accepted with {:.0}% probability; plan more confirm_seeds or fewer confirms",
-            statistics.confirm_seeds,
-            statistics.alpha,
-            statistics.maximum_confirms,
-            statistics.looks,
-            100.0 * found
         )
     })
 }
