@@ -230,7 +230,7 @@ fn seeds(settings: &Settings) {
         };
         let seen = |seeds: u64| {
             let mut stream = Stream::new(SEED, "seeds", seeds);
-            let found = (0..settings.power).filter(|_| {
+            let found = (0..repetitions).filter(|_| {
                 let mut group =
                     |shift| -> Vec<f64> { (0..seeds).map(|_| shift + stream.normal_pair().0).collect() };
                 let (a, b) = (group(0.0), group(effect));
