@@ -156,8 +156,8 @@ def page(check, held_out):
         "compares with a starter config, so findings about an environment that rlx doesn't know are made in the same way.",
         "**The held-out figure is optimistic.** No held-out finding was seen while rules were written, but the same author wrote "
         "both, and F48 and F49, which compare settings with usual ranges, were drafted knowing the list of held-out kinds: F49 "
-        "and the bounds on layers and on raw advantages in F48 answer kinds on that list. The other ranges of F48 come from "
-        "the search space of rl-baselines3-zoo. The row without both rules shows what the rest achieves on kinds that no "
+        "and the bounds on layers and on raw advantages in F48 answer kinds on that list. The other ranges of F48 are the "
+        "search space of rl-baselines3-zoo, mostly widened, or judgement where it lacks the key. The row without both rules shows what the rest achieves on kinds that no "
         "rule was written for. Kinds drawn by someone who doesn't know the rules would be a fairer test.",
         "Held-out kinds, their environments and their magnitudes were chosen by returns alone, in four passes, so that most "
         "do harm; that favours extreme values. Dropped, as they did little or none: too many epochs, tiny batches, noise "
