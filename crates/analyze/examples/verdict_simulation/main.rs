@@ -179,40 +179,56 @@ fn play(repetitions: u64, name: &str, mut campaign: impl FnMut(&mut Stream) -> P
     Summary { accepted, mean_runs: runs as f64 / repetitions as f64, most_runs }
 }
 
-/// Gains and losses of reliability: runs fail by ending five deviations lower.
+/// Gains and losses of reliability, with each way to fail.
 fn reliability(settings: &Settings) {
     println!("\n### Reliability\n");
-    println!("A failing run ends 5 standard deviations of the others lower, with 3 times their spread.\n");
-    println!("| question | accepted as better |\n| --- | --- |");
-    for seeds in [35, 85] {
+    println!("| question | how seeds fail | accepted as better |\n| --- | --- | --- |");
+    for (seeds, way) in [35, 85].into_iter().flat_map(|seeds| WAYS_TO_FAIL.map(|way| (seeds, way))) {
         let single = batch::Request { runs: Some(2 * seeds), ..batch_request(1) };
         let plan = batch::plan(single).expect("a valid request");
         let confirmed = play(settings.power, &format!("reliability/{seeds}"), |stream| {
             simulate::batch(&plan, &mut |group: Group| {
-                let failing = if group == Group::Incumbent { 0.3 } else { 0.05 };
-                Returns::Failing(failing).draw_raw(stream, 0.0)
+                let share = if group == Group::Incumbent { 0.3 } else { 0.05 };
+                (way.kind)(share).draw_raw(stream, 0.0)
             })
         });
         let found = share(confirmed.accepted, settings.power);
-        println!("| 5% failing against 30%, confirmed with up to {seeds} seeds per group | {found} |");
+        println!(
+            "| 5% failing against 30%, confirmed with up to {seeds} seeds per group | {} | {found} |",
+            way.name
+        );
     }
     let plan = batch::plan(batch_request(10)).expect("a valid request");
-    let mut wrong = 0;
-    play(settings.power, "reliability/loss", |stream| {
-        // Typically better by 0.8, but a quarter fails: the mean is lower.
-        let good = stream.below(10) as usize;
-        let ended = simulate::batch(&plan, &mut |group: Group| match group {
-            Group::Candidate(index) if index == good => Returns::Failing(0.25).draw_raw(stream, 0.8),
-            _ => stream.normal_pair().0,
+    for way in WAYS_TO_FAIL {
+        let mut wrong = 0;
+        play(settings.power, "reliability/loss", |stream| {
+            // Typically better by 0.8, but a quarter fails: the mean is lower.
+            let good = stream.below(10) as usize;
+            let ended = simulate::batch(&plan, &mut |group: Group| match group {
+                Group::Candidate(index) if index == good => (way.kind)(0.25).draw_raw(stream, 0.8),
+                _ => stream.normal_pair().0,
+            });
+            wrong += u64::from(ended.accepted.contains(&good));
+            ended
         });
-        wrong += u64::from(ended.accepted.contains(&good));
-        ended
-    });
-    println!(
-        "| batch with a candidate that is typically 0.8 better, fails in 25% and has a lower mean | {} |",
-        share(wrong, settings.power)
-    );
+        println!(
+            "| batch with a candidate that is typically 0.8 better, fails in 25% and has a lower mean | {} | {} |",
+            way.name,
+            share(wrong, settings.power)
+        );
+    }
 }
+
+struct WayToFail {
+    name: &'static str,
+    kind: fn(f64) -> Returns,
+}
+
+const WAYS_TO_FAIL: [WayToFail; 3] = [
+    WayToFail { name: "no score", kind: Returns::Unscored },
+    WayToFail { name: "10 standard deviations lower", kind: Returns::Failing },
+    WayToFail { name: "5 lower, with 3 times the spread", kind: Returns::Scattered },
+];
 
 /// The seeds that `rlx stats power` names, against the verdict itself.
 fn seeds(settings: &Settings) {

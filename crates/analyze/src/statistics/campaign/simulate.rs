@@ -2,12 +2,14 @@
 //! often it errs, and how many runs it takes. The decisions are those of
 //! [`super::batch`] and [`super::sequence`].
 
+use std::borrow::Cow;
+
 use rlxp_types::Stream;
 
 use super::batch::survivors;
 use super::bounds::{Call, Look, rising};
 use super::{Comparison, Power, batch, sequence};
-use crate::statistics::verdict::{Direction, Gate, MinimumEffect, SortedPair};
+use crate::statistics::verdict::{Direction, Gate, MinimumEffect, Options, SortedPair, scored_groups, weigh};
 
 /// Who makes a simulated run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +26,7 @@ pub struct Played {
     pub runs: u64,
 }
 
-/// Plays a batch; `draw` makes a finite score.
+/// Plays a batch; `draw` makes a score, NaN for a run that failed.
 pub fn batch(plan: &batch::Plan, draw: &mut (impl FnMut(Group) -> f64 + ?Sized)) -> Played {
     let turn = sign(&plan.request.comparison);
     let mut alive: Vec<usize> = (0..plan.request.candidates.len()).collect();
@@ -36,20 +38,20 @@ pub fn batch(plan: &batch::Plan, draw: &mut (impl FnMut(Group) -> f64 + ?Sized))
         }
         runs += alive.len() as u64 * round.seeds;
         let keep = plan.rounds.get(index + 1).map_or(1, |next| next.candidates);
-        let kept = survivors(&groups, keep);
+        let kept = survivors(&scored(&groups, &plan.request.comparison), keep);
         groups = kept.iter().map(|place| std::mem::take(&mut groups[*place])).collect();
         alive = kept.into_iter().map(|place| alive[place]).collect();
     }
     let finalist = alive[0];
     let mut incumbent = Vec::new();
     let mut drawn = Drawn::default();
-    let gate = gate(&plan.request.comparison);
+    let comparison = &plan.request.comparison;
     for look in &plan.looks {
         let more = look.seeds as usize - drawn.scores.len();
         runs += 2 * more as u64;
         incumbent.extend((0..more).map(|_| turn * draw(Group::Incumbent)));
         drawn.scores.extend((0..more).map(|_| turn * draw(Group::Candidate(finalist))));
-        match drawn.call(look, &incumbent, gate) {
+        match drawn.call(look, &incumbent, comparison) {
             Call::More => {}
             Call::Accept => return Played { accepted: vec![finalist], runs },
             Call::Drop | Call::Undecided => break,
@@ -64,7 +66,7 @@ pub fn sequence(plan: &sequence::Plan, draw: &mut (impl FnMut(Group) -> f64 + ?S
     let turn = sign(&plan.request.comparison);
     let size = plan.incumbent_seeds as usize;
     let mut incumbent: Vec<f64> = (0..size).map(|_| turn * draw(Group::Incumbent)).collect();
-    let gate = gate(&plan.request.comparison);
+    let comparison = &plan.request.comparison;
     let mut played = Played { accepted: Vec::new(), runs: plan.incumbent_seeds };
     for candidate in 0..plan.request.candidates as usize {
         let mut drawn = Drawn::default();
@@ -72,7 +74,7 @@ pub fn sequence(plan: &sequence::Plan, draw: &mut (impl FnMut(Group) -> f64 + ?S
             let more = look.seeds as usize - drawn.scores.len();
             played.runs += more as u64;
             drawn.scores.extend((0..more).map(|_| turn * draw(Group::Candidate(candidate))));
-            match drawn.call(look, &incumbent, gate) {
+            match drawn.call(look, &incumbent, comparison) {
                 Call::More => continue,
                 Call::Accept => {
                     let missing = size.saturating_sub(drawn.scores.len());
@@ -97,17 +99,30 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn call(&mut self, look: &Look, incumbent: &[f64], gate: Gate) -> Call {
+    /// The planned decision; without failed runs by the quick form of it.
+    fn call(&mut self, look: &Look, incumbent: &[f64], comparison: &Comparison) -> Call {
+        if incumbent.iter().chain(&self.scores).any(|score| score.is_nan()) {
+            let more_is_better = Options { direction: Direction::Higher, ..comparison.options() };
+            let weighed = weigh(incumbent, &self.scores, &more_is_better);
+            return look.call(weighed.z, weighed.basis.is_some() && weighed.veto.is_none());
+        }
         rising(incumbent, &mut self.sorted.0);
         rising(&self.scores, &mut self.sorted.1);
         let pair = SortedPair { a: &self.sorted.0, b: &self.sorted.1 };
+        let gate = Gate { minimum_effect: comparison.minimum_effect };
         let z = pair.z();
         look.call(z, z >= look.accept && gate.admits(pair))
     }
 }
 
-fn gate(comparison: &Comparison) -> Gate {
-    Gate { minimum_effect: comparison.minimum_effect }
+/// The groups with failed runs scored.
+fn scored<'g>(groups: &'g [Vec<f64>], comparison: &Comparison) -> Cow<'g, [Vec<f64>]> {
+    if groups.iter().flatten().all(|score| score.is_finite()) {
+        return Cow::Borrowed(groups);
+    }
+    let more_is_better = Options { direction: Direction::Higher, ..comparison.options() };
+    let borrowed: Vec<&[f64]> = groups.iter().map(Vec::as_slice).collect();
+    Cow::Owned(scored_groups(&borrowed, &more_is_better))
 }
 
 fn sign(comparison: &Comparison) -> f64 {
