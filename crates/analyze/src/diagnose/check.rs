@@ -41,6 +41,12 @@ pub(crate) struct Hit {
     pub(crate) excusable: bool,
     /// Config keys that are the probable cause.
     pub(crate) keys: Vec<String>,
+    /// Worth knowing, but not a problem: nothing causes it and nothing should change because of it.
+    pub(crate) fine: bool,
+    /// Seeds are counted together only where their sentences say the same.
+    pub(crate) kind: &'static str,
+    /// What it means, where the rule's general words would be false.
+    pub(crate) meaning: Option<&'static str>,
 }
 
 /// A rule's result for one seed, or for all.
@@ -58,6 +64,9 @@ impl Hit {
             event: false,
             excusable: true,
             keys: Vec::new(),
+            fine: false,
+            kind: "",
+            meaning: None,
         }
     }
 
@@ -78,6 +87,21 @@ impl Hit {
 
     pub(crate) fn naming(mut self, key: &str) -> Self {
         self.keys.push(key.to_owned());
+        self
+    }
+
+    pub(crate) fn fine(mut self, fine: bool) -> Self {
+        self.fine = fine;
+        self
+    }
+
+    pub(crate) fn kind(mut self, kind: &'static str) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    pub(crate) fn meaning(mut self, meaning: impl Into<Option<&'static str>>) -> Self {
+        self.meaning = meaning.into();
         self
     }
 

@@ -152,6 +152,8 @@ pub(crate) struct Curve {
     pub(crate) smoothed: Vec<f64>,
     /// Deviation around the smoothed form.
     pub(crate) noise: f64,
+    /// Neighbours on either side that a smoothed value is the mean of.
+    reach: usize,
 }
 
 impl Curve {
@@ -163,10 +165,11 @@ impl Curve {
         let share = rules.common("smoothing_share");
         let width =
             ((points.len() as f64 * share).round() as usize).max(rules.common("smoothing_points") as usize);
-        let smoothed = smooth(&values(&points), width / 2);
+        let reach = width / 2;
+        let smoothed = smooth(&values(&points), reach);
         let residuals: Vec<f64> =
             points.iter().zip(&smoothed).map(|((_, value), smoothed)| value - smoothed).collect();
-        Some(Self { metric, noise: deviation(&residuals), smoothed, points })
+        Some(Self { metric, noise: deviation(&residuals), smoothed, points, reach })
     }
 
     /// The curve of these evaluations: its noise is at least the standard error of a single evaluation, however
@@ -190,6 +193,24 @@ impl Curve {
         self.smoothed[self.smoothed.len() - 1]
     }
 
+    /// What [`Self::end`] is the mean of, for a sentence: `over its last 2 evaluations`.
+    pub(crate) fn over_last(&self) -> String {
+        over_last(self.metric, (self.reach + 1).min(self.points.len()))
+    }
+
+    /// What a smoothed value is the mean of, for a sentence: `mean of 3 evaluations`.
+    pub(crate) fn mean_of(&self) -> String {
+        format!("mean of {} {}", 2 * self.reach + 1, points_of(self.metric))
+    }
+
+    /// Whether the return has clearly risen between two steps; `None` if it has fewer than two points there.
+    pub(crate) fn rose(&self, (from, to): (u64, u64), noise_times: f64) -> Option<bool> {
+        let begin = self.points.partition_point(|(step, _)| *step < from);
+        let end = self.points.partition_point(|(step, _)| *step <= to);
+        let part = self.smoothed.get(begin..end).filter(|part| part.len() > 1)?;
+        Some(part[part.len() - 1] - part[0] > noise_times * self.noise)
+    }
+
     /// The best level.
     pub(crate) fn best(&self) -> f64 {
         self.smoothed.iter().copied().fold(f64::NEG_INFINITY, f64::max)
@@ -199,6 +220,18 @@ impl Curve {
     pub(crate) fn span(&self) -> (u64, u64) {
         span(&self.points)
     }
+}
+
+/// `over its last 2 evaluations`, or points of another metric.
+pub(crate) fn over_last(metric: &str, count: usize) -> String {
+    match (count, points_of(metric)) {
+        (1, points) => format!("at its last {}", points.trim_end_matches('s')),
+        (count, points) => format!("over its last {count} {points}"),
+    }
+}
+
+fn points_of(metric: &str) -> &'static str {
+    if metric.starts_with("eval.") { "evaluations" } else { "points" }
 }
 
 /// The mean of up to `reach` neighbours on either side.

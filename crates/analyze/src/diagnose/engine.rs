@@ -11,12 +11,24 @@ use super::rules::{ActionKind, Condition, Effect, Excuse};
 /// Most numbers that one finding cites.
 const MOST_CITATIONS: usize = 20;
 
-pub(super) fn answer(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Answer {
+/// A rule's answer, and the seeds in which it is a problem.
+pub(super) struct RuleAnswer {
+    pub(super) answer: Answer,
+    pub(super) seeds: Vec<u64>,
+}
+
+impl From<Answer> for RuleAnswer {
+    fn from(answer: Answer) -> Self {
+        Self { answer, seeds: Vec::new() }
+    }
+}
+
+pub(super) fn answer(check: &Check<'_>, seeds: &[SeedView<'_>]) -> RuleAnswer {
     if let Some(why) = out_of_scope(check) {
-        return Answer::DoesNotApply { why };
+        return Answer::DoesNotApply { why }.into();
     }
     if seeds.is_empty() {
-        return Answer::NotEnoughData { lacking: "the run has no seeds".to_owned() };
+        return Answer::NotEnoughData { lacking: "the run has no seeds".to_owned() }.into();
     }
     match checks::find(&check.rule.id).expect("validated rules have code") {
         Code::Seed(code) => {
@@ -25,12 +37,13 @@ pub(super) fn answer(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Answer {
             over_seeds(check, found)
         }
         Code::Run(code) => match code(check, seeds) {
-            Err(missing) => missing.into(),
+            Err(missing) => Answer::from(missing).into(),
             Ok(hits) => match worst(hits) {
-                None => Answer::Clear { note: None },
+                None => Answer::Clear { note: None }.into(),
                 Some(hit) => {
                     let considered = spoken_exclusions(check);
-                    finding(check, hit, None, (seeds.len(), seeds.len()), considered)
+                    let answer = finding(check, hit, None, (seeds.len(), seeds.len()), considered);
+                    RuleAnswer { answer, seeds: seeds.iter().map(|seed| seed.data.seed).collect() }
                 }
             },
         },
@@ -80,7 +93,7 @@ enum Heard {
 }
 
 /// One answer from those of all seeds.
-fn over_seeds(check: &Check<'_>, found: Vec<(&SeedView<'_>, Found)>) -> Answer {
+fn over_seeds(check: &Check<'_>, found: Vec<(&SeedView<'_>, Found)>) -> RuleAnswer {
     let (mut hits, mut excused, mut missing) = (Vec::new(), None, None);
     let mut judged = 0;
     for (seed, found) in found {
@@ -103,16 +116,20 @@ fn over_seeds(check: &Check<'_>, found: Vec<(&SeedView<'_>, Found)>) -> Answer {
     }
     if hits.is_empty() {
         return match missing {
-            Some(missing) if judged == 0 => missing.into(),
-            _ => Answer::Clear { note: excused },
+            Some(missing) if judged == 0 => Answer::from(missing).into(),
+            _ => Answer::Clear { note: excused }.into(),
         };
+    }
+    // A seed that does well says nothing about one that doesn't.
+    if hits.iter().any(|(_, hit)| !hit.fine) {
+        hits.retain(|(_, hit)| !hit.fine);
     }
     let at_least = |severity: Severity| hits.iter().filter(|(_, hit)| hit.severity >= severity).count();
     let most = |count: usize| 2 * count > judged;
     let event = hits.iter().filter(|(_, hit)| hit.event).map(|(_, hit)| hit.severity).max();
     let shown = [Severity::Error, Severity::Warning].into_iter().find(|severity| most(at_least(*severity)));
     let severity = event.max(shown).unwrap_or(Severity::Info);
-    let showing = hits.len();
+    let kinds: Vec<(u64, &str)> = hits.iter().map(|(seed, hit)| (seed.data.seed, hit.kind)).collect();
     // Report the clearest of the seeds that are as severe as the answer.
     let (seed, mut hit) = hits
         .into_iter()
@@ -123,6 +140,8 @@ fn over_seeds(check: &Check<'_>, found: Vec<(&SeedView<'_>, Found)>) -> Answer {
         })
         .expect("hits is not empty");
     hit.severity = severity;
+    let alike: Vec<u64> =
+        kinds.into_iter().filter(|(_, kind)| *kind == hit.kind).map(|(seed, _)| seed).collect();
     let mut considered: Vec<Considered> = check
         .rule
         .excuses
@@ -134,7 +153,9 @@ fn over_seeds(check: &Check<'_>, found: Vec<(&SeedView<'_>, Found)>) -> Answer {
         .collect();
     considered.extend(spoken_exclusions(check));
     let several = check.evidence.seeds.len() > 1;
-    finding(check, hit, several.then_some(seed.data.seed), (showing, judged), considered)
+    let seeds = if hit.fine { Vec::new() } else { alike.clone() };
+    let answer = finding(check, hit, several.then_some(seed.data.seed), (alike.len(), judged), considered);
+    RuleAnswer { answer, seeds }
 }
 
 /// Applies the rule's excuses to each hit, and keeps the worst that is left.
@@ -216,15 +237,15 @@ fn finding(
         rank: 0,
         severity: hit.severity,
         sentence,
-        meaning: check.rule.meaning.clone(),
+        meaning: hit.meaning.map_or_else(|| check.rule.meaning.clone(), str::to_owned),
         seeds_showing: showing,
         seeds_judged: judged,
-        next: next::command(&check.rule.next, &check.evidence.words, hit.citations.first()),
+        next: next::command(&check.rule.next, &check.evidence.words, hit.citations.first(), check.rules),
         evidence: hit.citations,
         exclusions,
         explained_by: Vec::new(),
         strength: hit.strength,
         keys: hit.keys,
-        suggestions: check.rule.suggestions.clone(),
+        suggestions: if hit.fine { Vec::new() } else { check.rule.suggestions.clone() },
     }))
 }

@@ -68,15 +68,16 @@ pub fn diagnose(evidence: &Evidence<'_>, rules: &RuleSet) -> Answers {
         .iter()
         .map(|data| SeedView { data, reading: Reading::for_seed(data, evidence, rules) })
         .collect();
-    let mut outcomes: Vec<RuleOutcome> = rules
+    let (mut outcomes, affected): (Vec<RuleOutcome>, Vec<Vec<u64>>) = rules
         .rules
         .iter()
-        .map(|rule| RuleOutcome {
-            rule: rule.id.clone(),
-            title: rule.title.clone(),
-            answer: engine::answer(&Check { rule, rules, evidence }, &seeds),
+        .map(|rule| {
+            let told = engine::answer(&Check { rule, rules, evidence }, &seeds);
+            let outcome =
+                RuleOutcome { rule: rule.id.clone(), title: rule.title.clone(), answer: told.answer };
+            (outcome, told.seeds)
         })
-        .collect();
-    rank::rank(&mut outcomes, rules);
+        .unzip();
+    rank::rank(&mut outcomes, &affected, rules);
     Answers { rules_version: rules.rules_version.clone(), outcomes }
 }

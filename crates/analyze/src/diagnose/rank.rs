@@ -8,14 +8,18 @@ use std::collections::BTreeMap;
 use super::outcome::{Answer, RuleOutcome, Severity};
 use super::rules::RuleSet;
 
-/// Sets rank and causes of every finding.
-pub(super) fn rank(outcomes: &mut [RuleOutcome], rules: &RuleSet) {
+/// Sets rank and causes of every finding. `affected` holds the seeds of each outcome: what happens in one seed can't be
+/// the cause of what happens in another.
+pub(super) fn rank(outcomes: &mut [RuleOutcome], affected: &[Vec<u64>], rules: &RuleSet) {
     let found: Vec<usize> =
         (0..outcomes.len()).filter(|index| outcomes[*index].finding().is_some()).collect();
     let mut causes: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for &cause in &found {
         let Some(rule) = rules.rule(&outcomes[cause].rule) else { continue };
-        for &symptom in found.iter().filter(|symptom| rule.explains.contains(&outcomes[**symptom].rule)) {
+        let meets = |symptom: usize| affected[symptom].iter().any(|seed| affected[cause].contains(seed));
+        let explained =
+            |symptom: &&usize| rule.explains.contains(&outcomes[**symptom].rule) && meets(**symptom);
+        for &symptom in found.iter().filter(explained) {
             causes.entry(symptom).or_default().push(cause);
         }
     }

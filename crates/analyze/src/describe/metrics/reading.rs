@@ -6,7 +6,7 @@ use serde::Serialize;
 use rlxp_types::text::{grouped, number, steps};
 
 use super::{Direction, Entry, Expectation};
-use crate::describe::story::phase::{claims, clause};
+use crate::describe::story::phase::{claims, clause, directed};
 use crate::describe::story::{
     Claim, Course, Glance, LEAST_CHANGE, Over, Phase, PhaseKind, Relation, Statement, Statistic, Topic,
     differ, phases, words,
@@ -46,7 +46,7 @@ pub fn read(
     expected: Option<&Expectation>,
     seeds: &[u64],
 ) -> Reading {
-    let found = phases(course);
+    let found = directed(phases(course), course);
     let Some(glance) = course.glance() else {
         let text = match course.not_finite() {
             0 => "No values.".to_owned(),
@@ -150,16 +150,46 @@ impl Reader<'_> {
             return Some(self.statement(Topic::Policy, claims, "No clear trend.".to_owned()));
         }
         let least = LEAST_CHANGE * self.course.range();
+        let (first, last) = (self.course.first()?.1, self.course.last()?.1);
+        let by_noise = 2.0 * std::f64::consts::SQRT_2 * noise;
         if change.abs() <= least || !differ(start, end) {
+            let whole = last - first;
+            if whole.abs() > least.max(by_noise) && differ(first, last) {
+                // The level of the first tenth hides a change within it; one at the very end may be a single value.
+                return ((start - first).abs() > (end - last).abs()).then(|| self.early(first, last));
+            }
             let distance = self.claim(Statistic::Change, change.abs());
             let near = distance.is(Relation::AtMost, least.max(change.abs()));
             let text = "It ends about where it started.".to_owned();
             return Some(self.statement(Topic::Policy, [near], text));
         }
         // Both ends are noisy; a single phase has been checked against noise already.
-        if change.abs() <= 2.0 * std::f64::consts::SQRT_2 * noise && self.phases.len() != 1 {
+        if change.abs() <= by_noise && self.phases.len() != 1 {
             return None;
         }
+        let (way, means, relation) = self.direction(change);
+        // The first and the last value are shown too, and may lie the other way round.
+        let levels = if (last - first) * change < 0.0 && differ(first, last) {
+            let (start, end) = (number(start), number(end));
+            format!(" from {start} to {end}, the medians of the first and the last tenth of its points")
+        } else {
+            String::new()
+        };
+        let claims = [claims[0], claims[1].is(relation, start)];
+        Some(self.statement(Topic::Policy, claims, format!("{way}{levels}; {means}.")))
+    }
+
+    /// A change that is over within the first tenth of the points.
+    fn early(&self, first: f64, last: f64) -> Statement {
+        let (way, means, relation) = self.direction(last - first);
+        let claims =
+            [self.claim(Statistic::First, first), self.claim(Statistic::Last, last).is(relation, first)];
+        let text = format!("{way} within the first tenth of its points; {means}.");
+        self.statement(Topic::Policy, claims, text)
+    }
+
+    /// Words for a change: `Decreased (worse)` and `low values mean: ...`, and how its end compares with its start.
+    fn direction(&self, change: f64) -> (String, String, Relation) {
         let (way, towards, means, relation) = if change > 0.0 {
             ("Increased", "high", &self.entry.high, Relation::Above)
         } else {
@@ -171,9 +201,7 @@ impl Reader<'_> {
             (Direction::Neither, _) => "",
         };
         // The dictionary describes values, not changes: a small one may be far from there.
-        let text = format!("{way}{good}; {towards} values mean: {means}.");
-        let claims = [claims[0], claims[1].is(relation, start)];
-        Some(self.statement(Topic::Policy, claims, text))
+        (format!("{way}{good}"), format!("{towards} values mean: {means}"), relation)
     }
 
     /// The last value as a share of a whole.
@@ -261,7 +289,7 @@ mod tests {
         assert!((glance.start - 0.675).abs() < 1e-9 && (glance.end - 0.135).abs() < 1e-9, "{glance:?}");
         let said = texts(&found);
         assert!(said.contains("Decreased; low values mean: the policy is nearly deterministic"), "{said}");
-        assert!(said.contains("All 20 points are in the expected range: 0.694 or less."), "{said}");
+        assert!(said.contains("All 20 points are in the expected range: 0.035 to 0.694."), "{said}");
         assert_eq!(found.inside, Some(1.0));
         // 0.12 of ln 2.
         assert!(said.contains("It ends at 17% of the maximum."), "{said}");
@@ -274,6 +302,30 @@ mod tests {
         let said = texts(&found);
         assert!(said.contains("2 of 6 points") && said.contains("at steps 1,000 to 3,000"), "{said}");
         assert!(said.contains("the farthest is 2 at step 3,000"), "{said}");
+    }
+
+    #[test]
+    fn a_collapse_within_the_first_values_is_not_where_it_started() {
+        let found = entropy((0..40).map(|at| if at == 0 { 0.011 } else { 1.43e-36 }));
+        let said = texts(&found);
+        assert!(!said.contains("where it started"), "{said}");
+        assert!(said.contains("Decreased within the first tenth of its points"), "{said}");
+        assert!(said.contains("40 of 40 points are outside the expected range"), "{said}");
+        assert!(said.contains("this matters little once the return has risen"), "{said}");
+    }
+
+    #[test]
+    fn a_change_against_the_shown_ends_names_its_levels() {
+        let values = (0..40).map(|at| match at {
+            0 => -2.92e-4,
+            1..=8 => 0.412 - 0.03 * f64::from(at),
+            _ => 0.0,
+        });
+        let course = Course::new(values.enumerate().map(|(at, value)| (1000 * at as u64, value)));
+        let entry = entry("train", "explained_variance").unwrap();
+        let said = texts(&read(entry, "explained_variance", &course, None, &[0]));
+        assert!(said.contains("From -2.92e-4 at step 0 to 0"), "{said}");
+        assert!(said.contains("Decreased (worse) from 0.337 to 0, the medians of the first"), "{said}");
     }
 
     #[test]

@@ -3,7 +3,47 @@
 use rlxp_types::text::{grouped, number, steps};
 
 use super::claim::{Claim, Over, Relation, Statistic};
-use crate::statistics::course::{FLAT, LEAST_CHANGE, Phase, PhaseKind, differ};
+use crate::statistics::course::{Course, FLAT, LEAST_CHANGE, Phase, PhaseKind, differ};
+
+/// Kendall's tau from which the points of a phase agree on a direction.
+const AGREE: f64 = 0.7;
+/// Standard errors by which tau must differ from that of points in random order.
+const SURE: f64 = 3.0;
+/// More points are compared in blocks: all pairs of them would take too long.
+const MOST_BLOCKS: usize = 200;
+
+/// Phases, those without a clear trend as rises or falls where their points agree on a direction. Whether a change is
+/// noise is decided by the noise of the whole curve; one that is noisy elsewhere can still rise steadily here.
+pub(in crate::describe) fn directed(phases: Vec<Phase>, course: &Course) -> Vec<Phase> {
+    let directed = |phase: Phase| {
+        let change = phase.to_value - phase.from_value;
+        let is_large =
+            change.abs() > LEAST_CHANGE * course.range() && differ(phase.from_value, phase.to_value);
+        if phase.kind != PhaseKind::Unsteady || !is_large || !agree(&phase, course, change.signum()) {
+            return phase;
+        }
+        Phase { kind: if change > 0.0 { PhaseKind::Rise } else { PhaseKind::Fall }, ..phase }
+    };
+    phases.into_iter().map(directed).collect()
+}
+
+/// Whether the points of a phase, taken in pairs, nearly all go in a direction.
+fn agree(phase: &Phase, course: &Course, direction: f64) -> bool {
+    let inside = |(step, _): &&(u64, f64)| (phase.from_step..=phase.to_step).contains(step);
+    let values: Vec<f64> = course.points().iter().filter(inside).map(|(_, value)| *value).collect();
+    let blocks: Vec<f64> = values
+        .chunks(values.len().div_ceil(MOST_BLOCKS).max(1))
+        .map(|block| block.iter().sum::<f64>() / block.len() as f64)
+        .collect();
+    let n = blocks.len() as f64;
+    let later = |(index, value): (usize, &f64)| {
+        let steps = blocks[index + 1..].iter().map(|next| (next - value) * direction);
+        steps.map(|step| f64::from(step > 0.0) - f64::from(step < 0.0)).sum::<f64>()
+    };
+    let agreeing: f64 = blocks.iter().enumerate().map(later).sum();
+    let error = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
+    agreeing > SURE * error && agreeing >= AGREE * n * (n - 1.0) / 2.0
+}
 
 /// What is claimed of a phase of a curve whose values cover `range`.
 pub(in crate::describe) fn claims(phase: &Phase, range: f64) -> Vec<Claim> {

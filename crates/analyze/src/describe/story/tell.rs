@@ -8,6 +8,7 @@
 use serde::Serialize;
 
 use super::Statement;
+use super::phase::directed;
 use super::sentences::sentences;
 use crate::statistics::aggregate::median;
 use crate::statistics::course::{
@@ -116,7 +117,7 @@ pub struct Story {
 pub fn tell(subject: &Subject, seeds: &[SeedCourse]) -> Story {
     let stories: Vec<SeedStory> = seeds.iter().map(|seed| story_of(subject, seed)).collect();
     let together = fold(seeds);
-    let phases = phases(&together);
+    let phases = directed(phases(&together), &together);
     let last: Vec<f64> = stories
         .iter()
         .map(|story| story.last.filter(|_| !story.failed).map_or(f64::NAN, |last| last.value))

@@ -138,6 +138,49 @@ fn a_curve_at_its_ceiling_has_the_noise_of_its_episodes() {
     assert_eq!((found.noise, found.first_noise), (Some(0.0), Some(9.0)));
     // From 60 to 45 is 15 deep, and 9·√2 off by chance.
     assert_eq!(found.fall_noise, Some(162.0_f64.sqrt()));
-    assert!(text(&told, Topic::Stability).contains("within noise"), "{}", text(&told, Topic::Stability));
+    // 15 is more than ±12.73, and says so.
+    let said = text(&told, Topic::Stability);
+    assert!(said.contains("within three times the noise between two evaluations (±12.73)"), "{said}");
     assert!(text(&told, Topic::Unknown).contains("±9"), "{}", text(&told, Topic::Unknown));
+}
+
+#[test]
+fn an_onset_before_the_first_evaluation_has_no_place_in_a_median() {
+    let random = Baseline { mean: -50.0, standard_error: 1.0, episodes: 50 };
+    let slow = RISE.map(|value| value - 50.0);
+    let told = tell(&Subject { baseline: Some(random), ..subject() }, &[seed(0, &RISE), seed(1, &slow)]);
+    let said = text(&told, Topic::Onset);
+    assert_eq!(
+        said,
+        "Learning began before the first evaluation (step 1,000) in 1 of 2 seeds; in the other, it began at step 2,000."
+    );
+}
+
+#[test]
+fn a_steady_rise_in_a_noisy_curve_is_a_rise() {
+    // The mean of two CartPole seeds with a gamma of 0.3, as it was logged, rounded.
+    let values = [
+        108.9, 14.7, 79.7, 21.8, 83.8, 242.2, 99.6, 74.4, 119.5, 139.1, 288.2, 292.7, 304.3, 304.3, 310.7,
+        352.6, 366.4, 364.4, 406.6, 393.8,
+    ];
+    let told = tell(&subject(), &[seed(0, &values)]);
+    let last = told.phases.last().unwrap();
+    assert_eq!(last.kind, PhaseKind::Rise, "{:?}", told.phases);
+    // Points in no order have no direction.
+    let course = Course::new((1..=20).map(|at| (at * 1000, f64::from(at as u32 * 7 % 5))));
+    assert!(!phase::directed(phases(&course), &course).iter().any(|phase| phase.kind == PhaseKind::Rise));
+}
+
+#[test]
+fn levels_of_few_seeds_are_told_in_plain_words() {
+    let mut falls = RISE;
+    falls[19] = 50.0;
+    let flat = [0.0; 20];
+    let threshold = Subject { threshold: Some(95.0), ..subject() };
+    let said = text(&tell(&threshold, &[seed(0, &falls), seed(1, &falls)]), Topic::Reach);
+    assert!(said.contains("2 of 2 seeds, at step 11,000; all of them fell below it again."), "{said}");
+    assert!(said.contains("by step 4,000, 90% was reached by step 6,000; medians of 2 of 2 seeds"), "{said}");
+    let said = text(&tell(&threshold, &[seed(0, &RISE), seed(1, &flat)]), Topic::Reach);
+    assert!(said.contains("by 1 of 2 seeds, at step 11,000; it never fell below it again."), "{said}");
+    assert!(said.contains("; only 1 of 2 seeds gained clearly."), "{said}");
 }

@@ -8,6 +8,12 @@ use super::super::curve::{Curve, Point, finite, longest_stretch, rise, span, val
 use super::super::outcome::Severity;
 use crate::statistics::aggregate::{mean, median, variance};
 
+/// Share of the way from the ground to the target, or to the best, that the noise may be: a change that can't be
+/// distinguished from more than that is unknown, not flat.
+const MOST_NOISE: f64 = 0.2;
+/// Sums are rounded: a difference below this share of the values is none.
+const ROUNDING: f64 = 1e-9;
+
 /// F16: the return has stopped rising.
 pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [share, slope_noise, slope_errors, best_noise, faded] =
@@ -30,10 +36,13 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     // The standard deviation of the rise of a line through n points of pure noise.
     let by_chance = (12.0 / window.len() as f64).sqrt();
     let flat = noise * slope_noise.max(slope_errors * by_chance);
-    if up.abs() > flat || behind > best_noise * noise.max(curve.noise) {
+    let reading = &seed.reading;
+    let rounding = ROUNDING * curve.best().abs().max(curve.end().abs());
+    // A return that was never good has no best to fall behind, only a lucky evaluation.
+    let fallen = reading.was_good && behind > (best_noise * noise.max(curve.noise)).max(rounding);
+    if up.abs() > flat.max(rounding) || fallen || flat > most_noise(check, seed, curve) {
         return Ok(Vec::new());
     }
-    let reading = &seed.reading;
     let at_the_top = check.evidence.environment.return_range.is_some_and(|(_, top)| curve.end() >= top);
     let fine = reading.at_target == Some(true) || at_the_top;
     let untold = reading.at_target.is_none() && reading.improved == Some(true);
@@ -60,7 +69,21 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         four_digits(flat),
     );
     let citation = cite(seed, curve.metric, window, up, flat);
-    Ok(vec![Hit::new(severity, sentence, citation).strong(1.0)])
+    Ok(vec![Hit::new(severity, sentence, citation).strong(1.0).fine(fine)])
+}
+
+/// The largest noise with which a return can be called flat.
+fn most_noise(check: &Check<'_>, seed: &SeedView<'_>, curve: &Curve) -> f64 {
+    let values = values(&curve.points);
+    let (low, high) = values
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)));
+    let ground = seed.reading.ground;
+    let top = check.evidence.environment.reward_threshold.into_iter().chain([curve.best()]);
+    let way = top.reduce(f64::max).map_or(0.0, |top| MOST_NOISE * (top - ground));
+    // Without a target and without progress, the noise is all there is.
+    let known = seed.reading.was_good || check.evidence.environment.reward_threshold.is_some();
+    if known && way > 0.0 { way } else { high - low }
 }
 
 /// Whether the learning rate ends below this share of its largest value.
@@ -88,22 +111,27 @@ pub(super) fn collapse(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let end = within(&curve.points, last as f64 - check.budget(lasting), f64::INFINITY);
     let recovered = to < last && median(&values(end)) >= bound;
     let level = mean(&values(&fallen));
+    let outcome = match (recovered, to < last) {
+        (true, _) => "; it recovered",
+        (false, true) => " and is low again at the end",
+        (false, false) => " and stays below it",
+    };
     let sentence = format!(
-        "{} drops from its best of {} to {} (below {}) at {}{}",
+        "{} ({}) drops from its best of {} to {} on average (below {}) at {}{}",
         curve.metric,
+        curve.mean_of(),
         four_digits(best),
         four_digits(level),
         four_digits(bound),
         text::steps(from, to),
-        match (recovered, to < last) {
-            (true, _) => "; it recovered",
-            (false, true) => " and is low again at the end",
-            (false, false) => " and stays there",
-        },
+        outcome,
     );
     let severity = if recovered { Severity::Info } else { Severity::Error };
     let strength = (best - level) / (best - bound);
-    Ok(vec![Hit::new(severity, sentence, cite(seed, curve.metric, &fallen, level, bound)).strong(strength)])
+    let hit = Hit::new(severity, sentence, cite(seed, curve.metric, &fallen, level, bound)).kind(outcome);
+    let meaning =
+        recovered.then_some("The policy was good, got much worse and recovered: updates are unstable.");
+    Ok(vec![hit.strong(strength).meaning(meaning)])
 }
 
 /// The longest stretch below the best so far by the given share of the gain above the ground
@@ -227,9 +255,10 @@ pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "{} ends at {}, below the {} of {} actions (mean {} over {} episodes), at {}",
+        "{} ends at {} {}, below the {} of {} actions (mean {} over {} episodes), at {}",
         curve.metric,
         four_digits(level),
+        curve.over_last(),
         four_digits(bound),
         baseline.name,
         four_digits(baseline.mean),

@@ -109,6 +109,10 @@ pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Err(Missing::Scope("an episode that reaches the cap did not fail".to_owned()));
     }
     let at_limit = check.points(seed, "train.episodes_at_limit")?;
+    // Where nothing is to be reached, every episode may end at its cap by design.
+    let Some(target) = check.evidence.environment.reward_threshold else {
+        return Err(Missing::Scope("no target return is known".to_owned()));
+    };
     let finished = check.points(seed, "train.episodes_finished")?;
     let curve = check.curve(seed)?;
     let window = check.window(&at_limit);
@@ -119,24 +123,22 @@ pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Err(Missing::Data("no episode ended at the end of the run".to_owned()));
     }
     let share = limited / all;
-    let gained = curve.end() - curve.first();
-    let progress = match check.evidence.environment.reward_threshold {
-        Some(target) if target > curve.first() => gained / (target - curve.first()),
-        Some(_) => 1.0,
-        None if seed.reading.improved == Some(true) => 1.0,
-        None => 0.0,
-    };
+    // A first evaluation that is already better than random is progress too.
+    let ground = seed.reading.ground;
+    let progress = if target > ground { (curve.end() - ground) / (target - ground) } else { 1.0 };
     if share <= share_bound || progress >= progress_bound {
         return Ok(Vec::new());
     }
     let metric = "train.episodes_at_limit";
     let sentence = format!(
         "{} of the episodes run into the cap of {cap} steps ({metric}, more than {}) at {}, and the return \
-         has covered {} of the way to its target (less than {})",
+         has covered {} of the way from {} to its target {} (less than {})",
         percent(share),
         percent(share_bound),
         steps(window),
         percent(progress.max(0.0)),
+        four_digits(ground),
+        four_digits(target),
         percent(progress_bound),
     );
     Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, metric, window, share, share_bound))])

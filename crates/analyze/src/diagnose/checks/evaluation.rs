@@ -12,6 +12,10 @@ use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::median;
 use crate::statistics::selection::expected_maximum;
 
+/// What F31 means where the evaluation is the higher one.
+const BETTER_WITHOUT_NOISE: &str = "Evaluated with its most likely action, the policy scores much higher than while \
+                                    exploring: exploration noise lowers the training return.";
+
 /// F31: evaluation and training scores differ.
 pub(super) fn modes_differ(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let [apart] = check.rule.values(["apart"]);
@@ -37,22 +41,36 @@ pub(super) fn modes_differ(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let (played, trained) = (median(&values(window)), median(&matching));
     // A return near zero makes any difference look large; what was gained counts too.
     let gained = seed.reading.curve.as_ref().map_or(0.0, |curve| curve.best() - curve.first());
-    let size = trained.abs().max(gained).max(check.evidence.baseline_size());
+    let bases = [
+        (trained.abs(), "the training return"),
+        (gained, "the run's gain"),
+        (check.evidence.baseline_size(), "the baseline return"),
+    ];
+    // The first of equal ones.
+    let (size, base) =
+        bases.into_iter().reduce(|most, next| if next.0 > most.0 { next } else { most }).unwrap_or_default();
     let difference = (played - trained) / size.max(1e-12);
     if difference.abs() <= apart {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "{metric} is {} while train.mean_return is {}, a difference of {} (more than {}) at {}",
+        "{metric} is {} while train.mean_return is {}: {} by {} of {base}, {} (more than {}), at {}",
         four_digits(played),
         four_digits(trained),
-        percent(difference),
+        if difference < 0.0 { "lower" } else { "higher" },
+        percent(difference.abs()),
+        four_digits(size),
         percent(apart),
         steps(window),
     );
     // Without noise a policy usually plays better; worse is the surprise.
-    let severity = if difference < 0.0 { Severity::Warning } else { Severity::Info };
-    Ok(vec![Hit::new(severity, sentence, cite(seed, metric, window, difference, apart))])
+    let (severity, meaning, kind) = if difference < 0.0 {
+        (Severity::Warning, None, "lower")
+    } else {
+        (Severity::Info, Some(BETTER_WITHOUT_NOISE), "higher")
+    };
+    let hit = Hit::new(severity, sentence, cite(seed, metric, window, difference, apart));
+    Ok(vec![hit.meaning(meaning).kind(kind)])
 }
 
 /// F32: scores drop where training was continued from a file.
@@ -228,17 +246,17 @@ pub(super) fn chosen_by_luck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     };
     let claimed = best.mean - reference;
     let bound = times * inflation;
-    if claimed >= bound || inflation <= 0.0 {
+    // Without a gain, there is none to doubt; F24 is about a policy below random actions.
+    if claimed < 0.0 || claimed >= bound || inflation <= 0.0 {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "the best of {} evaluations, {} at step {}, is {} {} {from}; picking the best is expected to add \
+        "the best of {} evaluations, {} at step {}, is {} above {from}; picking the best is expected to add \
          {} by chance (eval.mean_return)",
         all.len(),
         four_digits(best.mean),
         best.step,
-        four_digits(claimed.abs()),
-        if claimed < 0.0 { "below" } else { "above" },
+        four_digits(claimed),
         four_digits(bound),
     );
     let points = [(all[0].step, 0.0), (all[all.len() - 1].step, 0.0)];

@@ -10,6 +10,10 @@ use super::super::outcome::Severity;
 use crate::statistics::aggregate::median;
 
 const DEVIATION: &str = "train.action_std";
+/// What F09 means where the return has risen.
+const RANDOM_BUT_RISEN: &str = "Late in training, the policy still samples its actions almost as randomly as at the \
+                                start, although the return has risen: the entropy bonus may be too strong, or the \
+                                updates too small.";
 
 /// How random the policy is, where 1 is as random as it can be or, for
 /// continuous actions, the larger of its initial std and `usual`: a policy that
@@ -100,7 +104,16 @@ pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     );
     // Between the bound and 1 there is little room, so the distance to 1 counts.
     let strength = (1.0 - high) / (1.0 - middle).max(1e-9);
-    Ok(vec![Hit::new(Severity::Error, sentence, cite(seed, metric, late, middle, high)).strong(strength)])
+    let rose = seed
+        .reading
+        .curve
+        .as_ref()
+        .and_then(|curve| curve.rose(curve.span(), check.rules.common("improved_noise")));
+    let rose = rose == Some(true);
+    let has_learned = rose && seed.reading.improved == Some(true);
+    let severity = if has_learned { Severity::Warning } else { Severity::Error };
+    let hit = Hit::new(severity, sentence, cite(seed, metric, late, middle, high));
+    Ok(vec![hit.strong(strength).meaning(rose.then_some(RANDOM_BUT_RISEN))])
 }
 
 /// F10: exploration noise grows, or an entropy bonus keeps it high.

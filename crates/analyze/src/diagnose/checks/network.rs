@@ -203,6 +203,9 @@ pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found
             event: false,
             excusable: false,
             keys: Vec::new(),
+            fine: false,
+            kind: "",
+            meaning: None,
         });
     }
     for dimension in &logged {

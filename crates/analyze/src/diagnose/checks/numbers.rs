@@ -58,6 +58,9 @@ pub(super) fn not_finite(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         event: true,
         excusable: false,
         keys: Vec::new(),
+        fine: false,
+        kind: "",
+        meaning: None,
     };
     Ok(vec![hit])
 }

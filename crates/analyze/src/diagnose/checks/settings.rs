@@ -10,7 +10,7 @@ use rlxp_types::text::four_digits;
 use serde_json::Value;
 
 use super::super::check::{Check, Found, Hit, Missing, SeedView};
-use super::super::curve::{finite, values};
+use super::super::curve::{finite, over_last, values};
 use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::{mean, median};
 
@@ -26,13 +26,13 @@ pub(super) struct Short {
 /// `None` where the return is fine.
 pub(super) fn short(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Option<Short>, Missing> {
     let reading = &seed.reading;
-    let (metric, level, from, to) = match &reading.curve {
+    let (metric, level, from, to, over) = match &reading.curve {
         Some(curve) => {
             if reading.at_target == Some(true) || reading.improved == Some(true) {
                 return Ok(None);
             }
             let (from, to) = curve.span();
-            (curve.metric, curve.end(), from, to)
+            (curve.metric, curve.end(), from, to, curve.over_last())
         }
         None => {
             let evaluations = &seed.data.evaluations;
@@ -41,7 +41,8 @@ pub(super) fn short(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Option<Sho
                 return Err(Missing::Data("the run has no evaluation".to_owned()));
             };
             let level = mean(&last.iter().map(|evaluation| evaluation.mean).collect::<Vec<_>>());
-            ("eval.mean_return", level, first.step, end.step)
+            let metric = "eval.mean_return";
+            (metric, level, first.step, end.step, over_last(metric, last.len()))
         }
     };
     let bound = check.evidence.learned_from(check.rules);
@@ -54,9 +55,9 @@ pub(super) fn short(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Option<Sho
     }
     let sentence = match bound {
         Some(bound) if level < bound => {
-            format!("{metric} ends at {}, short of {}", four_digits(level), four_digits(bound))
+            format!("{metric} ends at {} {over}, short of {}", four_digits(level), four_digits(bound))
         }
-        _ => format!("{metric} ends at {}, far below its best", four_digits(level)),
+        _ => format!("{metric} ends at {} {over}, far below its best", four_digits(level)),
     };
     let citation = Citation {
         metric: metric.to_owned(),
@@ -67,6 +68,29 @@ pub(super) fn short(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Option<Sho
         threshold: bound,
     };
     Ok(Some(Short { citation, sentence }))
+}
+
+/// The return at the end, where it was learned and still misses a known target.
+pub(super) fn misses_target(check: &Check<'_>, seed: &SeedView<'_>) -> Option<Short> {
+    let target = check.evidence.environment.reward_threshold?;
+    let curve = seed.reading.curve.as_ref().filter(|_| seed.reading.at_target == Some(false))?;
+    let (from_step, to_step) = curve.span();
+    let sentence = format!(
+        "{} ends at {} {}, short of the target {}",
+        curve.metric,
+        four_digits(curve.end()),
+        curve.over_last(),
+        four_digits(target)
+    );
+    let citation = Citation {
+        metric: curve.metric.to_owned(),
+        seed: Some(seed.data.seed),
+        from_step,
+        to_step,
+        value: curve.end(),
+        threshold: Some(target),
+    };
+    Some(Short { citation, sentence })
 }
 
 /// Rules about settings need them.

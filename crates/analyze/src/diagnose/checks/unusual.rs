@@ -8,8 +8,11 @@ use super::super::check::{Check, Found, Missing, SeedView};
 use super::super::curve::values;
 use super::super::evidence::Actions;
 use super::super::outcome::Severity;
-use super::settings::{blame, known, layers, number, short};
+use super::settings::{blame, known, layers, misses_target, number, short};
 use crate::statistics::aggregate::median;
+
+const HELD_BACK: &str = "A setting is far outside the range that published configs use. The run has learned, but it \
+                         misses its target, and the setting is a possible cause.";
 
 /// The range of a key's usual values, by the names of its thresholds.
 struct Usual {
@@ -127,7 +130,14 @@ pub(super) fn unusual(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if out.is_empty() {
         return Ok(Vec::new());
     }
-    let Some(short) = short(check, seed)? else { return Ok(Vec::new()) };
+    // A run that learned in spite of the setting may still be held back by it.
+    let (severity, meaning, short) = match short(check, seed)? {
+        Some(short) => (Severity::Warning, None, short),
+        None => match misses_target(check, seed) {
+            Some(short) => (Severity::Info, Some(HELD_BACK), short),
+            None => return Ok(Vec::new()),
+        },
+    };
     out.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.key.cmp(b.1.key)));
     let worst = &out[0];
     let words = |(_, usual, value, bound): &(f64, &Usual, f64, f64)| {
@@ -143,7 +153,7 @@ pub(super) fn unusual(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     };
     let sentence: Vec<String> = out.iter().map(words).collect();
     let mut hit =
-        blame(Severity::Warning, worst.1.key, sentence.join("; "), &short, worst.0, worst.2, worst.3);
+        blame(severity, worst.1.key, sentence.join("; "), &short, worst.0, worst.2, worst.3).meaning(meaning);
     hit.keys = out.iter().map(|(_, usual, _, _)| usual.key.to_owned()).collect();
     Ok(vec![hit])
 }

@@ -8,6 +8,15 @@ use super::super::outcome::Severity;
 use crate::statistics::aggregate::median;
 
 const KL: &str = "train.approx_kl";
+/// What F03 means where it is about a few updates only.
+const SOME_FAR: &str = "Some updates move the policy so far that the collected data no longer represents it. One such \
+                        update can undo what was learned before.";
+/// What F04 means where the return rises nevertheless, but is not good yet.
+const SLOW_RISE: &str = "The updates barely change the policy, and the return rises slowly: the step size is too \
+                         small, or gradients hardly reach the policy.";
+/// What F04 means where the return is unknown.
+const SMALL_STEPS: &str = "The updates barely change the policy: the step size is too small, or gradients don't reach \
+                           the policy.";
 
 /// F03: the policy moves too far per update.
 pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
@@ -35,14 +44,16 @@ pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let high: Vec<Point> = points.iter().copied().filter(above(error)).collect();
         let middle = median(&values(&high));
         let sentence = format!(
-            "{KL} is above {} in {} of {} updates (median of those {}), first at {}",
+            "{KL} is above {} in {} of {} updates ({}{}), first at {}",
             four_digits(error),
             high.len(),
             points.len(),
+            if high.len() > 1 { "median of those " } else { "" },
             four_digits(middle),
             steps(window),
         );
-        let hit = Hit::new(Severity::Error, sentence, cite(seed, KL, &high, middle, error));
+        let hit = Hit::new(Severity::Error, sentence, cite(seed, KL, &high, middle, error))
+            .meaning((2 * high.len() < points.len()).then_some(SOME_FAR));
         let beyond = repeated(&points, repeats as usize, among as usize, above(gross)).is_some();
         hits.push(if beyond { hit.inexcusable() } else { hit });
     } else {
@@ -58,7 +69,8 @@ pub(super) fn kl_high(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
                 four_digits(largest),
                 steps(&high),
             );
-            hits.push(Hit::new(Severity::Warning, sentence, cite(seed, KL, &high, largest, warning)));
+            let hit = Hit::new(Severity::Warning, sentence, cite(seed, KL, &high, largest, warning));
+            hits.push(hit.meaning((share < 0.5).then_some(SOME_FAR)));
         }
     }
     Ok(hits)
@@ -79,6 +91,16 @@ pub(super) fn kl_zero(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if (still.len() as f64) < updates {
         return Ok(Vec::new());
     }
+    // A return that becomes good meanwhile shows that small updates are enough.
+    let rose = seed.reading.curve.as_ref().and_then(|curve| {
+        curve.rose((still[0].0, still[still.len() - 1].0), check.rules.common("improved_noise"))
+    });
+    let meaning = match rose {
+        Some(true) if seed.reading.improved == Some(true) => return Ok(Vec::new()),
+        Some(true) => Some(SLOW_RISE),
+        Some(false) => None,
+        None => Some(SMALL_STEPS),
+    };
     let middle = median(&values(still));
     let sentence = format!(
         "{KL} stays below {} for {} updates in a row (median {}), at {}",
@@ -87,7 +109,8 @@ pub(super) fn kl_zero(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         four_digits(middle),
         steps(still),
     );
-    Ok(vec![Hit::new(Severity::Warning, sentence, cite(seed, KL, still, middle, low))])
+    let hit = Hit::new(Severity::Warning, sentence, cite(seed, KL, still, middle, low));
+    Ok(vec![hit.meaning(meaning)])
 }
 
 /// F05: target_kl ends most updates early.

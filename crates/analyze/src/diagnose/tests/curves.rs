@@ -175,3 +175,70 @@ fn the_training_return_is_read_in_the_unit_of_evaluations() {
     let finding = fires(&run, "F16", Info, "train.mean_return");
     assert!(finding.sentence.contains("flat at 480"), "{}", finding.sentence);
 }
+
+/// A run of seeds whose evaluations are these, one every 5,000 steps.
+fn evaluated(seeds: &[[f64; 20]]) -> Evidence<'static> {
+    let mut run = with_seeds(&healthy(), seeds.len() as u64);
+    for (seed, values) in run.seeds.iter_mut().zip(seeds) {
+        let steps = (1..=20).map(|index| index * 5 * ROLLOUT).collect();
+        seed.series.insert("eval.mean_return".to_owned(), Series::new(steps, values.to_vec()));
+        seed.evaluations.iter_mut().for_each(|evaluation| evaluation.deviation = 0.0);
+    }
+    run
+}
+
+/// Two seeds with a clip range of 5, as they were logged: one swings up to the target, one falls for good.
+const SWINGS: [f64; 20] = [
+    493.4, 374.3, 500.0, 264.7, 31.2, 24.5, 27.0, 111.1, 128.6, 283.2, 230.2, 301.8, 500.0, 500.0, 253.5,
+    116.6, 118.5, 203.9, 500.0, 500.0,
+];
+const FALLS: [f64; 20] = [
+    128.5, 185.6, 35.2, 18.7, 288.8, 499.9, 82.6, 60.9, 40.9, 50.8, 44.4, 38.1, 22.5, 57.2, 70.8, 60.6, 88.8,
+    78.2, 11.2, 9.3,
+];
+
+#[test]
+fn f16_swings_are_not_flat_however_large_their_noise() {
+    clear(&evaluated(&[SWINGS]), "F16");
+}
+
+#[test]
+fn f16_counts_every_flat_seed() {
+    // Sums of 500 and other numbers are rounded; the last seven evaluations are equal all the same.
+    let seeds: Vec<[f64; 20]> = (0..10)
+        .map(|seed| {
+            let mut values = [500.0; 20];
+            values[..4].copy_from_slice(&[9.31, 40.7 + f64::from(seed) / 3.0, 200.1, 437.93]);
+            values
+        })
+        .collect();
+    let finding = fires(&evaluated(&seeds), "F16", Info, "eval.mean_return");
+    assert_eq!((finding.seeds_showing, finding.seeds_judged), (10, 10));
+    // A lucky first evaluation of a return that was never good is nothing to fall behind.
+    let mut lucky = [9.41; 20];
+    lucky[0] = 10.17;
+    let finding = fires(&evaluated(&[[9.41; 20], lucky]), "F16", Warning, "eval.mean_return");
+    assert_eq!((finding.seeds_showing, finding.seeds_judged), (2, 2));
+}
+
+#[test]
+fn f16_at_the_target_is_no_reason_to_change_anything() {
+    let mut good = [500.0; 20];
+    good[..3].copy_from_slice(&[20.0, 200.0, 400.0]);
+    let finding = found(&evaluated(&[good]), "F16");
+    assert!(finding.suggestions.is_empty() && finding.explained_by.is_empty(), "{finding:?}");
+    // The seed that is stuck is reported, and counted alone.
+    let finding = found(&evaluated(&[good, [9.41; 20]]), "F16");
+    assert!(finding.sentence.contains("(seed 1; 1 of 2 seeds)"), "{}", finding.sentence);
+    assert!(!finding.suggestions.is_empty());
+}
+
+#[test]
+fn f17_names_what_it_compares_and_counts_seeds_that_end_alike() {
+    let finding = found(&evaluated(&[SWINGS, FALLS]), "F17");
+    let sentence = &finding.sentence;
+    assert!(sentence.contains("(mean of 3 evaluations) drops from its best of 290.4"), "{sentence}");
+    assert!(sentence.contains("stays below it (seed 1; 1 of 2 seeds)"), "{sentence}");
+    let finding = found(&evaluated(&[FALLS]), "F24");
+    assert!(finding.sentence.contains("ends at 10.25 over its last 2 evaluations"), "{}", finding.sentence);
+}

@@ -155,3 +155,14 @@ proptest! {
         prop_assert!(serde_json::to_string(&answers).is_ok());
     }
 }
+
+#[test]
+fn a_cause_shares_a_seed_with_what_it_explains() {
+    let mut run = with_seeds(&unlearned(), 2);
+    let explains = |run: &Evidence<'static>| found(run, "F11").explained_by.contains(&"F03".to_owned());
+    run.seeds[0].series.insert("train.approx_kl".to_owned(), each(|_| 0.4));
+    run.seeds[1].series.insert("train.explained_variance".to_owned(), each(|_| -0.5));
+    assert!(!explains(&run));
+    run.seeds[0].series.insert("train.explained_variance".to_owned(), each(|_| -0.5));
+    assert!(explains(&run));
+}

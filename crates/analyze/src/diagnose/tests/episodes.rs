@@ -89,3 +89,14 @@ fn f42_curriculum() {
     put(&mut run, "curriculum.level", each(|update| (update as f64).min(9.0)));
     assert!(fires(&run, "F42", Warning, "curriculum.level").sentence.contains("at its maximum"));
 }
+
+#[test]
+fn f30_needs_a_target_and_a_return_no_better_than_random() {
+    let mut run = unlearned();
+    put(&mut run, "train.episodes_at_limit", each(|_| 9.0));
+    // Better than random from the first evaluation on.
+    put(&mut run, "eval.mean_return", every(5, |update| 120.0 + wobble(update)));
+    clear(&run, "F30");
+    run.environment.reward_threshold = None;
+    is_not_about(&run, "F30", "no target");
+}

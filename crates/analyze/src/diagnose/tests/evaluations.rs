@@ -108,3 +108,25 @@ fn f39_two_seeds_that_are_one() {
     run.seeds.iter_mut().for_each(|seed| drop(seed.series.remove("train.value_loss")));
     lacks(&run, "F39", "fewer than two");
 }
+
+#[test]
+fn f31_names_its_base_and_blames_the_noise_only_for_a_loss() {
+    let mut run = unlearned();
+    put(&mut run, "eval.mean_return", every(5, |_| 60.0));
+    let better = found(&run, "F31");
+    assert!(better.sentence.contains("higher by 17") && better.sentence.contains("% of the "), "{better:?}");
+    assert!(!better.meaning.contains("rely on the noise"), "{}", better.meaning);
+    put(&mut run, "eval.mean_return", every(5, |_| 10.0));
+    let worse = found(&run, "F31");
+    assert!(
+        worse.sentence.contains("lower by 5") && worse.meaning.contains("rely on the noise"),
+        "{worse:?}"
+    );
+}
+
+#[test]
+fn f35_a_score_below_random_has_no_gain_to_doubt() {
+    let mut run = unlearned();
+    run.seeds[0].evaluations.iter_mut().for_each(|evaluation| evaluation.mean = 9.4);
+    clear(&run, "F35");
+}

@@ -209,3 +209,17 @@ fn f26_discrete_observations_that_never_change() {
     run.environment.still = vec![0.0, 1.0];
     clear(&run, "F26");
 }
+
+#[test]
+fn f48_names_a_setting_that_may_hold_a_run_back() {
+    let mut run = set(usual(unlearned()), "algo.clip_range", json!(0.0005));
+    let rises = |update: u64| 21.5 + 385.0 * (update.min(60) as f64 / 60.0) + wobble(update);
+    put(&mut run, "eval.mean_return", every(5, rises));
+    let finding = found(&run, "F48");
+    assert_eq!(
+        (finding.severity, finding.keys.as_slice()),
+        (Severity::Info, &["algo.clip_range".to_owned()][..])
+    );
+    assert!(finding.sentence.contains("short of the target 475"), "{}", finding.sentence);
+    assert!(finding.meaning.contains("The run has learned"), "{}", finding.meaning);
+}

@@ -168,3 +168,32 @@ fn f14_gradients_that_jump_or_are_always_cut() {
     run.seeds[0].series.remove("train.grad_clipped");
     lacks(&run, "F14", "train.grad_norm");
 }
+
+#[test]
+fn f03_one_update_is_not_each_update() {
+    let mut run = unlearned();
+    put(&mut run, "train.approx_kl", each(|update| if update == 0 { 110.7 } else { 0.0 }));
+    let finding = found(&run, "F03");
+    assert!(finding.sentence.contains("in 1 of 100 updates (110.7)"), "{}", finding.sentence);
+    assert!(finding.meaning.starts_with("Some updates"), "{}", finding.meaning);
+    put(&mut run, "train.approx_kl", each(|_| 4.0));
+    assert!(found(&run, "F03").meaning.starts_with("Each update"));
+}
+
+#[test]
+fn f04_and_f09_dont_deny_a_return_that_rose() {
+    // From random to 407 of 475, and no excuse by the target.
+    let rises = |update: u64| 21.5 + 385.0 * (update.min(60) as f64 / 60.0) + wobble(update);
+    let mut run = unlearned();
+    put(&mut run, "train.approx_kl", each(|_| 5e-7));
+    put(&mut run, "train.entropy", each(|_| 0.693));
+    fires(&run, "F04", Warning, "train.approx_kl");
+    assert!(fires(&run, "F09", Error, "train.entropy").meaning.contains("has not learned"));
+    put(&mut run, "eval.mean_return", every(5, rises));
+    clear(&run, "F04");
+    let finding = fires(&run, "F09", Warning, "train.entropy");
+    assert!(finding.meaning.contains("the return has risen"), "{}", finding.meaning);
+    // A third of the way: it rises, but too slowly.
+    put(&mut run, "eval.mean_return", every(5, |update| 21.5 + 1.2 * update as f64 + wobble(update)));
+    assert!(found(&run, "F04").meaning.contains("rises slowly"));
+}

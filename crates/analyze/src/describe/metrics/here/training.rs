@@ -22,9 +22,15 @@ pub(super) fn completed(name: &str, here: &Here, found: Expectation) -> Expectat
         Some((name, value)) if value > 0.0 => found.relative_to(name, value),
         _ => found,
     };
-    let unless = (name == "explained_variance")
-        .then(|| "once all episodes have the same outcome, since no variance is left to explain".to_owned());
-    Expectation { unless, ..found }
+    let when = match name {
+        "explained_variance" => {
+            "once all episodes have the same outcome, since no variance is left to explain"
+        }
+        // Only choices have a lower bound.
+        "entropy" if found.low.is_some() => "once the return has risen",
+        _ => return found,
+    };
+    Expectation { unless: Some(when.to_owned()), ..found }
 }
 
 pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
@@ -185,6 +191,9 @@ pub(super) fn of_training(name: &str, here: &Here) -> Option<Expectation> {
     }
 }
 
+/// Share of the largest entropy below which a policy hardly explores.
+const COLLAPSED: f64 = 0.05;
+
 fn entropy(here: &Here) -> Option<Expectation> {
     let first = here.first_entropy()?;
     let bonus = match here.entropy_coef {
@@ -200,10 +209,10 @@ fn entropy(here: &Here) -> Option<Expectation> {
                  has collapsed.{bonus}",
                 sum.join(" + "),
                 here.env,
-                number(0.05 * first)
+                number(COLLAPSED * first)
             );
             // Rounding in single precision may exceed the maximum slightly.
-            Some(Expectation::new(text, None, Some(first * 1.001 + 1e-6)))
+            Some(Expectation::new(text, Some(COLLAPSED * first), Some(first * 1.001 + 1e-6)))
         }
         Actions::Numbers(_) if here.state_dependent => {
             let text = format!(

@@ -16,6 +16,9 @@ impl Teller<'_> {
         if let (Some(random), true) = (self.subject.baseline, 2 * before > alive.len()) {
             return Some(self.before_first(random, &alive, before));
         }
+        if before > 0 {
+            return Some(self.partly_before_first(&alive, before));
+        }
         let found: Vec<Onset> = alive.iter().filter_map(|seed| seed.onset).collect();
         if let ([one], [_]) = (found.as_slice(), alive.as_slice()) {
             let at = (one.step, one.step);
@@ -92,6 +95,47 @@ impl Teller<'_> {
             number(random.mean)
         );
         self.statement(Topic::Onset, (first, last), claims, text)
+    }
+
+    /// Some seeds were better than the random policy from the start: their onset is only known to be earlier than
+    /// that, so it has no place in a median.
+    fn partly_before_first(&self, alive: &[&SeedStory], before: usize) -> Statement {
+        let seeds = || self.story.seeds.iter().enumerate().filter(|(_, seed)| seed.first.is_some());
+        let early: Vec<(usize, u64)> = seeds()
+            .filter(|(_, seed)| seed.began_before_first)
+            .filter_map(|(index, seed)| Some((index, seed.first?.step)))
+            .collect();
+        let late: Vec<(usize, u64)> = seeds()
+            .filter(|(_, seed)| !seed.began_before_first)
+            .filter_map(|(index, seed)| Some((index, seed.onset?.step)))
+            .collect();
+        let of = |steps: &[(usize, u64)]| {
+            let (_, first, last) = middle(steps.iter().map(|(_, step)| *step));
+            (first, last)
+        };
+        let ((first, last), others) = (of(&early), alive.len() - before);
+        let the_others = if others == 1 { "the other" } else { "the others" };
+        let rest = if late.is_empty() {
+            format!("{the_others} never clearly left the initial score")
+        } else {
+            let (first, last) = of(&late);
+            let some = if late.len() < others { "some of " } else { "" };
+            format!("in {some}{the_others}, it began at {}", steps(first, last))
+        };
+        let claim = |statistic: Statistic| {
+            move |(index, step): &(usize, u64)| self.claim(Over::Seed(*index), statistic, *step as f64)
+        };
+        let mut claims: Vec<Claim> = early.iter().map(claim(Statistic::FirstStep)).collect();
+        claims.extend(late.iter().map(claim(Statistic::OnsetStep)));
+        claims.push(self.claim(Over::Count, Statistic::First, alive.len() as f64));
+        let text = format!(
+            "Learning began before the first {} ({}) in {before} of {} seeds; {rest}.",
+            self.point(),
+            steps(first, last),
+            alive.len()
+        );
+        let end = late.iter().map(|(_, step)| *step).fold(last, u64::max);
+        self.statement(Topic::Onset, (first, end), claims, text)
     }
 
     fn nowhere(&self, alive: &[&SeedStory]) -> Statement {

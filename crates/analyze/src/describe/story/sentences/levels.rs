@@ -66,17 +66,22 @@ impl Teller<'_> {
                 self.claim(over, Statistic::GainStep, step as f64).within(Some(share), random)
             }));
             if self.seeds.len() > 1 {
-                let (step, first, last) = (grouped(step), grouped(first), grouped(last));
-                return Some((format!(" was reached by step {step} ({first} to {last})"), reached.len()));
+                let range = if first == last {
+                    String::new()
+                } else {
+                    format!(" ({} to {})", grouped(first), grouped(last))
+                };
+                return Some((format!(" was reached by step {}{range}", grouped(step)), reached.len()));
             }
             let reach = self.claim(Over::Seed(0), Statistic::ReachStep, step as f64);
             claims.push(reach.within(Some(level), None));
             Some((format!(" (to {}) was reached by step {}", number(level), grouped(step)), 1))
         };
         let ((half, seeds), (most, _)) = (part(0.5, |seed| seed.half)?, part(0.9, |seed| seed.nine_tenths)?);
-        let whose = match self.seeds.len() {
-            1 => String::new(),
-            all => format!("; medians of {seeds} of {all} seeds"),
+        let whose = match (seeds, self.seeds.len()) {
+            (_, 1) => String::new(),
+            (1, all) => format!("; only 1 of {all} seeds gained clearly"),
+            (seeds, all) => format!("; medians of {seeds} of {all} seeds"),
         };
         let text = format!("Half of the final gain{half}, 90%{most}{whose}.");
         let gained = self.claim(Over::Count, Statistic::GainStep, seeds as f64).within(Some(0.5), random);
@@ -127,11 +132,13 @@ impl Teller<'_> {
             } else {
                 format!("at median step {} ({} to {})", grouped(step), grouped(first), grouped(last))
             };
-            let kept = if held == 0 { "none".to_owned() } else { held.to_string() };
-            format!(
-                "{name} was reached by {} of {all} seeds, {steps}; {kept} never fell below it again.",
-                reached.len()
-            )
+            let kept = match (held, reached.len()) {
+                (0, 1) => "it fell below it again".to_owned(),
+                (1, 1) => "it never fell below it again".to_owned(),
+                (0, _) => "all of them fell below it again".to_owned(),
+                (held, _) => format!("{held} never fell below it again"),
+            };
+            format!("{name} was reached by {} of {all} seeds, {steps}; {kept}.", reached.len())
         };
         Some(self.statement(Topic::Reach, (first, self.span.1), claims, text))
     }
@@ -171,7 +178,11 @@ impl Teller<'_> {
         let noise = seed.fall_noise.unwrap_or(f64::NAN);
         // The largest of many differences is about three standard deviations by chance.
         let luck = if fall.depth <= 3.0 * noise {
-            format!(", within noise (±{} between two {point}s)", number(noise))
+            let times = if fall.depth <= noise { "" } else { "three times " };
+            format!(
+                ", within {times}the noise between two {point}s (±{}), so it may be chance",
+                number(noise)
+            )
         } else {
             String::new()
         };
