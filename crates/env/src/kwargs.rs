@@ -25,7 +25,10 @@ impl<'a> Kwargs<'a> {
                 None => kwargs.unknown(name),
                 Some(known) => {
                     if let Some(wanted) = mismatch(known.kind, value) {
-                        kwargs.problem(name, format!("{} must be {wanted}, not {}", info.id, show(value)));
+                        kwargs.problem(
+                            name,
+                            format!("{name} of {} must be {wanted}, not {}", info.id, show(value)),
+                        );
                     }
                 }
             }
@@ -47,9 +50,9 @@ impl<'a> Kwargs<'a> {
             .map(|(_, known)| known.to_owned());
         let list = known.collect::<Vec<_>>().join(", ");
         let message = if list.is_empty() {
-            format!("{} takes no arguments", self.info.id)
+            format!("{} takes no arguments, so {name:?} can't be set", self.info.id)
         } else {
-            format!("{} has no such argument; valid: {list}", self.info.id)
+            format!("{} has no argument {name:?}; valid: {list}", self.info.id)
         };
         self.problems.push(Problem { path: format!("env.kwargs.{name}"), message, nearest });
     }

@@ -266,6 +266,10 @@ fn seeds(settings: &Settings) {
 
 fn one_comparison(settings: &Settings, kinds: &[Returns]) {
     println!("\n### One comparison of two equal groups\n");
+    println!(
+        "Ranks of equal groups have the same distribution whatever the returns, so rows with the same number of seeds \
+         differ by chance.\n"
+    );
     println!("| returns | seeds per group | claims | paired, claims |\n| --- | --- | --- | --- |");
     for kind in kinds {
         for seeds in [5, 10, 20] {

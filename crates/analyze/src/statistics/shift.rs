@@ -10,7 +10,7 @@
 use serde::Serialize;
 
 use crate::statistics::distribution::normal_quantile;
-use crate::statistics::rank_test::{EXACT_DIFFERENCES, EXACT_PAIRS, all_sums, subset_sums};
+use crate::statistics::rank_test::{EXACT_DIFFERENCES, EXACT_PAIRS, all_sums, win_counts};
 
 /// A shift with its interval. An end is `None` where the data can't bound it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -63,10 +63,7 @@ pub(crate) fn unpaired_depth(nx: usize, ny: usize, tail: f64) -> u64 {
         let (nx, ny) = (nx as f64, ny as f64);
         return normal_depth(nx * ny / 2.0, (nx * ny * (nx + ny + 1.0) / 12.0).sqrt(), tail);
     }
-    let ranks: Vec<usize> = (1..=nx + ny).collect();
-    let smaller = nx.min(ny);
-    let counts = subset_sums(&ranks, smaller);
-    depth(&counts[smaller * (smaller + 1) / 2..], tail)
+    depth(&win_counts(nx, ny), tail)
 }
 
 pub(crate) fn paired_depth(count: usize, tail: f64) -> u64 {

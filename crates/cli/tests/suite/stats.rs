@@ -122,7 +122,7 @@ fn bad_campaigns_change_nothing() {
     project.write("columns.csv", "name,score\na,1\n");
     project.write("other.json", "{}");
     for (line, part) in [
-        ("look c.json --scores part.csv", "a has no score for seed 1; b has no score for seed 0, 1"),
+        ("look c.json --scores part.csv", "a has no score for seed 1; b has no score for seeds 0, 1"),
         ("look c.json --scores peek.csv", "seed 2 of a was not asked for"),
         ("look c.json --scores twice.csv", "line 3: seed 0 of \"a\" appears twice"),
         ("look c.json --scores words.csv", "line 2: \"zero\" is not a seed"),
@@ -139,7 +139,47 @@ fn bad_campaigns_change_nothing() {
         assert!(failed.stderr.contains(part), "{line}: {}", failed.stderr);
     }
     assert_eq!(stored(), before);
+    // Bounds, stages and sizes follow from the plan; whoever edits them is told.
+    for (from, to) in [
+        ("\"accept\": ", "\"accept\": -9"),
+        ("\"round\": 0", "\"round\": 7"),
+        ("\"seeds\": ", "\"seeds\": 99999999999999"),
+        ("\"stage\": \"screen\"", "\"stage\": \"ended\""),
+    ] {
+        assert!(before.contains(from), "{from}");
+        project.write("edited.json", &before.replacen(from, to, 1));
+        let refused = project.rlx("stats campaign look edited.json --scores part.csv").expect(2);
+        assert!(refused.stderr.contains("it was edited"), "{to}: {}", refused.stderr);
+    }
 }
+
+#[test]
+fn an_accepted_candidate_of_a_sequence_is_topped_up_before_the_next_one() {
+    let project = Project::new();
+    let look = || project.rlx("stats campaign look s.json --scores s.csv --json").expect(0).json();
+    let plan = project.rlx("stats campaign plan --sequence 2 --output s.json --json").expect(0).json();
+    let early = project.rlx("stats campaign open s.json good").expect(2);
+    let first = "the incumbent's runs come first: incumbent has no score for seeds 0 to";
+    assert!(early.stderr.contains(first), "{}", early.stderr);
+    project.write("s.csv", &trained(&plan["wanted"], "good"));
+    assert_eq!(look()["step"], "next_candidate");
+    let mut step = project.rlx("stats campaign open s.json good --json").expect(0).json();
+    for _ in 0..6 {
+        if step["step"] != "more_seeds" {
+            break;
+        }
+        let early = project.rlx("stats campaign open s.json next").expect(2);
+        assert!(early.stderr.contains("good is not decided yet"), "{}", early.stderr);
+        project.write("s.csv", &trained(&step["wanted"], "good"));
+        step = look();
+    }
+    assert_eq!(step["step"], "accept");
+    assert_eq!(step["wanted"][0]["group"], "good");
+    project.write("s.csv", &trained(&step["wanted"], "good"));
+    let ready = project.rlx("stats campaign look s.json --scores s.csv").expect(0);
+    assert!(ready.stdout.contains("rlx stats campaign open s.json NAME"), "{}", ready.stdout);
+}
+
 #[test]
 fn csv_files_are_read_as_other_programs_write_them() {
     let project = Project::new();

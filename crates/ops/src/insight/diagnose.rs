@@ -17,8 +17,6 @@ use rlxp_fs::FsExt;
 use rlxp_types::RunStatus;
 use serde::Serialize;
 
-pub(crate) use environment::reward_threshold;
-
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::{RunData, load, load_run};

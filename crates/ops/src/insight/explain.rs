@@ -14,10 +14,9 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
-use crate::insight::diagnose::reward_threshold;
 use crate::insight::run_data::{RunData, SeedData, SeedState, load_run};
 use crate::training::checkpoint_ref::project;
-use crate::training::envs::SOURCES;
+use crate::training::envs::{SOURCES, reward_threshold};
 
 #[derive(Clone, Debug, Default)]
 pub struct ExplainRequest {
@@ -243,7 +242,7 @@ pub(crate) fn here(run: &RunData) -> Here {
         env: config.env.id.clone(),
         actions,
         step_cap: config.env.max_episode_steps.or_else(|| info.and_then(|info| info.max_episode_steps)),
-        threshold: reward_threshold(config),
+        threshold: reward_threshold(&config.env),
         observations: info.map_or_else(Vec::new, |info| {
             info.observation_names.iter().map(|name| (*name).to_owned()).collect()
         }),

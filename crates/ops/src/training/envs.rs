@@ -94,3 +94,12 @@ fn row(info: &'static EnvInfo) -> EnvRow {
             .map(|starter| starter.file_name),
     }
 }
+
+/// The return from which the environment counts as solved. With other arguments
+/// or a shorter episode it may be out of reach, so it is unknown then.
+pub(crate) fn reward_threshold(env: &EnvConfig) -> Option<f64> {
+    let info = SOURCES.find(&env.id).ok()?;
+    let as_registered = env.kwargs.is_empty()
+        && env.max_episode_steps.is_none_or(|cap| info.max_episode_steps.is_some_and(|own| cap >= own));
+    info.reward_threshold.filter(|_| as_registered)
+}

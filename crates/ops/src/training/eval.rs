@@ -10,7 +10,7 @@ use crate::failure::{Failure, Outcome};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::checkpoint_ref::{CheckpointRef, project, step_of};
 use crate::training::config::{Purpose, check_source};
-use crate::training::envs::SOURCES;
+use crate::training::envs::{SOURCES, reward_threshold};
 use crate::training::evaluation::{EvaluationRecord, record};
 use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
@@ -122,7 +122,7 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
             push(EvalRow { policy: label.into(), seed: None, record, file: None });
         }
     }
-    let threshold = SOURCES.find(&config.env.id).ok().and_then(|info| info.reward_threshold);
+    let threshold = reward_threshold(&config.env);
     Ok(EvalReport { run: run.map(|run| run.name()), env: config.env.id, threshold, rows })
 }
 

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::{Call, Look, Shape, calibrated};
 use super::{
-    Comparison, INCUMBENT, Invalid, LookReport, Power, Scores, Step, Wanted, check_scores, merge, simulate,
-    values,
+    Comparison, INCUMBENT, Invalid, LookReport, Power, Scores, Step, Wanted, all_given, check_scores, merge,
+    simulate, values,
 };
 use crate::statistics::verdict::{FEWEST_SEEDS, scored_groups, weigh};
 
@@ -125,8 +125,19 @@ fn problems(request: &Request) -> Vec<String> {
     if !(1..=100).contains(&request.batches) {
         problems.push(format!("{} batches; plan 1 to 100", request.batches));
     }
+    if names.contains(&"") {
+        problems.push("a candidate has no name".to_owned());
+    }
     problems.extend(number_problems(request.error, request.effect));
+    problems.extend(request.comparison.problems());
+    problems.extend(first_seed_problem(request.first_seed));
     problems
+}
+
+/// Seeds are written as numbers that every JSON reader keeps exactly.
+pub(super) fn first_seed_problem(first: u64) -> Option<String> {
+    const MOST: u64 = 1 << 50;
+    (first > MOST).then(|| format!("the first seed is {first}; it can be at most {MOST}"))
 }
 
 pub(super) fn number_problems(error: f64, effect: f64) -> Vec<String> {
@@ -234,6 +245,16 @@ impl Batch {
         Self { plan, stage, scores: Scores::new() }
     }
 
+    /// The batch that follows from a request and these scores, whatever else is
+    /// said about it: a stored batch that differs was edited.
+    pub fn replayed(request: Request, scores: &Scores) -> Result<Self, Invalid> {
+        let mut batch = Self::new(plan(request)?);
+        while let Some(given) = all_given(&batch.wanted(), scores) {
+            batch = batch.look(&given)?.0;
+        }
+        Ok(batch)
+    }
+
     /// The runs that the next look needs.
     pub fn wanted(&self) -> Vec<Wanted> {
         match &self.stage {
@@ -249,6 +270,15 @@ impl Batch {
                     .map(|name| Wanted { group: name.to_owned(), seeds: seeds.clone() })
                     .to_vec()
             }
+            Stage::Ended => Vec::new(),
+        }
+    }
+
+    /// The candidates that are still in.
+    pub fn left(&self) -> Vec<String> {
+        match &self.stage {
+            Stage::Screen { alive, .. } => alive.clone(),
+            Stage::Confirm { finalist, .. } => vec![finalist.clone()],
             Stage::Ended => Vec::new(),
         }
     }
@@ -286,7 +316,7 @@ impl Batch {
             Some(_) => Stage::Screen { round: round + 1, alive: kept },
             None => Stage::Confirm { finalist: kept[0].clone(), look: 0 },
         };
-        Step::MoreSeeds { wanted: self.wanted(), look: None }
+        Step::MoreSeeds { look: None }
     }
 
     fn confirm(&mut self, finalist: &str, index: usize) -> Step {
@@ -295,17 +325,7 @@ impl Batch {
         let (a, b) = (values(&self.scores, INCUMBENT, seeds()), values(&self.scores, finalist, seeds()));
         let weighed = weigh(&a, &b, &self.plan.request.comparison.options());
         let call = look.call(weighed.z, weighed.basis.is_some() && weighed.veto.is_none());
-        let report = LookReport {
-            candidate: finalist.to_owned(),
-            look: index + 1,
-            looks: self.plan.looks.len(),
-            seeds: (look.seeds, look.seeds),
-            z: weighed.z,
-            accept: look.accept,
-            drop: look.drop,
-            basis: weighed.basis,
-            veto: weighed.veto,
-        };
+        let report = LookReport::new(finalist, index, &self.plan.looks, &weighed);
         self.stage = match call {
             Call::More => Stage::Confirm { finalist: finalist.to_owned(), look: index + 1 },
             Call::Accept | Call::Drop | Call::Undecided => Stage::Ended,
@@ -313,7 +333,7 @@ impl Batch {
         match call {
             Call::Accept => Step::Accept { look: report },
             Call::Drop => Step::Drop { look: report },
-            Call::More => Step::MoreSeeds { wanted: self.wanted(), look: Some(report) },
+            Call::More => Step::MoreSeeds { look: Some(report) },
             Call::Undecided => Step::Undecided { look: report },
         }
     }

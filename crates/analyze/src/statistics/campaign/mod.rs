@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::verdict::{Basis, Direction, MinimumEffect, Options, Veto};
+use crate::statistics::verdict::{Basis, Direction, MinimumEffect, Options, Veto, Weighed};
 
 /// The incumbent's name among the groups of a campaign.
 pub const INCUMBENT: &str = "incumbent";
@@ -64,6 +64,23 @@ impl Comparison {
             repetitions: 0,
             ..Options::default()
         }
+    }
+}
+
+impl Comparison {
+    fn problems(&self) -> Vec<String> {
+        let sizes = match self.minimum_effect {
+            MinimumEffect::Absolute(size) | MinimumEffect::Spreads(size) => [size, 0.0],
+            MinimumEffect::SpreadsOrFraction { spreads, fraction } => [spreads, fraction],
+        };
+        let mut problems = Vec::new();
+        if !sizes.iter().all(|size| (0.0..=1e150).contains(size)) {
+            problems.push("the minimum effect must be finite and not negative".to_owned());
+        }
+        if self.failure_score.is_some_and(|score| !score.is_finite()) {
+            problems.push("the failure score must be finite".to_owned());
+        }
+        problems
     }
 }
 
@@ -126,12 +143,29 @@ pub struct LookReport {
     pub veto: Option<Veto>,
 }
 
+impl LookReport {
+    fn new(candidate: &str, index: usize, looks: &[bounds::Look], weighed: &Weighed) -> Self {
+        let look = looks[index];
+        Self {
+            candidate: candidate.to_owned(),
+            look: index + 1,
+            looks: looks.len(),
+            seeds: (look.seeds, look.incumbent_seeds),
+            z: weighed.z,
+            accept: look.accept,
+            drop: look.drop,
+            basis: weighed.basis,
+            veto: weighed.veto,
+        }
+    }
+}
+
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
-    /// Train these seeds, then look again.
-    MoreSeeds { wanted: Vec<Wanted>, look: Option<LookReport> },
+    /// Train what is wanted, then look again.
+    MoreSeeds { look: Option<LookReport> },
     /// The candidate is better.
     Accept { look: LookReport },
     /// The candidate is unlikely to be accepted with more seeds.
@@ -150,16 +184,14 @@ fn check_scores(wanted: &[Wanted], known: &Scores, given: &Scores) -> Result<(),
     let mut problems = Vec::new();
     for Wanted { group, seeds } in wanted {
         let own = given.get(group);
-        let missing: Vec<String> = seeds
-            .iter()
-            .filter(|seed| !own.is_some_and(|own| own.contains_key(seed)))
-            .map(u64::to_string)
-            .collect();
+        let missing: Vec<u64> =
+            seeds.iter().copied().filter(|seed| !own.is_some_and(|own| own.contains_key(seed))).collect();
         if !missing.is_empty() {
-            problems.push(format!("{group} has no score for seed {}", missing.join(", ")));
+            problems.push(format!("{group} has no score for {}", seed_list(&missing)));
         }
     }
     for (group, scores) in given {
+        let mut unasked = Vec::new();
         for (seed, score) in scores {
             let asked = wanted.iter().any(|wanted| wanted.group == *group && wanted.seeds.contains(seed));
             match known.get(group).and_then(|known| known.get(seed)) {
@@ -168,17 +200,53 @@ fn check_scores(wanted: &[Wanted], known: &Scores, given: &Scores) -> Result<(),
                         "the score of seed {seed} of {group} has changed since it was looked at"
                     ));
                 }
-                None if !asked => problems.push(format!("seed {seed} of {group} was not asked for")),
+                None if !asked => unasked.push(*seed),
                 _ => {}
             }
-            if score.is_some_and(|score| !score.is_finite()) {
+            if score.is_some_and(|score| !score.is_finite() || score.abs() > 1e150) {
                 problems.push(format!(
-                    "the score of seed {seed} of {group} is not finite; leave it empty if it failed"
+                    "the score of seed {seed} of {group} is beyond 1e150; leave it empty if the run failed"
                 ));
             }
         }
+        match unasked.len() {
+            0 => {}
+            1 => problems.push(format!("{} of {group} was not asked for", seed_list(&unasked))),
+            _ => problems.push(format!("{} of {group} were not asked for", seed_list(&unasked))),
+        }
     }
     if problems.is_empty() { Ok(()) } else { Err(Invalid { problems }) }
+}
+
+/// The scores of everything that is wanted, if they are all there.
+fn all_given(wanted: &[Wanted], scores: &Scores) -> Option<Scores> {
+    let mut given = Scores::new();
+    for Wanted { group, seeds } in wanted {
+        let own = scores.get(group)?;
+        let of = |seed: &u64| Some((*seed, *own.get(seed)?));
+        given.insert(group.clone(), seeds.iter().map(of).collect::<Option<_>>()?);
+    }
+    (!given.is_empty()).then_some(given)
+}
+
+/// Rising seeds in words: "seed 3", "seeds 0, 4 to 9".
+fn seed_list(seeds: &[u64]) -> String {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for seed in seeds {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *seed => *last = *seed,
+            _ => runs.push((*seed, *seed)),
+        }
+    }
+    let runs: Vec<String> = runs
+        .into_iter()
+        .map(|(first, last)| match last - first {
+            0 => first.to_string(),
+            1 => format!("{first}, {last}"),
+            _ => format!("{first} to {last}"),
+        })
+        .collect();
+    format!("seed{} {}", if seeds.len() == 1 { "" } else { "s" }, runs.join(", "))
 }
 
 /// The scores of a group at these seeds, NaN for failed runs.

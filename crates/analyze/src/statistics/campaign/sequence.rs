@@ -11,11 +11,11 @@
 use rlxp_types::Stream;
 use serde::{Deserialize, Serialize};
 
-use super::batch::{calibrated_level, five_percent, number_problems, one_deviation};
+use super::batch::{calibrated_level, first_seed_problem, five_percent, number_problems, one_deviation};
 use super::bounds::{Call, Look, Shape, constant};
 use super::{
-    Comparison, INCUMBENT, Invalid, LookReport, Power, Scores, Step, Wanted, check_scores, merge, simulate,
-    values,
+    Comparison, INCUMBENT, Invalid, LookReport, Power, Scores, Step, Wanted, all_given, check_scores, merge,
+    seed_list, simulate, values,
 };
 use crate::statistics::verdict::{FEWEST_SEEDS, weigh};
 
@@ -68,6 +68,8 @@ pub fn plan(request: Request) -> Result<Plan, Invalid> {
     if !(1..=100).contains(&request.candidates) {
         problems.push(format!("{} candidates; plan for 1 to 100", request.candidates));
     }
+    problems.extend(request.comparison.problems());
+    problems.extend(first_seed_problem(request.first_seed));
     if !problems.is_empty() {
         return Err(Invalid { problems });
     }
@@ -191,13 +193,38 @@ impl Sequence {
         }
     }
 
+    /// The row that follows from a request, the candidates that were opened and
+    /// these scores: a stored row that differs was edited.
+    pub fn replayed(request: Request, tried: &[String], scores: &Scores) -> Result<Self, Invalid> {
+        let mut row = Self::new(plan(request)?);
+        let mut tried = tried.iter();
+        loop {
+            row = match all_given(&row.wanted(), scores) {
+                Some(given) => row.look(&given)?.0,
+                None if row.stage == Stage::Ready => match tried.next() {
+                    Some(candidate) => row.open(candidate)?.0,
+                    None => return Ok(row),
+                },
+                None => return Ok(row),
+            };
+        }
+    }
+
     /// Opens the next candidate.
     pub fn open(&self, candidate: &str) -> Result<(Self, Step), Invalid> {
-        if self.stage != Stage::Ready {
-            return Err(Invalid::one("a candidate can be opened when the one before is decided"));
+        if let Some(Wanted { group, seeds }) = self.wanted().first() {
+            let seeds = seed_list(seeds);
+            let problem = match &self.stage {
+                Stage::Testing { .. } => format!("{group} is not decided yet: its next look needs {seeds}"),
+                _ => format!("the incumbent's runs come first: {group} has no score for {seeds}"),
+            };
+            return Err(Invalid::one(problem));
         }
         if self.left() == 0 {
             return Err(Invalid::one(format!("all {} planned candidates were tried", self.tried.len())));
+        }
+        if candidate.is_empty() {
+            return Err(Invalid::one("a candidate needs a name"));
         }
         if self.scores.contains_key(candidate) || candidate == INCUMBENT {
             return Err(Invalid::one(format!("{candidate:?} was tried before; a candidate has one chance")));
@@ -205,7 +232,7 @@ impl Sequence {
         let mut next = self.clone();
         next.tried.push(candidate.to_owned());
         next.stage = Stage::Testing { candidate: candidate.to_owned(), look: 0 };
-        let step = Step::MoreSeeds { wanted: next.wanted(), look: None };
+        let step = Step::MoreSeeds { look: None };
         Ok((next, step))
     }
 
@@ -261,21 +288,11 @@ impl Sequence {
             weigh(&a, &b, &self.plan.request.comparison.options())
         };
         let call = look.call(weighed.z, weighed.basis.is_some() && weighed.veto.is_none());
-        let report = LookReport {
-            candidate: candidate.to_owned(),
-            look: index + 1,
-            looks: self.plan.looks.len(),
-            seeds: (look.seeds, look.incumbent_seeds),
-            z: weighed.z,
-            accept: look.accept,
-            drop: look.drop,
-            basis: weighed.basis,
-            veto: weighed.veto,
-        };
+        let report = LookReport::new(candidate, index, &self.plan.looks, &weighed);
         match call {
             Call::More => {
                 self.stage = Stage::Testing { candidate: candidate.to_owned(), look: index + 1 };
-                Step::MoreSeeds { wanted: self.wanted(), look: Some(report) }
+                Step::MoreSeeds { look: Some(report) }
             }
             Call::Accept => {
                 self.before = Some(std::mem::replace(&mut self.incumbent, candidate.to_owned()));

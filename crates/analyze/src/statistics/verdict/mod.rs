@@ -47,7 +47,7 @@ mod tests;
 use serde::Serialize;
 
 pub use decide::{Question, verdict};
-pub(crate) use decide::{effects, weigh};
+pub(crate) use decide::{Weighed, effects, weigh};
 pub use difference::{Basis, EffectSize, FAILED_SHARE, Veto};
 pub use options::{Direction, Guardrail, InvalidQuestion, MinimumEffect, Options};
 pub(crate) use quick::{Gate, SortedPair};

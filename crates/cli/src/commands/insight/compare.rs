@@ -52,7 +52,7 @@ pub(crate) struct Compare {
     /// Compare seed by seed; both groups must have the same seeds
     #[arg(long)]
     paired: bool,
-    /// Smallest difference that matters, in score units [default: half the typical distance between seeds]
+    /// Smallest difference that matters, in score units [default: a fifth of the typical distance between seeds]
     #[arg(long, value_name = "SCORE")]
     minimum_effect: Option<f64>,
     /// Planned number of looks at this question, 1 to 5; fixed by the first look [default: 2]

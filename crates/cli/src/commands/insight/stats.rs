@@ -86,7 +86,7 @@ struct Compare {
 #[derive(Args)]
 #[command(after_long_help = POWER_EXAMPLES)]
 struct Power {
-    /// Difference to detect, in standard deviations of the scores
+    /// Difference to detect, in standard deviations of the scores (of the differences, with --paired)
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     effect: Option<f64>,
     /// Seeds per group
@@ -207,8 +207,12 @@ fn sentence(report: &PowerReport) -> String {
                 format!("it takes more than 2000 {groups} to detect {effect} standard deviations ({how})")
             }
         },
+        (None, Some(seeds)) if seeds < report.fewest_seeds => format!(
+            "{seeds} {groups} detect no difference: a verdict needs at least {} ({how})",
+            report.fewest_seeds
+        ),
         (None, seeds) => format!(
-            "{} {groups} detect no difference with {:.0}% probability: a verdict needs at least 5 ({how})",
+            "{} {groups} detect no difference with {:.0}% probability, however large it is ({how})",
             seeds.unwrap_or(0),
             100.0 * report.power
         ),

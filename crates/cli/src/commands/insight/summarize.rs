@@ -239,17 +239,19 @@ fn remarks(env: &EnvSummary) -> Vec<String> {
         let best = &env.groups[0];
         let luck = match env.luck_of_the_best {
             Some(luck) => format!(
-                "the best of {} equally good groups would lead by about {} by chance",
+                "the best of {} equally good groups would score about {} above their average by chance",
                 env.scored_groups,
                 format::score(luck)
             ),
             None => "the part due to chance is unknown, since no group has two seeds".to_owned(),
         };
         remarks.push(format!(
-            "Highest: {}. With {} possible comparison{}, {luck}; a verdict needs new seeds.",
+            "Highest: {}. With {} possible comparison{}, {luck}; {}.",
             best.label,
             env.comparisons,
-            if env.comparisons == 1 { "" } else { "s" }
+            if env.comparisons == 1 { "" } else { "s" },
+            // Seeds that chose the best of several can't also show that it is.
+            if env.comparisons == 1 { "`rlx compare` gives a verdict" } else { "a verdict needs new seeds" }
         ));
     }
     remarks

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use rlxp_analyze::story::{Baseline, Course, SeedCourse, Subject};
 use rlxp_store::MEAN_RETURN;
 
-use crate::insight::diagnose::reward_threshold;
 use crate::insight::run_data::{Group, RunData, SeedData, SeedState};
+use crate::training::envs::reward_threshold;
 
 /// What is scored, and the curve of every seed in the order of the group's.
 pub(crate) fn score(group: &Group, baseline: Option<Baseline>) -> (Subject, Vec<SeedCourse>) {
     let evaluated = group.seeds().any(|(_, seed)| seed.series("eval", MEAN_RETURN).is_some());
     let kind = if evaluated { "eval" } else { "train" };
-    let threshold = reward_threshold(&group.runs[0].config);
+    let threshold = reward_threshold(&group.runs[0].config.env);
     let seeds = group.seeds().map(|(run, seed)| SeedCourse {
         seed: seed.seed,
         label: label(group, run, seed),

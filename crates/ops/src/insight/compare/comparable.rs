@@ -74,10 +74,21 @@ impl Incomparable {
     pub fn sentence(&self, other: &str) -> String {
         let key = self.key.as_str();
         match self.key {
-            Differing::Unfinished => format!("unfinished seeds: A {}, {other} {}", self.a, self.b),
+            Differing::Unfinished => {
+                format!("unfinished: {} of A, {} of {other}", seeds(&self.a), seeds(&self.b))
+            }
             _ if self.a == self.b => format!("{key} differs within the groups: {}", self.a),
             _ => format!("{key} is {} in A and {} in {other}", self.a, self.b),
         }
+    }
+}
+
+/// A list of seeds with its noun.
+fn seeds(list: &str) -> String {
+    match list {
+        "none" => "no seed".to_owned(),
+        one if one.bytes().all(|byte| byte.is_ascii_digit()) => format!("seed {one}"),
+        several => format!("seeds {several}"),
     }
 }
 

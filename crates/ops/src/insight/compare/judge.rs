@@ -1,7 +1,7 @@
 //! The verdicts: each group against A at the level of its look, shared out among them by Holm's procedure when there
 //! are several.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rlxp_analyze::describe::verdict::{Described, Names};
 use rlxp_analyze::multiplicity::holm;
@@ -17,6 +17,7 @@ use super::looks::{Descriptive, Look, Place, Role, counts, level, seeds_planned}
 use super::score::{Score, SeedScore};
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
+use crate::insight::run_data::fold::Member;
 use crate::training::seed_ranges::seed_ranges;
 
 /// From this many comparisons on, intervals and seeds needed are simulated more coarsely.
@@ -80,7 +81,13 @@ pub(super) fn judge(
                 described(pair, scores, place, why, &options)?
             }
             (None, None) => {
-                let (level, holm) = shares.next().expect("every pair that may claim something has a share");
+                let (mut level, mut holm) =
+                    shares.next().expect("every pair that may claim something has a share");
+                // A look that is taken again stays at its level, whatever it is asked beside now.
+                if let Role::Again { level: recorded, .. } = place.role {
+                    level = recorded.unwrap_or(place.level());
+                    holm = holm.filter(|holm| holm.level == level);
+                }
                 let options = Options { alpha: level, ..options.clone() };
                 looked_at(request, pair, scores, place, holm, &options)?
             }
@@ -112,7 +119,7 @@ fn looked_at(
     said.statements.push(format!(
         "Look {number} of {}: each direction is tested at level {}.",
         place.planned,
-        significant(place.level())
+        significant(options.alpha)
     ));
     match (counted, undecided, seeds_planned) {
         (false, ..) => {
@@ -202,7 +209,13 @@ fn holm_levels(p: &[f64], level: f64) -> Vec<f64> {
             stopped = Some(own);
         }
     }
-    levels
+    // Equal p values are judged alike, at the strictest of their levels: two groups may be the same trainings.
+    (0..p.len())
+        .map(|index| {
+            let equal = (0..p.len()).filter(|other| p[*other] == p[index]);
+            equal.map(|other| levels[other]).fold(f64::INFINITY, f64::min)
+        })
+        .collect()
 }
 
 /// Scores in the order in which they are compared.
@@ -281,15 +294,40 @@ pub(super) fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) 
         statements.extend(sentences());
         return none(NoVerdict::NotComparable, statements);
     }
+    let shared = shared_trainings(pair);
+    if shared > 0 {
+        let trainings =
+            if shared == 1 { "1 training is".to_owned() } else { format!("{shared} trainings are") };
+        return none(
+            NoVerdict::SharedTrainings,
+            vec![format!("No verdict: {trainings} in both A and {id}, which are not independent then.")],
+        );
+    }
+    let mut statements = Vec::new();
     for (group, scores) in [(pair.a, pair.a_scores), (pair.b, pair.b_scores)] {
-        let alive =
-            || group.members.iter().zip(scores).filter(|(member, _)| member.seed.state != SeedState::Failed);
-        if alive().count() > 0 && alive().all(|(_, score)| score.value.is_nan()) {
-            let first = format!("No verdict: no seed of {} has a score.", group.id);
-            return none(NoVerdict::MissingScores, vec![first, format!("The score is the {}.", score.what)]);
+        // A record that lacks a score is no training that failed.
+        let finished = |member: &Member<'_>| member.seed.state == SeedState::Finished;
+        for (member, _) in
+            group.members.iter().zip(scores).filter(|(it, score)| finished(it) && score.missing)
+        {
+            statements.push(format!(
+                "Seed {} of {} ({}) finished, but its record has no {}.",
+                member.seed.seed, member.run.name, group.id, score.metric
+            ));
         }
     }
-    None
+    if statements.is_empty() {
+        return None;
+    }
+    statements.insert(0, "No verdict: scores are missing.".to_owned());
+    none(NoVerdict::MissingScores, statements)
+}
+
+/// Trainings that both groups of a pair count.
+fn shared_trainings(pair: &Pair<'_>) -> usize {
+    let place = |member: &Member<'_>| (member.run.run.path().to_owned(), member.seed.seed);
+    let of_a: BTreeSet<_> = pair.a.members.iter().map(place).collect();
+    pair.b.members.iter().filter(|member| of_a.contains(&place(member))).count()
 }
 
 /// Says what a forced verdict ignores.

@@ -15,8 +15,12 @@ pub enum NoVerdict {
     NotComparable,
     /// A group has seeds that are still running, or that were stopped from outside.
     Unfinished,
-    /// A group has no score at all, though its seeds did not fail.
+    /// Seeds that did not fail have no score.
     MissingScores,
+    /// The same training is in both groups.
+    SharedTrainings,
+    /// Earlier looks at the question can't be read.
+    LooksUnknown,
 }
 
 /// No verdict, with the fields that a verdict would have.

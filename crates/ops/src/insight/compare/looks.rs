@@ -32,34 +32,36 @@ pub(super) struct Asked {
 }
 
 /// A look on record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct PastLook {
     pub(super) trainings: Digest,
     pub(super) seeds: [u64; 2],
     /// Seeds per group from which on the next look may be taken; any larger number without.
     pub(super) seeds_planned: Option<u64>,
+    /// The level that it was judged at, where several groups shared one.
+    pub(super) level: Option<f64>,
 }
 
 /// A question's looks so far, at least one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct History {
     pub(super) planned: usize,
     pub(super) looks: Vec<PastLook>,
 }
 
 /// What the data is used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Place {
     pub(super) planned: usize,
     pub(super) role: Role,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Role {
     /// The next look.
     Next { number: usize },
-    /// A look that is on record with the same trainings; what it planned.
-    Again { number: usize, seeds_planned: Option<u64> },
+    /// A look that is on record with the same trainings; what it planned, and the level it was judged at.
+    Again { number: usize, seeds_planned: Option<u64>, level: Option<f64> },
     /// No look, so no verdict.
     Descriptive(Descriptive),
 }
@@ -111,7 +113,10 @@ pub(super) fn place(
     let same = history.looks.iter().position(|look| look.trainings == asked.trainings);
     let role = match (same, history.looks.last()) {
         (Some(index), _) => {
-            Role::Again { number: index + 1, seeds_planned: history.looks[index].seeds_planned }
+            let PastLook { seeds_planned, level, .. } = history.looks[index];
+            // What it planned was taken since, if another look followed.
+            let seeds_planned = seeds_planned.filter(|_| index + 1 == history.looks.len());
+            Role::Again { number: index + 1, seeds_planned, level }
         }
         (None, _) if history.looks.len() >= planned => {
             Role::Descriptive(Descriptive::LooksUsedUp { planned })
@@ -190,6 +195,10 @@ impl Descriptive {
         match self {
             Self::LooksUsedUp { planned: 1 } => {
                 "The only planned look at this question was taken with other seeds, so these numbers are descriptive."
+                    .to_owned()
+            }
+            Self::LooksUsedUp { planned: 2 } => {
+                "Both planned looks at this question were taken with other seeds, so these numbers are descriptive."
                     .to_owned()
             }
             Self::LooksUsedUp { planned } => format!(

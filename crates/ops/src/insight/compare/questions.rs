@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::CompareRequest;
 use super::judge::Pair;
 use super::looks::{Asked, History, MOST_LOOKS, PastLook, Place, Role};
-use super::score::Score;
+use super::score::{Score, SeedScore, Source};
 use crate::context::Context;
 use crate::failure::describe;
 use crate::insight::run_data::RunData;
@@ -37,6 +37,9 @@ pub(super) struct Line {
     seeds: [u64; 2],
     #[serde(default)]
     seeds_planned: Option<u64>,
+    /// The level it was judged at, where several groups shared one: asked alone, the same look stays at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    level: Option<f64>,
     /// The rest is for readers.
     #[serde(default)]
     about: About,
@@ -57,11 +60,12 @@ impl Line {
     pub(super) fn new(
         asked: &Asked,
         (look, planned): (usize, usize),
-        seeds_planned: Option<u64>,
+        (seeds_planned, level): (Option<u64>, Option<f64>),
         about: About,
     ) -> Self {
         let Asked { question, trainings, seeds } = *asked;
-        Self { schema: SCHEMA.to_owned(), question, look, planned, trainings, seeds, seeds_planned, about }
+        let schema = SCHEMA.to_owned();
+        Self { schema, question, look, planned, trainings, seeds, seeds_planned, level, about }
     }
 }
 
@@ -104,12 +108,12 @@ impl Remembered {
 
     /// Adds a look if it follows from those before it.
     fn add(&mut self, line: Line) -> bool {
-        let Line { schema, question, look, planned, trainings, seeds, seeds_planned, .. } = line;
+        let Line { schema, question, look, planned, trainings, seeds, seeds_planned, level, .. } = line;
         if schema != SCHEMA || !(1..=MOST_LOOKS).contains(&planned) || look > planned {
             return false;
         }
         let history = self.questions.get_mut(&question);
-        let past = PastLook { trainings, seeds, seeds_planned };
+        let past = PastLook { trainings, seeds, seeds_planned, level };
         match history {
             None if look == 1 => {
                 self.questions.insert(question, History { planned, looks: vec![past] });
@@ -126,7 +130,7 @@ impl Remembered {
     /// Counts the look that `asked` is about to be, so that another group can't be the same one.
     pub(super) fn take(&mut self, asked: &Asked, place: &Place) {
         let Role::Next { number: look } = place.role else { return };
-        self.add(Line::new(asked, (look, place.planned), None, About::default()));
+        self.add(Line::new(asked, (look, place.planned), (None, None), About::default()));
     }
 
     pub(super) fn of(&self, asked: &Asked) -> Option<&History> {
@@ -150,26 +154,18 @@ impl QuestionsFile {
         Self { file: LedgerFile::at(fs.clone(), machine.clone(), &path), machine, fs }
     }
 
-    /// What is on record now. What can't be read is as if it weren't there, with a warning.
-    pub(super) fn read(&self, warnings: &mut Vec<String>) -> Remembered {
-        match self.bytes() {
-            Ok(bytes) => {
-                let remembered = Remembered::read(&bytes);
-                if remembered.skipped > 0 {
-                    let lines = if remembered.skipped == 1 { "line is" } else { "lines are" };
-                    let skipped = remembered.skipped;
-                    warnings.push(format!(
-                        "{skipped} {lines} not readable as looks in {QUESTIONS}; they are ignored"
-                    ));
-                }
-                remembered
-            }
-            Err(error) => {
-                let why = describe(&error);
-                warnings.push(format!("earlier looks are unknown, so this one counts as the first: {why}"));
-                Remembered::default()
-            }
+    /// What is on record now, or why that is unknown. Lines that are no looks are skipped with a warning.
+    pub(super) fn read(&self, warnings: &mut Vec<String>) -> Result<Remembered, String> {
+        let bytes = self.bytes().map_err(|error| describe(&error))?;
+        let remembered = Remembered::read(&bytes);
+        if remembered.skipped > 0 {
+            let skipped = remembered.skipped;
+            let lines = if skipped == 1 { "line in" } else { "lines in" };
+            warnings.push(format!(
+                "{skipped} {lines} {QUESTIONS} can't be read as the next look at a question and are ignored"
+            ));
         }
+        Ok(remembered)
     }
 
     fn bytes(&self) -> Result<Vec<u8>, StoreError> {
@@ -211,9 +207,14 @@ impl QuestionsFile {
 }
 
 /// What a pair asks: by what both groups are, never by their names or by which of them is A.
+/// The smallest effect is not part of it: another one asks the same of the same data.
 pub(super) fn asked(request: &CompareRequest, score: &Score, pair: &Pair<'_>) -> Asked {
-    let mut groups = [pair.a, pair.b].map(|group| {
-        let mut trainings: Vec<Digest> = group.members.iter().map(training).collect();
+    let mut groups = [(pair.a, pair.a_scores), (pair.b, pair.b_scores)].map(|(group, scores)| {
+        // Other episodes of the same policies are other data.
+        let measured = |one: &SeedScore| (score.source == Source::Afterwards).then(|| one.value.to_bits());
+        let seeds = group.members.iter().zip(scores);
+        let mut trainings: Vec<Digest> =
+            seeds.map(|(member, one)| digest(&(training(member), measured(one)))).collect();
         trainings.sort_unstable();
         let configs: BTreeSet<Vec<(String, String)>> = group.runs.iter().map(identity_of).collect();
         (digest(&configs), digest(&trainings), group)
@@ -234,7 +235,6 @@ pub(super) fn asked(request: &CompareRequest, score: &Score, pair: &Pair<'_>) ->
             code,
             (&score.metric, score.kind, score.direction),
             request.paired,
-            request.minimum_effect,
         )),
         trainings: digest(&groups.each_ref().map(|(_, trainings, _)| *trainings)),
         seeds: groups.each_ref().map(|(_, _, group)| group.members.len() as u64),
@@ -279,7 +279,8 @@ mod tests {
             trainings: Digest::hash(trainings.as_bytes()),
             seeds: [5, 5],
         };
-        serde_json::to_string(&Line::new(&asked, (look, planned), Some(12), About::default())).unwrap()
+        serde_json::to_string(&Line::new(&asked, (look, planned), (Some(12), None), About::default()))
+            .unwrap()
     }
 
     fn check(lines: &[&str], looks: &[usize], skipped: usize) {

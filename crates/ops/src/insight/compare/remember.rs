@@ -5,7 +5,7 @@ use rlxp_types::text::shell_word;
 
 use super::CompareRequest;
 use super::judge::{Judged, Pair, judge, refusal};
-use super::judgement::{Judgement, Unjudged};
+use super::judgement::{Judgement, NoVerdict, Unjudged};
 use super::looks::{Asked, MOST_LOOKS, OtherPlan, Place, Role, counts, place};
 use super::questions::{About, Line, QuestionsFile, Remembered, asked};
 use super::score::Score;
@@ -25,10 +25,16 @@ pub(super) fn judged(
         return Err(Failure::usage("out_of_range", message));
     }
     let mut warnings = Vec::new();
-    let refusals: Vec<Option<Unjudged>> = pairs.iter().map(|pair| refusal(request, score, pair)).collect();
+    let mut refusals: Vec<Option<Unjudged>> =
+        pairs.iter().map(|pair| refusal(request, score, pair)).collect();
     let asked: Vec<Asked> = pairs.iter().map(|pair| asked(request, score, pair)).collect();
     let file = QuestionsFile::of(context, &project(context)?);
-    let mut remembered = file.read(&mut warnings);
+    let mut remembered = file.read(&mut warnings).unwrap_or_else(|why| {
+        // Whoever can't know whether it was asked before can't know the level either.
+        let none = |refusal: Option<Unjudged>| refusal.or_else(|| Some(looks_unknown(&why)));
+        refusals = std::mem::take(&mut refusals).into_iter().map(none).collect();
+        Remembered::default()
+    });
     // Terminates: another process can only take as many looks as a question has.
     loop {
         let places = places(request, pairs, &refusals, &asked, &remembered)?;
@@ -56,6 +62,12 @@ pub(super) fn judged(
             }
         }
     }
+}
+
+fn looks_unknown(why: &str) -> Unjudged {
+    let statements =
+        vec!["No verdict: earlier looks at this question can't be read.".to_owned(), format!("{why}.")];
+    Unjudged { verdict: None, reason: NoVerdict::LooksUnknown, seeds_needed: None, statements }
 }
 
 fn places(
@@ -125,7 +137,9 @@ fn new_looks(
         if !new.iter().any(|other: &usize| asked[*other] == asked[index]) {
             let seeds_planned = one.look.and_then(|look| look.seeds_planned);
             let about = About::new(&pairs[index], score, found.verdict.verdict);
-            lines.push(Line::new(&asked[index], (number, places[index].planned), seeds_planned, about));
+            let level = one.holm.map(|holm| holm.level);
+            let planned = places[index].planned;
+            lines.push(Line::new(&asked[index], (number, planned), (seeds_planned, level), about));
         }
         new.push(index);
     }

@@ -65,6 +65,8 @@ pub(super) struct SeedScore {
     pub(super) value: f64,
     /// Why it is NaN.
     pub(super) why: Option<String>,
+    /// Nothing was recorded, which says nothing about the training.
+    pub(super) missing: bool,
 }
 
 /// The metrics to load.
@@ -168,7 +170,7 @@ pub(super) fn scores(
         return super::score_files::scores(score.kind, groups);
     }
     let of = |member: &Member<'_>| match lost(member) {
-        Some(why) => SeedScore { value: f64::NAN, why: Some(why) },
+        Some(why) => SeedScore { value: f64::NAN, why: Some(why), missing: false },
         None => from_metrics(score, request.lower, member),
     };
     Ok(groups.iter().map(|group| group.members.iter().map(of).collect()).collect())
@@ -183,7 +185,11 @@ pub(super) fn lost(member: &Member<'_>) -> Option<String> {
 fn from_metrics(score: &Score, lower: bool, member: &Member<'_>) -> SeedScore {
     let (kind, name) = (&score.place.0, &score.place.1);
     let Some(series) = member.seed.series(kind, name) else {
-        return SeedScore { value: f64::NAN, why: Some(format!("it has no {}", score.metric)) };
+        return SeedScore {
+            value: f64::NAN,
+            why: Some(format!("it has no {}", score.metric)),
+            missing: true,
+        };
     };
     let value = match score.kind {
         ScoreKind::Best => best(series, lower),
@@ -192,7 +198,7 @@ fn from_metrics(score: &Score, lower: bool, member: &Member<'_>) -> SeedScore {
         _ => last_tenth(series),
     };
     let why = (!value.is_finite()).then(|| format!("its {} is NaN or infinite", score.metric));
-    SeedScore { value: if value.is_finite() { value } else { f64::NAN }, why }
+    SeedScore { value: if value.is_finite() { value } else { f64::NAN }, why, missing: false }
 }
 
 fn best(series: &Series, lower: bool) -> f64 {
@@ -244,7 +250,8 @@ pub(super) fn warnings(
     }
     for (group, scores) in groups.iter().zip(scored) {
         for (member, score) in group.members.iter().zip(scores) {
-            let (Some(why), true) = (&score.why, member.seed.state != SeedState::Failed) else { continue };
+            let counted = member.seed.state == SeedState::Finished && !score.missing;
+            let (Some(why), true) = (&score.why, counted) else { continue };
             warnings.push(format!(
                 "{}: seed {} of {} counts as failed: {why}",
                 group.id, member.seed.seed, member.run.name

@@ -41,8 +41,8 @@ pub(super) fn scores(kind: ScoreKind, groups: &[ComparedGroup<'_>]) -> Outcome<V
             let pairs = group.members.iter().zip(found);
             pairs
                 .map(|(member, found)| match lost(member) {
-                    Some(why) => SeedScore { value: f64::NAN, why: Some(why) },
-                    None => SeedScore { value: found[&shared], why: None },
+                    Some(why) => SeedScore { value: f64::NAN, why: Some(why), missing: false },
+                    None => SeedScore { value: found[&shared], why: None, missing: false },
                 })
                 .collect()
         })

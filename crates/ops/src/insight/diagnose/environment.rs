@@ -8,7 +8,7 @@ use rlxp_spec::Config;
 use rlxp_types::Stream;
 
 use crate::training::baseline::BASELINE_SEED;
-use crate::training::envs::SOURCES;
+use crate::training::envs::{SOURCES, reward_threshold};
 
 /// Copies and steps over which observations are recorded.
 const WATCHED_COPIES: usize = 8;
@@ -29,7 +29,7 @@ pub(super) fn facts(config: &Config) -> Environment {
             .map(|info| info.observation_names.iter().map(|name| (*name).to_owned()).collect())
             .unwrap_or_default(),
         step_cap,
-        reward_threshold: reward_threshold(config),
+        reward_threshold: reward_threshold(&config.env),
         good_return: info
             .filter(|_| config.env.kwargs.is_empty())
             .filter(|_| config.env.max_episode_steps.is_none_or(|cap| own_cap.is_none_or(|own| cap >= own)))
@@ -41,18 +41,6 @@ pub(super) fn facts(config: &Config) -> Environment {
         still_steps: if still.is_empty() { 0 } else { (WATCHED_COPIES * WATCHED_STEPS) as u64 },
         still,
     }
-}
-
-/// The return from which the environment counts as solved. With other arguments
-/// or a shorter episode it may be out of reach, so it is unknown then.
-pub(crate) fn reward_threshold(config: &Config) -> Option<f64> {
-    let info = SOURCES.find(&config.env.id).ok()?;
-    let as_registered = config.env.kwargs.is_empty()
-        && config
-            .env
-            .max_episode_steps
-            .is_none_or(|cap| info.max_episode_steps.is_some_and(|own| cap >= own));
-    info.reward_threshold.filter(|_| as_registered)
 }
 
 fn kind_of(actions: &Space) -> Actions {

@@ -13,7 +13,7 @@ use super::x_unit;
 use super::{Figure, PlotGroup, PlotOptions, PlotReport, XAxis};
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
-use crate::training::envs::SOURCES;
+use crate::training::envs::reward_threshold;
 
 /// A group with the curves of its seeds.
 pub(super) struct Drawn<'m> {
@@ -175,10 +175,7 @@ fn references(plotted: &[PlottedGroup<'_>], metric: &Metric, options: &PlotOptio
         runs.clone().next().map(|run| &run.config.env).filter(|first| {
             runs.all(|run| run.config.env.id == first.id && run.config.env.wrappers.is_empty())
         });
-    let threshold = shared
-        .filter(|_| metric.is_return())
-        .and_then(|env| SOURCES.find(&env.id).ok())
-        .and_then(|info| info.reward_threshold);
+    let threshold = shared.filter(|_| metric.is_return()).and_then(reward_threshold);
     references.extend(threshold.map(|value| Reference {
         value,
         label: format!("solved at {}", short_number(value)),

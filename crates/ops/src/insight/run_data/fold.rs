@@ -13,8 +13,8 @@ use super::{RunData, SeedData, SeedState};
 /// Keys that change no result, or that name the seeds, which are listed apart.
 pub(crate) const NOISE: [&str; 4] = ["run_name", "seed", "seeds", "threads"];
 
-/// Keys that decide what is kept of a training and where it ran, but no byte of it.
-const UNTRAINED: [&str; 3] = ["device", "checkpoint.save_every", "checkpoint.keep"];
+/// Keys that decide what is kept of a training, where it ran and when it was evaluated, but no byte of it.
+const UNTRAINED: [&str; 4] = ["device", "checkpoint.save_every", "checkpoint.keep", "eval.every"];
 
 /// A seed that counts.
 #[derive(Clone, Copy)]
@@ -112,7 +112,8 @@ impl Training {
     fn from_run(run: &RunData) -> Self {
         let lineage = run.metadata.lineage.as_ref().filter(|lineage| lineage.kind != LineageKind::Reproduced);
         Self {
-            config: identity_of(run),
+            // However it was evaluated, it is the same training.
+            config: identity_of(run).into_iter().filter(|(key, _)| !key.starts_with("eval.")).collect(),
             origin: lineage.map(|lineage| {
                 format!("{:?} {:?} {:?}", lineage.kind, lineage.parent_id, lineage.checkpoint)
             }),
@@ -136,17 +137,18 @@ fn is_same(one: &Member<'_>, other: &Member<'_>) -> bool {
     same_program || ["eval", "train"].iter().any(|kind| same_curve(one, other, kind))
 }
 
-/// Whether two returns differ at a step that both have.
+/// Whether two returns differ at a step that both have: those of training, or of evaluations where no step of
+/// training is in both. Evaluations of one training differ when other episodes were played.
 fn contradict(one: &SeedData, other: &SeedData) -> bool {
-    ["eval", "train"].iter().any(|kind| {
-        let (Some(left), Some(right)) =
-            (one.series(kind, rlxp_store::MEAN_RETURN), other.series(kind, rlxp_store::MEAN_RETURN))
-        else {
-            return false;
-        };
+    let differ = |kind: &str| {
+        let left = one.series(kind, rlxp_store::MEAN_RETURN)?;
+        let right = other.series(kind, rlxp_store::MEAN_RETURN)?;
         let known: BTreeMap<u64, u64> = left.points().map(|(step, value)| (step, value.to_bits())).collect();
-        right.points().any(|(step, value)| known.get(&step).is_some_and(|bits| *bits != value.to_bits()))
-    })
+        let mut both = right.points().filter_map(|(step, value)| Some((*known.get(&step)?, value.to_bits())));
+        let first = both.next()?;
+        Some(first.0 != first.1 || both.any(|(left, right)| left != right))
+    };
+    differ("train").or_else(|| differ("eval")).unwrap_or(false)
 }
 
 fn same_curve(one: &Member<'_>, other: &Member<'_>, kind: &str) -> bool {

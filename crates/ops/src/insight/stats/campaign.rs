@@ -65,6 +65,10 @@ pub struct CampaignReport {
     /// What to do next.
     #[serde(flatten)]
     pub step: Step,
+    /// The runs to make before the next look.
+    pub wanted: Vec<Wanted>,
+    /// The candidates of a batch that are still in.
+    pub candidates_left: Option<Vec<String>>,
     /// The incumbent of a sequence, and its gain from fresh seeds.
     pub incumbent: Option<String>,
     pub effect: Option<FreshEffect>,
@@ -118,7 +122,7 @@ pub fn plan(context: &Context, request: &PlanRequest) -> Outcome<CampaignReport>
             Campaign::Batch(Batch::new(batch::plan(wanted).map_err(impossible)?))
         }
     };
-    let step = Step::MoreSeeds { wanted: campaign.wanted(), look: None };
+    let step = Step::MoreSeeds { look: None };
     if let Some(path) = &request.output {
         let place = context.folder.join(path);
         if !request.force && context.fs.metadata_if_any(&place)?.is_some() {
@@ -175,11 +179,28 @@ fn refused(invalid: Invalid) -> Failure {
 impl Campaign {
     fn load(context: &Context, file: &Path) -> Outcome<Self> {
         let text = read(context, &file.display().to_string())?;
-        serde_json::from_str(&text).map_err(|error| {
+        let stored: Self = serde_json::from_str(&text).map_err(|error| {
             let message = format!("{}: not a campaign: {error}", file.display());
             Failure::usage("not_a_campaign", message)
                 .hint("rlx stats campaign plan --output campaign.json a b c")
-        })
+        })?;
+        // Bounds, stage and incumbent all follow from the request and the scores, so none of them is taken on trust.
+        let replayed = match &stored {
+            Self::Batch(batch) => Batch::replayed(batch.plan.request.clone(), &batch.scores).map(Self::Batch),
+            Self::Sequence(row) => {
+                Sequence::replayed(row.plan.request.clone(), &row.tried, &row.scores).map(Self::Sequence)
+            }
+        };
+        if replayed.as_ref() == Ok(&stored) {
+            return Ok(stored);
+        }
+        let why = replayed.err().map_or(String::new(), |invalid| format!(": {invalid}"));
+        let message = format!(
+            "{}: the campaign does not follow from its plan and scores; it was edited, or planned by another version \
+             of rlx{why}",
+            file.display()
+        );
+        Err(Failure::usage("edited_campaign", message).hint("restore the file, or plan a new campaign"))
     }
 
     fn store(&self, context: &Context, file: &Path) -> Outcome<()> {
@@ -196,8 +217,9 @@ impl Campaign {
     }
 
     fn report(&self, file: Option<PathBuf>, step: Step) -> CampaignReport {
-        let (plan, incumbent, effect) = match self {
-            Self::Batch(Batch { plan, .. }) => {
+        let (plan, candidates_left, incumbent, effect) = match self {
+            Self::Batch(batch) => {
+                let plan = &batch.plan;
                 let summary = PlanSummary {
                     candidates: plan.request.candidates.len() as u64,
                     screening: plan.rounds.iter().map(|round| (round.candidates, round.seeds)).collect(),
@@ -206,7 +228,7 @@ impl Campaign {
                     largest_runs: plan.largest_runs,
                     power: plan.power,
                 };
-                (summary, None, None)
+                (summary, Some(batch.left()), None, None)
             }
             Self::Sequence(row) => {
                 let summary = PlanSummary {
@@ -217,10 +239,10 @@ impl Campaign {
                     largest_runs: row.plan.largest_runs,
                     power: row.plan.power,
                 };
-                (summary, Some(row.incumbent.clone()), row.effect)
+                (summary, None, Some(row.incumbent.clone()), row.effect)
             }
         };
-        CampaignReport { file, plan, step, incumbent, effect }
+        CampaignReport { file, plan, step, wanted: self.wanted(), candidates_left, incumbent, effect }
     }
 }
 

@@ -53,6 +53,8 @@ pub struct PowerReport {
     pub seeds: Option<u64>,
     /// Whether that is the fewest a verdict needs at all.
     pub minimum: bool,
+    /// The fewest seeds per group that a verdict needs at all.
+    pub fewest_seeds: u64,
     /// Why no number of seeds suffices.
     pub no_number: Option<NoNumber>,
     /// Chance to find the difference with these seeds.
@@ -91,6 +93,7 @@ pub fn power(context: &Context, request: &PowerRequest) -> Outcome<PowerReport> 
         difference: None,
         seeds: request.seeds,
         minimum: false,
+        fewest_seeds: fewest_seeds(&design),
         no_number: None,
         power: request.power,
         alpha: request.alpha,
@@ -104,7 +107,7 @@ pub fn power(context: &Context, request: &PowerRequest) -> Outcome<PowerReport> 
         (Some(effect), None) => match seeds_for(&design, returns, effect * unit, request.power, simulation) {
             Ok(seeds) => {
                 report.seeds = Some(seeds);
-                report.minimum = seeds == fewest_seeds(&design);
+                report.minimum = seeds == report.fewest_seeds;
             }
             Err(why) => report.no_number = Some(why),
         },
@@ -124,6 +127,9 @@ pub fn power(context: &Context, request: &PowerRequest) -> Outcome<PowerReport> 
     Ok(report)
 }
 
+/// No run is so far from others, and squares of larger effects lose all digits.
+const LARGEST_EFFECT: f64 = 1e6;
+
 fn check(request: &PowerRequest, minimum_effect: f64) -> Outcome<()> {
     let wrong = |message: String| Err(Failure::usage("out_of_range", message));
     for (name, value) in [("--power", request.power), ("--alpha", request.alpha)] {
@@ -131,8 +137,10 @@ fn check(request: &PowerRequest, minimum_effect: f64) -> Outcome<()> {
             return wrong(format!("{name} is {value}: it must be between 0 and 1"));
         }
     }
-    if request.effect.is_some_and(|effect| !(effect > 0.0 && effect.is_finite())) {
-        return wrong("--effect must be above 0, in standard deviations of the scores".to_owned());
+    if let Some(effect) = request.effect.filter(|effect| !(*effect > 0.0 && *effect <= LARGEST_EFFECT)) {
+        return wrong(format!(
+            "--effect is {effect:e}: it must be above 0 and at most {LARGEST_EFFECT}, in standard deviations"
+        ));
     }
     if request.seeds.is_some_and(|seeds| !(2..=2_000).contains(&seeds)) {
         return wrong("--seeds must be at least 2, as one seed has no variance, and at most 2000".to_owned());
@@ -160,6 +168,10 @@ fn pilot_runs(context: &Context, pilot: &Pilot) -> Outcome<Vec<f64>> {
     }
     if finite.iter().all(|score| *score == finite[0]) {
         return Err(bad("all runs have the same score, so nothing can be simulated".to_owned()));
+    }
+    let deviation = rlxp_analyze::aggregate::variance(&finite).sqrt();
+    if !(1e-150..=1e150).contains(&deviation) {
+        return Err(bad(format!("the standard deviation is {deviation:e}, too extreme to compute with")));
     }
     Ok(finite)
 }

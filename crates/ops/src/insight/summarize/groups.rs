@@ -15,7 +15,7 @@ use super::which::Chosen;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::config_keys::training_keys;
-use crate::insight::diagnose::reward_threshold;
+use crate::training::envs::reward_threshold;
 
 /// Most runs that a command names.
 const MOST_NAMED: usize = 6;
@@ -135,7 +135,7 @@ fn read(run: &Run, row: RunRow) -> Outcome<Known> {
         (folder.seed(), last, manifest.and_then(|found| found.best).map(|best| best.score))
     });
     let scores = scores.collect();
-    let (total_steps, threshold) = (config.total_steps(), reward_threshold(&config));
+    let (total_steps, threshold) = (config.total_steps(), reward_threshold(&config.env));
     Ok(Known { row, keys: training_keys(&config), total_steps, threshold, scores })
 }
 

@@ -114,7 +114,6 @@ fn other_questions_have_looks_of_their_own() {
         CompareRequest { score: ScoreKind::Area, ..recorded(&both) },
         CompareRequest { metric: Some("entropy".into()), ..recorded(&both) },
         CompareRequest { lower: true, ..recorded(&both) },
-        CompareRequest { minimum_effect: Some(1.0), ..recorded(&both) },
         recorded(&["a_001", "c_001"]),
     ];
     for (index, request) in questions.iter().enumerate() {
@@ -123,7 +122,7 @@ fn other_questions_have_looks_of_their_own() {
     }
     // Each pair of several groups is its own question, and these were asked already.
     let all = answer(&world, &recorded(&["a_001", "b_001", "c_001"]));
-    assert_eq!(all.comparisons[0].holm.unwrap().level, 0.00625);
+    assert!(all.comparisons.iter().all(|one| one.judgement.verdict().unwrap().alpha == 0.0125));
     assert!(all.comparisons.iter().all(|one| one.look.unwrap().recorded));
     assert_eq!(lines(&world).len(), questions.len());
     // A question that is only shown, as in a report, is no look.
@@ -187,36 +186,38 @@ fn too_few_seeds_are_no_look() {
 }
 
 #[test]
-fn a_look_that_can_not_be_recorded_still_answers() {
+fn where_looks_can_not_be_read_there_is_no_verdict() {
     let world = World::new();
     add_seeds(&world, 0, 5, 500.0);
     let request = recorded(&["a_001", "b_001"]);
     let folder = world.path().join("analysis");
-    let check = |part: &str| {
+    let check = || {
         let report = answer(&world, &request);
-        assert_eq!((look_of(&report), report.answer.verdict), ((Some(1), 2, false), Some(Answer::Better)));
-        assert!(
-            report.warnings.iter().any(|warning| warning.contains(part)),
-            "{part}: {:?}",
-            report.warnings
-        );
+        assert_eq!(reason_of(&report, 0), NoVerdict::LooksUnknown);
+        let said = report.comparisons[0].judgement.statements();
+        assert_eq!(said[0], "No verdict: earlier looks at this question can't be read.");
     };
     // A link is not followed out of the project, neither as the file nor as its folder.
     let outside = tempfile::tempdir().unwrap();
     RealFs.symlink(outside.path(), &folder).unwrap();
-    check("this look is not recorded");
+    check();
     RealFs.remove_file(&folder).unwrap();
     RealFs.create_dir(&folder).unwrap();
-    RealFs.symlink(&outside.path().join("x"), &file(&world)).unwrap();
-    check("this look is not recorded");
-    assert!(RealFs.list(outside.path()).unwrap().is_empty());
+    let target = outside.path().join("x");
+    RealFs.write_atomic(&target, b"").unwrap();
+    RealFs.symlink(&target, &file(&world)).unwrap();
+    check();
+    assert_eq!(RealFs.read_text(&target, 10).unwrap(), "");
     RealFs.remove_file(&file(&world)).unwrap();
     RealFs.create_dir(&file(&world)).unwrap();
-    check("earlier looks are unknown");
+    check();
+    // Where there can be no file, no look was taken before; this one can't be recorded.
     RealFs.remove_dir(&file(&world)).unwrap();
     RealFs.remove_dir(&folder).unwrap();
     RealFs.write_atomic(&folder, b"a file where the folder should be").unwrap();
-    check("this look is not recorded");
+    let report = answer(&world, &request);
+    assert_eq!((look_of(&report), report.answer.verdict), ((Some(1), 2, false), Some(Answer::Better)));
+    assert!(report.warnings[0].contains("this look is not recorded"), "{:?}", report.warnings);
 }
 
 #[test]
@@ -231,7 +232,10 @@ fn garbage_and_torn_lines_hide_no_look() {
     let report = answer(&world, &request);
     assert_eq!(look_of(&report), (Some(1), 2, true));
     assert!(
-        report.warnings.iter().any(|warning| warning.contains("2 lines are not readable")),
+        report
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("2 lines in analysis/questions.jsonl can't be read")),
         "{:?}",
         report.warnings
     );
@@ -316,4 +320,63 @@ fn diverged_seeds_are_no_better_than_where_they_were_last_seen() {
         |seed: u64, step: u64| (seed < 5 || step < 600).then_some(if seed < 5 { -180.0 } else { 500.0 });
     world.run("e").seeds(&TEN).returns(high).failed(Some(EndCause::Diverged), "diverged").make();
     assert!(found(&ask(&["a_001", "e_001"])).failure_score.unwrap() < -209.0);
+}
+
+#[test]
+fn a_look_taken_again_beside_fewer_groups_keeps_its_level() {
+    let world = World::new();
+    add_seeds(&world, 0, 5, 500.0);
+    world.run("c").seeds(&[0, 1, 2, 3, 4]).set("algo.gamma=0.8").scores(|seed| 5.0 + seed as f64).make();
+    let levels = |report: &CompareReport| -> Vec<f64> {
+        report.comparisons.iter().map(|one| one.judgement.verdict().unwrap().alpha).collect()
+    };
+    let three = answer(&world, &recorded(&["a_001", "b_001", "c_001"]));
+    assert!(levels(&three)[0] < 0.0125, "{:?}", levels(&three));
+    let two = answer(&world, &recorded(&["a_001", "b_001"]));
+    assert_eq!(levels(&two), levels(&three)[..1]);
+    assert_eq!(two.comparisons[0].judgement.verdict(), three.comparisons[0].judgement.verdict());
+}
+
+#[test]
+fn another_smallest_effect_or_evaluation_interval_is_no_other_question() {
+    let world = World::new();
+    add_seeds(&world, 0, 5, 20.0);
+    answer(&world, &recorded(&["a_001", "b_001"]));
+    add_seeds(&world, 100, 5, 20.0);
+    let request = CompareRequest { minimum_effect: Some(1.0), ..recorded(&["a_002", "b_002"]) };
+    assert_eq!(answer(&world, &request).answer.reason.as_deref(), Some("no_more_seeds"));
+    // The same trainings, evaluated more often, are the same look, and count once.
+    let curve = |seed: u64, step: u64| Some((seed * 7919 % 100) as f64 + step as f64 / 100.0);
+    for (name, every) in [("seldom", "eval.every=256"), ("often", "eval.every=512")] {
+        world.run(name).seeds(&[0, 1, 2, 3, 4]).set("algo.gamma=0.7").set(every).returns(curve).make();
+    }
+    let first = answer(&world, &recorded(&["seldom_001", "b_001"]));
+    assert_eq!((look_of(&first), lines(&world).len()), ((Some(1), 2, true), 2));
+    let again = answer(&world, &recorded(&["often_001", "b_001"]));
+    assert_eq!((look_of(&again), lines(&world).len()), ((Some(1), 2, true), 2));
+    let pooled = answer(&world, &recorded(&["seldom_001+often_001", "b_001"]));
+    assert_eq!(pooled.comparisons[0].judgement.verdict().unwrap().n_a, 5);
+}
+
+#[test]
+fn a_training_in_both_groups_is_not_compared_with_itself() {
+    let world = World::new();
+    add_seeds(&world, 0, 5, 500.0);
+    for words in [["a_001", "a_001"], ["a_001", "a_001+b_001"]] {
+        let report = answer(&world, &recorded(&words));
+        assert_eq!(reason_of(&report, 0), NoVerdict::SharedTrainings, "{words:?}");
+    }
+    assert!(lines(&world).is_empty());
+}
+
+#[test]
+fn a_finished_seed_without_a_record_is_no_failure() {
+    let world = World::new();
+    add_seeds(&world, 0, 5, 500.0);
+    RealFs.remove_file(&world.path().join("runs/a_001/seeds/3/metrics.jsonl")).unwrap();
+    let report = answer(&world, &recorded(&["a_001", "b_001"]));
+    assert_eq!(reason_of(&report, 0), NoVerdict::MissingScores);
+    let said = report.comparisons[0].judgement.statements();
+    assert_eq!(said[1], "Seed 3 of a_001 (A) finished, but its record has no eval/mean_return.");
+    assert!(lines(&world).is_empty());
 }

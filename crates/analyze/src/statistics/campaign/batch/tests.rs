@@ -30,7 +30,7 @@ fn play(plan: &Plan, stream: &mut Stream, good: &str, gain: f64) -> (Batch, Step
         let (next, step) = batch.look(&train(&batch, stream, good, gain)).unwrap();
         batch = next;
         match step {
-            Step::MoreSeeds { ref wanted, .. } => assert_eq!(*wanted, batch.wanted()),
+            Step::MoreSeeds { .. } => assert!(!batch.wanted().is_empty()),
             end => return (batch, end),
         }
     }
@@ -105,7 +105,7 @@ fn scores_must_be_those_that_were_asked_for() {
     refused(&stranger, "seed 100 of c9 was not asked for");
     let mut infinite = good.clone();
     infinite.get_mut("c0").unwrap().insert(100, Some(f64::INFINITY));
-    refused(&infinite, "not finite");
+    refused(&infinite, "beyond 1e150");
     let (next, _) = batch.look(&good).unwrap();
     let mut changed = train(&next, &mut stream, "", 0.0);
     changed.get_mut("c0").unwrap().insert(100, Some(99.0));
@@ -152,4 +152,39 @@ fn a_cap_on_runs_is_kept_or_refused() {
 fn more_planned_batches_are_stricter() {
     let last = |batches| plan(Request { batches, ..request(2) }).unwrap().looks.last().unwrap().accept;
     assert!(last(3) > last(1) + 0.2);
+}
+
+#[test]
+fn an_edited_batch_does_not_follow_from_its_scores() {
+    let mut stream = Stream::new(5, "test", 6);
+    let mut batch = Batch::new(plan(request(3)).unwrap());
+    for _ in 0..2 {
+        batch = batch.look(&train(&batch, &mut stream, "c1", 1.0)).unwrap().0;
+        let replayed = Batch::replayed(batch.plan.request.clone(), &batch.scores).unwrap();
+        assert_eq!(replayed, batch);
+    }
+    let mut edited = batch.clone();
+    edited.plan.looks[0].accept = -99.0;
+    assert_ne!(Batch::replayed(edited.plan.request.clone(), &edited.scores).unwrap(), edited);
+    edited = batch.clone();
+    edited.stage = Stage::Confirm { finalist: "c2".into(), look: 50 };
+    assert_ne!(Batch::replayed(edited.plan.request.clone(), &edited.scores).unwrap(), edited);
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused() {
+    let refused = |request: Request, part: &str| {
+        let problems = plan(request).unwrap_err().to_string();
+        assert!(problems.contains(part), "{problems}");
+    };
+    let comparing = |minimum_effect, failure_score| Request {
+        comparison: Comparison { minimum_effect, failure_score, ..Comparison::default() },
+        ..request(2)
+    };
+    use crate::statistics::verdict::MinimumEffect::{Absolute, Spreads};
+    refused(comparing(Absolute(f64::NAN), None), "minimum effect must be finite");
+    refused(comparing(Absolute(-5.0), None), "minimum effect must be finite");
+    refused(comparing(Spreads(0.2), Some(f64::INFINITY)), "failure score must be finite");
+    refused(Request { first_seed: u64::MAX, ..request(2) }, "first seed is 18446744073709551615");
+    refused(Request { candidates: vec![String::new()], ..request(2) }, "no name");
 }

@@ -4,15 +4,22 @@
 use rlxp_types::Stream;
 
 use super::{Design, Returns, Simulation};
+use crate::statistics::aggregate::variance;
 use crate::statistics::rank_test::signed_rank_sum;
 use crate::statistics::shift::{paired_depth, unpaired_depth};
 use crate::statistics::verdict::{FEWEST_SEEDS, Gate, SortedPair};
+
+/// Simulated runs of each group: beyond, fewer experiments are simulated, so
+/// that thousands of seeds take seconds.
+const MOST_RUNS: u64 = 2_000_000;
 
 /// Many experiments with `seeds` seeds per group.
 pub(super) struct Experiments<'p> {
     paired: bool,
     gate: Gate,
     returns: Returns<'p>,
+    /// How far a resampled pilot run is moved at random.
+    blur: f64,
     simulation: Simulation,
     /// Seeds at each look and the statistic that a claim needs there.
     looks: Vec<(usize, f64)>,
@@ -28,7 +35,9 @@ impl<'p> Experiments<'p> {
             .filter_map(|seeds| Some((seeds as usize, critical(design.paired, seeds, level)?)))
             .collect();
         let gate = Gate { minimum_effect: design.minimum_effect };
-        Self { paired: design.paired, gate, returns, simulation, looks }
+        let repetitions = simulation.repetitions.min((MOST_RUNS / seeds.max(1)).max(400) as usize);
+        let simulation = Simulation { repetitions, ..simulation };
+        Self { paired: design.paired, gate, returns, blur: blur(returns), simulation, looks }
     }
 
     /// The share of experiments in which a true `effect` is found.
@@ -59,7 +68,9 @@ impl<'p> Experiments<'p> {
                 Returns::Gaussian => stream.normal_pair(),
                 Returns::Pilot(runs) => {
                     let mut draw = || runs[stream.below(runs.len() as u32) as usize];
-                    (draw(), draw())
+                    let (a, b) = (draw(), draw());
+                    let (move_a, move_b) = if self.blur > 0.0 { stream.normal_pair() } else { (0.0, 0.0) };
+                    (a + self.blur * move_a, b + self.blur * move_b)
                 }
             };
             if self.paired {
@@ -85,6 +96,19 @@ impl<'p> Experiments<'p> {
         let pair = SortedPair { a, b };
         pair.z() >= critical && self.gate.admits(pair)
     }
+}
+
+/// The width of the kernel that resampled runs are smoothed with (Silverman,
+/// 1986). Without it only effects that cross a gap between two pilot runs would
+/// change any rank, so that a small effect seemed as easy to find as a larger
+/// one. None where half of the runs are equal: such ties are real.
+fn blur(returns: Returns<'_>) -> f64 {
+    let Returns::Pilot(runs) = returns else { return 0.0 };
+    let mut sorted = runs.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let quartile = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
+    let range = (quartile(0.75) - quartile(0.25)) / 1.349;
+    0.9 * variance(runs).sqrt().min(range) * (runs.len() as f64).powf(-0.2)
 }
 
 /// The statistic from which on the test rejects at this level: z of the wins,

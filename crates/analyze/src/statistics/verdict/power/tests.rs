@@ -93,3 +93,14 @@ fn pairs_need_fewer_seeds_when_they_go_together() {
     assert!((0.76..0.87).contains(&seen), "{seeds}: {seen}");
     assert_eq!(fewest_seeds(&paired), 6);
 }
+
+#[test]
+fn a_smaller_effect_never_seems_easier_to_find_in_pilots() {
+    let pilot = [-1.4, -1.1, -0.6, -0.3, -0.1, 0.2, 0.4, 0.7, 0.9, 1.3];
+    let seeds: Vec<u64> = [0.3, 0.4, 0.5, 0.7, 1.0]
+        .map(|effect| seeds_for(&Design::default(), Returns::Pilot(&pilot), effect, 0.8, FAST).unwrap())
+        .to_vec();
+    assert!(seeds.windows(2).all(|pair| pair[1] < pair[0]), "{seeds:?}");
+    let gaussian = seeds_for(&Design::default(), Returns::Gaussian, 0.3 / 0.88, 0.8, FAST).unwrap();
+    assert!(seeds[0] as f64 > 0.7 * gaussian as f64, "{seeds:?} {gaussian}");
+}

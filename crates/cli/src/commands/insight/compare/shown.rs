@@ -274,6 +274,8 @@ fn word(judgement: &Judgement) -> &'static str {
             NoVerdict::NotComparable => "not comparable",
             NoVerdict::Unfinished => "unfinished",
             NoVerdict::MissingScores => "no scores",
+            NoVerdict::SharedTrainings => "shared seeds",
+            NoVerdict::LooksUnknown => "looks unknown",
         },
     }
 }

@@ -183,9 +183,9 @@ fn planned_lines(report: &CampaignReport) -> Vec<String> {
         None => format!("Confirming: looks at {} fresh seeds per group.", looks.join(", ")),
     });
     lines.push(format!(
-        "Power: a candidate that is {} standard deviations better is accepted with {:.0}% probability (Gaussian scores), \
-         after {:.0} runs on average; at most {} runs.",
-        significant(plan.power.effect),
+        "Power: a candidate that is {} better is accepted with {:.0}% probability (Gaussian scores), after {:.0} runs \
+         on average; at most {} runs.",
+        deviations(plan.power.effect),
         100.0 * plan.power.found,
         plan.power.mean_runs,
         plan.largest_runs
@@ -194,16 +194,11 @@ fn planned_lines(report: &CampaignReport) -> Vec<String> {
 }
 
 fn step_lines(report: &CampaignReport) -> Vec<String> {
-    match &report.step {
-        Step::MoreSeeds { wanted, look } => {
-            let mut lines: Vec<String> = look
-                .iter()
-                .map(|look| format!("More seeds for {}: {}.", look.candidate, numbers(look)))
-                .collect();
-            lines.push("Train:".to_owned());
-            lines.extend(wanted.iter().map(|wanted| format!("  {}", runs(wanted))));
-            lines
+    let mut lines = match &report.step {
+        Step::MoreSeeds { look: Some(look) } => {
+            vec![format!("More seeds for {}: {}.", look.candidate, numbers(look))]
         }
+        Step::MoreSeeds { look: None } => still_in(report),
         Step::Accept { look } => vec![format!("Accept {}: {}.", look.candidate, numbers(look))],
         Step::Drop { look } => {
             vec![format!(
@@ -227,7 +222,37 @@ fn step_lines(report: &CampaignReport) -> Vec<String> {
             lines
         }
         Step::Ended => vec!["The campaign is over: all planned candidates were tried.".to_owned()],
+    };
+    if !report.wanted.is_empty() {
+        let topped_up = matches!(report.step, Step::Accept { .. });
+        lines.push(if topped_up { "Train, as it is the incumbent now:" } else { "Train:" }.to_owned());
+        lines.extend(report.wanted.iter().map(|wanted| format!("  {}", runs(wanted))));
     }
+    lines.extend(next_command(report));
+    lines
+}
+
+/// Which candidates a screening has left.
+fn still_in(report: &CampaignReport) -> Vec<String> {
+    let left = report.candidates_left.as_deref().unwrap_or_default();
+    match left {
+        [] => Vec::new(),
+        _ if left.len() as u64 == report.plan.candidates => Vec::new(),
+        [finalist] => {
+            vec![format!("Screening is over: {finalist} ranks best and is confirmed on fresh seeds.")]
+        }
+        _ => vec![format!("Still in, by mean rank: {}.", left.join(", "))],
+    }
+}
+
+fn next_command(report: &CampaignReport) -> Option<String> {
+    let file = report.file.as_ref()?.display();
+    if !report.wanted.is_empty() {
+        return Some(format!("Then run `rlx stats campaign look {file} --scores scores.csv`."));
+    }
+    // After the last candidate of a sequence, opening says that none is left.
+    let open = report.incumbent.is_some() && report.step != Step::Ended;
+    open.then(|| format!("Open the next one with `rlx stats campaign open {file} NAME`."))
 }
 
 fn gain(report: &CampaignReport, typical: f64, mean: f64, seeds: u64) -> String {
@@ -265,6 +290,13 @@ fn runs(wanted: &Wanted) -> String {
         return format!("{}: seed {first}", wanted.group);
     }
     format!("{}: seeds {first} to {last}", wanted.group)
+}
+
+fn deviations(effect: f64) -> String {
+    if effect == 1.0 {
+        return "1 standard deviation".to_owned();
+    }
+    format!("{} standard deviations", significant(effect))
 }
 
 fn count(number: u64, noun: &str) -> String {

@@ -9,7 +9,7 @@ fn asked(name: &str, seeds: [u64; 2]) -> Asked {
 }
 
 fn look(name: &str, seeds: [u64; 2], seeds_planned: Option<u64>) -> PastLook {
-    PastLook { trainings: Digest::hash(name.as_bytes()), seeds, seeds_planned }
+    PastLook { trainings: Digest::hash(name.as_bytes()), seeds, seeds_planned, level: None }
 }
 
 fn check(planned: usize, looks: &[PastLook], asked: &Asked, expected: Role) {
@@ -31,9 +31,9 @@ fn levels_add_up_to_that_of_a_single_look() {
 fn the_same_trainings_are_the_same_look() {
     let looks = [look("a", [5, 5], Some(12)), look("b", [12, 12], None)];
     check(2, &[], &asked("a", [5, 5]), Role::Next { number: 1 });
-    let again = |number, seeds_planned| Role::Again { number, seeds_planned };
+    let again = |number, seeds_planned| Role::Again { number, seeds_planned, level: None };
     check(2, &looks[..1], &asked("a", [5, 5]), again(1, Some(12)));
-    check(2, &looks, &asked("a", [5, 5]), again(1, Some(12)));
+    check(2, &looks, &asked("a", [5, 5]), again(1, None));
     check(2, &looks, &asked("b", [12, 12]), again(2, None));
     let used_up = Role::Descriptive(Descriptive::LooksUsedUp { planned: 2 });
     check(2, &looks, &asked("c", [90, 90]), used_up);
@@ -87,7 +87,7 @@ fn claims_something(stream: &mut Stream, planned: usize, level: f64) -> bool {
             return true;
         }
         let seeds_planned = seeds_planned(&found, number, planned);
-        let past = PastLook { trainings: now.trainings, seeds: now.seeds, seeds_planned };
+        let past = PastLook { trainings: now.trainings, seeds: now.seeds, seeds_planned, level: None };
         history.get_or_insert(History { planned, looks: Vec::new() }).looks.push(past);
         // Where nothing is planned, an impatient user doubles the seeds.
         wanted = seeds_planned.unwrap_or(2 * wanted);
