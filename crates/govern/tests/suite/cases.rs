@@ -214,7 +214,8 @@ pub(crate) fn cases() -> Vec<Case> {
     });
     texts(Validate, "changes_nothing", |texts| change(texts, "to", json!(0.0003)));
     texts(Validate, "several_changes", |texts| {
-        let one = texts.candidate["changes"][0].clone();
+        // Some variations have no change that could be repeated.
+        let Some(one) = texts.candidate["changes"].get(0).cloned() else { return };
         set(&mut texts.candidate, "/changes", json!([one.clone(), one]));
     });
     texts(Validate, "change_does_not_apply", |texts| change(texts, "from", json!(0.5)));
