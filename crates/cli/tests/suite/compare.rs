@@ -32,7 +32,7 @@ fn exit_codes_are_for_those_who_ask() {
     project.rlx("train tiny.yaml --set env.id=Acrobot-v1").expect(0);
     let same = "compare tiny_001 tiny_001";
     project.rlx(same).expect(0);
-    project.rlx(&format!("{same} --exit-code")).expect(1);
+    project.rlx(&format!("{same} --exit-code")).expect(3);
     let other = "compare tiny_001 tiny_003";
     let refused = project.rlx(other).expect(0);
     assert!(refused.stdout.contains("No verdict: A and B are not comparable."), "{}", refused.stdout);

@@ -103,3 +103,28 @@ pub(crate) fn reward_threshold(env: &EnvConfig) -> Option<f64> {
         && env.max_episode_steps.is_none_or(|cap| info.max_episode_steps.is_some_and(|own| cap >= own));
     info.reward_threshold.filter(|_| as_registered)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_that_may_be_out_of_reach_is_unknown() {
+        let env = EnvConfig {
+            id: "CartPole-v1".to_owned(),
+            num_envs: 1,
+            kwargs: std::collections::BTreeMap::new(),
+            max_episode_steps: None,
+            wrappers: Vec::new(),
+            normalize_observations: false,
+            normalize_rewards: false,
+        };
+        let capped = |cap| EnvConfig { max_episode_steps: Some(cap), ..env.clone() };
+        assert_eq!(reward_threshold(&env), Some(475.0));
+        assert_eq!(reward_threshold(&capped(500)), Some(475.0));
+        assert_eq!(reward_threshold(&capped(300)), None);
+        let kwargs = [("sutton_barto_reward".to_owned(), rlxp_spec::config::Kwarg::Bool(true))].into();
+        assert_eq!(reward_threshold(&EnvConfig { kwargs, ..env.clone() }), None);
+        assert_eq!(reward_threshold(&EnvConfig { id: "Pendulum-v1".to_owned(), ..env }), None);
+    }
+}

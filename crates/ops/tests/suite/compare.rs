@@ -482,6 +482,15 @@ fn scores_of_rlx_eval_need_the_same_episodes_everywhere() {
     let report = answer(&world, &request);
     assert_eq!(report.answer.verdict, Some(Answer::Better));
     assert_eq!(report.groups[0].seeds[0].score, Some(10.01));
+    // Evaluating the same policies again gives other scores, and no other chance.
+    let recorded = CompareRequest { record: true, ..request };
+    assert_eq!(answer(&world, &recorded).comparisons[0].look.unwrap().number, Some(1));
+    for (run, base) in &runs {
+        write(run, *base, 200);
+    }
+    let again = answer(&world, &recorded);
+    assert_eq!(again.groups[0].seeds[0].score, Some(10.2));
+    assert_eq!(again.answer.reason.as_deref(), Some("no_more_seeds"));
 }
 
 fn save_checkpoint(run: &rlxp_store::Run) {

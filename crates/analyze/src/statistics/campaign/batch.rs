@@ -84,7 +84,7 @@ pub struct Plan {
     pub power: Power,
 }
 
-/// Plans a batch, or says everything that is wrong with the request.
+/// Plans a batch, or reports every problem of the request.
 pub fn plan(request: Request) -> Result<Plan, Invalid> {
     let problems = problems(&request);
     if !problems.is_empty() {
@@ -168,8 +168,11 @@ fn rounds_within(request: &Request) -> Result<(Vec<Round>, u64), Invalid> {
         let least = screening_runs(&chosen.0) + 2 * FEWEST_SEEDS;
         let runs = request.runs.unwrap_or(0);
         return Err(Invalid::one(format!(
-            "{runs} runs are too few for {} candidates; it takes at least {least}",
-            request.candidates.len()
+            "{runs} runs are too few for {}; it takes at least {least}",
+            match request.candidates.len() {
+                1 => "1 candidate".to_owned(),
+                count => format!("{count} candidates"),
+            }
         )));
     }
     Ok(chosen.clone())
@@ -216,7 +219,7 @@ pub(super) fn survivors(groups: &[Vec<f64>], keep: usize) -> Vec<usize> {
     order
 }
 
-/// Where a batch is.
+/// The stage of a batch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
 enum Stage {
@@ -225,7 +228,7 @@ enum Stage {
     Ended,
 }
 
-/// A batch under way: its plan and everything that was looked at.
+/// A batch in progress: its plan and all scores so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
     pub plan: Plan,
@@ -245,8 +248,8 @@ impl Batch {
         Self { plan, stage, scores: Scores::new() }
     }
 
-    /// The batch that follows from a request and these scores, whatever else is
-    /// said about it: a stored batch that differs was edited.
+    /// The batch that follows from a request and these scores. A stored batch
+    /// that differs was edited.
     pub fn replayed(request: Request, scores: &Scores) -> Result<Self, Invalid> {
         let mut batch = Self::new(plan(request)?);
         while let Some(given) = all_given(&batch.wanted(), scores) {

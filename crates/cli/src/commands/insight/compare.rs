@@ -4,7 +4,7 @@ mod shown;
 
 use clap::{Args, ValueEnum};
 use rlxp_ops::below::Answer;
-use rlxp_ops::insight::compare::{CompareReport, CompareRequest, Judgement, NoVerdict, ScoreKind, compare};
+use rlxp_ops::insight::compare::{CompareReport, CompareRequest, Judgement, ScoreKind, compare};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
@@ -29,8 +29,8 @@ Examples:
 /// again with the same seeds repeats it; with more seeds it is the next look, and after
 /// the planned number of looks the numbers are descriptive.
 ///
-/// With --exit-code: 0 if every group is better than A, 1 if any is not, 3 if there
-/// is no verdict because runs are not comparable or unfinished.
+/// With --exit-code: 0 if every group is better than A, 1 if any is not, 3 if any
+/// comparison has no verdict, such as with unfinished or incomparable runs.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Compare {
@@ -126,10 +126,7 @@ impl Compare {
 
 /// The exit code for scripts.
 fn exit_of(report: &CompareReport) -> Exit {
-    let refused = |judgement: &Judgement| match judgement {
-        Judgement::Unjudged(none) => matches!(none.reason, NoVerdict::NotComparable | NoVerdict::Unfinished),
-        Judgement::Judged(_) | Judgement::Descriptive(_) => false,
-    };
+    let refused = |judgement: &Judgement| matches!(judgement, Judgement::Unjudged(_));
     let better =
         |judgement: &Judgement| judgement.verdict().is_some_and(|verdict| verdict.verdict == Answer::Better);
     if report.comparisons.iter().any(|comparison| refused(&comparison.judgement)) {

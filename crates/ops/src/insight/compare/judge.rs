@@ -83,7 +83,7 @@ pub(super) fn judge(
             (None, None) => {
                 let (mut level, mut holm) =
                     shares.next().expect("every pair that may claim something has a share");
-                // A look that is taken again stays at its level, whatever it is asked beside now.
+                // A repeated look keeps its level, even if other groups are compared this time.
                 if let Role::Again { level: recorded, .. } = place.role {
                     level = recorded.unwrap_or(place.level());
                     holm = holm.filter(|holm| holm.level == level);
@@ -149,7 +149,7 @@ fn looked_at(
     Ok(Judged { judgement: Judgement::Judged(Box::new(said)), holm, look: Some(look) })
 }
 
-/// Numbers that are no look.
+/// Numbers without a look.
 fn described(
     pair: &Pair<'_>,
     scores: &PairScores<'_>,
@@ -305,7 +305,7 @@ pub(super) fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) 
     }
     let mut statements = Vec::new();
     for (group, scores) in [(pair.a, pair.a_scores), (pair.b, pair.b_scores)] {
-        // A record that lacks a score is no training that failed.
+        // A missing score does not mean that the training failed.
         let finished = |member: &Member<'_>| member.seed.state == SeedState::Finished;
         for (member, _) in
             group.members.iter().zip(scores).filter(|(it, score)| finished(it) && score.missing)

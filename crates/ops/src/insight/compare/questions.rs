@@ -37,7 +37,7 @@ pub(super) struct Line {
     seeds: [u64; 2],
     #[serde(default)]
     seeds_planned: Option<u64>,
-    /// The level it was judged at, where several groups shared one: asked alone, the same look stays at it.
+    /// The level it was judged at, if several groups shared one. A repeated look keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     level: Option<f64>,
     /// The rest is for readers.
@@ -97,11 +97,13 @@ pub(super) struct Remembered {
 impl Remembered {
     fn read(bytes: &[u8]) -> Self {
         let mut remembered = Self::default();
-        // What follows the last newline was being written when its writer died; it was never acknowledged.
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(&[][..], |last| &bytes[..last]);
+        let (whole, tail) = split_tail(bytes);
         for line in whole.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
             let taken = serde_json::from_slice::<Line>(line).is_ok_and(|line| remembered.add(line));
             remembered.skipped += usize::from(!taken);
+        }
+        if let Some((_, line)) = complete_tail(tail) {
+            remembered.skipped += usize::from(!remembered.add(line));
         }
         remembered
     }
@@ -138,6 +140,17 @@ impl Remembered {
     }
 }
 
+/// Everything up to the last newline, and the bytes after it.
+fn split_tail(bytes: &[u8]) -> (&[u8], &[u8]) {
+    bytes.split_at(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1))
+}
+
+/// A look that only lacks its final newline, which some editors remove. Anything else after the last newline was being
+/// written when its writer died and was never acknowledged.
+fn complete_tail(tail: &[u8]) -> Option<(&str, Line)> {
+    Some((str::from_utf8(tail).ok()?, serde_json::from_slice(tail).ok()?))
+}
+
 /// The file of a project.
 pub(super) struct QuestionsFile {
     fs: Arc<dyn Fs>,
@@ -154,7 +167,7 @@ impl QuestionsFile {
         Self { file: LedgerFile::at(fs.clone(), machine.clone(), &path), machine, fs }
     }
 
-    /// What is on record now, or why that is unknown. Lines that are no looks are skipped with a warning.
+    /// What is on record now, or why that is unknown. Lines that can't be read as looks are skipped with a warning.
     pub(super) fn read(&self, warnings: &mut Vec<String>) -> Result<Remembered, String> {
         let bytes = self.bytes().map_err(|error| describe(&error))?;
         let remembered = Remembered::read(&bytes);
@@ -199,8 +212,10 @@ impl QuestionsFile {
         if !lines.iter().all(same) {
             return Ok(Err(now));
         }
-        let lines: Vec<String> =
-            lines.iter().map(|line| serde_json::to_string(line).expect("a look is plain data")).collect();
+        // The ledger file moves an unterminated line aside, so a complete one is written again.
+        let tail = complete_tail(split_tail(locked.content()).1).map(|(text, _)| text.to_owned());
+        let new = lines.iter().map(|line| serde_json::to_string(line).expect("a look is plain data"));
+        let lines: Vec<String> = tail.into_iter().chain(new).collect();
         locked.append_all(&lines.iter().map(String::as_str).collect::<Vec<_>>())?;
         Ok(Ok(()))
     }
@@ -311,13 +326,15 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_last_line_is_no_look() {
+    fn an_incomplete_last_line_is_not_a_look() {
         let (first, second) = (line("q", 1, 2, "a"), line("q", 2, 2, "b"));
         let whole = format!("{first}\n{second}\n");
         for length in 0..whole.len() {
             let read = Remembered::read(&whole.as_bytes()[..length]);
             let looks = read.questions.values().map(|history| history.looks.len()).sum::<usize>();
-            assert_eq!((looks, read.skipped), (usize::from(length > first.len()), 0), "{length} bytes");
+            // A line counts once it is complete, with or without its newline.
+            let complete = usize::from(length >= first.len()) + usize::from(length >= whole.len() - 1);
+            assert_eq!((looks, read.skipped), (complete, 0), "{length} bytes");
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn judged(
     let asked: Vec<Asked> = pairs.iter().map(|pair| asked(request, score, pair)).collect();
     let file = QuestionsFile::of(context, &project(context)?);
     let mut remembered = file.read(&mut warnings).unwrap_or_else(|why| {
-        // Whoever can't know whether it was asked before can't know the level either.
+        // Without the earlier looks, the level of this one is unknown.
         let none = |refusal: Option<Unjudged>| refusal.or_else(|| Some(looks_unknown(&why)));
         refusals = std::mem::take(&mut refusals).into_iter().map(none).collect();
         Remembered::default()

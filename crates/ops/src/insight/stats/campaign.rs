@@ -139,9 +139,9 @@ pub fn plan(context: &Context, request: &PlanRequest) -> Outcome<CampaignReport>
 /// Opens the next candidate of a sequence.
 pub fn open(context: &Context, file: &Path, candidate: &str) -> Outcome<CampaignReport> {
     let (next, step) = match Campaign::load(context, file)? {
-        Campaign::Sequence(row) => {
-            let (row, step) = row.open(candidate).map_err(refused)?;
-            (Campaign::Sequence(row), step)
+        Campaign::Sequence(sequence) => {
+            let (sequence, step) = sequence.open(candidate).map_err(refused)?;
+            (Campaign::Sequence(sequence), step)
         }
         Campaign::Batch(_) => {
             return Err(Failure::usage("not_a_sequence", "the candidates of a batch are fixed by its plan"));
@@ -159,9 +159,9 @@ pub fn look(context: &Context, file: &Path, scores: &str) -> Outcome<CampaignRep
             let (batch, step) = batch.look(&given).map_err(refused)?;
             (Campaign::Batch(batch), step)
         }
-        Campaign::Sequence(row) => {
-            let (row, step) = row.look(&given).map_err(refused)?;
-            (Campaign::Sequence(row), step)
+        Campaign::Sequence(sequence) => {
+            let (sequence, step) = sequence.look(&given).map_err(refused)?;
+            (Campaign::Sequence(sequence), step)
         }
     };
     next.store(context, file)?;
@@ -187,8 +187,9 @@ impl Campaign {
         // Bounds, stage and incumbent all follow from the request and the scores, so none of them is taken on trust.
         let replayed = match &stored {
             Self::Batch(batch) => Batch::replayed(batch.plan.request.clone(), &batch.scores).map(Self::Batch),
-            Self::Sequence(row) => {
-                Sequence::replayed(row.plan.request.clone(), &row.tried, &row.scores).map(Self::Sequence)
+            Self::Sequence(sequence) => {
+                Sequence::replayed(sequence.plan.request.clone(), &sequence.tried, &sequence.scores)
+                    .map(Self::Sequence)
             }
         };
         if replayed.as_ref() == Ok(&stored) {
@@ -212,7 +213,7 @@ impl Campaign {
     fn wanted(&self) -> Vec<Wanted> {
         match self {
             Self::Batch(batch) => batch.wanted(),
-            Self::Sequence(row) => row.wanted(),
+            Self::Sequence(sequence) => sequence.wanted(),
         }
     }
 
@@ -230,16 +231,16 @@ impl Campaign {
                 };
                 (summary, Some(batch.left()), None, None)
             }
-            Self::Sequence(row) => {
+            Self::Sequence(sequence) => {
                 let summary = PlanSummary {
-                    candidates: row.plan.request.candidates,
+                    candidates: sequence.plan.request.candidates,
                     screening: Vec::new(),
-                    incumbent_seeds: Some(row.plan.incumbent_seeds),
-                    looks: row.plan.looks.iter().map(|look| look.seeds).collect(),
-                    largest_runs: row.plan.largest_runs,
-                    power: row.plan.power,
+                    incumbent_seeds: Some(sequence.plan.incumbent_seeds),
+                    looks: sequence.plan.looks.iter().map(|look| look.seeds).collect(),
+                    largest_runs: sequence.plan.largest_runs,
+                    power: sequence.plan.power,
                 };
-                (summary, None, Some(row.incumbent.clone()), row.effect)
+                (summary, None, Some(sequence.incumbent.clone()), sequence.effect)
             }
         };
         CampaignReport { file, plan, step, wanted: self.wanted(), candidates_left, incumbent, effect }

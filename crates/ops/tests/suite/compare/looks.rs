@@ -125,7 +125,7 @@ fn other_questions_have_looks_of_their_own() {
     assert!(all.comparisons.iter().all(|one| one.judgement.verdict().unwrap().alpha == 0.0125));
     assert!(all.comparisons.iter().all(|one| one.look.unwrap().recorded));
     assert_eq!(lines(&world).len(), questions.len());
-    // A question that is only shown, as in a report, is no look.
+    // Showing a question, as a report does, is not a look.
     let shown = answer(&world, &CompareRequest { score: ScoreKind::Best, ..ask(&both) });
     assert_eq!((look_of(&shown), shown.answer.verdict), ((Some(1), 2, false), Some(Answer::Better)));
     assert_eq!(lines(&world).len(), questions.len());
@@ -211,7 +211,7 @@ fn where_looks_can_not_be_read_there_is_no_verdict() {
     RealFs.remove_file(&file(&world)).unwrap();
     RealFs.create_dir(&file(&world)).unwrap();
     check();
-    // Where there can be no file, no look was taken before; this one can't be recorded.
+    // The file can't exist, so there were no earlier looks; this one can't be recorded.
     RealFs.remove_dir(&file(&world)).unwrap();
     RealFs.remove_dir(&folder).unwrap();
     RealFs.write_atomic(&folder, b"a file where the folder should be").unwrap();
@@ -379,4 +379,21 @@ fn a_finished_seed_without_a_record_is_no_failure() {
     let said = report.comparisons[0].judgement.statements();
     assert_eq!(said[1], "Seed 3 of a_001 (A) finished, but its record has no eval/mean_return.");
     assert!(lines(&world).is_empty());
+}
+
+#[test]
+fn a_look_without_its_final_newline_still_counts() {
+    let world = World::new();
+    add_seeds(&world, 0, 5, 20.0);
+    let planned = answer(&world, &recorded(&["a_001", "b_001"])).comparisons[0].look.unwrap().seeds_planned;
+    let text = RealFs.read_text(&file(&world), 1 << 20).unwrap();
+    RealFs.write_atomic(&file(&world), text.trim_end().as_bytes()).unwrap();
+    add_seeds(&world, 100, 5, 20.0);
+    let others = answer(&world, &recorded(&["a_002", "b_002"]));
+    assert_eq!(others.answer.reason.as_deref(), Some("no_more_seeds"));
+    // The next look is appended after it.
+    add_seeds(&world, 200, planned.unwrap(), 20.0);
+    let second = answer(&world, &recorded(&["a_003", "b_003"]));
+    assert_eq!(look_of(&second), (Some(2), 2, true));
+    assert_eq!(lines(&world).len(), 2);
 }

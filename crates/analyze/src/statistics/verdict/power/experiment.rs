@@ -13,6 +13,12 @@ use crate::statistics::verdict::{FEWEST_SEEDS, Gate, SortedPair};
 /// that thousands of seeds take seconds.
 const MOST_RUNS: u64 = 2_000_000;
 
+/// Standard errors from which a share is clearly above or below a power.
+const CLEAR: f64 = 4.0;
+
+/// Experiments between two checks of that.
+const BLOCK: usize = 100;
+
 /// Many experiments with `seeds` seeds per group.
 pub(super) struct Experiments<'p> {
     paired: bool,
@@ -42,6 +48,20 @@ impl<'p> Experiments<'p> {
 
     /// The share of experiments in which a true `effect` is found.
     pub(super) fn found(&self, effect: f64) -> f64 {
+        self.share(effect, |_, _| false)
+    }
+
+    /// Whether that share is at least `power`. Stops as soon as this is clear,
+    /// which is early for most of the numbers that a search tries.
+    pub(super) fn reaches(&self, power: f64, effect: f64) -> bool {
+        let clear = |share: f64, experiments: usize| {
+            (share - power).abs() > CLEAR * (power * (1.0 - power) / experiments as f64).sqrt()
+        };
+        self.share(effect, clear) >= power
+    }
+
+    /// The share of experiments that find `effect`, of all or of those until `stop`.
+    fn share(&self, effect: f64, stop: impl Fn(f64, usize) -> bool) -> f64 {
         let Some((most, _)) = self.looks.last() else { return 0.0 };
         let (mut a, mut b) = (vec![0.0; *most], vec![0.0; *most]);
         let mut sorted = (Vec::with_capacity(*most), Vec::with_capacity(*most));
@@ -56,6 +76,11 @@ impl<'p> Experiments<'p> {
                 sorted.1.extend_from_slice(&b[..*seeds]);
                 self.claims(&mut sorted.0, &mut sorted.1, *critical)
             }));
+            let done = repetition + 1;
+            let share = hits as f64 / done as f64;
+            if done % BLOCK == 0 && stop(share, done) {
+                return share;
+            }
         }
         hits as f64 / self.simulation.repetitions.max(1) as f64
     }

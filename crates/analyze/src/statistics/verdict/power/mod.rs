@@ -2,7 +2,7 @@
 //! power of [`crate::statistics::verdict`] itself, with its test, its smallest
 //! effect, its fewest seeds and its planned looks.
 //!
-//! A verdict is no textbook test, so its power is counted: many experiments
+//! No formula gives the power of a verdict, so it is estimated: many experiments
 //! with a known difference are simulated and judged, on Gaussian returns or on
 //! resamples of pilot runs. The first n runs of an experiment are the same for
 //! every n, so more seeds help smoothly and the search for the fewest is
@@ -16,7 +16,7 @@ use crate::statistics::distribution::{normal_cdf, normal_quantile};
 use crate::statistics::verdict::{FEWEST_SEEDS, MinimumEffect};
 use experiment::Experiments;
 
-/// Beyond this many seeds per group an answer is no longer searched for.
+/// The search stops at this many seeds per group.
 pub const MOST_SEEDS: u64 = 2_000;
 
 /// Pilot runs below this number say too little about their distribution.
@@ -99,7 +99,7 @@ pub fn seeds_for(
     }
     let fewest = fewest_seeds(design);
     let enough = |seeds: u64, simulation: Simulation| {
-        Experiments::new(design, returns, seeds, simulation).found(effect) >= power
+        Experiments::new(design, returns, seeds, simulation).reaches(power, effect)
     };
     // Rough steps with few repetitions first; the end is searched with all.
     let rough = Simulation { repetitions: (simulation.repetitions / 10).clamp(200, 2_000), ..simulation };
@@ -140,7 +140,7 @@ pub fn detectable_effect(
     let experiments = Experiments::new(design, returns, seeds, simulation);
     let scale = returns.deviation();
     let mut high = scale;
-    while experiments.found(high) < power {
+    while !experiments.reaches(power, high) {
         high *= 2.0;
         if high > 1e3 * scale {
             return None;
@@ -149,7 +149,7 @@ pub fn detectable_effect(
     let mut low = 0.0;
     while high - low > 1e-3 * scale {
         let middle = (low + high) / 2.0;
-        *(if experiments.found(middle) >= power { &mut high } else { &mut low }) = middle;
+        *(if experiments.reaches(power, middle) { &mut high } else { &mut low }) = middle;
     }
     Some(high)
 }
