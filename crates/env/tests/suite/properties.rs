@@ -2,24 +2,12 @@
 //! restoring changes nothing, damaged states are refused without a panic, and
 //! a copy doesn't notice how many others there are.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use rlxp_env::{EnvInfo, NATIVE, Space, StepBatch, VectorEnv};
 use rlxp_spec::config::{EnvConfig, Kwarg, WrapperConfig};
 use rlxp_types::Stream;
 
-fn config(id: &str) -> EnvConfig {
-    EnvConfig {
-        id: id.to_owned(),
-        num_envs: 1,
-        kwargs: BTreeMap::new(),
-        max_episode_steps: None,
-        wrappers: Vec::new(),
-        normalize_observations: false,
-        normalize_rewards: false,
-    }
-}
+use crate::config;
 
 /// Every environment, every stochastic argument, and every wrapper at once.
 fn configs() -> Vec<EnvConfig> {

@@ -1,14 +1,14 @@
 //! A table of several sources: environments of another program next to the
 //! native ones, created, wrapped and rejected with the same messages.
 
-use std::collections::BTreeMap;
-
 use rlxp_env::{
     BadState, Built, Call, EnvError, EnvInfo, Environment, MakeError, NativeSource, Order, Problem, Source,
     Sources, Space, Step, StepBatch, Vectorized,
 };
 use rlxp_spec::config::{EnvConfig, WrapperConfig};
 use rlxp_types::Stream;
+
+use crate::config;
 
 const INFO: EnvInfo = EnvInfo {
     id: "",
@@ -72,18 +72,6 @@ impl Source for Foreign {
 }
 
 const TABLE: Sources<'static> = Sources::new(&[&NativeSource, &Foreign]);
-
-fn config(id: &str) -> EnvConfig {
-    EnvConfig {
-        id: id.to_owned(),
-        num_envs: 1,
-        kwargs: BTreeMap::new(),
-        max_episode_steps: None,
-        wrappers: Vec::new(),
-        normalize_observations: false,
-        normalize_rewards: false,
-    }
-}
 
 fn streams() -> Vec<Stream> {
     (0..2).map(|copy| Stream::new(0, "env", copy)).collect()

@@ -1,8 +1,6 @@
 //! Views: every native environment has one, and it changes with each state
 //! variable.
 
-use std::collections::BTreeMap;
-
 use rlxp_env::classic::{Acrobot, CartPole, MountainCar, MountainCarContinuous, Pendulum};
 use rlxp_env::probe::{Probe, ProbeKind};
 use rlxp_env::toy::frozen_lake::{MAP_4X4, MAP_8X8, Map, Rewards};
@@ -15,17 +13,7 @@ use rlxp_env::{
 use rlxp_spec::config::{EnvConfig, Kwarg, WrapperConfig};
 use rlxp_types::Stream;
 
-fn config(id: &str) -> EnvConfig {
-    EnvConfig {
-        id: id.to_owned(),
-        num_envs: 1,
-        kwargs: BTreeMap::new(),
-        max_episode_steps: None,
-        wrappers: Vec::new(),
-        normalize_observations: false,
-        normalize_rewards: false,
-    }
-}
+use crate::config;
 
 fn made(config: &EnvConfig, copies: u64) -> Box<dyn VectorEnv> {
     NATIVE.make(config, (0..copies).map(|copy| Stream::new(5, "env", copy)).collect()).unwrap()

@@ -27,20 +27,8 @@ enum Output {
 
 fn check(shape: Shape, seed: u64) {
     let mut stream = Stream::new(seed, "test", 0);
-    let network = ActorCritic::new(shape);
+    let (network, parameters, observations) = reference::random_network(shape, ROWS, &mut stream);
     let shape = network.shape();
-    let mut parameters = vec![0.0; network.parameter_count()];
-    stream.fill_normal(&mut parameters);
-    parameters.iter_mut().for_each(|value| *value *= 0.3);
-    let mut observations = vec![0.0; ROWS * shape.input.width()];
-    match &shape.input {
-        Input::Dense(_) => stream.fill_normal(&mut observations),
-        Input::OneHot(parts) => {
-            for row in observations.chunks_mut(parts.len()) {
-                row.iter_mut().zip(parts).for_each(|(index, &n)| *index = stream.below(n as u32) as f32);
-            }
-        }
-    }
     let mut scratch = network.scratch(ROWS);
     network.forward(&parameters, &observations, ROWS, &mut scratch);
     let mut actions = vec![0.0; ROWS * shape.head.action_width()];

@@ -1,9 +1,10 @@
-//! The same networks and distributions once more, in f64, element by element
-//! and by name: slow, obvious, and sharing no code with the library.
+//! The same networks and distributions in f64, element by element and by name:
+//! slow, obvious, and sharing no code with the library.
 
 use std::collections::BTreeMap;
 
-use rlxp_nn::{Activation, ActorCritic, Data, Head, Input};
+use rlxp_nn::{Activation, ActorCritic, Data, Head, Input, Shape};
+use rlxp_types::Stream;
 
 /// Parameters by tensor name.
 pub(crate) type Named = BTreeMap<String, Vec<f64>>;
@@ -18,6 +19,29 @@ pub(crate) fn named(network: &ActorCritic, flat: &[f32]) -> Named {
             other => panic!("{name} holds {}", other.kind()),
         })
         .collect()
+}
+
+/// A network with its parameters, and `rows` observations for it.
+pub(crate) fn random_network(
+    shape: Shape,
+    rows: usize,
+    stream: &mut Stream,
+) -> (ActorCritic, Vec<f32>, Vec<f32>) {
+    let network = ActorCritic::new(shape);
+    let shape = network.shape();
+    let mut parameters = vec![0.0; network.parameter_count()];
+    stream.fill_normal(&mut parameters);
+    parameters.iter_mut().for_each(|value| *value *= 0.3);
+    let mut observations = vec![0.0; rows * shape.input.width()];
+    match &shape.input {
+        Input::Dense(_) => stream.fill_normal(&mut observations),
+        Input::OneHot(parts) => {
+            for row in observations.chunks_mut(parts.len()) {
+                row.iter_mut().zip(parts).for_each(|(index, &n)| *index = stream.below(n as u32) as f32);
+            }
+        }
+    }
+    (network, parameters, observations)
 }
 
 /// Outputs for one observation row.
