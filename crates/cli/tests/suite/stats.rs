@@ -139,7 +139,7 @@ fn bad_campaigns_change_nothing() {
         assert!(failed.stderr.contains(part), "{line}: {}", failed.stderr);
     }
     assert_eq!(stored(), before);
-    // Bounds, stages and sizes follow from the plan; whoever edits them is told.
+    // Bounds, stages and sizes follow from the plan, so an edited file is refused.
     for (from, to) in [
         ("\"accept\": ", "\"accept\": -9"),
         ("\"round\": 0", "\"round\": 7"),

@@ -11,7 +11,7 @@ use crate::statistics::aggregate::{mean, median, variance};
 /// Share of the way from the ground to the target, or to the best, that the noise may be: a change that can't be
 /// distinguished from more than that is unknown, not flat.
 const MOST_NOISE: f64 = 0.2;
-/// Sums are rounded: a difference below this share of the values is none.
+/// Differences below this share of the values are rounding errors.
 const ROUNDING: f64 = 1e-9;
 
 /// F16: the return has stopped rising.

@@ -3,7 +3,7 @@
 //!
 //! The accept bound has the shape of Wang and Tsiatis (1987), c·(n/N)^-e: a
 //! little stricter at early looks. Giving up follows a line from -1/2 at no
-//! runs to the plain critical value at all of them, so a candidate goes on
+//! runs to the plain critical value at all of them, so a candidate continues
 //! only while it keeps up with what acceptance needs.
 
 use rlxp_types::Stream;

@@ -3,7 +3,7 @@
 //! looked at every few seeds until it is accepted or looks futile.
 //!
 //! The chance of any false "better" over the planned number of candidates is
-//! fixed by simulating the whole row against one shared set, so what the
+//! fixed by simulating the whole sequence against one shared set, so what the
 //! candidates have in common through it is accounted for. An accepted
 //! candidate becomes the incumbent with the seeds it was accepted on; as these
 //! were lucky rather than not, that makes later claims harder, never easier.
@@ -27,7 +27,7 @@ const LOOKS: u64 = 6;
 const BOUND_CANDIDATES: u64 = 600_000;
 const POWER_REPETITIONS: u64 = 1_000;
 
-/// A row of candidates to plan for.
+/// A sequence of candidates to plan for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -44,12 +44,12 @@ pub struct Request {
     pub effect: f64,
     #[serde(default)]
     pub comparison: Comparison,
-    /// The first seed; the row takes those from here on.
+    /// The first seed of the sequence; the others follow.
     #[serde(default)]
     pub first_seed: u64,
 }
 
-/// The schedule of a row.
+/// The schedule of a sequence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub request: Request,
@@ -62,7 +62,7 @@ pub struct Plan {
     pub power: Power,
 }
 
-/// Plans a row, or says everything that is wrong with the request.
+/// Plans a sequence, or reports every problem of the request.
 pub fn plan(request: Request) -> Result<Plan, Invalid> {
     let mut problems = number_problems(request.error, request.effect);
     if !(1..=100).contains(&request.candidates) {
@@ -105,7 +105,7 @@ fn sizes(request: &Request) -> Result<(u64, u64), Invalid> {
     Ok((larger(seeds), seeds))
 }
 
-/// Bounds under which a whole row of equal candidates is accepted from with
+/// Bounds under which a sequence of equal candidates is accepted from with
 /// probability `level`.
 fn calibrated(shape: &Shape, level: f64, candidates: u64) -> Vec<Look> {
     let mut stream = Stream::new(0, "campaign/sequence", 0);
@@ -134,7 +134,7 @@ fn calibrated(shape: &Shape, level: f64, candidates: u64) -> Vec<Look> {
     shape.looks(constant(highest.collect(), level))
 }
 
-/// Where a row is.
+/// The stage of a sequence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
 enum Stage {
@@ -148,7 +148,7 @@ enum Stage {
     },
 }
 
-/// A row under way: its plan and everything that was looked at.
+/// A sequence in progress: its plan and all scores so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sequence {
     pub plan: Plan,
@@ -193,8 +193,8 @@ impl Sequence {
         }
     }
 
-    /// The row that follows from a request, the candidates that were opened and
-    /// these scores: a stored row that differs was edited.
+    /// The sequence that follows from a request, the opened candidates and these
+    /// scores. A stored sequence that differs was edited.
     pub fn replayed(request: Request, tried: &[String], scores: &Scores) -> Result<Self, Invalid> {
         let mut row = Self::new(plan(request)?);
         let mut tried = tried.iter();

@@ -60,7 +60,7 @@ pub fn batch(plan: &batch::Plan, draw: &mut (impl FnMut(Group) -> f64 + ?Sized))
     Played { accepted: Vec::new(), runs }
 }
 
-/// Plays a row of candidates. An accepted one becomes the incumbent and is
+/// Plays a sequence of candidates. An accepted one becomes the incumbent and is
 /// topped up; those runs are counted too.
 pub fn sequence(plan: &sequence::Plan, draw: &mut (impl FnMut(Group) -> f64 + ?Sized)) -> Played {
     let turn = sign(&plan.request.comparison);
@@ -138,7 +138,7 @@ pub(super) fn batch_power(plan: &batch::Plan, repetitions: u64) -> Power {
     gaussian_power(plan.request.effect, turn, candidates, repetitions, |draw| batch(&plan, draw))
 }
 
-/// What a row finds on Gaussian returns when one candidate is better.
+/// What a sequence finds on Gaussian returns when one candidate is better.
 pub(super) fn sequence_power(plan: &sequence::Plan, repetitions: u64) -> Power {
     let mut plan = plan.clone();
     in_spreads(&mut plan.request.comparison);

@@ -165,7 +165,7 @@ impl Course {
             })
             .collect();
         let noise = DEVIATION_OF_MEDIAN * median(&beside);
-        // What the arithmetic itself rounds off is no noise.
+        // Rounding errors are not noise.
         let size = self.points.iter().map(|(_, value)| value.abs()).fold(0.0, f64::max);
         Some(if noise > 1e-12 * size { noise } else { 0.0 })
     }

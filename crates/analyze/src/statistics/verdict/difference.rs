@@ -4,7 +4,7 @@
 //! can show in three ways: the typical score (Hodges and Lehmann's estimate),
 //! the mean, which also counts how far failing runs fall, and the share of
 //! failed runs. One is enough, but the others must not speak against it: a
-//! candidate that is usually better and fails more often is no improvement.
+//! candidate that is usually better but fails more often is not an improvement.
 
 use serde::{Deserialize, Serialize};
 

@@ -80,8 +80,8 @@ pub enum Reason {
     NotSeparated,
     /// If there is a difference, it is too small to matter.
     NoMeaningfulDifference,
-    /// All runs of each group score the same, so there is no spread to measure
-    /// an effect by: the smallest that counts has to be given.
+    /// All runs of each group have the same score, so effects can't be measured
+    /// in spreads; pass the smallest effect that counts.
     MinimumEffectNeeded,
     /// The typical score speaks for one group, the mean or the failed runs for
     /// the other.

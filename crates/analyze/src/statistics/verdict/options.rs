@@ -181,8 +181,8 @@ impl MinimumEffect {
         }
     }
 
-    /// The size in the scores' unit; `None` where it is measured in spreads and
-    /// there is no spread.
+    /// The size in the scores' unit; `None` if it is given in spreads and the
+    /// spread is zero.
     pub(super) fn size(self, spread: f64, iqm_a: f64) -> Option<f64> {
         let in_spreads = |spreads: f64| (spread > 0.0 || spreads == 0.0).then_some(spreads * spread);
         match self {

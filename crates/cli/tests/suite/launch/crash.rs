@@ -11,13 +11,13 @@ use scene::Scene;
 /// The expected result of a run that is killed at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Then {
-    /// Nothing of it is recorded; the next launch starts it as if it were the first.
+    /// Nothing is recorded; the next launch starts it as a new run.
     Unseen,
-    /// It is recorded and never ran; it runs once more.
+    /// It was recorded but never ran; the next launch starts it again.
     NeverRan,
-    /// It was killed the moment it began; it runs once more.
+    /// It was killed as it started; the next launch starts it again.
     MayHaveRun,
-    /// It ran and its end is lost; it runs once more.
+    /// It ran but its end was not recorded; the next launch starts it again.
     Ran,
     /// Its result is recorded, and it never runs again.
     ApprovedText,

@@ -171,7 +171,7 @@ fn what_is_brought_back_costs_what_was_reserved() {
     repository.rlx(&format!("study receive {first} --from {from} --wall-clock -1")).expect(2);
     repository.rlx(&format!("launch adopt {first}")).expect(3);
     assert!(repository.records("run_ended").is_empty());
-    // Reported as lost, it runs once more, with the same seed, and both are charged.
+    // A run that is reported as lost runs again with the same seed, and both are charged.
     repository.rlx(&format!("study receive {first} --from {from} --end lost")).expect(0);
     assert_eq!(repository.end_of(&first)["spent"]["wall_clock"], 60);
     let second = hand_over("three").expect(0).json()["key"].as_str().unwrap().to_owned();

@@ -11,13 +11,13 @@ use crate::common::{runs, wait_until_gone};
 use crate::harness::{Test, tests};
 
 pub(crate) const TESTS: &[Test] = tests![
-    the_programs_own_end_is_told,
+    the_programs_own_end_is_reported,
     kill_ends_those_who_hide,
     dropping_ends_those_who_hide,
     those_who_outlive_the_program_are_ended,
     terminate_reaches_everybody,
-    a_killed_supervisor_leaves_nobody,
-    a_killed_helper_leaves_nobody,
+    a_killed_supervisor_leaves_no_process,
+    a_killed_helper_leaves_no_process,
     a_step_is_killed_before_it_starts,
 ];
 
@@ -68,7 +68,7 @@ fn none_is_left(processes: &[u32]) {
     }
 }
 
-fn the_programs_own_end_is_told() {
+fn the_programs_own_end_is_reported() {
     let exit = |script: &str| Stage::shell(script).run().exit;
     assert_eq!(exit("exit 3"), StepExit { code: Some(3), signal: None });
     assert_eq!(exit("kill -9 $$"), StepExit { code: None, signal: Some(9) });
@@ -146,7 +146,7 @@ fn terminate_reaches_everybody() {
     });
 }
 
-fn a_killed_supervisor_leaves_nobody() {
+fn a_killed_supervisor_leaves_no_process() {
     for mechanisms in ["", "pid_namespace", "landlock,user_namespace,pid_namespace"] {
         let mut supervisor = Command::new(std::env::current_exe().unwrap())
             .arg("supervise-step")
@@ -176,7 +176,7 @@ pub(crate) fn act_as_supervisor() {
     stdout.read_to_end(&mut Vec::new()).unwrap();
 }
 
-fn a_killed_helper_leaves_nobody() {
+fn a_killed_helper_leaves_no_process() {
     let stage = Stage::python(&HIDE.replace("@parent@", "os._exit(0) if _ else time.sleep(60)"));
     let (mut confined, processes, _stdout) = hiding(&stage);
     let helper = std::fs::read_to_string("/proc/thread-self/children").unwrap();

@@ -7,7 +7,7 @@ pub(crate) const TESTS: &[Test] = tests![
     an_overlay_leaves_the_base_as_it_is,
     a_copy_does_the_same,
     inputs_lie_between_the_base_and_the_changes,
-    opened_files_are_told,
+    opened_files_are_reported,
     a_link_leads_no_removal_out,
 ];
 
@@ -62,7 +62,7 @@ fn inputs_lie_between_the_base_and_the_changes() {
     without("overlay", || check("copy"));
 }
 
-fn opened_files_are_told() {
+fn opened_files_are_reported() {
     assert_eq!(Stage::shell("true").run().opened.len(), 0);
     let outcome = Stage::shell("cat reward.py; test -e kept.txt; ls -l").run();
     assert_eq!(outcome.opened.into_iter().collect::<Vec<_>>(), ["reward.py"]);

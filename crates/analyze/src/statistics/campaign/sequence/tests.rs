@@ -65,7 +65,7 @@ fn an_accepted_candidate_becomes_the_incumbent_and_is_topped_up() {
     assert_eq!(effect.seeds, 50 - used);
     assert!((2.0..4.0).contains(&effect.typical) && (2.0..4.0).contains(&effect.mean), "{effect:?}");
     assert!(row.open("a").is_err());
-    // As good as the new incumbent is no longer enough.
+    // A candidate that only equals the new incumbent is not accepted.
     let (row, _) = row.open("b").unwrap();
     let text = serde_json::to_string(&row).unwrap();
     let row: Sequence = serde_json::from_str(&text).unwrap();
