@@ -15,7 +15,10 @@ use crate::commands::{Command, MEANWHILE};
 use crate::screen;
 
 const AFTER_HELP: &str = "\
-RUN is a run's name, its folder, a unique prefix of its name or id, @last, or @best:ENV.
+RUN names runs: a name, a unique prefix of a name or id, or a folder; @last, @last~1 (the run before),
+@best:ENV; a pattern such as 'ppo_*'; tag:TAG; where:'algo.gamma>=0.99 and env=CartPole-v1'. A+B is
+several runs as one group. RUN:SEED is one seed, RUN:best, RUN:latest, RUN:step_N and
+RUN:SEED:CHECKPOINT are checkpoints.
 
 Exit codes: 0 success, 1 negative result, 2 usage or config error, 3 refused, 4 run failed,
 70 internal error, 74 storage error, 130 interrupted.

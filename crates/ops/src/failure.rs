@@ -51,8 +51,8 @@ pub(crate) enum FailureKind {
     RunClaimed,
     LinkInStudy,
     RunNotFound,
-    /// A run of several seeds, where one checkpoint was asked for.
-    SeveralSeeds,
+    /// Several runs, where one was asked for.
+    SeveralRuns,
     MetricUnknown,
 }
 
@@ -65,7 +65,7 @@ impl FailureKind {
             Self::RunClaimed => "run_claimed",
             Self::LinkInStudy => "link_in_study",
             Self::RunNotFound => "run_not_found",
-            Self::SeveralSeeds => "several_seeds",
+            Self::SeveralRuns => "several_runs",
             Self::MetricUnknown => "metric_unknown",
         }
     }
@@ -77,7 +77,7 @@ impl FailureKind {
             | Self::Impossible
             | Self::RunClaimed
             | Self::LinkInStudy => Exit::Refused,
-            Self::RunNotFound | Self::SeveralSeeds | Self::MetricUnknown => Exit::Usage,
+            Self::RunNotFound | Self::SeveralRuns | Self::MetricUnknown => Exit::Usage,
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod insight;
 mod output_file;
 pub mod quickstart;
 pub mod reports;
+pub mod select;
 pub mod studies;
 pub mod training;
 

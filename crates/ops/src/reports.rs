@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::insight::diagnose::Diagnosis;
+use crate::insight::runs::Tagged;
 use crate::studies::approve::Prepared;
 use crate::studies::launch::outcome::RunOutcome;
 use crate::training::envs::EnvRow;
@@ -36,8 +37,10 @@ pub struct RunList<'a> {
 /// `rlx tag`.
 #[derive(Debug, Serialize)]
 pub struct RunTags<'a> {
-    pub run: &'a str,
-    pub tags: &'a [String],
+    pub runs: &'a [Tagged],
+    /// The only run, where there is one.
+    #[serde(flatten)]
+    pub only: Option<&'a Tagged>,
 }
 
 /// `rlx rm`.

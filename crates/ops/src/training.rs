@@ -5,7 +5,6 @@
 //! `session` is its loop over one seed.
 
 pub(crate) mod baseline;
-pub(crate) mod checkpoint_ref;
 pub mod config;
 pub mod envs;
 pub mod eval;

@@ -4,6 +4,7 @@
 //! `attempts/`. Fields that this version doesn't know are kept when the file is
 //! rewritten.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use rlxp_fs::{Fs, FsExt};
@@ -83,9 +84,12 @@ pub struct Lineage {
     /// The parent's id, when it was known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<Digest>,
-    /// The step of the checkpoint it started from.
+    /// The step of the checkpoint it started from; nothing if that differs between seeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<u64>,
+    /// The step that each seed started from, where they differ.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checkpoints: BTreeMap<u64, u64>,
 }
 
 /// The state of the code that a run was started from.

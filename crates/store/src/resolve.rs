@@ -1,5 +1,5 @@
-//! How a run is named by its user: folder, name, id, a prefix of either that
-//! fits only one, `@last`, or `@best:ENV`.
+//! The run that a user means by its folder, name, id, or a prefix of either that
+//! fits only one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,9 +26,6 @@ pub fn resolve(project: &Project, text: &str) -> Result<Run, StoreError> {
 }
 
 fn find(project: &Project, text: &str) -> Result<Run, StoreError> {
-    if let Some(special) = text.strip_prefix('@') {
-        return resolve_special(project, text, special);
-    }
     let is_name = !text.is_empty() && !text.contains('/') && !text.starts_with('.');
     if is_name && project.fs().is_file(&project.runs_dir().join(text).join(METADATA_FILE))? {
         return Ok(project.run(text));
@@ -77,27 +74,6 @@ fn run_at(project: &Project, path: &Path) -> Result<Option<Run>, StoreError> {
     let Ok(folder) = fs.canonicalize(path) else { return Ok(None) };
     let run = Run::at(Arc::clone(fs), Arc::clone(project.machine()), &folder);
     Ok(run.fs().is_file(&run.metadata_path())?.then_some(run))
-}
-
-fn resolve_special(project: &Project, text: &str, special: &str) -> Result<Run, StoreError> {
-    let none = || StoreError::NoSuchRun { text: text.to_owned(), nearest: Vec::new() };
-    let index = Index::open(project);
-    let row = if special == "last" {
-        let rows = index.list(&RunFilter::default())?;
-        rows.into_iter().filter(|row| row.id.is_some()).max_by(|a, b| a.age().cmp(&b.age()))
-    } else if let Some(env) = special.strip_prefix("best:") {
-        let filter = RunFilter { env: Some(env.to_owned()), ..RunFilter::default() };
-        let rows = index.list(&filter)?;
-        let scored = rows.into_iter().filter_map(|row| Some((row.best_eval_mean?, row)));
-        // Of equal scores the older run wins, as within a run.
-        scored
-            .max_by(|(a, first), (b, second)| a.total_cmp(b).then_with(|| second.age().cmp(&first.age())))
-            .map(|(_, row)| row)
-    } else {
-        let nearest = vec!["@last".to_owned(), "@best:ENV".to_owned()];
-        return Err(StoreError::NoSuchRun { text: text.to_owned(), nearest });
-    };
-    row.map(|row| project.run(&row.name)).ok_or_else(none)
 }
 
 fn nearest(rows: &[RunRow], text: &str) -> Vec<String> {

@@ -17,7 +17,12 @@ struct Crate {
 const CRATES: [Crate; 3] = [
     Crate {
         name: "ops",
-        parts: &[("training", &["studies/files"]), ("insight", &["training"]), ("studies", &[])],
+        parts: &[
+            ("select", &["training/recorded"]),
+            ("training", &["select", "studies/files"]),
+            ("insight", &["select", "training"]),
+            ("studies", &[]),
+        ],
     },
     Crate { name: "govern", parts: &[] },
     // Rules decide on numbers; sentences never decide.

@@ -8,14 +8,14 @@ use rlxp_analyze::metrics::{
 use rlxp_analyze::story::{Course, SeedCourse, fold};
 use rlxp_env::Space;
 use rlxp_spec::config::Schedule;
-use rlxp_store::{Series, resolve};
+use rlxp_store::Series;
 use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::insight::run_data::{RunData, SeedData, SeedState, load_run};
-use crate::training::checkpoint_ref::project;
+use crate::select::{one, project};
 use crate::training::envs::{SOURCES, reward_threshold};
 
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,7 @@ pub struct ExplainReport {
 pub fn explain(context: &Context, request: &ExplainRequest) -> Outcome<ExplainReport> {
     let Some((word, metrics)) = request.words.split_first() else { return from_dictionary(&[]) };
     // A word that names a metric and not a run is looked up in the dictionary.
-    let is_run = || project(context).is_ok_and(|project| resolve(&project, word).is_ok());
+    let is_run = || project(context).is_ok_and(|project| one(&project, word).is_ok());
     if !named(word).is_empty() && !is_run() {
         return from_dictionary(&request.words);
     }

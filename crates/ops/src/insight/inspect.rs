@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::training::checkpoint_ref::CheckpointRef;
+use crate::select::checkpoint::CheckpointRef;
 use crate::training::envs::SOURCES;
 use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
@@ -148,7 +148,7 @@ pub fn inspect(context: &Context, request: &InspectRequest) -> Outcome<InspectRe
 }
 
 fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport> {
-    let found = CheckpointRef::find(context, &request.checkpoint)?;
+    let (found, about_seeds) = CheckpointRef::find(context, &request.checkpoint)?;
     let config = config_of(&found.run)?;
     let (observations, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
     let agent = Weights::load(&config, &found.folder, found.step)?.agent;
@@ -168,7 +168,8 @@ fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport
     };
     let inspection = look(SOURCES, &config, policy, &options)?;
     let (observation_names, action_names) = names(&config, &observations, &actions);
-    let notes = notes(request, &inspection, &observations, &observation_names);
+    let mut notes = notes(request, &inspection, &observations, &observation_names);
+    notes.extend(about_seeds);
     let name_of = |place: &RankedDimension| observation_names[place.dimension].clone();
     let ranking = inspection.ranking.dimensions.into_iter();
     Ok(InspectReport {

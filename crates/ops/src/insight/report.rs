@@ -22,7 +22,7 @@ use crate::insight::run_data;
 use crate::insight::run_data::{Group, SeedState};
 use crate::insight::video::{Show, VideoRequest, video};
 use crate::output_file;
-use crate::training::checkpoint_ref::project;
+use crate::select::project;
 
 use page::{Film, Page};
 

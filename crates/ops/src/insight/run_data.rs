@@ -1,9 +1,8 @@
 //! What comparing, drawing, diagnosing and reporting start from: runs as they are on disk, read once, with every
 //! irregularity noted instead of hidden.
 //!
-//! A set of runs is named by words: a run as everywhere (`name`, `@last`, …), `tag:TAG` for every run with that tag,
-//! or `A+B+…` for several runs that are one group. A group pools the seeds of its runs: the seed is the unit of
-//! replication, never the run folder.
+//! A set of runs is named by words ([`crate::select`]), each of them one group. A group pools the seeds of its runs: the
+//! seed is the unit of replication, never the run folder.
 
 pub(crate) mod fold;
 
@@ -13,15 +12,14 @@ use std::thread::Builder;
 
 use rlxp_spec::Config;
 use rlxp_store::{
-    Best, End, Index, Manifest, Metadata, MetricColumns, Project, Run, RunFilter, SeedFolder, Series,
-    StoreError, resolve,
+    Best, End, Manifest, Metadata, MetricColumns, Run, SeedFolder, Series, StoreError,
 };
 use rlxp_types::{EndCause, RunStatus};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::training::checkpoint_ref::project;
+use crate::select::{RunSeeds, one_run_or_seed, project, runs_and_seeds};
 use crate::training::evaluation::EvaluationRecord;
 
 /// The state of one seed's training.
@@ -124,7 +122,7 @@ pub fn load(
     let project = project(context)?;
     let mut named = Vec::new();
     for word in words {
-        named.push((word.clone(), runs_of(&project, word)?));
+        named.push((word.clone(), runs_and_seeds(&project, word)?));
     }
     // Seeds are read in parallel, across runs.
     let runs: Vec<RunData> = {
@@ -137,7 +135,10 @@ pub fn load(
     let mut groups = Vec::new();
     for (word, members) in named {
         let runs: Vec<RunData> = runs.by_ref().take(members.len()).collect();
-        let label = if runs.len() == 1 { runs[0].name.clone() } else { word };
+        let label = match (&*runs, &*members) {
+            ([run], [RunSeeds { seeds: None, .. }]) => run.name.clone(),
+            _ => word,
+        };
         groups.push(Group { label, runs });
     }
     Ok(groups)
@@ -149,40 +150,16 @@ pub fn load_run(
     word: &str,
     wanted: &(dyn Fn(&str, &str) -> bool + Sync),
 ) -> Outcome<RunData> {
-    let run = resolve(&project(context)?, word)?;
-    let mut prepared = vec![prepare(&run)?];
+    let (run, seed) = one_run_or_seed(&project(context)?, word)?;
+    let seeds = seed.map(|seed| [seed].into());
+    let mut prepared = vec![prepare(&RunSeeds { run, seeds })?];
     read_metrics(context.cores, &mut prepared, wanted)?;
     Ok(prepared.remove(0))
 }
 
-/// The runs that one word names, each once.
-fn runs_of(project: &Project, word: &str) -> Outcome<Vec<Run>> {
-    let mut runs: Vec<Run> = Vec::new();
-    // A name may contain a plus itself, so the whole word comes first.
-    if let Ok(run) = resolve(project, word) {
-        return Ok(vec![run]);
-    }
-    for part in word.split('+') {
-        if let Some(tag) = part.strip_prefix("tag:") {
-            let filter = RunFilter { tags: vec![tag.to_owned()], ..RunFilter::default() };
-            let mut rows = Index::open(project).list(&filter)?;
-            rows.sort_by(|a, b| (&a.created, &a.name).cmp(&(&b.created, &b.name)));
-            if rows.is_empty() {
-                return Err(Failure::usage("no_such_tag", format!("no run has the tag {tag:?}"))
-                    .hint("rlx ls --columns name,tags"));
-            }
-            runs.extend(rows.iter().map(|row| project.run(&row.name)));
-        } else {
-            runs.push(resolve(project, part)?);
-        }
-    }
-    let mut seen = std::collections::BTreeSet::new();
-    runs.retain(|run| seen.insert(run.path().to_owned()));
-    Ok(runs)
-}
-
 /// Everything of a run except its metrics.
-fn prepare(run: &Run) -> Outcome<RunData> {
+fn prepare(chosen: &RunSeeds) -> Outcome<RunData> {
+    let RunSeeds { run, seeds: wanted } = chosen;
     let metadata = run.metadata()?;
     let report = run.status()?;
     let end = report.attempt.and_then(|attempt| attempt.end);
@@ -190,6 +167,7 @@ fn prepare(run: &Run) -> Outcome<RunData> {
     let seeds = run
         .seed_folders_of(&metadata)
         .into_iter()
+        .filter(|folder| wanted.as_ref().is_none_or(|wanted| wanted.contains(&folder.seed())))
         .map(|folder| SeedData {
             seed: folder.seed(),
             folder,

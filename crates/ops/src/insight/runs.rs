@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rlxp_fs::FsExt;
 use rlxp_store::{
-    Best, End, Index, Lineage, Metadata, RunFilter, RunRow, SeedFolder, StoreError, TakeOver, resolve,
+    Best, End, Index, Lineage, Metadata, RunFilter, Run, RunRow, SeedFolder, StoreError, TakeOver,
 };
 use rlxp_types::RunStatus;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::failure::Outcome;
 use crate::insight::curve::Curve;
 use crate::insight::run_data::{SeedState, state_of, stopped_early};
-use crate::training::checkpoint_ref::project;
+use crate::select::{one_run_or_seed, project, whole_runs};
 use crate::training::recorded::STOP_AT;
 
 /// What a listing is sorted by.
@@ -92,15 +92,16 @@ pub struct RunInfo {
     pub next: Vec<String>,
 }
 
-/// Everything about the run that `text` names.
+/// Everything about the run that `text` names, or about one seed of it.
 pub fn info(context: &Context, text: &str) -> Outcome<RunInfo> {
-    let run = resolve(&project(context)?, text)?;
+    let (run, seed) = one_run_or_seed(&project(context)?, text)?;
     let metadata = run.metadata()?;
     let report = run.status()?;
     let end = report.attempt.and_then(|attempt| attempt.end);
     let seeds = run
         .seed_folders_of(&metadata)
         .iter()
+        .filter(|folder| seed.is_none_or(|seed| folder.seed() == seed))
         .map(|folder| seed_info(folder, report.status, end.as_ref(), &metadata))
         .collect::<Outcome<Vec<_>>>()?;
     let config = crate::training::recorded::config_of(&run)?;
@@ -149,17 +150,35 @@ fn seed_info(
     })
 }
 
-/// Adds and removes tags; gives the tags that stand.
+/// A run with its tags.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tagged {
+    pub run: String,
+    pub tags: Vec<String>,
+}
+
+/// The runs that `text` names, with their tags before anything is changed.
+pub fn to_tag(context: &Context, text: &str) -> Outcome<Vec<Tagged>> {
+    let runs = whole_runs(&project(context)?, &[text.to_owned()])?;
+    let tagged = |run: &Run| Ok(Tagged { run: run.name(), tags: run.set_tags(&[], &[])? });
+    runs.iter().map(tagged).collect()
+}
+
+/// Adds and removes tags of runs of this project; calls `done` for each with its new tags.
 pub fn tag(
     context: &Context,
-    text: &str,
+    runs: &[Tagged],
     add: &[String],
     remove: &[String],
-) -> Outcome<(String, Vec<String>)> {
+    done: &mut dyn FnMut(Tagged),
+) -> Outcome<()> {
     crate::training::tags::check_tags(add)?;
-    let run = resolve(&project(context)?, text)?;
-    let tags = run.set_tags(add, remove)?;
-    Ok((run.name(), tags))
+    let project = project(context)?;
+    for Tagged { run, .. } in runs {
+        let tags = project.run(run).set_tags(add, remove)?;
+        done(Tagged { run: run.clone(), tags });
+    }
+    Ok(())
 }
 
 /// A run that is to be removed, or was.
@@ -174,20 +193,12 @@ pub struct Removal {
 /// The runs that `texts` name, each once, before they are removed. Only runs of
 /// this project are: what a path or a link leads to elsewhere is refused.
 pub fn to_remove(context: &Context, texts: &[String]) -> Outcome<Vec<Removal>> {
-    let project = project(context)?;
     let mut runs: Vec<Removal> = Vec::new();
-    for text in texts {
-        let run = resolve(&project, text)?;
-        if !project.owns(&run) {
-            let (path, runs) = (run.path().to_owned(), project.runs_dir());
-            return Err(StoreError::NotOfThisProject { path, runs }.into());
-        }
+    for run in whole_runs(&project(context)?, texts)? {
         if run.fs().metadata_if_any(&run.metadata_path())?.is_none() {
             return Err(StoreError::NotARun { path: run.path().to_owned() }.into());
         }
-        if runs.iter().all(|known| known.run != run.name()) {
-            runs.push(Removal { run: run.name(), bytes: run.bytes().ok() });
-        }
+        runs.push(Removal { run: run.name(), bytes: run.bytes().ok() });
     }
     Ok(runs)
 }

@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use rlxp_launch::Interrupts;
-use rlxp_store::{MetricsFollower, Record, resolve};
+use rlxp_store::{MetricsFollower, Record};
 use rlxp_types::{Exit, RunStatus};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::training::checkpoint_ref::project;
+use crate::select::{one_run_or_seed, project};
 
 /// Pause between two looks at the files.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -24,11 +24,13 @@ pub fn tail(
     follow: bool,
     show: &mut dyn FnMut(u64, &Record) -> ControlFlow<()>,
 ) -> Outcome<RunStatus> {
-    let run = resolve(&project(context)?, text)?;
+    let (run, seed) = one_run_or_seed(&project(context)?, text)?;
     let interrupts = Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen for signals: {error}")))?;
+    let mut folders = run.seed_folders()?;
+    folders.retain(|folder| seed.is_none_or(|seed| folder.seed() == seed));
     let mut followers: Vec<(u64, MetricsFollower)> =
-        run.seed_folders()?.iter().map(|folder| (folder.seed(), folder.follow_metrics())).collect();
+        folders.iter().map(|folder| (folder.seed(), folder.follow_metrics())).collect();
     for (seed, follower) in &mut followers {
         let records = follower.poll()?;
         let from = records.len().saturating_sub(lines);

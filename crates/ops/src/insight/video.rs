@@ -4,7 +4,6 @@
 //! the picture shows the true state, and the return is the raw one. They are played twice, first only for lengths and
 //! returns, so that only what will be shown is kept in memory.
 
-mod best_seed;
 mod camera;
 mod film;
 mod plan;
@@ -25,6 +24,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, describe};
 use crate::output_file;
+use crate::select::checkpoint::CheckpointRef;
 use crate::training::envs::SOURCES;
 use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
@@ -152,7 +152,7 @@ pub fn video(
     let interrupts = Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("signals can't be caught: {error}")))?;
 
-    let (found, about_seeds) = best_seed::find(context, &request.checkpoint)?;
+    let (found, about_seeds) = CheckpointRef::find(context, &request.checkpoint)?;
     let config = config_of(&found.run)?;
     let (_, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
     let agent = Weights::load(&config, &found.folder, found.step)?.agent;

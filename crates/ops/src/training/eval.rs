@@ -2,13 +2,15 @@
 
 use rlxp_learn::{Actor, evaluate};
 use rlxp_spec::Config;
-use rlxp_store::{BEST, LATEST, Run, SeedFolder, resolve};
+use rlxp_store::{BEST, LATEST, Run, SeedFolder};
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
-use crate::training::checkpoint_ref::{CheckpointRef, project, step_of};
+use crate::select::checkpoint::{CheckpointRef, step_of};
+use crate::select::{Which, one_run_or_seed, project};
 use crate::training::config::{Purpose, check_source};
 use crate::training::envs::{SOURCES, reward_threshold};
 use crate::training::evaluation::{EvaluationRecord, record};
@@ -78,24 +80,26 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
     };
     let (run, config) = match (&request.checkpoint, &request.run, &request.env) {
         (Some(text), None, None) => {
-            let found = CheckpointRef::find(context, text)?;
-            refuse_governed_at(context, found.run.path())?;
-            let config = config_of(&found.run)?;
-            let label = format!("step_{}", found.step);
-            push(play(&config, &found.folder, found.step, &label, request)?);
-            (Some(found.run), config)
+            let found = CheckpointRef::each(context, text)?;
+            let run = the_run(text, &found)?;
+            refuse_governed_at(context, run.path())?;
+            let config = config_of(run)?;
+            for CheckpointRef { folder, step, .. } in &found {
+                push(play(&config, folder, *step, &format!("step_{step}"), request)?);
+            }
+            (Some(run.clone()), config)
         }
         (None, Some(text), None) => {
-            let run = resolve(&project(context)?, text)?;
+            let (run, seed) = one_run_or_seed(&project(context)?, text)?;
             refuse_governed_at(context, run.path())?;
             let config = config_of(&run)?;
-            for folder in run.seed_folders()? {
+            for folder in run.seed_folders()?.iter().filter(|it| seed.is_none_or(|seed| it.seed() == seed)) {
                 let mut played: Option<EvalRow> = None;
-                for (label, step) in chosen(&run, &folder, request.all_checkpoints)? {
+                for (label, step) in chosen(&run, folder, request.all_checkpoints)? {
                     // The best policy is often the latest: one game, two names.
                     let row = match played.filter(|row| row.record.step == Some(step)) {
                         Some(row) => EvalRow { policy: label, ..row },
-                        None => play(&config, &folder, step, &label, request)?,
+                        None => play(&config, folder, step, &label, request)?,
                     };
                     push(row.clone());
                     played = Some(row);
@@ -126,6 +130,21 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
     Ok(EvalReport { run: run.map(|run| run.name()), env: config.env.id, threshold, rows })
 }
 
+/// The run that all the checkpoints belong to.
+fn the_run<'a>(text: &str, found: &'a [CheckpointRef]) -> Outcome<&'a Run> {
+    let mut runs: Vec<&Run> = found.iter().map(|found| &found.run).collect();
+    runs.dedup_by_key(|run| run.path());
+    match runs[..] {
+        [run] => Ok(run),
+        [] => Err(Failure::usage("no_checkpoint", format!("{text} has no checkpoint"))),
+        _ => {
+            let message = format!("{text:?} matches {} runs, expected one", runs.len());
+            Err(Failure::with_kind(FailureKind::SeveralRuns, message)
+                .hint(format!("rlx eval --run {}", shell_word(&runs[0].name()))))
+        }
+    }
+}
+
 /// The checkpoints to play, with what they are called.
 fn chosen(run: &Run, folder: &SeedFolder, all: bool) -> Outcome<Vec<(String, u64)>> {
     let store = folder.checkpoints();
@@ -137,7 +156,7 @@ fn chosen(run: &Run, folder: &SeedFolder, all: bool) -> Outcome<Vec<(String, u64
         let failure = Failure::usage("no_checkpoint", format!("{} has no checkpoint yet", run.name()));
         return Err(crate::training::next_step::commands(run).into_iter().fold(failure, Failure::hint));
     };
-    let best = step_of(folder, BEST)?;
+    let best = step_of(folder, Which::Best)?;
     Ok(vec![(BEST.to_owned(), best), (LATEST.to_owned(), latest)])
 }
 

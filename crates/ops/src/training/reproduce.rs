@@ -1,18 +1,19 @@
 //! `rlx reproduce`: trains a run again from its snapshot and reports whether the bytes are the same, or what differs
 //! and possible reasons.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use rlxp_fs::FsExt;
-use rlxp_store::{Lineage, LineageKind, Metadata, Project, Run, resolve};
+use rlxp_store::{Lineage, LineageKind, Metadata, Project, Run};
 use rlxp_types::RunStatus;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::event::Sink;
 use crate::failure::{Failure, Outcome};
+use crate::select::{one_run, project};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
-use crate::training::checkpoint_ref::project;
 use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::recorded::STOP_AT;
 use crate::training::recorded::config_of;
@@ -45,7 +46,7 @@ pub fn reproduce(
 ) -> Outcome<ReproduceReport> {
     refuse_governed(context)?;
     let home = project(context)?;
-    let original = resolve(&home, text)?;
+    let original = one_run(&home, text)?;
     refuse_governed_at(context, original.path())?;
     let status = original.status()?.status;
     if status != RunStatus::Completed {
@@ -68,6 +69,7 @@ pub fn reproduce(
         parent: original.name(),
         parent_id: Some(recorded.id),
         checkpoint: None,
+        checkpoints: BTreeMap::new(),
     });
     if let Some(wanted) = recorded.extra.get(STOP_AT) {
         metadata.extra.insert(STOP_AT.into(), wanted.clone());

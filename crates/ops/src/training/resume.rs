@@ -1,12 +1,12 @@
 //! `rlx resume`: continues a run from its last checkpoint; with more steps than
 //! planned it becomes a new run that starts from the end of the old one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use rlxp_fs::{FsExt, clock};
 use rlxp_spec::config::{Config, Schedule};
-use rlxp_store::{End, Lineage, LineageKind, Run, TakeOver, resolve};
+use rlxp_store::{End, Lineage, LineageKind, Run, TakeOver};
 use rlxp_types::text::shell_word;
 use rlxp_types::{EndCause, RunStatus};
 use serde::Serialize;
@@ -15,7 +15,8 @@ use crate::context::Context;
 use crate::event::{Event, Sink};
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
-use crate::training::checkpoint_ref::{project, step_of};
+use crate::select::checkpoint::step_of;
+use crate::select::{Which, one_run, project};
 use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::recorded::{STOP_AT, config_of};
 use crate::training::train::{create, describe, plan, start, sweep};
@@ -43,7 +44,7 @@ pub fn resume(
 ) -> Outcome<ResumeReport> {
     refuse_governed(context)?;
     let project = project(context)?;
-    let run = resolve(&project, text)?;
+    let run = one_run(&project, text)?;
     refuse_governed_at(context, run.path())?;
     let mut status = run.status()?.status;
     if status == RunStatus::Unknown && take_over == TakeOver::WhenNotKnownAlive {
@@ -84,7 +85,7 @@ pub fn resume(
     let mut origins = Vec::new();
     let mut ends = BTreeSet::new();
     for folder in run.seed_folders()? {
-        let saved = folder.checkpoints().load(step_of(&folder, rlxp_store::LATEST)?)?;
+        let saved = folder.checkpoints().load(step_of(&folder, Which::Latest)?)?;
         ends.insert(saved.step);
         origins.push(Some(InitialCheckpoint { model: saved.model, state: Some(saved.state) }));
     }
@@ -105,6 +106,7 @@ pub fn resume(
         parent: run.name(),
         parent_id: Some(run.metadata()?.id),
         checkpoint,
+        checkpoints: BTreeMap::new(),
     });
     let plan = plan(&config)?;
     sweep(&project, events);

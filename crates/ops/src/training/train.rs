@@ -1,5 +1,6 @@
 //! `rlx train`: from a config to a finished run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rlxp_env::Space;
@@ -15,10 +16,10 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::event::{Event, Sink};
-use crate::failure::{CHECKPOINT_MISMATCH, Failure, Outcome};
+use crate::failure::{CHECKPOINT_MISMATCH, Failure, FailureKind, Outcome};
+use crate::select::checkpoint::CheckpointRef;
 use crate::studies::files::refuse_governed;
 use crate::training::baseline::random_return;
-use crate::training::checkpoint_ref::CheckpointRef;
 use crate::training::config::{Checked, Purpose, check};
 use crate::training::envs::SOURCES;
 use crate::training::initial_checkpoint::InitialCheckpoint;
@@ -115,11 +116,13 @@ pub fn train(
     if let Some(wanted) = request.stop_at {
         metadata.extra.insert(STOP_AT.into(), json!(wanted));
     }
-    let origin = origin.map(|(origin, lineage)| {
-        metadata.lineage = Some(lineage);
-        origin
-    });
-    let origins = vec![origin; checked.config.seeds.len()];
+    let origins = match origin {
+        Some((origins, lineage)) => {
+            metadata.lineage = Some(lineage);
+            origins.into_iter().map(Some).collect()
+        }
+        None => vec![None; checked.config.seeds.len()],
+    };
     sweep(&project, events);
     let run = create(&project, &checked.config, metadata, &plan, &origins)?;
     let status = start(&run, events)?;
@@ -293,10 +296,11 @@ pub(crate) fn start(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
     supervise(run, events)
 }
 
-/// The weights that `text` names, checked against the config.
-fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(InitialCheckpoint, Lineage)> {
-    let checkpoint = CheckpointRef::find(context, text)?;
-    let trained_on = &config_of(&checkpoint.run)?.env.id;
+/// What each seed of the config starts from: the one checkpoint that `text` names, or that of the equal seed.
+fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Vec<InitialCheckpoint>, Lineage)> {
+    let found = CheckpointRef::each(context, text)?;
+    let (first, chosen) = (&found[0], for_seeds(config, text, &found)?);
+    let trained_on = &config_of(&first.run)?.env.id;
     if *trained_on != config.env.id {
         return Err(Failure::usage(
             "checkpoint_mismatch",
@@ -304,14 +308,42 @@ fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Initia
         )
         .hint(CHECKPOINT_MISMATCH));
     }
-    let Weights { manifest, bytes: model, .. } = Weights::load(config, &checkpoint.folder, checkpoint.step)?;
+    let mut origins = Vec::new();
+    for checkpoint in &chosen {
+        let Weights { bytes: model, .. } = Weights::load(config, &checkpoint.folder, checkpoint.step)?;
+        origins.push(InitialCheckpoint { model, state: None });
+    }
+    let same_step = chosen.iter().all(|checkpoint| checkpoint.step == first.step);
+    let steps = config.seeds.iter().copied().zip(chosen.iter().map(|checkpoint| checkpoint.step));
     let lineage = Lineage {
         kind: LineageKind::WarmStart,
-        parent: checkpoint.run.name(),
-        parent_id: checkpoint.run.metadata().ok().map(|metadata| metadata.id),
-        checkpoint: Some(manifest.step),
+        parent: first.run.name(),
+        parent_id: first.run.metadata().ok().map(|metadata| metadata.id),
+        checkpoint: same_step.then_some(first.step),
+        checkpoints: if same_step { BTreeMap::new() } else { steps.collect() },
     };
-    Ok((InitialCheckpoint { model, state: None }, lineage))
+    Ok((origins, lineage))
+}
+
+/// One checkpoint for each seed of the config, in their order.
+fn for_seeds<'a>(config: &Config, text: &str, found: &'a [CheckpointRef]) -> Outcome<Vec<&'a CheckpointRef>> {
+    if let [only] = found {
+        return Ok(vec![only; config.seeds.len()]);
+    }
+    let (first, run) = (&found[0], found[0].run.name());
+    if found.iter().any(|other| other.run.path() != first.run.path()) {
+        let message = format!("{text:?} matches several runs, expected one");
+        return Err(Failure::with_kind(FailureKind::SeveralRuns, message));
+    }
+    let of_seed = |seed: &u64| found.iter().find(|checkpoint| checkpoint.folder.seed() == *seed);
+    config.seeds.iter().map(of_seed).collect::<Option<Vec<_>>>().ok_or_else(|| {
+        let list = |seeds: Vec<u64>| seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let theirs = list(found.iter().map(|checkpoint| checkpoint.folder.seed()).collect());
+        let message =
+            format!("{run} has the seeds {theirs}, but the config trains {}", list(config.seeds.clone()));
+        Failure::usage("seeds_differ", message)
+            .hint(format!("--from {run}:{}    # start every seed from this one", first.folder.seed()))
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use rlxp_learn::{Agent, LearnError, Spaces, algorithm};
 use rlxp_nn::Tensors;
 use rlxp_spec::Config;
-use rlxp_store::{MODEL_FILE, Manifest, SeedFolder};
+use rlxp_store::{MODEL_FILE, SeedFolder};
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
 
@@ -18,7 +18,6 @@ const MOST_NAMED: usize = 3;
 
 /// What acts in a checkpoint, with the bytes it was read from.
 pub(crate) struct Weights {
-    pub(crate) manifest: Manifest,
     pub(crate) bytes: Vec<u8>,
     pub(crate) agent: Box<dyn Agent>,
 }
@@ -28,12 +27,12 @@ impl Weights {
     pub(crate) fn load(config: &Config, folder: &SeedFolder, step: u64) -> Outcome<Self> {
         let spaces = Spaces::from(SOURCES.spaces(&config.env).map_err(LearnError::from)?);
         let load = || {
-            let (manifest, bytes) = folder.checkpoints().load_model(step)?;
+            let (_, bytes) = folder.checkpoints().load_model(step)?;
             let path = folder.checkpoints().step_path(step).join(MODEL_FILE);
             let agent = algorithm(config)
                 .agent(config, &spaces, &tensors(&path, &bytes)?)
                 .map_err(|error| unfit(&path, error))?;
-            Ok(Self { manifest, bytes, agent })
+            Ok(Self { bytes, agent })
         };
         load().map_err(|failure| with_others(failure, folder, step))
     }

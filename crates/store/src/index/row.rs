@@ -32,6 +32,12 @@ pub struct RunRow {
     pub last_mean_return: Option<f64>,
     /// The best evaluation's mean return, averaged over the seeds that have one.
     pub best_eval_mean: Option<f64>,
+    /// The last evaluation's mean return, averaged over the seeds that have one.
+    #[serde(default)]
+    pub score: Option<f64>,
+    /// Steps per second of training.
+    #[serde(default)]
+    pub steps_per_second: Option<f64>,
     /// When it was made.
     pub created: String,
     /// Its number in the order of creation; `None` for a run of version 0.1.
@@ -87,6 +93,8 @@ impl RunRow {
             total_steps: 0,
             last_mean_return: None,
             best_eval_mean: None,
+            score: None,
+            steps_per_second: None,
             created: String::new(),
             creation: None,
             ended: None,

@@ -152,3 +152,9 @@ pub(crate) fn fingerprint(folder: &SeedFolder) -> Vec<(String, String)> {
     parts.push(("metrics".into(), short(format!("{:?}", metrics.records).as_bytes())));
     parts
 }
+
+/// The name of the newest run.
+pub(crate) fn newest(project: &Project) -> String {
+    let rows = rlxp_store::Index::open(project).list(&rlxp_store::RunFilter::default()).unwrap();
+    rows.iter().max_by(|a, b| a.age().cmp(&b.age())).unwrap().name.clone()
+}

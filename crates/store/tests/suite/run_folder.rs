@@ -10,7 +10,7 @@ use rlxp_store::{
 };
 use rlxp_types::RunStatus;
 
-use crate::common::{self, NOW, claim, end, in_memory, new_run, real};
+use crate::common::{self, NOW, claim, end, in_memory, new_run, newest, real};
 
 #[test]
 fn a_run_is_created_complete_and_numbered() {
@@ -202,7 +202,7 @@ fn of_64_that_claim_at_once_exactly_one_wins() {
 }
 
 #[test]
-fn runs_are_found_by_name_prefix_id_and_age() {
+fn runs_are_found_by_name_prefix_and_id() {
     let (folder, project) = real();
     let names = ["cart_001", "cart_002", "pole_001"];
     for (index, base) in ["cart", "cart", "pole"].into_iter().enumerate() {
@@ -215,9 +215,6 @@ fn runs_are_found_by_name_prefix_id_and_age() {
         |text: &str, expected: &str| assert_eq!(resolve(&project, text).unwrap().name(), expected, "{text}");
     names.iter().for_each(|name| check(name, name));
     check("po", "pole_001");
-    check("@last", "pole_001");
-    // All have their best at 100: the oldest wins.
-    check("@best:CartPole-v1", "cart_001");
     let id = project.run("cart_002").metadata().unwrap().id.to_string();
     check(&id, "cart_002");
     check(&id[..8], "cart_002");
@@ -226,7 +223,7 @@ fn runs_are_found_by_name_prefix_id_and_age() {
     assert!(matches!(&error, StoreError::Ambiguous { candidates, .. } if candidates.len() == 2), "{error}");
     let error = resolve(&project, "cart_003").err().unwrap();
     assert_eq!(error.to_string(), "no run named \"cart_003\"; similar names: cart_001, cart_002");
-    for bad in ["@best:Nothing-v0", "@first", "", "..", "zzz"] {
+    for bad in ["@first", "", "..", "zzz"] {
         assert!(matches!(resolve(&project, bad), Err(StoreError::NoSuchRun { .. })), "{bad:?}");
     }
 }
@@ -345,10 +342,10 @@ fn the_last_run_is_the_one_that_was_created_last() {
         let lines: Vec<&str> = text.lines().filter(|line| !line.contains("\"creation\"")).collect();
         disk.write_atomic(&run.metadata_path(), lines.join("\n").as_bytes()).unwrap();
     }
-    assert_eq!(resolve(&project, "@last").unwrap().name(), "old_001");
+    assert_eq!(newest(&project), "old_001");
     at("z", "2026-01-02T12:00:00.000Z");
     at("a", "2026-01-02T11:00:00.000Z");
-    assert_eq!(resolve(&project, "@last").unwrap().name(), "a_001");
+    assert_eq!(newest(&project), "a_001");
     let mut rows = Index::open(&project).list(&RunFilter::default()).unwrap();
     rows.sort_by(|a, b| a.age().cmp(&b.age()));
     let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();

@@ -37,7 +37,8 @@ const BAR: f64 = 24.0;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Inspect {
-    /// A checkpoint: its folder, or RUN:best, RUN:latest, RUN:step_N
+    /// A run (its best checkpoint), RUN:latest, RUN:SEED:step_N, or a checkpoint's folder
+    #[arg(value_name = "CHECKPOINT|RUN")]
     checkpoint: String,
     /// Output to explain
     #[arg(long, value_name = "OUTPUT", default_value = "value")]

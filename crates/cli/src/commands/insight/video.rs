@@ -40,7 +40,7 @@ const SHOWN: usize = 20;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Video {
-    /// A run (its best checkpoint), RUN:latest, RUN:step_N, or a checkpoint's folder
+    /// A run (its best checkpoint), RUN:latest, RUN:SEED:step_N, or a checkpoint's folder
     #[arg(value_name = "CHECKPOINT|RUN")]
     checkpoint: String,
     /// Episodes to show, or to choose from with --best-and-worst [default: 1, or 20 with --best-and-worst]

@@ -26,7 +26,7 @@ Examples:
 #[command(override_usage = "rlx eval [OPTIONS] <CHECKPOINT>\n       rlx eval [OPTIONS] --run <RUN>\n       \
                             rlx eval [OPTIONS] --env <ID> --baseline <NAME>")]
 pub(crate) struct Eval {
-    /// A checkpoint: its folder, or RUN:best, RUN:latest, RUN:step_N
+    /// A checkpoint of every seed: RUN (its best), RUN:latest, RUN:SEED:step_N, or a checkpoint's folder
     #[arg(conflicts_with_all = ["run", "env"])]
     checkpoint: Option<String>,
     /// Evaluate the best and latest checkpoint of every seed of this run

@@ -42,7 +42,8 @@ pub(crate) struct Train {
     /// Show what would be trained, without training
     #[arg(long)]
     dry_run: bool,
-    /// Start from the weights of a checkpoint: its folder, RUN, RUN:latest or RUN:step_N
+    /// Start from the weights of a checkpoint: RUN, RUN:latest, RUN:SEED:step_N or its folder; of
+    /// several seeds, each starts from the same seed
     #[arg(long, value_name = "CHECKPOINT")]
     from: Option<String>,
     /// Stop a seed when an evaluation reaches this mean return

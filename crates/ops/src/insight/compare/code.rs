@@ -11,7 +11,7 @@ use super::changes::joined;
 use super::groups::ComparedGroup;
 use crate::context::Context;
 use crate::insight::run_data::RunData;
-use crate::training::checkpoint_ref::project;
+use crate::select::project;
 
 /// Files that are listed one by one.
 const MOST_FILES: usize = 30;

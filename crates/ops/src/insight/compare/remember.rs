@@ -11,7 +11,7 @@ use super::questions::{About, Line, QuestionsFile, Remembered, asked};
 use super::score::Score;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, describe};
-use crate::training::checkpoint_ref::project;
+use crate::select::project;
 
 /// The judged pairs, and warnings about their looks.
 pub(super) fn judged(

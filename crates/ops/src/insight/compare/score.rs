@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use rlxp_analyze::selection::expected_maximum;
 use rlxp_analyze::verdict::Direction;
-use rlxp_store::{BEST, LATEST, MEAN_RETURN, Series};
+use rlxp_store::{MEAN_RETURN, Series};
 use serde::Serialize;
 
 use super::CompareRequest;
 use super::align::TABLE;
 use super::groups::ComparedGroup;
+use crate::select::Which;
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
 use crate::insight::run_data::fold::Member;
@@ -299,9 +300,9 @@ fn inflation(score: &Score, groups: &[ComparedGroup<'_>]) -> String {
     )
 }
 
-/// The name of the checkpoint that a kind of score measures.
-pub(super) fn checkpoint_of(kind: ScoreKind) -> &'static str {
-    if kind == ScoreKind::EvalBest { BEST } else { LATEST }
+/// The checkpoint that a kind of score measures.
+pub(super) fn checkpoint_of(kind: ScoreKind) -> Which {
+    if kind == ScoreKind::EvalBest { Which::Best } else { Which::Latest }
 }
 
 #[cfg(test)]

@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rlxp_store::BEST;
 use rlxp_types::text::shell_word;
 
 use super::groups::ComparedGroup;
 use super::score::{ScoreKind, SeedScore, checkpoint_of, lost};
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::fold::Member;
-use crate::training::checkpoint_ref::step_of;
+use crate::select::Which;
+use crate::select::checkpoint::step_of;
 
 /// How episodes were played: how many, from which seed, by chance or not.
 /// The greatest is chosen, which has the most episodes.
@@ -49,7 +49,7 @@ pub(super) fn scores(kind: ScoreKind, groups: &[ComparedGroup<'_>]) -> Outcome<V
         .collect())
 }
 
-fn measurements(member: &Member<'_>, checkpoint: &str) -> Outcome<BTreeMap<Protocol, f64>> {
+fn measurements(member: &Member<'_>, checkpoint: Which) -> Outcome<BTreeMap<Protocol, f64>> {
     let Ok(step) = step_of(&member.seed.folder, checkpoint) else { return Ok(BTreeMap::new()) };
     let found = member.seed.evaluations()?.into_iter();
     Ok(found
@@ -62,7 +62,7 @@ fn measurements(member: &Member<'_>, checkpoint: &str) -> Outcome<BTreeMap<Proto
 }
 
 fn none_shared<'m, 'a: 'm>(
-    checkpoint: &str,
+    checkpoint: Which,
     counting: impl Iterator<Item = (&'m Member<'a>, &'m BTreeMap<Protocol, f64>)>,
 ) -> Failure {
     let mut runs: BTreeSet<&str> = BTreeSet::new();
@@ -71,12 +71,11 @@ fn none_shared<'m, 'a: 'm>(
         runs.insert(member.run.name.as_str());
         lacking += usize::from(found.is_empty());
     }
-    let word = if checkpoint == BEST { "best" } else { "latest" };
     let message = if lacking > 0 {
         let seeds = if lacking == 1 { "1 seed has".to_owned() } else { format!("{lacking} seeds have") };
-        format!("{seeds} no `rlx eval` result for the {word} checkpoint")
+        format!("{seeds} no `rlx eval` result for the {checkpoint} checkpoint")
     } else {
-        format!("the `rlx eval` results for the {word} checkpoint were not all measured in the same way")
+        format!("the `rlx eval` results for the {checkpoint} checkpoint were not all measured in the same way")
     };
     let failure = Failure::usage("no_common_evaluation", message);
     runs.iter()

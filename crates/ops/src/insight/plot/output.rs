@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::Group;
 use crate::output_file;
-use crate::training::checkpoint_ref::project;
+use crate::select::project;
 
 /// Largest side of a picture in pixels.
 const MOST_PIXELS: f32 = 16_384.0;

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rlxp_spec::Config;
-use rlxp_store::LineageKind;
+use rlxp_store::{Lineage, LineageKind};
 use serde::Serialize;
 
 use super::{RunData, SeedData, SeedState};
@@ -74,7 +74,8 @@ pub(crate) fn identity_of(run: &RunData) -> Vec<(String, String)> {
     let counts = |key: &str| !NOISE.contains(&key) && !UNTRAINED.contains(&key);
     let mut identity: Vec<_> = keys_of(&run.config).into_iter().filter(|(key, _)| counts(key)).collect();
     if let Some(lineage) = run.metadata.lineage.as_ref().filter(|it| it.kind != LineageKind::Reproduced) {
-        let step = lineage.checkpoint.map_or(String::new(), |step| format!(":step_{step}"));
+        let own = if lineage.checkpoints.is_empty() { "" } else { ":SEED" };
+        let step = lineage.checkpoint.map_or(own.to_owned(), |step| format!(":step_{step}"));
         identity.push(("starts_from".to_owned(), format!("{}{step}", lineage.parent)));
     }
     if let Some(wanted) = run.metadata.extra.get(crate::training::recorded::STOP_AT) {
@@ -115,7 +116,8 @@ impl Training {
             // However it was evaluated, it is the same training.
             config: identity_of(run).into_iter().filter(|(key, _)| !key.starts_with("eval.")).collect(),
             origin: lineage.map(|lineage| {
-                format!("{:?} {:?} {:?}", lineage.kind, lineage.parent_id, lineage.checkpoint)
+                let Lineage { kind, parent_id, checkpoint, checkpoints, .. } = lineage;
+                format!("{kind:?} {parent_id:?} {checkpoint:?} {checkpoints:?}")
             }),
         }
     }

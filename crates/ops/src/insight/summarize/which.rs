@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rlxp_fs::FsExt;
-use rlxp_store::{Index, Project, Run, RunFilter, RunRow, resolve};
+use rlxp_store::{Index, Project, Run, RunFilter, RunRow};
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
-use crate::training::checkpoint_ref::project;
+use crate::select::{RunSeeds, project, runs_and_seeds};
 
 /// The runs that the words name.
 pub(super) enum Which {
@@ -39,21 +39,27 @@ pub(super) fn which(context: &Context, words: &[String]) -> Outcome<Which> {
     let mut own = true;
     for word in words {
         // A run takes precedence over a folder of the same name.
-        let run = here.as_ref().ok().and_then(|here| resolve(here, word).ok());
-        if let Some(run) = run {
-            if words.len() == 1 {
-                return Ok(Which::One(word.clone()));
+        let selected = here.as_ref().ok().map(|here| runs_and_seeds(here, word));
+        match selected {
+            Some(Ok(runs)) if runs.len() == 1 && words.len() == 1 => return Ok(Which::One(word.clone())),
+            Some(Ok(runs)) => {
+                for RunSeeds { run, seeds } in runs {
+                    if seeds.is_some() {
+                        let message = format!("{word:?} names seeds; expected whole runs, or one seed alone");
+                        return Err(Failure::usage("part_of_a_run", message));
+                    }
+                    found.push(with_row(run));
+                }
             }
-            found.push(with_row(run));
-        } else if let Some(runs) = of_folder(context, word)? {
-            own = false;
-            found.extend(runs);
-        } else {
-            let here = match &here {
-                Ok(here) => here,
-                Err(_) => return Err(project(context).err().unwrap_or_else(|| no_runs(word))),
-            };
-            found.extend(of_words(here, word)?.into_iter().map(with_row));
+            selected => match (of_folder(context, word)?, selected) {
+                (Some(runs), _) => {
+                    own = false;
+                    found.extend(runs);
+                }
+                (None, Some(Err(failure))) if !failure.is(FailureKind::RunNotFound) => return Err(failure),
+                (None, Some(_)) => return Err(no_runs(word)),
+                (None, None) => return Err(project(context).err().unwrap_or_else(|| no_runs(word))),
+            },
         }
     }
     let mut seen = BTreeSet::new();
@@ -64,25 +70,6 @@ pub(super) fn which(context: &Context, words: &[String]) -> Outcome<Which> {
 fn no_runs(word: &str) -> Failure {
     Failure::with_kind(FailureKind::RunNotFound, format!("{word:?} is neither a run nor a folder with runs"))
         .hint("rlx ls")
-}
-
-/// `tag:TAG` and `A+B`.
-fn of_words(here: &Project, word: &str) -> Outcome<Vec<Run>> {
-    let mut runs = Vec::new();
-    for part in word.split('+') {
-        let Some(tag) = part.strip_prefix("tag:") else {
-            runs.push(resolve(here, part)?);
-            continue;
-        };
-        let filter = RunFilter { tags: vec![tag.to_owned()], ..RunFilter::default() };
-        let rows = Index::open(here).list(&filter)?;
-        if rows.is_empty() {
-            return Err(Failure::usage("no_such_tag", format!("no run has the tag {tag:?}"))
-                .hint("rlx ls --columns name,tags"));
-        }
-        runs.extend(rows.iter().map(|row| here.run(&row.name)));
-    }
-    Ok(runs)
 }
 
 /// The runs of a folder: a project, its `runs`, or any folder that contains run folders. `None` if it is not a
