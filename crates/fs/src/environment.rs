@@ -20,9 +20,13 @@ pub fn current_dir() -> Result<PathBuf> {
     std::env::current_dir().map_err(|e| FsError::new("find the working folder", Path::new("."), e))
 }
 
-/// The running program's own file.
+/// The running program's own file. A program whose file was replaced while it runs (by a new build, say) has no path
+/// any more, but Linux can still read and start the same bytes.
 pub fn current_program() -> Result<PathBuf> {
-    std::env::current_exe().map_err(|e| FsError::new("find the running program", Path::new("rlx"), e))
+    let program =
+        std::env::current_exe().map_err(|e| FsError::new("find the running program", Path::new("rlx"), e))?;
+    let is_replaced = program.to_string_lossy().ends_with(" (deleted)");
+    Ok(if is_replaced { PathBuf::from("/proc/self/exe") } else { program })
 }
 
 /// How many processors this process may use (at least one).

@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use rlxp_fs::{FsError, environment};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::child::{isolate, signal_group};
@@ -32,12 +33,7 @@ pub struct WorkerCommand {
 impl WorkerCommand {
     /// This very program with other arguments.
     pub fn this_program<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Result<Self, LaunchError> {
-        let mut program = std::env::current_exe().map_err(LaunchError::OwnProgram)?;
-        // A program whose file was replaced while it runs (by a new build, say)
-        // has no path any more, but Linux can still start the same bytes.
-        if program.to_string_lossy().ends_with(" (deleted)") {
-            program = PathBuf::from("/proc/self/exe");
-        }
+        let program = environment::current_program().map_err(LaunchError::OwnProgram)?;
         let args = args.into_iter().map(Into::into).collect();
         Ok(Self { program, args, cwd: None, env: Vec::new() })
     }
@@ -48,7 +44,7 @@ impl WorkerCommand {
 pub enum LaunchError {
     /// The path of this program is unknown.
     #[error("can't determine the path of this program")]
-    OwnProgram(#[source] io::Error),
+    OwnProgram(#[source] FsError),
     /// The program did not start.
     #[error("can't start {program}", program = program.display())]
     Start {

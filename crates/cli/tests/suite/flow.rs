@@ -1,6 +1,8 @@
 //! Runs that start from other runs, and bytes that stay the same.
 
-use crate::project::Project;
+use std::process::{Command, Stdio};
+
+use crate::project::{Project, RLX};
 use crate::records::assert_same_bytes;
 
 #[test]
@@ -24,6 +26,17 @@ fn a_run_is_reproduced_whatever_the_threads() {
     let entries = std::fs::read_dir(project.path("runs")).unwrap();
     let names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert_eq!(names.iter().filter(|name| !name.starts_with(".index")).count(), 4, "{names:?}");
+}
+
+#[test]
+fn a_program_whose_file_was_replaced_still_trains() {
+    let project = Project::new();
+    std::fs::copy(RLX, project.path("rlx")).unwrap();
+    let script = "exec 3< ./rlx; rm ./rlx; exec /proc/self/fd/3 train tiny.yaml";
+    let mut command = Command::new("sh");
+    let output =
+        command.args(["-c", script]).current_dir(project.folder()).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

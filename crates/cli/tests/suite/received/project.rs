@@ -1,9 +1,11 @@
 //! A project with a run from elsewhere, a run of its own, and a folder outside.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::UNIX_EPOCH;
 
 use tempfile::TempDir;
 
@@ -220,10 +222,19 @@ pub(crate) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let (new, place) = (folder.join(format!("rlx-{}", std::process::id())), folder.join("rlx-received"));
+        let built = std::fs::metadata(RLX).unwrap().modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
+        let place = folder.join(format!("rlx-received-{}", built.as_nanos()));
+        if place.exists() {
+            return place;
+        }
+        let new = folder.join(format!("rlx-{}", std::process::id()));
         let stripped = Command::new("strip").args(["--strip-all", "-o"]).arg(&new).arg(RLX).status();
         assert!(stripped.unwrap().success(), "strip comes with the linker");
-        std::fs::rename(new, &place).unwrap();
+        // The first process wins: replacing a program that another one runs would take its path away.
+        match std::fs::hard_link(&new, &place) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => panic!("{error}"),
+            _ => std::fs::remove_file(new).unwrap(),
+        }
         place
     })
 }
