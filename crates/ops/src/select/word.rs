@@ -10,7 +10,7 @@
 //! with `*` and `?`. `where:` takes the rest of the word, as a value may contain any character.
 
 use super::condition::{Condition, conditions};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 
 /// One part of a word.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +70,11 @@ impl std::fmt::Display for Which {
 
 /// The terms of a word.
 pub(super) fn terms(word: &str) -> Outcome<Vec<Term>> {
+    if word.is_empty() {
+        return Err(
+            Failure::with_kind(FailureKind::RunNotFound, "no run is named by an empty word").hint("rlx ls")
+        );
+    }
     let mut rest = word;
     let mut terms = Vec::new();
     loop {
