@@ -198,6 +198,13 @@ def looking(rlx, rows):
     text = example("bootstrap_speed")
     slowest = max(float(value) for value in re.findall(r"\| \w+ \| ([\d.]+) \|", text))
     rows.append(("10,000 bootstrap resamples of a 10 × 10 score matrix", f"{slowest:.1f} ms", "< 20 ms", slowest < 20))
+    text = example("campaign_speed")
+    planning = float(re.search(r"plan: ([\d.]+) ms", text)[1]) / 1000
+    rows.append(("planning a campaign of 10 candidates", f"{planning:.2f} s", "< 1 s", planning < 1))
+    look = float(re.search(r"slowest ([\d.]+) ms", text)[1])
+    rows.append(("a look at a campaign, the slowest", f"{look:.2f} ms", "< 5 ms", look < 5))
+    taken = max(median("stats", "power", "--effect", effect) for effect in ("0.3", "1"))
+    rows.append(("`rlx stats power`, the slower of d = 0.3 and 1", f"{taken:.2f} s", "< 2 s", taken < 2))
     rlx.train(steps=20_000, overrides=["run_name=filmed", "eval.every=10000"])
     video = ("video", "filmed_001", "--grid", "1", "--fps", "30", "--size", "600x400", "--max-seconds", "10")
     words = [*video, "--seed", "1"]

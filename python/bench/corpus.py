@@ -25,7 +25,7 @@ def rlx(project, *arguments):
 
 
 def project_of(which):
-    return FOLDER / (f"held-out-{faults.ROUND}" if which == "held-out" else which)
+    return FOLDER / (which if which == "tune" else f"{which}-{faults.ROUND}")
 
 
 def in_pool(work, items):

@@ -21,6 +21,7 @@ pub(crate) fn bench(compare: bool, only: Option<&str>) -> Done {
         ("rlxp-store", "index_speed"),
         ("rlxp-ops", "logging_cost"),
         ("rlxp-analyze", "bootstrap_speed"),
+        ("rlxp-analyze", "campaign_speed"),
         ("rlxp-ops", "study_speed"),
     ] {
         build(&["--package", package, "--example", example])?;

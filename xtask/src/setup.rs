@@ -20,11 +20,13 @@ const WHEEL: &str = "0.45.1";
 /// The oldest Python that Gymnasium accepts.
 const OLDEST_PYTHON: (u32, u32) = (3, 10);
 /// Programs that tests start, how to check that each exists, and its Debian package.
-const PROGRAMS: [(&str, &[&str], &str); 5] = [
+const PROGRAMS: [(&str, &[&str], &str); 7] = [
     ("git", &["--version"], "git"),
     ("strace", &["--version"], "strace"),
     ("ffprobe", &["-version"], "ffmpeg"),
     ("chromium", &["--version"], "chromium"),
+    ("zsh", &["--version"], "zsh"),
+    ("fish", &["--version"], "fish"),
     // It has no version option; screening an empty list of primes succeeds and leaves nothing behind.
     ("ssh-keygen", &["-M", "screen", "-f", "/dev/null", "/dev/null"], "openssh-client"),
 ];

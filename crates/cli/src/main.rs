@@ -6,6 +6,7 @@
 mod arguments;
 mod chart;
 mod commands;
+mod complete;
 mod defect;
 mod format;
 mod paragraph;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == "__confine") {
         return ExitCode::from(rlxp_ops::studies::launch::confine());
     }
+    complete::answer_shell();
     defect::report_panics();
     rlxp_ops::below::survive_file_size_limit();
     let (arguments, screen) = match Arguments::from_command_line() {

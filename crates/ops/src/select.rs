@@ -13,6 +13,7 @@
 
 pub(crate) mod checkpoint;
 pub mod column;
+pub mod complete;
 pub mod condition;
 pub mod table;
 mod word;

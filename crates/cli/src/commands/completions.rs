@@ -1,22 +1,25 @@
 //! `rlx completions`
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 use rlxp_ops::Outcome;
 use rlxp_ops::reports::Report;
 use rlxp_types::Exit;
 use serde::Serialize;
 
-use crate::arguments::Arguments;
+use crate::complete;
 use crate::screen::Screen;
 
 const EXAMPLES: &str = "\
 Examples:
-  rlx completions bash > rlx.bash
+  rlx completions bash > rlx.bash    # then: source rlx.bash
   rlx completions zsh > _rlx
   rlx completions fish > rlx.fish";
 
 /// Print a shell completion script
+///
+/// It completes commands, flags, and the names of runs, tags and config keys of the project that you
+/// are in. It calls rlx, so it stays valid when rlx is updated.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Completions {
@@ -37,9 +40,7 @@ impl Report for Script {
 
 impl Completions {
     pub(crate) fn run(&self, screen: &Screen) -> Outcome<Exit> {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Arguments::command(), "rlx", &mut script);
-        let script = String::from_utf8(script).expect("completion scripts are made of UTF-8 text");
+        let script = complete::script(self.shell).expect("a script is written to memory, as text");
         if screen.is_json() {
             screen.json(&Script { shell: self.shell.to_string(), script });
         } else {

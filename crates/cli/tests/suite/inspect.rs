@@ -43,7 +43,7 @@ fn a_cartpole_run_is_inspected() {
     let eval = project.rlx("eval tiny_001 --episodes 1 --json").expect(0).json();
     assert_eq!(eval["rows"][0]["returns"][0], report["episodes"][0]["total"]);
     let other = project
-        .rlx("inspect tiny_001:step_1024 --target action --baseline zeros --states 6 --sampled --episodes 2 --json")
+        .rlx("inspect tiny_001:step_1024 --target action --baseline zeros --states 6 --stochastic --episodes 2 --json")
         .expect(0)
         .json();
     check(&other);

@@ -8,7 +8,8 @@
 //! | [`draft`] | answers as four YAML files that read well |
 //! | [`intake`] | `contract new`: scan, questions, files |
 //! | [`check`] | `contract check`: every problem with its place |
-//! | [`kept`] | what was approved, kept for people to compare with |
+//! | [`power`] | what the agreed statistics can find |
+//! | [`approved_text`] | what was approved, kept for people to compare with |
 //! | [`diff`] | `contract diff`: what changed since each approval |
 //! | [`request`] | `contract request`: what a person reads before approving |
 //! | `warn` | what is likely a mistake though it is complete |
@@ -23,6 +24,7 @@ pub mod draft;
 pub mod import;
 pub mod intake;
 pub mod parse;
+pub mod power;
 pub mod request;
 pub mod scan;
 mod survey_text;

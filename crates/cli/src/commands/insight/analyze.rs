@@ -6,6 +6,7 @@ use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;
 
+use crate::complete;
 use crate::format;
 use crate::paragraph::paragraph;
 use crate::screen::{Screen, Style};
@@ -35,7 +36,7 @@ const MOST_SEEDS: usize = 20;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Analyze {
     /// Runs, tag:TAG for all runs with a tag, or A+B for several runs as one group
-    #[arg(required = true, value_name = "RUN")]
+    #[arg(required = true, value_name = "RUN", add = complete::runs())]
     runs: Vec<String>,
     /// Skip the comparison with random actions
     #[arg(long)]

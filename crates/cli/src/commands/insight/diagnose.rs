@@ -11,6 +11,7 @@ use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;
 
+use crate::complete;
 use crate::format::{self, counted};
 use crate::screen::{Screen, Style};
 use crate::table::{Align, Table};
@@ -34,7 +35,7 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Diagnose {
     /// Runs, or tag:TAG for all runs with a tag
-    #[arg(required_unless_present = "rules", value_name = "RUN")]
+    #[arg(required_unless_present = "rules", value_name = "RUN", add = complete::runs())]
     runs: Vec<String>,
     /// Show the result of every rule, not only findings
     #[arg(long)]

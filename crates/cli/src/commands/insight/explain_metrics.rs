@@ -6,6 +6,7 @@ use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;
 
+use crate::complete;
 use crate::format;
 use crate::paragraph::paragraph;
 use crate::screen::{Screen, Style};
@@ -29,7 +30,7 @@ Examples:
 #[command(override_usage = "rlx explain-metrics [OPTIONS] [RUN] [METRIC]...")]
 pub(crate) struct ExplainMetrics {
     /// A run, then metrics: NAME or KIND/NAME, such as entropy or eval/mean_return
-    #[arg(value_name = "RUN|METRIC")]
+    #[arg(value_name = "RUN|METRIC", add = complete::runs())]
     words: Vec<String>,
 }
 

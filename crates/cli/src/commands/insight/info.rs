@@ -8,6 +8,7 @@ use rlxp_types::Exit;
 use rlxp_types::text::one_line;
 use serde_json::Value;
 
+use crate::complete;
 use crate::format;
 use crate::screen::{Screen, Style};
 use crate::summary;
@@ -25,6 +26,7 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Info {
     /// The run
+    #[arg(add = complete::runs())]
     run: String,
 }
 

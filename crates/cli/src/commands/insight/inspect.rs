@@ -9,6 +9,7 @@ use rlxp_ops::training::eval::FIRST_SEED;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use crate::complete;
 use crate::chart;
 use crate::format;
 use crate::screen::{Screen, Style};
@@ -18,7 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   rlx inspect @last
   rlx inspect @last:latest --target action --states 12
-  rlx inspect runs/ppo_cartpole_001/checkpoints/best --episodes 3 --sampled
+  rlx inspect runs/ppo_cartpole_001/checkpoints/best --episodes 3 --stochastic
   rlx inspect @last --output inspection.svg
   rlx inspect @last --json";
 
@@ -38,7 +39,7 @@ const BAR: f64 = 24.0;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Inspect {
     /// A run (its best checkpoint), RUN:latest, RUN:SEED:step_N, or a checkpoint's folder
-    #[arg(value_name = "CHECKPOINT|RUN")]
+    #[arg(value_name = "CHECKPOINT|RUN", add = complete::runs())]
     checkpoint: String,
     /// Output to explain
     #[arg(long, value_name = "OUTPUT", default_value = "value")]
@@ -62,8 +63,8 @@ pub(crate) struct Inspect {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000))]
     samples: u64,
     /// Sample actions instead of taking the most likely one
-    #[arg(long)]
-    sampled: bool,
+    #[arg(long, alias = "sampled")]
+    stochastic: bool,
     /// Also write a figure to this .svg or .png file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -101,7 +102,7 @@ impl Inspect {
                 BaselineName::Zeros => Baseline::Zeros,
             },
             samples: self.samples as usize,
-            sampled: self.sampled,
+            sampled: self.stochastic,
             output: self.output.clone(),
         };
         let report = inspect(context, &request)?;

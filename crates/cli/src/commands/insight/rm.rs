@@ -8,6 +8,7 @@ use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
 
+use crate::complete;
 use crate::format;
 use crate::screen::Screen;
 use crate::table::{Align, Table};
@@ -26,7 +27,7 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Rm {
     /// The runs
-    #[arg(required = true, value_name = "RUN")]
+    #[arg(required = true, value_name = "RUN", add = complete::runs())]
     runs: Vec<String>,
     /// Skip the confirmation
     #[arg(short, long)]

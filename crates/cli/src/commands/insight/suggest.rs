@@ -7,6 +7,7 @@ use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;
 
+use crate::complete;
 use crate::screen::{Screen, Style};
 
 /// Longest line of text.
@@ -30,6 +31,7 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Suggest {
     /// The run
+    #[arg(add = complete::runs())]
     run: String,
     /// Show at most N suggestions
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = RangedU64ValueParser::<usize>::new().range(1..=100))]

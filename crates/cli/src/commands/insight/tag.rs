@@ -6,6 +6,7 @@ use rlxp_ops::reports::RunTags;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use crate::complete;
 use crate::screen::Screen;
 
 const EXAMPLES: &str = "\
@@ -20,13 +21,13 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Tag {
     /// The runs
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", add = complete::runs())]
     run: String,
     /// Tags to add
-    #[arg(value_name = "TAG")]
+    #[arg(value_name = "TAG", add = complete::tags())]
     tags: Vec<String>,
     /// A tag to remove; can be repeated
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, value_name = "TAG", add = complete::tags())]
     remove: Vec<String>,
 }
 

@@ -9,6 +9,7 @@ use rlxp_ops::reports::{TailEnd, TailedRecord};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use crate::complete;
 use crate::format;
 use crate::screen::Screen;
 
@@ -40,6 +41,7 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Tail {
     /// The run
+    #[arg(add = complete::runs())]
     run: String,
     /// Records to show first, per seed
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]

@@ -12,6 +12,7 @@ use rlxp_ops::training::eval::FIRST_SEED;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use crate::complete;
 use crate::format;
 use crate::screen::Screen;
 use crate::table::{Align, Table};
@@ -22,7 +23,7 @@ Examples:
   rlx video @last:latest --episodes 3 --overlay
   rlx video @last --best-and-worst --output best.gif
   rlx video runs/ppo_cartpole_001/checkpoints/best --grid 9 --max-seconds 5
-  rlx video @last --seed 7 --sampled --max-steps 50 --json";
+  rlx video @last --seed 7 --stochastic --max-steps 50 --json";
 
 /// Time between lines where no line can be written over.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -41,7 +42,7 @@ const SHOWN: usize = 20;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Video {
     /// A run (its best checkpoint), RUN:latest, RUN:SEED:step_N, or a checkpoint's folder
-    #[arg(value_name = "CHECKPOINT|RUN")]
+    #[arg(value_name = "CHECKPOINT|RUN", add = complete::runs())]
     checkpoint: String,
     /// Episodes to show, or to choose from with --best-and-worst [default: 1, or 20 with --best-and-worst]
     #[arg(long, value_name = "N", conflicts_with = "grid")]
@@ -57,8 +58,8 @@ pub(crate) struct Video {
     #[arg(long, value_name = "SEED", default_value_t = FIRST_SEED)]
     seed: u64,
     /// Sample actions instead of taking the most likely one
-    #[arg(long)]
-    sampled: bool,
+    #[arg(long, alias = "sampled")]
+    stochastic: bool,
     /// Write episode, step, return and action on each frame
     #[arg(long)]
     overlay: bool,
@@ -97,7 +98,7 @@ impl Video {
                 None => Show::Episodes(episodes.unwrap_or(1)),
             },
             seed: self.seed,
-            sampled: self.sampled,
+            sampled: self.stochastic,
             overlay: self.overlay,
             max_steps: self.max_steps,
             max_seconds: self.max_seconds,

@@ -381,6 +381,9 @@ fn checked(screen: &Screen, report: &Checked) -> Exit {
         _ => format!("the contract of {} is complete", report.study),
     };
     screen.answer(verdict);
+    if let Some(power) = report.power.as_ref().filter(|_| report.complete) {
+        screen.note(&power.sentence());
+    }
     report.warnings.iter().for_each(|warning| screen.warning(warning));
     if report.complete {
         screen.hint("rlx contract request");

@@ -5,6 +5,7 @@ use rlxp_ops::training::eval::{EvalRequest, FIRST_SEED, eval};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use crate::complete;
 use crate::format;
 use crate::screen::Screen;
 use crate::summary;
@@ -27,10 +28,10 @@ Examples:
                             rlx eval [OPTIONS] --env <ID> --baseline <NAME>")]
 pub(crate) struct Eval {
     /// A checkpoint of every seed: RUN (its best), RUN:latest, RUN:SEED:step_N, or a checkpoint's folder
-    #[arg(conflicts_with_all = ["run", "env"])]
+    #[arg(conflicts_with_all = ["run", "env"], add = complete::runs())]
     checkpoint: Option<String>,
     /// Evaluate the best and latest checkpoint of every seed of this run
-    #[arg(long, conflicts_with = "env")]
+    #[arg(long, conflicts_with = "env", add = complete::runs())]
     run: Option<String>,
     /// Evaluate baselines in this environment, without a run
     #[arg(long, value_name = "ID")]

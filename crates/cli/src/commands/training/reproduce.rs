@@ -5,6 +5,7 @@ use rlxp_ops::training::reproduce::{ReproduceReport, reproduce};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use crate::complete;
 use crate::format::counted;
 use crate::progress::Progress;
 use crate::screen::{Screen, Style};
@@ -27,6 +28,7 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Reproduce {
     /// The run
+    #[arg(add = complete::runs())]
     run: String,
     /// Number of threads; the result must be the same with any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]

@@ -9,6 +9,7 @@ use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
 
 use super::train::conclude;
+use crate::complete;
 use crate::progress::Progress;
 use crate::screen::Screen;
 
@@ -28,6 +29,7 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Resume {
     /// The run
+    #[arg(add = complete::runs())]
     run: String,
     /// Extend a completed run to this many steps per seed
     #[arg(long, value_name = "N")]

@@ -14,6 +14,7 @@ use rlxp_types::Exit;
 use serde::Serialize;
 
 use super::intake::shown;
+use super::power::AgreedPower;
 use super::warn::{marked, warnings};
 use crate::context::Context;
 use crate::failure::Outcome;
@@ -39,6 +40,9 @@ pub struct Checked {
     /// Likely mistakes; they don't block anything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// What the agreed statistics can find.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power: Option<AgreedPower>,
     /// The texts that the problems point into.
     #[serde(skip)]
     pub sources: Vec<Source>,
@@ -108,6 +112,7 @@ pub fn check(context: &Context, selector: Option<&str>) -> Outcome<Checked> {
         disagreements,
         approvals: study.standings(),
         warnings: warnings(&opened)?,
+        power: study.contract().map(|contract| AgreedPower::new(&contract.statistics)),
         sources,
     })
 }

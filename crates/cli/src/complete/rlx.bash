@@ -1,0 +1,39 @@
+_rlx_complete() {
+    local IFS=$'\013' rest=$COMP_LINE word before joined i
+    local -a words=()
+    # bash splits the line at : and = as well; words that no space separates belong together.
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if [[ -n $word ]]; then
+            before=${rest%%"$word"*}
+            rest=${rest#"$before$word"}
+        else
+            before=$rest
+        fi
+        if ((i > 0)) && [[ -z $before ]]; then
+            words[${#words[@]} - 1]+=$word
+        else
+            words+=("$word")
+        fi
+    done
+    joined=${words[${#words[@]} - 1]}
+    COMPREPLY=($(
+        _CLAP_IFS="$IFS" \
+        _CLAP_COMPLETE_INDEX="$((${#words[@]} - 1))" \
+        _CLAP_COMPLETE_COMP_TYPE="$COMP_TYPE" \
+        _CLAP_COMPLETE_SPACE=false \
+        VARIABLE=bash \
+        COMPLETER -- "${words[@]}"
+    ))
+    if (($? != 0)); then
+        unset COMPREPLY
+        return
+    fi
+    # bash replaces only what comes after the last : or =.
+    before=${joined%"${COMP_WORDS[COMP_CWORD]}"}
+    COMPREPLY=("${COMPREPLY[@]#"$before"}")
+    if [[ ${COMPREPLY-} =~ [=/:+]$ ]]; then
+        compopt -o nospace
+    fi
+}
+complete -o bashdefault -o nosort -F _rlx_complete PROGRAM
