@@ -5,10 +5,10 @@ mod names;
 
 use rlxp_spec::{Config, Problem};
 use rlxp_store::{Record, RunRow};
-use serde_json::value::RawValue;
 use rlxp_types::RunStatus;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::insight::diagnose::Diagnosis;
 use crate::insight::list::Listing;

@@ -124,11 +124,7 @@ impl Index {
 
     /// Hands out the runs with what the cache has of them, both in the order of
     /// their names; returns the names that have no folder any more.
-    fn hand_out(
-        &self,
-        found: Vec<Entry>,
-        take: &mut dyn FnMut((String, Option<Cached>)),
-    ) -> Vec<String> {
+    fn hand_out(&self, found: Vec<Entry>, take: &mut dyn FnMut((String, Option<Cached>))) -> Vec<String> {
         let mut gone = Vec::new();
         let mut runs = found.into_iter().peekable();
         // Nothing behind a link is read, not even to compare stamps.

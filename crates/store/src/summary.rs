@@ -122,7 +122,8 @@ impl LastOfMetrics {
             return Ok(last);
         }
         let bytes = fs.read_at(&path, length.saturating_sub(END_BYTES), END_BYTES as usize)?;
-        let records = bytes.rsplit(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+        let records =
+            bytes.rsplit(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
         let mut step = None;
         for record in records {
             let record: Record = record;

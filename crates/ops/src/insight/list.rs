@@ -154,7 +154,8 @@ fn differing(runs: &[KnownRun]) -> (Vec<String>, Vec<String>) {
 fn unused(project: &Project, filter: &RunFilter) -> Outcome<Option<Nothing>> {
     let Some(env) = &filter.env else { return Ok(None) };
     let runs = table(project, &RunFilter::default(), &[], false)?;
-    let used: BTreeSet<String> = runs.into_iter().map(|run| run.row.env).filter(|env| !env.is_empty()).collect();
+    let used: BTreeSet<String> =
+        runs.into_iter().map(|run| run.row.env).filter(|env| !env.is_empty()).collect();
     if used.iter().any(|known| known.eq_ignore_ascii_case(env)) {
         return Ok(None);
     }
@@ -167,7 +168,8 @@ impl Listing {
     /// which have no commas.
     pub fn csv(&self) -> String {
         let header = self.columns.iter().map(|key| key.name().to_owned()).collect();
-        let rows = self.runs.iter().map(|run| self.columns.iter().map(|key| field(key, &run.value(key))).collect());
+        let rows =
+            self.runs.iter().map(|run| self.columns.iter().map(|key| field(key, &run.value(key))).collect());
         csv_file::text(std::iter::once(header).chain(rows))
     }
 }
@@ -254,7 +256,8 @@ mod tests {
     #[test]
     fn at_most_six_keys_are_shown_and_those_with_many_values_are_left_out() {
         let config = |number: u64| {
-            let keys = (0..8).map(|key| (format!("k{key}"), json!(if key < 2 { number } else { number % 2 })));
+            let keys =
+                (0..8).map(|key| (format!("k{key}"), json!(if key < 2 { number } else { number % 2 })));
             let algo: serde_json::Map<String, Value> = keys.collect();
             json!({"run_name": format!("r{number}"), "seed": number, "threads": number, "algo": algo})
         };
@@ -269,7 +272,8 @@ mod tests {
     fn csv_quotes_what_needs_it_and_every_run_is_one_line() {
         let mut one = run("a", json!({"algo": {"gamma": 0.995, "name": "p\"p,o"}, "seeds": [0, 1]}));
         one.row.title = Some("wide,\nnew".to_owned());
-        let keys = ["name", "tags", "title", "score", "algo.gamma", "algo.name", "seeds", "notes", "algo.none"];
+        let keys =
+            ["name", "tags", "title", "score", "algo.gamma", "algo.name", "seeds", "notes", "algo.none"];
         let columns: Vec<Key> = keys
             .iter()
             .map(|key| Key::parse(key).unwrap_or_else(|_| Key::Config((*key).to_owned())))

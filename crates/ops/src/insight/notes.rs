@@ -45,8 +45,11 @@ pub fn note(
     }
     let project = project(context)?;
     for Noted { run, .. } in runs {
-        let change =
-            LabelChange { note: add.map(str::to_owned), remove_notes: remove.to_vec(), ..LabelChange::default() };
+        let change = LabelChange {
+            note: add.map(str::to_owned),
+            remove_notes: remove.to_vec(),
+            ..LabelChange::default()
+        };
         let Labels { notes, .. } = project.run(run).change_labels(change)?;
         done(Noted { run: run.clone(), notes });
     }

@@ -23,7 +23,9 @@ impl KnownRun {
     pub fn value(&self, key: &Key) -> Value {
         match key {
             Key::Column(column) => column.value(&self.row),
-            Key::Config(key) => self.config.as_ref().and_then(|config| config.get(key)).unwrap_or(Value::Null),
+            Key::Config(key) => {
+                self.config.as_ref().and_then(|config| config.get(key)).unwrap_or(Value::Null)
+            }
         }
     }
 

@@ -11,9 +11,9 @@ use rlxp_fs::{Fs, FsExt, Kind, RealFs};
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::RunRow;
+use super::stamp::{Sources, Stamped};
 use configs::CREATE_CONFIGS;
 pub(super) use configs::{CachedConfig, FreshConfig};
-use super::stamp::{Sources, Stamped};
 
 /// Counts up when the table or the meaning of a row changes; a different number
 /// in the file means that it is recreated.
@@ -46,7 +46,8 @@ impl Cached {
     /// The row, if it is what was stored.
     pub(super) fn row(&self, name: &str) -> Option<RunRow> {
         let Self { stamped: Stamped { sources, stamps }, text, digest } = self;
-        let is_whole = *digest == digest_of([name.as_bytes(), sources.as_text().as_bytes(), stamps, text.as_bytes()]);
+        let is_whole =
+            *digest == digest_of([name.as_bytes(), sources.as_text().as_bytes(), stamps, text.as_bytes()]);
         let row: Option<RunRow> = if is_whole { serde_json::from_str(text).ok() } else { None };
         row.filter(|row| row.name == name)
     }

@@ -71,7 +71,8 @@ impl ConfigValues {
         let mut json = "{".to_owned();
         let mut open: Option<&str> = None;
         for (key, value) in self.lines() {
-            let (section, name) = key.split_once('.').map_or((None, key), |(section, name)| (Some(section), name));
+            let (section, name) =
+                key.split_once('.').map_or((None, key), |(section, name)| (Some(section), name));
             if open.is_some() && section != open {
                 json.push('}');
             }

@@ -24,8 +24,9 @@ pub(in crate::index) struct CachedConfig {
 impl CachedConfig {
     /// The text, if it is what was stored for the run `name` by this `maker`.
     pub(in crate::index) fn text(self, name: &str, maker: &str) -> Option<String> {
-        (self.digest == digest_of([name.as_bytes(), maker.as_bytes(), &self.stamped.stamps, self.text.as_bytes()]))
-            .then_some(self.text)
+        (self.digest
+            == digest_of([name.as_bytes(), maker.as_bytes(), &self.stamped.stamps, self.text.as_bytes()]))
+        .then_some(self.text)
     }
 }
 
@@ -54,7 +55,11 @@ pub(super) fn read(
     for (place, index) in order {
         let row = |row: &rusqlite::Row<'_>| {
             let (stamps, text, digest) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(CachedConfig { stamped: Stamped { sources: Sources::from_text(CONFIG_FILE), stamps }, text, digest })
+            Ok(CachedConfig {
+                stamped: Stamped { sources: Sources::from_text(CONFIG_FILE), stamps },
+                text,
+                digest,
+            })
         };
         let cached = select.as_mut().and_then(|select| select.query_row([place], row).optional().ok()?);
         take(index, cached);
