@@ -205,6 +205,11 @@ def looking(rlx, rows):
     rows.append(("a look at a campaign, the slowest", f"{look:.2f} ms", "< 5 ms", look < 5))
     taken = max(median("stats", "power", "--effect", effect) for effect in ("0.3", "1"))
     rows.append(("`rlx stats power`, the slower of d = 0.3 and 1", f"{taken:.2f} s", "< 2 s", taken < 2))
+    words = [str(RELEASE / "examples" / "listing_speed"), "10000", rlx.folder, str(RELEASE / "rlx")]
+    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    value, unit = re.search(r"^rlx ls with config columns: median ([\d.]+)(ms|s),", text, re.M).groups()
+    taken = float(value) * {"ms": 1.0, "s": 1000.0}[unit]
+    rows.append(("`rlx ls` of 10,000 runs, filtered, sorted and shown by config keys", f"{taken:.0f} ms", "< 200 ms", taken < 200))
     rlx.train(steps=20_000, overrides=["run_name=filmed", "eval.every=10000"])
     video = ("video", "filmed_001", "--grid", "1", "--fps", "30", "--size", "600x400", "--max-seconds", "10")
     words = [*video, "--seed", "1"]

@@ -22,6 +22,7 @@ pub(crate) fn bench(compare: bool, only: Option<&str>) -> Done {
         ("rlxp-ops", "logging_cost"),
         ("rlxp-analyze", "bootstrap_speed"),
         ("rlxp-analyze", "campaign_speed"),
+        ("rlxp-ops", "listing_speed"),
         ("rlxp-ops", "study_speed"),
     ] {
         build(&["--package", package, "--example", example])?;

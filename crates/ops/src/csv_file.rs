@@ -1,9 +1,19 @@
-//! Reads numbers from CSV files of other programs.
+//! Reads numbers from CSV files of other programs, and writes tables as CSV.
 //!
 //! Quoted fields may hold commas, quotes and line ends; lines that begin with
 //! `#` are comments, as Stable-Baselines3's monitor files have one; a byte order
 //! mark and `\r\n` are fine. A row with more or fewer fields than the first one
 //! is refused: a value could belong to another column.
+
+/// Rows as CSV, with quotes around the fields that need them.
+pub(crate) fn text(rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(row).expect("every row has as many fields, and memory takes them all");
+    }
+    let bytes = writer.into_inner().expect("memory takes everything");
+    String::from_utf8(bytes).expect("fields are text")
+}
 
 /// The fields of the first row of a text that may be cut anywhere after it.
 pub(crate) fn first_row(text: &str) -> Vec<String> {

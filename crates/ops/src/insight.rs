@@ -9,6 +9,8 @@ pub mod curve;
 pub mod diagnose;
 pub mod explain;
 pub mod inspect;
+pub mod list;
+pub mod notes;
 pub mod plot;
 pub mod report;
 pub mod run_data;

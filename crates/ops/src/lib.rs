@@ -4,7 +4,7 @@
 //! | product | folder | verbs |
 //! |---|---|---|
 //! | training | [`training`] | `init`, `quickstart`, `envs`, `config`, `train`, `resume`, `reproduce`, `eval` |
-//! | insight | [`insight`] | `ls`, `info`, `tag`, `rm`, `tail`, `compare`, `stats`, `plot`, `report`, `video`, `inspect`, `diagnose`, `suggest`, `analyze`, `summarize`, `explain-metrics` |
+//! | insight | [`insight`] | `ls`, `info`, `tag`, `note`, `rename`, `rm`, `tail`, `compare`, `stats`, `plot`, `report`, `video`, `inspect`, `diagnose`, `suggest`, `analyze`, `summarize`, `explain-metrics` |
 //! | studies | [`studies`] | `study`, `contract`, `approve`, `candidate`, `launch`, `queue`, `metric`, `ledger`, `verify`, `doctor` |
 //!
 //! Insight may use training, and training asks studies whether a folder is governed. There are no other dependencies

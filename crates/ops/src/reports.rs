@@ -8,9 +8,13 @@ use rlxp_store::{Record, RunRow};
 use rlxp_types::RunStatus;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::insight::diagnose::Diagnosis;
+use crate::insight::list::Listing;
+use crate::insight::notes::Noted;
 use crate::insight::runs::Tagged;
+use crate::select::table::KnownRun;
 use crate::studies::approve::Prepared;
 use crate::studies::launch::outcome::RunOutcome;
 use crate::training::envs::EnvRow;
@@ -31,7 +35,32 @@ impl<R: Report> Report for &R {
 pub struct RunList<'a> {
     /// How many matched; `runs` may be cut at a limit.
     pub found: usize,
-    pub runs: &'a [RunRow],
+    pub runs: Vec<ListedRun<'a>>,
+}
+
+/// A run of `rlx ls`.
+#[derive(Debug, Serialize)]
+pub struct ListedRun<'a> {
+    #[serde(flatten)]
+    pub row: &'a RunRow,
+    /// Its config, nested as in the file; null if it can't be read.
+    pub config: Option<Box<RawValue>>,
+}
+
+impl<'a> RunList<'a> {
+    pub fn new(listing: &'a Listing) -> Self {
+        let listed = |KnownRun { row, config }: &'a KnownRun| ListedRun {
+            row,
+            config: config.as_ref().and_then(|config| RawValue::from_string(config.to_json()).ok()),
+        };
+        Self { found: listing.found, runs: listing.runs.iter().map(listed).collect() }
+    }
+}
+
+/// `rlx note`.
+#[derive(Debug, Serialize)]
+pub struct RunNotes<'a> {
+    pub runs: &'a [Noted],
 }
 
 /// `rlx tag`.

@@ -29,7 +29,7 @@ const SMALL: u64 = 1 << 20;
 const HIGHEST_ATTEMPT: u64 = 999_999_999;
 
 /// The other part of `end.json`: how far the run had come. Version 0.1 didn't
-/// write it.
+/// write it, or not all of it.
 #[derive(Deserialize)]
 struct Summarised {
     #[serde(default)]
@@ -357,7 +357,8 @@ impl Claim {
         let path = folder.join("end.json");
         // Without a summary listings read the record itself, so a failure here costs only time.
         let mut file = serde_json::to_value(end).expect("an end is plain data");
-        file["summary"] = serde_json::json!(Summary::from_run(&self.run).ok());
+        let resumed = (self.attempt > 1).then_some(&*self.writer.claimed);
+        file["summary"] = serde_json::json!(Summary::from_run(&self.run, resumed).ok());
         let written = fs.write_new_atomic(&path, &pretty(&file))?;
         if written && self.still_mine()? {
             self.run.update_metadata(|metadata| {

@@ -1,5 +1,5 @@
-//! The derived index: a cache of one row per run, so that listing ten
-//! thousand runs opens none of their files.
+//! The derived index: a cache of one row per run, and of the values of its
+//! config, so that listing ten thousand runs opens none of their files.
 //!
 //! Run folders are the truth. A row counts only while every file and folder
 //! that it was read from is as it was ([`stamp`]). The index may be deleted,
@@ -7,28 +7,31 @@
 //! only, and the answers are the same. Each row carries a digest, so that a flipped bit in
 //! the file can't become an answer.
 
+mod configs;
 mod database;
+mod order;
+mod parallel;
 mod row;
 mod stamp;
+mod values;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use rlxp_fs::{Entry, Kind, clock};
 use rlxp_types::RunStatus;
 
 use crate::project::RunEntries;
+use crate::run::METADATA_FILE;
 use crate::{Project, StoreError};
+pub use configs::ConfigReader;
 use database::{Cached, Database, Fresh};
+pub use order::{places_by_age, places_in_order};
+use parallel::in_order;
 pub use row::RunRow;
 use row::forget_implausible;
 use stamp::Stamped;
-
-/// From this many runs on, a second thread is worth starting.
-const WORTH_A_THREAD: usize = 500;
-/// How many runs a thread takes at a time.
-const RUNS_PER_PART: usize = 200;
+pub use values::ConfigValues;
 
 /// Which runs to list; an empty filter lists all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,53 +107,29 @@ impl Index {
     /// looking whether each row still holds take about as long, so a second
     /// thread begins with the one while this one is busy with the other.
     fn refresh(&self) -> Result<Vec<RunRow>, StoreError> {
-        let RunEntries { named: found, not_text } = self.project.run_entries()?;
-        let worth_a_thread = found.len() >= WORTH_A_THREAD;
-        let (send, receive) = mpsc::channel::<Part>();
-        let receive = Mutex::new(receive);
+        let RunEntries { named: entries, not_text } = self.project.run_entries()?;
         let (project, doubt) = (&self.project, self.doubt);
-        let work = || {
-            let next = || receive.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
-            let mut done: Vec<(usize, Vec<Found>)> = Vec::new();
-            while let Some(Part { first, runs }) = next() {
-                let rows = runs.into_iter().map(|(name, cached)| row(project, &name, cached, doubt));
-                done.push((first, rows.collect()));
-            }
-            done
-        };
-        let (mut parts, gone) = std::thread::scope(|scope| {
-            // Where no thread can be started, this one does it all.
-            let helper = worth_a_thread.then(|| std::thread::Builder::new().spawn_scoped(scope, work));
-            let gone = self.hand_out(found, &send);
-            drop(send);
-            let mut parts = work();
-            if let Some(Ok(helper)) = helper {
-                parts.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            (parts, gone)
-        });
-        parts.sort_unstable_by_key(|(first, _)| *first);
-        let found: Vec<Found> = parts.into_iter().flat_map(|(_, rows)| rows).collect();
+        let mut gone = Vec::new();
+        let found: Vec<Found> = in_order(
+            entries.len(),
+            |take| gone = self.hand_out(entries, take),
+            |(name, cached)| row(project, &name, cached, doubt),
+        );
         let stored = |(row, stamped): &Found| Some((stamped.clone()?, row.clone()));
         let fresh: Vec<Fresh> = found.iter().filter_map(stored).collect();
-        self.database.store(&fresh, gone.into_iter());
+        self.database.store(&fresh, &gone);
         let rows = found.into_iter().map(|(row, _)| row);
         Ok(rows.chain(not_text.into_iter().map(RunRow::not_text)).collect())
     }
 
-    /// Sends the runs with what the cache has of them, both in the order of
+    /// Hands out the runs with what the cache has of them, both in the order of
     /// their names; returns the names that have no folder any more.
-    fn hand_out(&self, found: Vec<Entry>, send: &mpsc::Sender<Part>) -> Vec<String> {
+    fn hand_out(&self, found: Vec<Entry>, take: &mut dyn FnMut((String, Option<Cached>))) -> Vec<String> {
         let mut gone = Vec::new();
-        let mut part = Part::default();
         let mut runs = found.into_iter().peekable();
+        // Nothing behind a link is read, not even to compare stamps.
         let mut hand_out = |entry: Entry, cached: Option<Cached>| {
-            // Nothing behind a link is read, not even to compare stamps.
-            part.runs.push((entry.name, cached.filter(|_| entry.kind == Kind::Folder)));
-            if part.runs.len() == RUNS_PER_PART {
-                let first = part.first + part.runs.len();
-                drop(send.send(std::mem::replace(&mut part, Part { first, runs: Vec::new() })));
-            }
+            take((entry.name, cached.filter(|_| entry.kind == Kind::Folder)));
         };
         self.database.each(&mut |name, cached| {
             while let Some(entry) = runs.next_if(|entry| *entry.name < *name) {
@@ -162,7 +141,6 @@ impl Index {
             }
         });
         runs.for_each(|entry| hand_out(entry, None));
-        drop(send.send(part));
         gone
     }
 }
@@ -170,18 +148,10 @@ impl Index {
 /// A row, with the stamps of what it was read from where it is worth storing.
 type Found = (RunRow, Option<Stamped>);
 
-/// Some of the runs, with what the cache has of each.
-#[derive(Default)]
-struct Part {
-    /// How many runs are in the parts before.
-    first: usize,
-    runs: Vec<(String, Option<Cached>)>,
-}
-
 fn row(project: &Project, name: &str, cached: Option<Cached>, doubt: Duration) -> Found {
     let run = project.run(name);
     if let Some(cached) = cached
-        && cached.stamped.holds(&run)
+        && cached.stamped.holds(&run, METADATA_FILE)
         && let Some(row) = cached.row(name)
     {
         return (row, None);

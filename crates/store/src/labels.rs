@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! labels/1.json   {"schema":"rlx.label/1","at":"…","add_tags":["paper"],"remove_tags":[]}
+//! labels/2.json   {"schema":"rlx.label/1","at":"…","add_tags":[],"remove_tags":[],"note":"reward scale was wrong"}
+//! labels/3.json   {"schema":"rlx.label/1","at":"…","add_tags":[],"remove_tags":[],"title":"wide network"}
 //! ```
 //!
 //! Every change is a file of its own that appears whole and only once, so any
@@ -30,24 +32,61 @@ const HIGHEST: u64 = 999_999_999;
 /// How often a change is written again.
 const TRIES: u32 = 100;
 
+/// A change of a run's labels; an empty one changes nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelChange {
+    /// Tags that the run gets.
+    #[serde(default)]
+    pub add_tags: Vec<String>,
+    /// Tags that it loses.
+    #[serde(default)]
+    pub remove_tags: Vec<String>,
+    /// A note to add.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The numbers of notes to remove.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove_notes: Vec<u64>,
+    /// The new title; an empty one removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// The file of a change.
 #[derive(Debug, Serialize, Deserialize)]
-struct Change {
+struct ChangeFile {
     schema: String,
     /// When, RFC 3339.
     #[serde(default)]
     at: String,
-    #[serde(default)]
-    add_tags: Vec<String>,
-    #[serde(default)]
-    remove_tags: Vec<String>,
+    #[serde(flatten)]
+    change: LabelChange,
 }
 
-/// The tags of a run, and what is wrong with its labels.
-pub(crate) struct Labels {
+/// A note on a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// The number of the change that added it, which stays its own.
+    pub number: u64,
+    /// When it was added, RFC 3339.
+    pub at: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// The labels of a run after every change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels {
+    /// Its tags, sorted.
+    pub tags: Vec<String>,
+    /// Its title, if it has one.
+    pub title: Option<String>,
+    /// Its notes, oldest first.
+    pub notes: Vec<Note>,
+    /// What is wrong with its labels.
+    pub problem: Option<String>,
     /// The changes that were read.
     pub(crate) numbers: Vec<u64>,
-    pub(crate) tags: Vec<String>,
-    pub(crate) problem: Option<String>,
 }
 
 impl Run {
@@ -68,17 +107,22 @@ impl Run {
         Ok(numbers)
     }
 
-    /// The tags after every change. A change that can't be read is reported
+    /// The labels that the run has now.
+    pub fn labels(&self) -> Result<Labels, StoreError> {
+        Ok(self.labels_since(&self.recorded()?.tags))
+    }
+
+    /// The labels after every change. A change that can't be read is reported
     /// and hides no other.
-    pub(crate) fn labels(&self, created_with: &[String]) -> Labels {
-        let mut labels = Labels { numbers: Vec::new(), tags: created_with.to_vec(), problem: None };
+    pub(crate) fn labels_since(&self, created_with: &[String]) -> Labels {
+        let mut labels = Labels { tags: created_with.to_vec(), ..Labels::default() };
         match self.label_numbers() {
             Ok(numbers) => labels.numbers = numbers,
             Err(error) => labels.problem = Some(error.to_string()),
         }
-        for number in &labels.numbers {
-            match self.label(*number) {
-                Ok(change) => change.apply(&mut labels.tags),
+        for number in labels.numbers.clone() {
+            match self.label(number) {
+                Ok(file) => labels.apply(number, file),
                 Err(error) => labels.problem = Some(error.to_string()),
             }
         }
@@ -87,32 +131,35 @@ impl Run {
         labels
     }
 
-    fn label(&self, number: u64) -> Result<Change, StoreError> {
+    fn label(&self, number: u64) -> Result<ChangeFile, StoreError> {
         let path = self.labels_dir().join(format!("{number}.json"));
         let bytes = self.fs.read(&path, CAP)?;
         LABEL_SCHEMA.check_in(&path, &bytes)?;
         serde_json::from_slice(&bytes).map_err(|error| StoreError::damaged(&path, error.to_string()))
     }
 
-    /// Adds and removes tags; returns the tags that the run has then. After it
-    /// returns, the change survives a power loss.
+    /// Adds and removes tags; returns the tags that the run has then.
     pub fn set_tags(&self, add: &[String], remove: &[String]) -> Result<Vec<String>, StoreError> {
+        let (add_tags, remove_tags) = (add.to_vec(), remove.to_vec());
+        Ok(self.change_labels(LabelChange { add_tags, remove_tags, ..LabelChange::default() })?.tags)
+    }
+
+    /// Changes the labels; returns those that the run has then. After it returns, the change survives a power loss.
+    pub fn change_labels(&self, change: LabelChange) -> Result<Labels, StoreError> {
         let recorded = self.recorded()?;
-        if !add.is_empty() || !remove.is_empty() {
+        if change != LabelChange::default() {
             // Labels of a newer version come first, and can't be read here.
             for number in self.label_numbers()? {
                 if let Err(error @ StoreError::NewerFormat { .. }) = self.label(number) {
                     return Err(error);
                 }
             }
-            let schema = LABEL_SCHEMA.text();
-            let (at, add_tags, remove_tags) = (clock::wall_text(), add.to_vec(), remove.to_vec());
-            self.write_label(&Change { schema, at, add_tags, remove_tags })?;
+            self.write_label(&ChangeFile { schema: LABEL_SCHEMA.text(), at: clock::wall_text(), change })?;
         }
-        Ok(self.labels(&recorded.tags).tags)
+        Ok(self.labels_since(&recorded.tags))
     }
 
-    fn write_label(&self, change: &Change) -> Result<(), StoreError> {
+    fn write_label(&self, change: &ChangeFile) -> Result<(), StoreError> {
         let (fs, folder) = (self.fs.as_ref(), self.labels_dir());
         match fs.create_dir(&folder) {
             Ok(()) => fs.sync_dir(self.path())?,
@@ -137,9 +184,15 @@ impl Run {
     }
 }
 
-impl Change {
-    fn apply(&self, tags: &mut Vec<String>) {
-        tags.retain(|tag| !self.remove_tags.contains(tag));
-        tags.extend(self.add_tags.iter().filter(|tag| !self.remove_tags.contains(*tag)).cloned());
+impl Labels {
+    fn apply(&mut self, number: u64, ChangeFile { at, change, .. }: ChangeFile) {
+        let LabelChange { add_tags, remove_tags, note, remove_notes, title } = change;
+        self.tags.retain(|tag| !remove_tags.contains(tag));
+        self.tags.extend(add_tags.into_iter().filter(|tag| !remove_tags.contains(tag)));
+        self.notes.retain(|note| !remove_notes.contains(&note.number));
+        self.notes.extend(note.map(|text| Note { number, at, text }));
+        if let Some(title) = title {
+            self.title = Some(title).filter(|title| !title.is_empty());
+        }
     }
 }

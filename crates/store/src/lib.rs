@@ -5,7 +5,7 @@
 //! runs/<run_name>_<nnn>/        Project, Run
 //!   config_snapshot.yaml
 //!   metadata.json               Metadata
-//!   labels/<n>.json             Run::set_tags
+//!   labels/<n>.json             Run::change_labels, Run::labels
 //!   attempts/<k>/               Claim: claim.json, end.json, reserve
 //!   metrics.jsonl               MetricsWriter, read_metrics, MetricsFollower
 //!   checkpoints/step_<n>/       CheckpointStore, Manifest
@@ -56,7 +56,8 @@ pub use attempt::{Attempt, Claim, StatusReport, TakeOver};
 pub use checkpoint::{BEST, Checkpoint, CheckpointStore, DamagedCheckpoint, LATEST, NewestCheckpoint};
 pub use end::{End, Outcome};
 pub use error::StoreError;
-pub use index::{Index, RunFilter, RunRow};
+pub use index::{ConfigReader, ConfigValues, Index, RunFilter, RunRow, places_by_age, places_in_order};
+pub use labels::{LabelChange, Labels, Note};
 pub use ledger_file::{LedgerFile, LockedLedger};
 pub use manifest::{
     Best, CheckpointFacts, FileFacts, MANIFEST_FILE, MANIFEST_SCHEMA, MODEL_FILE, Manifest, STATE_FILE,

@@ -79,7 +79,7 @@ impl Run {
     /// The description, with the tags that the run has now.
     pub fn metadata(&self) -> Result<Metadata, StoreError> {
         let mut metadata = self.recorded()?;
-        metadata.tags = self.labels(&metadata.tags).tags;
+        metadata.tags = self.labels_since(&metadata.tags).tags;
         Ok(metadata)
     }
 

@@ -14,8 +14,8 @@ use rlxp_types::Exit;
 use crate::screen::Screen;
 
 use insight::{
-    analyze, compare, diagnose, explain_metrics, info, inspect, ls, plot, report, rm, stats, suggest,
-    summarize, tag, tail, video,
+    analyze, compare, diagnose, explain_metrics, info, inspect, ls, note, plot, rename, report, rm, stats,
+    suggest, summarize, tag, tail, video,
 };
 use studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, run_shim, study, verify};
 use training::{config, envs, eval, init, reproduce, resume, train, worker};
@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Info(info::Info),
     Tail(tail::Tail),
     Tag(tag::Tag),
+    Note(note::Note),
+    Rename(rename::Rename),
     Rm(rm::Rm),
     Compare(compare::Compare),
     Stats(stats::Stats),
@@ -88,6 +90,8 @@ impl Command {
             Command::Info(command) => command.run(context, screen),
             Command::Tail(command) => command.run(context, screen),
             Command::Tag(command) => command.run(context, screen),
+            Command::Note(command) => command.run(context, screen),
+            Command::Rename(command) => command.run(context, screen),
             Command::Rm(command) => command.run(context, screen),
             Command::Compare(command) => command.run(context, screen),
             Command::Stats(command) => command.run(context, screen),

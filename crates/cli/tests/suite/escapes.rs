@@ -20,9 +20,12 @@ const HOSTILE: &str = "x\u{1b}[35m\u{1b}]0;owned\u{7}\u{9b}2J\u{1b}[2K\u{8}\r\u{
 const HOSTILE_NAME: &str = "tiny\u{1b}[35m\u{9b}2J\r\u{7}\u{202e}\u{200b}\nFORGED $(touch owned) 'x'_001";
 
 /// Every command that shows a run, with RUN for the hostile one and OTHER for a harmless one.
-const COMMANDS: [&str; 31] = [
+const COMMANDS: [&str; 34] = [
     "ls",
     "ls --columns name,id,status,env,algo,seeds,steps,return,best,created,ended,tags",
+    "ls --columns name,env.id,title,notes --sort title",
+    "ls --csv --columns name,tags,title,notes,env.id,run_name",
+    "note RUN",
     "info RUN",
     "compare OTHER RUN",
     "compare RUN OTHER --force",
@@ -152,6 +155,8 @@ fn texts_of_a_received_run_do_nothing() {
         run["lineage"] = json!({ "kind": "warm_start", "parent": HOSTILE, "checkpoint": 1 });
         run[HOSTILE] = HOSTILE.into();
     });
+    let label = json!({ "schema": "rlx.label/1", "at": HOSTILE, "note": HOSTILE, "title": HOSTILE });
+    project.write("runs/tiny_001/labels/1.json", &label.to_string());
     let answered = check_commands(&project, "runs/tiny_001", "tiny_002");
     assert!(answered >= 20, "only {answered} commands showed the run");
     // Programs get the original of what is shown with escapes.

@@ -35,6 +35,8 @@ fn every_command_answers_in_json() {
         ("info tiny_001", "rlx.run/1"),
         ("plot tiny_001", "rlx.plot/1"),
         ("tag tiny_001 a", "rlx.tags/1"),
+        ("note tiny_001 slow", "rlx.notes/1"),
+        ("rename tiny_001 first", "rlx.title/1"),
         ("tail tiny_001 -n 3", "rlx.tail/1"),
         ("compare tiny_001 tiny_002", "rlx.comparison/1"),
         ("stats compare --a scores.csv --b scores.csv", "rlx.verdict/1"),

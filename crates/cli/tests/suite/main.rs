@@ -29,6 +29,7 @@ mod kill;
 mod killing;
 mod launch;
 mod limits;
+mod listing;
 mod paths;
 mod plot;
 mod project;

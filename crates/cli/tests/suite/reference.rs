@@ -33,6 +33,8 @@ pub(crate) const COMMANDS: &[&str] = &[
     "info",
     "tail",
     "tag",
+    "note",
+    "rename",
     "rm",
     "compare",
     "stats",

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::training::config::{Purpose, check_source};
 
 /// Keys that change no result, or that name the seeds.
-const NOT_TRAINING: [&str; 5] = ["run_name", "seed", "seeds", "threads", "device"];
+pub(crate) const NOT_TRAINING: [&str; 5] = ["run_name", "seed", "seeds", "threads", "device"];
 
 /// A key that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,7 +38,8 @@ pub(crate) fn training_keys(config: &Config) -> Vec<(String, String)> {
     keys
 }
 
-fn short(value: &Value) -> String {
+/// A value as it is shown beside others.
+pub(crate) fn short(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => {

@@ -1,11 +1,9 @@
-//! `rlx ls`, `info`, `tag`, `rm`: looking at runs and keeping them in order.
+//! `rlx info`, `tag`, `rm`: looking at runs and keeping them in order.
 
 use std::path::PathBuf;
 
 use rlxp_fs::FsExt;
-use rlxp_store::{
-    Best, End, Index, Lineage, Metadata, Run, RunFilter, RunRow, SeedFolder, StoreError, TakeOver,
-};
+use rlxp_store::{Best, End, Labels, Lineage, Metadata, Note, Run, SeedFolder, StoreError, TakeOver};
 use rlxp_types::RunStatus;
 use serde::Serialize;
 
@@ -15,38 +13,6 @@ use crate::insight::curve::Curve;
 use crate::insight::run_data::{SeedState, state_of, stopped_early};
 use crate::select::{one_run_or_seed, project, whole_runs};
 use crate::training::recorded::STOP_AT;
-
-/// What a listing is sorted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SortKey {
-    #[default]
-    Created,
-    Name,
-    /// Best evaluation.
-    Best,
-    /// Last training return.
-    Last,
-    Steps,
-}
-
-/// Lists runs, newest first unless asked otherwise.
-pub fn list(context: &Context, filter: &RunFilter, sort: SortKey, reverse: bool) -> Outcome<Vec<RunRow>> {
-    let mut rows = Index::open(&project(context)?).list(filter)?;
-    let number = |value: Option<f64>| value.unwrap_or(f64::NEG_INFINITY);
-    match sort {
-        SortKey::Created => rows.sort_by(|a, b| b.age().cmp(&a.age())),
-        SortKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
-        SortKey::Best => rows.sort_by(|a, b| number(b.best_eval_mean).total_cmp(&number(a.best_eval_mean))),
-        SortKey::Last => {
-            rows.sort_by(|a, b| number(b.last_mean_return).total_cmp(&number(a.last_mean_return)))
-        }
-        SortKey::Steps => rows.sort_by_key(|row| std::cmp::Reverse(row.steps)),
-    }
-    if reverse {
-        rows.reverse();
-    }
-    Ok(rows)
-}
 
 #[derive(Debug, Serialize)]
 pub struct SeedInfo {
@@ -86,6 +52,10 @@ pub struct RunInfo {
     /// The config it is trained from.
     pub config: serde_json::Value,
     pub lineage: Option<Lineage>,
+    /// The title that a user gave it.
+    pub title: Option<String>,
+    /// The notes of users, oldest first.
+    pub notes: Vec<Note>,
     /// Mean evaluation return at which a seed stops early.
     pub stop_at: Option<f64>,
     /// Commands that help where it is not complete.
@@ -105,7 +75,10 @@ pub fn info(context: &Context, text: &str) -> Outcome<RunInfo> {
         .map(|folder| seed_info(folder, report.status, end.as_ref(), &metadata))
         .collect::<Outcome<Vec<_>>>()?;
     let config = crate::training::recorded::config_of(&run)?;
+    let Labels { title, notes, .. } = run.labels()?;
     Ok(RunInfo {
+        title,
+        notes,
         path: run.path().to_owned(),
         status: report.status,
         reason: end.and_then(|end| end.reason),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::event::Event;
 use crate::insight::{
-    analyze, compare, explain, inspect, plot, report, runs, stats, suggest, summarize, video,
+    analyze, compare, explain, inspect, notes, plot, report, runs, stats, suggest, summarize, video,
 };
 use crate::quickstart::QuickstartReport;
 use crate::studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, study, verify};
@@ -34,6 +34,8 @@ names! {
     "rlx.runs/1": RunList<'_>,
     "rlx.run/1": runs::RunInfo,
     "rlx.tags/1": RunTags<'_>,
+    "rlx.notes/1": RunNotes<'_>,
+    "rlx.title/1": notes::Titled,
     "rlx.removed/1": RemovedRuns<'_>,
     "rlx.record/1": TailedRecord<'_>,
     "rlx.tail/1": TailEnd,

@@ -14,18 +14,22 @@ pub enum Column {
     Steps,
     /// The last mean return of training.
     Return,
-    /// The last evaluation's mean return.
+    /// The last evaluation's mean return, averaged over the seeds.
     Score,
-    /// The best evaluation's mean return.
+    /// The best evaluation's mean return, averaged over the seeds.
     Best,
+    /// Steps of all seeds per second of training.
     StepsPerSecond,
     Created,
     Ended,
     Tags,
+    /// What `rlx rename` gave the run.
+    Title,
+    Notes,
 }
 
 impl Column {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Name,
         Self::Id,
         Self::Status,
@@ -40,6 +44,8 @@ impl Column {
         Self::Created,
         Self::Ended,
         Self::Tags,
+        Self::Title,
+        Self::Notes,
     ];
 
     /// Its name in arguments and headings.
@@ -59,6 +65,8 @@ impl Column {
             Self::Created => "created",
             Self::Ended => "ended",
             Self::Tags => "tags",
+            Self::Title => "title",
+            Self::Notes => "notes",
         }
     }
 
@@ -83,6 +91,8 @@ impl Column {
             Self::Created => json!(row.created),
             Self::Ended => json!(row.ended),
             Self::Tags => json!(row.tags),
+            Self::Title => json!(row.title),
+            Self::Notes => json!(row.notes),
         }
     }
 }

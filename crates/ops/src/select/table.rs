@@ -1,6 +1,9 @@
 //! The runs of a project as a table: their rows and, where they are asked for, the values of their configs.
 
-use rlxp_store::{Index, Project, RunFilter, RunRow};
+use std::collections::BTreeSet;
+
+use rlxp_spec::{SNAPSHOT_FORMAT, known_keys};
+use rlxp_store::{ConfigReader, ConfigValues, Index, Project, Run, RunFilter, RunRow};
 use serde_json::{Map, Value};
 
 use super::condition::{Condition, Key};
@@ -11,8 +14,8 @@ use crate::training::recorded::config_of;
 #[derive(Clone, Debug)]
 pub struct KnownRun {
     pub row: RunRow,
-    /// The config, nested as in its file; nothing if it was not asked for or can't be read.
-    pub config: Map<String, Value>,
+    /// The config; nothing if it was not asked for or can't be read.
+    pub config: Option<ConfigValues>,
 }
 
 impl KnownRun {
@@ -20,14 +23,10 @@ impl KnownRun {
     pub fn value(&self, key: &Key) -> Value {
         match key {
             Key::Column(column) => column.value(&self.row),
-            Key::Config(key) => self.config_value(key).cloned().unwrap_or(Value::Null),
+            Key::Config(key) => {
+                self.config.as_ref().and_then(|config| config.get(key)).unwrap_or(Value::Null)
+            }
         }
-    }
-
-    fn config_value(&self, key: &str) -> Option<&Value> {
-        let mut parts = key.split('.');
-        let first = self.config.get(parts.next()?)?;
-        parts.try_fold(first, |value, part| value.get(part))
     }
 
     pub fn fulfils(&self, conditions: &[Condition]) -> bool {
@@ -43,19 +42,50 @@ pub fn table(
     conditions: &[Condition],
     with_config: bool,
 ) -> Outcome<Vec<KnownRun>> {
-    let needs_config = with_config || conditions.iter().any(|condition| condition.key.is_config());
-    let rows = Index::open(project).list(filter)?;
-    let known = rows.into_iter().map(|row| {
-        let config = if needs_config { config(project, &row) } else { Map::new() };
-        KnownRun { row, config }
-    });
-    Ok(known.filter(|run| run.fulfils(conditions)).collect())
+    table_of(project, None, filter, conditions, with_config)
 }
 
-fn config(project: &Project, row: &RunRow) -> Map<String, Value> {
-    let config = config_of(&project.run(&row.name)).ok();
-    match config.map(|config| serde_json::to_value(&config).expect("a config is plain data")) {
-        Some(Value::Object(config)) => config,
-        _ => Map::new(),
+/// The same for runs of these names only.
+pub(crate) fn table_of(
+    project: &Project,
+    names: Option<&BTreeSet<String>>,
+    filter: &RunFilter,
+    conditions: &[Condition],
+    with_config: bool,
+) -> Outcome<Vec<KnownRun>> {
+    let index = Index::open(project);
+    let mut rows = index.list(filter)?;
+    rows.retain(|row| names.is_none_or(|names| names.contains(&row.name)));
+    let (of_config, of_row): (Vec<Condition>, Vec<Condition>) =
+        conditions.iter().cloned().partition(|condition| condition.key.is_config());
+    let known = |(row, config)| KnownRun { row, config };
+    if of_config.is_empty() && !with_config {
+        let runs = rows.into_iter().map(|row| known((row, None)));
+        return Ok(runs.filter(|run| run.fulfils(&of_row)).collect());
+    }
+    // Configs are only needed of the runs that are left.
+    if !of_row.is_empty() {
+        let holds = |condition: &Condition, row: &RunRow| match &condition.key {
+            Key::Column(column) => condition.holds(Some(&column.value(row))),
+            Key::Config(_) => true,
+        };
+        rows.retain(|row| of_row.iter().all(|condition| holds(condition, row)));
+    }
+    let configs = index.configs(&rows, &ConfigReader { maker: &maker(), read: &config });
+    let runs = rows.into_iter().zip(configs).map(known);
+    Ok(runs.filter(|run| run.fulfils(&of_config)).collect())
+}
+
+/// What the values of a config depend on besides its file.
+fn maker() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!("rlx {version}, snapshots {SNAPSHOT_FORMAT}, keys {}", known_keys().join(" "))
+}
+
+fn config(run: &Run) -> Option<Map<String, Value>> {
+    let config = config_of(run).ok()?;
+    match serde_json::to_value(&config).expect("a config is plain data") {
+        Value::Object(config) => Some(config),
+        _ => None,
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! No error leaves this module. A cache that fails is an empty cache.
 
+mod configs;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,13 +12,18 @@ use rusqlite::{Connection, OpenFlags, params};
 
 use super::RunRow;
 use super::stamp::{Sources, Stamped};
+use configs::CREATE_CONFIGS;
+pub(super) use configs::{CachedConfig, FreshConfig};
 
 /// Counts up when the table or the meaning of a row changes; a different number
 /// in the file means that it is recreated.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 
-const CREATE: &str = "CREATE TABLE runs (name TEXT PRIMARY KEY, sources TEXT NOT NULL, stamps BLOB NOT NULL, \
-                      row TEXT NOT NULL, digest BLOB NOT NULL) WITHOUT ROWID";
+const CREATE: [&str; 2] = [
+    "CREATE TABLE runs (name TEXT PRIMARY KEY, sources TEXT NOT NULL, stamps BLOB NOT NULL, row TEXT NOT NULL, \
+     digest BLOB NOT NULL) WITHOUT ROWID",
+    CREATE_CONFIGS,
+];
 const SELECT: &str = "SELECT name, sources, stamps, row, digest FROM runs ORDER BY name";
 
 /// Work of SQLite between two looks at whether it has done too much.
@@ -39,7 +46,8 @@ impl Cached {
     /// The row, if it is what was stored.
     pub(super) fn row(&self, name: &str) -> Option<RunRow> {
         let Self { stamped: Stamped { sources, stamps }, text, digest } = self;
-        let is_whole = *digest == digest_of(name, sources.as_text(), stamps, text);
+        let is_whole =
+            *digest == digest_of([name.as_bytes(), sources.as_text().as_bytes(), stamps, text.as_bytes()]);
         let row: Option<RunRow> = if is_whole { serde_json::from_str(text).ok() } else { None };
         row.filter(|row| row.name == name)
     }
@@ -75,14 +83,29 @@ impl Database {
     }
 
     /// Stores new rows and forgets removed ones, all or none.
-    pub(super) fn store(&self, fresh: &[Fresh], gone: impl ExactSizeIterator<Item = String>) {
-        let Some(connection) = &self.connection else { return };
-        if fresh.is_empty() && gone.len() == 0 {
-            return;
+    pub(super) fn store(&self, fresh: &[Fresh], gone: &[String]) {
+        if !fresh.is_empty() || !gone.is_empty() {
+            self.write(|connection| write_all(connection, fresh, gone));
         }
-        // An unwritable cache only costs time; a damaged one goes, so that the
-        // next process to open it recreates it.
-        if write_all(connection, fresh, gone).is_err_and(|error| is_damage(&error)) {
+    }
+
+    /// Hands out the cached config of each run, or nothing where there is none, and the place of its name.
+    pub(super) fn each_config(&self, names: &[&str], take: &mut dyn FnMut(usize, Option<CachedConfig>)) {
+        configs::read(self.connection.as_ref(), names, take);
+    }
+
+    /// Stores the configs of some of `runs` runs, all or none.
+    pub(super) fn store_configs(&self, fresh: &[FreshConfig<'_>], maker: &str, runs: usize) {
+        if !fresh.is_empty() {
+            self.write(|connection| configs::write(connection, fresh, maker, runs));
+        }
+    }
+
+    /// An unwritable cache only costs time; a damaged one goes, so that the
+    /// next process to open it recreates it.
+    fn write(&self, write: impl FnOnce(&Connection) -> rusqlite::Result<()>) {
+        let Some(connection) = &self.connection else { return };
+        if write(connection).is_err_and(|error| is_damage(&error)) {
             remove_files(&self.path);
         }
     }
@@ -139,11 +162,12 @@ fn prepare(mut connection: Connection) -> rusqlite::Result<Connection> {
         if !schema(&connection)?.is_empty() {
             return Err(not_ours());
         }
+        let tables = CREATE.join("; ");
         connection
-            .execute_batch(&format!("BEGIN IMMEDIATE; {CREATE}; PRAGMA user_version = {FORMAT}; COMMIT;"))?;
+            .execute_batch(&format!("BEGIN IMMEDIATE; {tables}; PRAGMA user_version = {FORMAT}; COMMIT;"))?;
     }
     // A view or a trigger of the same name would do what it likes.
-    if schema(&connection)? != [CREATE] {
+    if schema(&connection)? != CREATE {
         return Err(not_ours());
     }
     Ok(connection)
@@ -174,11 +198,7 @@ fn read_all(connection: &Connection, take: &mut dyn FnMut(&str, Cached)) -> rusq
     Ok(())
 }
 
-fn write_all(
-    connection: &Connection,
-    fresh: &[Fresh],
-    gone: impl Iterator<Item = String>,
-) -> rusqlite::Result<()> {
+fn write_all(connection: &Connection, fresh: &[Fresh], gone: &[String]) -> rusqlite::Result<()> {
     let transaction = connection.unchecked_transaction()?;
     {
         let mut insert = transaction.prepare_cached(
@@ -188,20 +208,21 @@ fn write_all(
         for (Stamped { sources, stamps }, row) in fresh {
             let (sources, text) =
                 (sources.as_text(), serde_json::to_string(row).expect("a row always serialises"));
-            let digest = digest_of(&row.name, sources, stamps, &text);
+            let digest = digest_of([row.name.as_bytes(), sources.as_bytes(), stamps, text.as_bytes()]);
             insert.execute(params![row.name, sources, stamps, text, digest])?;
         }
         for name in gone {
             delete.execute([name])?;
+            configs::forget(&transaction, name)?;
         }
     }
     transaction.commit()
 }
 
 /// Each part is preceded by its length, so that none can be mistaken for another.
-fn digest_of(name: &str, sources: &str, stamps: &[u8], text: &str) -> [u8; 16] {
+fn digest_of(parts: [&[u8]; 4]) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
-    for part in [name.as_bytes(), sources.as_bytes(), stamps, text.as_bytes()] {
+    for part in parts {
         hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
     }
     let mut digest = [0; 16];

@@ -35,7 +35,7 @@ pub struct RunRow {
     /// The last evaluation's mean return, averaged over the seeds that have one.
     #[serde(default)]
     pub score: Option<f64>,
-    /// Steps per second of training.
+    /// Steps of all seeds per second of training.
     #[serde(default)]
     pub steps_per_second: Option<f64>,
     /// When it was made.
@@ -47,6 +47,12 @@ pub struct RunRow {
     pub ended: Option<String>,
     /// Its tags.
     pub tags: Vec<String>,
+    /// The title that a user gave it.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// The notes of users, oldest first.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// What is wrong with it.
     pub problem: Option<String>,
 }
@@ -99,6 +105,8 @@ impl RunRow {
             creation: None,
             ended: None,
             tags: Vec::new(),
+            title: None,
+            notes: Vec::new(),
             problem: None,
         }
     }
@@ -106,7 +114,7 @@ impl RunRow {
     fn fill(&mut self, run: &Run, sources: &mut Sources) -> Result<(), StoreError> {
         sources.add(METADATA_FILE);
         let metadata = run.recorded()?;
-        let labels = run.labels(&metadata.tags);
+        let labels = run.labels_since(&metadata.tags);
         sources.add(LABELS_FOLDER);
         labels.numbers.iter().for_each(|number| sources.add(format!("{LABELS_FOLDER}/{number}.json")));
         let folders = run.seed_folders_of(&metadata);
@@ -119,26 +127,34 @@ impl RunRow {
         self.creation = metadata.creation;
         self.ended = metadata.ended;
         self.tags = labels.tags;
+        self.title = labels.title;
+        self.notes = labels.notes.into_iter().map(|note| note.text).collect();
         self.problem = labels.problem;
         let status = run.status()?;
         self.status = status.status;
         let newest = status.attempt.as_ref().map(|attempt| attempt.number);
         sources.is_final = run.is_highest_attempt(newest)?;
         sources.add("attempts");
-        let mut ended = None;
+        let (mut ended, mut resumed) = (None, None);
         if let Some(attempt) = status.attempt {
             sources.add(format!("attempts/{}/end.json", attempt.number));
             self.problem = attempt.problem.or(self.problem.take());
             self.ended = attempt.end.map(|end| end.ended);
             ended = attempt.summary;
+            if ended.is_none() && attempt.number > 1 {
+                sources.add(format!("attempts/{}/claim.json", attempt.number));
+                resumed = attempt.writer.map(|writer| writer.claimed);
+            }
         }
         let summary = match ended {
             Some(summary) => summary,
-            None => Summary::read(run, &folders, &mut |path| sources.add(path))?,
+            None => Summary::read(run, &folders, resumed.as_deref(), &mut |path| sources.add(path))?,
         };
         self.steps = summary.steps;
         self.last_mean_return = summary.last_mean_return;
         self.best_eval_mean = summary.best_eval_mean;
+        self.score = summary.score;
+        self.steps_per_second = summary.steps_per_second;
         Ok(())
     }
 }

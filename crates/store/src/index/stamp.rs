@@ -12,7 +12,6 @@ use std::time::Duration;
 use rlxp_fs::{Kind, Meta};
 
 use crate::Run;
-use crate::run::METADATA_FILE;
 
 /// The files and folders that a row was read from, relative to the run's folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,12 +84,11 @@ impl Stamped {
         is_sure.then_some(Self { sources, stamps })
     }
 
-    /// Whether every source is as it was. A row whose sources don't exist was
-    /// not made by rlx: the numbers and times of real files can't be known
-    /// before they are on this disk.
-    pub(super) fn holds(&self, run: &Run) -> bool {
-        let description = self.sources.text.split('\n').next() == Some(METADATA_FILE);
-        if !description || !self.stamps.starts_with(&FILE.to_le_bytes()) {
+    /// Whether every source is as it was, the first of which must be the file `first`. A row whose sources don't exist
+    /// was not made by rlx: the numbers and times of real files can't be known before they are on this disk.
+    pub(super) fn holds(&self, run: &Run, first: &str) -> bool {
+        let is_of_it = self.sources.text.split('\n').next() == Some(first);
+        if !is_of_it || !self.stamps.starts_with(&FILE.to_le_bytes()) {
             return false;
         }
         let mut expected = self.stamps.chunks_exact(WIDTH);

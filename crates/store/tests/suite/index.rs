@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use rlxp_fs::testing::FakeMachine;
 use rlxp_fs::{Fs, FsExt, RealFs};
-use rlxp_store::{Index, Outcome, Project, RunFilter, RunRow};
+use rlxp_store::{ConfigReader, ConfigValues, Index, LabelChange, Outcome, Project, Run, RunFilter, RunRow};
 use rlxp_types::RunStatus;
+use serde_json::{Map, Value, json};
 
 use crate::common::{self, claim, end, new_run, real, train};
 
@@ -36,14 +37,42 @@ fn filled() -> (tempfile::TempDir, Project) {
 }
 
 fn list(project: &Project) -> Vec<RunRow> {
+    list_with_configs(project).into_iter().map(|(row, _)| row).collect()
+}
+
+/// Every run with the values of its config.
+fn list_with_configs(project: &Project) -> Vec<(RunRow, Option<ConfigValues>)> {
+    list_as(project, &ConfigReader { maker: "this version", read: &read_config })
+}
+
+fn list_as(project: &Project, reader: &ConfigReader<'_>) -> Vec<(RunRow, Option<ConfigValues>)> {
     // The runs here were written a moment ago, by a file system with fine times.
-    Index::open(project).trust_after(Duration::ZERO).list(&RunFilter::default()).unwrap()
+    let index = Index::open(project).trust_after(Duration::ZERO);
+    let rows = index.list(&RunFilter::default()).unwrap();
+    let configs = index.configs(&rows, reader);
+    rows.into_iter().zip(configs).collect()
+}
+
+/// A config here is lines of `key: value`; what is in them is not the store's concern.
+fn read_config(run: &Run) -> Option<Map<String, Value>> {
+    let text = run.config_snapshot().ok()?;
+    let values: Option<Map<String, Value>> = text
+        .lines()
+        .map(|line| line.split_once(": ").map(|(key, value)| (key.to_owned(), json!({"value": value}))))
+        .collect();
+    values.filter(|values| !values.is_empty())
 }
 
 /// The answers of a new index.
 fn list_anew(project: &Project) -> Vec<RunRow> {
     RealFs.remove_file(&Index::path(project)).unwrap();
     list(project)
+}
+
+/// The same with configs.
+fn configs_anew(project: &Project) -> Vec<(RunRow, Option<ConfigValues>)> {
+    RealFs.remove_file(&Index::path(project)).unwrap();
+    list_with_configs(project)
 }
 
 #[test]
@@ -67,6 +96,7 @@ fn every_run_is_listed_and_a_damaged_one_hides_no_other() {
     assert_eq!((done.steps, done.total_steps, done.seeds), (200, 1000, 1));
     assert_eq!((done.env.as_str(), done.algo.as_str()), ("CartPole-v1", "ppo"));
     assert_eq!((done.best_eval_mean, done.last_mean_return), (Some(100.0), Some(200.0 / 7.0)));
+    assert_eq!((done.score, done.steps_per_second), (Some(200.0), None), "its records have the same time");
     assert_eq!(done.ended.as_deref(), Some(common::NOW));
     assert_eq!(rows[4].ended, None);
 }
@@ -89,7 +119,9 @@ fn filters_choose() {
 #[test]
 fn deleted_damaged_or_foreign_the_index_gives_the_same_answers() {
     let (_folder, project) = filled();
+    let list = list_with_configs;
     let expected = list(&project);
+    assert_eq!(expected.iter().filter(|(_, config)| config.is_some()).count(), 4);
     let path = Index::path(&project);
     assert_eq!(list(&project), expected);
     let good = RealFs.read(&path, 1 << 24).unwrap();
@@ -167,8 +199,8 @@ fn whatever_file_changes_the_index_changes_no_answer() {
     let outside = folder.path().join("outside");
     let mut told_apart = 0;
     for file in files {
-        let before = list_anew(&project);
-        assert_eq!(list(&project), before, "warm");
+        let before = configs_anew(&project);
+        assert_eq!(list_with_configs(&project), before, "warm");
         let aside = folder.path().join("aside");
         RealFs.rename(&file, &aside).unwrap();
         let mut changes: Vec<Box<dyn Fn()>> = vec![Box::new(|| {})];
@@ -185,8 +217,8 @@ fn whatever_file_changes_the_index_changes_no_answer() {
         }
         for change in changes {
             change();
-            let warm = list(&project);
-            assert_eq!(warm, list_anew(&project), "{}", file.display());
+            let warm = list_with_configs(&project);
+            assert_eq!(warm, configs_anew(&project), "{}", file.display());
             told_apart += usize::from(warm != before);
             drop(RealFs.remove_file(&file));
         }
@@ -202,19 +234,27 @@ fn a_hostile_index_is_replaced() {
     let expected = list(&project);
     let path = Index::path(&project);
     let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)";
-    let create = {
+    let (tables, format): (Vec<String>, i64) = {
         let index = rusqlite::Connection::open(&path).unwrap();
-        index.query_row("SELECT sql FROM sqlite_schema", [], |row| row.get::<_, String>(0)).unwrap()
+        let mut schema = index.prepare("SELECT sql FROM sqlite_schema").unwrap();
+        let tables = schema.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        (tables, index.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap())
     };
+    let [runs, configs] = &tables[..] else { panic!("{tables:?}") };
+    let create = tables.join("; ");
     let columns = "x AS name, '' AS sources, x'' AS stamps, '' AS row, x'' AS digest";
+    let values = "x AS place, x'' AS stamps, '' AS text, x'' AS digest";
     for script in [
-        format!("CREATE VIEW runs AS {endless} SELECT {columns} FROM n"),
+        format!("CREATE VIEW runs AS {endless} SELECT {columns} FROM n; {configs}"),
+        format!("{runs}; CREATE VIEW configs AS {endless} SELECT {values} FROM n"),
+        runs.clone(),
         format!("{create}; CREATE VIEW more AS {endless} SELECT x FROM n"),
         format!("{create}; CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END"),
+        format!("{create}; CREATE TRIGGER t AFTER INSERT ON configs BEGIN DELETE FROM runs; END"),
     ] {
         RealFs.remove_file(&path).unwrap();
         let hostile = rusqlite::Connection::open(&path).unwrap();
-        hostile.execute_batch(&format!("{script}; PRAGMA user_version = 2;")).unwrap();
+        hostile.execute_batch(&format!("{script}; PRAGMA user_version = {format};")).unwrap();
         drop(hostile);
         assert_eq!(list(&project), expected, "{script}");
         assert_eq!(list(&project), expected, "{script}");
@@ -265,6 +305,157 @@ fn a_row_that_was_made_from_nothing_is_no_answer() {
         assert_eq!(index.execute(set, values).unwrap(), 1);
         assert_eq!(list(&project), expected, "{sources:?}");
     }
+}
+
+/// A config of another run, of another maker, or made from nothing.
+#[test]
+fn a_config_that_was_not_read_from_this_file_is_no_answer() {
+    let (_folder, project) = filled();
+    let expected = list_with_configs(&project);
+    let names: Vec<&str> = expected.iter().map(|(row, _)| row.name.as_str()).collect();
+    assert_eq!(list_with_configs(&project), expected);
+    let index = rusqlite::Connection::open(Index::path(&project)).unwrap();
+    let count = || index.query_row("SELECT count(*) FROM configs", [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count(), 4);
+    // With the right digest for the run's name and the maker, but without knowing the file.
+    let forged = "\nrun_name.value\t\"forged\"";
+    for stamps in [vec![0_u8; 32], vec![1; 32], [1_u64.to_le_bytes(), [0; 8], [0; 8], [0; 8]].concat(), vec![]] {
+        for name in &names {
+            let digest = digest(&[name.as_bytes(), b"this version", &stamps, forged.as_bytes()]);
+            let place = i64::from_le_bytes(digest_of_name(name));
+            let values = rusqlite::params![place, stamps, forged, digest];
+            index.execute("INSERT OR REPLACE INTO configs VALUES (?1, ?2, ?3, ?4)", values).unwrap();
+        }
+        assert_eq!(list_with_configs(&project), expected, "{stamps:?}");
+    }
+    // A value with the stamp of its file, but of another text.
+    index.execute("UPDATE configs SET text = ?1", [forged]).unwrap();
+    assert_eq!(list_with_configs(&project), expected);
+    assert_eq!(list_with_configs(&project), expected);
+    // The values of one run under the place of another.
+    let place = |name: &str| i64::from_le_bytes(digest_of_name(name));
+    let swap = "UPDATE configs SET (stamps, text, digest) = (SELECT stamps, text, digest FROM configs WHERE place = ?1) \
+                WHERE place = ?2";
+    assert_eq!(index.execute(swap, [place("done_001"), place("fresh_001")]).unwrap(), 1);
+    assert_eq!(list_with_configs(&project), expected);
+    // Another version reads the same files differently.
+    let other = |_: &Run| Some(Map::from_iter([("new".to_owned(), json!(1))]));
+    let reader = ConfigReader { maker: "another version", read: &other };
+    for _ in 0..2 {
+        let configs = list_as(&project, &reader);
+        assert_eq!(configs[1].1.as_ref().unwrap().get("new"), Some(json!(1)));
+    }
+    assert_eq!(list_with_configs(&project), expected);
+}
+
+fn digest(parts: &[&[u8]]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+    }
+    let mut digest = [0; 16];
+    hasher.finalize_xof().fill(&mut digest);
+    digest
+}
+
+fn digest_of_name(name: &str) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    blake3::Hasher::new().update(name.as_bytes()).finalize_xof().fill(&mut bytes);
+    bytes
+}
+
+/// A listing reads the config of a run once, and not at all if it is not asked for.
+#[test]
+fn configs_are_read_once() {
+    let (_folder, project) = filled();
+    let reads = std::sync::atomic::AtomicUsize::new(0);
+    let counted = |run: &Run| {
+        reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        read_config(run)
+    };
+    let reader = ConfigReader { maker: "this version", read: &counted };
+    let expected = list_as(&project, &reader);
+    assert_eq!(reads.load(std::sync::atomic::Ordering::Relaxed), 4);
+    assert_eq!(list_as(&project, &reader), expected);
+    assert_eq!(reads.load(std::sync::atomic::Ordering::Relaxed), 4);
+    // A removed run is forgotten.
+    project.remove_run(&project.run("done_001")).unwrap();
+    list(&project);
+    let index = rusqlite::Connection::open(Index::path(&project)).unwrap();
+    let left: i64 = index.query_row("SELECT count(*) FROM configs", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 3);
+}
+
+/// A run that was killed, resumed after a pause and ended, and one that an earlier version ended.
+#[test]
+fn score_and_speed_are_the_same_from_the_end_and_from_the_record() {
+    let (_folder, project) = real();
+    let run = project.create_run(new_run("paced", &[3, 4])).unwrap();
+    // 1000 steps a second for each of two seeds, at first; then 100.
+    let train = |from: u64, begin: f64, speed: f64| {
+        for folder in run.seed_folders().unwrap() {
+            let recovery = rlxp_store::recover(&folder, None).unwrap();
+            let mut writer = folder.metrics_writer(&recovery.metrics).unwrap();
+            for step in (from + 10..=from + 2000).step_by(10) {
+                let values = [("mean_return", rlxp_store::MetricValue::from(1.0))];
+                let wall = begin + (step - from) as f64 / speed;
+                writer.append(step, wall, "train", &values).unwrap();
+                writer.append(step, wall, "timing", &[]).unwrap();
+            }
+            common::save(&folder, &mut writer, from + 2000, rlxp_store::SaveReason::Scheduled).unwrap();
+        }
+    };
+    let row = || list(&project).remove(0);
+    let about = |speed: Option<f64>, expected: f64| (speed.unwrap() - expected).abs() < 1e-6 * expected;
+    let at = |second: u64| rlxp_fs::clock::rfc3339(Duration::from_secs(second));
+    let first = run.claim(&at(1_000_000), rlxp_store::TakeOver::WhenProvenGone).unwrap();
+    train(0, 1_000_000.0, 1000.0);
+    let running = row();
+    assert!(about(running.steps_per_second, 2000.0), "{running:?}");
+    assert_eq!(running.score, Some(2000.0));
+    first.end(&end(Outcome::Interrupted)).unwrap();
+    assert_eq!(row().steps_per_second, running.steps_per_second);
+    // A day later.
+    let second = run.claim(&at(1_086_400), rlxp_store::TakeOver::WhenProvenGone).unwrap();
+    train(2000, 1_086_400.0, 100.0);
+    let running = row();
+    assert!(about(running.steps_per_second, 200.0), "{running:?}");
+    second.end(&end(Outcome::Completed)).unwrap();
+    let ended = row();
+    assert_eq!((ended.score, ended.steps_per_second), (Some(4000.0), running.steps_per_second));
+    // Earlier versions wrote fewer numbers, or none.
+    let path = run.path().join("attempts/2/end.json");
+    let written: Value = serde_json::from_slice(&RealFs.read(&path, 1 << 20).unwrap()).unwrap();
+    for fields in [&["score"][..], &["score", "steps_per_second"]] {
+        let mut old = written.clone();
+        fields.iter().for_each(|field| drop(old["summary"].as_object_mut().unwrap().remove(*field).unwrap()));
+        RealFs.write_atomic(&path, old.to_string().as_bytes()).unwrap();
+        assert_eq!(row(), ended);
+        assert_eq!(list_anew(&project), [ended.clone()]);
+    }
+}
+
+#[test]
+fn notes_and_titles_are_part_of_the_row() {
+    let (_folder, project) = filled();
+    let run = project.run("done_001");
+    let row = || list(&project).into_iter().find(|row| row.name == "done_001").unwrap();
+    let change = |change: LabelChange| run.change_labels(change).unwrap();
+    let note = |text: &str| LabelChange { note: Some(text.into()), ..LabelChange::default() };
+    change(note("first"));
+    let labels = change(note("second"));
+    assert_eq!(labels.notes.iter().map(|note| note.number).collect::<Vec<_>>(), [1, 2]);
+    change(LabelChange { title: Some("a title".into()), ..LabelChange::default() });
+    let shown = row();
+    assert_eq!((shown.title.as_deref(), shown.notes), (Some("a title"), vec!["first".into(), "second".into()]));
+    change(LabelChange { remove_notes: vec![1], title: Some(String::new()), ..LabelChange::default() });
+    run.set_tags(&["x".into()], &[]).unwrap();
+    let shown = row();
+    assert_eq!((shown.title, shown.notes, shown.tags), (None, vec!["second".into()], vec!["x".into()]));
+    // A change that says nothing is not written.
+    let before = RealFs.list(&run.path().join("labels")).unwrap().len();
+    change(LabelChange::default());
+    assert_eq!(RealFs.list(&run.path().join("labels")).unwrap().len(), before);
 }
 
 /// Folders of attempts that wait for a claim or an end.

@@ -87,11 +87,15 @@ fn facts(screen: &Screen, report: &RunInfo) -> String {
         report.stop_at.map(|wanted| ("stop at", format!("evaluation return >= {}", format::score(wanted)))),
     );
     lines.extend(report.lineage.as_ref().map(|lineage| ("origin", origin(lineage))));
+    lines.extend(report.title.clone().map(|title| ("title", title)));
     if !metadata.tags.is_empty() {
         lines.push(("tags", metadata.tags.join(", ")));
     }
     if !metadata.overrides.is_empty() {
         lines.push(("overrides", metadata.overrides.join(" ")));
+    }
+    for (place, note) in report.notes.iter().enumerate() {
+        lines.push((if place == 0 { "notes" } else { "" }, note.text.clone()));
     }
     // A run that was copied or renamed is known here by its folder.
     let name = report.path.file_name().map_or(metadata.name.clone().into(), |name| name.to_string_lossy());

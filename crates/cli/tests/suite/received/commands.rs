@@ -52,9 +52,12 @@ pub(crate) fn chains() -> Vec<Chain> {
             ..chain(&[
                 "! ls",
                 "! ls --json",
+                "! ls --columns name,algo.gamma,env.id,score,steps_per_second,title,notes --sort -algo.gamma",
+                "! ls --csv --columns name,env.id,title",
                 "info R",
                 "info runs/R",
                 "tag R",
+                "note R",
                 "tail R -n 3 --no-follow",
                 "compare R good_001",
                 "diagnose R",
@@ -77,7 +80,7 @@ pub(crate) fn chains() -> Vec<Chain> {
             "eval R:latest --episodes 1",
             "eval runs/R/checkpoints/step_128 --episodes 1",
         ]),
-        chain(&["tag R fresh", "tag R --remove fresh"]),
+        chain(&["tag R fresh", "tag R --remove fresh", "note R seen", "rename R seen"]),
         Chain { lost: true, ..chain(&["resume R"]) },
         chain(&[
             "resume R --total-timesteps 192",

@@ -13,9 +13,9 @@ fn index(to: &ReceivedProject, end: &str) -> std::path::PathBuf {
     to.project.path(&format!("runs/.index.sqlite{end}"))
 }
 
-/// An index as rlx creates it.
+/// An index as rlx creates it, with configs.
 fn make_index(to: &ReceivedProject) {
-    let done = run(to, "ls");
+    let done = run(to, "ls --columns name,algo.gamma");
     assert_eq!(done.code, Some(0), "{}", done.short());
     assert!(index(to, "").is_file(), "rlx keeps an index");
 }
@@ -178,6 +178,19 @@ fn changes() -> Vec<Change> {
         }),
         change("a manifest is gone", |to| super::edit::remove(&to.run("checkpoints/step_128/manifest.json"))),
         change("a checkpoint is gone", |to| super::edit::remove(&to.run("checkpoints/step_128"))),
+        change("the learning rate in the config, silently", |to| {
+            silently(&to.run("config_snapshot.yaml"), "learning_rate: 0.001", "learning_rate: 0.002");
+        }),
+        change("the config is gone", |to| super::edit::remove(&to.run("config_snapshot.yaml"))),
+        change("the config is a pipe", |to| pipe(&to.run("config_snapshot.yaml"))),
+        change("the config is a link to that of another run", |to| {
+            link(&to.run("config_snapshot.yaml"), &to.project.path("runs").join(GOOD).join("config_snapshot.yaml"));
+        }),
+        change("a later evaluation", |to| file(&to.run("eval/step_99999.json"), b"{\"mean_return\": 77.5}")),
+        change("a title is written", |to| {
+            let written = to.project.rlx(&format!("rename {RUN} late"));
+            assert_eq!(written.code, Some(0), "{}", written.stderr);
+        }),
         change("metadata.json is a pipe", |to| pipe(&to.run("metadata.json"))),
         change("the run is gone", |to| super::edit::remove(&to.run(""))),
         change("the run is another one", |to| {
