@@ -14,7 +14,7 @@ use rlxp_types::Exit;
 use crate::screen::Screen;
 
 use insight::{
-    analyze, compare, diagnose, explain_metrics, info, inspect, ls, plot, report, rm, stats, suggest,
+    analyze, compare, diagnose, diff, explain_metrics, info, inspect, ls, plot, report, rm, stats, suggest,
     summarize, tag, tail, video,
 };
 use studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, run_shim, study, verify};
@@ -47,6 +47,7 @@ pub(crate) enum Command {
     Tag(tag::Tag),
     Rm(rm::Rm),
     Compare(compare::Compare),
+    Diff(diff::Diff),
     Stats(stats::Stats),
     Study(study::Study),
     Ledger(ledger::Ledger),
@@ -90,6 +91,7 @@ impl Command {
             Command::Tag(command) => command.run(context, screen),
             Command::Rm(command) => command.run(context, screen),
             Command::Compare(command) => command.run(context, screen),
+            Command::Diff(command) => command.run(context, screen),
             Command::Stats(command) => command.run(context, screen),
             Command::Study(command) => command.run(context, screen),
             Command::Ledger(command) => command.run(context, screen),

@@ -35,6 +35,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "tag",
     "rm",
     "compare",
+    "diff",
     "stats",
     "stats compare",
     "stats power",

@@ -80,7 +80,10 @@ pub struct EnvSummary {
     pub best_of: Option<BestOf>,
     /// The keys that differ between them.
     pub varied: Vec<VariedKey>,
+    /// Groups with a score, those that `--best` left out included.
     pub scored_groups: usize,
+    /// How many of them reach the threshold; null without one.
+    pub solved_groups: Option<usize>,
     /// Number of pairs of groups that the table invites to compare.
     pub comparisons: usize,
     /// By how much the best of this many groups looks better than it is, if all were equally good.
@@ -186,6 +189,8 @@ fn of_env(env: String, runs: Vec<Known>, best: Option<usize>) -> EnvSummary {
     let luck = (scored.len() > 1 && !deviations.is_empty())
         .then(|| median(&errors) * expected_maximum(scored.len() as u32));
     let scored_groups = scored.len();
+    let solved = |threshold: f64| scored.iter().filter(|result| result.iqm >= threshold).count();
+    let solved_groups = threshold.map(solved);
     let all = groups.len();
     groups.truncate(best.unwrap_or(all));
     let unnamed = groups.iter().zip(&places).map(|(group, place)| {
@@ -201,6 +206,7 @@ fn of_env(env: String, runs: Vec<Known>, best: Option<usize>) -> EnvSummary {
         env,
         varied,
         scored_groups,
+        solved_groups,
         comparisons: scored_groups * scored_groups.saturating_sub(1) / 2,
         luck_of_the_best: luck,
         best_of: BestOf::new(groups.len(), all),
