@@ -70,15 +70,19 @@ fn labels(entries: &[&Entry<'_>], room: f32) -> Vec<String> {
 /// Labels cut to their room such that no two different ones look the same: at the end, else in the middle, else at the
 /// beginning, and where nothing else helps with a number.
 pub(super) fn cut_apart(labels: &[(&str, f32)]) -> Vec<String> {
-    let cuts: [fn(&str, f32) -> String; 3] =
-        [|text, room| fitted(text, room, SMALL, false), |text, room| middle(text, room), |text, room| end(text, room)];
+    let cuts: [fn(&str, f32) -> String; 3] = [
+        |text, room| fitted(text, room, SMALL, false),
+        |text, room| middle(text, room),
+        |text, room| end(text, room),
+    ];
     let distinct = |shown: &[String]| {
         shown.iter().enumerate().all(|(index, text)| {
             let same = |other: &usize| shown[*other] == *text && labels[*other].0 != labels[index].0;
             !(0..index).any(|other| same(&other))
         })
     };
-    let all = |cut: fn(&str, f32) -> String| labels.iter().map(|(text, room)| cut(text, *room)).collect::<Vec<_>>();
+    let all =
+        |cut: fn(&str, f32) -> String| labels.iter().map(|(text, room)| cut(text, *room)).collect::<Vec<_>>();
     let found = cuts.into_iter().map(all).find(|shown| distinct(shown));
     found.unwrap_or_else(|| {
         let numbered = labels.iter().enumerate().map(|(index, (text, room))| {
@@ -261,7 +265,8 @@ mod tests {
         assert_eq!(cut(["short", "small"]), ["short", "small"]);
         let long = cut(["learning_rate=0.0010000", "learning_rate=0.0010001"]);
         assert!(long[0].starts_with("lear") && long[0].contains('…') && long[0] != long[1], "{long:?}");
-        let middle = cut(["aaaaaaaaaaaaaaaaaaaa1aaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaa2aaaaaaaaaaaaaaaaaaaa"]);
+        let middle =
+            cut(["aaaaaaaaaaaaaaaaaaaa1aaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaa2aaaaaaaaaaaaaaaaaaaa"]);
         assert_eq!((&middle[0][..2], &middle[1][..2]), ("1 ", "2 "));
         assert_eq!(cut(["the same", "the same"]), ["the same", "the same"]);
     }
@@ -269,7 +274,13 @@ mod tests {
     #[test]
     fn another_name_is_shown_where_there_is_room() {
         let legend = |width: f32| {
-            let entries = [Entry { look: None, label: "rate=1", also: "a_long_name_001", detail: "n = 5", band: false }];
+            let entries = [Entry {
+                look: None,
+                label: "rate=1",
+                also: "a_long_name_001",
+                detail: "n = 5",
+                band: false,
+            }];
             let mut scene = Scene::new(width, 100.0, Color::WHITE);
             Below::plan(&entries, width, 60.0).draw(&mut scene, &entries, 0.0, 0.0);
             scene.to_svg_element()

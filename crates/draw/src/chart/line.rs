@@ -133,7 +133,13 @@ impl LineChart {
             detail: &series.detail,
             band: !series.band.is_empty(),
         });
-        let rest = (!more.is_empty()).then_some(Entry { look: None, label: more, also: "", detail: "", band: false });
+        let rest = (!more.is_empty()).then_some(Entry {
+            look: None,
+            label: more,
+            also: "",
+            detail: "",
+            band: false,
+        });
         named.chain(rest).collect()
     }
 

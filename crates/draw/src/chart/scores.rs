@@ -85,7 +85,8 @@ impl ScoreChart {
         }
         let row = area.height / self.groups.len().max(1) as f32;
         let room = area.x - EDGE - 28.0;
-        let labels = cut_apart(&self.groups.iter().map(|group| (group.label.as_str(), room)).collect::<Vec<_>>());
+        let labels =
+            cut_apart(&self.groups.iter().map(|group| (group.label.as_str(), room)).collect::<Vec<_>>());
         for (index, (group, label)) in self.groups.iter().zip(labels).enumerate() {
             let strip = Rect::new(area.x, area.y + index as f32 * row, area.width, row);
             group.draw(&mut scene, strip, &axis, (index, &label));

@@ -157,7 +157,11 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
 pub(crate) fn changes_between(context: &Context, a: RunData, b: RunData) -> Changes {
     let group = |run: RunData| run_data::Group { label: run.name.clone(), runs: vec![run] };
     let (a, b) = (group(a), group(b));
-    changes::changes(&code::Repository::around(context), &ComparedGroup::new(0, &a), &ComparedGroup::new(1, &b))
+    changes::changes(
+        &code::Repository::around(context),
+        &ComparedGroup::new(0, &a),
+        &ComparedGroup::new(1, &b),
+    )
 }
 
 /// How a state is called in a sentence.

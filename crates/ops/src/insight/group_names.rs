@@ -5,6 +5,7 @@
 //! | differ in up to three keys | all of those: `learning_rate=0.001, gamma=0.99` |
 //! | differ in more keys | the fewest keys found that separate them |
 //! | named by a tag | the tag, and the keys beside it where there is room |
+//! | differ in more than fits | as many keys as fit, and the name of the first run |
 //! | of one config, or a single group | what the user typed, or the name of the first run |
 //!
 //! Labels are short enough for tables and legends, and two groups never have the same label.
@@ -18,7 +19,7 @@ use crate::training::recorded::STOP_AT;
 /// Up to this many differing keys are all in the label.
 const MOST_KEYS: usize = 3;
 /// Longest label in characters.
-pub(crate) const LONGEST: usize = 44;
+const LONGEST: usize = 56;
 /// Longest value in a label that would be too long otherwise.
 const LONGEST_VALUE: usize = 14;
 
@@ -79,7 +80,8 @@ pub(crate) fn names(groups: &[Unnamed]) -> Vec<GroupName> {
     let keys = label_keys(groups);
     let by_config: Vec<Option<ByConfig>> = groups.iter().map(|group| ByConfig::new(group, &keys)).collect();
     let full = |index: usize| by_config[index].as_ref().map(|one| one.full.as_str());
-    let mut labels: Vec<String> = groups.iter().zip(&by_config).map(|(group, keys)| first_choice(group, keys)).collect();
+    let mut labels: Vec<String> =
+        groups.iter().zip(&by_config).map(|(group, keys)| first_choice(group, keys.as_ref())).collect();
     // Groups with the same label get the name of their first run.
     for index in same_as_another(&labels) {
         let name = &groups[index].name;
@@ -97,7 +99,11 @@ pub(crate) fn names(groups: &[Unnamed]) -> Vec<GroupName> {
         let other = if groups[index].is_tag() { full(index) } else { Some(groups[index].name.as_str()) };
         other.filter(|other| groups.len() > 1 && !label.contains(other)).map(str::to_owned)
     };
-    labels.iter().enumerate().map(|(index, label)| GroupName { label: label.clone(), also: also(index, label) }).collect()
+    labels
+        .iter()
+        .enumerate()
+        .map(|(index, label)| GroupName { label: label.clone(), also: also(index, label) })
+        .collect()
 }
 
 /// The keys of labels with a group's values.
@@ -105,31 +111,40 @@ struct ByConfig {
     full: String,
     /// The same with long values cut.
     short: String,
+    /// As many of them as fit before the group's name; nothing if none do.
+    before_name: Option<String>,
 }
 
 impl ByConfig {
     /// `None` if no key is in the labels.
     fn new(group: &Unnamed, keys: &[&str]) -> Option<Self> {
-        let text = |longest: usize| {
-            let parts = keys.iter().map(|key| {
+        let parts = |longest: usize| {
+            let part = |key: &&str| {
                 let value = cut(&group.value(key).unwrap_or_default(), longest);
                 // The environment needs no key.
                 if *key == "env.id" { value } else { format!("{}={value}", without_shared_part(key, keys)) }
-            });
-            parts.collect::<Vec<_>>().join(", ")
+            };
+            keys.iter().map(part).collect::<Vec<String>>()
         };
-        (!keys.is_empty()).then(|| Self { full: text(usize::MAX), short: text(LONGEST_VALUE) })
+        let short = parts(LONGEST_VALUE);
+        let with_name = |count: usize| format!("{}, {}", short[..count].join(", "), group.name);
+        let before_name = (1..=short.len()).rev().map(with_name).find(|label| fits(label));
+        (!keys.is_empty()).then(|| Self {
+            full: parts(usize::MAX).join(", "),
+            short: short.join(", "),
+            before_name,
+        })
     }
 }
 
 /// The label of a group if no other group had the same.
-fn first_choice(group: &Unnamed, by_config: &Option<ByConfig>) -> String {
-    match by_config {
-        _ if group.is_tag() => cut(&group.name, LONGEST),
-        Some(keys) if fits(&keys.full) => keys.full.clone(),
-        Some(keys) if fits(&keys.short) => keys.short.clone(),
-        _ => cut(&group.name, LONGEST),
-    }
+fn first_choice(group: &Unnamed, by_config: Option<&ByConfig>) -> String {
+    let by_config = by_config.filter(|_| !group.is_tag());
+    let label = by_config.and_then(|keys| {
+        let whole = [&keys.full, &keys.short].into_iter().find(|label| fits(label));
+        whole.or(keys.before_name.as_ref()).cloned()
+    });
+    label.unwrap_or_else(|| cut(&group.name, LONGEST))
 }
 
 /// The keys that labels have, in the order of a config.
@@ -143,7 +158,9 @@ fn label_keys(groups: &[Unnamed]) -> Vec<&str> {
     // Each key that separates groups, with the value of every group.
     let differing: Vec<(&str, Vec<String>)> = all
         .into_iter()
-        .filter_map(|key| Some((key, groups.iter().map(|group| group.value(key)).collect::<Option<Vec<_>>>()?)))
+        .filter_map(|key| {
+            Some((key, groups.iter().map(|group| group.value(key)).collect::<Option<Vec<_>>>()?))
+        })
         .filter(|(_, values)| values.iter().any(|value| *value != values[0]))
         .collect();
     if differing.len() <= MOST_KEYS {
@@ -281,10 +298,12 @@ mod tests {
     #[test]
     fn many_keys_are_reduced_to_those_that_separate() {
         let of = |name: &str, rate: &str, gamma: &str, rest: &str| {
-            let pairs = [("algo.clip", rest), ("algo.rate", rate), ("algo.gamma", gamma), ("x", rest), ("y", rest)];
+            let pairs =
+                [("algo.clip", rest), ("algo.rate", rate), ("algo.gamma", gamma), ("x", rest), ("y", rest)];
             group(name, &pairs)
         };
-        let groups = [of("a", "1", "1", "0"), of("b", "2", "1", "0"), of("c", "1", "2", "1"), of("d", "2", "2", "1")];
+        let groups =
+            [of("a", "1", "1", "0"), of("b", "2", "1", "0"), of("c", "1", "2", "1"), of("d", "2", "2", "1")];
         assert_eq!(labels(&groups), ["clip=0, rate=1", "clip=0, rate=2", "clip=1, rate=1", "clip=1, rate=2"]);
     }
 
@@ -317,8 +336,28 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_is_left_to_the_name() {
+        let keys: Vec<String> = (0..3).map(|key| format!("algo.a_rather_long_key_{key}")).collect();
+        let of = |name: &str, value: &str| {
+            group(name, &keys.iter().map(|key| (key.as_str(), value)).collect::<Vec<_>>())
+        };
+        let expected = [
+            "a_rather_long_key_0=1, a_rather_long_key_1=1, a_001",
+            "a_rather_long_key_0=2, a_rather_long_key_1=2, b_001",
+        ];
+        assert_eq!(labels(&[of("a_001", "1"), of("b_001", "2")]), expected);
+    }
+
+    #[test]
     fn values_read_as_a_person_writes_them() {
-        let texts = ["{schedule: linear, from: 0.001, to: 0.0}", "[64, 64]", "1.0e-9", "100.0", "0x1.0", "CartPole-v1.0"];
+        let texts = [
+            "{schedule: linear, from: 0.001, to: 0.0}",
+            "[64, 64]",
+            "1.0e-9",
+            "100.0",
+            "0x1.0",
+            "CartPole-v1.0",
+        ];
         assert_eq!(texts.map(shown), ["0.001→0", "[64, 64]", "1e-9", "100", "0x1.0", "CartPole-v1.0"]);
     }
 

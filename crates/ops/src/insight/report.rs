@@ -90,7 +90,8 @@ pub fn report(
         return Err(Failure::usage("nothing_to_report", "expected at least one run").hint("rlx report @last"));
     }
     check_best(request.best)?;
-    let ReportedGroups { groups, labels, by_config, comparison, named } = groups::load(context, request, tell)?;
+    let ReportedGroups { groups, labels, by_config, comparison, named } =
+        groups::load(context, request, tell)?;
     let path = output_path(context, request, &named)?;
     let mut left_out: Vec<String> =
         comparison.iter().filter_map(|report| report.best_of).map(BestOf::sentence).collect();
@@ -108,12 +109,11 @@ pub fn report(
     let evaluations = tables::evaluations(&groups, &labels, &mut left_out)?;
     let mut warnings = comparison.as_ref().map_or_else(Vec::new, |report| report.warnings.clone());
     let notes = groups.iter().flat_map(|group| &group.runs);
-    warnings.extend(
-        notes.flat_map(|run| run.notes.iter().map(move |note| format!("{}: {note}", run.name))),
-    );
+    warnings.extend(notes.flat_map(|run| run.notes.iter().map(move |note| format!("{}: {note}", run.name))));
     let more = warnings.len().saturating_sub(MOST_WARNINGS);
     warnings.truncate(MOST_WARNINGS);
-    warnings.extend((more > 0).then(|| format!("and {more} more notes; `rlx compare --json` has all of them")));
+    warnings
+        .extend((more > 0).then(|| format!("and {more} more notes; `rlx compare --json` has all of them")));
     warnings.extend(left_out.iter().cloned());
     let page = Page {
         title: request.title.clone().unwrap_or_else(|| title(&named, &labels)),

@@ -58,7 +58,8 @@ pub(super) fn grouped(mut loaded: Vec<Group>, request: &CompareRequest) -> Outco
 
 /// Where the reference, which was loaded first, is part of a group that was named, that group is the reference.
 fn reference_within(loaded: &mut Vec<Group>) {
-    let paths = |group: &Group| group.runs.iter().map(|run| run.run.path().to_owned()).collect::<BTreeSet<_>>();
+    let paths =
+        |group: &Group| group.runs.iter().map(|run| run.run.path().to_owned()).collect::<BTreeSet<_>>();
     let wanted = paths(&loaded[0]);
     if let Some(place) = (1..loaded.len()).find(|place| paths(&loaded[*place]).is_superset(&wanted)) {
         let group = loaded.remove(place);

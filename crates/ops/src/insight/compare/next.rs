@@ -15,8 +15,8 @@ use crate::insight::run_data::fold::identity_of;
 use crate::insight::run_data::{RunData, SeedState};
 use crate::training::recorded::STOP_AT;
 
-/// Commands that are suggested at most.
-const MOST_COMMANDS: usize = 12;
+/// Commands that are suggested; more only to complete those of a group.
+const MOST_COMMANDS: usize = 6;
 
 /// Commands that can be pasted.
 pub(super) fn commands(
@@ -25,8 +25,12 @@ pub(super) fn commands(
     comparisons: &[Comparison],
 ) -> Vec<String> {
     let mut commands = unfinished(groups);
-    commands.extend(more_seeds(context, groups, comparisons));
     commands.truncate(MOST_COMMANDS);
+    for of_group in more_seeds(context, groups, comparisons) {
+        if commands.len() < MOST_COMMANDS {
+            commands.extend(of_group);
+        }
+    }
     commands
 }
 
@@ -41,7 +45,12 @@ fn unfinished(groups: &[ComparedGroup<'_>]) -> Vec<String> {
     .collect()
 }
 
-fn more_seeds(context: &Context, groups: &[ComparedGroup<'_>], comparisons: &[Comparison]) -> Vec<String> {
+/// The commands of each group that needs more seeds.
+fn more_seeds(
+    context: &Context,
+    groups: &[ComparedGroup<'_>],
+    comparisons: &[Comparison],
+) -> Vec<Vec<String>> {
     let mut wanted: Vec<u64> = vec![0; groups.len()];
     for (index, comparison) in comparisons.iter().enumerate() {
         let Some(verdict) = comparison.judgement.verdict() else { continue };
@@ -53,7 +62,7 @@ fn more_seeds(context: &Context, groups: &[ComparedGroup<'_>], comparisons: &[Co
     let used = groups.iter().flat_map(|group| group.members.iter().map(|member| member.seed.seed)).max();
     let Some(fresh) = used.unwrap_or(0).checked_add(1) else { return Vec::new() };
     let missing = groups.iter().zip(wanted).filter(|(_, count)| (1..=MOST_SEEDS).contains(count));
-    missing.flat_map(|(group, count)| seeds_for(context, group, fresh, count)).collect()
+    missing.map(|(group, count)| seeds_for(context, group, fresh, count)).collect()
 }
 
 /// A command for each config of a group that together train `count` seeds, beginning with `fresh`.
@@ -68,7 +77,8 @@ fn seeds_for(context: &Context, group: &ComparedGroup<'_>, fresh: u64, count: u6
     }
     let each = count.div_ceil(configs.len() as u64);
     let seeds = if each == 1 { "seed" } else { "seeds" };
-    let several = if configs.len() == 1 { String::new() } else { format!(", one of its {} configs", configs.len()) };
+    let several =
+        if configs.len() == 1 { String::new() } else { format!(", one of its {} configs", configs.len()) };
     let mut first = Some(fresh);
     let mut commands = Vec::new();
     for (_, runs) in &configs {

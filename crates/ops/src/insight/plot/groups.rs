@@ -50,9 +50,10 @@ pub(super) fn plotted<'m>(groups: &'m [Group], options: &PlotOptions) -> Plotted
         other => other,
     };
     let merged: Vec<Nameless<'m>> = match by {
-        GroupBy::Word => {
-            groups.iter().map(|group| Nameless::new(group.label.clone(), group.runs.iter().collect())).collect()
-        }
+        GroupBy::Word => groups
+            .iter()
+            .map(|group| Nameless::new(group.label.clone(), group.runs.iter().collect()))
+            .collect(),
         GroupBy::None => each_run(groups).map(|run| Nameless::new(run.name.clone(), vec![run])).collect(),
         GroupBy::Config => by_config(each_run(groups)),
     };
@@ -65,7 +66,10 @@ pub(super) fn plotted<'m>(groups: &'m [Group], options: &PlotOptions) -> Plotted
     notes.extend(best_of.map(BestOf::sentence));
     let groups = with_names(merged, &mut notes);
     if groups.len() > LOOKS {
-        notes.push(format!("{} groups: only the best {LOOKS} are coloured, the others are grey.", groups.len()));
+        notes.push(format!(
+            "{} groups: only the best {LOOKS} are coloured, the others are grey.",
+            groups.len()
+        ));
     }
     PlottedGroups { groups, best_of, notes }
 }
@@ -135,6 +139,7 @@ fn by_config<'m>(runs: impl Iterator<Item = &'m RunData>) -> Vec<Nameless<'m>> {
             None => groups.push(vec![run]),
         }
     }
-    let name = |runs: &[&RunData]| first_and_more(&runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>());
+    let name =
+        |runs: &[&RunData]| first_and_more(&runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>());
     groups.into_iter().map(|runs| Nameless::new(name(&runs), runs)).collect()
 }

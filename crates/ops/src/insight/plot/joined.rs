@@ -58,14 +58,18 @@ fn join_run(
     let mut seen: BTreeSet<PathBuf> = [run.run.path().to_owned()].into();
     let mut lineage = run.metadata.lineage.clone();
     while let Some(extends) = extension(lineage.as_ref()).filter(|_| joined.len() < LONGEST_CHAIN) {
-        let Some(parent) = parent_of(project, extends)?.filter(|parent| seen.insert(parent.path().to_owned())) else {
+        let Some(parent) =
+            parent_of(project, extends)?.filter(|parent| seen.insert(parent.path().to_owned()))
+        else {
             break;
         };
         let chosen = RunSeeds { run: parent, seeds: Some(seeds.clone()) };
         let parent = load_seeds(context, &chosen, wanted)?;
         for seed in &mut run.seeds {
             let until = extends.checkpoints.get(&seed.seed).copied().or(extends.checkpoint);
-            if let (Some(until), Some(before)) = (until, parent.seeds.iter().find(|own| own.seed == seed.seed)) {
+            if let (Some(until), Some(before)) =
+                (until, parent.seeds.iter().find(|own| own.seed == seed.seed))
+            {
                 put_before(&mut seed.metrics, &before.metrics, until);
             }
         }

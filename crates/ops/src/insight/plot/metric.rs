@@ -60,10 +60,7 @@ pub fn wanted(metric: Option<&str>) -> impl Fn(&str, &str) -> bool + Sync {
     let written = metric.unwrap_or(MEAN_RETURN).to_owned();
     move |kind, name| {
         let exact = written.split_once('/').is_some_and(|(k, n)| (k, n) == (kind, name));
-        exact
-            || name == written
-            || (kind == "train" && COUNTERS.contains(&name))
-            || is_ranked_by(kind, name)
+        exact || name == written || (kind == "train" && COUNTERS.contains(&name)) || is_ranked_by(kind, name)
     }
 }
 

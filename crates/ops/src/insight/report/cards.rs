@@ -132,15 +132,22 @@ pub(super) fn diagnoses(
     left_out: &mut Vec<String>,
 ) -> Vec<DiagnosisCard> {
     let mut seen = BTreeSet::new();
-    let all: Vec<&RunData> =
-        groups.iter().flat_map(|group| &group.runs).filter(|run| seen.insert(run.run.path().to_owned())).collect();
+    let all: Vec<&RunData> = groups
+        .iter()
+        .flat_map(|group| &group.runs)
+        .filter(|run| seen.insert(run.run.path().to_owned()))
+        .collect();
     let chosen = if all.len() <= MOST_DIAGNOSED {
         all.clone()
     } else {
         groups.iter().filter_map(|group| group.runs.first()).take(MOST_CARDS + 1).collect()
     };
     if chosen.len() < all.len() {
-        left_out.push(format!("diagnoses of {} of {} runs: the first of each of the first groups", chosen.len(), all.len()));
+        left_out.push(format!(
+            "diagnoses of {} of {} runs: the first of each of the first groups",
+            chosen.len(),
+            all.len()
+        ));
     }
     let mut cards: Vec<DiagnosisCard> = Vec::new();
     for run in chosen {

@@ -88,6 +88,9 @@ pub(super) struct Page {
     pub(super) footer: String,
 }
 
+/// Up to this many groups, their verdicts come before the table of groups.
+const MOST_WITHOUT_OVERVIEW: usize = 4;
+
 const STYLE: &str = "
 :root{color-scheme:light;--ink:#1f2933;--soft:#616e7c;--line:#e4e7eb;--ground:#f5f7fa;--paper:#fff}
 *{box-sizing:border-box}
@@ -124,9 +127,15 @@ impl Page {
         html.element("<title>", &self.title, "</title>");
         html.markup("<style>").picture(&font_faces(true)).markup(STYLE).markup("</style></head><body><main>");
         html.element("<h1>", &self.title, "</h1>").element("<p class=\"sub\">", &self.subtitle, "</p>");
+        // Of many groups the overview comes first, of a few the verdict.
+        let many = self.groups.as_ref().is_some_and(|groups| groups.rows.len() > MOST_WITHOUT_OVERVIEW);
+        if many {
+            self.groups(&mut html);
+            html.markup("<h2>Verdicts</h2>");
+        }
         self.verdicts(&mut html);
-        if let Some(groups) = &self.groups {
-            html.markup("<h2>Groups</h2><div class=\"card\">").table(groups).markup("</div>");
+        if !many {
+            self.groups(&mut html);
         }
         if !self.pictures.is_empty() {
             html.markup("<h2>Curves and scores</h2>");
@@ -167,6 +176,12 @@ impl Page {
         }
         html.element("<footer>", &self.footer, "</footer></main></body></html>\n");
         html.finish()
+    }
+
+    fn groups(&self, html: &mut Html) {
+        if let Some(groups) = &self.groups {
+            html.markup("<h2>Groups</h2><div class=\"card\">").table(groups).markup("</div>");
+        }
     }
 
     fn verdicts(&self, html: &mut Html) {

@@ -66,7 +66,8 @@ fn score_picture(report: &CompareReport, order: &[String]) -> Picture {
             interval: None,
         }
     };
-    let place = |group: &GroupReport| order.iter().position(|label| *label == group.label).unwrap_or(order.len());
+    let place =
+        |group: &GroupReport| order.iter().position(|label| *label == group.label).unwrap_or(order.len());
     let mut groups: Vec<&GroupReport> = report.groups.iter().collect();
     groups.sort_by_key(|group| place(group));
     let all = groups.len();

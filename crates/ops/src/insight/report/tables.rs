@@ -26,25 +26,17 @@ fn optional(value: Option<f64>) -> String {
 
 /// One row per group: its scores and the verdict about it.
 pub(super) fn groups(report: &CompareReport) -> Table {
-    let mut table = Table::new(&[
-        "",
-        "group",
-        "also",
-        "runs",
-        "seeds",
-        "failed",
-        "IQM",
-        "lowest",
-        "highest",
-        "compared with A",
-    ]);
+    let has_other_names = report.groups.iter().any(|group| group.also.is_some());
+    let names = if has_other_names { &["", "group", "also"][..] } else { &["", "group"] };
+    let numbers = ["runs", "seeds", "failed", "IQM", "lowest", "highest", "compared with A"];
+    let mut table = Table::new(&[names, &numbers].concat());
     for group in &report.groups {
-        let failed = group.seeds.iter().filter(|seed| seed.score.is_none() && seed.state != SeedState::Unfinished);
+        let failed =
+            group.seeds.iter().filter(|seed| seed.score.is_none() && seed.state != SeedState::Unfinished);
         let comparison = report.comparisons.iter().find(|comparison| comparison.group == group.group);
-        table.row([
-            group.group.clone(),
-            group.label.clone(),
-            group.also.clone().unwrap_or_default(),
+        let mut row = vec![group.group.clone(), group.label.clone()];
+        row.extend(has_other_names.then(|| group.also.clone().unwrap_or_default()));
+        row.extend([
             group.runs.len().to_string(),
             group.seeds.len().to_string(),
             failed.count().to_string(),
@@ -53,6 +45,7 @@ pub(super) fn groups(report: &CompareReport) -> Table {
             if group.seeds.len() == 1 { String::new() } else { optional(group.highest) },
             comparison.map_or_else(|| "reference".to_owned(), |one| word_of(one).to_lowercase()),
         ]);
+        table.row(row);
     }
     table
 }
@@ -71,7 +64,8 @@ pub(super) fn runs(groups: &[Group], labels: &[String]) -> Vec<RunTable> {
     let of_group = |(group, label): (&Group, &String)| {
         let mut table = Table::new(&head[1..]);
         group.runs.iter().for_each(|run| table.row(run_cells(run)));
-        let runs = if group.runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", group.runs.len()) };
+        let runs =
+            if group.runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", group.runs.len()) };
         RunTable { group: Some(format!("{label}: {runs}")), table }
     };
     groups.iter().zip(labels).map(of_group).collect()
@@ -96,11 +90,7 @@ fn run_cells(run: &RunData) -> [String; 8] {
 }
 
 /// Last, best and later evaluations of every seed, of the first groups where there are many.
-pub(super) fn evaluations(
-    groups: &[Group],
-    labels: &[String],
-    left_out: &mut Vec<String>,
-) -> Outcome<Table> {
+pub(super) fn evaluations(groups: &[Group], labels: &[String], left_out: &mut Vec<String>) -> Outcome<Table> {
     let mut table = Table::new(&[
         "group",
         "run",

@@ -126,7 +126,8 @@ pub(super) fn summary(chosen: Chosen, best: Option<usize>) -> Outcome<SetSummary
     for run in known {
         by_env.entry(run.row.env.clone()).or_default().push(run);
     }
-    let environments: Vec<EnvSummary> = by_env.into_iter().map(|(env, runs)| of_env(env, runs, best)).collect();
+    let environments: Vec<EnvSummary> =
+        by_env.into_iter().map(|(env, runs)| of_env(env, runs, best)).collect();
     let next = if chosen.own { next(&environments, counts.runs) } else { Vec::new() };
     Ok(SetSummary { what: chosen.what, counts, environments, unreadable, next })
 }
