@@ -1,8 +1,10 @@
 //! Commands that list, compare, draw and describe runs.
 
 pub(super) mod analyze;
+mod changed;
 pub(super) mod compare;
 pub(super) mod diagnose;
+pub(super) mod diff;
 pub(super) mod explain_metrics;
 pub(super) mod info;
 pub(super) mod inspect;

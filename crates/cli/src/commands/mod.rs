@@ -14,7 +14,7 @@ use rlxp_types::Exit;
 use crate::screen::Screen;
 
 use insight::{
-    analyze, compare, diagnose, explain_metrics, info, inspect, ls, note, plot, rename, report, rm, stats,
+    analyze, compare, diagnose, diff, explain_metrics, info, inspect, ls, note, plot, rename, report, rm, stats,
     suggest, summarize, tag, tail, video,
 };
 use studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, run_shim, study, verify};
@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Rename(rename::Rename),
     Rm(rm::Rm),
     Compare(compare::Compare),
+    Diff(diff::Diff),
     Stats(stats::Stats),
     Study(study::Study),
     Ledger(ledger::Ledger),
@@ -94,6 +95,7 @@ impl Command {
             Command::Rename(command) => command.run(context, screen),
             Command::Rm(command) => command.run(context, screen),
             Command::Compare(command) => command.run(context, screen),
+            Command::Diff(command) => command.run(context, screen),
             Command::Stats(command) => command.run(context, screen),
             Command::Study(command) => command.run(context, screen),
             Command::Ledger(command) => command.run(context, screen),

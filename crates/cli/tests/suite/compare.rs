@@ -91,18 +91,23 @@ fn four_groups_have_their_own_letters_everywhere() {
     let report = project.rlx(&format!("compare {words} --json")).expect(0).json();
     project.rlx(&format!("report {words} --no-videos --output report.html")).expect(0);
     let html = std::fs::read_to_string(project.path("report.html")).unwrap();
+    let scores: Vec<f64> = (1..4).map(|index| report["groups"][index]["iqm"].as_f64().unwrap()).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "the best comes first: {scores:?}");
+    assert_eq!(report["groups"][0]["also"], "tiny_001");
     for (index, letter) in ["B", "C", "D"].into_iter().enumerate() {
-        let run = format!("tiny_00{}", index + 2);
+        let label = report["groups"][index + 1]["label"].as_str().unwrap();
+        assert!(label.starts_with("learning_rate="), "{label}");
         let headline = format!(
             "Cannot tell whether {letter} is better or worse than A (1 seed of A vs. 1 of {letter})."
         );
         assert!(shown.contains(&format!("\n{headline}\n")), "{headline}\n{shown}");
         let comparison = &report["comparisons"][index];
-        assert_eq!((&comparison["group"], &comparison["label"]), (&letter.into(), &run.as_str().into()));
+        assert_eq!((&comparison["group"], &comparison["label"]), (&letter.into(), &label.into()));
         assert_eq!(comparison["statements"][0], headline.as_str());
         assert!(html.contains(&headline), "{headline}");
-        assert!(html.contains(&format!("Is {run} ({letter}) better than tiny_001 (A)?")), "{run}");
-        assert!(html.contains(&format!("<th>{letter}: {run}</th>")), "{run}");
+        let question = format!("Is {label} ({letter}) better than learning_rate=0.001 (A)?");
+        assert!(html.contains(&question), "{label}");
+        assert!(html.contains(&format!("<th>{letter}: {label}</th>")), "{label}");
         // A comparison names no other group.
         let others: Vec<String> = ["B", "C", "D"]
             .iter()
@@ -114,6 +119,30 @@ fn four_groups_have_their_own_letters_everywhere() {
             assert!(!others.iter().any(|other| statement.contains(other)), "{letter}: {statement}");
         }
     }
+}
+
+#[test]
+fn a_diff_is_what_changed_and_nothing_else() {
+    let project = Project::trained();
+    project.rlx("train tiny.yaml --set threads=1 --set run_name=same").expect(0);
+    project.rlx("train tiny.yaml --set algo.learning_rate=0.01 --set seed=3").expect(0);
+    let same = project.rlx("diff tiny_001 same_001 --exit-code").expect(0);
+    assert_eq!(same.stdout, "  nothing: same config, code and seeds\n");
+    let shown = project.rlx("diff tiny_001 tiny_002").expect(0).stdout;
+    for part in ["tiny_001", "algo.learning_rate  0.001", "0.01", "seeds"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("verdict") && !shown.contains("threads"), "{shown}");
+    project.rlx("diff tiny_001 tiny_002 --exit-code").expect(1);
+    let report = project.rlx("diff tiny_001 tiny_002 --json").expect(0).json();
+    assert_eq!((&report["schema"], &report["same"]), (&"rlx.diff/1".into(), &false.into()));
+    let change = serde_json::json!([{"key": "algo.learning_rate", "a": "0.001", "b": "0.01"}]);
+    assert_eq!(report["config"], change);
+    assert_eq!(report["seeds"], serde_json::json!({"a": "0", "b": "3", "same": false}));
+    project.rlx("diff tiny_001 nothing").expect(2);
+    project.rlx("diff tiny_001").expect(2);
+    // Nothing is remembered: a diff is not a look at a question.
+    assert!(!project.path("analysis/questions.jsonl").exists());
 }
 
 #[test]

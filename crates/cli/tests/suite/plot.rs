@@ -198,7 +198,13 @@ fn groups_fold_by_config_and_equal_trainings_count_once() {
         .iter()
         .map(|group| (group["label"].as_str().unwrap(), group["seeds"].as_u64().unwrap()))
         .collect();
-    assert_eq!(groups, [("learning_rate=0.001", 2), ("learning_rate=0.003", 1)]);
+    // The best comes first.
+    assert_eq!(
+        groups.iter().copied().collect::<std::collections::BTreeSet<_>>(),
+        [("learning_rate=0.001", 2), ("learning_rate=0.003", 1)].into()
+    );
+    let last = |index: usize| folded["groups"][index]["points"][1]["value"].as_f64().unwrap();
+    assert!(last(0) >= last(1), "{groups:?}");
     assert!(notes(&folded).contains("1 seed of tiny_004 repeats another one exactly"), "{}", notes(&folded));
     let apart = report(&project, &format!("{} --group-by none --terminal", all.replace(' ', "+")));
     assert_eq!(apart["groups"].as_array().unwrap().len(), 4);
@@ -226,7 +232,35 @@ fn two_hundred_runs_at_once() {
     let apart = report(&project, &format!("{} --group-by none -o all.svg", names.join(" ")));
     assert_eq!(apart["groups"].as_array().unwrap().len(), 200);
     let svg = std::fs::read_to_string(project.path("all.svg")).unwrap();
-    assert!(svg.contains(">all others<") && svg.contains("the others are grey"));
+    assert!(svg.contains(">and 186 more<") && svg.contains("only the best 14 are coloured"));
+    let best = report(&project, &format!("{} --group-by none --best 3 --terminal", names.join(" ")));
+    assert_eq!(best["groups"].as_array().unwrap().len(), 3);
+    assert_eq!(best["best_of"], serde_json::json!({"shown": 3, "left_out": 197}));
+    assert!(notes(&best).contains("197 others were left out"), "{}", notes(&best));
+}
+
+#[test]
+fn an_extended_run_is_one_curve_with_what_it_extends() {
+    let project = Project::trained();
+    project.rlx("resume tiny_001 --total-timesteps 4096").expect(0);
+    project.rlx("resume tiny_002 --total-timesteps 6144").expect(0);
+    let steps = |drawn: &Value| -> Vec<Vec<u64>> {
+        let groups = drawn["groups"].as_array().unwrap().iter();
+        let points = groups.map(|group| group["points"].as_array().unwrap().iter());
+        points.map(|points| points.map(|point| point["x"].as_f64().unwrap() as u64).collect()).collect()
+    };
+    let joined = report(&project, "tiny_003 --terminal");
+    assert_eq!(steps(&joined), [[1024, 2048, 3072, 4096, 5120, 6144]]);
+    assert!(notes(&joined).contains("tiny_003 extends tiny_002 and tiny_001"), "{}", notes(&joined));
+    let apart = report(&project, "tiny_003 --terminal --no-join");
+    assert_eq!((steps(&apart), notes(&apart)), (vec![vec![5120, 6144]], String::new()));
+    // In one curve, a parent counts once; as another curve, it is drawn.
+    let together = report(&project, "tiny_001+tiny_003 --terminal");
+    assert_eq!((together["groups"][0]["seeds"].as_u64(), steps(&together)[0].len()), (Some(1), 6));
+    assert_eq!(steps(&report(&project, "tiny_001 tiny_003 --terminal")).len(), 2);
+    // A parent that is gone is no error.
+    project.rlx("rm tiny_001 --yes").expect(0);
+    assert_eq!(steps(&report(&project, "tiny_003 --terminal"))[0].len(), 4);
 }
 
 #[test]

@@ -37,6 +37,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "rename",
     "rm",
     "compare",
+    "diff",
     "stats",
     "stats compare",
     "stats power",

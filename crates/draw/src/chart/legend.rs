@@ -18,6 +18,8 @@ pub(super) struct Entry<'a> {
     /// `None` for background lines.
     pub(super) look: Option<Look>,
     pub(super) label: &'a str,
+    /// Another name, left out where there is no room.
+    pub(super) also: &'a str,
     /// Added in a quieter tone.
     pub(super) detail: &'a str,
     pub(super) band: bool,
@@ -28,24 +30,88 @@ const SWATCH: f32 = 30.0;
 const GAP: f32 = 7.0;
 
 impl Entry<'_> {
-    fn detail_width(&self) -> f32 {
-        if self.detail.is_empty() { 0.0 } else { GAP + text_width(self.detail, SMALL, false) }
-    }
-
+    /// The width of the label with its detail.
     pub(super) fn width(&self) -> f32 {
-        text_width(self.label, SMALL, false) + self.detail_width()
+        text_width(self.label, SMALL, false) + after(self.detail)
     }
 
-    /// Its words from x on, cut to `room`.
-    fn words(&self, scene: &mut Scene, x: f32, baseline: f32, room: f32) {
-        let label = fitted(self.label, (room - self.detail_width()).max(room * 0.5), SMALL, false);
-        let after = x + text_width(&label, SMALL, false) + GAP;
+    /// The same with the other name.
+    fn full_width(&self) -> f32 {
+        self.width() + after(self.also)
+    }
+
+    /// Its words from x on within `room`; `label` is its label, cut.
+    fn words(&self, scene: &mut Scene, x: f32, baseline: f32, room: f32, label: &str) {
+        let mut at = x + text_width(label, SMALL, false) + GAP;
         scene.text(Text::new(x, baseline, label, SMALL, Color::INK));
-        if !self.detail.is_empty() && after < x + room {
-            let detail = fitted(self.detail, x + room - after, SMALL, false);
-            scene.text(Text::new(after, baseline, detail, SMALL, Color::MUTED));
+        let whole = label == self.label && self.full_width() <= room;
+        for quiet in [if whole { self.also } else { "" }, self.detail] {
+            if !quiet.is_empty() && at < x + room {
+                let quiet = fitted(quiet, x + room - at, SMALL, false);
+                let next = at + text_width(&quiet, SMALL, false) + GAP;
+                scene.text(Text::new(at, baseline, quiet, SMALL, Color::MUTED));
+                at = next;
+            }
         }
     }
+}
+
+/// The width of a text after another one.
+fn after(text: &str) -> f32 {
+    if text.is_empty() { 0.0 } else { GAP + text_width(text, SMALL, false) }
+}
+
+/// The labels of entries, cut so that label and detail fit into `room`.
+fn labels(entries: &[&Entry<'_>], room: f32) -> Vec<String> {
+    let rooms = entries.iter().map(|entry| (entry.label, (room - after(entry.detail)).max(room * 0.5)));
+    cut_apart(&rooms.collect::<Vec<_>>())
+}
+
+/// Labels cut to their room such that no two different ones look the same: at the end, else in the middle, else at the
+/// beginning, and where nothing else helps with a number.
+pub(super) fn cut_apart(labels: &[(&str, f32)]) -> Vec<String> {
+    let cuts: [fn(&str, f32) -> String; 3] = [
+        |text, room| fitted(text, room, SMALL, false),
+        |text, room| middle(text, room),
+        |text, room| end(text, room),
+    ];
+    let distinct = |shown: &[String]| {
+        shown.iter().enumerate().all(|(index, text)| {
+            let same = |other: &usize| shown[*other] == *text && labels[*other].0 != labels[index].0;
+            !(0..index).any(|other| same(&other))
+        })
+    };
+    let all =
+        |cut: fn(&str, f32) -> String| labels.iter().map(|(text, room)| cut(text, *room)).collect::<Vec<_>>();
+    let found = cuts.into_iter().map(all).find(|shown| distinct(shown));
+    found.unwrap_or_else(|| {
+        let numbered = labels.iter().enumerate().map(|(index, (text, room))| {
+            let number = format!("{} ", index + 1);
+            format!("{number}{}", fitted(text, room - text_width(&number, SMALL, false), SMALL, false))
+        });
+        numbered.collect()
+    })
+}
+
+/// `text` with its middle left out where it is wider than `room`.
+fn middle(text: &str, room: f32) -> String {
+    shortened(text, room, |kept, all| {
+        let head = kept.div_ceil(2);
+        all[..head].iter().chain(&['…']).chain(&all[all.len() - (kept - head)..]).collect()
+    })
+}
+
+/// The end of `text` where it is wider than `room`.
+fn end(text: &str, room: f32) -> String {
+    shortened(text, room, |kept, all| ['…'].iter().chain(&all[all.len() - kept..]).collect())
+}
+
+/// The most characters that fit as `cut` shows them.
+fn shortened(text: &str, room: f32, cut: impl Fn(usize, &[char]) -> String) -> String {
+    let all: Vec<char> = text.chars().collect();
+    let fits = |text: &String| text_width(text, SMALL, false) <= room;
+    let shorter = (0..all.len()).rev().map(|kept| cut(kept, &all));
+    std::iter::once(text.to_owned()).chain(shorter).find(fits).unwrap_or_default()
 }
 
 /// How a legend of entries is laid out within a width.
@@ -56,10 +122,20 @@ pub(super) struct Below {
 }
 
 impl Below {
-    /// In as many columns as the widest entry allows, but never higher than
-    /// `most`: then in more columns, with labels cut.
+    /// In as many columns as the widest entry allows, but never higher than `most`: then without other names, and in
+    /// more columns, with labels cut.
     pub(super) fn plan(entries: &[Entry<'_>], width: f32, most: f32) -> Self {
-        let widest = entries.iter().map(Entry::width).fold(0.0, f32::max) + SWATCH + GAP + 16.0;
+        let beside = SWATCH + GAP + 16.0;
+        let widest_full = entries.iter().map(Entry::full_width).fold(0.0, f32::max) + beside;
+        let full = Self::plan_for(entries, width, most, widest_full);
+        if widest_full <= full.column {
+            return full;
+        }
+        Self::plan_for(entries, width, most, entries.iter().map(Entry::width).fold(0.0, f32::max) + beside)
+    }
+
+    /// The plan if the widest entry has this width with its swatch.
+    fn plan_for(entries: &[Entry<'_>], width: f32, most: f32, widest: f32) -> Self {
         let wide_enough = (width / widest).floor().max(1.0) as usize;
         let rows = ((most / ROW) as usize).max(1);
         // A column needs room for a few letters whatever the number of entries.
@@ -70,12 +146,13 @@ impl Below {
     }
 
     pub(super) fn draw(&self, scene: &mut Scene, entries: &[Entry<'_>], left: f32, top: f32) {
-        for (index, entry) in entries.iter().enumerate() {
+        let room = self.column - SWATCH - GAP - 12.0;
+        let labels = labels(&entries.iter().collect::<Vec<_>>(), room);
+        for (index, (entry, label)) in entries.iter().zip(labels).enumerate() {
             let x = left + (index % self.columns) as f32 * self.column;
             let middle = top + (index / self.columns) as f32 * ROW + ROW / 2.0;
             swatch(scene, entry, x, middle);
-            let room = self.column - SWATCH - GAP - 12.0;
-            entry.words(scene, x + SWATCH + GAP, middle + SMALL * 0.36, room);
+            entry.words(scene, x + SWATCH + GAP, middle + SMALL * 0.36, room, &label);
         }
     }
 }
@@ -112,7 +189,10 @@ pub(super) const LEADER: f32 = 30.0;
 pub(super) fn at_ends(scene: &mut Scene, area: Rect, ends: &[End<'_>]) {
     let wanted: Vec<f32> = ends.iter().map(|end| end.y).collect();
     let places = spread(&wanted, area.y, area.bottom(), APART);
-    for (end, y) in ends.iter().zip(places) {
+    let x = area.right() + LEADER;
+    let room = scene.width - EDGE * 0.5 - x;
+    let labels = labels(&ends.iter().map(|end| &end.entry).collect::<Vec<_>>(), room);
+    for ((end, y), label) in ends.iter().zip(places).zip(labels) {
         let Some(look) = end.entry.look else { continue };
         let marker = area.right() + LEADER - 11.0;
         let bend = area.right() + 5.0;
@@ -120,8 +200,7 @@ pub(super) fn at_ends(scene: &mut Scene, area: Rect, ends: &[End<'_>]) {
             Path::polyline([(end.x, end.y), (bend.max(end.x), end.y), (marker - 7.0, y), (marker, y)]);
         scene.stroke(leader, Stroke::solid(look.color().with_opacity(0.55), 1.0));
         look.marker(scene, (marker, y), 3.8, None);
-        let x = area.right() + LEADER;
-        end.entry.words(scene, x, y + SMALL * 0.36, scene.width - EDGE * 0.5 - x);
+        end.entry.words(scene, x, y + SMALL * 0.36, room, &label);
     }
 }
 
@@ -180,6 +259,36 @@ mod tests {
         assert_eq!(spread(&[], 0.0, 100.0, 10.0), [0.0; 0]);
     }
 
+    #[test]
+    fn cut_labels_stay_different() {
+        let cut = |labels: [&'static str; 2]| cut_apart(&labels.map(|label| (label, 90.0)));
+        assert_eq!(cut(["short", "small"]), ["short", "small"]);
+        let long = cut(["learning_rate=0.0010000", "learning_rate=0.0010001"]);
+        assert!(long[0].starts_with("lear") && long[0].contains('…') && long[0] != long[1], "{long:?}");
+        let middle =
+            cut(["aaaaaaaaaaaaaaaaaaaa1aaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaa2aaaaaaaaaaaaaaaaaaaa"]);
+        assert_eq!((&middle[0][..2], &middle[1][..2]), ("1 ", "2 "));
+        assert_eq!(cut(["the same", "the same"]), ["the same", "the same"]);
+    }
+
+    #[test]
+    fn another_name_is_shown_where_there_is_room() {
+        let legend = |width: f32| {
+            let entries = [Entry {
+                look: None,
+                label: "rate=1",
+                also: "a_long_name_001",
+                detail: "n = 5",
+                band: false,
+            }];
+            let mut scene = Scene::new(width, 100.0, Color::WHITE);
+            Below::plan(&entries, width, 60.0).draw(&mut scene, &entries, 0.0, 0.0);
+            scene.to_svg_element()
+        };
+        assert!(legend(600.0).contains("a_long_name_001"));
+        assert!(!legend(140.0).contains("a_long") && legend(140.0).contains("rate=1"));
+    }
+
     proptest::proptest! {
         #[test]
         fn labels_never_touch(wanted in proptest::collection::vec(-20.0..220.0f32, 0..12)) {
@@ -191,7 +300,7 @@ mod tests {
 
         #[test]
         fn legends_keep_their_height(count in 1usize..16, label in "[a-z]{1,60}") {
-            let entry = || Entry { look: None, label: &label, detail: "n = 5", band: false };
+            let entry = || Entry { look: None, label: &label, also: "", detail: "n = 5", band: false };
             let entries: Vec<Entry<'_>> = (0..count).map(|_| entry()).collect();
             let plan = Below::plan(&entries, 768.0, 100.0);
             proptest::prop_assert!(plan.height <= 100.0, "{}", plan.height);

@@ -48,6 +48,8 @@ pub struct LineChart {
 pub struct SeriesBand {
     /// Its name.
     pub label: String,
+    /// Another name, shown where there is room.
+    pub also: String,
     /// Added to the name in a quieter tone, such as the number of seeds.
     pub detail: String,
     /// The bold line, by x.
@@ -86,7 +88,8 @@ impl LineChart {
         let (range, outside) = self.y_range();
         let notes: Vec<String> = self.notes.iter().cloned().chain(outside).collect();
         let bottom = footer(&mut scene, &notes);
-        let entries = self.entries();
+        let more = self.more();
+        let entries = self.entries(&more);
         let plan = self.layout(&entries, range, top, bottom, width);
         if let Some(below) = &plan.below {
             below.draw(&mut scene, &entries, EDGE, bottom - below.height);
@@ -122,20 +125,30 @@ impl LineChart {
         sentences.join(". ")
     }
 
-    fn entries(&self) -> Vec<Entry<'_>> {
+    fn entries<'a>(&'a self, more: &'a str) -> Vec<Entry<'a>> {
         let named = self.series.iter().take(LOOKS).enumerate().map(|(index, series)| Entry {
             look: Some(Look::at_index(index)),
             label: &series.label,
+            also: &series.also,
             detail: &series.detail,
             band: !series.band.is_empty(),
         });
-        let rest = (self.series.len() > LOOKS).then_some(Entry {
+        let rest = (!more.is_empty()).then_some(Entry {
             look: None,
-            label: "all others",
+            label: more,
+            also: "",
             detail: "",
             band: false,
         });
         named.chain(rest).collect()
+    }
+
+    /// What the legend says of the lines without their own colour; empty if there are none.
+    fn more(&self) -> String {
+        match self.series.len().saturating_sub(LOOKS) {
+            0 => String::new(),
+            more => format!("and {more} more"),
+        }
     }
 
     /// The range of y, and a note when some seeds leave it.

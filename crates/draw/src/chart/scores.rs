@@ -6,6 +6,7 @@ use crate::chart::axis::{Axis, short_number};
 use crate::chart::frame::{
     BOTTOM, EDGE, SMALL, TINY, bottom_axis, footer, ground, header, shows, sides, with_references,
 };
+use crate::chart::legend::cut_apart;
 use crate::chart::style::{LOOKS, Look, cross};
 use crate::color::Color;
 use crate::font::{fitted, text_width};
@@ -83,9 +84,12 @@ impl ScoreChart {
             scene.text(Text::new(middle, area.y - 7.0, words, TINY, Color::INK).anchored(Anchor::Middle));
         }
         let row = area.height / self.groups.len().max(1) as f32;
-        for (index, group) in self.groups.iter().enumerate() {
+        let room = area.x - EDGE - 28.0;
+        let labels =
+            cut_apart(&self.groups.iter().map(|group| (group.label.as_str(), room)).collect::<Vec<_>>());
+        for (index, (group, label)) in self.groups.iter().zip(labels).enumerate() {
             let strip = Rect::new(area.x, area.y + index as f32 * row, area.width, row);
-            group.draw(&mut scene, strip, &axis, index);
+            group.draw(&mut scene, strip, &axis, (index, &label));
         }
         scene
     }
@@ -118,11 +122,11 @@ impl ScoreChart {
 }
 
 impl ScoreGroup {
-    fn draw(&self, scene: &mut Scene, strip: Rect, axis: &Axis, index: usize) {
+    fn draw(&self, scene: &mut Scene, strip: Rect, axis: &Axis, (index, label): (usize, &str)) {
         let look = Look::at_index(index);
         let middle = strip.y + strip.height / 2.0;
         let at = |score: f64| strip.x + axis.part(score).clamp(-0.02, 1.02) as f32 * strip.width;
-        self.name(scene, strip, look);
+        self.name(scene, strip, look, label);
         let (low, high) = self.interval.unwrap_or((f64::NAN, f64::NAN));
         let reach = (strip.height * 0.3).min(13.0);
         if low.is_finite() && high.is_finite() {
@@ -154,14 +158,14 @@ impl ScoreGroup {
         }
     }
 
-    fn name(&self, scene: &mut Scene, strip: Rect, look: Look) {
+    fn name(&self, scene: &mut Scene, strip: Rect, look: Look, label: &str) {
         let middle = strip.y + strip.height / 2.0;
         look.marker(scene, (EDGE + 6.0, middle), 4.0, None);
         let (x, room) = (EDGE + 18.0, strip.x - EDGE - 28.0);
         // Two lines where they fit, else the name alone.
         let two = !self.detail.is_empty() && strip.height >= 30.0;
         let baseline = if two { middle - 2.5 } else { middle + SMALL * 0.36 };
-        scene.text(Text::new(x, baseline, fitted(&self.label, room, SMALL, false), SMALL, Color::INK));
+        scene.text(Text::new(x, baseline, label, SMALL, Color::INK));
         if two {
             let words = fitted(&self.detail, room, TINY - 0.5, false);
             scene.text(Text::new(x, baseline + 14.0, words, TINY - 0.5, Color::MUTED));

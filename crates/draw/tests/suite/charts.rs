@@ -114,6 +114,7 @@ fn curve(group: usize, seeds: usize, points: usize) -> SeriesBand {
     let xs: Vec<f64> = (0..points).map(|i| i as f64 * 100_000.0 / points as f64).collect();
     SeriesBand {
         label: format!("learning_rate={group}e-4"),
+        also: format!("sweep_{group:03}"),
         detail: format!("n = {seeds}"),
         line: xs.iter().map(|x| (*x, value(*x, 0.0))).collect(),
         band: xs.iter().map(|x| (*x, value(*x, -20.0), value(*x, 20.0))).collect(),
@@ -262,6 +263,7 @@ proptest! {
             y_scale: if logarithmic { Scale::Logarithmic } else { Scale::Linear },
             series: (0..groups).map(|group| SeriesBand {
                 label: name(group),
+                also: name(group + 2),
                 detail: name(group + 1),
                 line: points.iter().map(|(x, y, _)| (*x, *y)).collect(),
                 band: points.clone(),

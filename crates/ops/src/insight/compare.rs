@@ -1,7 +1,7 @@
 //! `rlx compare`: what changed between runs, and whether it made them better.
 //!
 //! The first group is the reference A; every further one is judged against
-//! it. Seeds are what is counted: runs of a group fold their seeds, and the
+//! it, the best first. Seeds are what is counted: runs of a group fold their seeds, and the
 //! same seed trained twice from the same config by the same program is one
 //! training, not two. Failed seeds are scored, never dropped, and runs that
 //! were measured in different ways get no verdict unless it is forced.
@@ -46,8 +46,9 @@ pub use score::{Score, ScoreKind};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::insight::group_order::{BestOf, check_best};
 use crate::insight::run_data;
-use crate::insight::run_data::SeedState;
+use crate::insight::run_data::{RunData, SeedState};
 
 use groups::ComparedGroup;
 use judge::Judged;
@@ -57,6 +58,10 @@ use judge::Judged;
 pub struct CompareRequest {
     /// Runs, `tag:TAG`, or `A+B`; the first is the reference.
     pub words: Vec<String>,
+    /// The reference, if not the first word: one of the words, a run of a group, or another run.
+    pub reference: Option<String>,
+    /// Show only this many groups, the best, and the reference. Verdicts are corrected for all of them.
+    pub best: Option<usize>,
     /// Fold all runs into groups of equal configs instead of one group per word.
     pub by_config: bool,
     /// What a seed's score is.
@@ -79,17 +84,20 @@ pub struct CompareRequest {
 
 pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareReport> {
     let fewest = if request.by_config { 1 } else { 2 };
-    if request.words.len() < fewest {
+    let words = groups::words(request);
+    if words.len() < fewest {
         return Err(Failure::usage("nothing_to_compare", "expected at least two runs or groups")
             .hint("rlx compare RUN_A RUN_B"));
     }
+    check_best(request.best)?;
     let wanted = score::needed_metrics(request)?;
-    let loaded = run_data::load(context, &request.words, &|kind, name| wanted.accepts(kind, name))?;
-    let loaded = groups::grouped(loaded, request.by_config)?;
+    let loaded = run_data::load(context, &words, &|kind, name| wanted.accepts(kind, name))?;
+    let loaded = groups::grouped(loaded, request)?;
     let groups: Vec<ComparedGroup<'_>> =
         loaded.iter().enumerate().map(|(index, group)| ComparedGroup::new(index, group)).collect();
     let score = score::decide(request, &groups)?;
     let scored = score::scores(&score, request, &groups)?;
+    let (groups, scored, kept) = groups::in_order_of_score(groups, scored, request);
     let (reference, others) = groups.split_first().expect("there are at least two groups");
     let pairs: Vec<judge::Pair<'_>> = others
         .iter()
@@ -107,6 +115,7 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
     let comparisons: Vec<Comparison> = pairs
         .into_iter()
         .zip(judged)
+        .take(kept - 1)
         .map(|(pair, Judged { judgement, holm, look })| Comparison {
             group: pair.b.id.clone(),
             label: pair.b.label.clone(),
@@ -118,8 +127,11 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
             judgement,
         })
         .collect();
-    let mut warnings = score::warnings(&score, &groups, &scored);
-    warnings.extend(groups::warnings(&groups));
+    // All were judged, so that choosing the best does not make a verdict more likely.
+    let best_of = BestOf::new(kept, groups.len());
+    let (groups, scored) = (&groups[..kept], &scored[..kept]);
+    let mut warnings = score::warnings(&score, groups, scored);
+    warnings.extend(groups::warnings(groups));
     warnings.extend(remembering);
     let nothing_changed = |one: &&Comparison| one.changes.config.is_empty() && one.changes.code.is_empty();
     let same: Vec<&str> = comparisons.iter().filter(nothing_changed).map(|one| one.group.as_str()).collect();
@@ -127,17 +139,29 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
         let which = groups::listed(&same);
         warnings.push(format!("A and {which} have the same config and code: any difference is noise"));
     }
-    let next = next::commands(context, &groups, &comparisons);
+    let next = next::commands(context, groups, &comparisons);
     Ok(CompareReport {
         answer: TopAnswer::from_comparisons(&comparisons),
-        metrics: align::metrics(&score, &groups),
-        curves: align::curves(&score, &groups),
-        groups: groups.iter().zip(&scored).map(|(group, scores)| GroupReport::new(group, scores)).collect(),
+        metrics: align::metrics(&score, groups),
+        curves: align::curves(&score, groups),
+        groups: groups.iter().zip(scored).map(|(group, scores)| GroupReport::new(group, scores)).collect(),
+        best_of,
         score,
         comparisons,
         warnings,
         next,
     })
+}
+
+/// What differs between two runs, without their scores.
+pub(crate) fn changes_between(context: &Context, a: RunData, b: RunData) -> Changes {
+    let group = |run: RunData| run_data::Group { label: run.name.clone(), runs: vec![run] };
+    let (a, b) = (group(a), group(b));
+    changes::changes(
+        &code::Repository::around(context),
+        &ComparedGroup::new(0, &a),
+        &ComparedGroup::new(1, &b),
+    )
 }
 
 /// How a state is called in a sentence.

@@ -4,10 +4,11 @@
 //! `rlxp_analyze::curves` computes the line and the band, `rlxp_draw::chart` decides how it looks.
 //!
 //! Each word is one group. If that makes more groups than are distinguishable, runs with the same config are grouped,
-//! whatever words named them.
+//! whatever words named them. The best group comes first. A run that extends another one is drawn with it as one curve.
 
 mod chart;
 mod groups;
+mod joined;
 mod metric;
 mod notes;
 mod output;
@@ -21,8 +22,10 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{FailureKind, Outcome};
+use crate::insight::group_order::{BestOf, check_best};
 use crate::insight::run_data::{Group, load};
 
+pub use chart::NO_INTERVAL;
 pub use metric::{Metric, wanted};
 pub use x_unit::XUnit;
 
@@ -63,6 +66,8 @@ pub struct PlotOptions {
     pub smooth: usize,
     /// Which runs become one curve.
     pub group_by: GroupBy,
+    /// Keep only this many groups, the best.
+    pub best: Option<usize>,
     /// The title, instead of one that says metric and environment.
     pub title: Option<String>,
     pub log_y: bool,
@@ -81,6 +86,7 @@ impl Default for PlotOptions {
             x: XAxis::Steps,
             smooth: 1,
             group_by: GroupBy::Word,
+            best: None,
             title: None,
             log_y: false,
             baselines: Vec::new(),
@@ -110,6 +116,8 @@ pub struct PlotRequest {
     pub target: Target,
     /// Pixels of a PNG for each unit of width and height; 0 for 2.
     pub scale: f32,
+    /// Draw extended runs without the runs that they extend.
+    pub no_join: bool,
     /// Show the file with the desktop's viewer.
     pub open: bool,
 }
@@ -117,7 +125,10 @@ pub struct PlotRequest {
 /// One curve.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlotGroup {
+    /// What differs from the other groups, or what named it; no two groups have the same.
     pub label: String,
+    /// The other way to name it: what was typed, or the config keys in which it differs.
+    pub also: Option<String>,
     pub runs: Vec<String>,
     /// Seeds with data.
     pub seeds: usize,
@@ -141,8 +152,10 @@ pub struct PlotReport {
     pub smooth: usize,
     /// What line, band and thin lines mean.
     pub meaning: String,
-    /// The curves.
+    /// The curves, best first by last evaluation.
     pub groups: Vec<PlotGroup>,
+    /// How many groups `--best` left out; null if none.
+    pub best_of: Option<BestOf>,
     /// What a reader must know, a sentence each.
     pub notes: Vec<String>,
     /// The file that was written.
@@ -163,8 +176,11 @@ pub struct Figure {
 /// Draws the curves of `request` and writes them to a file.
 pub fn plot(context: &Context, request: &PlotRequest) -> Outcome<PlotReport> {
     output::check(request)?;
-    let groups = load(context, &request.runs, &wanted(request.options.metric.as_deref()))?;
-    let figure = match figure(&groups, &request.options) {
+    check_best(request.options.best)?;
+    let wanted = wanted(request.options.metric.as_deref());
+    let mut groups = load(context, &request.runs, &wanted)?;
+    let joined = if request.no_join { Vec::new() } else { joined::join(context, &mut groups, &wanted)? };
+    let figure = match figure_with(&groups, &request.options, joined) {
         Err(failure) if failure.is(FailureKind::MetricUnknown) => {
             return Err(metric::unknown(context, &request.runs, request.options.metric.as_deref())?);
         }
@@ -183,7 +199,14 @@ pub fn plot(context: &Context, request: &PlotRequest) -> Outcome<PlotReport> {
 /// The chart of runs that were loaded with at least the metrics that
 /// [`wanted`] names.
 pub fn figure(groups: &[Group], options: &PlotOptions) -> Outcome<Figure> {
-    let plotted = groups::plotted(groups, options.group_by);
+    figure_with(groups, options, Vec::new())
+}
+
+/// The chart with notes about what was done to the runs before.
+fn figure_with(groups: &[Group], options: &PlotOptions, mut notes: Vec<String>) -> Outcome<Figure> {
+    let mut plotted = groups::plotted(groups, options);
+    notes.append(&mut plotted.notes);
+    plotted.notes = notes;
     let metric = metric::choose(&plotted.groups, options.metric.as_deref())?;
     chart::draw(plotted, metric, options)
 }

@@ -2,38 +2,37 @@
 //! diagnosis, evaluations and videos.
 //!
 //! The parts come from other verbs (`compare`, `plot`, `diagnose`, `video`); this module only arranges them on one
-//! page.
+//! page. Hundreds of runs fold into their groups: every group has a row, and the best have cards.
 
 mod cards;
+mod films;
+mod groups;
 mod html;
 mod page;
+mod pictures;
 mod tables;
 
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{FsExt, clock};
-use rlxp_types::text::{grouped, report_number, shell_word};
+use rlxp_types::text::{grouped, shell_word};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::insight::compare::{CompareReport, CompareRequest, ScoreKind, compare};
-use crate::insight::run_data;
-use crate::insight::run_data::{Group, SeedState};
-use crate::insight::video::{Show, VideoRequest, video};
+use crate::insight::compare::ScoreKind;
+use crate::insight::group_order::{BestOf, check_best};
+use crate::insight::run_data::Group;
 use crate::output_file;
 use crate::select::project;
 
-use page::{Film, Page};
+use groups::ReportedGroups;
+use page::Page;
 
-/// Most runs on one page; more would not be readable.
-const MOST_RUNS: usize = 50;
-/// Most groups that get a video.
-const MOST_FILMS: usize = 4;
-/// Episodes among which the best and the worst are chosen.
-const FILM_EPISODES: usize = 20;
-/// Longest video in seconds, since it is embedded in the file.
-const FILM_SECONDS: f64 = 20.0;
+/// Most groups beside the reference that have cards of their own; the others have a row in the table of groups.
+const MOST_CARDS: usize = 6;
+/// Most warnings on a page.
+const MOST_WARNINGS: usize = 20;
 
 #[derive(Clone, Debug, Default)]
 pub struct ReportRequest {
@@ -53,6 +52,13 @@ pub struct ReportRequest {
     pub lower: bool,
     /// How scores are computed.
     pub score: ScoreKind,
+    /// The reference, if not the first word.
+    pub reference: Option<String>,
+    /// Keep only this many groups, the best, and the reference.
+    pub best: Option<usize>,
+    /// Fold all runs into groups of equal configs. The runs of a single word, and of more words than a chart can
+    /// distinguish, always are.
+    pub by_config: bool,
 }
 
 /// A report that was written.
@@ -61,7 +67,10 @@ pub struct ReportReport {
     pub file: String,
     /// Its size in bytes.
     pub bytes: u64,
+    /// What differs between the groups: the reference, then the others, best first.
     pub groups: Vec<String>,
+    /// How many groups `--best` left out; null if none.
+    pub best_of: Option<BestOf>,
     /// The first sentence of each verdict.
     pub verdicts: Vec<String>,
     /// Findings of the diagnoses, by severity: errors, warnings.
@@ -80,41 +89,43 @@ pub fn report(
     if request.words.is_empty() {
         return Err(Failure::usage("nothing_to_report", "expected at least one run").hint("rlx report @last"));
     }
-    let groups = run_data::load(context, &request.words, &|_, _| true)?;
-    let runs: usize = groups.iter().map(|group| group.runs.len()).sum();
-    if runs > MOST_RUNS {
-        let message = format!("{runs} runs are too many for one report; the limit is {MOST_RUNS}");
-        return Err(Failure::usage("too_many_runs", message).hint("rlx summarize"));
-    }
-    let path = output_path(context, request, &groups)?;
-    let mut left_out = Vec::new();
-    let comparison = compared(context, request, &groups, tell)?;
+    check_best(request.best)?;
+    let ReportedGroups { groups, labels, by_config, comparison, named } =
+        groups::load(context, request, tell)?;
+    let path = output_path(context, request, &named)?;
+    let mut left_out: Vec<String> =
+        comparison.iter().filter_map(|report| report.best_of).map(BestOf::sentence).collect();
     tell("reading the diagnosis");
-    let diagnoses = cards::diagnoses(&groups, &mut left_out);
+    let diagnoses = cards::diagnoses(context, &groups, &mut left_out);
     let findings = cards::count(&diagnoses);
     tell("drawing");
-    let pictures = cards::pictures(&groups, comparison.as_ref(), &mut left_out);
-    let films =
-        if request.without_videos { Vec::new() } else { films(context, &groups, tell, &mut left_out) };
+    let pictures = pictures::pictures(&groups, by_config, comparison.as_ref(), &mut left_out);
+    let films = if request.without_videos {
+        Vec::new()
+    } else {
+        films::films(context, &groups, &labels, tell, &mut left_out)
+    };
     let verdicts = comparison.as_ref().map_or_else(|| cards::without_comparison(&groups), cards::verdicts);
+    let evaluations = tables::evaluations(&groups, &labels, &mut left_out)?;
     let mut warnings = comparison.as_ref().map_or_else(Vec::new, |report| report.warnings.clone());
-    warnings.extend(
-        groups
-            .iter()
-            .flat_map(|group| &group.runs)
-            .flat_map(|run| run.notes.iter().map(move |note| format!("{}: {note}", run.name))),
-    );
+    let notes = groups.iter().flat_map(|group| &group.runs);
+    warnings.extend(notes.flat_map(|run| run.notes.iter().map(move |note| format!("{}: {note}", run.name))));
+    let more = warnings.len().saturating_sub(MOST_WARNINGS);
+    warnings.truncate(MOST_WARNINGS);
+    warnings
+        .extend((more > 0).then(|| format!("and {more} more notes; `rlx compare --json` has all of them")));
     warnings.extend(left_out.iter().cloned());
     let page = Page {
-        title: request.title.clone().unwrap_or_else(|| title(&groups)),
+        title: request.title.clone().unwrap_or_else(|| title(&named, &labels)),
         subtitle: subtitle(&groups),
         pictures,
         changes: comparison.as_ref().map_or_else(Vec::new, cards::changes),
         aligned: comparison.as_ref().and_then(tables::aligned),
         diagnoses,
-        evaluations: tables::evaluations(&groups)?,
+        evaluations,
         films,
-        runs: tables::runs(&groups),
+        groups: comparison.as_ref().map(tables::groups),
+        runs: tables::runs(&groups, &labels),
         configs: tables::configs(&groups),
         warnings,
         commands: comparison.as_ref().map_or_else(Vec::new, |report| report.next.clone()),
@@ -130,7 +141,8 @@ pub fn report(
     Ok(ReportReport {
         file: path.display().to_string(),
         bytes: text.len() as u64,
-        groups: groups.into_iter().map(|group| group.label).collect(),
+        groups: labels,
+        best_of: comparison.and_then(|report| report.best_of),
         verdicts: page.verdicts.iter().filter_map(|card| card.statements.first().cloned()).collect(),
         findings,
         videos: page.films.len(),
@@ -138,104 +150,13 @@ pub fn report(
     })
 }
 
-/// The comparison, if there are several groups.
-fn compared(
-    context: &Context,
-    request: &ReportRequest,
-    groups: &[Group],
-    tell: &mut dyn FnMut(&str),
-) -> Outcome<Option<CompareReport>> {
-    if groups.len() < 2 {
-        return Ok(None);
-    }
-    tell("comparing");
-    let request = CompareRequest {
-        words: request.words.clone(),
-        force: request.force,
-        lower: request.lower,
-        score: request.score,
-        ..CompareRequest::default()
-    };
-    compare(context, &request).map(Some)
-}
-
-/// One video per group: the best and the worst of some episodes of its best
-/// finished seed. A group without one says why.
-fn films(
-    context: &Context,
-    groups: &[Group],
-    tell: &mut dyn FnMut(&str),
-    left_out: &mut Vec<String>,
-) -> Vec<Film> {
-    let mut films = Vec::new();
-    for group in groups.iter().take(MOST_FILMS) {
-        tell(&format!("recording {}", group.label));
-        match film(context, group) {
-            Ok(film) => films.push(film),
-            Err(failure) => left_out.push(format!("no video of {}: {}", group.label, failure.message)),
-        }
-    }
-    if groups.len() > MOST_FILMS {
-        left_out.push(format!("videos show only the first {MOST_FILMS} of {} groups", groups.len()));
-    }
-    films
-}
-
-fn film(context: &Context, group: &Group) -> Outcome<Film> {
-    let score = |seed: &run_data::SeedData| {
-        seed.series("eval", rlxp_store::MEAN_RETURN)
-            .and_then(|series| series.last())
-            .map_or(f64::NEG_INFINITY, |(_, value)| value)
-    };
-    let finished = || group.seeds().filter(|(_, seed)| seed.state == SeedState::Finished);
-    let (run, seed) = finished()
-        .max_by(|(_, a), (_, b)| score(a).total_cmp(&score(b)))
-        .or_else(|| group.seeds().next())
-        .ok_or_else(|| Failure::usage("no_seed", "the group has no seeds"))?;
-    let checkpoint = seed.folder.path().join("checkpoints").join(rlxp_store::BEST);
-    let made = video(
-        context,
-        &VideoRequest {
-            checkpoint: checkpoint.display().to_string(),
-            show: Show::BestAndWorst(FILM_EPISODES),
-            seed: crate::training::eval::FIRST_SEED,
-            sampled: false,
-            overlay: true,
-            max_steps: None,
-            max_seconds: FILM_SECONDS,
-            frames_per_second: None,
-            size: None,
-            output: None,
-        },
-        &mut |_| {},
-    )?;
-    let mp4 = run.run.fs().read(Path::new(&made.file), made.bytes.saturating_add(1))?;
-    let episodes: Vec<String> = made
-        .episodes
-        .iter()
-        .map(|episode| {
-            let label = episode.label.as_deref().unwrap_or("episode");
-            format!("{label}: return {}, {} steps", report_number(episode.total), episode.length)
-        })
-        .collect();
-    let caption = format!(
-        "{}, seed {}, best checkpoint (step {}); {}{}",
-        group.label,
-        made.training_seed,
-        made.step,
-        episodes.join("; "),
-        if made.cut { "; cut off" } else { "" }
-    );
-    Ok(Film { caption, mp4, width: made.width, height: made.height })
-}
-
-fn title(groups: &[Group]) -> String {
-    let labels: Vec<&str> = groups.iter().map(|group| group.label.as_str()).collect();
-    match labels.as_slice() {
-        [only] => (*only).to_owned(),
-        [a, b] => format!("{b} compared with {a}"),
-        [a, others @ ..] => format!("{} groups compared with {a}", others.len()),
-        [] => String::new(),
+fn title(named: &[String], labels: &[String]) -> String {
+    match (named, labels) {
+        ([only], [_, _, ..]) => format!("{only}: {} groups", labels.len()),
+        (_, [only]) => only.clone(),
+        (_, [a, b]) => format!("{b} compared with {a}"),
+        (_, [a, others @ ..]) => format!("{} groups compared with {a}", others.len()),
+        (_, []) => String::new(),
     }
 }
 
@@ -252,13 +173,13 @@ fn subtitle(groups: &[Group]) -> String {
 }
 
 /// Where the report is written: the requested path, or a name made from the groups.
-fn output_path(context: &Context, request: &ReportRequest, groups: &[Group]) -> Outcome<PathBuf> {
+fn output_path(context: &Context, request: &ReportRequest, named: &[String]) -> Outcome<PathBuf> {
     let Some(output) = &request.output else {
         let plain = |label: &str| -> String {
             label.chars().map(|c| if c.is_alphanumeric() || "_-.".contains(c) { c } else { '_' }).collect()
         };
-        let names: Vec<String> = groups.iter().take(2).map(|group| plain(&group.label)).collect();
-        let more = if groups.len() > 2 { format!("_and_{}_more", groups.len() - 2) } else { String::new() };
+        let names: Vec<String> = named.iter().take(2).map(|name| plain(name)).collect();
+        let more = if named.len() > 2 { format!("_and_{}_more", named.len() - 2) } else { String::new() };
         // A file name has at most 255 bytes.
         let mut name = format!("report_{}{more}", names.join("_vs_"));
         while name.len() > 200 {

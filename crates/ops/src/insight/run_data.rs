@@ -6,6 +6,8 @@
 
 pub(crate) mod fold;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
@@ -59,6 +61,8 @@ pub struct RunData {
     pub seeds: Vec<SeedData>,
     /// Problems of its record, one sentence each.
     pub notes: Vec<String>,
+    /// Folders of the runs that it extends and whose points its metrics include.
+    pub(crate) includes: Vec<PathBuf>,
 }
 
 /// Runs that are treated as one.
@@ -142,6 +146,37 @@ pub fn load(
     Ok(groups)
 }
 
+/// Each run once, those of one config together, whatever words named them. The name of a group is that of its runs.
+pub(crate) fn by_config(groups: Vec<Group>) -> Vec<Group> {
+    let mut found: Vec<Group> = Vec::new();
+    let mut places: BTreeMap<Vec<(String, String)>, usize> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for run in groups.into_iter().flat_map(|group| group.runs) {
+        if !seen.insert(run.run.path().to_owned()) {
+            continue;
+        }
+        let place = *places.entry(fold::identity_of(&run)).or_insert(found.len());
+        match found.get_mut(place) {
+            Some(group) => group.runs.push(run),
+            None => found.push(Group { label: String::new(), runs: vec![run] }),
+        }
+    }
+    for group in &mut found {
+        let names: Vec<&str> = group.runs.iter().map(|run| run.name.as_str()).collect();
+        group.label = first_and_more(&names);
+    }
+    found
+}
+
+/// The first run, and how many more there are.
+pub(crate) fn first_and_more(runs: &[&str]) -> String {
+    match runs {
+        [] => "no runs".to_owned(),
+        [only] => (*only).to_owned(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    }
+}
+
 /// One run with the metrics that `wanted` accepts.
 pub fn load_run(
     context: &Context,
@@ -149,8 +184,22 @@ pub fn load_run(
     wanted: &(dyn Fn(&str, &str) -> bool + Sync),
 ) -> Outcome<RunData> {
     let (run, seed) = one_run_or_seed(&project(context)?, word)?;
-    let seeds = seed.map(|seed| [seed].into());
-    let mut prepared = vec![prepare(&RunSeeds { run, seeds })?];
+    load_seeds(context, &RunSeeds { run, seeds: seed.map(|seed| [seed].into()) }, wanted)
+}
+
+/// One run without any metrics.
+pub(crate) fn load_record(context: &Context, word: &str) -> Outcome<RunData> {
+    let (run, seed) = one_run_or_seed(&project(context)?, word)?;
+    prepare(&RunSeeds { run, seeds: seed.map(|seed| [seed].into()) })
+}
+
+/// Some seeds of a run with the metrics that `wanted` accepts.
+pub(crate) fn load_seeds(
+    context: &Context,
+    chosen: &RunSeeds,
+    wanted: &(dyn Fn(&str, &str) -> bool + Sync),
+) -> Outcome<RunData> {
+    let mut prepared = vec![prepare(chosen)?];
     read_metrics(context.cores, &mut prepared, wanted)?;
     Ok(prepared.remove(0))
 }
@@ -184,6 +233,7 @@ fn prepare(chosen: &RunSeeds) -> Outcome<RunData> {
         config,
         seeds,
         notes: Vec::new(),
+        includes: Vec::new(),
     })
 }
 

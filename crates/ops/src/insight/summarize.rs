@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Outcome;
+use crate::insight::group_order::check_best;
 
 pub use crate::insight::config_keys::KeyChange;
 pub use groups::{Counts, EnvSummary, GroupSummary, VariedKey};
@@ -22,6 +23,8 @@ pub use one::RunSummary;
 pub struct SummarizeRequest {
     /// Runs, `tag:TAG`, `A+B`, or folders with runs; empty for the whole project.
     pub words: Vec<String>,
+    /// Keep only this many groups of each environment, the best.
+    pub best: Option<usize>,
 }
 
 /// Several runs.
@@ -47,8 +50,9 @@ pub enum SummaryReport {
 }
 
 pub fn summarize(context: &Context, request: &SummarizeRequest) -> Outcome<SummaryReport> {
+    check_best(request.best)?;
     match which::which(context, &request.words)? {
         which::Which::One(word) => Ok(SummaryReport::Run(Box::new(one::summary(context, &word)?))),
-        which::Which::Several(chosen) => Ok(SummaryReport::Set(groups::summary(context, chosen)?)),
+        which::Which::Several(chosen) => Ok(SummaryReport::Set(groups::summary(chosen, request.best)?)),
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::event::Event;
 use crate::insight::{
-    analyze, compare, explain, inspect, notes, plot, report, runs, stats, suggest, summarize, video,
+    analyze, compare, diff, explain, inspect, notes, plot, report, runs, stats, suggest, summarize, video,
 };
 use crate::quickstart::QuickstartReport;
 use crate::studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, study, verify};
@@ -40,6 +40,7 @@ names! {
     "rlx.record/1": TailedRecord<'_>,
     "rlx.tail/1": TailEnd,
     "rlx.comparison/1": compare::CompareReport,
+    "rlx.diff/1": diff::DiffReport,
     "rlx.verdict/1": rlxp_analyze::describe::verdict::Described,
     "rlx.power/1": stats::PowerReport,
     "rlx.campaign/1": stats::campaign::CampaignReport,

@@ -381,7 +381,8 @@ fn groups_fold_seeds_and_the_same_training_counts_once() {
     let by_config = CompareRequest { by_config: true, ..ask(&["tag:high", "tag:low", "a_001"]) };
     let report = answer(&world, &by_config);
     let labels: Vec<&str> = report.groups.iter().map(|group| group.label.as_str()).collect();
-    assert_eq!(labels, ["b_001 and 1 more", "a_001 and 3 more"]);
+    assert_eq!(labels, ["gamma=0.9", "gamma=0.99"]);
+    assert_eq!(report.groups[1].also.as_deref(), Some("a_001 and 3 more"));
     assert_eq!(report.answer.verdict, Some(Answer::Worse));
     let one = compare(&world.context, &CompareRequest { by_config: true, ..ask(&["tag:low"]) }).unwrap_err();
     assert_eq!(one.code, "nothing_to_compare");

@@ -4,4 +4,5 @@
 mod common;
 mod compare;
 mod contract;
+mod groups;
 mod study;

@@ -16,12 +16,14 @@ Examples:
   rlx compare ppo_cartpole_001 ppo_cartpole_002
   rlx compare ppo_cartpole_001 @last --score area --minimum-effect 5
   rlx compare ppo_cartpole_001+ppo_cartpole_002 @last    # seeds of several runs as one group
+  rlx compare ppo_cartpole_001 ppo_cartpole_002 --reference @last --best 5
   rlx compare ppo_cartpole_001 @last --metric entropy --lower --json";
 
 /// Show what changed between runs and whether it improved the score
 ///
-/// The first argument is the reference A; all others are compared with it. Each is
-/// a run, tag:TAG for all runs with a tag, or RUN+RUN for several runs as one group.
+/// The first argument is the reference A; all others are compared with it, the best
+/// first. Each is a run, tag:TAG for all runs with a tag, or RUN+RUN for several runs
+/// as one group. Groups are labelled by the config keys in which they differ.
 /// Seeds are the samples; failed ones are scored, never dropped. Runs that differ in
 /// environment, evaluation or budget get no verdict without --force, and unfinished
 /// runs get none at all.
@@ -41,6 +43,12 @@ pub(crate) struct Compare {
     /// Group all given runs by equal settings
     #[arg(long, value_name = "WHAT")]
     group_by: Option<GroupBy>,
+    /// The reference, instead of the first argument: one of the arguments, a run of them, or another run
+    #[arg(long, value_name = "RUN")]
+    reference: Option<String>,
+    /// Show only the N groups with the best scores, and the reference; verdicts are corrected for all
+    #[arg(long, value_name = "N")]
+    best: Option<usize>,
     /// How each seed is scored
     #[arg(long, value_name = "KIND", default_value = "last")]
     score: Kind,
@@ -68,7 +76,7 @@ pub(crate) struct Compare {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum GroupBy {
+pub(super) enum GroupBy {
     /// All settings except names, seeds and threads
     Config,
 }
@@ -105,6 +113,8 @@ impl Compare {
             context,
             &CompareRequest {
                 words: self.words.clone(),
+                reference: self.reference.clone(),
+                best: self.best,
                 by_config: self.group_by == Some(GroupBy::Config),
                 score: self.score.into(),
                 metric: self.metric.clone(),

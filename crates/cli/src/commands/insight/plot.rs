@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rlxp_ops::insight::plot::{
-    GroupBy, PlotGroup, PlotOptions, PlotReport, PlotRequest, Target, XAxis, plot,
+    GroupBy, NO_INTERVAL, PlotGroup, PlotOptions, PlotReport, PlotRequest, Target, XAxis, plot,
 };
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
@@ -20,12 +20,14 @@ const EXAMPLES: &str = "\
 Examples:
   rlx plot @last
   rlx plot ppo_cartpole_001 ppo_cartpole_002 --smooth 5 --output curves.png
-  rlx plot ppo_cartpole_001+ppo_cartpole_002 --group-by config
+  rlx plot 'ppo_*' --group-by config --best 5    # the five best configs
   rlx plot @last --metric train/entropy --x updates --terminal
   rlx plot @last --baseline random=22 --output curves.svg --title 'CartPole, first try'";
 
 /// Notes that are shown before the rest is counted.
 const MOST_NOTES: usize = 8;
+/// Curves that the table lists.
+const MOST_ROWS: usize = 20;
 
 /// Draw learning curves with seed bands
 ///
@@ -34,9 +36,13 @@ const MOST_NOTES: usize = 8;
 /// 95% bootstrap interval; with fewer, it spans the lowest to the highest seed. Bands are
 /// descriptive; for a verdict use `rlx compare`.
 ///
+/// Curves are labelled by the config keys in which they differ, and the one with the best last
+/// evaluation comes first. A run that extends another one (`rlx resume --total-timesteps`) is
+/// drawn with it as one curve.
+///
 /// Without --output or --terminal, the chart is printed and also written as SVG: to the run's
 /// plots/, or for several runs to the project's analysis/. With more than 14 arguments, runs with
-/// the same config are merged into one curve.
+/// the same config are merged into one curve; beyond the best 14, curves are grey.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Plot {
@@ -56,6 +62,12 @@ pub(crate) struct Plot {
     /// How runs are grouped into curves
     #[arg(long, value_name = "HOW", default_value = "word")]
     group_by: By,
+    /// Draw only the N groups with the best last evaluation
+    #[arg(long, value_name = "N")]
+    best: Option<usize>,
+    /// Draw extended runs without the runs that they extend
+    #[arg(long)]
+    no_join: bool,
     /// Use a logarithmic y axis
     #[arg(long)]
     log_y: bool,
@@ -158,6 +170,7 @@ impl Plot {
                 By::Config => GroupBy::Config,
                 By::None => GroupBy::None,
             },
+            best: self.best,
             title: self.title.clone(),
             log_y: self.log_y,
             baselines: self.baselines.clone(),
@@ -169,35 +182,49 @@ impl Plot {
             (None, true) => Target::Nowhere,
             (None, false) => Target::Usual,
         };
-        PlotRequest { runs: self.runs.clone(), options, target, scale: self.scale, open: self.open }
+        PlotRequest {
+            runs: self.runs.clone(),
+            options,
+            target,
+            scale: self.scale,
+            no_join: self.no_join,
+            open: self.open,
+        }
     }
 
     /// Title, chart, legend and what the line is.
     fn shown(&self, screen: &Screen, report: &PlotReport) -> String {
-        let letters = || ('A'..='Z').chain('a'..='z').chain(std::iter::repeat('·'));
+        // The chart has room for the best few; only those have a letter.
+        let letters = || ('A'..='Z').take(MOST_CURVES).map(Some).chain(std::iter::repeat(None));
         let curves: Vec<Curve<'_>> = report
             .groups
             .iter()
             .zip(letters())
-            .map(|(group, letter)| Curve { letter, points: &group.points })
+            .filter_map(|(group, letter)| Some(Curve { letter: letter?, points: &group.points }))
             .collect();
         let mut text = format!("{}\n", screen.styled(Style::Heading, &report.title));
         text.push_str(&draw_over(&curves, report.x_unit).unwrap_or_default());
-        let mut table = Table::new([
-            ("", Align::Left),
-            ("curve", Align::Left),
+        let has_other_names = report.groups.iter().any(|group| group.also.is_some());
+        let mut columns = vec![("", Align::Left), ("curve", Align::Left)];
+        columns.extend(has_other_names.then_some(("also", Align::Left)));
+        columns.extend([
             ("seeds", Align::Right),
             ("final", Align::Right),
             ("band", Align::Left),
             (report.x_label.as_str(), Align::Right),
         ]);
-        for (group, letter) in report.groups.iter().zip(letters()) {
-            table.row(row(group, letter));
+        let mut table = Table::new(columns);
+        for (group, letter) in report.groups.iter().zip(letters()).take(MOST_ROWS) {
+            table.row(row(group, letter, has_other_names));
         }
         text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
+        if report.groups.len() > MOST_ROWS {
+            let more = report.groups.len() - MOST_ROWS;
+            text.push_str(&format!("  and {more} more; pass --json to see all\n"));
+        }
         if report.groups.len() > MOST_CURVES {
             text.push_str(&format!(
-                "\nOnly the first {MOST_CURVES} curves fit in this chart; the image shows all."
+                "\nOnly the best {MOST_CURVES} curves fit in this chart; the image shows all."
             ));
         }
         if self.log_y {
@@ -207,21 +234,24 @@ impl Plot {
     }
 }
 
-fn row(group: &PlotGroup, letter: char) -> [String; 6] {
+fn row(group: &PlotGroup, letter: Option<char>, has_other_names: bool) -> Vec<String> {
     let last = group.points.iter().rev().find(|point| point.value.is_some());
     let band = last.and_then(|point| point.low.zip(point.high));
     let seeds = match group.failed {
         0 => group.seeds.to_string(),
         failed => format!("{} ({failed} failed)", group.seeds),
     };
-    [
-        letter.to_string(),
-        group.label.clone(),
+    let mut cells = vec![letter.map_or_else(String::new, String::from), group.label.clone()];
+    cells.extend(has_other_names.then(|| group.also.clone().unwrap_or_default()));
+    cells.extend([
         seeds,
         format::score_or_dash(last.and_then(|point| point.value)),
-        band.map_or("-".to_owned(), |(low, high)| {
-            format!("{} to {}", format::score(low), format::score(high))
-        }),
+        match band {
+            Some((low, high)) => format!("{} to {}", format::score(low), format::score(high)),
+            None if group.seeds == 1 => NO_INTERVAL.to_owned(),
+            None => "-".to_owned(),
+        },
         last.map_or("-".to_owned(), |point| format::amount(point.x)),
-    ]
+    ]);
+    cells
 }

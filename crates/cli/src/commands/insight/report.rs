@@ -8,6 +8,7 @@ use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
 use crate::complete;
+use super::compare::GroupBy;
 use crate::format;
 use crate::screen::Screen;
 
@@ -16,13 +17,17 @@ Examples:
   rlx report @last
   rlx report @last --no-videos --output report.html
   rlx report ppo_cartpole_001 ppo_cartpole_002 --title \"Does a lower learning rate help?\"
+  rlx report 'ppo_*' --best 5 --no-videos    # a sweep, one row per config
   rlx report @last --json";
 
 /// Write a self-contained HTML report of runs
 ///
 /// One file with verdict, curves, changes, diagnosis, evaluations and videos that
 /// needs no network, to send to a colleague. The first run or group is the
-/// reference that the others are compared with.
+/// reference that the others are compared with, the best first.
+///
+/// The runs of a single argument, and of more than 14, are grouped by config: each
+/// group has a row, and the best ones have verdict, changes and diagnosis.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Report {
@@ -35,6 +40,15 @@ pub(crate) struct Report {
     /// Heading of the report
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
+    /// Group all given runs by equal settings
+    #[arg(long, value_name = "WHAT")]
+    group_by: Option<GroupBy>,
+    /// The reference, instead of the first argument
+    #[arg(long, value_name = "RUN")]
+    reference: Option<String>,
+    /// Show only the N groups with the best last evaluation, and the reference
+    #[arg(long, value_name = "N")]
+    best: Option<usize>,
     /// Leave out the videos
     #[arg(long)]
     no_videos: bool,
@@ -59,6 +73,9 @@ impl Report {
             force: self.force,
             lower: self.lower,
             open: self.open,
+            by_config: self.group_by == Some(GroupBy::Config),
+            reference: self.reference.clone(),
+            best: self.best,
             ..ReportRequest::default()
         };
         let live = |text: &str| {

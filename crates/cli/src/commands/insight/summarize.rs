@@ -1,6 +1,7 @@
 //! `rlx summarize`
 
 use clap::Args;
+use rlxp_ops::insight::plot::NO_INTERVAL;
 use rlxp_ops::insight::summarize::{
     Counts, EnvSummary, GroupSummary, RunSummary, SetSummary, SummarizeRequest, SummaryReport, summarize,
 };
@@ -18,32 +19,34 @@ Examples:
   rlx summarize @last
   rlx summarize                        # every run of the project, grouped
   rlx summarize ppo_cartpole_001 ppo_cartpole_002
+  rlx summarize --best 5               # the five best configs of each environment
   rlx summarize .                      # a folder: a project, its runs, or another one's
   rlx summarize --json";
 
 /// Groups of an environment that the table shows.
 const MOST_GROUPS: usize = 15;
-/// Longest line.
-const LINE: usize = 100;
 /// Keys that are listed as varied.
 const MOST_KEYS: usize = 8;
 
 /// Summarize a run, a set of runs or a folder
 ///
 /// One run becomes a paragraph to paste into a message. Several become a table
-/// grouped by environment and config, with the settings that vary and how much of
-/// the best group's lead is expected by chance alone.
+/// grouped by environment and config, the best group first, each named by the settings
+/// in which it differs, with the settings that vary and how much of the best group's lead is expected by chance alone.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Summarize {
     /// Runs, tag:TAG, A+B or folders [default: all runs of the project]
     #[arg(value_name = "RUN|SET|FOLDER", add = complete::runs())]
     words: Vec<String>,
+    /// Show only the N groups of each environment with the best last evaluation
+    #[arg(long, value_name = "N")]
+    best: Option<usize>,
 }
 
 impl Summarize {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        let report = summarize(context, &SummarizeRequest { words: self.words.clone() })?;
+        let report = summarize(context, &SummarizeRequest { words: self.words.clone(), best: self.best })?;
         if screen.is_json() {
             screen.json(&report);
             return Ok(Exit::Yes);
@@ -119,6 +122,9 @@ fn of_set(screen: &Screen, set: &SetSummary) -> String {
         if more > 0 {
             text.push_str(&format!("  and {more} more; pass --json to see all\n"));
         }
+        if let Some(best_of) = env.best_of {
+            text.push_str(&paragraph(&best_of.sentence(), 2, ""));
+        }
         for sentence in remarks(env) {
             text.push_str(&paragraph(&sentence, 2, ""));
         }
@@ -148,25 +154,13 @@ fn counted(counts: &Counts) -> String {
     text
 }
 
-/// Columns of the table; the last ones only where they say anything.
+/// Columns of the table; the last one only where it says anything.
 fn group_table(screen: &Screen, env: &EnvSummary) -> String {
     let shown = &env.groups[..env.groups.len().min(MOST_GROUPS)];
     let all_done = shown.iter().all(|group| group.counts.runs == group.counts.completed);
-    // Colour has no width, so the columns are measured without it.
-    let plain = rendered(shown, all_done, None, &str::to_owned);
-    let wide = plain.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-    let left = (!env.varied.is_empty()).then(|| LINE.saturating_sub(wide + 2).max(12));
-    rendered(shown, all_done, left, &|header| screen.styled(Style::Dim, header))
-}
-
-fn rendered(
-    groups: &[GroupSummary],
-    all_done: bool,
-    differs_in: Option<usize>,
-    heading: &dyn Fn(&str) -> String,
-) -> String {
     let mut columns = vec![
         ("group", Align::Left),
+        ("runs", Align::Left),
         ("seeds", Align::Right),
         ("steps/seed", Align::Right),
         ("last eval", Align::Right),
@@ -174,18 +168,18 @@ fn rendered(
         ("best seed", Align::Right),
     ];
     columns.extend((!all_done).then_some(("unfinished", Align::Right)));
-    columns.extend(differs_in.map(|_| ("differs in", Align::Left)));
     let mut table = Table::new(columns);
-    for group in groups {
+    for group in shown {
         let span = group.result.map_or("-".to_owned(), |result| match (result.low, result.high) {
             (Some(low), Some(high)) => format!("{} to {}", format::score(low), format::score(high)),
             _ if result.seeds > 1 => {
                 format!("[{} to {}]", format::score(result.lowest), format::score(result.highest))
             }
-            _ => "one seed".to_owned(),
+            _ => NO_INTERVAL.to_owned(),
         });
         let mut cells = vec![
             group.label.clone(),
+            runs_of(group),
             group.seeds.to_string(),
             format::count(group.total_steps),
             format::score_or_dash(group.result.map(|result| result.iqm)),
@@ -193,34 +187,26 @@ fn rendered(
             format::score_or_dash(group.best),
         ];
         cells.extend((!all_done).then(|| (group.counts.runs - group.counts.completed).to_string()));
-        cells.extend(differs_in.map(|width| differs(group, width)));
         table.row(cells);
     }
-    table.render("  ", heading)
+    table.render("  ", |header| screen.styled(Style::Dim, header))
 }
 
-/// The group's values of the keys that vary, short.
-fn differs(group: &GroupSummary, width: usize) -> String {
-    let pairs: Vec<String> = group
-        .values
-        .iter()
-        .map(|(key, value)| format!("{}={value}", key.rsplit('.').next().unwrap_or(key)))
-        .collect();
-    let text = pairs.join(" ");
-    if text.chars().count() <= width {
-        return text;
+/// The group's run, or how many it has.
+fn runs_of(group: &GroupSummary) -> String {
+    match group.runs.as_slice() {
+        [only] if *only == group.label => "1".to_owned(),
+        [only] => only.clone(),
+        several => several.len().to_string(),
     }
-    format!("{}…", text.chars().take(width - 1).collect::<String>())
 }
 
 fn remarks(env: &EnvSummary) -> Vec<String> {
     let mut remarks = Vec::new();
-    if let Some(threshold) = env.threshold {
-        let solved =
-            env.groups.iter().filter_map(|group| group.result).filter(|result| result.iqm >= threshold);
+    if let (Some(threshold), Some(solved)) = (env.threshold, env.solved_groups) {
         remarks.push(format!(
             "Groups that reach the solved threshold of {2}: {0} of {1}.",
-            solved.count(),
+            solved,
             env.scored_groups,
             format::score(threshold)
         ));

@@ -2,46 +2,47 @@
 
 use std::collections::BTreeSet;
 
-use super::state_word;
+use super::score::SeedScore;
+use super::{CompareRequest, state_word};
 use crate::failure::{Failure, Outcome};
+use crate::insight::group_names::{Unnamed, names};
+use crate::insight::group_order::{best_first, in_order, worth};
 use crate::insight::run_data::fold::{Duplicate, Folded, Member, fold, identity_of};
-use crate::insight::run_data::{Group, RunData, SeedState};
+use crate::insight::run_data::{Group, RunData, SeedState, by_config};
 use crate::training::seed_ranges::seed_ranges;
 
 /// A group as it is compared.
 pub(super) struct ComparedGroup<'m> {
     /// A, B, C, …
     pub(super) id: String,
+    /// What differs from the other groups.
     pub(super) label: String,
+    /// The other way to name it.
+    pub(super) also: Option<String>,
+    /// What was typed, or its runs.
+    pub(super) name: String,
     pub(super) runs: &'m [RunData],
     /// Every training once, in the order of the runs and their seeds.
     pub(super) members: Vec<Member<'m>>,
     pub(super) duplicates: Vec<Duplicate>,
 }
 
-/// The groups as loaded, or regrouped by config.
-pub(super) fn grouped(loaded: Vec<Group>, by_config: bool) -> Outcome<Vec<Group>> {
-    if !by_config {
+/// The words to load: the reference first.
+pub(super) fn words(request: &CompareRequest) -> Vec<String> {
+    let others = request.words.iter().filter(|word| request.reference.as_ref() != Some(word));
+    request.reference.iter().chain(others).cloned().collect()
+}
+
+/// The groups as loaded, or regrouped by config; the reference is the first.
+pub(super) fn grouped(mut loaded: Vec<Group>, request: &CompareRequest) -> Outcome<Vec<Group>> {
+    if !request.by_config {
+        let is_word = request.reference.as_ref().is_none_or(|reference| request.words.contains(reference));
+        if !is_word && loaded.len() > 2 {
+            reference_within(&mut loaded);
+        }
         return Ok(loaded);
     }
-    let mut groups: Vec<(Vec<(String, String)>, Group)> = Vec::new();
-    let mut seen = BTreeSet::new();
-    for run in loaded.into_iter().flat_map(|group| group.runs) {
-        if !seen.insert(run.run.path().to_owned()) {
-            continue;
-        }
-        let identity = identity_of(&run);
-        match groups.iter_mut().find(|(known, _)| *known == identity) {
-            Some((_, group)) => group.runs.push(run),
-            None => groups.push((identity, Group { label: String::new(), runs: vec![run] })),
-        }
-    }
-    let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
-    for group in &mut groups {
-        let more = group.runs.len() - 1;
-        let first = &group.runs[0].name;
-        group.label = if more == 0 { first.clone() } else { format!("{first} and {more} more") };
-    }
+    let groups = by_config(loaded);
     if let [only] = groups.as_slice() {
         let runs = only.runs.len();
         let which = if runs == 1 {
@@ -55,10 +56,52 @@ pub(super) fn grouped(loaded: Vec<Group>, by_config: bool) -> Outcome<Vec<Group>
     Ok(groups)
 }
 
+/// Where the reference, which was loaded first, is part of a group that was named, that group is the reference.
+fn reference_within(loaded: &mut Vec<Group>) {
+    let paths =
+        |group: &Group| group.runs.iter().map(|run| run.run.path().to_owned()).collect::<BTreeSet<_>>();
+    let wanted = paths(&loaded[0]);
+    if let Some(place) = (1..loaded.len()).find(|place| paths(&loaded[*place]).is_superset(&wanted)) {
+        let group = loaded.remove(place);
+        loaded[0] = group;
+    }
+}
+
+/// The groups in the order in which they are shown: the reference, then the best first. With how many of them `--best`
+/// keeps; the reference always is.
+pub(super) fn in_order_of_score<'m>(
+    groups: Vec<ComparedGroup<'m>>,
+    scored: Vec<Vec<SeedScore>>,
+    request: &CompareRequest,
+) -> (Vec<ComparedGroup<'m>>, Vec<Vec<SeedScore>>, usize) {
+    let sign = if request.lower { -1.0 } else { 1.0 };
+    let of = |scores: &Vec<SeedScore>| {
+        let known = scores.iter().filter(|score| !score.missing);
+        worth(&known.map(|score| sign * score.value).collect::<Vec<f64>>())
+    };
+    let ranked = best_first(&scored.iter().map(of).collect::<Vec<_>>());
+    let mut places = vec![0];
+    places.extend(ranked.iter().copied().filter(|place| *place != 0));
+    let best = request.best.unwrap_or(groups.len()).min(ranked.len());
+    let others = ranked[..best].iter().filter(|place| **place != 0).count();
+    let (mut groups, scored) = (in_order(groups, &places), in_order(scored, &places));
+    let kept = (others + 1).clamp(2.min(groups.len()), groups.len());
+    for (index, group) in groups.iter_mut().enumerate() {
+        group.id = id_of(index);
+    }
+    let shown = groups[..kept].iter().map(|group| Unnamed::of_runs(&group.name, group.runs));
+    let names = names(&shown.collect::<Vec<_>>());
+    for (group, name) in groups.iter_mut().zip(names) {
+        (group.label, group.also) = (name.label, name.also);
+    }
+    (groups, scored, kept)
+}
+
 impl<'m> ComparedGroup<'m> {
     pub(super) fn new(index: usize, group: &'m Group) -> Self {
         let Folded { members, duplicates } = fold(&group.runs);
-        Self { id: id_of(index), label: group.label.clone(), runs: &group.runs, members, duplicates }
+        let (label, name) = (group.label.clone(), group.label.clone());
+        Self { id: id_of(index), label, also: None, name, runs: &group.runs, members, duplicates }
     }
 
     pub(super) fn in_state(&self, state: SeedState) -> impl Iterator<Item = &Member<'m>> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rlxp_analyze::verdict::Verdict;
+use rlxp_store::LineageKind;
 use rlxp_types::RunStatus;
 use rlxp_types::text::shell_word;
 
@@ -10,9 +11,11 @@ use super::groups::ComparedGroup;
 use super::looks::{self, Look, MOST_SEEDS};
 use super::report::Comparison;
 use crate::context::Context;
+use crate::insight::run_data::fold::identity_of;
 use crate::insight::run_data::{RunData, SeedState};
+use crate::training::recorded::STOP_AT;
 
-/// Commands that are suggested at most.
+/// Commands that are suggested; more only to complete those of a group.
 const MOST_COMMANDS: usize = 6;
 
 /// Commands that can be pasted.
@@ -22,8 +25,12 @@ pub(super) fn commands(
     comparisons: &[Comparison],
 ) -> Vec<String> {
     let mut commands = unfinished(groups);
-    commands.extend(more_seeds(context, groups, comparisons));
     commands.truncate(MOST_COMMANDS);
+    for of_group in more_seeds(context, groups, comparisons) {
+        if commands.len() < MOST_COMMANDS {
+            commands.extend(of_group);
+        }
+    }
     commands
 }
 
@@ -38,7 +45,12 @@ fn unfinished(groups: &[ComparedGroup<'_>]) -> Vec<String> {
     .collect()
 }
 
-fn more_seeds(context: &Context, groups: &[ComparedGroup<'_>], comparisons: &[Comparison]) -> Vec<String> {
+/// The commands of each group that needs more seeds.
+fn more_seeds(
+    context: &Context,
+    groups: &[ComparedGroup<'_>],
+    comparisons: &[Comparison],
+) -> Vec<Vec<String>> {
     let mut wanted: Vec<u64> = vec![0; groups.len()];
     for (index, comparison) in comparisons.iter().enumerate() {
         let Some(verdict) = comparison.judgement.verdict() else { continue };
@@ -50,16 +62,61 @@ fn more_seeds(context: &Context, groups: &[ComparedGroup<'_>], comparisons: &[Co
     let used = groups.iter().flat_map(|group| group.members.iter().map(|member| member.seed.seed)).max();
     let Some(fresh) = used.unwrap_or(0).checked_add(1) else { return Vec::new() };
     let missing = groups.iter().zip(wanted).filter(|(_, count)| (1..=MOST_SEEDS).contains(count));
-    missing
-        .map(|(group, count)| {
-            let config = config_path(context, &group.runs[0]);
-            let seeds = if count == 1 { "seed" } else { "seeds" };
-            format!(
-                "rlx train {config} --set seed={fresh} --set seeds={count}    # {count} more {seeds} for {}",
-                group.id
-            )
-        })
-        .collect()
+    missing.map(|(group, count)| seeds_for(context, group, fresh, count)).collect()
+}
+
+/// A command for each config of a group that together train `count` seeds, beginning with `fresh`.
+fn seeds_for(context: &Context, group: &ComparedGroup<'_>, fresh: u64, count: u64) -> Vec<String> {
+    let mut configs: Vec<(Vec<(String, String)>, Vec<&RunData>)> = Vec::new();
+    for run in group.runs {
+        let identity = identity_of(run);
+        match configs.iter_mut().find(|(known, _)| *known == identity) {
+            Some((_, runs)) => runs.push(run),
+            None => configs.push((identity, vec![run])),
+        }
+    }
+    let each = count.div_ceil(configs.len() as u64);
+    let seeds = if each == 1 { "seed" } else { "seeds" };
+    let several =
+        if configs.len() == 1 { String::new() } else { format!(", one of its {} configs", configs.len()) };
+    let mut first = Some(fresh);
+    let mut commands = Vec::new();
+    for (_, runs) in &configs {
+        // What `rlx train` can't repeat is no seed of the same config.
+        let (Some(seed), Some(origin)) = (first, origin(runs[0])) else { continue };
+        first = seed.checked_add(each);
+        let config = config_path(context, runs[0]);
+        let (tags, id) = (tags(runs), &group.id);
+        commands.push(format!(
+            "rlx train {config} --set seed={seed} --set seeds={each}{origin}{tags}    # {each} more {seeds} for {id}{several}"
+        ));
+    }
+    commands
+}
+
+/// The arguments that start and stop a training as this run's did; `None` if a new seed can't.
+fn origin(run: &RunData) -> Option<String> {
+    let mut arguments = String::new();
+    match run.metadata.lineage.as_ref().filter(|lineage| lineage.kind != LineageKind::Reproduced) {
+        // Seeds that started from several checkpoints have none for a new seed.
+        Some(lineage) if lineage.kind == LineageKind::WarmStart && lineage.checkpoints.is_empty() => {
+            let step = lineage.checkpoint.map_or(String::new(), |step| format!(":step_{step}"));
+            arguments.push_str(&format!(" --from {}", shell_word(&format!("{}{step}", lineage.parent))));
+        }
+        Some(_) => return None,
+        None => {}
+    }
+    if let Some(score) = run.metadata.extra.get(STOP_AT) {
+        arguments.push_str(&format!(" --stop-at {score}"));
+    }
+    Some(arguments)
+}
+
+/// The tags that all of these runs have, so that a tag that names the group also names its new seeds.
+fn tags(runs: &[&RunData]) -> String {
+    let shared = runs[0].metadata.tags.iter();
+    let shared = shared.filter(|tag| runs.iter().all(|run| run.metadata.tags.contains(tag)));
+    shared.map(|tag| format!(" --tag {}", shell_word(tag))).collect()
 }
 
 /// Seeds per group that are wanted: those of the plan, or as many as would probably settle it while a look is left.

@@ -77,8 +77,8 @@ impl About {
             Answer::CannotTell => "cannot_tell",
         };
         Self {
-            a: pair.a.label.clone(),
-            b: pair.b.label.clone(),
+            a: pair.a.name.clone(),
+            b: pair.b.name.clone(),
             score: score.what.clone(),
             verdict: verdict.to_owned(),
             time: clock::wall_text(),

@@ -12,6 +12,7 @@ use super::groups::ComparedGroup;
 use super::judgement::{Holm, Judgement};
 use super::looks::Look;
 use super::score::{Score, SeedScore};
+use crate::insight::group_order::BestOf;
 use crate::insight::run_data::SeedState;
 use crate::insight::run_data::fold::Duplicate;
 
@@ -22,8 +23,10 @@ pub struct CompareReport {
     pub answer: TopAnswer,
     /// How scores were computed.
     pub score: Score,
-    /// The groups; the first is the reference.
+    /// The groups: the reference, then the others, best first.
     pub groups: Vec<GroupReport>,
+    /// How many groups `--best` left out; null if none.
+    pub best_of: Option<BestOf>,
     /// Every further group against the first.
     pub comparisons: Vec<Comparison>,
     /// Metrics at steps that the groups share.
@@ -51,7 +54,10 @@ pub struct TopAnswer {
 pub struct GroupReport {
     /// A, B, C, …
     pub group: String,
+    /// What differs from the other groups, or what named it; no two groups have the same.
     pub label: String,
+    /// The other way to name it: what was typed, or the config keys in which it differs.
+    pub also: Option<String>,
     /// Its environment, or its first run's.
     pub env: String,
     pub runs: Vec<RunReport>,
@@ -161,6 +167,7 @@ impl GroupReport {
         Self {
             group: group.id.clone(),
             label: group.label.clone(),
+            also: group.also.clone(),
             env: group.runs[0].config.env.id.clone(),
             runs: runs.collect(),
             seeds: seeds.collect(),

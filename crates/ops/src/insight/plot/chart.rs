@@ -15,6 +15,12 @@ use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
 use crate::training::envs::reward_threshold;
 
+/// Most seeds that are drawn as thin lines.
+const MOST_THIN_LINES: usize = 150;
+
+/// What a legend says instead of a number of seeds.
+pub const NO_INTERVAL: &str = "1 seed: no interval";
+
 /// A group with the curves of its seeds.
 pub(super) struct Drawn<'m> {
     pub(super) group: PlottedGroup<'m>,
@@ -25,7 +31,7 @@ pub(super) struct Drawn<'m> {
 }
 
 pub(super) fn draw(plotted: PlottedGroups<'_>, metric: Metric, options: &PlotOptions) -> Outcome<Figure> {
-    let PlottedGroups { groups: plotted, notes: mut said } = plotted;
+    let PlottedGroups { groups: plotted, best_of, notes: mut said } = plotted;
     said.extend(notes::of_runs(&plotted, options.x));
     let environments: BTreeSet<String> =
         plotted.iter().flat_map(|group| &group.runs).map(|run| run.config.env.id.clone()).collect();
@@ -39,11 +45,13 @@ pub(super) fn draw(plotted: PlottedGroups<'_>, metric: Metric, options: &PlotOpt
     }
     let settings = Options { smooth: options.smooth.max(1), ..Options::default() };
     let (mut series, mut groups) = (Vec::new(), Vec::new());
+    // Hundreds of thin lines show nothing but their number.
+    let with_seeds = drawn.iter().map(|one| one.curves.len()).sum::<usize>() <= MOST_THIN_LINES;
     for one in &drawn {
         let curve = aggregate(&one.curves, &settings);
         said.extend(notes::of_curve(one, &curve, &metric, &unit, options));
         if curve.seeds > 0 {
-            let (picture, group) = pictured(one, curve);
+            let (picture, group) = pictured(one, curve, with_seeds);
             series.push(picture);
             groups.push(group);
         }
@@ -57,7 +65,7 @@ pub(super) fn draw(plotted: PlottedGroups<'_>, metric: Metric, options: &PlotOpt
         return Err(Failure::usage("not_logarithmic", message).hint("drop --log-y"));
     }
     let title = options.title.clone().unwrap_or_else(|| title(&metric, &environments));
-    let meaning = meaning(&groups, options.smooth);
+    let meaning = meaning(&groups, options.smooth, with_seeds);
     let chart = LineChart {
         title: title.clone(),
         caption: meaning.clone(),
@@ -80,6 +88,7 @@ pub(super) fn draw(plotted: PlottedGroups<'_>, metric: Metric, options: &PlotOpt
         smooth: options.smooth.max(1),
         meaning,
         groups,
+        best_of,
         notes: said,
         written: None,
         not_written: None,
@@ -100,16 +109,18 @@ fn collect<'m>(group: PlottedGroup<'m>, metric: &Metric, x: XAxis) -> Drawn<'m> 
 }
 
 /// A curve for the picture and for the report.
-fn pictured(one: &Drawn<'_>, curve: GroupCurve) -> (SeriesBand, PlotGroup) {
+fn pictured(one: &Drawn<'_>, curve: GroupCurve, with_seeds: bool) -> (SeriesBand, PlotGroup) {
     let last = |points: &[(f64, f64)]| points.iter().rev().copied().find(|(_, value)| value.is_finite());
     let ended = one.curves.iter().zip(&curve.curves).filter(|(seed, _)| seed.failed);
     let crosses: Vec<(f64, f64)> = ended.filter_map(|(_, points)| last(points)).collect();
-    let detail = match crosses.len() {
-        0 => format!("n = {}", curve.seeds),
-        failed => format!("n = {}, {failed} failed", curve.seeds),
+    let detail = match (curve.seeds, crosses.len()) {
+        (1, 0) => NO_INTERVAL.to_owned(),
+        (seeds, 0) => format!("n = {seeds}"),
+        (seeds, failed) => format!("n = {seeds}, {failed} failed"),
     };
     let group = PlotGroup {
         label: one.group.label.clone(),
+        also: one.group.also.clone(),
         runs: one.group.runs.iter().map(|run| run.name.clone()).collect(),
         seeds: curve.seeds,
         failed: crosses.len(),
@@ -120,11 +131,12 @@ fn pictured(one: &Drawn<'_>, curve: GroupCurve) -> (SeriesBand, PlotGroup) {
     let band = points.iter().map(|p| (p.x, p.low.unwrap_or(f64::NAN), p.high.unwrap_or(f64::NAN)));
     let series = SeriesBand {
         label: group.label.clone(),
+        also: group.also.clone().unwrap_or_default(),
         detail,
         line: points.iter().map(|point| (point.x, point.value.unwrap_or(f64::NAN))).collect(),
         band: if curve.band == Band::None { Vec::new() } else { band.collect() },
         // One seed is its own line.
-        faint: if curve.seeds > 1 { curve.curves } else { Vec::new() },
+        faint: if curve.seeds > 1 && with_seeds { curve.curves } else { Vec::new() },
         crosses,
     };
     (series, group)
@@ -137,7 +149,7 @@ fn title(metric: &Metric, environments: &BTreeSet<String>) -> String {
 }
 
 /// What line, band and thin lines are.
-fn meaning(groups: &[PlotGroup], smooth: usize) -> String {
+fn meaning(groups: &[PlotGroup], smooth: usize, with_seeds: bool) -> String {
     let kinds = |band: Band| groups.iter().any(|group| group.band == band);
     let interval = "95% bootstrap interval of the IQM, descriptive";
     let range = "lowest to highest seed";
@@ -149,10 +161,10 @@ fn meaning(groups: &[PlotGroup], smooth: usize) -> String {
         }
         (false, false) => "One seed: seed-to-seed variation is unknown. ".to_owned(),
     };
-    let line = if kinds(Band::Bootstrap) || kinds(Band::Range) {
-        "Line: interquartile mean (IQM) over seeds; thin: single seeds. "
-    } else {
-        ""
+    let line = match (kinds(Band::Bootstrap) || kinds(Band::Range), with_seeds) {
+        (true, true) => "Line: interquartile mean (IQM) over seeds; thin: single seeds. ",
+        (true, false) => "Line: interquartile mean (IQM) over seeds. ",
+        (false, _) => "",
     };
     let smoothed = match smooth {
         0 | 1 => "Not smoothed.".to_owned(),
@@ -189,13 +201,14 @@ mod tests {
     use super::*;
 
     fn group(band: Band) -> PlotGroup {
-        PlotGroup { label: String::new(), runs: Vec::new(), seeds: 1, failed: 0, band, points: Vec::new() }
+        let (label, also, runs, points) = (String::new(), None, Vec::new(), Vec::new());
+        PlotGroup { label, also, runs, seeds: 1, failed: 0, band, points }
     }
 
     #[test]
     fn the_meaning_of_the_band_is_said() {
         let said = |bands: &[Band], smooth| {
-            meaning(&bands.iter().map(|band| group(*band)).collect::<Vec<_>>(), smooth)
+            meaning(&bands.iter().map(|band| group(*band)).collect::<Vec<_>>(), smooth, true)
         };
         assert!(said(&[Band::Bootstrap], 1).contains("95% bootstrap interval of the IQM, descriptive"));
         assert!(said(&[Band::Range], 1).contains("lowest to highest seed"));

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::groups::PlottedGroup;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
+use crate::insight::group_order::is_ranked_by;
 use crate::insight::run_data::load;
 
 /// Training metrics that the x axis may count by, and that show when a seed began.
@@ -54,12 +55,12 @@ impl std::fmt::Display for Metric {
     }
 }
 
-/// Whether drawing `metric` (as the user wrote it) needs a series.
+/// Whether drawing `metric` (as the user wrote it), and putting the best group first, needs a series.
 pub fn wanted(metric: Option<&str>) -> impl Fn(&str, &str) -> bool + Sync {
     let written = metric.unwrap_or(MEAN_RETURN).to_owned();
     move |kind, name| {
         let exact = written.split_once('/').is_some_and(|(k, n)| (k, n) == (kind, name));
-        exact || name == written || (kind == "train" && COUNTERS.contains(&name))
+        exact || name == written || (kind == "train" && COUNTERS.contains(&name)) || is_ranked_by(kind, name)
     }
 }
 
@@ -144,7 +145,8 @@ mod tests {
         check(None, "train", "entropy", false);
         check(Some("entropy"), "train", "entropy", true);
         check(Some("eval/mean_return"), "eval", "mean_return", true);
-        check(Some("eval/mean_return"), "train", "mean_return", false);
+        check(Some("eval/mean_return"), "train", "deviation", false);
+        check(Some("entropy"), "eval", "mean_return", true);
         check(Some("reward/forward"), "train", "reward/forward", true);
         check(Some("entropy"), "train", "episodes", true);
     }

@@ -1,28 +1,44 @@
-//! The cards of a report: verdicts, changes, diagnoses, pictures.
+//! The cards of a report: verdicts, changes, diagnoses.
+
+use std::collections::BTreeSet;
 
 use rlxp_analyze::verdict::Answer;
-use rlxp_draw::chart::{ScoreChart, ScoreGroup};
 use rlxp_types::text::{grouped, report_number};
 
+use crate::context::Context;
 use crate::insight::compare::{CompareReport, Comparison, Judgement, NoVerdict};
 use crate::insight::diagnose::{Answer as RuleAnswer, Diagnosis, RuleSet, Severity, diagnose_loaded};
-use crate::insight::plot::{PlotOptions, figure};
-use crate::insight::run_data::Group;
+use crate::insight::run_data::{Group, RunData, load_seeds};
+use crate::select::RunSeeds;
 
+use super::MOST_CARDS;
 use super::html::Table;
-use super::page::{ChangeCard, DiagnosisCard, FindingCard, Picture, Tone, VerdictCard};
+use super::page::{ChangeCard, DiagnosisCard, FindingCard, Tone, VerdictCard};
 
-/// One card per comparison.
+/// Up to this many runs are all diagnosed.
+const MOST_DIAGNOSED: usize = 12;
+
+/// The word of a verdict.
+pub(super) fn word_of(comparison: &Comparison) -> &'static str {
+    match comparison.judgement.verdict().map(|verdict| verdict.verdict) {
+        Some(Answer::Better) => "Better",
+        Some(Answer::Worse) => "Worse",
+        Some(Answer::CannotTell) => "Cannot tell",
+        None => why_not(&comparison.judgement),
+    }
+}
+
+/// One card for each of the first comparisons.
 pub(super) fn verdicts(report: &CompareReport) -> Vec<VerdictCard> {
     let reference = report.groups.first().map_or("A", |group| group.label.as_str());
     let card = |comparison: &Comparison| {
         let answer = comparison.judgement.verdict().map(|verdict| verdict.verdict);
-        let (tone, word) = match answer {
-            Some(Answer::Better) => (Tone::Good, "Better"),
-            Some(Answer::Worse) => (Tone::Bad, "Worse"),
-            Some(Answer::CannotTell) => (Tone::Open, "Cannot tell"),
-            None => (Tone::Open, why_not(&comparison.judgement)),
+        let tone = match answer {
+            Some(Answer::Better) => Tone::Good,
+            Some(Answer::Worse) => Tone::Bad,
+            Some(Answer::CannotTell) | None => Tone::Open,
         };
+        let word = word_of(comparison);
         VerdictCard {
             tone,
             word: if comparison.forced { format!("{word} (forced)") } else { word.to_owned() },
@@ -33,7 +49,7 @@ pub(super) fn verdicts(report: &CompareReport) -> Vec<VerdictCard> {
             statements: comparison.judgement.statements().to_vec(),
         }
     };
-    report.comparisons.iter().map(card).collect()
+    report.comparisons.iter().take(MOST_CARDS).map(card).collect()
 }
 
 fn why_not(judgement: &Judgement) -> &'static str {
@@ -105,17 +121,42 @@ pub(super) fn changes(report: &CompareReport) -> Vec<ChangeCard> {
         );
         ChangeCard { title: format!("From {reference} to {}", comparison.label), config, code, notes }
     };
-    report.comparisons.iter().map(card).collect()
+    report.comparisons.iter().take(MOST_CARDS).map(card).collect()
 }
 
-/// The diagnosis of every run; runs that can't be diagnosed are listed.
-pub(super) fn diagnoses(groups: &[Group], left_out: &mut Vec<String>) -> Vec<DiagnosisCard> {
+/// The diagnosis of every run, or of the first run of the first groups where there are many; runs that can't be
+/// diagnosed are listed.
+pub(super) fn diagnoses(
+    context: &Context,
+    groups: &[Group],
+    left_out: &mut Vec<String>,
+) -> Vec<DiagnosisCard> {
+    let mut seen = BTreeSet::new();
+    let all: Vec<&RunData> = groups
+        .iter()
+        .flat_map(|group| &group.runs)
+        .filter(|run| seen.insert(run.run.path().to_owned()))
+        .collect();
+    let chosen = if all.len() <= MOST_DIAGNOSED {
+        all.clone()
+    } else {
+        groups.iter().filter_map(|group| group.runs.first()).take(MOST_CARDS + 1).collect()
+    };
+    if chosen.len() < all.len() {
+        left_out.push(format!(
+            "diagnoses of {} of {} runs: the first of each of the first groups",
+            chosen.len(),
+            all.len()
+        ));
+    }
     let mut cards: Vec<DiagnosisCard> = Vec::new();
-    for run in groups.iter().flat_map(|group| &group.runs) {
-        if cards.iter().any(|card| card.run == run.name) {
-            continue;
-        }
-        match diagnose_loaded(run, RuleSet::built_in()) {
+    for run in chosen {
+        // Rules look at every metric; the charts need only a few.
+        let seeds = run.seeds.iter().map(|seed| seed.seed).collect();
+        let chosen = RunSeeds { run: run.run.clone(), seeds: Some(seeds) };
+        let diagnosed = load_seeds(context, &chosen, &|_, _| true)
+            .and_then(|whole| diagnose_loaded(&whole, RuleSet::built_in()));
+        match diagnosed {
             Ok(diagnosis) => cards.push(diagnosis_card(&diagnosis)),
             Err(failure) => left_out.push(format!("no diagnosis of {}: {}", run.name, failure.message)),
         }
@@ -167,65 +208,4 @@ pub(super) fn count(cards: &[DiagnosisCard]) -> (usize, usize) {
         cards.iter().flat_map(|card| &card.findings).filter(|finding| finding.severity == severity).count()
     };
     (of(Severity::Error), of(Severity::Warning))
-}
-
-/// Metrics that get a chart, in order; a run that lacks one has no such chart.
-const CHARTS: [&str; 3] = ["eval/mean_return", "train/mean_return", "train/entropy"];
-
-/// Learning curves, and one dot per seed for the scores that were judged.
-pub(super) fn pictures(
-    groups: &[Group],
-    comparison: Option<&CompareReport>,
-    left_out: &mut Vec<String>,
-) -> Vec<Picture> {
-    let mut pictures = Vec::new();
-    for metric in CHARTS {
-        let options = PlotOptions {
-            metric: Some(metric.to_owned()),
-            width: 960.0,
-            height: 460.0,
-            ..PlotOptions::default()
-        };
-        match figure(groups, &options) {
-            // The chart itself explains lines and bands.
-            Ok(made) => {
-                pictures.push(Picture { scene: made.chart.to_scene(), caption: made.report.notes.join(" ") });
-            }
-            Err(failure) => left_out.push(format!("no chart of {metric}: {}", failure.message)),
-        }
-    }
-    if let Some(report) = comparison {
-        pictures.insert(pictures.len().min(1), score_picture(report));
-    }
-    pictures
-}
-
-fn score_picture(report: &CompareReport) -> Picture {
-    let group = |group: &crate::insight::compare::GroupReport| {
-        let scores: Vec<f64> = group.seeds.iter().filter_map(|seed| seed.score).collect();
-        let failed = group.seeds.len() - scores.len();
-        let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
-        ScoreGroup {
-            label: group.label.clone(),
-            detail: format!("{} seed{}", group.seeds.len(), if group.seeds.len() == 1 { "" } else { "s" }),
-            // A failed seed has no score: its cross is drawn at the lowest one.
-            failed: vec![if lowest.is_finite() { lowest } else { 0.0 }; failed],
-            scores,
-            value: group.iqm,
-            interval: None,
-        }
-    };
-    let chart = ScoreChart {
-        title: "Score of each seed".to_owned(),
-        caption: report.score.what.clone(),
-        label: report.score.metric.clone(),
-        groups: report.groups.iter().map(group).collect(),
-        references: Vec::new(),
-        notes: Vec::new(),
-        width: 960.0,
-        height: 0.0,
-    };
-    let caption =
-        "One dot per seed; the mark is the interquartile mean; a cross is a seed that failed.".to_owned();
-    Picture { scene: chart.to_scene(), caption }
 }

@@ -54,6 +54,13 @@ pub(super) struct DiagnosisCard {
     pub(super) summary: String,
 }
 
+/// Runs in a table, collapsed if they are those of one group.
+pub(super) struct RunTable {
+    /// The group and how many runs it has.
+    pub(super) group: Option<String>,
+    pub(super) table: Table,
+}
+
 pub(super) struct Film {
     pub(super) caption: String,
     pub(super) mp4: Vec<u8>,
@@ -72,12 +79,17 @@ pub(super) struct Page {
     pub(super) diagnoses: Vec<DiagnosisCard>,
     pub(super) evaluations: Table,
     pub(super) films: Vec<Film>,
-    pub(super) runs: Table,
+    /// One row per group, if there are several.
+    pub(super) groups: Option<Table>,
+    pub(super) runs: Vec<RunTable>,
     pub(super) configs: Vec<(String, String)>,
     pub(super) warnings: Vec<String>,
     pub(super) commands: Vec<String>,
     pub(super) footer: String,
 }
+
+/// Up to this many groups, their verdicts come before the table of groups.
+const MOST_WITHOUT_OVERVIEW: usize = 4;
 
 const STYLE: &str = "
 :root{color-scheme:light;--ink:#1f2933;--soft:#616e7c;--line:#e4e7eb;--ground:#f5f7fa;--paper:#fff}
@@ -90,8 +102,8 @@ h1{font-size:26px;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:18px;margin
 .verdict{border-left:6px solid #7b8794}.verdict.good{border-left-color:#0072b2}.verdict.bad{border-left-color:#d55e00}
 .verdict .word{font-size:22px;font-weight:700}.verdict p{margin:6px 0}
 .lead{font-size:16px}.soft{color:var(--soft)}
-figure{margin:0}figure svg{width:100%;height:auto;display:block}figcaption{color:var(--soft);font-size:13px;margin-top:8px}
-.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px}
+figure{margin:0;overflow-x:auto}figure svg{width:100%;min-width:620px;height:auto;display:block}figcaption{color:var(--soft);font-size:13px;margin-top:8px}
+.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px;overflow-wrap:normal;word-break:normal}
 th,td{text-align:left;padding:5px 10px;border-bottom:1px solid var(--line);vertical-align:top}th{color:var(--soft);font-weight:600}
 td.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .badge{display:inline-block;border-radius:6px;padding:1px 8px;font-size:12px;font-weight:700;border:1px solid currentColor;margin-right:8px}
@@ -100,7 +112,8 @@ pre,code{font-family:ui-monospace,'DejaVu Sans Mono',monospace;font-size:12.5px}
 pre{background:var(--ground);border:1px solid var(--line);border-radius:8px;padding:10px 12px;overflow-x:auto;margin:8px 0}
 video{width:100%;max-width:600px;border-radius:8px;border:1px solid var(--line);display:block}
 .films{display:grid;grid-template-columns:repeat(auto-fit,minmax(300px,1fr));gap:14px}
-details summary{cursor:pointer}footer{color:var(--soft);font-size:12.5px;margin-top:40px}
+details summary{cursor:pointer}.slim{padding:8px 20px;margin:0 0 6px}.slim .scroll{margin-top:8px}footer{color:var(--soft);font-size:12.5px;margin-top:40px}
+@media (max-width:600px){main{padding:20px 12px 48px}.card{padding:12px 14px}h1{font-size:21px}.films{grid-template-columns:1fr}}
 @media print{body{background:#fff}.card{break-inside:avoid}}
 ";
 
@@ -114,7 +127,16 @@ impl Page {
         html.element("<title>", &self.title, "</title>");
         html.markup("<style>").picture(&font_faces(true)).markup(STYLE).markup("</style></head><body><main>");
         html.element("<h1>", &self.title, "</h1>").element("<p class=\"sub\">", &self.subtitle, "</p>");
+        // Of many groups the overview comes first, of a few the verdict.
+        let many = self.groups.as_ref().is_some_and(|groups| groups.rows.len() > MOST_WITHOUT_OVERVIEW);
+        if many {
+            self.groups(&mut html);
+            html.markup("<h2>Verdicts</h2>");
+        }
         self.verdicts(&mut html);
+        if !many {
+            self.groups(&mut html);
+        }
         if !self.pictures.is_empty() {
             html.markup("<h2>Curves and scores</h2>");
             for picture in &self.pictures {
@@ -131,7 +153,16 @@ impl Page {
             html.markup("<h2>Evaluations</h2><div class=\"card\">").table(&self.evaluations).markup("</div>");
         }
         self.films(&mut html);
-        html.markup("<h2>Runs</h2><div class=\"card\">").table(&self.runs).markup("</div>");
+        html.markup("<h2>Runs</h2>");
+        for RunTable { group, table } in &self.runs {
+            match group {
+                None => html.markup("<div class=\"card\">").table(table).markup("</div>"),
+                Some(group) => {
+                    html.markup("<details class=\"card slim\">").element("<summary>", group, "</summary>");
+                    html.table(table).markup("</details>")
+                }
+            };
+        }
         for (name, yaml) in &self.configs {
             html.markup("<details class=\"card\"><summary>Config of <b>").text(name).markup("</b></summary>");
             html.element("<pre>", yaml, "</pre></details>");
@@ -145,6 +176,12 @@ impl Page {
         }
         html.element("<footer>", &self.footer, "</footer></main></body></html>\n");
         html.finish()
+    }
+
+    fn groups(&self, html: &mut Html) {
+        if let Some(groups) = &self.groups {
+            html.markup("<h2>Groups</h2><div class=\"card\">").table(groups).markup("</div>");
+        }
     }
 
     fn verdicts(&self, html: &mut Html) {

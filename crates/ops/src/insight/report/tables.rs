@@ -4,44 +4,93 @@ use rlxp_types::text::{grouped, report_number};
 
 use crate::failure::Outcome;
 use crate::insight::compare::CompareReport;
-use crate::insight::run_data::{Group, SeedState};
+use crate::insight::plot::NO_INTERVAL;
+use crate::insight::run_data::{Group, RunData, SeedState};
+use crate::training::seed_ranges::seed_ranges;
 
+use super::MOST_CARDS;
+use super::cards::word_of;
 use super::html::Table;
+use super::page::RunTable;
+
+/// Most runs in one table; more are collapsed by group.
+const MOST_FLAT: usize = 12;
+/// Most rows of evaluations.
+const MOST_SEEDS: usize = 60;
+/// Most runs whose configs are shown.
+const MOST_CONFIGS: usize = 40;
 
 fn optional(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), report_number)
 }
 
-/// Every run with its seeds.
-pub(super) fn runs(groups: &[Group]) -> Table {
-    let mut table =
-        Table::new(&["group", "run", "status", "environment", "seeds", "steps", "rlx", "commit", "created"]);
-    for group in groups {
-        for run in &group.runs {
-            let seeds: Vec<String> = run.seeds.iter().map(|seed| seed.seed.to_string()).collect();
-            let commit = run.metadata.git.as_ref().map_or_else(String::new, |git| {
-                let commit = git.commit.as_deref().unwrap_or("none");
-                let dirty = if git.dirty { " + changes" } else { "" };
-                format!("{}{dirty}", commit.get(..10).unwrap_or(commit))
-            });
-            table.row([
-                group.label.clone(),
-                run.name.clone(),
-                run.status.to_string(),
-                run.config.env.id.clone(),
-                seeds.join(" "),
-                grouped(run.metadata.total_steps),
-                run.metadata.versions.rlx.clone(),
-                commit,
-                run.metadata.created.clone(),
-            ]);
-        }
+/// One row per group: its scores and the verdict about it.
+pub(super) fn groups(report: &CompareReport) -> Table {
+    let has_other_names = report.groups.iter().any(|group| group.also.is_some());
+    let names = if has_other_names { &["", "group", "also"][..] } else { &["", "group"] };
+    let numbers = ["runs", "seeds", "failed", "IQM", "lowest", "highest", "compared with A"];
+    let mut table = Table::new(&[names, &numbers].concat());
+    for group in &report.groups {
+        let failed =
+            group.seeds.iter().filter(|seed| seed.score.is_none() && seed.state != SeedState::Unfinished);
+        let comparison = report.comparisons.iter().find(|comparison| comparison.group == group.group);
+        let mut row = vec![group.group.clone(), group.label.clone()];
+        row.extend(has_other_names.then(|| group.also.clone().unwrap_or_default()));
+        row.extend([
+            group.runs.len().to_string(),
+            group.seeds.len().to_string(),
+            failed.count().to_string(),
+            optional(group.iqm),
+            if group.seeds.len() == 1 { NO_INTERVAL.to_owned() } else { optional(group.lowest) },
+            if group.seeds.len() == 1 { String::new() } else { optional(group.highest) },
+            comparison.map_or_else(|| "reference".to_owned(), |one| word_of(one).to_lowercase()),
+        ]);
+        table.row(row);
     }
     table
 }
 
-/// Last, best and later evaluations of every seed.
-pub(super) fn evaluations(groups: &[Group]) -> Outcome<Table> {
+/// Every run with its seeds: in one table, or in a collapsed table per group where there are many.
+pub(super) fn runs(groups: &[Group], labels: &[String]) -> Vec<RunTable> {
+    let head = ["group", "run", "status", "environment", "seeds", "steps", "rlx", "commit", "created"];
+    let all: usize = groups.iter().map(|group| group.runs.len()).sum();
+    if all <= MOST_FLAT {
+        let mut table = Table::new(&head);
+        for (group, label) in groups.iter().zip(labels) {
+            group.runs.iter().for_each(|run| table.row([label.clone()].into_iter().chain(run_cells(run))));
+        }
+        return vec![RunTable { group: None, table }];
+    }
+    let of_group = |(group, label): (&Group, &String)| {
+        let mut table = Table::new(&head[1..]);
+        group.runs.iter().for_each(|run| table.row(run_cells(run)));
+        let runs =
+            if group.runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", group.runs.len()) };
+        RunTable { group: Some(format!("{label}: {runs}")), table }
+    };
+    groups.iter().zip(labels).map(of_group).collect()
+}
+
+fn run_cells(run: &RunData) -> [String; 8] {
+    let commit = run.metadata.git.as_ref().map_or_else(String::new, |git| {
+        let commit = git.commit.as_deref().unwrap_or("none");
+        let dirty = if git.dirty { " + changes" } else { "" };
+        format!("{}{dirty}", commit.get(..10).unwrap_or(commit))
+    });
+    [
+        run.name.clone(),
+        run.status.to_string(),
+        run.config.env.id.clone(),
+        seed_ranges(run.seeds.iter().map(|seed| seed.seed)),
+        grouped(run.metadata.total_steps),
+        run.metadata.versions.rlx.clone(),
+        commit,
+        run.metadata.created.clone(),
+    ]
+}
+
+/// Last, best and later evaluations of every seed, of the first groups where there are many.
+pub(super) fn evaluations(groups: &[Group], labels: &[String], left_out: &mut Vec<String>) -> Outcome<Table> {
     let mut table = Table::new(&[
         "group",
         "run",
@@ -54,8 +103,15 @@ pub(super) fn evaluations(groups: &[Group]) -> Outcome<Table> {
         "at step",
         "on new episodes",
     ]);
-    for group in groups {
+    let seeds: usize = groups.iter().map(|group| group.seeds().count()).sum();
+    let shown = if seeds <= MOST_SEEDS { groups.len() } else { groups.len().min(MOST_CARDS + 1) };
+    let mut rows = 0;
+    for (group, label) in groups.iter().zip(labels).take(shown) {
         for (run, seed) in group.seeds() {
+            if rows == MOST_SEEDS {
+                break;
+            }
+            rows += 1;
             let all = seed.evaluations()?;
             let during: Vec<_> =
                 all.iter().filter(|(name, _)| name.starts_with("step_")).map(|(_, one)| one).collect();
@@ -70,7 +126,7 @@ pub(super) fn evaluations(groups: &[Group]) -> Outcome<Table> {
                 SeedState::Unfinished => "unfinished",
             };
             table.row([
-                group.label.clone(),
+                label.clone(),
                 run.name.clone(),
                 seed.seed.to_string(),
                 state.to_owned(),
@@ -86,17 +142,20 @@ pub(super) fn evaluations(groups: &[Group]) -> Outcome<Table> {
             ]);
         }
     }
+    if rows < seeds {
+        left_out.push(format!("evaluations of {rows} of {seeds} seeds: those of the first groups"));
+    }
     Ok(table)
 }
 
-/// Metrics of all groups at common steps.
+/// Metrics of the first groups at common steps.
 pub(super) fn aligned(report: &CompareReport) -> Option<Table> {
     let steps = &report.metrics.first()?.steps;
     let mut head = vec!["metric".to_owned(), "group".to_owned()];
     head.extend(steps.iter().map(|step| format!("at {}", grouped(*step))));
     let mut table = Table { head, rows: Vec::new() };
     for metric in report.metrics.iter().filter(|metric| metric.steps.len() == steps.len()) {
-        for group in &metric.groups {
+        for group in metric.groups.iter().take(MOST_CARDS + 1) {
             let mut row = vec![metric.metric.clone(), group.group.clone()];
             row.extend(group.values.iter().map(|value| optional(*value)));
             table.rows.push(row);
@@ -105,10 +164,10 @@ pub(super) fn aligned(report: &CompareReport) -> Option<Table> {
     Some(table)
 }
 
-/// The config of each run, those that equal an earlier one left out.
+/// The config of each run of the first groups, those that equal an earlier one left out.
 pub(super) fn configs(groups: &[Group]) -> Vec<(String, String)> {
     let mut shown: Vec<(String, String)> = Vec::new();
-    for run in groups.iter().flat_map(|group| &group.runs) {
+    for run in groups.iter().take(MOST_CARDS + 1).flat_map(|group| &group.runs).take(MOST_CONFIGS) {
         let yaml = rlxp_spec::to_yaml(&run.config);
         if !shown.iter().any(|(_, earlier)| *earlier == yaml) {
             shown.push((run.name.clone(), yaml));

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rlxp_spec::Config;
-use rlxp_store::{Lineage, LineageKind};
+use rlxp_store::{Lineage, LineageKind, Metadata};
 use serde::Serialize;
 
 use super::{RunData, SeedData, SeedState};
@@ -71,14 +71,19 @@ pub(crate) fn fold<'m>(runs: impl IntoIterator<Item = &'m RunData>) -> Folded<'m
 /// Everything that changes what is trained: the config, the weights it starts
 /// from, and the return at which it stops.
 pub(crate) fn identity_of(run: &RunData) -> Vec<(String, String)> {
+    identity(&run.config, &run.metadata)
+}
+
+/// The same for a run whose data are not loaded.
+pub(crate) fn identity(config: &Config, metadata: &Metadata) -> Vec<(String, String)> {
     let counts = |key: &str| !NOISE.contains(&key) && !UNTRAINED.contains(&key);
-    let mut identity: Vec<_> = keys_of(&run.config).into_iter().filter(|(key, _)| counts(key)).collect();
-    if let Some(lineage) = run.metadata.lineage.as_ref().filter(|it| it.kind != LineageKind::Reproduced) {
+    let mut identity: Vec<_> = keys_of(config).into_iter().filter(|(key, _)| counts(key)).collect();
+    if let Some(lineage) = metadata.lineage.as_ref().filter(|it| it.kind != LineageKind::Reproduced) {
         let own = if lineage.checkpoints.is_empty() { "" } else { ":SEED" };
         let step = lineage.checkpoint.map_or(own.to_owned(), |step| format!(":step_{step}"));
         identity.push(("starts_from".to_owned(), format!("{}{step}", lineage.parent)));
     }
-    if let Some(wanted) = run.metadata.extra.get(crate::training::recorded::STOP_AT) {
+    if let Some(wanted) = metadata.extra.get(crate::training::recorded::STOP_AT) {
         identity.push((crate::training::recorded::STOP_AT.to_owned(), wanted.to_string()));
     }
     identity

@@ -12,9 +12,11 @@ use serde::Serialize;
 
 use super::SetSummary;
 use super::which::Chosen;
-use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::insight::config_keys::training_keys;
+use crate::insight::group_names::{Unnamed, absent, names, shown};
+use crate::insight::group_order::{BestOf, best_first, in_order};
+use crate::insight::run_data::first_and_more;
+use crate::insight::run_data::fold::identity;
 use crate::training::envs::reward_threshold;
 
 /// Most runs that a command names.
@@ -39,7 +41,7 @@ pub struct Counts {
 /// Runs of one config.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupSummary {
-    /// Its first run, and how many more.
+    /// What differs from the environment's other groups, or its first run; no two of them have the same.
     pub label: String,
     pub runs: Vec<String>,
     /// Seeds with a score, or failed.
@@ -74,9 +76,14 @@ pub struct EnvSummary {
     pub threshold: Option<f64>,
     /// Its groups, best first.
     pub groups: Vec<GroupSummary>,
+    /// How many groups `--best` left out; null if none.
+    pub best_of: Option<BestOf>,
     /// The keys that differ between them.
     pub varied: Vec<VariedKey>,
+    /// Groups with a score, those that `--best` left out included.
     pub scored_groups: usize,
+    /// How many of them reach the threshold; null without one.
+    pub solved_groups: Option<usize>,
     /// Number of pairs of groups that the table invites to compare.
     pub comparisons: usize,
     /// By how much the best of this many groups looks better than it is, if all were equally good.
@@ -93,7 +100,7 @@ struct Known {
     scores: Vec<(u64, Option<f64>, Option<f64>)>,
 }
 
-pub(super) fn summary(_context: &Context, chosen: Chosen) -> Outcome<SetSummary> {
+pub(super) fn summary(chosen: Chosen, best: Option<usize>) -> Outcome<SetSummary> {
     if chosen.runs.is_empty() {
         return Err(Failure::usage("no_runs", format!("no runs found: {}", chosen.what))
             .hint("rlx train configs/ppo_cartpole.yaml"));
@@ -119,7 +126,8 @@ pub(super) fn summary(_context: &Context, chosen: Chosen) -> Outcome<SetSummary>
     for run in known {
         by_env.entry(run.row.env.clone()).or_default().push(run);
     }
-    let environments: Vec<EnvSummary> = by_env.into_iter().map(|(env, runs)| of_env(env, runs)).collect();
+    let environments: Vec<EnvSummary> =
+        by_env.into_iter().map(|(env, runs)| of_env(env, runs, best)).collect();
     let next = if chosen.own { next(&environments, counts.runs) } else { Vec::new() };
     Ok(SetSummary { what: chosen.what, counts, environments, unreadable, next })
 }
@@ -136,7 +144,8 @@ fn read(run: &Run, row: RunRow) -> Outcome<Known> {
     });
     let scores = scores.collect();
     let (total_steps, threshold) = (config.total_steps(), reward_threshold(&config.env));
-    Ok(Known { row, keys: training_keys(&config), total_steps, threshold, scores })
+    let keys = identity(&config, &run.metadata()?);
+    Ok(Known { row, keys, total_steps, threshold, scores })
 }
 
 impl Counts {
@@ -153,7 +162,7 @@ impl Counts {
     }
 }
 
-fn of_env(env: String, runs: Vec<Known>) -> EnvSummary {
+fn of_env(env: String, runs: Vec<Known>, best: Option<usize>) -> EnvSummary {
     // Unknown unless it holds for all runs: some may have other arguments.
     let threshold = runs[0].threshold.filter(|_| runs.iter().all(|run| run.threshold.is_some()));
     let mut grouped: Vec<Vec<Known>> = Vec::new();
@@ -166,9 +175,10 @@ fn of_env(env: String, runs: Vec<Known>) -> EnvSummary {
         grouped[place].push(run);
     }
     let varied = varied(&grouped);
-    let mut groups: Vec<GroupSummary> = grouped.iter().map(|runs| of_group(runs, &varied)).collect();
-    let worth = |group: &GroupSummary| group.result.map_or(f64::NEG_INFINITY, |result| result.iqm);
-    groups.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
+    let groups: Vec<GroupSummary> = grouped.iter().map(|runs| of_group(runs, &varied)).collect();
+    let worths: Vec<Option<f64>> = groups.iter().map(|group| group.result.map(|result| result.iqm)).collect();
+    let places = best_first(&worths);
+    let mut groups = in_order(groups, &places);
     let scored: Vec<&Final> = groups.iter().filter_map(|group| group.result.as_ref()).collect();
     // The standard error of a group's score. Groups of one seed have no deviation of their own.
     let deviations: Vec<f64> = scored.iter().filter_map(|result| result.deviation).collect();
@@ -180,47 +190,52 @@ fn of_env(env: String, runs: Vec<Known>) -> EnvSummary {
     let luck = (scored.len() > 1 && !deviations.is_empty())
         .then(|| median(&errors) * expected_maximum(scored.len() as u32));
     let scored_groups = scored.len();
+    let solved = |threshold: f64| scored.iter().filter(|result| result.iqm >= threshold).count();
+    let solved_groups = threshold.map(solved);
+    let all = groups.len();
+    groups.truncate(best.unwrap_or(all));
+    let unnamed = groups.iter().zip(&places).map(|(group, place)| {
+        let identities = grouped[*place].iter().map(|run| run.keys.clone());
+        Unnamed::new(group.label.clone(), identities)
+    });
+    let names = names(&unnamed.collect::<Vec<_>>());
+    for (group, name) in groups.iter_mut().zip(names) {
+        group.label = name.label;
+    }
     EnvSummary {
         threshold,
         env,
         varied,
         scored_groups,
+        solved_groups,
         comparisons: scored_groups * scored_groups.saturating_sub(1) / 2,
         luck_of_the_best: luck,
+        best_of: BestOf::new(groups.len(), all),
         groups,
     }
 }
 
+/// Every key that groups differ in, with its values.
 fn varied(grouped: &[Vec<Known>]) -> Vec<VariedKey> {
-    let Some(first) = grouped.first().and_then(|runs| runs.first()) else { return Vec::new() };
-    // Every config has the same keys in the same order.
-    let values_of = |index: usize| {
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in grouped.iter().flat_map(|runs| &runs[0].keys) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    let values_of = |key: &str| {
         let mut values: Vec<String> = Vec::new();
         for runs in grouped {
-            let value = runs[0].keys.get(index).map_or(String::new(), |(_, value)| value.clone());
+            let own = runs[0].keys.iter().find(|(own, _)| own == key);
+            let value = own.map_or_else(|| absent(key).to_owned(), |(_, value)| shown(value));
             if !values.contains(&value) {
                 values.push(value);
             }
         }
         values
     };
-    let keys = first.keys.iter().enumerate();
-    keys.map(|(index, (key, _))| (index, VariedKey { key: key.clone(), values: values_of(index) }))
-        .filter(|(index, key)| key.values.len() > 1 && !follows(grouped, &key.key, *index))
-        .map(|(_, key)| key)
-        .collect()
-}
-
-/// Whether a key follows from the length of training, as the intervals of evaluations and checkpoints do by default.
-fn follows(grouped: &[Vec<Known>], key: &str, index: usize) -> bool {
-    if !matches!(key, "checkpoint.save_every" | "eval.every") {
-        return false;
-    }
-    let mut of_length: BTreeMap<u64, &str> = BTreeMap::new();
-    grouped.iter().all(|runs| {
-        let value = runs[0].keys.get(index).map_or("", |(_, value)| value.as_str());
-        *of_length.entry(runs[0].total_steps).or_insert(value) == value
-    })
+    let all = keys.into_iter().map(|key| VariedKey { key: key.to_owned(), values: values_of(key) });
+    all.filter(|key| key.values.len() > 1).collect()
 }
 
 fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
@@ -246,10 +261,12 @@ fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
     }
     let best =
         runs.iter().flat_map(|run| run.scores.iter().filter_map(|(_, _, best)| *best)).reduce(f64::max);
-    let more = runs.len() - 1;
-    let label =
-        if more == 0 { runs[0].row.name.clone() } else { format!("{} and {more} more", runs[0].row.name) };
-    let keys = runs[0].keys.iter().filter(|(key, _)| varied.iter().any(|varied| varied.key == *key));
+    let label = first_and_more(&runs.iter().map(|run| run.row.name.as_str()).collect::<Vec<_>>());
+    let value = |key: &str| {
+        let own = runs[0].keys.iter().find(|(own, _)| own == key);
+        own.map_or_else(|| absent(key).to_owned(), |(_, value)| shown(value))
+    };
+    let values = varied.iter().map(|varied| (varied.key.clone(), value(&varied.key)));
     GroupSummary {
         label,
         runs: runs.iter().map(|run| run.row.name.clone()).collect(),
@@ -258,7 +275,7 @@ fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
         result: finals(&scores),
         best,
         total_steps: runs[0].total_steps,
-        values: keys.cloned().collect(),
+        values: values.collect(),
         counts,
     }
 }

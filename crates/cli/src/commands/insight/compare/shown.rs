@@ -2,10 +2,11 @@
 //! end, where the eye is, the verdict.
 
 use rlxp_ops::below::Answer;
-use rlxp_ops::insight::compare::{Changes, CompareReport, Comparison, GroupReport, Judgement, NoVerdict};
+use rlxp_ops::insight::compare::{CompareReport, Comparison, GroupReport, Judgement, NoVerdict};
 use rlxp_ops::insight::run_data::SeedState;
 use rlxp_types::text::{measure, one_line};
 
+use super::super::changed::{changed, short};
 use crate::chart::{Curve, MOST_CURVES, draw_several};
 use crate::format;
 use crate::screen::{Screen, Style};
@@ -15,14 +16,8 @@ use crate::table::{Align, Table};
 const MOST_ROWS: usize = 20;
 /// Comparisons whose changes and sentences are written out.
 const MOST_DETAILS: usize = 4;
-/// Rows of a list of changes.
-const MOST_CHANGES: usize = 15;
-/// Files of a list of changed files.
-const MOST_FILES: usize = 8;
 /// Groups beside each other in the table of metrics.
 const MOST_COLUMNS: usize = 6;
-/// The longest value that is written out.
-const LONGEST_VALUE: usize = 42;
 
 pub(super) fn answer(screen: &Screen, report: &CompareReport) {
     screen.answer(groups(screen, report));
@@ -66,6 +61,7 @@ fn left_off(screen: &Screen, count: usize, shown: usize, what: &str) {
 fn groups(screen: &Screen, report: &CompareReport) -> String {
     let mut table = Table::new([
         ("", Align::Left),
+        ("group", Align::Left),
         ("runs", Align::Left),
         ("environment", Align::Left),
         ("seeds", Align::Right),
@@ -77,7 +73,8 @@ fn groups(screen: &Screen, report: &CompareReport) -> String {
     for group in report.groups.iter().take(MOST_ROWS) {
         table.row([
             group.group.clone(),
-            called(group),
+            group.label.clone(),
+            runs_of(group),
             group.env.clone(),
             group.seeds.len().to_string(),
             group.seeds.iter().filter(|seed| is_lost(seed)).count().to_string(),
@@ -91,6 +88,9 @@ fn groups(screen: &Screen, report: &CompareReport) -> String {
     if report.groups.len() > MOST_ROWS {
         text.push_str(&format!("  and {} more groups\n", report.groups.len() - MOST_ROWS));
     }
+    if let Some(best_of) = report.best_of {
+        text.push_str(&format!("  {}\n", best_of.sentence()));
+    }
     text
 }
 
@@ -98,67 +98,21 @@ fn is_lost(seed: &rlxp_ops::insight::compare::SeedReport) -> bool {
     seed.score.is_none() && seed.state != SeedState::Unfinished
 }
 
-fn called(group: &GroupReport) -> String {
-    match group.runs.len() {
-        1 => short(&group.label),
-        runs if group.label.contains(" and ") => format!("{} ({runs} runs)", short(&group.label)),
-        runs => format!("{}, {runs} runs", short(&group.label)),
+/// The other name of a group, or its runs.
+fn runs_of(group: &GroupReport) -> String {
+    match (&group.also, group.runs.as_slice()) {
+        (Some(also), _) => short(also),
+        (None, [run]) if run.name == group.label => "1 run".to_owned(),
+        (None, [run]) => short(&run.name),
+        (None, runs) => format!("{} runs", runs.len()),
     }
 }
 
 /// Config, code and seeds of one comparison.
 fn changes(screen: &Screen, comparison: &Comparison) -> String {
-    let Changes { config, code, files, seeds, notes } = &comparison.changes;
     let id = comparison.group.as_str();
-    let mut text = format!("\n{}\n", screen.styled(Style::Heading, &format!("what changed from A to {id}")));
-    let mut table = Table::new([("", Align::Left), ("A", Align::Left), (id, Align::Left)]);
-    for change in config.iter().take(MOST_CHANGES) {
-        table.row([change.key.clone(), short(&change.a), short(&change.b)]);
-    }
-    for change in code {
-        let (a, b) = (brief(change.what, &change.a), brief(change.what, &change.b));
-        table.row([change.what.to_owned(), short(&a), short(&b)]);
-    }
-    if !seeds.same {
-        table.row(["seeds".to_owned(), short(&seeds.a), short(&seeds.b)]);
-    }
-    if config.is_empty() && code.is_empty() && seeds.same {
-        text.push_str("  nothing: same config, code and seeds\n");
-        return text;
-    }
-    text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
-    if config.len() > MOST_CHANGES {
-        text.push_str(&format!("  and {} more keys\n", config.len() - MOST_CHANGES));
-    }
-    if config.is_empty() {
-        text.push_str("  same config\n");
-    }
-    if let Some(files) = files {
-        let count = files.files.len() + files.left_off;
-        text.push_str(&format!("  {count} files differ between the commits\n"));
-        for file in files.files.iter().take(MOST_FILES) {
-            let lines = match (file.added, file.removed) {
-                (Some(added), Some(removed)) => format!("+{added} -{removed}"),
-                _ => "binary".to_owned(),
-            };
-            text.push_str(&format!("    {lines:<12}{}\n", one_line(&file.path)));
-        }
-        if count > MOST_FILES {
-            text.push_str(&format!("    and {} more\n", count - MOST_FILES));
-        }
-    }
-    for note in notes {
-        text.push_str(&format!("  {}\n", one_line(note)));
-    }
-    text
-}
-
-/// Commits by the letters that tell them apart.
-fn brief(what: &str, value: &str) -> String {
-    if what != "commit" {
-        return value.to_owned();
-    }
-    value.split(" | ").map(|commit| commit.get(..12).unwrap_or(commit)).collect::<Vec<_>>().join(" | ")
+    let heading = screen.styled(Style::Heading, &format!("what changed from A to {id}"));
+    format!("\n{heading}\n{}", changed(screen, &comparison.changes, ("A", id)))
 }
 
 /// The curves of the first groups, and how to read them.
@@ -229,7 +183,7 @@ fn metrics(screen: &Screen, report: &CompareReport) -> String {
 fn verdicts(screen: &Screen, report: &CompareReport) -> String {
     let mut table = Table::new([
         ("", Align::Left),
-        ("runs", Align::Left),
+        ("group", Align::Left),
         ("verdict", Align::Left),
         ("difference", Align::Right),
         ("interval", Align::Right),
@@ -246,7 +200,7 @@ fn verdicts(screen: &Screen, report: &CompareReport) -> String {
         let chance = judged.and_then(|verdict| verdict.probability_of_improvement);
         table.row([
             comparison.group.clone(),
-            short(&comparison.label),
+            comparison.label.clone(),
             word(&comparison.judgement).to_owned(),
             judged.and_then(|verdict| verdict.effect).map_or_else(dash, measure),
             interval.unwrap_or_else(dash),
@@ -293,25 +247,4 @@ fn verdict(screen: &Screen, comparison: &Comparison) -> String {
         text.push_str(&format!("  {}\n", one_line(sentence)));
     }
     text
-}
-
-/// A value that does not break the table.
-fn short(text: &str) -> String {
-    if text.chars().count() <= LONGEST_VALUE {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(LONGEST_VALUE - 1).collect();
-    format!("{kept}…")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_values_are_cut_at_a_letter() {
-        assert_eq!(short("short"), "short");
-        let cut = short(&"größe".repeat(20));
-        assert_eq!((cut.chars().count(), cut.ends_with('…')), (LONGEST_VALUE, true));
-    }
 }
