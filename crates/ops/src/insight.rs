@@ -9,6 +9,7 @@ pub mod curve;
 pub mod diagnose;
 pub mod explain;
 pub mod inspect;
+pub mod landscape;
 pub mod plot;
 pub mod report;
 pub mod run_data;

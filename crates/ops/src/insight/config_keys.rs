@@ -38,7 +38,8 @@ pub(crate) fn training_keys(config: &Config) -> Vec<(String, String)> {
     keys
 }
 
-fn short(value: &Value) -> String {
+/// A value in short: schedules as `from→to`, lists and maps on one line.
+pub(crate) fn short(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => {

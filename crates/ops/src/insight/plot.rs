@@ -10,7 +10,7 @@ mod chart;
 mod groups;
 mod metric;
 mod notes;
-mod output;
+pub(crate) mod output;
 mod x_unit;
 
 use std::path::PathBuf;
