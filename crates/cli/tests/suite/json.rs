@@ -34,6 +34,7 @@ fn every_command_answers_in_json() {
         ("ls", "rlx.runs/1"),
         ("info tiny_001", "rlx.run/1"),
         ("plot tiny_001", "rlx.plot/1"),
+        ("plot tiny_001 --against algo.gamma", "rlx.landscape/1"),
         ("tag tiny_001 a", "rlx.tags/1"),
         ("tail tiny_001 -n 3", "rlx.tail/1"),
         ("compare tiny_001 tiny_002", "rlx.comparison/1"),

@@ -1,7 +1,7 @@
 //! Scores over two settings: a grid of cells, coloured by their mean score.
 
 use crate::chart::axis::short_number;
-use crate::chart::frame::{BOTTOM, EDGE, SMALL, TINY, footer, header, sides};
+use crate::chart::frame::{BOTTOM, EDGE, SMALL, TINY, framed};
 use crate::chart::ramp::Ramp;
 use crate::chart::setting_axis::SettingAxis;
 use crate::color::Color;
@@ -11,6 +11,8 @@ use crate::scene::{Anchor, Rect, Scene, Stroke, Text};
 
 /// Size of the numbers of seeds.
 const COUNT: f32 = TINY - 1.5;
+/// Lowest grid, with its axis.
+const LOWEST: f32 = BOTTOM + 60.0;
 /// Distance between the lines in an empty cell.
 const HATCH: f32 = 7.0;
 
@@ -53,25 +55,21 @@ impl HeatMap {
         let (columns, rows) = (self.x.values.len().max(1), self.y.values.len().max(1));
         let or = |side: f32, default: f32| if side > 0.0 { side } else { default };
         let needed = 130.0 + (rows as f32 * 56.0).clamp(150.0, 700.0) + self.notes.len().min(4) as f32 * 14.0;
-        let (width, height) = sides(or(self.width, 800.0), or(self.height, needed));
-        let (mut scene, top) = header(width, height, &self.title, &self.caption);
-        scene.description = self.description();
-        let mut notes = self.notes.clone();
-        // The space depends on the notes, so that it is first computed as if the last one were there.
-        let high = |notes: &[String]| {
-            let bottom = footer(&mut Scene::new(width, height, Color::WHITE), notes);
-            (bottom - top - BOTTOM).max(24.0)
-        };
-        let ramp = Ramp::new(self.cells.iter().map(|cell| cell.score), high(&notes));
+        let size = (or(self.width, 800.0), or(self.height, needed));
+        let (title, mut notes) = ((self.title.as_str(), self.caption.as_str()), self.notes.clone());
+        let (mut scene, mut top, mut bottom) = framed(size, title, &notes, LOWEST);
+        let width = scene.width;
+        let ramp = Ramp::new(self.cells.iter().map(|cell| cell.score), bottom - top - BOTTOM);
         let names = self.y.values.iter().map(|(_, text)| text_width(text, TINY, false)).fold(0.0, f32::max);
         let left = EDGE + SMALL + 16.0 + names.min(width * 0.2);
         let across = (width - left - EDGE - 22.0 - ramp.width()).max(40.0);
-        let cell = (across / columns as f32, high(&notes) / rows as f32);
+        let cell = (across / columns as f32, (bottom - top - BOTTOM) / rows as f32);
         if self.words_in(cell) == Words::None && !self.cells.is_empty() {
             notes.push("The cells are too small for their numbers; --json has them.".to_owned());
+            (scene, top, bottom) = framed(size, title, &notes, LOWEST);
         }
-        let bottom = footer(&mut scene, &notes);
-        let area = Rect::new(left, top, across, (bottom - top - BOTTOM).max(24.0));
+        scene.description = self.description();
+        let area = Rect::new(left, top, across, bottom - top - BOTTOM);
         self.draw_axes(&mut scene, area);
         self.draw_cells(&mut scene, area, &ramp);
         ramp.draw(&mut scene, area.right() + 22.0, area, &self.label);

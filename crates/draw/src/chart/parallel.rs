@@ -1,7 +1,7 @@
 //! Many settings at once: an upright axis for each and for the score, a line through them for every configuration.
 
 use crate::chart::axis::short_number;
-use crate::chart::frame::{EDGE, SMALL, TINY, footer, ground, header, sides};
+use crate::chart::frame::{EDGE, SMALL, TINY, framed, ground};
 use crate::chart::ramp::Ramp;
 use crate::chart::setting_axis::SettingAxis;
 use crate::color::Color;
@@ -47,11 +47,12 @@ impl ParallelChart {
     /// The chart as a picture.
     pub fn to_scene(&self) -> Scene {
         let or = |side: f32, default: f32| if side > 0.0 { side } else { default };
-        let (width, height) = sides(or(self.width, 800.0), or(self.height, 500.0));
-        let (mut scene, top) = header(width, height, &self.title, &self.caption);
+        let size = (or(self.width, 800.0), or(self.height, 500.0));
+        let least = NAMES + 72.0;
+        let (mut scene, top, bottom) = framed(size, (&self.title, &self.caption), &self.notes, least);
         scene.description = self.description();
-        let bottom = footer(&mut scene, &self.notes);
-        let area_height = (bottom - top - NAMES - 12.0).max(40.0);
+        let width = scene.width;
+        let area_height = bottom - top - NAMES - 12.0;
         let ramp = Ramp::new(self.lines.iter().map(|line| line.score), area_height);
         let left = EDGE + self.label_width(0, width * 0.16) + 10.0;
         let across = (width - left - EDGE - ramp.width()).max(40.0);

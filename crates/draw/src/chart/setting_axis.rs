@@ -37,10 +37,9 @@ pub struct SettingAxis {
     pub range: (f64, f64),
 }
 
-/// A tick label that has room: how far along the axis it is, and its text.
+/// A tick label that has room.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlacedLabel {
-    pub(super) part: f64,
     /// The middle of its text, in units from the axis' beginning.
     pub(super) middle: f32,
     pub(super) text: String,
@@ -84,6 +83,11 @@ impl SettingAxis {
         if round.len() >= 2 { round } else { own().collect() }
     }
 
+    /// Where every tick is along the axis, also those without room for their label.
+    pub(super) fn marks(&self) -> impl Iterator<Item = f64> {
+        self.ticks().into_iter().map(|tick| self.part(tick.value))
+    }
+
     /// The tick labels that have room along a level axis of this length: none touches another, and none goes further than
     /// `beyond` over the axis' ends.
     pub(super) fn labels_across(&self, length: f32, beyond: f32) -> Vec<PlacedLabel> {
@@ -97,7 +101,7 @@ impl SettingAxis {
             let (part, half) = (self.part(tick.value), text_width(&text, TINY, false) / 2.0);
             let most = (length + beyond - half).max(0.0);
             let middle = (part as f32 * length).min(most).max(half - beyond);
-            (PlacedLabel { part, middle, text }, half)
+            (PlacedLabel { middle, text }, half)
         });
         without_overlap(labels.collect())
     }
@@ -107,7 +111,7 @@ impl SettingAxis {
         let labels = self.ticks().into_iter().map(|tick| {
             let part = self.part(tick.value);
             let text = fitted(&tick.label, width, TINY, false);
-            (PlacedLabel { part, middle: part as f32 * length, text }, TINY * 0.5)
+            (PlacedLabel { middle: part as f32 * length, text }, TINY * 0.5)
         });
         without_overlap(labels.collect())
     }

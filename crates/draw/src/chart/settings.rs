@@ -1,7 +1,7 @@
 //! Scores over settings: one small panel per setting, every seed a dot, for each value the mean with its interval.
 
 use crate::chart::axis::{Axis, Scale, short_number};
-use crate::chart::frame::{BOTTOM, EDGE, SMALL, TINY, footer, header, left_axis, sides, widest};
+use crate::chart::frame::{BOTTOM, EDGE, SMALL, TINY, framed, left_axis, widest};
 use crate::chart::setting_axis::{PlacedLabel, SettingAxis, Spacing, without_overlap};
 use crate::chart::style::cross;
 use crate::color::{Color, at_index};
@@ -15,6 +15,8 @@ const BETWEEN: f32 = 26.0;
 /// Space above a panel for the numbers of seeds.
 const COUNTS: f32 = 14.0;
 const COUNT: f32 = TINY - 1.5;
+/// Lowest row of panels, with what is above and below them.
+const LOWEST: f32 = COUNTS + BOTTOM + 44.0;
 /// How far dots are moved sideways so that equal scores stay apart.
 const SCATTER: f32 = 9.0;
 
@@ -32,7 +34,7 @@ pub struct SettingChart {
     pub notes: Vec<String>,
     /// Width in units; 0 for 800.
     pub width: f32,
-    /// Height in units; 0 for as much as the panels need.
+    /// Height in units; 0 for as much as the panels need, and never less than they can be drawn in.
     pub height: f32,
 }
 
@@ -73,11 +75,12 @@ impl SettingChart {
         let rows = self.panels.len().div_ceil(columns).max(1);
         let row_height = [360.0, 270.0, 230.0][rows.min(3) - 1];
         let needed = 90.0 + rows as f32 * row_height + self.notes.len().min(4) as f32 * 14.0;
-        let (width, height) = sides(wide, or(self.height, needed));
-        let (mut scene, top) = header(width, height, &self.title, &self.caption);
+        let size = (wide, or(self.height, needed));
+        let least = rows as f32 * LOWEST;
+        let (mut scene, top, bottom) = framed(size, (&self.title, &self.caption), &self.notes, least);
         scene.description = self.description();
-        let bottom = footer(&mut scene, &self.notes);
-        let each = ((bottom - top) / rows as f32).max(COUNTS + BOTTOM + 30.0);
+        let width = scene.width;
+        let each = (bottom - top) / rows as f32;
         let high = each - COUNTS - BOTTOM;
         let axis = self.axis(high);
         let left = EDGE + SMALL + 14.0 + widest(&axis.ticks).min(width * 0.25);
@@ -193,9 +196,11 @@ impl SettingPanel {
     fn draw_axis(&self, scene: &mut Scene, area: Rect) {
         let base = area.bottom();
         scene.stroke(Path::line((area.x, base), (area.right(), base)), Stroke::solid(Color::MUTED, 1.0));
-        for label in self.axis.labels_across(area.width, BETWEEN / 2.0 - 4.0) {
-            let x = area.x + label.part as f32 * area.width;
+        for part in self.axis.marks() {
+            let x = area.x + part as f32 * area.width;
             scene.stroke(Path::line((x, base), (x, base + 4.0)), Stroke::solid(Color::MUTED, 1.0));
+        }
+        for label in self.axis.labels_across(area.width, BETWEEN / 2.0 - 4.0) {
             let text = Text::new(area.x + label.middle, base + 17.0, label.text, TINY, Color::MUTED);
             scene.text(text.anchored(Anchor::Middle));
         }
@@ -206,7 +211,7 @@ impl SettingPanel {
             let part = self.axis.part(mean.place);
             let half = text_width(&mean.seeds, COUNT, false) / 2.0;
             let middle = (part as f32 * area.width).min(area.width + 8.0 - half).max(half - 8.0);
-            (PlacedLabel { part, middle, text: mean.seeds.clone() }, half)
+            (PlacedLabel { middle, text: mean.seeds.clone() }, half)
         });
         for label in without_overlap(counts.collect()) {
             let text = Text::new(area.x + label.middle, area.y - 5.0, label.text, COUNT, Color::MUTED);

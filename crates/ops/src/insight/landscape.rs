@@ -148,6 +148,8 @@ pub struct LandscapeReport {
     pub seeds: Vec<ScoredSeed>,
     /// What the marks mean.
     pub meaning: String,
+    /// What `low` and `high` are; empty if there are none.
+    pub intervals: String,
     /// What a reader must know, a sentence each.
     pub notes: Vec<String>,
     /// The file that was written.
@@ -180,6 +182,7 @@ pub fn landscape(context: &Context, request: &LandscapeRequest) -> Outcome<Lands
     let sample = sample::sample(&groups, request)?;
     let drawn_keys = keys::drawn(&request.view, &sample)?;
     let mut report = summary::report(&sample, &drawn_keys, request);
+    report.intervals = notes::intervals(&report);
     report.meaning = notes::meaning(&report);
     report.notes = notes::notes(&sample, &report, &drawn_keys);
     let name = match &request.view {

@@ -10,47 +10,46 @@ use super::{Drawn, LandscapeReport};
 pub(super) fn meaning(report: &LandscapeReport) -> String {
     match &report.drawn {
         Drawn::Against { .. } => {
-            format!("Dot: a seed. Bold dot: mean of the n seeds with that value. {}", bar(report))
+            let bar = match report.intervals.is_empty() {
+                true => "One seed per value: seed-to-seed variation is unknown.".to_owned(),
+                false => format!("Bar: {}.", report.intervals),
+            };
+            format!("Dot: a seed. Bold dot: mean of the n seeds with that value. {bar}")
         }
         Drawn::Heatmap { cells } => {
             let scored = cells.iter().filter(|cell| cell.summary.seeds > 0).count();
             let hatched = if scored < cells.len() { " Hatched: no run." } else { "" };
+            let outlined = match scored {
+                0 | 1 => String::new(),
+                many => format!(
+                    " Outlined: the highest of {many}, which is partly luck; `rlx compare` gives a verdict."
+                ),
+            };
+            format!("Cell: mean of its n seeds; darker is higher.{hatched}{outlined}")
+        }
+        Drawn::Parallel { combinations } => {
+            let luck = match combinations.len() {
+                0 | 1 => String::new(),
+                many => format!(" The best of {many} is partly luck; `rlx compare` gives a verdict."),
+            };
             format!(
-                "Cell: mean of its n seeds; darker is higher.{hatched}{}",
-                luck(scored, "cells", "Outlined")
+                "Line: mean of the seeds with these values; darker is higher, the best are thicker. Lines that share \
+                 a value are spread around it.{luck}"
             )
         }
-        Drawn::Parallel { combinations } => format!(
-            "Line: mean of the seeds with these values; darker is higher, the best are thicker. Lines that share a \
-             value are spread around it.{}",
-            luck(combinations.len(), "lines", "Best")
-        ),
     }
 }
 
-fn bar(report: &LandscapeReport) -> String {
+/// What the ends of intervals are; empty if there are none.
+pub(super) fn intervals(report: &LandscapeReport) -> String {
     let (interval, range) = ("95% bootstrap interval of the mean, descriptive", "lowest to highest seed");
     let said = match (report.has(Band::Bootstrap), report.has(Band::Range)) {
-        (true, true) => {
-            format!("Bar: {interval}; {range} where there are fewer than {BOOTSTRAP_SEEDS} seeds.")
-        }
-        (true, false) => format!("Bar: {interval}."),
-        (false, true) => format!("Bar: {range} (an interval needs {BOOTSTRAP_SEEDS} seeds)."),
-        (false, false) => String::new(),
+        (true, true) => format!("{interval}; {range} where there are fewer than {BOOTSTRAP_SEEDS} seeds"),
+        (true, false) => interval.to_owned(),
+        (false, true) => format!("{range} (an interval needs {BOOTSTRAP_SEEDS} seeds)"),
+        (false, false) => return String::new(),
     };
-    match (said.is_empty(), report.has(Band::None)) {
-        (true, _) => "One seed per value: seed-to-seed variation is unknown.".to_owned(),
-        (false, true) => format!("{said} Values with 1 seed have no bar."),
-        (false, false) => said,
-    }
-}
-
-/// A reminder that the highest of many is partly luck.
-fn luck(count: usize, things: &str, highest: &str) -> String {
-    if count < 2 {
-        return String::new();
-    }
-    format!(" {highest} of {count} {things}: partly luck; `rlx compare` gives a verdict.")
+    if report.has(Band::None) { format!("{said}; none for a single seed") } else { said }
 }
 
 pub(super) fn notes(sample: &Sample, report: &LandscapeReport, drawn: &DrawnKeys) -> Vec<String> {

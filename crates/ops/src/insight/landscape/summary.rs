@@ -92,6 +92,7 @@ pub(super) fn report(sample: &Sample, drawn: &DrawnKeys, request: &LandscapeRequ
         seeds: seeds.collect(),
         keys,
         meaning: String::new(),
+        intervals: String::new(),
         notes: Vec::new(),
         written: None,
         not_written: None,
