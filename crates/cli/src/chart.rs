@@ -1,6 +1,7 @@
 //! A learning curve in the terminal: the mean as a line of braille dots, the
 //! spread between the seeds as shade behind it, with axes.
 
+pub(crate) mod landscape;
 mod several;
 
 use rlxp_ops::below::BandPoint;

@@ -62,3 +62,77 @@ pub const PALETTE: [Color; 7] = [
 pub fn at_index(index: usize) -> Color {
     PALETTE[index % PALETTE.len()]
 }
+
+/// Matplotlib's viridis (van der Walt and Smith, released as CC0) at nine equal steps of its 256 colours. Its
+/// lightness grows evenly, so that it also reads in grey and with any colour vision; colours between the steps are
+/// mixed, which differs from the original by less than can be seen.
+const VIRIDIS: [Color; 9] = [
+    Color::hex(0x44_01_54),
+    Color::hex(0x47_2d_7b),
+    Color::hex(0x3b_52_8b),
+    Color::hex(0x2c_72_8e),
+    Color::hex(0x21_91_8c),
+    Color::hex(0x28_ae_80),
+    Color::hex(0x5e_c9_62),
+    Color::hex(0xad_dc_30),
+    Color::hex(0xfd_e7_25),
+];
+
+/// How far into [`VIRIDIS`] the ramp of scores goes: its yellow end vanishes on white.
+const LIGHT_END: f64 = 0.93;
+
+/// The colour of a score, from 0 for the lowest, which is light, to 1 for the highest, which is dark: on white paper the
+/// best are seen first.
+pub fn of_score(part: f64) -> Color {
+    let part = if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.5 };
+    let place = (1.0 - part) * LIGHT_END * (VIRIDIS.len() - 1) as f64;
+    let below = (place as usize).min(VIRIDIS.len() - 2);
+    VIRIDIS[below].mix(VIRIDIS[below + 1], (place - below as f64) as f32)
+}
+
+impl Color {
+    /// Relative luminance as WCAG 2 defines it: 0 for black, 1 for white.
+    pub fn luminance(self) -> f32 {
+        let linear = |byte: u8| {
+            let value = f32::from(byte) / 255.0;
+            if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * linear(self.red) + 0.7152 * linear(self.green) + 0.0722 * linear(self.blue)
+    }
+
+    /// The colour of text on this ground: ink or white, whichever has more contrast.
+    #[must_use]
+    pub fn text_on(self) -> Self {
+        let contrast = |other: Self| {
+            let (a, b) = (self.luminance() + 0.05, other.luminance() + 0.05);
+            a.max(b) / a.min(b)
+        };
+        if contrast(Self::WHITE) >= contrast(Self::INK) { Self::WHITE } else { Self::INK }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn better_scores_are_darker_without_a_break() {
+        let ramp: Vec<f32> = (0..=100).map(|part| of_score(f64::from(part) / 100.0).luminance()).collect();
+        assert!(ramp.windows(2).all(|pair| pair[0] > pair[1]), "{ramp:?}");
+        assert!(ramp[0] < 0.75, "the worst is still seen on white");
+        assert_eq!(of_score(1.0), VIRIDIS[0]);
+        assert_eq!(of_score(f64::NAN), of_score(0.5));
+        assert_eq!(of_score(-3.0), of_score(0.0));
+    }
+
+    #[test]
+    fn text_is_readable_on_every_score() {
+        for part in 0..=100 {
+            let ground = of_score(f64::from(part) / 100.0);
+            let (a, b) = (ground.luminance() + 0.05, ground.text_on().luminance() + 0.05);
+            // WCAG asks for 4.5 for small text and for 3 for large text; no ground in the middle allows more than this.
+            assert!(a.max(b) / a.min(b) >= 3.8, "{part}");
+        }
+        assert_eq!((Color::WHITE.text_on(), Color::BLACK.text_on()), (Color::INK, Color::WHITE));
+    }
+}

@@ -5,9 +5,9 @@
 //! | module | what |
 //! |---|---|
 //! | `scene` | what can be drawn: paths, strokes, fills, texts, clips |
-//! | `color` | colours, and a palette that colour-blind people can tell apart |
+//! | `color` | colours, and a palette and a ramp that colour-blind people can tell apart |
 //! | `font` | the embedded fonts: widths and outlines |
-//! | `chart` | learning curves and scores, laid out from numbers |
+//! | `chart` | learning curves, scores, and scores over settings, laid out from numbers |
 //! | `raster` | a scene as pixels and as PNG |
 //! | `svg` | a scene as SVG |
 //! | `environment` | what each environment looks like |

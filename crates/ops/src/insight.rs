@@ -13,6 +13,7 @@ pub mod explain;
 mod group_names;
 pub mod group_order;
 pub mod inspect;
+pub mod landscape;
 pub mod list;
 pub mod notes;
 pub mod plot;

@@ -29,7 +29,7 @@ pub use failure::{Failure, Outcome};
 /// Re-exports from the crates below, so that the command line depends on this crate alone.
 pub mod below {
     pub use rlxp_analyze::BandPoint;
-    pub use rlxp_analyze::curves::CurvePoint;
+    pub use rlxp_analyze::curves::{Band, CurvePoint};
     pub use rlxp_analyze::verdict::Answer;
     pub use rlxp_env::{Dtype, Space};
     pub use rlxp_fs::environment;

@@ -39,6 +39,8 @@ const COMMANDS: [&str; 34] = [
     "suggest RUN",
     "plot RUN --terminal",
     "plot RUN OTHER",
+    "plot RUN OTHER --against algo.gamma",
+    "plot RUN OTHER --parallel algo.gamma,policy.activation --terminal",
     "plot RUN --metric nothing",
     "tail RUN --no-follow",
     "report RUN OTHER --no-videos --output report.html",

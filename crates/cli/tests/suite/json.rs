@@ -34,6 +34,7 @@ fn every_command_answers_in_json() {
         ("ls", "rlx.runs/1"),
         ("info tiny_001", "rlx.run/1"),
         ("plot tiny_001", "rlx.plot/1"),
+        ("plot tiny_001 --against algo.gamma", "rlx.landscape/1"),
         ("tag tiny_001 a", "rlx.tags/1"),
         ("note tiny_001 slow", "rlx.notes/1"),
         ("rename tiny_001 first", "rlx.title/1"),

@@ -27,6 +27,7 @@ mod interrupt;
 mod json;
 mod kill;
 mod killing;
+mod landscape;
 mod launch;
 mod limits;
 mod listing;

@@ -43,6 +43,26 @@ pub(super) fn header(width: f32, height: f32, title: &str, caption: &str) -> (Sc
     (scene, y + 18.0)
 }
 
+/// A scene with title, caption and notes, and the y below and above them. It is as high as asked for, or higher where
+/// less than `least` would remain between them.
+pub(super) fn framed(
+    (width, height): (f32, f32),
+    (title, caption): (&str, &str),
+    notes: &[String],
+    least: f32,
+) -> (Scene, f32, f32) {
+    let (width, mut height) = sides(width, height);
+    loop {
+        let (mut scene, top) = header(width, height, title, caption);
+        let bottom = footer(&mut scene, notes);
+        if bottom - top >= least {
+            return (scene, top, bottom);
+        }
+        // A higher picture has room for more lines of notes, so that this may need a few rounds.
+        height += (least - (bottom - top)).max(1.0);
+    }
+}
+
 /// How many lines fit into this part of the height.
 fn most_lines(height: f32, line: f32, part: f32) -> usize {
     ((height * part / line) as usize).max(1)

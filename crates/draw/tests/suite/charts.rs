@@ -7,7 +7,7 @@ use rlxp_draw::{Anchor, Item, Scene, Text, font};
 
 /// Fails unless `text` is one well-formed XML element: every tag closed in
 /// turn, every attribute quoted, nothing unescaped between.
-fn well_formed(text: &str) -> Result<(), String> {
+pub(crate) fn well_formed(text: &str) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = text.trim_end();
     let mut roots = 0;
@@ -82,7 +82,7 @@ fn place(text: &Text) -> (f32, f32, f32, f32) {
 }
 
 /// Invariants of every chart.
-fn check(scene: &Scene) {
+pub(crate) fn check(scene: &Scene) {
     assert_eq!(well_formed(&scene.to_svg_element()), Ok(()));
     let texts: Vec<&Text> = scene
         .items
@@ -229,12 +229,12 @@ fn scores_are_dots_in_rows() {
 }
 
 /// Numbers as they come from broken trainings.
-fn number() -> impl Strategy<Value = f64> {
+pub(crate) fn number() -> impl Strategy<Value = f64> {
     prop_oneof![4 => -1e3..1e3f64, 1 => proptest::num::f64::ANY, 1 => Just(f64::NAN), 1 => Just(0.0)]
 }
 
 /// Names as an attacker would choose them.
-fn words() -> impl Strategy<Value = String> {
+pub(crate) fn words() -> impl Strategy<Value = String> {
     prop_oneof![
         2 => ".{0,40}",
         1 => Just("</text><script>alert('x')</script> & \"q\" ]]> \u{0}\u{fffe}\u{ffff}\u{202e}".to_owned()),

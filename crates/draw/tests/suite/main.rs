@@ -2,3 +2,4 @@
 
 mod charts;
 mod environments;
+mod settings;

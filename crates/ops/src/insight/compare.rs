@@ -43,6 +43,7 @@ pub use judgement::{Holm, Judgement, NoVerdict, Numbers, Unjudged};
 pub use looks::{Descriptive, Look, MOST_LOOKS, PLANNED_LOOKS};
 pub use report::{CompareReport, Comparison, GroupReport, RunReport, SeedReport, TopAnswer};
 pub use score::{Score, ScoreKind};
+pub(crate) use {failed::limit_among, score::last_evaluations};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};

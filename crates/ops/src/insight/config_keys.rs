@@ -38,7 +38,7 @@ pub(crate) fn training_keys(config: &Config) -> Vec<(String, String)> {
     keys
 }
 
-/// A value as it is shown beside others.
+/// A value in short: schedules as `from→to`, lists and maps on one line.
 pub(crate) fn short(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -11,7 +11,7 @@ mod groups;
 mod joined;
 mod metric;
 mod notes;
-mod output;
+pub(crate) mod output;
 mod x_unit;
 
 use std::path::PathBuf;

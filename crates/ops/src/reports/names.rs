@@ -3,7 +3,7 @@
 use super::*;
 use crate::event::Event;
 use crate::insight::{
-    analyze, compare, diff, explain, inspect, notes, plot, report, runs, stats, suggest, summarize, video,
+    analyze, compare, diff, explain, inspect, landscape, notes, plot, report, runs, stats, suggest, summarize, video,
 };
 use crate::quickstart::QuickstartReport;
 use crate::studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, study, verify};
@@ -45,6 +45,7 @@ names! {
     "rlx.power/1": stats::PowerReport,
     "rlx.campaign/1": stats::campaign::CampaignReport,
     "rlx.plot/1": plot::PlotReport,
+    "rlx.landscape/1": landscape::LandscapeReport,
     "rlx.report/1": report::ReportReport,
     "rlx.video/1": video::VideoReport,
     "rlx.inspection/1": inspect::InspectReport,

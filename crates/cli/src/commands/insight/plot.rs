@@ -1,6 +1,8 @@
 //! `rlx plot`
 
-use std::path::PathBuf;
+mod landscape;
+
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rlxp_ops::insight::plot::{
@@ -22,12 +24,17 @@ Examples:
   rlx plot ppo_cartpole_001 ppo_cartpole_002 --smooth 5 --output curves.png
   rlx plot 'ppo_*' --group-by config --best 5    # the five best configs
   rlx plot @last --metric train/entropy --x updates --terminal
-  rlx plot @last --baseline random=22 --output curves.svg --title 'CartPole, first try'";
+  rlx plot @last --baseline random=22 --output curves.svg --title 'CartPole, first try'
+  rlx plot 'ppo_*' --against algo.learning_rate --against algo.gamma
+  rlx plot 'ppo_*' --heatmap algo.learning_rate,algo.gamma --output grid.png
+  rlx plot 'ppo_*' --parallel algo.learning_rate,algo.gamma,policy.hidden_sizes";
 
 /// Notes that are shown before the rest is counted.
 const MOST_NOTES: usize = 8;
 /// Curves that the table lists.
 const MOST_ROWS: usize = 20;
+/// Height of a picture of curves.
+const HEIGHT: f32 = 500.0;
 
 /// Draw learning curves with seed bands
 ///
@@ -43,6 +50,11 @@ const MOST_ROWS: usize = 20;
 /// Without --output or --terminal, the chart is printed and also written as SVG: to the run's
 /// plots/, or for several runs to the project's analysis/. With more than 14 arguments, runs with
 /// the same config are merged into one curve; beyond the best 14, curves are grey.
+///
+/// --against, --heatmap and --parallel draw one score per seed over config keys instead: the mean
+/// return of its last evaluation during training, as `rlx compare` scores it. All arguments are then
+/// one set of runs, which must share an environment. Runs that differ in keys that are not drawn are
+/// pooled, and a note names those keys.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Plot {
@@ -74,6 +86,8 @@ pub(crate) struct Plot {
     /// Draw a horizontal line at a value; can be repeated
     #[arg(long = "baseline", value_name = "[NAME=]VALUE", value_parser = baseline, allow_hyphen_values = true)]
     baselines: Vec<(String, f64)>,
+    #[command(flatten)]
+    landscape: landscape::Landscape,
     /// Write to this .svg or .png file
     #[arg(short, long, value_name = "FILE", conflicts_with = "terminal")]
     output: Option<PathBuf>,
@@ -83,15 +97,15 @@ pub(crate) struct Plot {
     /// Open the file in the default viewer
     #[arg(long)]
     open: bool,
-    /// Title [default: metric and environment]
+    /// Title [default: metric or keys, and environment]
     #[arg(long)]
     title: Option<String>,
     /// Image width
     #[arg(long, value_name = "PIXELS", default_value_t = 800.0)]
     width: f32,
-    /// Image height
-    #[arg(long, value_name = "PIXELS", default_value_t = 500.0)]
-    height: f32,
+    /// Image height [default: 500, or what the chart over keys needs]
+    #[arg(long, value_name = "PIXELS")]
+    height: Option<f32>,
     /// Scale factor for PNG output
     #[arg(long, value_name = "TIMES", default_value_t = 2.0)]
     scale: f32,
@@ -130,6 +144,9 @@ fn baseline(text: &str) -> Result<(String, f64), String> {
 
 impl Plot {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        if let Some(answered) = self.run_landscape(context, screen) {
+            return answered;
+        }
         let report = plot(context, &self.request())?;
         if screen.is_json() {
             screen.json(&report);
@@ -138,20 +155,7 @@ impl Plot {
         if self.output.is_none() {
             screen.answer(self.shown(screen, &report));
         }
-        for note in report.notes.iter().take(MOST_NOTES) {
-            screen.note(note);
-        }
-        if report.notes.len() > MOST_NOTES {
-            screen.note(&format!("{} more notes; pass --json to see all", report.notes.len() - MOST_NOTES));
-        }
-        if let Some(path) = &report.written {
-            let shown = path.strip_prefix(&context.folder).unwrap_or(path);
-            screen.line(format!("wrote {}", shown.display()));
-        }
-        if let Some(why) = &report.not_written {
-            screen.warning(&format!("no image was written: {why}"));
-            screen.hint("choose another file with --output, or pass --terminal to write none");
-        }
+        outcome(context, screen, &report.notes, report.written.as_deref(), report.not_written.as_deref());
         Ok(Exit::Yes)
     }
 
@@ -175,13 +179,9 @@ impl Plot {
             log_y: self.log_y,
             baselines: self.baselines.clone(),
             width: self.width,
-            height: self.height,
+            height: self.height.unwrap_or(HEIGHT),
         };
-        let target = match (&self.output, self.terminal) {
-            (Some(path), _) => Target::File(path.clone()),
-            (None, true) => Target::Nowhere,
-            (None, false) => Target::Usual,
-        };
+        let target = self.target();
         PlotRequest {
             runs: self.runs.clone(),
             options,
@@ -189,6 +189,14 @@ impl Plot {
             scale: self.scale,
             no_join: self.no_join,
             open: self.open,
+        }
+    }
+
+    fn target(&self) -> Target {
+        match (&self.output, self.terminal) {
+            (Some(path), _) => Target::File(path.clone()),
+            (None, true) => Target::Nowhere,
+            (None, false) => Target::Usual,
         }
     }
 
@@ -231,6 +239,30 @@ impl Plot {
             text.push_str("\nThis chart is linear; the image is logarithmic.");
         }
         format!("{}\n{}\n", text.trim_end(), one_line(&report.meaning))
+    }
+}
+
+/// Says what a reader must know, and where the picture is.
+fn outcome(
+    context: &Context,
+    screen: &Screen,
+    notes: &[String],
+    written: Option<&Path>,
+    not_written: Option<&str>,
+) {
+    for note in notes.iter().take(MOST_NOTES) {
+        screen.note(note);
+    }
+    if notes.len() > MOST_NOTES {
+        screen.note(&format!("{} more notes; pass --json to see all", notes.len() - MOST_NOTES));
+    }
+    if let Some(path) = written {
+        let shown = path.strip_prefix(&context.folder).unwrap_or(path);
+        screen.line(format!("wrote {}", shown.display()));
+    }
+    if let Some(why) = not_written {
+        screen.warning(&format!("no image was written: {why}"));
+        screen.hint("choose another file with --output, or pass --terminal to write none");
     }
 }
 

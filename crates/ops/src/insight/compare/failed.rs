@@ -6,13 +6,23 @@ use rlxp_store::MEAN_RETURN;
 
 use super::groups::ComparedGroup;
 use super::score::{Score, SeedScore};
+use crate::insight::run_data::RunData;
+use crate::insight::run_data::fold::Member;
 
 /// The worst of those values; none where no seed failed or nothing is known.
 pub(super) fn failure_limit(score: &Score, groups: [(&ComparedGroup<'_>, &[SeedScore]); 2]) -> Option<f64> {
-    let seeds = || {
-        let both = groups.iter().flat_map(|(group, scores)| group.members.iter().zip(*scores));
-        both.map(|(member, score)| (member, score.value))
-    };
+    let seeds = groups.iter().flat_map(|(group, scores)| group.members.iter().zip(*scores));
+    let seeds: Vec<(Member<'_>, f64)> = seeds.map(|(member, score)| (*member, score.value)).collect();
+    limit_among(score, &seeds, groups.iter().flat_map(|(group, _)| group.runs))
+}
+
+/// The same among any seeds, given with their scores, and their runs.
+pub(crate) fn limit_among<'m>(
+    score: &Score,
+    seeds: &[(Member<'_>, f64)],
+    runs: impl Iterator<Item = &'m RunData>,
+) -> Option<f64> {
+    let seeds = || seeds.iter();
     if seeds().all(|(_, value)| value.is_finite()) {
         return None;
     }
@@ -23,9 +33,8 @@ pub(super) fn failure_limit(score: &Score, groups: [(&ComparedGroup<'_>, &[SeedS
     });
     // Only returns of evaluations are in the unit of the random policy's return.
     let is_return = (kind, name) == ("eval", MEAN_RETURN);
-    let runs = groups.iter().flat_map(|(group, _)| group.runs).filter(|_| is_return);
-    let random = runs.filter_map(|run| run.metadata.random_return);
-    let finished = seeds().map(|(_, value)| value);
+    let random = runs.filter(|_| is_return).filter_map(|run| run.metadata.random_return);
+    let finished = seeds().map(|(_, value)| *value);
     let known = reached.chain(random).chain(finished).filter(|value| value.is_finite());
     known.reduce(match score.direction {
         Direction::Higher => f64::min,

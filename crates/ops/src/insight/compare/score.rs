@@ -62,12 +62,12 @@ pub struct Score {
 
 /// A seed's score; NaN if it failed or has no score.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct SeedScore {
-    pub(super) value: f64,
+pub(crate) struct SeedScore {
+    pub(crate) value: f64,
     /// Why it is NaN.
-    pub(super) why: Option<String>,
+    pub(crate) why: Option<String>,
     /// Nothing was recorded, which says nothing about the training.
-    pub(super) missing: bool,
+    pub(crate) missing: bool,
 }
 
 /// The metrics to load.
@@ -170,11 +170,23 @@ pub(super) fn scores(
     if score.source == Source::Afterwards {
         return super::score_files::scores(score.kind, groups);
     }
-    let of = |member: &Member<'_>| match lost(member) {
-        Some(why) => SeedScore { value: f64::NAN, why: Some(why), missing: false },
-        None => from_metrics(score, request.lower, member),
-    };
+    let of = |member: &Member<'_>| during_training(score, request.lower, member);
     Ok(groups.iter().map(|group| group.members.iter().map(of).collect()).collect())
+}
+
+/// The score that is compared by default, and that of each member: for other views of the same numbers.
+pub(crate) fn last_evaluations(members: &[Member<'_>]) -> Outcome<(Score, Vec<SeedScore>)> {
+    let request = CompareRequest::default();
+    let score = decide(&request, &[])?;
+    let scores = members.iter().map(|member| during_training(&score, request.lower, member)).collect();
+    Ok((score, scores))
+}
+
+fn during_training(score: &Score, lower: bool, member: &Member<'_>) -> SeedScore {
+    match lost(member) {
+        Some(why) => SeedScore { value: f64::NAN, why: Some(why), missing: false },
+        None => from_metrics(score, lower, member),
+    }
 }
 
 /// Why a member has no score regardless of what it logged.

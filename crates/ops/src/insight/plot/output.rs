@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rlxp_draw::Scene;
 use rlxp_draw::chart::LineChart;
 use rlxp_store::Run;
 use rlxp_types::Digest;
@@ -31,20 +32,26 @@ enum Format {
 /// Says no before anything is read.
 pub(super) fn check(request: &PlotRequest) -> Outcome<()> {
     let PlotOptions { width, height, .. } = request.options;
+    if let Some((name, value)) = request.options.baselines.iter().find(|(_, value)| !value.is_finite()) {
+        let message = format!("--baseline {name} is {value}: it must be a finite number");
+        return Err(Failure::usage("out_of_range", message));
+    }
+    check_picture(&request.target, (width, height), request.scale)
+}
+
+/// Fails for a picture that can't be drawn, before anything is read.
+pub(crate) fn check_picture(target: &Target, (width, height): (f32, f32), scale: f32) -> Outcome<()> {
     let wrong = |message: String| Err(Failure::usage("out_of_range", message));
     for (name, side, least) in [("--width", width, 200.0), ("--height", height, 150.0)] {
         if !(least..=8000.0).contains(&side) {
             return wrong(format!("{name} is {side}: it must be between {least} and 8000"));
         }
     }
-    let scale = scale(request);
+    let scale = usual_scale(scale);
     if !(0.25..=16.0).contains(&scale) {
         return wrong(format!("--scale is {scale}: it must be between 0.25 and 16"));
     }
-    if let Some((name, value)) = request.options.baselines.iter().find(|(_, value)| !value.is_finite()) {
-        return wrong(format!("--baseline {name} is {value}: it must be a finite number"));
-    }
-    let Target::File(path) = &request.target else { return Ok(()) };
+    let Target::File(path) = target else { return Ok(()) };
     let format = format_of(path)?;
     if format == Format::Png && width.max(height) * scale > MOST_PIXELS {
         let message = format!("{width} × {height} at scale {scale} exceeds {MOST_PIXELS} pixels per side");
@@ -53,8 +60,8 @@ pub(super) fn check(request: &PlotRequest) -> Outcome<()> {
     Ok(())
 }
 
-fn scale(request: &PlotRequest) -> f32 {
-    if request.scale == 0.0 { USUAL_SCALE } else { request.scale }
+fn usual_scale(scale: f32) -> f32 {
+    if scale == 0.0 { USUAL_SCALE } else { scale }
 }
 
 fn format_of(path: &Path) -> Outcome<Format> {
@@ -70,6 +77,14 @@ fn format_of(path: &Path) -> Outcome<Format> {
     }
 }
 
+/// Where a picture was written.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) path: Option<PathBuf>,
+    /// Why its usual place could not be written.
+    pub(crate) why_not: Option<String>,
+}
+
 /// Writes the picture and notes down where.
 pub(super) fn write(
     context: &Context,
@@ -78,47 +93,56 @@ pub(super) fn write(
     chart: &LineChart,
     report: &mut PlotReport,
 ) -> Outcome<()> {
-    let (run, path, format) = match &request.target {
-        Target::Nowhere => return Ok(()),
-        Target::File(path) => (None, context.folder.join(path), format_of(path)?),
-        Target::Usual => {
-            let (run, path) = usual(context, groups, report)?;
-            (run, path, Format::Svg)
-        }
-    };
-    let scene = chart.to_scene();
-    let bytes = match format {
-        Format::Svg => scene.to_svg().into_bytes(),
-        Format::Png => scene.to_png(scale(request)),
-    };
-    let written = match run {
-        Some(run) => run.write_output(&path, &bytes).map_err(Failure::from),
-        None => output_file::write(context, &path, &bytes),
-    };
-    match written {
-        Ok(()) => report.written = Some(path),
-        // The user didn't ask for this very file: the chart can still be shown.
-        Err(error) if request.target == Target::Usual => report.not_written = Some(error.message),
-        Err(error) => return Err(error),
-    }
-    Ok(())
-}
-
-/// Where the picture goes without `--output`: into the run, if there is only one.
-fn usual<'g>(
-    context: &Context,
-    groups: &'g [Group],
-    report: &PlotReport,
-) -> Outcome<(Option<&'g Run>, PathBuf)> {
-    let mut runs: Vec<_> = groups.iter().flat_map(|group| &group.runs).collect();
-    runs.dedup_by(|a, b| a.run.path() == b.run.path());
     let by = match report.x {
         XAxis::Steps => "",
         XAxis::Time => "_by_time",
         XAxis::Episodes => "_by_episodes",
         XAxis::Updates => "_by_updates",
     };
-    let name = safe(&format!("{}_{}{by}", report.metric.kind, report.metric.name));
+    let name = format!("{}_{}{by}", report.metric.kind, report.metric.name);
+    let written = write_picture(context, &request.target, request.scale, groups, &name, || chart.to_scene())?;
+    (report.written, report.not_written) = (written.path, written.why_not);
+    Ok(())
+}
+
+/// Writes a picture of the groups: where the user said, or in its usual place under a name that starts with `name`.
+pub(crate) fn write_picture(
+    context: &Context,
+    target: &Target,
+    scale: f32,
+    groups: &[Group],
+    name: &str,
+    scene: impl FnOnce() -> Scene,
+) -> Outcome<Written> {
+    let (run, path, format) = match target {
+        Target::Nowhere => return Ok(Written::default()),
+        Target::File(path) => (None, context.folder.join(path), format_of(path)?),
+        Target::Usual => {
+            let (run, path) = usual(context, groups, &safe(name))?;
+            (run, path, Format::Svg)
+        }
+    };
+    let scene = scene();
+    let bytes = match format {
+        Format::Svg => scene.to_svg().into_bytes(),
+        Format::Png => scene.to_png(usual_scale(scale)),
+    };
+    let written = match run {
+        Some(run) => run.write_output(&path, &bytes).map_err(Failure::from),
+        None => output_file::write(context, &path, &bytes),
+    };
+    match written {
+        Ok(()) => Ok(Written { path: Some(path), why_not: None }),
+        // The user didn't ask for this very file: the chart can still be shown.
+        Err(error) if *target == Target::Usual => Ok(Written { path: None, why_not: Some(error.message) }),
+        Err(error) => Err(error),
+    }
+}
+
+/// Where the picture goes without `--output`: into the run, if there is only one.
+fn usual<'g>(context: &Context, groups: &'g [Group], name: &str) -> Outcome<(Option<&'g Run>, PathBuf)> {
+    let mut runs: Vec<_> = groups.iter().flat_map(|group| &group.runs).collect();
+    runs.dedup_by(|a, b| a.run.path() == b.run.path());
     if let [only] = runs.as_slice() {
         return Ok((Some(&only.run), only.run.path().join("plots").join(format!("{name}.svg"))));
     }

@@ -14,7 +14,7 @@ use super::{RunData, SeedData, SeedState};
 pub(crate) const NOISE: [&str; 4] = ["run_name", "seed", "seeds", "threads"];
 
 /// Keys that decide what is kept of a training, where it ran and when it was evaluated, but no byte of it.
-const UNTRAINED: [&str; 4] = ["device", "checkpoint.save_every", "checkpoint.keep", "eval.every"];
+pub(crate) const UNTRAINED: [&str; 4] = ["device", "checkpoint.save_every", "checkpoint.keep", "eval.every"];
 
 /// A seed that counts.
 #[derive(Clone, Copy)]
