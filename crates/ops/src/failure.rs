@@ -271,7 +271,10 @@ impl From<StoreError> for Failure {
 impl From<rlxp_launch::LaunchError> for Failure {
     fn from(error: rlxp_launch::LaunchError) -> Self {
         use rlxp_launch::LaunchError::{Control, OwnProgram, Start, Thread};
-        let (OwnProgram(source) | Thread(source) | Start { source, .. } | Control { source, .. }) = &error;
+        let source = match &error {
+            OwnProgram(error) => &error.source,
+            Thread(source) | Start { source, .. } | Control { source, .. } => source,
+        };
         let hint = is_exhausted(source).then_some(EXHAUSTED);
         let failure = Self::new(Exit::RunFailed, "launch", describe(&error));
         hint.into_iter().fold(failure, Failure::hint)

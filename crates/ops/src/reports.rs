@@ -3,6 +3,8 @@
 
 mod names;
 
+use std::collections::BTreeMap;
+
 use rlxp_spec::{Config, Problem};
 use rlxp_store::{Record, RunRow};
 use rlxp_types::RunStatus;
@@ -32,6 +34,8 @@ pub struct RunList<'a> {
     /// How many matched; `runs` may be cut at a limit.
     pub found: usize,
     pub runs: &'a [RunRow],
+    /// Estimated seconds left of runs that are being trained, by name.
+    pub time_left: BTreeMap<&'a str, u64>,
 }
 
 /// `rlx tag`.
@@ -73,6 +77,8 @@ impl<'a> TailedRecord<'a> {
 #[derive(Debug, Serialize)]
 pub struct TailEnd {
     pub status: RunStatus,
+    /// Why it ended, where that is recorded.
+    pub reason: Option<String>,
 }
 
 /// `rlx envs`.

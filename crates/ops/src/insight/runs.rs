@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rlxp_fs::FsExt;
 use rlxp_store::{
-    Best, End, Index, Lineage, Metadata, RunFilter, Run, RunRow, SeedFolder, StoreError, TakeOver,
+    Best, End, Index, Lineage, Metadata, Run, RunFilter, RunRow, SeedFolder, StoreError, TakeOver,
 };
 use rlxp_types::RunStatus;
 use serde::Serialize;

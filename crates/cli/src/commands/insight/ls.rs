@@ -1,8 +1,11 @@
 //! `rlx ls`
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use rlxp_ops::below::{RunFilter, RunRow};
 use rlxp_ops::insight::runs::{SortKey, list};
+use rlxp_ops::insight::time_left::time_left;
 use rlxp_ops::reports::RunList;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::{Exit, RunStatus};
@@ -43,9 +46,10 @@ pub(crate) struct Ls {
     /// Show at most N runs
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Columns to show
-    #[arg(long, value_delimiter = ',', default_value = "name,status,env,seeds,steps,return,best,created")]
-    columns: Vec<Column>,
+    /// Columns to show [default: name,status,env,seeds,steps,return,best,created; with left after
+    /// steps while a run is training]
+    #[arg(long, value_delimiter = ',')]
+    columns: Option<Vec<Column>>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -108,12 +112,26 @@ enum Column {
     Algo,
     Seeds,
     Steps,
+    /// Estimated time left of a running training
+    Left,
     Return,
     Best,
     Created,
     Ended,
     Tags,
 }
+
+/// What is shown unless asked otherwise.
+const COLUMNS: [Column; 8] = [
+    Column::Name,
+    Column::Status,
+    Column::Env,
+    Column::Seeds,
+    Column::Steps,
+    Column::Return,
+    Column::Best,
+    Column::Created,
+];
 
 impl Column {
     fn heading(self) -> (&'static str, Align) {
@@ -125,6 +143,7 @@ impl Column {
             Column::Algo => ("algo", Align::Left),
             Column::Seeds => ("seeds", Align::Right),
             Column::Steps => ("steps", Align::Right),
+            Column::Left => ("left", Align::Right),
             Column::Return => ("return", Align::Right),
             Column::Best => ("best", Align::Right),
             Column::Created => ("created", Align::Left),
@@ -133,7 +152,7 @@ impl Column {
         }
     }
 
-    fn cell(self, row: &RunRow) -> String {
+    fn cell(self, row: &RunRow, left: Option<u64>) -> String {
         match self {
             Column::Name => row.name.clone(),
             Column::Id => row.id.map_or("-".to_owned(), |id| id.to_string().chars().take(12).collect()),
@@ -142,6 +161,7 @@ impl Column {
             Column::Algo => row.algo.clone(),
             Column::Seeds => row.seeds.to_string(),
             Column::Steps => steps(row),
+            Column::Left => left.map_or(String::new(), |left| format::clock(Duration::from_secs(left))),
             Column::Return => format::score_or_dash(row.last_mean_return),
             Column::Best => format::score_or_dash(row.best_eval_mean),
             Column::Created => format::moment(&row.created),
@@ -149,6 +169,14 @@ impl Column {
             Column::Tags => row.tags.join(","),
         }
     }
+}
+
+fn default_columns(rows: &[RunRow]) -> Vec<Column> {
+    let mut columns = COLUMNS.to_vec();
+    if rows.iter().any(|row| row.status == RunStatus::Running) {
+        columns.insert(5, Column::Left);
+    }
+    columns
 }
 
 /// Steps done; with the share of the whole while there is more to do.
@@ -172,8 +200,11 @@ impl Ls {
         let rows = list(context, &filter, self.sort.into(), self.reverse)?;
         let found = rows.len();
         let rows = &rows[..found.min(self.limit.unwrap_or(found))];
+        let left = time_left(context, rows)?;
         if screen.is_json() {
-            screen.json(&RunList { found, runs: rows });
+            let names = rows.iter().map(|row| row.name.as_str());
+            let time_left = names.zip(&left).filter_map(|(name, left)| Some((name, (*left)?))).collect();
+            screen.json(&RunList { found, runs: rows, time_left });
             return Ok(Exit::Yes);
         }
         if found == 0 {
@@ -182,9 +213,10 @@ impl Ls {
             screen.hint(if is_all { "rlx train configs/ppo_cartpole.yaml" } else { "rlx ls" });
             return Ok(Exit::Yes);
         }
-        let mut table = Table::new(self.columns.iter().map(|column| column.heading()));
-        for row in rows {
-            table.row(self.columns.iter().map(|column| column.cell(row)));
+        let columns = self.columns.clone().unwrap_or_else(|| default_columns(rows));
+        let mut table = Table::new(columns.iter().map(|column| column.heading()));
+        for (row, left) in rows.iter().zip(left) {
+            table.row(columns.iter().map(|column| column.cell(row, left)));
         }
         screen.answer(table.render("", |header| screen.styled(Style::Heading, header)));
         for row in rows {
