@@ -3,7 +3,7 @@
 //!
 //! | product | folder | verbs |
 //! |---|---|---|
-//! | training | [`training`] | `init`, `quickstart`, `envs`, `config`, `train`, `resume`, `reproduce`, `eval` |
+//! | training | [`training`] | `init`, `quickstart`, `envs`, `config`, `train`, `resume`, `stop`, `reproduce`, `eval` |
 //! | insight | [`insight`] | `ls`, `info`, `tag`, `rm`, `tail`, `compare`, `stats`, `plot`, `report`, `video`, `inspect`, `diagnose`, `suggest`, `analyze`, `summarize`, `explain-metrics` |
 //! | studies | [`studies`] | `study`, `contract`, `approve`, `candidate`, `launch`, `queue`, `metric`, `ledger`, `verify`, `doctor` |
 //!

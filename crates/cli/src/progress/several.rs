@@ -57,7 +57,10 @@ impl<'a> SeveralProgress<'a> {
         let of = run.map_or(String::new(), |run| format!("{run}: "));
         match event {
             Event::Created { run, path } => self.note(&format!("run {run} in {path}")),
-            Event::SeedFailed { seed, reason } => self.warn(&format!("{of}seed {seed} failed: {reason}")),
+            // The failure of a single seed is the run's, which is reported at its end.
+            Event::SeedFailed { seed, reason } if self.state.borrow().has_several_seeds(run) => {
+                self.warn(&format!("{of}seed {seed} failed: {reason}"))
+            }
             Event::Note { message } => self.note(&format!("note: {of}{message}")),
             Event::Warning { message } => self.warn(&format!("{of}{message}")),
             Event::Ended { outcome, reason, .. } => match (outcome, reason) {
@@ -131,6 +134,10 @@ impl Running {
         if let Some((_, state)) = self.runs.iter_mut().find(|(name, _)| name == run) {
             state.note(event);
         }
+    }
+
+    fn has_several_seeds(&self, run: Option<&str>) -> bool {
+        self.runs.iter().any(|(name, state)| run == Some(name.as_str()) && state.planned_seeds > 1)
     }
 
     /// One line per run.

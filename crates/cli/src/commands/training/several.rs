@@ -59,7 +59,12 @@ fn conclude(screen: &Screen, report: &SeveralReport) {
             screen.hint(&format!("rlx resume {}", shell_word(run)));
         }
     } else {
-        screen.hint(&format!("rlx compare {}", names.join(" ")));
+        let is_done = |one: &&OneOfSeveral| one.failure.is_none();
+        let done = report.runs.iter().filter(is_done).filter_map(|one| one.run.as_deref());
+        let done: Vec<_> = done.map(shell_word).collect();
+        if done.len() > 1 {
+            screen.hint(&format!("rlx compare {}", done.join(" ")));
+        }
     }
 }
 
