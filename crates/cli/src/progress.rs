@@ -1,6 +1,8 @@
 //! The progress of training: one line that is overwritten on a terminal, a line every few seconds elsewhere, events
 //! in JSON.
 
+pub(crate) mod several;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -49,15 +51,7 @@ pub(crate) struct SeedState {
 
 impl<'a> Progress<'a> {
     pub(crate) fn new(screen: &'a Screen) -> Self {
-        let state = State {
-            planned_seeds: 1,
-            total: 0,
-            seeds: BTreeMap::new(),
-            began: None,
-            last_line: Instant::now(),
-            live_shown: false,
-        };
-        Self { screen, state: RefCell::new(state) }
+        Self { screen, state: RefCell::new(State::new()) }
     }
 
     /// Handles an event and shows what it changes.
@@ -140,6 +134,17 @@ impl Drop for Progress<'_> {
 }
 
 impl State {
+    fn new() -> Self {
+        Self {
+            planned_seeds: 1,
+            total: 0,
+            seeds: BTreeMap::new(),
+            began: None,
+            last_line: Instant::now(),
+            live_shown: false,
+        }
+    }
+
     fn note(&mut self, event: &Event) {
         match *event {
             Event::Planned { seeds, total } => (self.planned_seeds, self.total) = (seeds, total),

@@ -212,6 +212,15 @@ impl Screen {
         let _ = write!(err, "\r\x1b[2K{}", self.ink.written_in_line(text)).and_then(|()| err.flush());
     }
 
+    /// Replaces the live lines, of which `shown` are on the terminal; none clears them.
+    pub(crate) fn live_lines(&self, lines: &[String], shown: usize) {
+        let up = if shown > 1 { format!("\x1b[{}A", shown - 1) } else { String::new() };
+        let lines: Vec<_> = lines.iter().map(|line| self.ink.written_in_line(line)).collect();
+        let mut err = io::stderr().lock();
+        // If stderr is gone, there is nowhere to report that.
+        let _ = write!(err, "{up}\r\x1b[J{}", lines.join("\n")).and_then(|()| err.flush());
+    }
+
     /// Asks on the terminal; `None` without a terminal.
     pub(crate) fn ask(&self, question: &str) -> Option<bool> {
         let answer = self.type_in(&format!("{question} [y/N] "))?;

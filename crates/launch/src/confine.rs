@@ -42,6 +42,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use confined::Confined;
+pub(crate) use privileges::close_the_rest;
 pub use probe::{probe, probe_here};
 
 use crate::order::{ConfinementRequest, Mechanisms, StepOrder};

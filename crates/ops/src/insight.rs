@@ -25,4 +25,5 @@ pub mod stats;
 pub mod suggest;
 pub mod summarize;
 pub mod tail;
+pub mod time_left;
 pub mod video;

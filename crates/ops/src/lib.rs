@@ -3,8 +3,8 @@
 //!
 //! | product | folder | verbs |
 //! |---|---|---|
-//! | training | [`training`] | `init`, `quickstart`, `envs`, `config`, `train`, `resume`, `reproduce`, `eval` |
-//! | insight | [`insight`] | `ls`, `info`, `tag`, `note`, `rename`, `rm`, `tail`, `compare`, `stats`, `plot`, `report`, `video`, `inspect`, `diagnose`, `suggest`, `analyze`, `summarize`, `explain-metrics` |
+//! | training | [`training`] | `init`, `quickstart`, `envs`, `config`, `train`, `resume`, `stop`, `reproduce`, `eval` |
+//! | insight | [`insight`] | `ls`, `info`, `tag`, `note`, `rename`, `rm`, `tail`, `compare`, `diff`, `stats`, `plot`, `report`, `video`, `inspect`, `diagnose`, `suggest`, `analyze`, `summarize`, `explain-metrics` |
 //! | studies | [`studies`] | `study`, `contract`, `approve`, `candidate`, `launch`, `queue`, `metric`, `ledger`, `verify`, `doctor` |
 //!
 //! Insight may use training, and training asks studies whether a folder is governed. There are no other dependencies

@@ -43,14 +43,18 @@ pub struct RunList<'a> {
 pub struct ListedRun<'a> {
     #[serde(flatten)]
     pub row: &'a RunRow,
+    /// Estimated seconds left while it is being trained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_left: Option<u64>,
     /// Its config, nested as in the file; null if it can't be read.
     pub config: Option<Box<RawValue>>,
 }
 
 impl<'a> RunList<'a> {
     pub fn new(listing: &'a Listing) -> Self {
-        let listed = |KnownRun { row, config }: &'a KnownRun| ListedRun {
+        let listed = |KnownRun { row, config, left }: &'a KnownRun| ListedRun {
             row,
+            time_left: *left,
             config: config.as_ref().and_then(|config| RawValue::from_string(config.to_json()).ok()),
         };
         Self { found: listing.found, runs: listing.runs.iter().map(listed).collect() }
@@ -102,6 +106,8 @@ impl<'a> TailedRecord<'a> {
 #[derive(Debug, Serialize)]
 pub struct TailEnd {
     pub status: RunStatus,
+    /// Why it ended, where that is recorded.
+    pub reason: Option<String>,
 }
 
 /// `rlx envs`.

@@ -2,10 +2,12 @@
 //! and what prepares them.
 //!
 //! `train`, `resume` and `reproduce` supervise a `worker`, the training child;
-//! `session` is its loop over one seed.
+//! `session` is its loop over one seed. With `--detach`, the supervisor is a
+//! process of its own (`detach`); `stop` reaches trainings of other commands.
 
 pub(crate) mod baseline;
 pub mod config;
+pub mod detach;
 pub mod envs;
 pub mod eval;
 pub mod evaluation;
@@ -22,7 +24,10 @@ pub mod same_bytes;
 mod seam;
 pub(crate) mod seed_ranges;
 mod session;
+pub mod several;
+pub mod stop;
 mod supervise;
+mod supervised;
 pub(crate) mod tags;
 pub mod train;
 pub(crate) mod weights;

@@ -90,7 +90,7 @@ impl Run {
         self.path().join("attempts")
     }
 
-    fn attempt_dir(&self, number: u64) -> PathBuf {
+    pub(crate) fn attempt_dir(&self, number: u64) -> PathBuf {
         self.attempts_dir().join(number.to_string())
     }
 

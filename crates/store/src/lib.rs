@@ -49,6 +49,7 @@ mod resolve;
 mod run;
 mod seed_folder;
 mod space;
+mod stop_request;
 mod summary;
 mod writer;
 

@@ -14,11 +14,11 @@ use rlxp_types::Exit;
 use crate::screen::Screen;
 
 use insight::{
-    analyze, compare, diagnose, diff, explain_metrics, info, inspect, ls, note, plot, rename, report, rm, stats,
-    suggest, summarize, tag, tail, video,
+    analyze, compare, diagnose, diff, explain_metrics, info, inspect, ls, note, plot, rename, report, rm,
+    stats, suggest, summarize, tag, tail, video,
 };
 use studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, run_shim, study, verify};
-use training::{config, envs, eval, init, reproduce, resume, train, worker};
+use training::{config, envs, eval, init, reproduce, resume, stop, supervisor, train, worker};
 
 pub(crate) use study::MEANWHILE;
 
@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Config(config::Config),
     Train(train::Train),
     Resume(resume::Resume),
+    Stop(stop::Stop),
     Eval(eval::Eval),
     Inspect(inspect::Inspect),
     Analyze(analyze::Analyze),
@@ -63,6 +64,8 @@ pub(crate) enum Command {
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
     Worker(worker::Worker),
+    #[command(name = "__supervise", hide = true)]
+    Supervisor(supervisor::Supervisor),
     #[command(name = "__run", hide = true)]
     RunShim(run_shim::RunShim),
 }
@@ -76,6 +79,7 @@ impl Command {
             Command::Config(command) => command.run(context, screen),
             Command::Train(command) => command.run(context, screen),
             Command::Resume(command) => command.run(context, screen),
+            Command::Stop(command) => command.run(context, screen),
             Command::Eval(command) => command.run(context, screen),
             Command::Inspect(command) => command.run(context, screen),
             Command::Analyze(command) => command.run(context, screen),
@@ -109,6 +113,7 @@ impl Command {
             Command::Doctor(command) => command.run(context, screen),
             Command::Completions(command) => command.run(screen),
             Command::Worker(command) => command.run(context),
+            Command::Supervisor(command) => command.run(context, screen),
             Command::RunShim(command) => command.run(context),
         }
     }

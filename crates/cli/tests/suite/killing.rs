@@ -11,7 +11,7 @@ pub(crate) enum Victim {
     Worker,
 }
 
-fn kill(process: u32) {
+pub(crate) fn kill(process: u32) {
     // The process may have ended by itself a moment before.
     let _ = Command::new("kill").args(["-9", &process.to_string()]).stderr(Stdio::null()).status();
 }
@@ -23,7 +23,7 @@ fn children(process: u32) -> Vec<u32> {
 }
 
 /// Waits until all processes have exited.
-fn wait_gone(processes: &[u32]) {
+pub(crate) fn wait_gone(processes: &[u32]) {
     let begin = Instant::now();
     let there = |process: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();

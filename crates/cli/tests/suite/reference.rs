@@ -18,6 +18,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "config schema",
     "train",
     "resume",
+    "stop",
     "eval",
     "inspect",
     "diagnose",

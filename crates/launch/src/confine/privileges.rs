@@ -67,7 +67,7 @@ pub(super) fn give_up() -> Result<(), String> {
 }
 
 /// Lets the next program inherit nothing but standard input, output and error.
-pub(super) fn close_the_rest() {
+pub(crate) fn close_the_rest() {
     const CLOEXEC: libc::c_uint = 4;
     // SAFETY: the call only marks descriptors, and none is needed across the execution of a program.
     let marked = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOEXEC) };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rlxp_spec::nearest;
 use rlxp_store::{ConfigValues, Project, RunFilter, places_by_age, places_in_order};
+use rlxp_types::RunStatus;
 use rlxp_types::text::one_line;
 use serde_json::Value;
 
@@ -11,6 +12,7 @@ use crate::context::Context;
 use crate::csv_file;
 use crate::failure::Outcome;
 use crate::insight::config_keys::{NOT_TRAINING, short};
+use crate::insight::time_left::of_run;
 use crate::select::column::Column;
 use crate::select::condition::{Condition, Key};
 use crate::select::table::{KnownRun, table, table_of};
@@ -20,12 +22,14 @@ use crate::select::{project, whole_runs};
 const MOST_KEYS: usize = 6;
 
 /// Columns that are shown unless others are asked for.
-const USUAL: [Column; 8] = [
+const USUAL: [Column; 9] = [
     Column::Name,
     Column::Status,
     Column::Env,
     Column::Seeds,
     Column::Steps,
+    // While a run is training.
+    Column::Left,
     Column::Return,
     Column::Best,
     Column::Created,
@@ -128,9 +132,14 @@ pub fn list(context: &Context, request: &ListRequest) -> Outcome<Listing> {
     let nothing = if runs.is_empty() { unused(&project, filter)? } else { None };
     let found = runs.len();
     runs.truncate(limit.unwrap_or(found));
+    let is_running = |run: &KnownRun| run.row.status == RunStatus::Running;
+    for run in runs.iter_mut().filter(|run| is_running(run)) {
+        run.left = of_run(&project.run(&run.row.name)).map(|left| left.as_secs());
+    }
+    let usual = USUAL.into_iter().filter(|column| *column != Column::Left || runs.iter().any(is_running));
     let (keys, more_keys) = if finds_keys { differing(&runs) } else { Default::default() };
     let columns = if columns.is_empty() {
-        USUAL.into_iter().map(Key::Column).chain(keys.into_iter().map(Key::Config)).collect()
+        usual.map(Key::Column).chain(keys.into_iter().map(Key::Config)).collect()
     } else {
         columns.clone()
     };
@@ -231,7 +240,11 @@ mod tests {
             "tags": ["a", "b"], "problem": null,
         });
         let Value::Object(config) = config else { panic!("a config is a map") };
-        KnownRun { row: serde_json::from_value(row).unwrap(), config: Some(ConfigValues::new(&config)) }
+        KnownRun {
+            row: serde_json::from_value(row).unwrap(),
+            config: Some(ConfigValues::new(&config)),
+            left: None,
+        }
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use super::*;
 use crate::event::Event;
 use crate::insight::{
-    analyze, compare, diff, explain, inspect, landscape, notes, plot, report, runs, stats, suggest, summarize, video,
+    analyze, compare, diff, explain, inspect, landscape, notes, plot, report, runs, stats, suggest,
+    summarize, video,
 };
 use crate::quickstart::QuickstartReport;
 use crate::studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, study, verify};
-use crate::training::{eval, init, reproduce, resume, train};
+use crate::training::{eval, init, reproduce, resume, several, stop, train};
 
 macro_rules! names {
     ($($name:literal: $report:ty,)*) => {
@@ -27,6 +28,8 @@ names! {
     "rlx.config_check/1": ConfigCheck<'_>,
     "rlx.config/1": ShownConfig<'_>,
     "rlx.training/1": train::TrainReport,
+    "rlx.trainings/1": several::SeveralReport,
+    "rlx.stopped/1": stop::StopReport,
     "rlx.resumption/1": resume::ResumeReport,
     "rlx.reproduction/1": reproduce::ReproduceReport,
     "rlx.evaluations/1": eval::EvalReport,

@@ -12,6 +12,8 @@ pub enum Column {
     Algo,
     Seeds,
     Steps,
+    /// Estimated seconds left of a run that is being trained.
+    Left,
     /// The last mean return of training.
     Return,
     /// The last evaluation's mean return, averaged over the seeds.
@@ -29,7 +31,7 @@ pub enum Column {
 }
 
 impl Column {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Name,
         Self::Id,
         Self::Status,
@@ -37,6 +39,7 @@ impl Column {
         Self::Algo,
         Self::Seeds,
         Self::Steps,
+        Self::Left,
         Self::Return,
         Self::Score,
         Self::Best,
@@ -58,6 +61,7 @@ impl Column {
             Self::Algo => "algo",
             Self::Seeds => "seeds",
             Self::Steps => "steps",
+            Self::Left => "left",
             Self::Return => "return",
             Self::Score => "score",
             Self::Best => "best",
@@ -84,6 +88,8 @@ impl Column {
             Self::Algo => json!(row.algo),
             Self::Seeds => json!(row.seeds),
             Self::Steps => json!(row.steps),
+            // Not in a row, as it changes all the time.
+            Self::Left => Value::Null,
             Self::Return => json!(row.last_mean_return),
             Self::Score => json!(row.score),
             Self::Best => json!(row.best_eval_mean),

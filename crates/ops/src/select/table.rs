@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use rlxp_spec::{SNAPSHOT_FORMAT, known_keys};
 use rlxp_store::{ConfigReader, ConfigValues, Index, Project, Run, RunFilter, RunRow};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::column::Column;
 use super::condition::{Condition, Key};
 use crate::failure::Outcome;
 use crate::training::recorded::config_of;
@@ -16,12 +17,15 @@ pub struct KnownRun {
     pub row: RunRow,
     /// The config; nothing if it was not asked for or can't be read.
     pub config: Option<ConfigValues>,
+    /// Estimated seconds left of a run that is being trained, where it was asked for.
+    pub left: Option<u64>,
 }
 
 impl KnownRun {
     /// The value of a column or of a config key.
     pub fn value(&self, key: &Key) -> Value {
         match key {
+            Key::Column(Column::Left) => json!(self.left),
             Key::Column(column) => column.value(&self.row),
             Key::Config(key) => {
                 self.config.as_ref().and_then(|config| config.get(key)).unwrap_or(Value::Null)
@@ -58,7 +62,7 @@ pub(crate) fn table_of(
     rows.retain(|row| names.is_none_or(|names| names.contains(&row.name)));
     let (of_config, of_row): (Vec<Condition>, Vec<Condition>) =
         conditions.iter().cloned().partition(|condition| condition.key.is_config());
-    let known = |(row, config)| KnownRun { row, config };
+    let known = |(row, config)| KnownRun { row, config, left: None };
     if of_config.is_empty() && !with_config {
         let runs = rows.into_iter().map(|row| known((row, None)));
         return Ok(runs.filter(|run| run.fulfils(&of_row)).collect());

@@ -32,14 +32,17 @@ pub struct ResumeReport {
     pub was_complete: bool,
     /// The run that was extended.
     pub extends: Option<String>,
+    /// Whether training was started in the background; `status` is `running` then.
+    pub detached: bool,
 }
 
-/// Continues the run `text`; with `total_timesteps` up to that many steps.
+/// Continues the run `text`; with `total_timesteps` up to that many steps, with `detach` in the background.
 pub fn resume(
     context: &Context,
     text: &str,
     total_timesteps: Option<u64>,
     take_over: TakeOver,
+    detach: bool,
     events: Sink<'_>,
 ) -> Outcome<ResumeReport> {
     refuse_governed(context)?;
@@ -57,6 +60,7 @@ pub fn resume(
         status,
         was_complete,
         extends,
+        detached: detach && !was_complete,
     };
     let Some(wanted) = total_timesteps else {
         if status == RunStatus::Completed {
@@ -64,7 +68,7 @@ pub fn resume(
             run.fs().remove_abandoned(context.machine.as_ref(), &run.metadata_path());
             return Ok(report(&run, status, true, None));
         }
-        let status = start(&run, events)?;
+        let status = start(&run, detach, events)?;
         return Ok(report(&run, status, false, None));
     };
     if status != RunStatus::Completed {
@@ -121,7 +125,7 @@ pub fn resume(
         events(event);
     }
     let extended = create(&project, &config, metadata, &plan, &origins)?;
-    let status = start(&extended, events)?;
+    let status = start(&extended, detach, events)?;
     Ok(report(&extended, status, false, Some(run.name())))
 }
 

@@ -67,7 +67,7 @@ impl Stage {
     /// Trains as the worker process does: its exit code, warnings and reason.
     fn train(&self) -> (Exit, Vec<String>, Option<String>) {
         let told = Mutex::new((Vec::new(), None));
-        let exit = work(&self.context, self.run.path(), &|event| match event {
+        let exit = work(&self.context, self.run.path(), false, &|event| match event {
             Event::Warning { message } => told.lock().unwrap().0.push(message),
             Event::Ended { reason, .. } => told.lock().unwrap().1 = reason,
             _ => {}

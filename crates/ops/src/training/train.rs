@@ -21,6 +21,7 @@ use crate::select::checkpoint::CheckpointRef;
 use crate::studies::files::refuse_governed;
 use crate::training::baseline::random_return;
 use crate::training::config::{Checked, Purpose, check};
+use crate::training::detach::detach;
 use crate::training::envs::SOURCES;
 use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::notes::notes;
@@ -49,6 +50,8 @@ pub struct TrainRequest {
     pub stop_at: Option<f64>,
     /// Tags for the run.
     pub tags: Vec<String>,
+    /// Train in the background, and return once training has begun.
+    pub detach: bool,
 }
 
 /// What would be trained.
@@ -86,9 +89,12 @@ pub struct TrainReport {
     pub run: Option<String>,
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: Option<PathBuf>,
+    /// `running` if training continues in the background.
     pub status: Option<RunStatus>,
     /// Mean evaluation return at which a seed stops early.
     pub stop_at: Option<f64>,
+    /// Whether training was started in the background.
+    pub detached: bool,
 }
 
 /// Trains. `warn` receives the config's warnings and notes before anything is written.
@@ -100,34 +106,70 @@ pub fn train(
 ) -> Outcome<TrainReport> {
     refuse_governed(context)?;
     crate::training::tags::check_tags(&request.tags)?;
-    let checked = check(context, &request.config, &request.overrides, Purpose::Train)?;
-    warn(&checked);
-    let plan = plan(&checked.config)?;
-    check_memory(&checked.config, &plan)?;
-    let project = project_for_new_run(context)?;
-    let origin =
-        request.from.as_deref().map(|text| warm_start(context, &checked.config, text)).transpose()?;
-    if request.dry_run {
-        return Ok(TrainReport { plan, run: None, path: None, status: None, stop_at: request.stop_at });
-    }
-    let mut metadata = describe(context, &project, &checked.config)?;
-    metadata.overrides = checked.overrides.iter().map(|o| format!("{}={}", o.key, o.value)).collect();
-    metadata.tags.clone_from(&request.tags);
-    if let Some(wanted) = request.stop_at {
-        metadata.extra.insert(STOP_AT.into(), json!(wanted));
-    }
-    let origins = match origin {
-        Some((origins, lineage)) => {
-            metadata.lineage = Some(lineage);
-            origins.into_iter().map(Some).collect()
-        }
-        None => vec![None; checked.config.seeds.len()],
+    let prepared = Prepared::new(context, request, warn)?;
+    let report = |plan, run: Option<&Run>, status| TrainReport {
+        plan,
+        run: run.map(Run::name),
+        path: run.map(|run| run.path().to_owned()),
+        status,
+        stop_at: request.stop_at,
+        detached: request.detach && run.is_some(),
     };
+    if request.dry_run {
+        return Ok(report(prepared.plan, None, None));
+    }
+    let project = project_for_new_run(context)?;
     sweep(&project, events);
-    let run = create(&project, &checked.config, metadata, &plan, &origins)?;
-    let status = start(&run, events)?;
-    let path = Some(run.path().to_owned());
-    Ok(TrainReport { plan, run: Some(run.name()), path, status: Some(status), stop_at: request.stop_at })
+    let run = prepared.create(context, &project, request)?;
+    let status = start(&run, request.detach, events)?;
+    Ok(report(prepared.plan, Some(&run), Some(status)))
+}
+
+/// A config that was checked and can be trained.
+pub(crate) struct Prepared {
+    pub(crate) config: Config,
+    pub(crate) plan: TrainPlan,
+    overrides: Vec<String>,
+    origin: Option<(Vec<InitialCheckpoint>, Lineage)>,
+}
+
+impl Prepared {
+    /// Checks everything that can be checked before anything is written.
+    pub(crate) fn new(
+        context: &Context,
+        request: &TrainRequest,
+        warn: &mut dyn FnMut(&Checked),
+    ) -> Outcome<Self> {
+        let checked = check(context, &request.config, &request.overrides, Purpose::Train)?;
+        warn(&checked);
+        let config = checked.config;
+        let plan = plan(&config)?;
+        check_memory(&config, &plan)?;
+        let origin = request.from.as_deref().map(|text| warm_start(context, &config, text)).transpose()?;
+        let overrides = checked.overrides.iter().map(|o| format!("{}={}", o.key, o.value)).collect();
+        Ok(Self { config, plan, overrides, origin })
+    }
+
+    /// Creates the run's folder.
+    pub(crate) fn create(
+        &self,
+        context: &Context,
+        project: &Project,
+        request: &TrainRequest,
+    ) -> Outcome<Run> {
+        let mut metadata = describe(context, project, &self.config)?;
+        metadata.overrides.clone_from(&self.overrides);
+        metadata.tags.clone_from(&request.tags);
+        if let Some(wanted) = request.stop_at {
+            metadata.extra.insert(STOP_AT.into(), json!(wanted));
+        }
+        let mut origins = vec![None; self.config.seeds.len()];
+        if let Some((initial, lineage)) = &self.origin {
+            metadata.lineage = Some(lineage.clone());
+            origins = initial.iter().cloned().map(Some).collect();
+        }
+        create(project, &self.config, metadata, &self.plan, &origins)
+    }
 }
 
 /// What training `config` involves.
@@ -290,10 +332,15 @@ pub(crate) fn create(
     Ok(run)
 }
 
-/// Trains an existing run from its present state.
-pub(crate) fn start(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
+/// Trains an existing run from its present state; in the background with `detached`.
+pub(crate) fn start(run: &Run, detached: bool, events: Sink<'_>) -> Outcome<RunStatus> {
     events(Event::Created { run: run.name(), path: run.path().display().to_string() });
-    supervise(run, events)
+    if !detached {
+        return supervise(run, events);
+    }
+    let only_first = run.newest_attempt()?.is_none();
+    detach(std::slice::from_ref(run), 1, only_first, &mut |_, event| events(event))?;
+    Ok(RunStatus::Running)
 }
 
 /// What each seed of the config starts from: the one checkpoint that `text` names, or that of the equal seed.

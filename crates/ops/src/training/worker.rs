@@ -17,16 +17,17 @@ use crate::event::{Event, WorkerOutcome};
 use crate::failure::{Failure, Outcome};
 use crate::training::recorded::{STOP_AT, config_of};
 use crate::training::session::{Job, SeedEnd, train_seed};
+use crate::training::supervised::{STOPPED_BEFORE, stopped_by_user};
 
 /// Most failed seeds that a message names; the record has all of them.
 const MOST_TOLD: usize = 10;
 
-/// Trains the run in `folder` to its end. Returns the exit code of the process; everything else is reported through
-/// `emit`.
-pub fn work(context: &Context, folder: &Path, emit: &(dyn Fn(Event) + Sync)) -> Exit {
+/// Trains the run in `folder` to its end; with `only_first`, only if no other process has claimed it before. Returns
+/// the exit code of the process; everything else is reported through `emit`.
+pub fn work(context: &Context, folder: &Path, only_first: bool, emit: &(dyn Fn(Event) + Sync)) -> Exit {
     let result = Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen for signals: {error}")))
-        .and_then(|interrupts| claimed(context, folder, emit, &|| interrupts.requested()));
+        .and_then(|interrupts| claimed(context, folder, only_first, emit, &|| interrupts.requested()));
     let (outcome, exit, failure) = match result {
         Ok(WorkerOutcome::Interrupted) => (WorkerOutcome::Interrupted, Exit::Interrupted, None),
         Ok(outcome) => (outcome, Exit::Yes, None),
@@ -40,6 +41,7 @@ pub fn work(context: &Context, folder: &Path, emit: &(dyn Fn(Event) + Sync)) -> 
 fn claimed(
     context: &Context,
     folder: &Path,
+    only_first: bool,
     emit: &(dyn Fn(Event) + Sync),
     stop_requested: &(dyn Fn() -> bool + Sync),
 ) -> Outcome<WorkerOutcome> {
@@ -47,6 +49,11 @@ fn claimed(
     let run = Run::at(context.fs.clone(), context.machine.clone(), folder);
     let config = config_of(&run)?;
     let claim = run.claim(&clock::wall_text(), TakeOver::WhenProvenGone)?;
+    if only_first && claim.attempt() > 1 {
+        // `rlx stop` was faster: it ended the first attempt before there was one.
+        claim.end(&stopped_by_user(STOPPED_BEFORE))?;
+        return Ok(WorkerOutcome::Interrupted);
+    }
     let (result, failed) = match train_all(&run, &config, &claim, emit, stop_requested) {
         Ok(ends) => (summary(&ends), failures(ends)),
         Err(failure) => (Err(failure), Vec::new()),

@@ -1,5 +1,7 @@
 //! `rlx ls`
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use rlxp_ops::below::{RunFilter, RunRow};
 use rlxp_ops::insight::list::{ListRequest, Listing, Sort, list, shown};
@@ -71,7 +73,8 @@ pub(crate) struct Ls {
     /// Show at most N runs
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Columns and config keys to show [default: name,status,env,seeds,steps,return,best,created]
+    /// Columns and config keys to show [default: name,status,env,seeds,steps,return,best,created; left
+    /// while a run is training]
     #[arg(long, value_name = "KEY", value_delimiter = ',', add = complete::keys())]
     columns: Vec<String>,
     /// Print CSV
@@ -205,7 +208,7 @@ impl Cells {
         let heading = key.name().to_owned();
         match key {
             Key::Column(column) => {
-                let texts = runs.iter().map(|run| cell(*column, &run.row)).collect();
+                let texts = runs.iter().map(|run| cell(*column, run)).collect();
                 Self { heading, align: align(*column), texts }
             }
             Key::Config(_) => {
@@ -223,6 +226,7 @@ fn align(column: Column) -> Align {
     match column {
         Column::Seeds
         | Column::Steps
+        | Column::Left
         | Column::Return
         | Column::Score
         | Column::Best
@@ -231,7 +235,8 @@ fn align(column: Column) -> Align {
     }
 }
 
-fn cell(column: Column, row: &RunRow) -> String {
+fn cell(column: Column, run: &KnownRun) -> String {
+    let row = &run.row;
     let dash = || "-".to_owned();
     match column {
         Column::Name => row.name.clone(),
@@ -241,6 +246,7 @@ fn cell(column: Column, row: &RunRow) -> String {
         Column::Algo => row.algo.clone(),
         Column::Seeds => row.seeds.to_string(),
         Column::Steps => steps(row),
+        Column::Left => run.left.map_or_else(dash, |left| format::clock(Duration::from_secs(left))),
         Column::Return => format::score_or_dash(row.last_mean_return),
         Column::Score => format::score_or_dash(row.score),
         Column::Best => format::score_or_dash(row.best_eval_mean),

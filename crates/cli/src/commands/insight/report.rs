@@ -7,8 +7,8 @@ use rlxp_ops::insight::report::{ReportRequest, report};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
-use crate::complete;
 use super::compare::GroupBy;
+use crate::complete;
 use crate::format;
 use crate::screen::Screen;
 

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 use rlxp_ops::below::Record;
-use rlxp_ops::insight::tail::tail;
+use rlxp_ops::insight::tail::{Tailed, tail};
 use rlxp_ops::reports::{TailEnd, TailedRecord};
 use rlxp_ops::{Context, Outcome};
-use rlxp_types::Exit;
+use rlxp_types::{Exit, RunStatus};
 
 use crate::complete;
 use crate::format;
@@ -37,6 +37,9 @@ Examples:
   rlx tail @last --json    # every value of every record";
 
 /// Follow a run's metrics until it ends
+///
+/// The exit code is that of the training: 0 if it completed, 4 if it failed or was
+/// killed, 130 if it was stopped. Ctrl-C ends the following, not the training.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Tail {
@@ -61,13 +64,24 @@ impl Tail {
             }
             if screen.is_read() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let status = tail(context, &self.run, self.lines, !self.no_follow, &mut show)?;
+        let follow = !self.no_follow;
+        let Tailed { status, reason } = tail(context, &self.run, self.lines, follow, &mut show)?;
         if screen.is_json() {
-            screen.json(&TailEnd { status });
+            screen.json(&TailEnd { status, reason });
         } else {
-            screen.note(&format!("the run is {status}"));
+            let why = reason.map_or(String::new(), |reason| format!(": {reason}"));
+            screen.note(&format!("the run is {status}{why}"));
         }
-        Ok(Exit::Yes)
+        Ok(if follow { result(status) } else { Exit::Yes })
+    }
+}
+
+/// The exit code of a training that ended so; one that still runs was only looked at.
+fn result(status: RunStatus) -> Exit {
+    match status {
+        RunStatus::Failed | RunStatus::Lost => Exit::RunFailed,
+        RunStatus::Interrupted => Exit::Interrupted,
+        RunStatus::Completed | RunStatus::Running | RunStatus::Created | RunStatus::Unknown => Exit::Yes,
     }
 }
 

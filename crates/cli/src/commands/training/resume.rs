@@ -8,7 +8,7 @@ use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
 
-use super::train::conclude;
+use super::train::{conclude, in_background};
 use crate::complete;
 use crate::progress::Progress;
 use crate::screen::Screen;
@@ -16,6 +16,7 @@ use crate::screen::Screen;
 const EXAMPLES: &str = "\
 Examples:
   rlx resume @last
+  rlx resume @last --detach
   rlx resume ppo_cartpole_001 --total-timesteps 150000    # a new run that continues from its end";
 
 /// Continue an interrupted or failed run
@@ -37,13 +38,17 @@ pub(crate) struct Resume {
     /// Also if its process may still run, on another machine or in a container
     #[arg(long)]
     force: bool,
+    /// Train in the background; returns once training has begun
+    #[arg(short, long)]
+    detach: bool,
 }
 
 impl Resume {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         let progress = Progress::new(screen);
+        let take_over = TakeOver::forced(self.force);
         let report =
-            resume(context, &self.run, self.total_timesteps, TakeOver::forced(self.force), &mut |event| {
+            resume(context, &self.run, self.total_timesteps, take_over, self.detach, &mut |event| {
                 progress.take(&event)
             })?;
         progress.clear();
@@ -59,6 +64,10 @@ impl Resume {
             return Ok(Exit::Yes);
         } else if let Some(parent) = &report.extends {
             screen.line(format!("{} continues from the end of {parent}", report.run));
+        }
+        if report.detached {
+            in_background(screen, &report.run);
+            return Ok(Exit::Yes);
         }
         conclude(context, screen, &report.run, report.status, &progress)
     }

@@ -7,12 +7,14 @@ use clap::Args;
 use rlxp_ops::insight::runs::info;
 use rlxp_ops::reports::Report;
 use rlxp_ops::training::config::Checked;
+use rlxp_ops::training::several::SeveralRequest;
 use rlxp_ops::training::train::{TrainPlan, TrainReport, TrainRequest, train};
 use rlxp_ops::{Context, Event, Outcome};
 use rlxp_types::text::{one_line, shell_word};
 use rlxp_types::{Exit, RunStatus};
 use serde::Serialize;
 
+use super::several;
 use crate::complete;
 use crate::format;
 use crate::progress::{Progress, SeedState};
@@ -25,18 +27,27 @@ Examples:
   rlx train configs/ppo_cartpole.yaml --dry-run
   rlx train configs/ppo_cartpole.yaml --set seeds=3 --set algo.gamma=0.99 --tag sweep
   rlx train configs/ppo_cartpole.yaml --stop-at 475
-  rlx train configs/ppo_cartpole.yaml --from ppo_cartpole_001:best    # warm start";
+  rlx train configs/ppo_cartpole.yaml --from ppo_cartpole_001:best    # warm start
+  rlx train configs/ppo_cartpole.yaml --detach && rlx tail @last
+  rlx train configs/ppo_cartpole.yaml configs/ppo_cartpole.yaml --parallel 2";
 
 /// Train a policy from a config file
 ///
 /// Training runs in a child process and writes to runs/<run_name>_<nnn>.
 /// Ctrl-C saves a checkpoint and stops; a second Ctrl-C stops immediately.
 /// `rlx resume` continues from the last checkpoint.
+///
+/// Several configs are trained as one run each, one after another or --parallel N
+/// at once. All are checked before the first starts; a run that fails doesn't stop
+/// the others, and makes the exit code 4. With --detach, training continues in the
+/// background and survives logout: `rlx tail` follows a run, `rlx stop` saves and
+/// stops it.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Train {
-    /// The config file
-    config: PathBuf,
+    /// The config files
+    #[arg(required = true, value_name = "CONFIG")]
+    configs: Vec<PathBuf>,
     /// Override a config value, validated like the file; can be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", add = complete::settings())]
     overrides: Vec<String>,
@@ -53,6 +64,13 @@ pub(crate) struct Train {
     /// Tag the run; can be repeated
     #[arg(long = "tag", value_name = "TAG", add = complete::tags())]
     tags: Vec<String>,
+    /// Train in the background; returns once training has begun
+    #[arg(short, long)]
+    detach: bool,
+    /// Train N configs at once; each uses its share of the cores unless it sets `threads`
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    parallel: u16,
 }
 
 /// The report, completed from the events.
@@ -69,14 +87,21 @@ impl Report for Shown<'_> {
 
 impl Train {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        let request = TrainRequest {
-            config: self.config.clone(),
+        let each = TrainRequest {
+            config: PathBuf::new(),
             overrides: self.overrides.clone(),
             dry_run: self.dry_run,
             from: self.from.clone(),
             stop_at: self.stop_at,
             tags: self.tags.clone(),
+            detach: self.detach,
         };
+        let [config] = &self.configs[..] else {
+            let configs = self.configs.clone();
+            let request = SeveralRequest { configs, each, parallel: usize::from(self.parallel) };
+            return several::run(context, screen, &request);
+        };
+        let request = TrainRequest { config: config.clone(), ..each };
         let progress = Progress::new(screen);
         let mut warn = |checked: &Checked| {
             screen.warnings(&checked.warnings, &checked.sources);
@@ -90,6 +115,10 @@ impl Train {
             screen.json(&Shown { report: &report, results: progress.seeds() });
         }
         match (&report.run, report.status) {
+            (Some(run), Some(_)) if report.detached => {
+                in_background(screen, run);
+                Ok(Exit::Yes)
+            }
             (Some(run), Some(status)) => conclude(context, screen, run, status, &progress),
             _ => {
                 if !screen.is_json() {
@@ -106,6 +135,16 @@ impl Train {
             }
         }
     }
+}
+
+/// How to follow and stop a training in the background. Shared with `resume`.
+pub(crate) fn in_background(screen: &Screen, run: &str) {
+    if screen.is_json() {
+        return;
+    }
+    screen.line(format!("{run} is training in the background"));
+    screen.hint(&format!("rlx tail {}    # follow it", shell_word(run)));
+    screen.hint(&format!("rlx stop {}    # save a checkpoint and stop", shell_word(run)));
 }
 
 /// How a training ended, and what to do next. Shared with `resume`.
@@ -142,7 +181,7 @@ pub(crate) fn conclude(
     Ok(exit)
 }
 
-fn describe(plan: &TrainPlan) -> String {
+pub(super) fn describe(plan: &TrainPlan) -> String {
     let seeds: Vec<String> = plan.seeds.iter().map(u64::to_string).collect();
     let lines = [
         ("run", format!("{}_<nnn>", plan.run_name)),

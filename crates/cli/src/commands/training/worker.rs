@@ -14,11 +14,14 @@ pub(crate) struct Worker {
     /// The run's folder
     #[arg(long, value_name = "DIR")]
     run: PathBuf,
+    /// Only if no other process has claimed the run before
+    #[arg(long)]
+    only_first: bool,
 }
 
 impl Worker {
     pub(crate) fn run(&self, context: &Context) -> Outcome<Exit> {
-        Ok(rlxp_ops::training::worker::work(context, &self.run, &emit))
+        Ok(rlxp_ops::training::worker::work(context, &self.run, self.only_first, &emit))
     }
 }
 
