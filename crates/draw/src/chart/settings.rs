@@ -18,6 +18,8 @@ const COUNT: f32 = TINY - 1.5;
 /// Lowest row of panels, with what is above and below them.
 const LOWEST: f32 = COUNTS + BOTTOM + ROW_GAP + 44.0;
 const ROW_GAP: f32 = 8.0;
+/// More dots than this hide each other.
+const MANY: usize = 250;
 /// How far dots are moved sideways so that equal scores stay apart.
 const SCATTER: f32 = 14.0;
 
@@ -165,6 +167,9 @@ impl SettingPanel {
             let line = Path::polyline(means.iter().map(|mean| (across(mean.place), up(mean.mean))));
             scene.stroke(line, Stroke::solid(color.with_opacity(0.45), 1.4));
         }
+        // Many dots are small and faint, so that their density is seen.
+        let many = self.dots.len() > MANY;
+        let (radius, opacity) = if many { (1.7, 0.35) } else { (2.6, 0.5) };
         let scatter = (self.axis.gap() as f32 * area.width * 0.3).min(SCATTER);
         for (index, dot) in self.dots.iter().enumerate().filter(|(_, dot)| dot.score.is_finite()) {
             // Dots of a range are at their own numbers.
@@ -174,8 +179,8 @@ impl SettingPanel {
             if dot.failed {
                 cross(scene, at, 3.0, at_index(1), None);
             } else {
-                let edge = Some(Stroke::solid(Color::WHITE, 0.6));
-                scene.shape(Path::circle(at.0, at.1, 2.6), Some(color.with_opacity(0.5)), edge, None);
+                let edge = (!many).then(|| Stroke::solid(Color::WHITE, 0.6));
+                scene.shape(Path::circle(at.0, at.1, radius), Some(color.with_opacity(opacity)), edge, None);
             }
         }
         for mean in means {
