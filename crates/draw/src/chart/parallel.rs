@@ -13,6 +13,8 @@ use crate::scene::{Anchor, Rect, Scene, Stroke, Text};
 const NAMES: f32 = 32.0;
 /// Lines that share a value are spread over at most this part of the axis.
 const WIDEST_SPREAD: f64 = 0.09;
+/// Size of names that would have no room otherwise.
+const NARROW: f32 = 9.8;
 /// At most this many lines are drawn as the best.
 const MOST_BEST: usize = 8;
 
@@ -63,7 +65,7 @@ impl ParallelChart {
         for (index, axis) in self.axes.iter().enumerate() {
             let line = Path::line((x(index), area.y), (x(index), area.bottom()));
             scene.stroke(line, Stroke::solid(Color::INK.with_opacity(0.7), 1.2));
-            let room = if index == 0 { left - EDGE - 8.0 } else { step * 0.5 };
+            let room = if index == 0 { left - EDGE - 8.0 } else { step * 0.75 };
             for label in axis.labels_upwards(area.height, room) {
                 let y = area.bottom() - label.middle;
                 let tick = Path::line((x(index) - 4.0, y), (x(index), y));
@@ -165,9 +167,11 @@ fn through(points: &[(f32, f32)]) -> Path {
 /// The name of an axis above it: in two lines where one has no room.
 fn name(scene: &mut Scene, words: &str, x: f32, baseline: f32, width: f32) {
     let (first, second) = in_two(words, width);
+    let fits = [&first, &second].iter().all(|line| text_width(line, SMALL, false) <= width);
+    let size = if fits { SMALL } else { NARROW };
     let mut put = |line: &str, baseline: f32| {
-        let words = fitted(line, width, SMALL, false);
-        scene.text(Text::new(x, baseline, words, SMALL, Color::INK).anchored(Anchor::Middle));
+        let words = fitted(line, width, size, false);
+        scene.text(Text::new(x, baseline, words, size, Color::INK).anchored(Anchor::Middle));
     };
     put(&second, baseline);
     if !first.is_empty() {

@@ -35,6 +35,8 @@ pub struct SettingAxis {
     pub values: Vec<(f64, String)>,
     /// The lowest and the highest number that is shown; of no meaning for values side by side.
     pub range: (f64, f64),
+    /// Where each value is a range of numbers: the ends of all of them in order, which then are the ticks.
+    pub edges: Vec<(f64, String)>,
 }
 
 /// A tick label that has room.
@@ -64,10 +66,17 @@ impl SettingAxis {
         parts.windows(2).map(|pair| pair[1] - pair[0]).fold(1.0, f64::min)
     }
 
-    /// The values themselves, or round numbers where there are too many of them.
+    /// The values themselves, the ends of ranges, or round numbers where there are too many of them.
     fn ticks(&self) -> Vec<Tick> {
         let own = || self.values.iter().map(|(value, label)| Tick { value: *value, label: label.clone() });
-        if self.spacing == Spacing::Even || self.values.len() <= MOST_OWN_TICKS {
+        if self.spacing == Spacing::Even && !self.edges.is_empty() {
+            // Ranges side by side meet halfway between two values.
+            let ends = self.edges.iter().enumerate();
+            return ends
+                .map(|(index, (_, text))| Tick { value: index as f64 - 0.5, label: text.clone() })
+                .collect();
+        }
+        if self.spacing == Spacing::Even || (self.values.len() <= MOST_OWN_TICKS && self.edges.is_empty()) {
             return own().collect();
         }
         let (low, high) = self.range;
@@ -97,7 +106,7 @@ impl SettingAxis {
             _ => length.max(LEAST_WORDS),
         };
         let labels = self.ticks().into_iter().map(|tick| {
-            let text = fitted(&tick.label, most, TINY, false);
+            let text = shortened(&tick.label, most);
             let (part, half) = (self.part(tick.value), text_width(&text, TINY, false) / 2.0);
             let most = (length + beyond - half).max(0.0);
             let middle = (part as f32 * length).min(most).max(half - beyond);
@@ -110,11 +119,18 @@ impl SettingAxis {
     pub(super) fn labels_upwards(&self, length: f32, width: f32) -> Vec<PlacedLabel> {
         let labels = self.ticks().into_iter().map(|tick| {
             let part = self.part(tick.value);
-            let text = fitted(&tick.label, width, TINY, false);
+            let text = shortened(&tick.label, width);
             (PlacedLabel { middle: part as f32 * length, text }, TINY * 0.5)
         });
         without_overlap(labels.collect())
     }
+}
+
+/// A value cut to its place; a list loses its spaces first.
+fn shortened(text: &str, width: f32) -> String {
+    let dense = || text.replace(", ", ",");
+    let fits = text_width(text, TINY, false) <= width;
+    fitted(&if fits { text.to_owned() } else { dense() }, width, TINY, false)
 }
 
 /// Those labels, given with half their lengths, that don't touch: the outermost first, then from the beginning.
@@ -146,6 +162,7 @@ mod tests {
             spacing,
             values: values.iter().map(|value| (*value, value.to_string())).collect(),
             range: (values[0], values[values.len() - 1]),
+            edges: Vec::new(),
         }
     }
 
@@ -174,6 +191,26 @@ mod tests {
         let many: Vec<f64> = (0..40).map(|i| 1e-5 * 1.27f64.powi(i)).collect();
         let labels = texts(&numbers(Spacing::Logarithmic, &many), 300.0);
         assert!(labels.contains(&"0.001".to_owned()) && labels.len() >= 3, "{labels:?}");
+    }
+
+    #[test]
+    fn ranges_are_labelled_where_they_meet() {
+        let mut axis = numbers(Spacing::Even, &[0.0, 1.0]);
+        axis.edges = [1.0, 2.0, 4.0].map(|end| (end, end.to_string())).into();
+        assert_eq!(
+            (texts(&axis, 300.0), axis.marks().collect::<Vec<_>>()),
+            (vec!["1".into(), "2".into(), "4".into()], vec![0.0, 0.5, 1.0])
+        );
+        axis.spacing = Spacing::Linear;
+        axis.range = (1.0, 4.0);
+        assert_eq!(texts(&axis, 300.0), ["1", "2", "3", "4"]);
+    }
+
+    #[test]
+    fn lists_lose_their_spaces_before_they_are_cut() {
+        let width = text_width("[64,64]", TINY, false) + 0.5;
+        assert_eq!(shortened("[64, 64]", width), "[64,64]");
+        assert_eq!(shortened("[64, 64]", 200.0), "[64, 64]");
     }
 
     #[test]

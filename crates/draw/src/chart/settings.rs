@@ -16,9 +16,12 @@ const BETWEEN: f32 = 26.0;
 const COUNTS: f32 = 14.0;
 const COUNT: f32 = TINY - 1.5;
 /// Lowest row of panels, with what is above and below them.
-const LOWEST: f32 = COUNTS + BOTTOM + 44.0;
+const LOWEST: f32 = COUNTS + BOTTOM + ROW_GAP + 44.0;
+const ROW_GAP: f32 = 8.0;
+/// More dots than this hide each other.
+const MANY: usize = 250;
 /// How far dots are moved sideways so that equal scores stay apart.
-const SCATTER: f32 = 9.0;
+const SCATTER: f32 = 14.0;
 
 /// Panels of scores over settings.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,7 +84,7 @@ impl SettingChart {
         scene.description = self.description();
         let width = scene.width;
         let each = (bottom - top) / rows as f32;
-        let high = each - COUNTS - BOTTOM;
+        let high = each - COUNTS - BOTTOM - ROW_GAP;
         let axis = self.axis(high);
         let left = EDGE + SMALL + 14.0 + widest(&axis.ticks).min(width * 0.25);
         let across = (width - left - EDGE + BETWEEN) / columns as f32 - BETWEEN;
@@ -129,7 +132,7 @@ impl SettingChart {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), number| {
                 (low.min(number), high.max(number))
             });
-        Axis::rounded(low, high, (height / 38.0).clamp(2.0, 8.0) as usize, Scale::Linear)
+        Axis::rounded(low, high, (height / 30.0).clamp(2.0, 8.0) as usize, Scale::Linear)
     }
 }
 
@@ -164,15 +167,20 @@ impl SettingPanel {
             let line = Path::polyline(means.iter().map(|mean| (across(mean.place), up(mean.mean))));
             scene.stroke(line, Stroke::solid(color.with_opacity(0.45), 1.4));
         }
+        // Many dots are small and faint, so that their density is seen.
+        let many = self.dots.len() > MANY;
+        let (radius, opacity) = if many { (1.7, 0.35) } else { (2.6, 0.5) };
         let scatter = (self.axis.gap() as f32 * area.width * 0.3).min(SCATTER);
         for (index, dot) in self.dots.iter().enumerate().filter(|(_, dot)| dot.score.is_finite()) {
-            let aside = if self.dots.len() > self.axis.values.len() { aside(index) * scatter } else { 0.0 };
+            // Dots of a range are at their own numbers.
+            let alone = self.dots.len() <= self.axis.values.len() || !self.axis.edges.is_empty();
+            let aside = if alone { 0.0 } else { aside(index) * scatter };
             let at = (across(dot.place) + aside, up(dot.score));
             if dot.failed {
                 cross(scene, at, 3.0, at_index(1), None);
             } else {
-                let edge = Some(Stroke::solid(Color::WHITE, 0.6));
-                scene.shape(Path::circle(at.0, at.1, 2.6), Some(color.with_opacity(0.5)), edge, None);
+                let edge = (!many).then(|| Stroke::solid(Color::WHITE, 0.6));
+                scene.shape(Path::circle(at.0, at.1, radius), Some(color.with_opacity(opacity)), edge, None);
             }
         }
         for mean in means {
@@ -180,7 +188,7 @@ impl SettingPanel {
             if let Some((low, high)) = mean.interval.filter(|(low, high)| low.is_finite() && high.is_finite())
             {
                 let line = |half: f32| Path::polyline([(x, up(low) + half), (x, up(high) - half)]);
-                scene.stroke(line(0.8), Stroke::solid(Color::WHITE, 4.2));
+                scene.stroke(line(0.8), Stroke::solid(Color::WHITE, 3.4));
                 scene.stroke(line(0.0), Stroke::solid(Color::INK, 1.8));
                 for end in [low, high] {
                     let cap = Path::line((x - 3.5, up(end)), (x + 3.5, up(end)));
@@ -207,16 +215,25 @@ impl SettingPanel {
         let words = fitted(&self.axis.label, area.width, SMALL, false);
         let text = Text::new(area.x + area.width / 2.0, base + 33.0, words, SMALL, Color::INK);
         scene.text(text.anchored(Anchor::Middle));
-        let counts = self.means.iter().map(|mean| {
-            let part = self.axis.part(mean.place);
-            let half = text_width(&mean.seeds, COUNT, false) / 2.0;
-            let middle = (part as f32 * area.width).min(area.width + 8.0 - half).max(half - 8.0);
-            (PlacedLabel { middle, text: mean.seeds.clone() }, half)
-        });
-        for label in without_overlap(counts.collect()) {
+        // Where they have no room, only the first says what the numbers are.
+        let whole = self.counts(area.width, false);
+        let counts = if whole.len() == self.means.len() { whole } else { self.counts(area.width, true) };
+        for label in counts {
             let text = Text::new(area.x + label.middle, area.y - 5.0, label.text, COUNT, Color::MUTED);
             scene.text(text.anchored(Anchor::Middle));
         }
+    }
+
+    /// The numbers of seeds that have room above a panel.
+    fn counts(&self, width: f32, short: bool) -> Vec<PlacedLabel> {
+        let label = |(index, mean): (usize, &SettingMean)| {
+            let bare = mean.seeds.strip_prefix("n = ").filter(|_| short && index > 0);
+            let text = bare.unwrap_or(&mean.seeds).to_owned();
+            let half = text_width(&text, COUNT, false) / 2.0;
+            let place = self.axis.part(mean.place) as f32 * width;
+            (PlacedLabel { middle: place.min(width + 8.0 - half).max(half - 8.0), text }, half)
+        };
+        without_overlap(self.means.iter().enumerate().map(label).collect())
     }
 }
 

@@ -18,6 +18,7 @@ fn rates(count: usize) -> SettingAxis {
         spacing: Spacing::Logarithmic,
         range: (values[0], values[count - 1]),
         values: values.into_iter().map(|value| (value, format!("{value:.0e}"))).collect(),
+        edges: Vec::new(),
     }
 }
 
@@ -208,6 +209,7 @@ proptest! {
         names in proptest::collection::vec(words(), 4),
         points in proptest::collection::vec((number(), number(), number()), 0..20),
         spacing in prop_oneof![Just(Spacing::Even), Just(Spacing::Linear), Just(Spacing::Logarithmic)],
+        ranges in 0usize..6,
         width in 160.0..1200.0f32,
     ) {
         let name = |index: usize| names[index % names.len()].clone();
@@ -216,6 +218,7 @@ proptest! {
             spacing,
             values: points.iter().enumerate().map(|(index, (place, ..))| (*place, name(index))).collect(),
             range: points.first().map_or((0.0, 0.0), |(low, high, _)| (*low, *high)),
+            edges: points.iter().take(ranges).map(|(end, ..)| (*end, name(2))).collect(),
         };
         let dot = |(place, score, _): &(f64, f64, f64)| ScoreDot { place: *place, score: *score, failed: *score > 0.0 };
         let mean = |(place, mean, end): &(f64, f64, f64)| {

@@ -207,14 +207,19 @@ fn equal_ranges(low: f64, high: f64, scale: KeyScale) -> Vec<KeyValue> {
     };
     let range = |index: usize| {
         let (from, to) = (edge(index), edge(index + 1));
-        let text = |value: f64| rounded(value, 2).to_string();
         KeyValue {
-            value: format!("{}–{}", text(from), text(to)),
+            value: format!("{}–{}", edge_text(from), edge_text(to)),
             number: Some(at((index as f64 + 0.5) / RANGES as f64)),
             range: Some((from, to)),
         }
     };
     (0..RANGES).map(range).collect()
+}
+
+/// The end of a range in two digits: `0.25`, `2.7e-5`.
+pub(super) fn edge_text(value: f64) -> String {
+    let value = rounded(value, 2);
+    if value != 0.0 && value.abs() < 1e-3 { format!("{value:e}") } else { value.to_string() }
 }
 
 impl KeyAxis {
@@ -315,6 +320,8 @@ mod tests {
             counts[index] += 1;
         }
         assert!(counts.iter().all(|count| (11..=14).contains(count)), "{counts:?}");
+        assert_eq!(rates.values[0].value, "1e-5–3.2e-5");
+        assert_eq!([0.25, 2.71e-5, 0.0, 123.4].map(edge_text), ["0.25", "2.7e-5", "0", "120"]);
         assert_eq!(rates.place(all[3]), all[3].parse::<f64>().unwrap());
         assert_eq!(axis("algo.x", all.iter().copied(), false).values.len(), 100);
     }

@@ -70,10 +70,13 @@ pub(super) fn notes(sample: &Sample, report: &LandscapeReport, drawn: &DrawnKeys
         1 => notes.push("1 more key differs; name keys to choose which are shown.".to_owned()),
         more => notes.push(format!("{more} more keys differ; name keys to choose which are shown.")),
     }
-    for axis in report.keys.iter().filter(|axis| axis.has_ranges()) {
+    let in_ranges: Vec<&str> =
+        report.keys.iter().filter(|axis| axis.has_ranges()).map(|axis| axis.key.as_str()).collect();
+    if !in_ranges.is_empty() {
+        let has = if in_ranges.len() == 1 { "has" } else { "have" };
+        let which = listed(&in_ranges);
         notes.push(format!(
-            "{} has too many values to show one by one; they are summarised in ranges.",
-            axis.key
+            "{which} {has} too many values to show one by one; they are summarised in ranges."
         ));
     }
     for axis in &report.keys {
@@ -93,5 +96,16 @@ pub(super) fn listed(names: &[&str]) -> String {
         [one] => (*one).to_owned(),
         [first @ .., last] if names.len() <= MOST => format!("{} and {last}", first.join(", ")),
         many => format!("{} and {} more", many[..MOST - 1].join(", "), many.len() - (MOST - 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_stay_short() {
+        assert_eq!(listed(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(listed(&["a"; 40]), "a, a, a, a, a and 35 more");
     }
 }

@@ -6,11 +6,11 @@ use rlxp_draw::chart::{
     SettingPanel, Spacing,
 };
 
-use super::keys::{KeyAxis, KeyScale, KeyValue};
+use super::keys::{KeyAxis, KeyScale, KeyValue, edge_text};
 use super::{Cell, Combination, Drawn, LandscapeReport, LandscapeRequest, Panel, ScoredSeed, Summary};
 
 /// The name of the scores beside their axis.
-const SCORE: &str = "mean return of the last evaluation";
+const SCORE: &str = "mean return";
 
 pub(super) fn scene(report: &LandscapeReport, request: &LandscapeRequest) -> Scene {
     let (title, caption, label) = (report.title.clone(), report.meaning.clone(), SCORE.to_owned());
@@ -54,18 +54,21 @@ fn setting_axis(axis: &KeyAxis) -> SettingAxis {
         .filter_map(|value| value.range.or_else(|| value.number.map(|number| (number, number))));
     let range = ends
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (from, to)| (low.min(from), high.max(to)));
-    SettingAxis { label: axis.key.clone(), spacing, values, range }
+    SettingAxis { label: axis.key.clone(), spacing, values, range, edges: edges(axis) }
 }
 
 /// The axis with its values side by side, whatever they are.
 fn side_by_side(axis: &KeyAxis) -> SettingAxis {
     let values = axis.values.iter().enumerate().map(|(index, value)| (index as f64, value.value.clone()));
-    SettingAxis {
-        label: axis.key.clone(),
-        spacing: Spacing::Even,
-        values: values.collect(),
-        range: (0.0, 0.0),
-    }
+    let (label, values) = (axis.key.clone(), values.collect());
+    SettingAxis { label, spacing: Spacing::Even, values, range: (0.0, 0.0), edges: edges(axis) }
+}
+
+/// The ends of ranges, where there are ranges.
+fn edges(axis: &KeyAxis) -> Vec<(f64, String)> {
+    let ranges = || axis.values.iter().filter_map(|value| value.range);
+    let ends = ranges().take(1).map(|(from, _)| from).chain(ranges().map(|(_, to)| to));
+    ends.map(|end| (end, edge_text(end))).collect()
 }
 
 fn pictured(panel: &Panel, axis: &KeyAxis, seeds: &[ScoredSeed]) -> SettingPanel {
