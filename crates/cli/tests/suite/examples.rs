@@ -28,6 +28,7 @@ fn every_example_works() {
         let project = Project::new();
         for folder in PROJECTS {
             project.write(&format!("{folder}configs/ppo_cartpole.yaml"), &quick);
+            project.write(&format!("{folder}configs/ppo_acrobot.yaml"), &quick);
         }
         project.write("scores_a.csv", "8\n9\n7\n10\n9\n");
         project.write("scores_b.csv", "10\n12\n9\n11\n13\n");

@@ -76,9 +76,13 @@ pub(crate) fn supervise_all(
         }
         while asked == 0 && running.len() < parallel.max(1) {
             let Some(number) = waiting.next() else { break };
-            match next(number).and_then(started) {
-                Ok(Started::Training(supervised)) => running.push((number, supervised)),
-                Ok(Started::Nothing(status)) => end(number, Ok(status)),
+            let started = next(number).and_then(|turn| match turn {
+                Turn::Train { run, only_first } => Supervised::start(run, only_first).map(Ok),
+                Turn::Skip(status) => Ok(Err(status)),
+            });
+            match started {
+                Ok(Ok(supervised)) => running.push((number, supervised)),
+                Ok(Err(status)) => end(number, Ok(status)),
                 Err(failure) => end(number, Err(failure)),
             }
         }
@@ -105,17 +109,5 @@ pub(crate) fn supervise_all(
             }
             at += 1;
         }
-    }
-}
-
-enum Started {
-    Training(Supervised),
-    Nothing(RunStatus),
-}
-
-fn started(turn: Turn) -> Outcome<Started> {
-    match turn {
-        Turn::Train { run, only_first } => Ok(Started::Training(Supervised::start(run, only_first)?)),
-        Turn::Skip(status) => Ok(Started::Nothing(status)),
     }
 }

@@ -16,8 +16,9 @@ pub(super) fn run(context: &Context, screen: &Screen, request: &SeveralRequest) 
     let progress = SeveralProgress::new(screen);
     let mut warn = |checked: &Checked| {
         screen.warnings(&checked.warnings, &checked.sources);
-        for message in checked.notes.iter().cloned() {
-            progress.take(None, &Event::Note { message });
+        let name = checked.sources.first().map_or("", |source| source.name.as_str());
+        for note in &checked.notes {
+            progress.take(None, &Event::Note { message: format!("{name}: {note}") });
         }
     };
     let report = train_several(context, request, &mut warn, &mut |run, event| progress.take(run, &event))?;
@@ -59,11 +60,11 @@ fn conclude(screen: &Screen, report: &SeveralReport) {
             screen.hint(&format!("rlx resume {}", shell_word(run)));
         }
     } else {
-        let is_done = |one: &&OneOfSeveral| one.failure.is_none();
-        let done = report.runs.iter().filter(is_done).filter_map(|one| one.run.as_deref());
-        let done: Vec<_> = done.map(shell_word).collect();
-        if done.len() > 1 {
-            screen.hint(&format!("rlx compare {}", done.join(" ")));
+        let done: Vec<&OneOfSeveral> = report.runs.iter().filter(|one| one.failure.is_none()).collect();
+        let names: Vec<_> = done.iter().filter_map(|one| one.run.as_deref()).map(shell_word).collect();
+        let is_same_task = done.windows(2).all(|pair| pair[0].plan.env == pair[1].plan.env);
+        if names.len() > 1 && is_same_task {
+            screen.hint(&format!("rlx compare {}", names.join(" ")));
         }
     }
 }

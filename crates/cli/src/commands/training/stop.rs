@@ -35,7 +35,7 @@ pub(crate) struct Stop {
     #[arg(long, overrides_with = "wait")]
     no_wait: bool,
     /// Wait until the runs have ended [default]
-    #[arg(long)]
+    #[arg(long, overrides_with = "no_wait")]
     wait: bool,
 }
 

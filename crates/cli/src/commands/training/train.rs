@@ -29,7 +29,7 @@ Examples:
   rlx train configs/ppo_cartpole.yaml --stop-at 475
   rlx train configs/ppo_cartpole.yaml --from ppo_cartpole_001:best    # warm start
   rlx train configs/ppo_cartpole.yaml --detach && rlx tail @last
-  rlx train configs/ppo_cartpole.yaml configs/ppo_cartpole.yaml --parallel 2";
+  rlx train configs/ppo_cartpole.yaml configs/ppo_acrobot.yaml --parallel 2";
 
 /// Train a policy from a config file
 ///
