@@ -20,7 +20,7 @@ const HOSTILE: &str = "x\u{1b}[35m\u{1b}]0;owned\u{7}\u{9b}2J\u{1b}[2K\u{8}\r\u{
 const HOSTILE_NAME: &str = "tiny\u{1b}[35m\u{9b}2J\r\u{7}\u{202e}\u{200b}\nFORGED $(touch owned) 'x'_001";
 
 /// Every command that shows a run, with RUN for the hostile one and OTHER for a harmless one.
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 38] = [
     "ls",
     "ls --columns name,id,status,env,algo,seeds,steps,return,best,created,ended,tags",
     "ls --columns name,env.id,title,notes --sort title",
@@ -29,6 +29,8 @@ const COMMANDS: [&str; 36] = [
     "info RUN",
     "compare OTHER RUN",
     "compare RUN OTHER --force",
+    "compare OTHER RUN --group-by config --reference RUN --best 1",
+    "diff OTHER RUN",
     "diagnose RUN",
     "diagnose RUN --all",
     "analyze RUN",

@@ -40,6 +40,7 @@ fn every_command_answers_in_json() {
         ("rename tiny_001 first", "rlx.title/1"),
         ("tail tiny_001 -n 3", "rlx.tail/1"),
         ("compare tiny_001 tiny_002", "rlx.comparison/1"),
+        ("diff tiny_001 tiny_002", "rlx.diff/1"),
         ("stats compare --a scores.csv --b scores.csv", "rlx.verdict/1"),
         ("stats power --seeds 5", "rlx.power/1"),
         ("study init --task walker --study first", "rlx.study_opened/1"),

@@ -32,6 +32,7 @@ fn every_command_answers_in_json_where_the_path_is_no_text() {
         ("info tiny_001", 0),
         ("eval --run tiny_001 --episodes 2", 0),
         ("compare tiny_001 tiny_002", 0),
+        ("diff tiny_001 tiny_002", 0),
         ("diagnose tiny_001", 0),
         ("analyze tiny_001", 0),
         ("summarize", 0),

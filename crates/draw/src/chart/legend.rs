@@ -83,13 +83,19 @@ pub(super) fn cut_apart(labels: &[(&str, f32)]) -> Vec<String> {
     };
     let all =
         |cut: fn(&str, f32) -> String| labels.iter().map(|(text, room)| cut(text, *room)).collect::<Vec<_>>();
-    let found = cuts.into_iter().map(all).find(|shown| distinct(shown));
+    let found = cuts.iter().map(|cut| all(*cut)).find(|shown| distinct(shown));
     found.unwrap_or_else(|| {
-        let numbered = labels.iter().enumerate().map(|(index, (text, room))| {
+        let shown = all(cuts[0]);
+        let is_shared = |index: usize| {
+            let same = |other: usize| shown[other] == shown[index] && labels[other].0 != labels[index].0;
+            (0..shown.len()).any(same)
+        };
+        let numbered = |(index, (text, room)): (usize, &(&str, f32))| {
             let number = format!("{} ", index + 1);
-            format!("{number}{}", fitted(text, room - text_width(&number, SMALL, false), SMALL, false))
-        });
-        numbered.collect()
+            let rest = fitted(text, room - text_width(&number, SMALL, false), SMALL, false);
+            if is_shared(index) { format!("{number}{rest}") } else { shown[index].clone() }
+        };
+        labels.iter().enumerate().map(numbered).collect()
     })
 }
 

@@ -20,6 +20,8 @@ use crate::training::recorded::STOP_AT;
 const MOST_KEYS: usize = 3;
 /// Longest label in characters.
 const LONGEST: usize = 56;
+/// Longest label that a legend of several columns has room for.
+const LONG_IN_LEGEND: usize = 30;
 /// Longest value in a label that would be too long otherwise.
 const LONGEST_VALUE: usize = 14;
 
@@ -69,6 +71,16 @@ impl Unnamed {
         }
     }
 
+    /// `KEY=VALUE` for each of `keys`, which are called `shown`.
+    fn parts(&self, keys: &[&str], shown: &[String], longest: usize) -> Vec<String> {
+        let part = |(key, shown): (&&str, &String)| {
+            let value = cut(&self.value(key).unwrap_or_default(), longest);
+            // The environment needs no key.
+            if *key == "env.id" { value } else { format!("{shown}={value}") }
+        };
+        keys.iter().zip(shown).map(part).collect()
+    }
+
     /// A tag was chosen by a person to say what the runs are.
     fn is_tag(&self) -> bool {
         self.name.starts_with("tag:") && !self.name.contains('+')
@@ -106,6 +118,38 @@ pub(crate) fn names(groups: &[Unnamed]) -> Vec<GroupName> {
         .collect()
 }
 
+/// Labels for a crowded legend, in which keys of several words are abbreviated, and a sentence that says how; `None` if
+/// labels are short or can't be shortened so.
+pub(crate) fn abbreviated(groups: &[Unnamed], names: &[GroupName]) -> Option<(Vec<String>, String)> {
+    if names.iter().all(|name| name.label.chars().count() <= LONG_IN_LEGEND) {
+        return None;
+    }
+    let keys = label_keys(groups);
+    let full: Vec<String> = keys.iter().map(|key| without_shared_part(key, &keys).to_owned()).collect();
+    let initials = |key: &String| key.split('_').filter_map(|word| word.chars().next()).collect::<String>();
+    let shown: Vec<String> = full
+        .iter()
+        .map(|key| {
+            let short = initials(key);
+            let taken = full.iter().filter(|other| initials(other) == short || **other == short).count() > 1;
+            if key.contains('_') && !key.contains('.') && !taken { short } else { key.clone() }
+        })
+        .collect();
+    let label = |(group, name): (&Unnamed, &GroupName)| {
+        let is_by_config = name.label == group.parts(&keys, &full, usize::MAX).join(", ");
+        if is_by_config { group.parts(&keys, &shown, usize::MAX).join(", ") } else { name.label.clone() }
+    };
+    let labels: Vec<String> = groups.iter().zip(names).map(label).collect();
+    let used: Vec<String> = shown
+        .iter()
+        .zip(&full)
+        .filter(|(short, key)| short != key)
+        .map(|(short, key)| format!("{short} is {key}"))
+        .collect();
+    let usable = !used.is_empty() && same_as_another(&labels).is_empty();
+    usable.then(|| (labels, format!("In labels, {}.", used.join(", "))))
+}
+
 /// The keys of labels with a group's values.
 struct ByConfig {
     full: String,
@@ -118,14 +162,8 @@ struct ByConfig {
 impl ByConfig {
     /// `None` if no key is in the labels.
     fn new(group: &Unnamed, keys: &[&str]) -> Option<Self> {
-        let parts = |longest: usize| {
-            let part = |key: &&str| {
-                let value = cut(&group.value(key).unwrap_or_default(), longest);
-                // The environment needs no key.
-                if *key == "env.id" { value } else { format!("{}={value}", without_shared_part(key, keys)) }
-            };
-            keys.iter().map(part).collect::<Vec<String>>()
-        };
+        let shown: Vec<String> = keys.iter().map(|key| without_shared_part(key, keys).to_owned()).collect();
+        let parts = |longest: usize| group.parts(keys, &shown, longest);
         let short = parts(LONGEST_VALUE);
         let with_name = |count: usize| format!("{}, {}", short[..count].join(", "), group.name);
         let before_name = (1..=short.len()).rev().map(with_name).find(|label| fits(label));
@@ -346,6 +384,19 @@ mod tests {
             "a_rather_long_key_0=2, a_rather_long_key_1=2, b_001",
         ];
         assert_eq!(labels(&[of("a_001", "1"), of("b_001", "2")]), expected);
+    }
+
+    #[test]
+    fn crowded_legends_have_initials_that_are_explained() {
+        let of = |name: &str, rate: &str, coef: &str| {
+            group(name, &[("algo.learning_rate", rate), ("algo.gamma", "0.9"), ("algo.entropy_coef", coef)])
+        };
+        let groups = [of("a_001", "0.0001", "0.001"), of("b_001", "0.0003", "0.0")];
+        let (labels, said) = abbreviated(&groups, &names(&groups)).unwrap();
+        assert_eq!(labels, ["lr=0.0001, ec=0.001", "lr=0.0003, ec=0"]);
+        assert_eq!(said, "In labels, lr is learning_rate, ec is entropy_coef.");
+        let short = [of("a_001", "1", "1"), of("b_001", "2", "1")];
+        assert_eq!(abbreviated(&short, &names(&short)), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Groups of runs in compare, plot, summarize and report: their names, their order, what `--best` keeps, and hundreds
 //! of runs on one page.
 
+use rlxp_fs::{FsExt, RealFs};
 use rlxp_ops::insight::compare::{CompareReport, CompareRequest, compare};
 use rlxp_ops::insight::group_order::BestOf;
 use rlxp_ops::insight::plot::{GroupBy, PlotOptions, PlotReport, PlotRequest, Target, plot};
@@ -149,7 +150,7 @@ fn five_hundred_runs_are_one_page() {
     let made = report(&world.context, &request(None), &mut |_| {}).unwrap();
     assert_eq!(made.groups.len(), 50);
     assert!(made.bytes < 2_000_000, "the page has {} bytes", made.bytes);
-    let html = std::fs::read_to_string(world.path().join("report.html")).unwrap();
+    let html = String::from_utf8(RealFs.read(&world.path().join("report.html"), 1 << 30).unwrap()).unwrap();
     // A row for each group, a collapsed list of its runs, and cards for the best few.
     assert_eq!(html.matches("<details class=\"card slim\">").count(), 50);
     assert!((1..=500).all(|run| html.contains(&format!("sweep_{run:03}"))), "every run is listed");

@@ -11,7 +11,7 @@ use super::groups::ComparedGroup;
 use super::looks::{self, Look, MOST_SEEDS};
 use super::report::Comparison;
 use crate::context::Context;
-use crate::insight::run_data::fold::identity_of;
+use crate::insight::run_data::fold::same_configs;
 use crate::insight::run_data::{RunData, SeedState};
 use crate::training::recorded::STOP_AT;
 
@@ -67,21 +67,14 @@ fn more_seeds(
 
 /// A command for each config of a group that together train `count` seeds, beginning with `fresh`.
 fn seeds_for(context: &Context, group: &ComparedGroup<'_>, fresh: u64, count: u64) -> Vec<String> {
-    let mut configs: Vec<(Vec<(String, String)>, Vec<&RunData>)> = Vec::new();
-    for run in group.runs {
-        let identity = identity_of(run);
-        match configs.iter_mut().find(|(known, _)| *known == identity) {
-            Some((_, runs)) => runs.push(run),
-            None => configs.push((identity, vec![run])),
-        }
-    }
+    let configs = same_configs(group.runs);
     let each = count.div_ceil(configs.len() as u64);
     let seeds = if each == 1 { "seed" } else { "seeds" };
     let several =
         if configs.len() == 1 { String::new() } else { format!(", one of its {} configs", configs.len()) };
     let mut first = Some(fresh);
     let mut commands = Vec::new();
-    for (_, runs) in &configs {
+    for runs in &configs {
         // What `rlx train` can't repeat is no seed of the same config.
         let (Some(seed), Some(origin)) = (first, origin(runs[0])) else { continue };
         first = seed.checked_add(each);

@@ -130,7 +130,7 @@ fn pictured(one: &Drawn<'_>, curve: GroupCurve, with_seeds: bool) -> (SeriesBand
     let points = &group.points;
     let band = points.iter().map(|p| (p.x, p.low.unwrap_or(f64::NAN), p.high.unwrap_or(f64::NAN)));
     let series = SeriesBand {
-        label: group.label.clone(),
+        label: one.group.short.clone(),
         also: group.also.clone().unwrap_or_default(),
         detail,
         line: points.iter().map(|point| (point.x, point.value.unwrap_or(f64::NAN))).collect(),

@@ -1,19 +1,24 @@
 //! Which seeds become one curve, in which order, and what they are called.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rlxp_draw::chart::LOOKS;
 
 use super::metric::named;
 use super::{GroupBy, PlotOptions};
-use crate::insight::group_names::{GroupName, Unnamed, names};
+use crate::insight::group_names::{GroupName, Unnamed, abbreviated, names};
 use crate::insight::group_order::{BestOf, best_first, in_order, worth_of_seeds};
-use crate::insight::run_data::fold::{Duplicate, Folded, fold, identity_of};
+use crate::insight::run_data::fold::{Duplicate, Folded, fold, identity_of, same_configs};
 use crate::insight::run_data::{Group, RunData, SeedData, first_and_more};
+
+/// Up to this many groups, each label has a row of its own in the legend.
+const FEW: usize = 7;
 
 /// Seeds that become one curve.
 pub(super) struct PlottedGroup<'m> {
     pub(super) label: String,
+    /// The label in a crowded legend.
+    pub(super) short: String,
     /// The other way to name it.
     pub(super) also: Option<String>,
     pub(super) runs: Vec<&'m RunData>,
@@ -93,8 +98,14 @@ impl<'m> Nameless<'m> {
 fn with_names<'m>(groups: Vec<Nameless<'m>>, notes: &mut Vec<String>) -> Vec<PlottedGroup<'m>> {
     let unnamed: Vec<Unnamed> =
         groups.iter().map(|group| Unnamed::of_runs(&group.name, group.runs.iter().copied())).collect();
+    let given = names(&unnamed);
+    let full = || given.iter().map(|name| name.label.clone()).collect();
+    // Few labels have room enough.
+    let shortened = if given.len() > FEW { abbreviated(&unnamed, &given) } else { None };
+    let (short, said) = shortened.map_or_else(|| (full(), None), |(short, said)| (short, Some(said)));
+    notes.extend(said);
     let mut named_groups = Vec::new();
-    for (group, GroupName { label, also }) in groups.into_iter().zip(names(&unnamed)) {
+    for ((group, short), GroupName { label, also }) in groups.into_iter().zip(short).zip(given) {
         let configs: BTreeSet<_> = group.seeds.iter().map(|(run, _)| identity_of(run)).collect();
         if configs.len() > 1 {
             notes.push(format!(
@@ -103,7 +114,7 @@ fn with_names<'m>(groups: Vec<Nameless<'m>>, notes: &mut Vec<String>) -> Vec<Plo
             ));
         }
         notes.extend(counted_once(&label, group.duplicates));
-        named_groups.push(PlottedGroup { label, also, runs: group.runs, seeds: group.seeds });
+        named_groups.push(PlottedGroup { label, short, also, runs: group.runs, seeds: group.seeds });
     }
     named_groups
 }
@@ -130,16 +141,7 @@ fn each_run(groups: &[Group]) -> impl Iterator<Item = &RunData> {
 }
 
 fn by_config<'m>(runs: impl Iterator<Item = &'m RunData>) -> Vec<Nameless<'m>> {
-    let mut groups: Vec<Vec<&RunData>> = Vec::new();
-    let mut places: BTreeMap<Vec<(String, String)>, usize> = BTreeMap::new();
-    for run in runs {
-        let place = *places.entry(identity_of(run)).or_insert(groups.len());
-        match groups.get_mut(place) {
-            Some(group) => group.push(run),
-            None => groups.push(vec![run]),
-        }
-    }
     let name =
         |runs: &[&RunData]| first_and_more(&runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>());
-    groups.into_iter().map(|runs| Nameless::new(name(&runs), runs)).collect()
+    same_configs(runs).into_iter().map(|runs| Nameless::new(name(&runs), runs)).collect()
 }

@@ -89,6 +89,20 @@ pub(crate) fn identity(config: &Config, metadata: &Metadata) -> Vec<(String, Str
     identity
 }
 
+/// Runs of one config together, in the order in which configs first occur.
+pub(crate) fn same_configs<'m>(runs: impl IntoIterator<Item = &'m RunData>) -> Vec<Vec<&'m RunData>> {
+    let mut groups: Vec<Vec<&RunData>> = Vec::new();
+    let mut places: BTreeMap<Vec<(String, String)>, usize> = BTreeMap::new();
+    for run in runs {
+        let place = *places.entry(identity_of(run)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(run),
+            None => groups.push(vec![run]),
+        }
+    }
+    groups
+}
+
 /// Every key of a config with its value as the snapshot writes it.
 pub(crate) fn keys_of(config: &Config) -> Vec<(String, String)> {
     let mut section = String::new();
