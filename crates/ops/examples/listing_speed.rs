@@ -75,14 +75,26 @@ fn report(
     mut work: impl FnMut() -> Result<(), Box<dyn Error>>,
 ) -> Result<(), Box<dyn Error>> {
     let mut times: Vec<Duration> = Vec::new();
+    let busy = processor_time()?;
     for _ in 0..rounds {
         let start = Instant::now();
         work()?;
         times.push(start.elapsed());
     }
+    let busy = (processor_time()? - busy) / rounds as u32;
     times.sort_unstable();
-    println!("{name}: median {:.1?}, slowest {:.1?}", times[rounds / 2], times[rounds - 1]);
+    let (median, slowest) = (times[rounds / 2], times[rounds - 1]);
+    println!("{name}: median {median:.1?}, slowest {slowest:.1?}, processor {busy:.1?} on average");
     Ok(())
+}
+
+/// How long this process, with the programs it has waited for, has been on a processor.
+fn processor_time() -> Result<Duration, Box<dyn Error>> {
+    let text = std::fs::read_to_string("/proc/self/stat")?;
+    let after_name = text.rsplit(')').next().unwrap_or_default();
+    // User and system time of this process and of its children, in hundredths of a second.
+    let ticks = after_name.split_whitespace().skip(11).take(4).map(str::parse::<u64>);
+    Ok(Duration::from_millis(10 * ticks.sum::<Result<u64, _>>()?))
 }
 
 /// A completed run, and copies of it with configs of their own.

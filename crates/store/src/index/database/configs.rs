@@ -49,8 +49,10 @@ pub(super) fn read(
     let mut order: Vec<(i64, usize)> =
         names.iter().enumerate().map(|(index, name)| (place(name), index)).collect();
     order.sort_unstable();
-    let mut select = connection.and_then(|connection| {
-        connection.prepare_cached("SELECT stamps, text, digest FROM configs WHERE place = ?1").ok()
+    // Otherwise each look would lock the file and check for changes of it, which takes longer than the look.
+    let together = connection.and_then(|connection| connection.unchecked_transaction().ok());
+    let mut select = together.as_ref().and_then(|together| {
+        together.prepare_cached("SELECT stamps, text, digest FROM configs WHERE place = ?1").ok()
     });
     for (place, index) in order {
         let row = |row: &rusqlite::Row<'_>| {
