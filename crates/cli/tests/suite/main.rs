@@ -32,6 +32,7 @@ mod landscape;
 mod launch;
 mod limits;
 mod listing;
+mod many_runs;
 mod paths;
 mod plot;
 mod project;
