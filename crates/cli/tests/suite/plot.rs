@@ -236,7 +236,7 @@ fn two_hundred_runs_at_once() {
     let best = report(&project, &format!("{} --group-by none --best 3 --terminal", names.join(" ")));
     assert_eq!(best["groups"].as_array().unwrap().len(), 3);
     assert_eq!(best["best_of"], serde_json::json!({"shown": 3, "left_out": 197}));
-    assert!(notes(&best).contains("197 others were left out"), "{}", notes(&best));
+    assert!(notes(&best).contains("3 of 200 groups are shown; 197 left out by --best."), "{}", notes(&best));
 }
 
 #[test]

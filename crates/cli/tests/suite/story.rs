@@ -393,6 +393,15 @@ fn two_hundred_runs_are_one_readable_page() {
     let report = project.rlx("summarize --json").expect(0).json();
     assert_eq!(report["environments"][0]["groups"].as_array().unwrap().len(), 10);
     assert_eq!(report["environments"][0]["comparisons"], 45);
+    let best = project.rlx("summarize --best 3 --json").expect(0).json();
+    let env = &best["environments"][0];
+    assert_eq!(env["best_of"], serde_json::json!({"shown": 3, "left_out": 7}));
+    assert_eq!((env["groups"].as_array().unwrap().len(), &env["scored_groups"]), (3, &10.into()));
+    let label = env["groups"][0]["label"].as_str().unwrap();
+    assert!(label.starts_with("gamma=0.9"), "{label}");
+    let page = project.rlx("report tiny_* --no-videos --output all.html --json").expect(0).json();
+    assert_eq!(page["groups"].as_array().unwrap().len(), 10);
+    assert!(page["bytes"].as_u64().unwrap() < 2_000_000, "{}", page["bytes"]);
 }
 
 fn copy_folder(from: &Path, to: &Path) {

@@ -196,7 +196,7 @@ impl LineChart {
         let right = entries.iter().map(Entry::width).fold(0.0, f32::max) + LEADER + EDGE * 0.75;
         let beside = self.labels_fit_beside(entries, right, full, width, (first, last));
         let below = (!beside && !entries.is_empty())
-            .then(|| Below::plan(entries, width - 2.0 * EDGE, ((bottom - top) * 0.35).max(18.0)));
+            .then(|| Below::plan(entries, width - 2.0 * EDGE, ((bottom - top) * 0.4).max(18.0)));
         let height = (full - below.as_ref().map_or(0.0, |below| below.height + 4.0)).max(30.0);
         let y = axis_of(height);
         let left = margin(&y);

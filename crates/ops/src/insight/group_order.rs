@@ -26,9 +26,8 @@ impl BestOf {
 
     pub fn sentence(self) -> String {
         let Self { shown, left_out } = self;
-        let best = if shown == 1 { "best group is".to_owned() } else { format!("{shown} best groups are") };
-        let others = if left_out == 1 { "1 other was".to_owned() } else { format!("{left_out} others were") };
-        format!("Only the {best} shown; {others} left out (--best).")
+        let are = if shown == 1 { "is" } else { "are" };
+        format!("{shown} of {} groups {are} shown; {left_out} left out by --best.", shown + left_out)
     }
 }
 
@@ -100,6 +99,6 @@ mod tests {
     fn what_was_left_out_is_counted() {
         assert_eq!(BestOf::new(3, 3), None);
         let some = BestOf::new(2, 50).unwrap();
-        assert_eq!(some.sentence(), "Only the 2 best groups are shown; 48 others were left out (--best).");
+        assert_eq!(some.sentence(), "2 of 50 groups are shown; 48 left out by --best.");
     }
 }
