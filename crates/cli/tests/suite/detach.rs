@@ -106,12 +106,12 @@ fn it_outlives_the_terminal_and_the_shell_that_started_it() {
     let mut shell = project.command("sh");
     shell.args(["-c", &script]).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = shell.output().unwrap();
+    let run = Background::of(&project, "long_001");
     assert!(!output.status.success());
     let told = String::from_utf8(output.stdout).unwrap();
     assert_eq!(told, "long_001 is training in the background\n");
     let hints = String::from_utf8(output.stderr).unwrap();
     assert!(hints.contains("rlx tail long_001") && hints.contains("rlx stop long_001"), "{hints}");
-    let run = Background::of(&project, "long_001");
     run.grows();
     // Its own group is hung up on, too.
     let supervisor = run.supervisor(1);

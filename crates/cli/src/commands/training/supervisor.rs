@@ -1,6 +1,5 @@
 //! `rlx __supervise`: the supervisor of trainings in the background.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,6 +7,7 @@ use rlxp_ops::training::detach::{Supervision, Voice, supervise_detached};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use super::worker::say;
 use crate::screen::Screen;
 
 /// Trains the runs in folders; started by train and resume with --detach
@@ -30,10 +30,4 @@ impl Supervisor {
             Supervision { runs: self.runs.clone(), parallel: self.parallel, only_first: self.only_first };
         supervise_detached(context, &supervision, &Voice { say: &say, log: &|line| screen.note(line) })
     }
-}
-
-fn say(line: &str) {
-    let mut out = io::stdout().lock();
-    // If the command that started this was killed, there is nothing to report to; the record is on disk.
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

@@ -26,9 +26,12 @@ impl Worker {
 }
 
 fn emit(event: Event) {
-    let mut line = serde_json::to_vec(&event).expect("an event is plain data");
-    line.push(b'\n');
+    say(&serde_json::to_string(&event).expect("an event is plain data"));
+}
+
+/// A line to the process that started this one. Shared with the detached supervisor.
+pub(super) fn say(line: &str) {
     let mut out = io::stdout().lock();
-    // If the supervisor is gone, there is nothing to report to; the record is on disk.
-    let _ = out.write_all(&line).and_then(|()| out.flush());
+    // If that process is gone, there is nothing to report to; the record is on disk.
+    let _ = out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush());
 }
