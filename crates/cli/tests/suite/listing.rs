@@ -7,7 +7,8 @@ use crate::project::{Project, TINY};
 /// Three tagged runs of a small sweep and one of another environment.
 fn sweep() -> Project {
     let project = Project::new();
-    let linear = TINY.replace("learning_rate: 0.001", "learning_rate: {schedule: linear, from: 0.001, to: 0}");
+    let linear =
+        TINY.replace("learning_rate: 0.001", "learning_rate: {schedule: linear, from: 0.001, to: 0}");
     project.write("linear.yaml", &linear);
     for line in [
         "tiny.yaml --set run_name=a --set algo.gamma=0.9 --tag sweep",
@@ -54,7 +55,8 @@ fn conditions_selectors_and_order() {
         assert_eq!(names(&project, &["--sort", sort]).last().unwrap(), "d_001");
     }
     let json = project.rlx("ls --sort -score --json").json();
-    let scores: Vec<f64> = json["runs"].as_array().unwrap().iter().filter_map(|run| run["score"].as_f64()).collect();
+    let scores: Vec<f64> =
+        json["runs"].as_array().unwrap().iter().filter_map(|run| run["score"].as_f64()).collect();
     assert_eq!(scores.len(), 3);
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
     for run in json["runs"].as_array().unwrap() {
@@ -62,7 +64,9 @@ fn conditions_selectors_and_order() {
     }
     // The score is the mean of the seeds' last evaluations.
     let info = project.rlx("info c_001 --json").json();
-    let last = |seed: usize| info["seeds"][seed]["curve"]["evaluation"].as_array().unwrap().last().unwrap()[1].clone();
+    let last = |seed: usize| {
+        info["seeds"][seed]["curve"]["evaluation"].as_array().unwrap().last().unwrap()[1].clone()
+    };
     let mean = (last(0).as_f64().unwrap() + last(1).as_f64().unwrap()) / 2.0;
     let c = json["runs"].as_array().unwrap().iter().find(|run| run["name"] == "c_001").unwrap();
     assert_eq!(c["score"].as_f64(), Some(mean));
@@ -93,7 +97,8 @@ fn csv_and_json_for_scripts() {
     let project = sweep();
     project.rlx_with(&["rename", "a_001", "say \"hi\", twice"]).expect(0);
     let columns = "name,title,tags,algo.gamma,policy.hidden_sizes,algo.target_kl,score";
-    let csv = project.rlx_with(&["ls", "tag:sweep", "--sort", "name", "--csv", "--columns", columns]).expect(0);
+    let csv =
+        project.rlx_with(&["ls", "tag:sweep", "--sort", "name", "--csv", "--columns", columns]).expect(0);
     let lines: Vec<&str> = csv.stdout.lines().collect();
     assert_eq!(lines[0], columns);
     assert!(lines[1].starts_with("a_001,\"say \"\"hi\"\", twice\",sweep,0.9,\"[8,8]\",,"), "{}", lines[1]);
@@ -148,7 +153,10 @@ fn notes_and_titles() {
     let json = note(&["tiny_001", "--json"]).expect(0).json();
     assert_eq!(json["schema"], "rlx.notes/1");
     let notes = json["runs"][0]["notes"].as_array().unwrap();
-    assert_eq!(notes.iter().map(|note| &note["text"]).collect::<Vec<_>>(), ["reward scale was wrong", "before the fix"]);
+    assert_eq!(
+        notes.iter().map(|note| &note["text"]).collect::<Vec<_>>(),
+        ["reward scale was wrong", "before the fix"]
+    );
     let title = "wide network, no entropy bonus";
     let renamed = project.rlx_with(&["rename", "tiny_001", title]).expect(0);
     assert_eq!(renamed.stdout, format!("tiny_001: {title}\n"));

@@ -126,9 +126,9 @@ pub fn list(context: &Context, request: &ListRequest) -> Outcome<Listing> {
         *with_config || finds_keys || sort.key.is_config() || columns.iter().any(Key::is_config);
     let mut runs = sort.apply(table_of(&project, names.as_ref(), filter, conditions, needs_config)?);
     let nothing = if runs.is_empty() { unused(&project, filter)? } else { None };
+    let (keys, more_keys) = if finds_keys { differing(&runs) } else { Default::default() };
     let found = runs.len();
     runs.truncate(limit.unwrap_or(found));
-    let (keys, more_keys) = if finds_keys { differing(&runs) } else { Default::default() };
     let columns = if columns.is_empty() {
         USUAL.into_iter().map(Key::Column).chain(keys.into_iter().map(Key::Config)).collect()
     } else {

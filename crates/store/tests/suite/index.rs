@@ -319,7 +319,9 @@ fn a_config_that_was_not_read_from_this_file_is_no_answer() {
     assert_eq!(count(), 4);
     // With the right digest for the run's name and the maker, but without knowing the file.
     let forged = "\nrun_name.value\t\"forged\"";
-    for stamps in [vec![0_u8; 32], vec![1; 32], [1_u64.to_le_bytes(), [0; 8], [0; 8], [0; 8]].concat(), vec![]] {
+    for stamps in
+        [vec![0_u8; 32], vec![1; 32], [1_u64.to_le_bytes(), [0; 8], [0; 8], [0; 8]].concat(), vec![]]
+    {
         for name in &names {
             let digest = digest(&[name.as_bytes(), b"this version", &stamps, forged.as_bytes()]);
             let place = i64::from_le_bytes(digest_of_name(name));
@@ -447,7 +449,10 @@ fn notes_and_titles_are_part_of_the_row() {
     assert_eq!(labels.notes.iter().map(|note| note.number).collect::<Vec<_>>(), [1, 2]);
     change(LabelChange { title: Some("a title".into()), ..LabelChange::default() });
     let shown = row();
-    assert_eq!((shown.title.as_deref(), shown.notes), (Some("a title"), vec!["first".into(), "second".into()]));
+    assert_eq!(
+        (shown.title.as_deref(), shown.notes),
+        (Some("a title"), vec!["first".into(), "second".into()])
+    );
     change(LabelChange { remove_notes: vec![1], title: Some(String::new()), ..LabelChange::default() });
     run.set_tags(&["x".into()], &[]).unwrap();
     let shown = row();

@@ -184,7 +184,10 @@ fn changes() -> Vec<Change> {
         change("the config is gone", |to| super::edit::remove(&to.run("config_snapshot.yaml"))),
         change("the config is a pipe", |to| pipe(&to.run("config_snapshot.yaml"))),
         change("the config is a link to that of another run", |to| {
-            link(&to.run("config_snapshot.yaml"), &to.project.path("runs").join(GOOD).join("config_snapshot.yaml"));
+            link(
+                &to.run("config_snapshot.yaml"),
+                &to.project.path("runs").join(GOOD).join("config_snapshot.yaml"),
+            );
         }),
         change("a later evaluation", |to| file(&to.run("eval/step_99999.json"), b"{\"mean_return\": 77.5}")),
         change("a title is written", |to| {
