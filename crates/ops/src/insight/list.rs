@@ -130,6 +130,7 @@ pub fn list(context: &Context, request: &ListRequest) -> Outcome<Listing> {
         *with_config || finds_keys || sort.key.is_config() || columns.iter().any(Key::is_config);
     let mut runs = sort.apply(table_of(&project, names.as_ref(), filter, conditions, needs_config)?);
     let nothing = if runs.is_empty() { unused(&project, filter)? } else { None };
+    let (keys, more_keys) = if finds_keys { differing(&runs) } else { Default::default() };
     let found = runs.len();
     runs.truncate(limit.unwrap_or(found));
     let is_running = |run: &KnownRun| run.row.status == RunStatus::Running;
@@ -137,7 +138,6 @@ pub fn list(context: &Context, request: &ListRequest) -> Outcome<Listing> {
         run.left = of_run(&project.run(&run.row.name)).map(|left| left.as_secs());
     }
     let usual = USUAL.into_iter().filter(|column| *column != Column::Left || runs.iter().any(is_running));
-    let (keys, more_keys) = if finds_keys { differing(&runs) } else { Default::default() };
     let columns = if columns.is_empty() {
         usual.map(Key::Column).chain(keys.into_iter().map(Key::Config)).collect()
     } else {
