@@ -44,8 +44,13 @@ impl Selected {
     pub(crate) fn refuse_checkpoint(&self) -> Outcome<()> {
         let Some(which) = self.part.checkpoint else { return Ok(()) };
         let run = self.run.name();
-        let message = format!("{run}:{which} is a checkpoint; expected a run, or a seed as {run}:SEED");
-        Err(Failure::usage("checkpoint_not_expected", message))
+        let seed = self.part.seed.map_or_else(String::new, |seed| format!(":{seed}"));
+        let message = format!("{run}{seed}:{which} is a checkpoint; expected a run, or a seed as {run}:SEED");
+        let hint = format!(
+            "rlx eval {}    # commands for checkpoints: eval, video, inspect",
+            shell_word(&format!("{run}{seed}:{which}"))
+        );
+        Err(Failure::usage("checkpoint_not_expected", message).hint(hint))
     }
 }
 
@@ -153,7 +158,7 @@ pub(crate) fn one(project: &Project, word: &str) -> Outcome<Selected> {
         more => format!(" and {more} more"),
     };
     let message = format!("{word:?} matches {} runs, expected one: {}{more}", found.len(), names.join(", "));
-    Err(Failure::with_kind(FailureKind::SeveralRuns, message))
+    Err(Failure::with_kind(FailureKind::SeveralRuns, message).hint(format!("rlx ls {}", shell_word(word))))
 }
 
 /// The run in the folder of that very name, whatever characters it has.

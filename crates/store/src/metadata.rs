@@ -87,9 +87,21 @@ pub struct Lineage {
     /// The step of the checkpoint it started from; nothing if that differs between seeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<u64>,
+    /// The seed of the parent that every seed started from, where the parent has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// The step that each seed started from, where they differ.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checkpoints: BTreeMap<u64, u64>,
+}
+
+impl Lineage {
+    /// The checkpoint that it started from, as commands take it; nothing if that differs between seeds.
+    pub fn checkpoint_name(&self) -> Option<String> {
+        let seed = self.seed.map_or_else(String::new, |seed| format!(":{seed}"));
+        let step = self.checkpoint.map_or_else(String::new, |step| format!(":step_{step}"));
+        self.checkpoints.is_empty().then(|| format!("{}{seed}{step}", self.parent))
+    }
 }
 
 /// The state of the code that a run was started from.

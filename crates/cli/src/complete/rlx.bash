@@ -32,7 +32,8 @@ _rlx_complete() {
     # bash replaces only what comes after the last : or =.
     before=${joined%"${COMP_WORDS[COMP_CWORD]}"}
     COMPREPLY=("${COMPREPLY[@]#"$before"}")
-    if [[ ${COMPREPLY-} =~ [=/:+]$ ]]; then
+    # After a key of a condition comes a comparison.
+    if [[ ${COMPREPLY-} =~ [=/:+]$ || $joined == *where:* ]]; then
         compopt -o nospace
     fi
 }

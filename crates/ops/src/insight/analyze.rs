@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::insight::compare::origin;
 use crate::insight::run_data;
 use crate::insight::run_data::Group;
 use crate::training::envs::SOURCES;
@@ -203,10 +204,10 @@ fn next(group: &Group, story: &Story, findings: &[TopFinding]) -> Vec<String> {
         commands.extend(crate::training::next_step::commands(&run.run));
     }
     commands.truncate(3);
-    if story.seeds.len() < 5 {
+    if let Some(origin) = origin(&group.runs[0]).filter(|_| story.seeds.len() < 5) {
         let fresh = story.seeds.iter().map(|seed| seed.seed).max().unwrap_or(0).saturating_add(1);
         commands.push(format!(
-            "rlx train {} --set seed={fresh} --set seeds={}    # more seeds, to distinguish skill from luck",
+            "rlx train {} --set seed={fresh} --set seeds={}{origin}    # more seeds, to distinguish skill from luck",
             shell_word(&format!("runs/{}/config_snapshot.yaml", group.runs[0].name)),
             5 - story.seeds.len().min(4)
         ));

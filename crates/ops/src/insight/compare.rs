@@ -43,7 +43,9 @@ pub use judgement::{Holm, Judgement, NoVerdict, Numbers, Unjudged};
 pub use looks::{Descriptive, Look, MOST_LOOKS, PLANNED_LOOKS};
 pub use report::{CompareReport, Comparison, GroupReport, RunReport, SeedReport, TopAnswer};
 pub use score::{Score, ScoreKind};
-pub(crate) use {failed::limit_among, score::last_evaluations};
+pub(crate) use {failed::limit_among, next::origin, score::last_evaluations};
+
+use rlxp_types::text::shell_word;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -87,8 +89,11 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
     let fewest = if request.by_config { 1 } else { 2 };
     let words = groups::words(request);
     if words.len() < fewest {
-        return Err(Failure::usage("nothing_to_compare", "expected at least two runs or groups")
-            .hint("rlx compare RUN_A RUN_B"));
+        let failure = Failure::usage("nothing_to_compare", "expected at least two runs or groups");
+        return Err(match words.first() {
+            Some(word) => failure.hint(format!("rlx compare {} --group-by config", shell_word(word))),
+            None => failure.hint("rlx compare RUN_A RUN_B"),
+        });
     }
     check_best(request.best)?;
     let wanted = score::needed_metrics(request)?;

@@ -69,7 +69,14 @@ impl Sort {
     pub fn parse(text: &str, reverse: bool) -> Outcome<Self> {
         let (name, minus) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
         let key = Key::parse(name)?;
-        let highest_first = [Column::Created, Column::Best, Column::Return, Column::Steps];
+        let highest_first = [
+            Column::Created,
+            Column::Best,
+            Column::Score,
+            Column::Return,
+            Column::Steps,
+            Column::StepsPerSecond,
+        ];
         let descending = minus || highest_first.iter().any(|column| key == Key::Column(*column));
         Ok(Self { key, descending: descending != reverse })
     }
@@ -139,7 +146,11 @@ pub fn list(context: &Context, request: &ListRequest) -> Outcome<Listing> {
     }
     let usual = USUAL.into_iter().filter(|column| *column != Column::Left || runs.iter().any(is_running));
     let columns = if columns.is_empty() {
-        usual.map(Key::Column).chain(keys.into_iter().map(Key::Config)).collect()
+        let mut columns: Vec<Key> = usual.map(Key::Column).chain(keys.into_iter().map(Key::Config)).collect();
+        if !columns.contains(&sort.key) {
+            columns.push(sort.key.clone());
+        }
+        columns
     } else {
         columns.clone()
     };
@@ -222,9 +233,9 @@ mod tests {
             ("best", true, ("best", false)),
             ("name", false, ("name", false)),
             ("-name", false, ("name", true)),
-            ("score", false, ("score", false)),
+            ("score", false, ("score", true)),
             ("-score", false, ("score", true)),
-            ("-score", true, ("score", false)),
+            ("score", true, ("score", false)),
             ("algo.gamma", false, ("algo.gamma", false)),
             ("-algo.gamma", false, ("algo.gamma", true)),
         ] {

@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Outcome;
+use crate::insight::compare::origin;
 use crate::insight::config_keys::settings_of;
 use crate::insight::diagnose::{RuleSet, diagnose_loaded, wanted};
 use crate::insight::run_data::{RunData, SeedState, load_run};
@@ -251,8 +252,12 @@ fn next(run: &RunData, standing: &Reached, is_empty: bool) -> Vec<String> {
     let fresh = run.seeds.iter().map(|seed| seed.seed).max().and_then(|seed| seed.checked_add(1));
     let why = if few { "a verdict needs 5 seeds per group" } else { "more seeds" };
     fresh
-        .map(|fresh| {
-            format!("rlx train {} --set seed={fresh} --set seeds={wanted}    # {why}", config_path(run))
+        .zip(origin(run))
+        .map(|(fresh, origin)| {
+            format!(
+                "rlx train {} --set seed={fresh} --set seeds={wanted}{origin}    # {why}",
+                config_path(run)
+            )
         })
         .into_iter()
         .collect()

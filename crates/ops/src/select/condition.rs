@@ -1,10 +1,14 @@
 //! Conditions on runs, such as `algo.gamma>=0.99`: a key, a comparison and a value.
 //!
-//! A key is a column of a listing ([`Column`]) or a config key. Numbers are compared as numbers, everything else as
-//! text without regard to case, which only `=` and `!=` do. A run that lacks the key fulfils no condition but `!=`.
+//! A key is a column of a listing ([`Column`]) or a config key. Numbers are compared as numbers, `created` and `ended` as
+//! times, everything else as text without regard to case, which only `=` and `!=` do. A run that lacks the key fulfils
+//! no condition but `!=`.
 
 use std::cmp::Ordering;
 
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
 use rlxp_spec::{known_keys, nearest};
 use serde_json::Value;
 
@@ -35,6 +39,8 @@ pub struct Condition {
     pub(crate) key: Key,
     comparison: Comparison,
     value: String,
+    /// The value as times, from and until, where the key is a time: a day is all its moments.
+    times: Option<(Timestamp, Timestamp)>,
 }
 
 /// Longest first, so that `<=` is not read as `<`.
@@ -106,8 +112,20 @@ impl Condition {
         if value.starts_with(['=', '<', '>']) {
             return Err(bad("unknown comparison"));
         }
-        let condition = Self { key: Key::parse(key)?, comparison, value: value.to_owned() };
-        if condition.has_order() && condition.number().is_none() && !condition.is_time() {
+        if value.contains(['=', '<', '>']) {
+            return Err(Failure::usage("bad_condition", format!("{text:?} has two comparisons"))
+                .hint("join conditions with ` and `: 'algo.gamma>=0.99 and score>300'"));
+        }
+        let key = Key::parse(key)?;
+        let is_time = matches!(key, Key::Column(Column::Created | Column::Ended));
+        let times = times(value);
+        if is_time && times.is_none() && value != "null" {
+            return Err(Failure::usage("bad_condition", format!("{text:?}: {value:?} is not a time")).hint(
+                "expected a time in UTC as `rlx ls` prints it, or RFC 3339: 'created>=2026-01-31 15:40'",
+            ));
+        }
+        let condition = Self { key, comparison, value: value.to_owned(), times: times.filter(|_| is_time) };
+        if condition.has_order() && condition.number().is_none() && condition.times.is_none() {
             return Err(bad("only numbers and times can be compared by size"));
         }
         Ok(condition)
@@ -115,10 +133,6 @@ impl Condition {
 
     fn has_order(&self) -> bool {
         !matches!(self.comparison, Comparison::Equal | Comparison::NotEqual)
-    }
-
-    fn is_time(&self) -> bool {
-        matches!(self.key, Key::Column(Column::Created | Column::Ended))
     }
 
     fn number(&self) -> Option<f64> {
@@ -134,22 +148,28 @@ impl Condition {
                 _ => false,
             };
         };
-        let is_equal = self.is_equal(value);
-        match self.comparison {
-            Comparison::Equal => is_equal,
-            Comparison::NotEqual => !is_equal,
-            comparison => {
-                let order = match (value.as_f64(), self.number()) {
-                    (Some(present), Some(wanted)) => present.partial_cmp(&wanted),
-                    _ => value.as_str().filter(|_| self.is_time()).map(|present| present.cmp(&*self.value)),
-                };
-                order.is_some_and(|order| match comparison {
-                    Comparison::Less => order == Ordering::Less,
-                    Comparison::LessOrEqual => order != Ordering::Greater,
-                    Comparison::Greater => order == Ordering::Greater,
-                    _ => order != Ordering::Less,
+        let order = match self.times {
+            Some((from, until)) => {
+                let present = value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
+                present.map(|present| match present {
+                    present if present < from => Ordering::Less,
+                    present if present >= until => Ordering::Greater,
+                    _ => Ordering::Equal,
                 })
             }
+            None if self.has_order() => {
+                value.as_f64().zip(self.number()).and_then(|(present, wanted)| present.partial_cmp(&wanted))
+            }
+            None if self.is_equal(value) => Some(Ordering::Equal),
+            None => None,
+        };
+        match self.comparison {
+            Comparison::Equal => order == Some(Ordering::Equal),
+            Comparison::NotEqual => order != Some(Ordering::Equal),
+            Comparison::Less => order == Some(Ordering::Less),
+            Comparison::LessOrEqual => order.is_some_and(|order| order != Ordering::Greater),
+            Comparison::Greater => order == Some(Ordering::Greater),
+            Comparison::GreaterOrEqual => order.is_some_and(|order| order != Ordering::Less),
         }
     }
 
@@ -167,13 +187,34 @@ impl Condition {
     }
 }
 
+/// The moments that a text names, from and until: RFC 3339, or a day, minute or second of UTC as listings print it.
+fn times(text: &str) -> Option<(Timestamp, Timestamp)> {
+    let utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp());
+    let seconds = |from: Timestamp, length: i64| {
+        Some((from, from.checked_add(jiff::SignedDuration::from_secs(length)).ok()?))
+    };
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        // As precise as it is written.
+        return if text.contains('.') {
+            Some((moment, moment.checked_add(jiff::SignedDuration::from_nanos(1)).ok()?))
+        } else {
+            seconds(moment, 1)
+        };
+    }
+    if text.len() == 10 {
+        return seconds(utc(text.parse::<Date>().ok()?.to_datetime(jiff::civil::Time::midnight()))?, 86_400);
+    }
+    let time = text.parse::<DateTime>().ok()?;
+    seconds(utc(time)?, if text.matches(':').count() == 1 { 60 } else { 1 })
+}
+
 /// A list or a map however it is spaced and quoted.
 fn flat(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && *c != '"' && *c != '\'').collect()
 }
 
 /// Conditions joined by ` and `.
-pub(super) fn conditions(text: &str) -> Outcome<Vec<Condition>> {
+pub fn conditions(text: &str) -> Outcome<Vec<Condition>> {
     text.split(" and ").map(Condition::parse).collect()
 }
 
@@ -208,9 +249,34 @@ mod tests {
         assert!(holds("policy.hidden_sizes=[64,64]", &json!([64, 64])));
         assert!(holds("tags=paper", &json!(["baseline", "paper"])));
         assert!(!holds("tags!=paper", &json!(["baseline", "paper"])));
-        assert!(holds("created>2026-01", &json!("2026-02-01T00:00:00Z")));
         let missing = |text: &str| Condition::parse(text).unwrap().holds(Some(&Value::Null));
         assert!(missing("algo.target_kl=null") && missing("algo.target_kl!=0.1") && !missing("score>0"));
+    }
+
+    #[test]
+    fn times_are_compared_as_times() {
+        let present = json!("2026-11-17T15:40:30.250Z");
+        for (condition, expected) in [
+            ("created>2026-11-17 15:40", false),
+            ("created>=2026-11-17 15:40", true),
+            ("created=2026-11-17 15:40", true),
+            ("created<2026-11-17 15:41", true),
+            ("created>2026-11-17 15:39", true),
+            ("created=2026-11-17", true),
+            ("created>2026-11-17", false),
+            ("created<2026-11-18", true),
+            ("created>2026-11-17T15:40:00+02:00", true),
+            ("created<2026-11-17T15:41:00-01:00", true),
+            ("created>2026-11-17T15:40:30Z", false),
+            ("created>2026-11-17T15:40:30.1Z", true),
+            ("created!=2026-11-16", true),
+        ] {
+            assert_eq!(holds(condition, &present), expected, "{condition}");
+        }
+        for text in ["created>15:40", "ended>17 Nov", "created>yesterday", "created=2026-11", "created>3"] {
+            assert_eq!(Condition::parse(text).unwrap_err().code, "bad_condition", "{text}");
+        }
+        assert!(Condition::parse("ended=null").unwrap().holds(None));
     }
 
     #[test]
@@ -222,7 +288,16 @@ mod tests {
         ] {
             assert_eq!(Condition::parse(text).unwrap_err().hints, [hint], "{text}");
         }
-        for text in ["algo.gamma", "=1", "algo.gamma=", "algo.gamma==1", "algo.gamma>big", "algo.gamma=>1"] {
+        for text in [
+            "algo.gamma",
+            "=1",
+            "algo.gamma=",
+            "algo.gamma==1",
+            "algo.gamma>big",
+            "algo.gamma=>1",
+            "algo.gamma>=0.9 or score>3",
+            "algo.gamma=0.9, score=3",
+        ] {
             assert!(Condition::parse(text).is_err(), "{text}");
         }
     }

@@ -69,6 +69,7 @@ pub fn reproduce(
         parent: original.name(),
         parent_id: Some(recorded.id),
         checkpoint: None,
+        seed: None,
         checkpoints: BTreeMap::new(),
     });
     if let Some(wanted) = recorded.extra.get(STOP_AT) {

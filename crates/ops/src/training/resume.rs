@@ -110,6 +110,7 @@ pub fn resume(
         parent: run.name(),
         parent_id: Some(run.metadata()?.id),
         checkpoint,
+        seed: None,
         checkpoints: BTreeMap::new(),
     });
     let plan = plan(&config)?;

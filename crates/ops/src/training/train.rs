@@ -360,6 +360,11 @@ fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Vec<In
         let Weights { bytes: model, .. } = Weights::load(config, &checkpoint.folder, checkpoint.step)?;
         origins.push(InitialCheckpoint { model, state: None });
     }
+    // Where every seed starts from the same one of several.
+    let only_seed = match &found[..] {
+        [only] if only.run.seed_folders()?.len() > 1 => Some(only.folder.seed()),
+        _ => None,
+    };
     let same_step = chosen.iter().all(|checkpoint| checkpoint.step == first.step);
     let steps = config.seeds.iter().copied().zip(chosen.iter().map(|checkpoint| checkpoint.step));
     let lineage = Lineage {
@@ -367,6 +372,7 @@ fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Vec<In
         parent: first.run.name(),
         parent_id: first.run.metadata().ok().map(|metadata| metadata.id),
         checkpoint: same_step.then_some(first.step),
+        seed: only_seed,
         checkpoints: if same_step { BTreeMap::new() } else { steps.collect() },
     };
     Ok((origins, lineage))

@@ -109,7 +109,11 @@ fn origin(lineage: &Lineage) -> String {
     let step = lineage.checkpoint.map_or(String::new(), |step| format!(" at step {}", format::count(step)));
     match lineage.kind {
         LineageKind::ResumedExtended => format!("extends {}{step}", lineage.parent),
-        LineageKind::WarmStart => format!("warm start from {}{step}", lineage.parent),
+        LineageKind::WarmStart => match (lineage.seed, lineage.checkpoints.is_empty()) {
+            (Some(seed), _) => format!("warm start from {}:{seed}{step}", lineage.parent),
+            (None, false) => format!("warm start from {}, each seed from its own", lineage.parent),
+            (None, true) => format!("warm start from {}{step}", lineage.parent),
+        },
         LineageKind::Reproduced => format!("reproduces {}", lineage.parent),
     }
 }

@@ -7,7 +7,7 @@ use rlxp_ops::below::{RunFilter, RunRow};
 use rlxp_ops::insight::list::{ListRequest, Listing, Sort, list, shown};
 use rlxp_ops::reports::RunList;
 use rlxp_ops::select::column::Column;
-use rlxp_ops::select::condition::{Condition, Key};
+use rlxp_ops::select::condition::{Key, conditions};
 use rlxp_ops::select::table::KnownRun;
 use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::text::shell_word;
@@ -150,7 +150,12 @@ impl Ls {
         Ok(ListRequest {
             runs: self.runs.clone(),
             filter,
-            conditions: self.conditions.iter().map(|text| Condition::parse(text)).collect::<Outcome<_>>()?,
+            conditions: self
+                .conditions
+                .iter()
+                .map(|text| conditions(text))
+                .collect::<Outcome<Vec<_>>>()?
+                .concat(),
             sort: Sort::parse(&self.sort, self.reverse)?,
             limit: self.limit,
             columns: self.columns.iter().map(|text| Key::parse(text)).collect::<Outcome<_>>()?,

@@ -88,13 +88,12 @@ fn seeds_for(context: &Context, group: &ComparedGroup<'_>, fresh: u64, count: u6
 }
 
 /// The arguments that start and stop a training as this run's did; `None` if a new seed can't.
-fn origin(run: &RunData) -> Option<String> {
+pub(crate) fn origin(run: &RunData) -> Option<String> {
     let mut arguments = String::new();
     match run.metadata.lineage.as_ref().filter(|lineage| lineage.kind != LineageKind::Reproduced) {
         // Seeds that started from several checkpoints have none for a new seed.
-        Some(lineage) if lineage.kind == LineageKind::WarmStart && lineage.checkpoints.is_empty() => {
-            let step = lineage.checkpoint.map_or(String::new(), |step| format!(":step_{step}"));
-            arguments.push_str(&format!(" --from {}", shell_word(&format!("{}{step}", lineage.parent))));
+        Some(lineage) if lineage.kind == LineageKind::WarmStart => {
+            arguments.push_str(&format!(" --from {}", shell_word(&lineage.checkpoint_name()?)));
         }
         Some(_) => return None,
         None => {}

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::sample::Sample;
 use super::{ALL, View};
 use crate::failure::{Failure, Outcome};
-use crate::insight::config_keys::{short, training_keys};
+use crate::insight::config_keys::{NOT_TRAINING, short, training_keys};
 use crate::insight::run_data::fold::UNTRAINED;
 use crate::select::condition::Key;
 
@@ -89,7 +89,11 @@ pub(super) fn drawn(view: &View, sample: &Sample) -> Outcome<DrawnKeys> {
     };
     for key in &named {
         if sample.settings.iter().all(|settings| !settings.contains_key(key)) {
-            let message = format!("no run has the config key {key}");
+            let message = if NOT_TRAINING.contains(&key.as_str()) {
+                format!("{key} can't be drawn: it changes no result, or names the seeds")
+            } else {
+                format!("no run has the config key {key}")
+            };
             return Err(Failure::usage("unknown_key", message).hint("rlx config schema"));
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use rlxp_store::LineageKind;
 use rlxp_types::text::shell_word;
 
 use super::keys::{Settings, settings};
@@ -35,8 +36,17 @@ pub(super) struct Sample {
 }
 
 pub(super) fn sample(groups: &[Group], request: &LandscapeRequest) -> Outcome<Sample> {
-    let runs: Vec<&RunData> = groups.iter().flat_map(|group| &group.runs).collect();
-    let env = one_environment(&runs, request)?;
+    let all: Vec<&RunData> = groups.iter().flat_map(|group| &group.runs).collect();
+    let env = one_environment(&all, request)?;
+    // What a run reached that did not start from scratch says little about its settings.
+    let (runs, started): (Vec<&RunData>, Vec<&RunData>) = all.into_iter().partition(|run| {
+        run.metadata.lineage.as_ref().is_none_or(|lineage| lineage.kind == LineageKind::Reproduced)
+    });
+    if runs.is_empty() {
+        let message =
+            "all of these runs started from a checkpoint; their scores say little about their settings";
+        return Err(Failure::usage("nothing_to_draw", message).hint("rlx plot RUN    # their curves"));
+    }
     let Folded { members, duplicates } = fold(runs.iter().copied());
     let (score, scores) = last_evaluations(&members)?;
     let mut notes = Notes::default();
@@ -71,6 +81,11 @@ pub(super) fn sample(groups: &[Group], request: &LandscapeRequest) -> Outcome<Sa
     let stopped = runs.iter().filter(|run| run.metadata.extra.contains_key(STOP_AT));
     notes.stopped_early = stopped.map(|run| run.name.clone()).collect::<BTreeSet<_>>().len();
     let mut sentences = notes.sentences(limit);
+    if !started.is_empty() {
+        let names: Vec<&str> = started.iter().map(|run| run.name.as_str()).collect();
+        let (listed, verb) = (super::notes::listed(&names), if names.len() == 1 { "is" } else { "are" });
+        sentences.push(format!("{listed} started from a checkpoint and {verb} left out."));
+    }
     let mut seen = BTreeSet::new();
     for run in runs.iter().filter(|run| seen.insert(run.run.path().to_owned())) {
         sentences.extend(run.notes.iter().map(|note| format!("{}: {note}.", run.name)));

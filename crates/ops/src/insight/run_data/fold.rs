@@ -79,9 +79,10 @@ pub(crate) fn identity(config: &Config, metadata: &Metadata) -> Vec<(String, Str
     let counts = |key: &str| !NOISE.contains(&key) && !UNTRAINED.contains(&key);
     let mut identity: Vec<_> = keys_of(config).into_iter().filter(|(key, _)| counts(key)).collect();
     if let Some(lineage) = metadata.lineage.as_ref().filter(|it| it.kind != LineageKind::Reproduced) {
-        let own = if lineage.checkpoints.is_empty() { "" } else { ":SEED" };
-        let step = lineage.checkpoint.map_or(own.to_owned(), |step| format!(":step_{step}"));
-        identity.push(("starts_from".to_owned(), format!("{}{step}", lineage.parent)));
+        identity.push((
+            "starts_from".to_owned(),
+            lineage.checkpoint_name().unwrap_or_else(|| format!("{}:SEED", lineage.parent)),
+        ));
     }
     if let Some(wanted) = metadata.extra.get(crate::training::recorded::STOP_AT) {
         identity.push((crate::training::recorded::STOP_AT.to_owned(), wanted.to_string()));
@@ -135,8 +136,8 @@ impl Training {
             // However it was evaluated, it is the same training.
             config: identity_of(run).into_iter().filter(|(key, _)| !key.starts_with("eval.")).collect(),
             origin: lineage.map(|lineage| {
-                let Lineage { kind, parent_id, checkpoint, checkpoints, .. } = lineage;
-                format!("{kind:?} {parent_id:?} {checkpoint:?} {checkpoints:?}")
+                let Lineage { kind, parent_id, checkpoint, checkpoints, seed, .. } = lineage;
+                format!("{kind:?} {parent_id:?} {checkpoint:?} {seed:?} {checkpoints:?}")
             }),
         }
     }
