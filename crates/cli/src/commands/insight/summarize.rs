@@ -162,7 +162,7 @@ fn group_table(screen: &Screen, env: &EnvSummary) -> String {
         ("group", Align::Left),
         ("runs", Align::Left),
         ("seeds", Align::Right),
-        ("steps/seed", Align::Right),
+        ("planned steps", Align::Right),
         ("last eval", Align::Right),
         ("interval or range", Align::Left),
         ("best seed", Align::Right),
