@@ -26,8 +26,8 @@ use rlxp_types::text::shell_word;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use table::{KnownRun, table};
-pub(crate) use word::{Part, Which};
 use word::{Base, Term, matches, term, terms};
+pub(crate) use word::{Part, Which};
 
 /// Runs that a message names.
 const MOST_NAMED: usize = 6;
@@ -165,6 +165,9 @@ fn run_with_name(project: &Project, word: &str) -> Outcome<Option<Run>> {
 /// The terms of a word. A path or a name that exists as it is may contain any character.
 fn all_terms(project: &Project, word: &str) -> Outcome<Vec<Term>> {
     if word.contains('/') && !word.starts_with("where:") {
+        if resolve(project, word).is_ok() {
+            return Ok(vec![Term { base: Base::Name(word.to_owned()), part: Part::default() }]);
+        }
         let whole = term(word)?;
         if let Base::Name(text) = &whole.base
             && resolve(project, text).is_ok()
@@ -214,7 +217,9 @@ fn runs_of(project: &Project, base: &Base) -> Outcome<Vec<Run>> {
                 None => Err(too_far_back(*back, count)),
             };
         }
-        Base::Best(env) => return best(everything(&RunFilter::default())?, env).map(|row| vec![project.run(&row.name)]),
+        Base::Best(env) => {
+            return best(everything(&RunFilter::default())?, env).map(|row| vec![project.run(&row.name)]);
+        }
     };
     Ok(oldest_first(chosen).iter().map(|run| project.run(&run.row.name)).collect())
 }
@@ -238,7 +243,8 @@ fn best(runs: Vec<KnownRun>, env: &str) -> Outcome<RunRow> {
     let environments: BTreeSet<String> = runs.iter().map(|run| run.row.env.clone()).collect();
     let own = runs.into_iter().map(|run| run.row).filter(|row| row.env.eq_ignore_ascii_case(env));
     let scored = own.filter_map(|row| Some((row.best_eval_mean?, row)));
-    let best = scored.max_by(|(a, first), (b, second)| a.total_cmp(b).then_with(|| second.age().cmp(&first.age())));
+    let best =
+        scored.max_by(|(a, first), (b, second)| a.total_cmp(b).then_with(|| second.age().cmp(&first.age())));
     best.map(|(_, row)| row).ok_or_else(|| {
         let known = environments.iter().any(|known| known.eq_ignore_ascii_case(env));
         let why = if known { "no run of it has an evaluation" } else { "no run uses this environment" };

@@ -36,10 +36,18 @@ fn bash_completes_runs_tags_keys_and_parts() {
         // bash keeps what comes before the last colon.
         ("rlx compare tag:pa", &["rlx", "compare", "tag", ":", "pa"], &["paper"]),
         ("rlx compare tiny_001+ot", &["rlx", "compare", "tiny_001+ot"], &["tiny_001+other_001"]),
-        ("rlx eval other_001:", &["rlx", "eval", "other_001", ":", ""], &["0", "5", "best", "latest", "step_1024", "step_2048"]),
+        (
+            "rlx eval other_001:",
+            &["rlx", "eval", "other_001", ":", ""],
+            &["0", "5", "best", "latest", "step_1024", "step_2048"],
+        ),
         ("rlx eval other_001:5:l", &["rlx", "eval", "other_001", ":", "5", ":", "l"], &["latest"]),
         ("rlx plot where:algo.gam", &["rlx", "plot", "where", ":", "algo.gam"], &["algo.gamma"]),
-        ("rlx train tiny.yaml --set algo.gam", &["rlx", "train", "tiny.yaml", "--set", "algo.gam"], &["algo.gamma="]),
+        (
+            "rlx train tiny.yaml --set algo.gam",
+            &["rlx", "train", "tiny.yaml", "--set", "algo.gam"],
+            &["algo.gamma="],
+        ),
         ("rlx repr", &["rlx", "repr"], &["reproduce"]),
     ] {
         assert_eq!(in_bash(&project, line, words), expected, "{line}");
@@ -55,7 +63,11 @@ fn another_folder_is_completed_with_its_runs() {
     let empty = tempfile::tempdir().unwrap();
     let words = ["--", "rlx", "--root", &root, "info", "ti"];
     let mut command = Command::new(crate::project::RLX);
-    command.current_dir(empty.path()).args(words).env("RLX_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "4");
+    command
+        .current_dir(empty.path())
+        .args(words)
+        .env("RLX_COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", "4");
     let output = command.output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "tiny_001");
 }

@@ -103,18 +103,26 @@ fn seeds_and_checkpoints_of_runs_with_several_seeds() {
     assert_eq!((&looked["training_seed"], &looked["step"]), (&1.into(), &1024.into()));
     let looked = project.rlx("inspect b_001 --json").expect(0).json();
     let notes = looked["notes"].as_array().unwrap();
-    assert!(notes.iter().any(|note| note.as_str().unwrap().starts_with("b_001 has 2 seeds; using seed")), "{notes:?}");
+    assert!(
+        notes.iter().any(|note| note.as_str().unwrap().starts_with("b_001 has 2 seeds; using seed")),
+        "{notes:?}"
+    );
     let info = project.rlx("info b_001:1 --json").expect(0).json();
     assert_eq!(info["seeds"].as_array().unwrap().len(), 1);
     let curves = project.rlx("plot b_001:0 b_001:1 --terminal --json").expect(0).json();
     assert_eq!(curves["groups"].as_array().unwrap().len(), 2, "{curves}");
-    assert_eq!(project.rlx("compare a_001:best a_002 --json").expect(2).json()["code"], "checkpoint_not_expected");
+    assert_eq!(
+        project.rlx("compare a_001:best a_002 --json").expect(2).json()["code"],
+        "checkpoint_not_expected"
+    );
 }
 
 #[test]
 fn training_starts_from_the_same_seed_or_from_the_named_one() {
     let project = project();
-    let origin = |run: &str, seed: &str| std::fs::read(project.path(&format!("runs/{run}/seeds/{seed}/origin/model.safetensors"))).unwrap();
+    let origin = |run: &str, seed: &str| {
+        std::fs::read(project.path(&format!("runs/{run}/seeds/{seed}/origin/model.safetensors"))).unwrap()
+    };
     let weights = |seed: &str| {
         let best = project.path(&format!("runs/b_001/seeds/{seed}/checkpoints/latest/model.safetensors"));
         std::fs::read(best).unwrap()

@@ -11,9 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
 use rlxp_spec::Config;
-use rlxp_store::{
-    Best, End, Manifest, Metadata, MetricColumns, Run, SeedFolder, Series, StoreError,
-};
+use rlxp_store::{Best, End, Manifest, Metadata, MetricColumns, Run, SeedFolder, Series, StoreError};
 use rlxp_types::{EndCause, RunStatus};
 use serde::Serialize;
 

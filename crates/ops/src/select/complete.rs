@@ -41,7 +41,11 @@ pub fn runs(context: &Context, text: &str) -> Vec<Candidate> {
 
 fn of_term(project: &Project, term: &str) -> Vec<Candidate> {
     if let Some(tag) = term.strip_prefix("tag:") {
-        return tags_of(&rows(project)).into_iter().filter(|known| known.starts_with(tag)).map(of_tag).collect();
+        return tags_of(&rows(project))
+            .into_iter()
+            .filter(|known| known.starts_with(tag))
+            .map(of_tag)
+            .collect();
     }
     if let Some(conditions) = term.strip_prefix("where:") {
         let last = conditions.rfind(" and ").map_or(0, |at| at + " and ".len());
@@ -61,7 +65,8 @@ fn of_term(project: &Project, term: &str) -> Vec<Candidate> {
         words.push(Candidate { word: "@last".into(), about: "the newest run".into() });
         words.push(Candidate { word: "@last~1".into(), about: "the run before the newest".into() });
         let environments: BTreeSet<&str> = rows.iter().map(|row| row.env.as_str()).collect();
-        let best = |env: &str| Candidate { word: format!("@best:{env}"), about: "the best evaluation".into() };
+        let best =
+            |env: &str| Candidate { word: format!("@best:{env}"), about: "the best evaluation".into() };
         words.extend(environments.into_iter().filter(|env| !env.is_empty()).map(best));
     } else {
         let newest_first = rows.iter().rev().map(|row| Candidate {
@@ -103,10 +108,13 @@ fn parts(project: &Project, run: &str, part: &str) -> Vec<Candidate> {
     }
     found.extend([Which::Best, Which::Latest].map(|which| (which.to_string(), "checkpoint")));
     let own = folders.iter().filter(|folder| selected.part.seed.is_none_or(|seed| folder.seed() == seed));
-    let steps: BTreeSet<u64> = own.flat_map(|folder| folder.checkpoints().steps().unwrap_or_default()).collect();
+    let steps: BTreeSet<u64> =
+        own.flat_map(|folder| folder.checkpoints().steps().unwrap_or_default()).collect();
     found.extend(steps.iter().map(|step| (Which::Step(*step).to_string(), "checkpoint")));
     let fitting = found.into_iter().filter(|(word, _)| word.starts_with(part));
-    fitting.map(|(word, about)| Candidate { word: format!("{run}:{word}"), about: about.to_owned() }).collect()
+    fitting
+        .map(|(word, about)| Candidate { word: format!("{run}:{word}"), about: about.to_owned() })
+        .collect()
 }
 
 /// Completions of a column or a config key.

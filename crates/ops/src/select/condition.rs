@@ -59,8 +59,7 @@ impl Key {
         }
         let columns = Column::ALL.map(Column::name);
         let names = columns.into_iter().chain(keys.iter().map(String::as_str));
-        let failure =
-            Failure::usage("unknown_key", format!("{text:?} is neither a column nor a config key"));
+        let failure = Failure::usage("unknown_key", format!("{text:?} is neither a column nor a config key"));
         // `gamma` for `algo.gamma`.
         let whole = keys.iter().find(|key| key.rsplit('.').next() == Some(text)).map(String::as_str);
         Err(match whole.or_else(|| nearest(text, names)) {

@@ -93,7 +93,8 @@ pub(super) fn terms(word: &str) -> Outcome<Vec<Term>> {
 /// A term: its base without the seed and the checkpoint at its end.
 pub(super) fn term(text: &str) -> Outcome<Term> {
     let (text, checkpoint) = split_end(text, Which::parse);
-    let seed = |end: &str| if end.bytes().all(|byte| byte.is_ascii_digit()) { end.parse().ok() } else { None };
+    let seed =
+        |end: &str| if end.bytes().all(|byte| byte.is_ascii_digit()) { end.parse().ok() } else { None };
     let (text, seed) = split_end(text, seed);
     Ok(Term { base: base(text)?, part: Part { seed, checkpoint } })
 }

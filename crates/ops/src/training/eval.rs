@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
-use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::select::checkpoint::{CheckpointRef, step_of};
 use crate::select::{Which, one_run_or_seed, project};
+use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::config::{Purpose, check_source};
 use crate::training::envs::{SOURCES, reward_threshold};
 use crate::training::evaluation::{EvaluationRecord, record};

@@ -8,6 +8,7 @@ use rlxp_ops::insight::compare::{CompareReport, CompareRequest, Judgement, Score
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use crate::complete;
 use crate::screen::Screen;
 
 const EXAMPLES: &str = "\
@@ -35,7 +36,7 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Compare {
     /// Runs or groups; the first is the reference
-    #[arg(required = true, value_name = "RUN")]
+    #[arg(required = true, value_name = "RUN", add = complete::runs())]
     words: Vec<String>,
     /// Group all given runs by equal settings
     #[arg(long, value_name = "WHAT")]

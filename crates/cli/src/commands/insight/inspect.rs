@@ -9,8 +9,8 @@ use rlxp_ops::training::eval::FIRST_SEED;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
-use crate::complete;
 use crate::chart;
+use crate::complete;
 use crate::format;
 use crate::screen::{Screen, Style};
 use crate::table::{Align, Table};

@@ -11,6 +11,7 @@ use rlxp_types::Exit;
 use rlxp_types::text::one_line;
 
 use crate::chart::{Curve, MOST_CURVES, draw_over};
+use crate::complete;
 use crate::format;
 use crate::screen::{Screen, Style};
 use crate::table::{Align, Table};
@@ -40,7 +41,7 @@ const MOST_NOTES: usize = 8;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Plot {
     /// Runs and groups of runs
-    #[arg(value_name = "RUN", required = true)]
+    #[arg(value_name = "RUN", required = true, add = complete::runs())]
     runs: Vec<String>,
     /// Metric to plot: NAME or KIND/NAME [default: evaluation return, or training return]
     #[arg(long, value_name = "NAME")]

@@ -7,6 +7,7 @@ use rlxp_ops::insight::report::{ReportRequest, report};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use crate::complete;
 use crate::format;
 use crate::screen::Screen;
 
@@ -26,7 +27,7 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Report {
     /// Runs, tag:TAG for all runs with a tag, or A+B for several runs as one group
-    #[arg(value_name = "RUN", required = true)]
+    #[arg(value_name = "RUN", required = true, add = complete::runs())]
     runs: Vec<String>,
     /// File to write [default: analysis/report_….html in the project]
     #[arg(short, long, value_name = "FILE.html")]

@@ -7,6 +7,7 @@ use rlxp_ops::insight::summarize::{
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use crate::complete;
 use crate::format;
 use crate::paragraph::paragraph;
 use crate::screen::{Screen, Style};
@@ -36,7 +37,7 @@ const MOST_KEYS: usize = 8;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Summarize {
     /// Runs, tag:TAG, A+B or folders [default: all runs of the project]
-    #[arg(value_name = "RUN|SET|FOLDER")]
+    #[arg(value_name = "RUN|SET|FOLDER", add = complete::runs())]
     words: Vec<String>,
 }
 

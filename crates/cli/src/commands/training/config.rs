@@ -9,6 +9,7 @@ use rlxp_ops::training::config::{Purpose, check};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
+use crate::complete;
 use crate::screen::Screen;
 
 const EXAMPLES: &str = "\
@@ -61,7 +62,7 @@ struct File {
     /// The config file
     file: PathBuf,
     /// Override a config value, validated like the file; can be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", add = complete::settings())]
     overrides: Vec<String>,
 }
 

@@ -13,6 +13,7 @@ use rlxp_types::text::{one_line, shell_word};
 use rlxp_types::{Exit, RunStatus};
 use serde::Serialize;
 
+use crate::complete;
 use crate::format;
 use crate::progress::{Progress, SeedState};
 use crate::screen::Screen;
@@ -37,20 +38,20 @@ pub(crate) struct Train {
     /// The config file
     config: PathBuf,
     /// Override a config value, validated like the file; can be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", add = complete::settings())]
     overrides: Vec<String>,
     /// Show what would be trained, without training
     #[arg(long)]
     dry_run: bool,
     /// Start from the weights of a checkpoint: RUN, RUN:latest, RUN:SEED:step_N or its folder; of
     /// several seeds, each starts from the same seed
-    #[arg(long, value_name = "CHECKPOINT")]
+    #[arg(long, value_name = "CHECKPOINT", add = complete::runs())]
     from: Option<String>,
     /// Stop a seed when an evaluation reaches this mean return
     #[arg(long, value_name = "RETURN", allow_negative_numbers = true, value_parser = finite)]
     stop_at: Option<f64>,
     /// Tag the run; can be repeated
-    #[arg(long = "tag", value_name = "TAG")]
+    #[arg(long = "tag", value_name = "TAG", add = complete::tags())]
     tags: Vec<String>,
 }
 

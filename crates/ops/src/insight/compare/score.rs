@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::CompareRequest;
 use super::align::TABLE;
 use super::groups::ComparedGroup;
-use crate::select::Which;
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
 use crate::insight::run_data::fold::Member;
+use crate::select::Which;
 
 /// How a seed's score is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -75,7 +75,9 @@ fn none_shared<'m, 'a: 'm>(
         let seeds = if lacking == 1 { "1 seed has".to_owned() } else { format!("{lacking} seeds have") };
         format!("{seeds} no `rlx eval` result for the {checkpoint} checkpoint")
     } else {
-        format!("the `rlx eval` results for the {checkpoint} checkpoint were not all measured in the same way")
+        format!(
+            "the `rlx eval` results for the {checkpoint} checkpoint were not all measured in the same way"
+        )
     };
     let failure = Failure::usage("no_common_evaluation", message);
     runs.iter()
