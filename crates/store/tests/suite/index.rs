@@ -433,7 +433,7 @@ fn score_and_speed_are_the_same_from_the_end_and_from_the_record() {
         fields.iter().for_each(|field| drop(old["summary"].as_object_mut().unwrap().remove(*field).unwrap()));
         RealFs.write_atomic(&path, old.to_string().as_bytes()).unwrap();
         assert_eq!(row(), ended);
-        assert_eq!(list_anew(&project), [ended.clone()]);
+        assert_eq!(list_anew(&project), std::slice::from_ref(&ended));
     }
 }
 
