@@ -5,6 +5,8 @@
 //! numbers are used again; a start time means something only within one boot,
 //! and a number only within one process namespace (a container has its own).
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use crate::{Fs, FsExt, RealFs};
@@ -26,6 +28,10 @@ pub trait Machine: Send + Sync {
     /// When a living process started, in clock ticks since boot. Nothing when
     /// there is no such process or it has ended and only waits to be collected.
     fn process_start(&self, process: u32) -> Option<u64>;
+    /// The arguments that a living process was started with; nothing when they can't be read.
+    fn process_arguments(&self, _process: u32) -> Option<Vec<OsString>> {
+        None
+    }
 }
 
 /// The machine as Linux shows it under `/proc`.
@@ -61,6 +67,12 @@ impl Machine for RealMachine {
 
     fn process_start(&self, process: u32) -> Option<u64> {
         parse_start(&line(&format!("/proc/{process}/stat")))
+    }
+
+    fn process_arguments(&self, process: u32) -> Option<Vec<OsString>> {
+        let bytes = RealFs.read(Path::new(&format!("/proc/{process}/cmdline")), 1 << 20).ok()?;
+        let words = bytes.strip_suffix(b"\0")?.split(|byte| *byte == 0);
+        Some(words.map(|word| OsString::from_vec(word.to_vec())).collect())
     }
 }
 

@@ -169,6 +169,13 @@ fn run_with_name(project: &Project, word: &str) -> Outcome<Option<Run>> {
 
 /// The terms of a word. A path or a name that exists as it is may contain any character.
 fn all_terms(project: &Project, word: &str) -> Outcome<Vec<Term>> {
+    // A tag may contain any of the characters that join words.
+    if let Some(tag) = word.strip_prefix("tag:").filter(|tag| tag.contains(['+', ':'])) {
+        let filter = RunFilter { tags: vec![tag.to_owned()], ..RunFilter::default() };
+        if !table(project, &filter, &[], false)?.is_empty() {
+            return Ok(vec![Term { base: Base::Tag(tag.to_owned()), part: Part::default() }]);
+        }
+    }
     if word.contains('/') && !word.starts_with("where:") {
         if resolve(project, word).is_ok() {
             return Ok(vec![Term { base: Base::Name(word.to_owned()), part: Part::default() }]);
@@ -184,7 +191,12 @@ fn all_terms(project: &Project, word: &str) -> Outcome<Vec<Term>> {
 }
 
 fn runs_of(project: &Project, base: &Base) -> Outcome<Vec<Run>> {
-    let everything = |filter: &RunFilter| table(project, filter, &[], false);
+    // A folder that is not a run, or that can't be read, has to be named itself.
+    let real = |mut runs: Vec<KnownRun>| {
+        runs.retain(|run| run.row.id.is_some());
+        runs
+    };
+    let everything = |filter: &RunFilter| table(project, filter, &[], false).map(real);
     let chosen = match base {
         Base::Name(text) => return Ok(vec![resolve(project, text)?]),
         Base::Tag(tag) => {
@@ -205,7 +217,7 @@ fn runs_of(project: &Project, base: &Base) -> Outcome<Vec<Run>> {
             rows
         }
         Base::Where(conditions) => {
-            let rows = table(project, &RunFilter::default(), conditions, false)?;
+            let rows = real(table(project, &RunFilter::default(), conditions, false)?);
             if rows.is_empty() {
                 let message = "no run fulfils the conditions".to_owned();
                 return Err(Failure::with_kind(FailureKind::RunNotFound, message).hint("rlx ls"));
@@ -214,7 +226,6 @@ fn runs_of(project: &Project, base: &Base) -> Outcome<Vec<Run>> {
         }
         Base::Last(back) => {
             let mut rows = everything(&RunFilter::default())?;
-            rows.retain(|run| run.row.id.is_some());
             rows.sort_by(|a, b| b.row.age().cmp(&a.row.age()));
             let count = rows.len();
             return match rows.into_iter().nth(*back) {

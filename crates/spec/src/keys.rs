@@ -188,6 +188,36 @@ pub fn known_keys() -> Vec<String> {
     known
 }
 
+/// The JSON types that the values of a dotted key have, in any variant; none for an unknown key.
+pub fn value_types(path: &str) -> Vec<String> {
+    fn collect(schema: &Value, root: &Value, found: &mut Vec<String>) {
+        if let Some(target) =
+            schema["$ref"].as_str().and_then(|name| root.pointer(name.trim_start_matches('#')))
+        {
+            return collect(target, root, found);
+        }
+        match &schema["type"] {
+            Value::String(word) => found.push(word.clone()),
+            Value::Array(words) => found.extend(words.iter().filter_map(Value::as_str).map(str::to_owned)),
+            _ => {}
+        }
+        if schema.get("enum").is_some() || schema.get("const").is_some() {
+            found.push("string".to_owned());
+        }
+        for list in ["anyOf", "oneOf"] {
+            for branch in schema[list].as_array().into_iter().flatten() {
+                collect(branch, root, found);
+            }
+        }
+    }
+    let shape = Shape::config();
+    let mut found = Vec::new();
+    for key in shape.keys.iter().filter(|key| key.path == path) {
+        collect(&key.schema, &shape.schema, &mut found);
+    }
+    found
+}
+
 /// The JSON Schema of a config file: an editor completes and checks by the same
 /// rules as [`load`](crate::load()). What only `load` can see, such as relations
 /// between keys, is not in it.

@@ -28,7 +28,7 @@ mod starters;
 mod tree;
 
 pub use config::Config;
-pub use keys::{known_keys, schema};
+pub use keys::{known_keys, schema, value_types};
 pub use load::{Known, Loaded, load};
 pub use nearest::nearest;
 pub use overrides::Override;

@@ -19,6 +19,15 @@ impl Run {
         Ok(())
     }
 
+    /// Takes the request back.
+    pub fn withdraw_stop(&self, number: u64) -> Result<(), StoreError> {
+        let path = self.attempt_dir(number).join(STOP_FILE);
+        match self.fs.remove_file(&path) {
+            Err(error) if error.is_not_found() => Ok(()),
+            removed => Ok(removed?),
+        }
+    }
+
     /// Whether a user asked for attempt `number` to be stopped at once.
     pub fn stop_was_requested(&self, number: u64) -> Result<bool, StoreError> {
         Ok(self.fs.is_file(&self.attempt_dir(number).join(STOP_FILE))?)

@@ -86,7 +86,7 @@ pub(crate) fn rise(points: &[Point]) -> Option<(f64, f64)> {
     let (from, to) = span(points);
     let residuals: Vec<f64> =
         points.iter().map(|(step, value)| value - line.intercept - line.slope * *step as f64).collect();
-    Some((line.slope * (to - from) as f64, deviation(&residuals)))
+    Some((line.slope * (to as f64 - from as f64), deviation(&residuals)))
 }
 
 /// The standard deviation, estimated from the median absolute deviation; 0 if empty.

@@ -1,5 +1,5 @@
 _rlx_complete() {
-    local IFS=$'\013' rest=$COMP_LINE word before joined i
+    local rest=$COMP_LINE word before joined i
     local -a words=()
     # bash splits the line at : and = as well; words that no space separates belong together.
     for ((i = 0; i <= COMP_CWORD; i++)); do
@@ -17,21 +17,26 @@ _rlx_complete() {
         fi
     done
     joined=${words[${#words[@]} - 1]}
-    COMPREPLY=($(
-        _CLAP_IFS="$IFS" \
+    local -a found=()
+    mapfile -d $'\013' -t found < <(
+        _CLAP_IFS=$'\013' \
         _CLAP_COMPLETE_INDEX="$((${#words[@]} - 1))" \
         _CLAP_COMPLETE_COMP_TYPE="$COMP_TYPE" \
         _CLAP_COMPLETE_SPACE=false \
         VARIABLE=bash \
         COMPLETER -- "${words[@]}"
-    ))
-    if (($? != 0)); then
-        unset COMPREPLY
-        return
-    fi
+    )
     # bash replaces only what comes after the last : or =.
     before=${joined%"${COMP_WORDS[COMP_CWORD]}"}
-    COMPREPLY=("${COMPREPLY[@]#"$before"}")
+    COMPREPLY=()
+    for word in "${found[@]}"; do
+        word=${word#"$before"}
+        # A name from elsewhere may hold anything; the line is run as it is completed.
+        if [[ $word == *[!A-Za-z0-9_./:=@%+,~-]* ]]; then
+            printf -v word %q "$word"
+        fi
+        COMPREPLY+=("$word")
+    done
     # After a key of a condition comes a comparison.
     if [[ ${COMPREPLY-} =~ [=/:+]$ || $joined == *where:* ]]; then
         compopt -o nospace

@@ -57,6 +57,22 @@ fn bash_completes_runs_tags_keys_and_parts() {
 }
 
 #[test]
+fn a_hostile_name_is_completed_as_text() {
+    let project = Project::trained();
+    for name in ["q$(touch pwned)", "q`touch pwned`", "q;touch pwned", "q*", "q 'x'"] {
+        std::fs::rename(project.path("runs/tiny_001"), project.path(&format!("runs/{name}"))).unwrap();
+        std::fs::write(project.path("q_file"), "").unwrap();
+        let offered = in_bash(&project, "rlx info q", &["rlx", "info", "q"]);
+        let [offered] = &offered[..] else { panic!("{offered:?}") };
+        // What the completed line means to the shell is the name itself.
+        let output = project.command("bash").args(["-c", &format!("printf %s {offered}")]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), name);
+        assert!(!project.path("pwned").exists(), "{offered}");
+        std::fs::rename(project.path(&format!("runs/{name}")), project.path("runs/tiny_001")).unwrap();
+    }
+}
+
+#[test]
 fn another_folder_is_completed_with_its_runs() {
     let project = project();
     let root = project.folder().display().to_string();

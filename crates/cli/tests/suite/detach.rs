@@ -229,8 +229,25 @@ fn only_the_process_of_the_record_is_signalled() {
     assert!(elsewhere.contains("on elsewhere; run rlx stop there"), "{elsewhere}");
     let contained = forged(json!({ "pid": own, "process_start": start, "process_namespace": "pid:[1]" }));
     assert!(contained.contains("in another container"), "{contained}");
+    // It is alive and it is the one of the claim, but it was not started to train this run.
+    let foreign = forged(json!({ "pid": own, "process_start": start }));
+    assert!(foreign.contains("doesn't train the run in"), "{foreign}");
     project.write("runs/tiny_001/attempts/2/claim.json", "{");
     assert!(project.rlx("stop tiny_001").expect(3).stderr.contains("its claim can't be read"));
+}
+
+#[test]
+fn the_copy_of_a_run_does_not_stop_the_original() {
+    let project = Project::new();
+    project.write("long.yaml", LONG);
+    let _run = Background::start(&project, &format!("train long.yaml {ENDLESS}"), "long_001");
+    project.shell("cp -r runs/long_001 runs/copy_001").expect(0);
+    for line in ["stop copy_001", "stop copy_001 --now"] {
+        let refused = project.rlx(line).expect(3).stderr;
+        assert!(refused.contains("is this a copy?"), "{refused}");
+        assert!(!project.path("runs/copy_001/attempts/1/stop.json").exists());
+    }
+    assert_eq!(project.rlx("info long_001 --json").json()["status"], "running");
 }
 
 #[test]

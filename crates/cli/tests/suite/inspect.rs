@@ -101,13 +101,16 @@ fn the_picture_is_a_whole_file_of_the_asked_kind() {
 }
 
 #[test]
-fn several_seeds_need_a_choice() {
+fn of_several_seeds_the_best_is_taken_or_the_one_named() {
     let project = Project::new();
     project.rlx("train tiny.yaml --set seeds=2").expect(0);
-    let unclear = project.rlx("inspect tiny_001").expect(2);
-    let hint = unclear.stderr.lines().find(|line| line.contains("checkpoints/best")).unwrap();
-    let folder = hint.split_whitespace().last().unwrap();
-    project.rlx(&format!("inspect {folder}")).expect(0);
+    let chosen = project.rlx("inspect tiny_001 --json").expect(0).json();
+    let best = |seed: u64| {
+        project.rlx(&format!("info tiny_001:{seed} --json")).json()["seeds"][0]["best"]["score"].as_f64()
+    };
+    let expected = if best(1) > best(0) { 1 } else { 0 };
+    assert_eq!(chosen["training_seed"], expected);
+    assert_eq!(project.rlx("inspect tiny_001:1 --json").expect(0).json()["training_seed"], 1);
 }
 
 #[test]

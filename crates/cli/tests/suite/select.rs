@@ -78,6 +78,36 @@ fn wrong_words_say_what_is_right() {
 }
 
 #[test]
+fn a_word_never_names_more_than_it_says() {
+    let project = project();
+    // Tags may contain what joins words.
+    project.rlx_with(&["tag", "a_001", "x"]).expect(0);
+    project.rlx_with(&["tag", "a_002", "x+b"]).expect(0);
+    project.rlx_with(&["tag", "c_001", "y:7"]).expect(0);
+    assert_eq!(tagged(&project, "tag:x+b"), ["a_002"]);
+    assert_eq!(tagged(&project, "tag:y:7"), ["c_001"]);
+    // A mistyped value is different from every value, and a config that can't be read from none.
+    for word in [
+        "where:algo.gamma!=0,99",
+        "where:eval.deterministic!=yes",
+        "where:status!=complete",
+        "where:created<yesterday",
+    ] {
+        assert_eq!(
+            project.rlx_with(&["rm", word, "--yes", "--json"]).expect(2).json()["code"],
+            "bad_condition",
+            "{word}"
+        );
+    }
+    project.write("runs/b_001/config_snapshot.yaml", "{");
+    assert_eq!(tagged(&project, "where:algo.gamma!=0.9"), ["a_002", "c_001"]);
+    // What is not a run is in no pattern.
+    std::fs::create_dir(project.path("runs/junk")).unwrap();
+    std::os::unix::fs::symlink(project.path("runs/a_001"), project.path("runs/link")).unwrap();
+    assert_eq!(tagged(&project, "*").len(), 4);
+}
+
+#[test]
 fn many_runs_are_named_before_they_change() {
     let project = project();
     let said = project.rlx_with(&["tag", "a_*", "new"]).expect(0);

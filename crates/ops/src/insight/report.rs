@@ -166,7 +166,10 @@ fn subtitle(groups: &[Group]) -> String {
     environments.sort_unstable();
     environments.dedup();
     let seeds: usize = groups.iter().map(|group| group.seeds().count()).sum();
-    let steps: u64 = groups.iter().flat_map(Group::seeds).map(|(_, seed)| seed.metrics.last_step).sum();
+    let steps = groups
+        .iter()
+        .flat_map(Group::seeds)
+        .fold(0_u64, |sum, (_, seed)| sum.saturating_add(seed.metrics.last_step));
     let plural = if seeds == 1 { "" } else { "s" };
     let total = grouped(steps);
     format!("{}, {seeds} seed{plural}, {total} training steps in total", environments.join(", "))

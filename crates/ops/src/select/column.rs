@@ -78,6 +78,14 @@ impl Column {
         Self::ALL.into_iter().find(|column| column.name() == text)
     }
 
+    /// Whether its values are numbers.
+    pub(crate) fn is_number(self) -> bool {
+        matches!(
+            self,
+            Self::Seeds | Self::Steps | Self::Return | Self::Score | Self::Best | Self::StepsPerSecond
+        )
+    }
+
     /// A run's value; null if it has none.
     pub fn value(self, row: &RunRow) -> Value {
         match self {

@@ -9,7 +9,8 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use rlxp_spec::{known_keys, nearest};
+use rlxp_spec::{known_keys, nearest, value_types};
+use rlxp_types::RunStatus;
 use serde_json::Value;
 
 use super::column::Column;
@@ -85,6 +86,70 @@ impl Key {
     pub fn is_config(&self) -> bool {
         matches!(self, Self::Config(_))
     }
+
+    /// Why a value can never be one of this key's. A mistyped value would otherwise be different from all of them, and
+    /// `!=` would name every run.
+    fn refuses(&self, value: &str) -> Option<String> {
+        let is_null = value.eq_ignore_ascii_case("null");
+        let expected = match self {
+            Self::Column(Column::Left) => {
+                return Some("`left` is an estimate that changes all the time".to_owned());
+            }
+            Self::Column(Column::Status) => {
+                let words = STATUSES.map(|status| status.to_string());
+                let is_one = words.iter().any(|word| word.eq_ignore_ascii_case(value));
+                return (!is_one).then(|| format!("expected one of {}", words.join(", ")));
+            }
+            Self::Column(column) if column.is_number() => Kind::Number,
+            Self::Column(_) => Kind::Any,
+            Self::Config(key) => kind(key),
+        };
+        match expected {
+            _ if is_null => None,
+            Kind::Number => number(value).is_none().then(|| format!("{value:?} is not a number")),
+            Kind::Bool => {
+                let is_bool = ["true", "false"].iter().any(|word| value.eq_ignore_ascii_case(word));
+                (!is_bool).then(|| format!("expected true or false, not {value:?}"))
+            }
+            Kind::Any => None,
+        }
+    }
+}
+
+const STATUSES: [RunStatus; 7] = [
+    RunStatus::Created,
+    RunStatus::Running,
+    RunStatus::Completed,
+    RunStatus::Interrupted,
+    RunStatus::Failed,
+    RunStatus::Lost,
+    RunStatus::Unknown,
+];
+
+/// What values a config key takes.
+enum Kind {
+    Number,
+    Bool,
+    Any,
+}
+
+/// The kind of a config key by its schema; any value will do where it takes several kinds.
+fn kind(key: &str) -> Kind {
+    let types = value_types(key);
+    let only = |wanted: &[&str]| {
+        !types.is_empty() && types.iter().all(|word| word == "null" || wanted.contains(&word.as_str()))
+    };
+    if only(&["number", "integer"]) {
+        Kind::Number
+    } else if only(&["boolean"]) {
+        Kind::Bool
+    } else {
+        Kind::Any
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|number| number.is_finite())
 }
 
 /// Arguments of environments have any name, as `env.kwargs.map_name`.
@@ -124,6 +189,9 @@ impl Condition {
                 "expected a time in UTC as `rlx ls` prints it, or RFC 3339: 'created>=2026-01-31 15:40'",
             ));
         }
+        if let Some(why) = key.refuses(value) {
+            return Err(bad(&why));
+        }
         let condition = Self { key, comparison, value: value.to_owned(), times: times.filter(|_| is_time) };
         if condition.has_order() && condition.number().is_none() && condition.times.is_none() {
             return Err(bad("only numbers and times can be compared by size"));
@@ -136,15 +204,15 @@ impl Condition {
     }
 
     fn number(&self) -> Option<f64> {
-        self.value.parse::<f64>().ok().filter(|number| number.is_finite())
+        number(&self.value)
     }
 
     /// Whether a run whose value is `value` fulfils it. A list fulfils `=` if one of its elements does.
     pub(crate) fn holds(&self, value: Option<&Value>) -> bool {
         let Some(value) = value.filter(|value| !value.is_null()) else {
             return match self.comparison {
-                Comparison::Equal => self.value == "null",
-                Comparison::NotEqual => self.value != "null",
+                Comparison::Equal => self.value.eq_ignore_ascii_case("null"),
+                Comparison::NotEqual => !self.value.eq_ignore_ascii_case("null"),
                 _ => false,
             };
         };
@@ -176,7 +244,7 @@ impl Condition {
     fn is_equal(&self, value: &Value) -> bool {
         match value {
             Value::Number(number) => number.as_f64().is_some_and(|number| self.number() == Some(number)),
-            Value::Bool(value) => self.value == value.to_string(),
+            Value::Bool(value) => self.value.eq_ignore_ascii_case(&value.to_string()),
             Value::String(text) => text.to_lowercase() == self.value.to_lowercase(),
             Value::Array(items) => {
                 items.iter().any(|item| item.is_string() && self.is_equal(item))
@@ -254,6 +322,18 @@ mod tests {
     }
 
     #[test]
+    fn case_does_not_matter_for_words() {
+        assert!(
+            holds("eval.deterministic=True", &json!(true))
+                && !holds("eval.deterministic!=TRUE", &json!(true))
+        );
+        assert!(holds("status=Completed", &json!("completed")));
+        assert!(Condition::parse("algo.target_kl=NULL").unwrap().holds(Some(&Value::Null)));
+        // A learning rate is a number or a schedule.
+        assert!(Condition::parse("algo.learning_rate={schedule: linear, from: 0.1, to: 0}").is_ok());
+    }
+
+    #[test]
     fn times_are_compared_as_times() {
         let present = json!("2026-11-17T15:40:30.250Z");
         for (condition, expected) in [
@@ -297,6 +377,12 @@ mod tests {
             "algo.gamma=>1",
             "algo.gamma>=0.9 or score>3",
             "algo.gamma=0.9, score=3",
+            "algo.gamma!=0,99",
+            "steps!=1,000",
+            "eval.deterministic!=yes",
+            "status!=complete",
+            "left>0",
+            "score!=nan",
         ] {
             assert!(Condition::parse(text).is_err(), "{text}");
         }

@@ -34,7 +34,11 @@ impl KnownRun {
     }
 
     pub fn fulfils(&self, conditions: &[Condition]) -> bool {
-        conditions.iter().all(|condition| condition.holds(Some(&self.value(&condition.key))))
+        // A config that can't be read fulfils nothing, not even `!=`.
+        let is_known = |condition: &Condition| !condition.key.is_config() || self.config.is_some();
+        conditions
+            .iter()
+            .all(|condition| is_known(condition) && condition.holds(Some(&self.value(&condition.key))))
     }
 }
 

@@ -1,9 +1,11 @@
 //! `rlx stop`: asks trainings that other commands started to save and stop.
 //!
 //! The run's claim names the process that trains it. It is signalled only if that process is proven to be alive here:
-//! the same boot and process namespace, and a process of that number and start time. A number alone may belong to
-//! another process by now.
+//! the same boot and process namespace, and a process of that number and start time, which was started to train the run
+//! in this folder. A number alone may belong to another process by now, and the claim of a copied run names the process
+//! that trains the original.
 
+use std::path::Path;
 use std::time::Duration;
 
 use rlxp_fs::{Machine, clock};
@@ -58,6 +60,9 @@ pub struct Stopped {
     pub status: RunStatus,
     /// Why it was refused, or how it ended.
     pub reason: Option<String>,
+    /// The attempt whose process was signalled.
+    #[serde(skip)]
+    attempt: Option<u64>,
 }
 
 /// `rlx stop`.
@@ -137,22 +142,32 @@ pub fn stop(
 /// Asks the process of one run to stop, or says why not.
 fn ask(context: &Context, run: &Run, now: bool) -> Outcome<Stopped> {
     let machine = context.machine.as_ref();
-    let answer = |action, status, reason| Stopped { run: run.name(), action, status, reason };
+    let answer = |action, status, reason| Stopped { run: run.name(), action, status, reason, attempt: None };
     for _ in 0..TRIES {
         let report = run.status()?;
         let status = report.status;
         match (status, report.attempt) {
-            (RunStatus::Created, _) | (_, None) => match cancel(run) {
+            (RunStatus::Created, _) => match cancel(run) {
                 Ok(()) => return Ok(answer(StopAction::Cancelled, RunStatus::Interrupted, None)),
                 // Its turn has come meanwhile.
                 Err(StoreError::AlreadyRunning { .. }) => {}
                 Err(error) => return Err(error.into()),
             },
+            (RunStatus::Running, Some(Attempt { writer: Some(writer), .. }))
+                if !trains(context, writer.pid, run) =>
+            {
+                let why = format!(
+                    "process {}, which its claim names, doesn't train the run in {}; is this a copy?",
+                    writer.pid,
+                    run.path().display()
+                );
+                return Ok(answer(StopAction::Refused, status, Some(why)));
+            }
             (RunStatus::Running, Some(Attempt { number, writer: Some(writer), .. })) => {
                 match signal(run, number, &writer, machine, now) {
                     Ok(true) => {
                         let action = if now { StopAction::Killed } else { StopAction::Asked };
-                        return Ok(answer(action, status, None));
+                        return Ok(Stopped { attempt: Some(number), ..answer(action, status, None) });
                     }
                     // It ended meanwhile.
                     Ok(false) => {}
@@ -166,8 +181,8 @@ fn ask(context: &Context, run: &Run, now: bool) -> Outcome<Stopped> {
             (RunStatus::Lost | RunStatus::Unknown | RunStatus::Running, Some(attempt)) => {
                 return Ok(answer(StopAction::Refused, status, Some(unreachable(&attempt, status, machine))));
             }
-            (_, Some(attempt)) => {
-                let reason = attempt.end.and_then(|end| end.reason);
+            (_, attempt) => {
+                let reason = attempt.and_then(|attempt| attempt.end).and_then(|end| end.reason);
                 return Ok(answer(StopAction::NotRunning, status, reason));
             }
         }
@@ -202,7 +217,20 @@ fn signal(
     }
     let request = if now { Request::StopNow } else { Request::SaveAndStop };
     let is_it = || writer.liveness(machine) == Liveness::Alive;
-    signal_process(writer.pid, request, &is_it).map_err(Signalled::Process)
+    let signalled = signal_process(writer.pid, request, &is_it);
+    if now && !matches!(signalled, Ok(true)) {
+        // Otherwise a later crash would pass for the user's stop.
+        run.withdraw_stop(attempt).map_err(Signalled::Record)?;
+    }
+    signalled.map_err(Signalled::Process)
+}
+
+/// Whether a process was started to train the run in this very folder.
+fn trains(context: &Context, process: u32, run: &Run) -> bool {
+    let Some(words) = context.machine.process_arguments(process) else { return false };
+    let folder = |path: &Path| context.fs.canonicalize(path).ok();
+    let own = folder(run.path());
+    own.is_some() && words.windows(2).any(|pair| pair[0] == "--run" && folder(Path::new(&pair[1])) == own)
 }
 
 /// Why the process of a run is not signalled.
@@ -258,6 +286,13 @@ fn is_pending(one: &Stopped) -> bool {
 /// Notes how a run that was asked to stop has ended, if it has.
 fn look(run: &Run, one: &mut Stopped, lost: &mut u32) -> Outcome<()> {
     let report = run.status()?;
+    let number = report.attempt.as_ref().map(|attempt| attempt.number);
+    if number != one.attempt {
+        // It stopped, and was resumed meanwhile.
+        one.status = RunStatus::Interrupted;
+        one.reason = Some("it was resumed since".to_owned());
+        return Ok(());
+    }
     match (report.status, &report.attempt) {
         (RunStatus::Running, _) => return Ok(()),
         (RunStatus::Lost, Some(attempt)) if one.action == StopAction::Killed => {
@@ -281,7 +316,7 @@ mod tests {
     use super::*;
 
     fn stopped(action: StopAction, status: RunStatus) -> Stopped {
-        Stopped { run: "a_001".into(), action, status, reason: None }
+        Stopped { run: "a_001".into(), action, status, reason: None, attempt: None }
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn some_of(names: &[&str]) -> String {
 
 fn tell(screen: &Screen, report: &StopReport) {
     for one in &report.runs {
-        let Stopped { run, action, status, reason } = one;
+        let Stopped { run, action, status, reason, .. } = one;
         let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
         match action {
             StopAction::Refused => screen.warning(&format!("{run} was not stopped{why}")),
