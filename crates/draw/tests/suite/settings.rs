@@ -44,14 +44,16 @@ fn panel(axis: SettingAxis) -> SettingPanel {
     let means = places.iter().enumerate().map(|(index, place)| SettingMean {
         place: *place,
         mean: score(index, 1),
-        interval: (index % 2 == 0).then(|| (score(index, 1) - 30.0, score(index, 1) + 30.0)),
-        seeds: if index % 2 == 0 { "n = 3".to_owned() } else { "1 seed".to_owned() },
+        interval: (index.is_multiple_of(2)).then(|| (score(index, 1) - 30.0, score(index, 1) + 30.0)),
+        seeds: if index.is_multiple_of(2) { "n = 3".to_owned() } else { "1 seed".to_owned() },
     });
     SettingPanel { dots: dots.collect(), means: means.collect(), axis }
 }
 
 fn panels(count: usize) -> SettingChart {
-    let of = |index: usize| if index % 2 == 0 { panel(rates(3 + index)) } else { panel(sizes(2 + index)) };
+    let of = |index: usize| {
+        if index.is_multiple_of(2) { panel(rates(3 + index)) } else { panel(sizes(2 + index)) }
+    };
     SettingChart {
         title: "Last evaluation, CartPole-v1".to_owned(),
         caption: "Dot: a seed. Bold dot: mean of the n seeds with that value.".to_owned(),
@@ -98,7 +100,7 @@ impl SideBySide for HeatMap {
 
 fn parallel(axes: usize, lines: usize) -> ParallelChart {
     let axes: Vec<SettingAxis> =
-        (0..axes).map(|index| if index % 2 == 0 { rates(4) } else { sizes(3) }).collect();
+        (0..axes).map(|index| if index.is_multiple_of(2) { rates(4) } else { sizes(3) }).collect();
     let line = |index: usize| ParallelLine {
         places: axes
             .iter()

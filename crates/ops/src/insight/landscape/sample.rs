@@ -49,9 +49,9 @@ pub(super) fn sample(groups: &[Group], request: &LandscapeRequest) -> Outcome<Sa
     }
     let Folded { members, duplicates } = fold(runs.iter().copied());
     let (score, scores) = last_evaluations(&members)?;
-    let mut notes = Notes::default();
     // A run that two words name is no repeated training.
-    notes.repeated = duplicates.into_iter().filter(|one| one.counted != one.left_out).count();
+    let repeated = duplicates.into_iter().filter(|one| one.counted != one.left_out).count();
+    let mut notes = Notes { repeated, ..Notes::default() };
     let scored: Vec<(Member<'_>, f64)> =
         members.iter().zip(&scores).filter(|(_, score)| !score.missing).map(|(m, s)| (*m, s.value)).collect();
     notes.unscored = names_of(members.iter().zip(&scores).filter(|(_, s)| s.missing).map(|(m, _)| m));
