@@ -13,6 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::stdio::{dup2_stdout, stderr};
 
 use crate::child::default_signals;
 use crate::confine::close_the_rest;
@@ -73,7 +74,7 @@ impl Detached {
 
 /// For the started process: closes the pipe to its starter. From now on standard output is the log, too.
 pub fn let_go() -> io::Result<()> {
-    Ok(rustix::stdio::dup2_stdout(rustix::stdio::stderr())?)
+    Ok(dup2_stdout(stderr())?)
 }
 
 /// Like `nohup`. A process that ignores a signal still ignores it after executing a program.
