@@ -35,6 +35,13 @@ pub(crate) fn script(shell: Shell) -> io::Result<String> {
     String::from_utf8(script).map_err(io::Error::other)
 }
 
+/// The script for a shell that knows commands and flags by itself.
+pub(crate) fn static_script(shell: Shell) -> io::Result<String> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "rlx", &mut script);
+    String::from_utf8(script).map_err(io::Error::other)
+}
+
 /// Completes words that name runs.
 pub(crate) fn runs() -> ArgValueCompleter {
     in_project(complete::runs)

@@ -142,6 +142,12 @@ impl Run {
         Ok(highest == newest)
     }
 
+    /// Whether no process has tried to train it: nothing in `attempts/` has a number, not even something that can't be
+    /// read.
+    pub fn was_never_attempted(&self) -> Result<bool, StoreError> {
+        self.is_highest_attempt(None)
+    }
+
     /// The newest claim, whatever it is for.
     fn newest_claim(&self) -> Result<Option<Attempt>, StoreError> {
         self.attempt_numbers()?.last().map(|number| self.attempt(*number)).transpose()

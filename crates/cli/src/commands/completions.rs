@@ -25,6 +25,9 @@ Examples:
 pub(crate) struct Completions {
     /// The shell
     shell: Shell,
+    /// Print a script that never calls rlx: it completes commands and flags, and no names
+    #[arg(long = "static")]
+    is_static: bool,
 }
 
 #[derive(Serialize)]
@@ -40,7 +43,8 @@ impl Report for Script {
 
 impl Completions {
     pub(crate) fn run(&self, screen: &Screen) -> Outcome<Exit> {
-        let script = complete::script(self.shell).expect("a script is written to memory, as text");
+        let script = if self.is_static { complete::static_script } else { complete::script };
+        let script = script(self.shell).expect("a script is written to memory, as text");
         if screen.is_json() {
             screen.json(&Script { shell: self.shell.to_string(), script });
         } else {

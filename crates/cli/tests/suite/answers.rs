@@ -100,6 +100,8 @@ fn completions_are_scripts_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = project.rlx(&format!("completions {shell}")).expect(0).stdout;
         assert!(script.contains("RLX_COMPLETE") && script.contains("rlx"), "{shell}: {script}");
+        let script = project.rlx(&format!("completions {shell} --static")).expect(0).stdout;
+        assert!(script.contains("reproduce"), "{shell}");
     }
     let checked = project.shell("rlx completions bash > rlx.bash && bash -n rlx.bash");
     assert_eq!((checked.code, checked.stderr.as_str()), (Some(0), ""));

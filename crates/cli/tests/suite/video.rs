@@ -118,10 +118,12 @@ fn of_several_seeds_the_best_is_shown() {
     let report = project.rlx("video tiny_001 --max-steps 3 --json").expect(0).json();
     let seed = report["training_seed"].as_u64().unwrap() as usize;
     assert!(scores.iter().all(|score| *score <= scores[seed]), "{scores:?}: {seed}");
-    assert!(report["notes"][0].as_str().unwrap().starts_with("tiny_001 has 3 seeds; showing seed"));
+    assert!(report["notes"][0].as_str().unwrap().starts_with("tiny_001 has 3 seeds; using seed"));
     assert!(report["file"].as_str().unwrap().contains(&format!("/seeds/{seed}/videos/")));
-    let refused = project.rlx("video tiny_001:latest").expect(2);
-    assert!(refused.stderr.contains("has several seeds"), "{}", refused.stderr);
+    let latest = project.rlx("video tiny_001:latest --max-steps 3 --json").expect(0).json();
+    assert_eq!((&latest["training_seed"], &latest["step"]), (&report["training_seed"], &2048.into()));
+    let named = project.rlx("video tiny_001:1 --max-steps 3 --json").expect(0).json();
+    assert_eq!(named["training_seed"], 1);
 }
 
 /// What ffprobe reports about the only stream of a file.

@@ -32,7 +32,7 @@ pub(crate) type RunEnd = Option<Outcome<RunStatus>>;
 
 /// Trains `run` in a child process until it ends.
 pub(crate) fn supervise(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
-    let only_first = run.newest_attempt()?.is_none();
+    let only_first = run.was_never_attempted()?;
     let mut next = |_| Ok(Turn::Train { run: run.clone(), only_first });
     let mut ends = supervise_all(1, 1, &mut next, &mut |_, event| events(event), &mut |_, _| {})?;
     ends.pop().flatten().unwrap_or(Ok(RunStatus::Interrupted))

@@ -338,7 +338,7 @@ pub(crate) fn start(run: &Run, detached: bool, events: Sink<'_>) -> Outcome<RunS
     if !detached {
         return supervise(run, events);
     }
-    let only_first = run.newest_attempt()?.is_none();
+    let only_first = run.was_never_attempted()?;
     detach(std::slice::from_ref(run), 1, only_first, &mut |_, event| events(event))?;
     Ok(RunStatus::Running)
 }

@@ -65,7 +65,7 @@ eval: {every: 512, episodes: 100}
 
 /// Every command that the parser knows, hidden ones too, from its shell completions.
 fn commands(repository: &Repository) -> BTreeSet<String> {
-    let script = repository.rlx("completions bash").expect(0).stdout;
+    let script = repository.rlx("completions bash --static").expect(0).stdout;
     let entry = |line: &str| {
         let (parent, name) = line.strip_prefix("            rlx")?.strip_suffix(')')?.split_once(',')?;
         let parent = parent.replace("__subcmd__", " ");
