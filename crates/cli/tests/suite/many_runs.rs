@@ -142,13 +142,13 @@ fn a_session_over_three_hundred_runs() {
     assert!(page < 2_000_000, "{page} bytes");
 
     // Tidying up acts on what was named, and says it first.
-    let said = rlx(&["tag", "where:score<150", "poor"]);
+    let said = rlx(&["tag", "where:score<200 and tags=sweep", "poor"]);
     let poor = json(&["ls", "--tag", "poor"])["found"].as_u64().unwrap();
     assert!(said.stderr.contains(&format!("matches {poor} runs")), "{}", said.stderr);
     let expected = RATES.iter().enumerate().flat_map(|(r, _)| (0..GAMMAS.len()).map(move |g| (r, g)));
     let expected = expected
         .flat_map(|(r, g)| (0..SEEDS).map(move |s| score(r, g, s)))
-        .filter(|score| *score < 150.0)
+        .filter(|score| *score < 200.0)
         .count();
     assert_eq!(poor, expected as u64);
     project.rlx("rm tag:poor").expect(3);
