@@ -20,7 +20,7 @@ use crate::confine::close_the_rest;
 use crate::output::lines;
 use crate::worker::{LaunchError, WorkerCommand};
 
-/// Logs beside those of earlier starts; more are not kept apart in one folder.
+/// Most log files in one folder.
 const MOST_LOGS: u32 = 9999;
 
 /// A process that was started and still talks to this one.

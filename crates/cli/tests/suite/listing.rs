@@ -169,7 +169,7 @@ fn notes_and_titles() {
     assert_eq!(names(&project, &["--where", &condition]), ["tiny_001"]);
     let shown = project.rlx("ls tiny_002 --columns name,notes,title").expect(0).stdout;
     assert_eq!(shown.lines().nth(1), Some("tiny_002  before the fix  -"));
-    // A title is no name.
+    // A title doesn't name a run.
     project.rlx_with(&["info", title]).expect(2);
     let first = notes[0]["number"].to_string();
     note(&["tiny_001", "--remove", &first]).expect(0);

@@ -51,7 +51,7 @@ fn fixture() -> Project {
     project
 }
 
-/// Scores that are told apart: highest for the fourth rate and the last gamma, with a spread over seeds.
+/// Distinct scores: highest for the fourth rate and the last gamma, with a spread over seeds.
 fn score(rate: usize, gamma: usize, seed: usize) -> f64 {
     400.0 - 60.0 * (rate as f64 - 3.0).abs() - 20.0 * (3.0 - gamma as f64) + seed as f64
 }

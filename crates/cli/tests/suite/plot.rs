@@ -258,7 +258,7 @@ fn an_extended_run_is_one_curve_with_what_it_extends() {
     let together = report(&project, "tiny_001+tiny_003 --terminal");
     assert_eq!((together["groups"][0]["seeds"].as_u64(), steps(&together)[0].len()), (Some(1), 6));
     assert_eq!(steps(&report(&project, "tiny_001 tiny_003 --terminal")).len(), 2);
-    // A parent that is gone is no error.
+    // A missing parent is not an error.
     project.rlx("rm tiny_001 --yes").expect(0);
     assert_eq!(steps(&report(&project, "tiny_003 --terminal"))[0].len(), 4);
 }

@@ -209,7 +209,7 @@ impl Attached<'_> {
 
     fn ended(&self, run: &str, status: RunStatus) {
         self.log(Some(run), status.as_str());
-        // A run that was stopped before it began is no failure.
+        // A run that was stopped before it began has not failed.
         self.started();
     }
 

@@ -75,7 +75,7 @@ fn seeds_for(context: &Context, group: &ComparedGroup<'_>, fresh: u64, count: u6
     let mut first = Some(fresh);
     let mut commands = Vec::new();
     for runs in &configs {
-        // What `rlx train` can't repeat is no seed of the same config.
+        // A start that `rlx train` can't repeat gives no seed of the same config.
         let (Some(seed), Some(origin)) = (first, origin(runs[0])) else { continue };
         first = seed.checked_add(each);
         let config = config_path(context, runs[0]);

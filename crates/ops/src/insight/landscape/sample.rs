@@ -49,7 +49,7 @@ pub(super) fn sample(groups: &[Group], request: &LandscapeRequest) -> Outcome<Sa
     }
     let Folded { members, duplicates } = fold(runs.iter().copied());
     let (score, scores) = last_evaluations(&members)?;
-    // A run that two words name is no repeated training.
+    // A run named by two words is not a repeated training.
     let repeated = duplicates.into_iter().filter(|one| one.counted != one.left_out).count();
     let mut notes = Notes { repeated, ..Notes::default() };
     let scored: Vec<(Member<'_>, f64)> =
