@@ -285,3 +285,35 @@ fn check_seed(selected: &Selected) -> Outcome<()> {
         format!("{} has no seed {seed}; its seeds are {}{more}", selected.run.name(), named.join(", "));
     Err(Failure::usage("seed_not_found", message))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn run(name: &str, creation: u64, env: &str, best: Option<f64>) -> KnownRun {
+        let row = json!({
+            "name": name, "id": null, "status": "completed", "env": env, "algo": "ppo", "seeds": 1, "steps": 1,
+            "total_steps": 1, "last_mean_return": null, "best_eval_mean": best, "created": "2026-01-01T00:00:00Z",
+            "creation": creation, "ended": null, "tags": [], "notes": [], "title": null, "problem": null,
+        });
+        KnownRun { row: serde_json::from_value(row).unwrap(), config: None, left: None }
+    }
+
+    #[test]
+    fn the_best_run_is_the_oldest_of_equal_ones() {
+        let runs = || {
+            vec![
+                run("later", 3, "CartPole-v1", Some(100.0)),
+                run("first", 1, "CartPole-v1", Some(100.0)),
+                run("worse", 2, "CartPole-v1", Some(99.0)),
+                run("other", 4, "Pendulum-v1", Some(500.0)),
+                run("unscored", 5, "Taxi-v4", None),
+            ]
+        };
+        assert_eq!(best(runs(), "cartpole-V1").unwrap().name, "first");
+        assert!(best(runs(), "Taxi-v4").unwrap_err().message.contains("no run of it has an evaluation"));
+        assert_eq!(best(runs(), "CartPole-v2").unwrap_err().hints, ["did you mean @best:CartPole-v1?"]);
+    }
+}

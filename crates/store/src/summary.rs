@@ -53,7 +53,7 @@ impl Summary {
     }
 
     /// The same for the seeds in `folders`. `resumed` is when the newest attempt began, if it is not the first: the
-    /// pause before it is no training. Calls `looks_at` for each file and folder that the summary depends on, relative
+    /// pause before it is not training. Calls `looks_at` for each file and folder that the summary depends on, relative
     /// to the run's folder.
     pub(crate) fn read(
         run: &Run,

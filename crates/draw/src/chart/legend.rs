@@ -18,7 +18,7 @@ pub(super) struct Entry<'a> {
     /// `None` for background lines.
     pub(super) look: Option<Look>,
     pub(super) label: &'a str,
-    /// Another name, left out where there is no room.
+    /// Another name, omitted if it doesn't fit.
     pub(super) also: &'a str,
     /// Added in a quieter tone.
     pub(super) detail: &'a str,

@@ -164,7 +164,7 @@ impl Condition {
             Failure::usage("bad_condition", format!("{text:?}: {why}"))
                 .hint("expected KEY=VALUE, or with != < <= > >=, such as 'algo.gamma>=0.99'")
         };
-        let at = text.find(['=', '!', '<', '>']).ok_or_else(|| bad("there is no comparison"))?;
+        let at = text.find(['=', '!', '<', '>']).ok_or_else(|| bad("expected a comparison"))?;
         let (key, rest) = (text[..at].trim(), &text[at..]);
         let (symbol, comparison) = COMPARISONS
             .into_iter()
@@ -172,7 +172,11 @@ impl Condition {
             .ok_or_else(|| bad("unknown comparison"))?;
         let value = rest[symbol.len()..].trim();
         if key.is_empty() || value.is_empty() {
-            return Err(bad(if key.is_empty() { "there is no key" } else { "there is no value" }));
+            return Err(bad(if key.is_empty() {
+                "expected a key before the comparison"
+            } else {
+                "expected a value after the comparison"
+            }));
         }
         if value.starts_with(['=', '<', '>']) {
             return Err(bad("unknown comparison"));
