@@ -110,9 +110,12 @@ def levels():
 
 
 def note_harm(trainings, levels):
-    """Whether each fault did harm, by its return alone."""
+    """Whether each fault did harm, by its return alone; so does a starter that was cut too short to learn."""
     for training in trainings:
-        if training.kind is None or training.kind.harmless_too or training.final is None:
+        if training.kind is None and not training.variation.startswith("length"):
+            training.harmed = False
+            continue
+        if training.final is None or (training.kind and training.kind.harmless_too):
             continue
         low, high = levels[training.starter]
         training.harmed = (training.final - low) / (high - low) < HARMED_BELOW
