@@ -36,6 +36,11 @@ pub fn hodges_lehmann(x: &[f64], y: &[f64], tail: f64) -> Option<Shift> {
     Some(shift(pairs, unpaired_depth(x.len(), y.len(), tail), tail, count))
 }
 
+/// The centre alone of all differences x - y, both rising and not empty.
+pub(crate) fn median_difference(x: &[f64], y: &[f64]) -> f64 {
+    centre(x.len() as u64 * y.len() as u64, &|at| differences_up_to(x, y, at))
+}
+
 /// The centre of paired differences; `None` when there are none.
 pub fn pseudomedian(differences: &[f64], tail: f64) -> Option<Shift> {
     if differences.is_empty() {
@@ -49,10 +54,16 @@ pub fn pseudomedian(differences: &[f64], tail: f64) -> Option<Shift> {
 
 fn shift(pairs: u64, depth: u64, tail: f64, count: impl Fn(f64) -> u64) -> Shift {
     let at = |rank: u64| kth(rank, &count);
-    let value = (at(pairs.div_ceil(2)) + at(pairs / 2 + 1)) / 2.0;
+    let value = centre(pairs, &count);
     let low = (depth > 0).then(|| at(depth));
     let high = (depth > 0).then(|| at(pairs + 1 - depth));
     Shift { value, low, high, confidence: 1.0 - 2.0 * tail }
+}
+
+/// The median of `pairs` numbers, of which `count` says how many are at most so large.
+fn centre(pairs: u64, count: &impl Fn(f64) -> u64) -> f64 {
+    let lower = kth(pairs.div_ceil(2), count);
+    if pairs % 2 == 1 { lower } else { (lower + kth(pairs / 2 + 1, count)) / 2.0 }
 }
 
 /// The largest k for which P(U ≤ k - 1) ≤ `tail`: the lower end is the k-th

@@ -94,7 +94,7 @@ pub fn plan(request: Request) -> Result<Plan, Invalid> {
     let looks = (seeds / SEEDS_PER_LOOK).clamp(1, MOST_LOOKS);
     let sizes = (1..=looks).map(|look| (seeds * look).div_ceil(looks)).map(|seeds| (seeds, seeds));
     let level = calibrated_level(request.error) / request.batches as f64;
-    let shape = Shape { seeds: sizes.collect(), exponent: 0.1, level };
+    let shape = Shape::new(sizes.collect(), 0.1, level);
     let looks = calibrated(&shape, level, BOUND_REPETITIONS, 0);
     let largest_runs = screening_runs(&rounds) + 2 * seeds;
     let power = Power { effect: request.effect, found: f64::NAN, mean_runs: f64::NAN };

@@ -53,33 +53,31 @@ impl Look {
 pub(super) struct Shape {
     /// Seeds of candidate and incumbent.
     pub(super) seeds: Vec<(u64, u64)>,
-    /// How much stricter early looks are.
-    pub(super) exponent: f64,
-    /// The level of one candidate, which the line of giving up follows.
-    pub(super) level: f64,
+    /// What z is multiplied with at each look so that one number bounds all.
+    weights: Vec<f64>,
+    drops: Vec<Option<f64>>,
 }
 
 impl Shape {
-    fn share(&self, look: usize) -> f64 {
-        self.seeds[look].0 as f64 / self.seeds.last().map_or(1.0, |last| last.0 as f64)
-    }
-
-    fn drop(&self, look: usize) -> Option<f64> {
-        let line = -0.5 + normal_quantile(1.0 - self.level) * self.share(look);
-        (look + 1 < self.seeds.len()).then_some(line)
-    }
-
-    /// What z is multiplied with so that one number bounds all looks.
-    fn weight(&self, look: usize) -> f64 {
-        self.share(look).powf(self.exponent)
+    /// Looks at these numbers of seeds. Early ones are stricter by `exponent`;
+    /// the line of giving up follows the `level` of one candidate.
+    pub(super) fn new(seeds: Vec<(u64, u64)>, exponent: f64, level: f64) -> Self {
+        let most = seeds.last().map_or(1.0, |last| last.0 as f64);
+        let shares: Vec<f64> = seeds.iter().map(|(seeds, _)| *seeds as f64 / most).collect();
+        let critical = normal_quantile(1.0 - level);
+        let mut drops: Vec<Option<f64>> = shares.iter().map(|share| Some(-0.5 + critical * share)).collect();
+        if let Some(last) = drops.last_mut() {
+            *last = None;
+        }
+        Self { seeds, weights: shares.iter().map(|share| share.powf(exponent)).collect(), drops }
     }
 
     pub(super) fn looks(&self, constant: f64) -> Vec<Look> {
         let look = |(index, (seeds, incumbent_seeds)): (usize, &(u64, u64))| Look {
             seeds: *seeds,
             incumbent_seeds: *incumbent_seeds,
-            accept: constant / self.weight(index),
-            drop: self.drop(index),
+            accept: constant / self.weights[index],
+            drop: self.drops[index],
         };
         self.seeds.iter().enumerate().map(look).collect()
     }
@@ -88,10 +86,10 @@ impl Shape {
     /// at look `k` is `z(k)`.
     pub(super) fn highest(&self, mut z: impl FnMut(usize) -> f64) -> f64 {
         let mut highest = f64::NEG_INFINITY;
-        for look in 0..self.seeds.len() {
+        for (look, (weight, drop)) in self.weights.iter().zip(&self.drops).enumerate() {
             let z = z(look);
-            highest = highest.max(z * self.weight(look));
-            if self.drop(look).is_some_and(|drop| z < drop) {
+            highest = highest.max(z * weight);
+            if drop.is_some_and(|drop| z < drop) {
                 break;
             }
         }
@@ -143,7 +141,7 @@ mod tests {
     use super::*;
 
     fn shape() -> Shape {
-        Shape { seeds: [7, 14, 21, 28, 35].map(|seeds| (seeds, seeds)).to_vec(), exponent: 0.1, level: 0.045 }
+        Shape::new([7, 14, 21, 28, 35].map(|seeds| (seeds, seeds)).to_vec(), 0.1, 0.045)
     }
 
     #[test]

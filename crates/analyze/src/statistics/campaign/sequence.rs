@@ -77,7 +77,7 @@ pub fn plan(request: Request) -> Result<Plan, Invalid> {
     let looks = LOOKS.min(seeds / FEWEST_SEEDS).max(1);
     let sizes = (1..=looks).map(|look| ((seeds * look).div_ceil(looks), incumbent_seeds));
     let level = calibrated_level(request.error);
-    let shape = Shape { seeds: sizes.collect(), exponent: 0.25, level: level / request.candidates as f64 };
+    let shape = Shape::new(sizes.collect(), 0.25, level / request.candidates as f64);
     let looks = calibrated(&shape, level, request.candidates);
     let largest_runs = incumbent_seeds + request.candidates * seeds;
     let power = Power { effect: request.effect, found: f64::NAN, mean_runs: f64::NAN };

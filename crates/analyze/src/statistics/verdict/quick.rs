@@ -6,7 +6,7 @@ use super::difference::Difference;
 use super::scored::{NORMAL_DISTANCE, close_pairs, spread};
 use crate::statistics::aggregate::{iqm, mean};
 use crate::statistics::rank_test::rounding_tolerance;
-use crate::statistics::shift::{differences_up_to, hodges_lehmann};
+use crate::statistics::shift::{differences_up_to, median_difference};
 
 /// Two groups in rising order, more is better, no failed runs.
 #[derive(Clone, Copy)]
@@ -88,7 +88,7 @@ impl Gate {
         let typical = match least {
             // The median difference reaches the least exactly when fewer than half are below it.
             Some(least) if least > 0.0 && !self.nearly(pair, least - slack) => f64::NEG_INFINITY,
-            _ => hodges_lehmann(pair.b, pair.a, 0.5).map_or(f64::NEG_INFINITY, |shift| shift.value),
+            _ => median_difference(pair.b, pair.a),
         };
         Difference { typical, mean, failed_share: 0.0 }.basis(least, slack).is_some()
     }

@@ -20,19 +20,16 @@ const CLEAR: f64 = 4.0;
 const BLOCK: usize = 100;
 
 /// Many experiments with `seeds` seeds per group.
-pub(super) struct Experiments<'p> {
+pub(super) struct Experiments {
     paired: bool,
     gate: Gate,
-    returns: Returns<'p>,
-    /// How far a resampled pilot run is moved at random.
-    blur: f64,
-    simulation: Simulation,
+    repetitions: usize,
     /// Seeds at each look and the statistic that a claim needs there.
     looks: Vec<(usize, f64)>,
 }
 
-impl<'p> Experiments<'p> {
-    pub(super) fn new(design: &Design, returns: Returns<'p>, seeds: u64, simulation: Simulation) -> Self {
+impl Experiments {
+    pub(super) fn new(design: &Design, seeds: u64, repetitions: usize) -> Self {
         let planned = design.looks.max(1);
         let level = design.alpha / planned as f64;
         let looks = (1..=planned)
@@ -41,40 +38,39 @@ impl<'p> Experiments<'p> {
             .filter_map(|seeds| Some((seeds as usize, critical(design.paired, seeds, level)?)))
             .collect();
         let gate = Gate { minimum_effect: design.minimum_effect };
-        let repetitions = simulation.repetitions.min((MOST_RUNS / seeds.max(1)).max(400) as usize);
-        let simulation = Simulation { repetitions, ..simulation };
-        Self { paired: design.paired, gate, returns, blur: blur(returns), simulation, looks }
+        let repetitions = repetitions.min((MOST_RUNS / seeds.max(1)).max(400) as usize);
+        Self { paired: design.paired, gate, repetitions, looks }
     }
 
     /// The share of experiments in which a true `effect` is found.
-    pub(super) fn found(&self, effect: f64) -> f64 {
-        self.share(effect, |_, _| false)
+    pub(super) fn found(&self, runs: &mut Runs<'_>, effect: f64) -> f64 {
+        self.share(runs, effect, |_, _| false)
     }
 
     /// Whether that share is at least `power`. Stops as soon as this is clear,
     /// which is early for most of the numbers that a search tries.
-    pub(super) fn reaches(&self, power: f64, effect: f64) -> bool {
+    pub(super) fn reaches(&self, runs: &mut Runs<'_>, power: f64, effect: f64) -> bool {
         let clear = |share: f64, experiments: usize| {
             (share - power).abs() > CLEAR * (power * (1.0 - power) / experiments as f64).sqrt()
         };
-        self.share(effect, clear) >= power
+        self.share(runs, effect, clear) >= power
     }
 
     /// The share of experiments that find `effect`, of all or of those until `stop`.
-    fn share(&self, effect: f64, stop: impl Fn(f64, usize) -> bool) -> f64 {
+    fn share(&self, runs: &mut Runs<'_>, effect: f64, stop: impl Fn(f64, usize) -> bool) -> f64 {
         let Some((most, _)) = self.looks.last() else { return 0.0 };
-        let (mut a, mut b) = (vec![0.0; *most], vec![0.0; *most]);
-        let mut sorted = (Vec::with_capacity(*most), Vec::with_capacity(*most));
+        let (mut a, mut b) = (Vec::with_capacity(*most), Vec::with_capacity(*most));
         let mut hits = 0usize;
-        for repetition in 0..self.simulation.repetitions {
-            let mut stream = Stream::new(self.simulation.seed, "power", repetition as u64);
-            self.draw(&mut stream, effect, &mut a, &mut b);
+        for repetition in 0..self.repetitions {
+            let drawn = runs.of(repetition, *most);
             hits += usize::from(self.looks.iter().any(|(seeds, critical)| {
-                sorted.0.clear();
-                sorted.1.clear();
-                sorted.0.extend_from_slice(&a[..*seeds]);
-                sorted.1.extend_from_slice(&b[..*seeds]);
-                self.claims(&mut sorted.0, &mut sorted.1, *critical)
+                a.clear();
+                b.clear();
+                b.extend(drawn.b[..*seeds].iter().map(|run| run + effect));
+                if !self.paired {
+                    a.extend_from_slice(&drawn.a[..*seeds]);
+                }
+                self.claims(&mut a, &mut b, *critical)
             }));
             let done = repetition + 1;
             let share = hits as f64 / done as f64;
@@ -82,28 +78,7 @@ impl<'p> Experiments<'p> {
                 return share;
             }
         }
-        hits as f64 / self.simulation.repetitions.max(1) as f64
-    }
-
-    /// Draws pairs of runs one after the other, so that an experiment with more
-    /// seeds begins with the runs of the one with fewer.
-    fn draw(&self, stream: &mut Stream, effect: f64, a: &mut [f64], b: &mut [f64]) {
-        for (a, b) in a.iter_mut().zip(b) {
-            (*a, *b) = match self.returns {
-                Returns::Gaussian => stream.normal_pair(),
-                Returns::Pilot(runs) => {
-                    let mut draw = || runs[stream.below(runs.len() as u32) as usize];
-                    let (a, b) = (draw(), draw());
-                    let (move_a, move_b) = if self.blur > 0.0 { stream.normal_pair() } else { (0.0, 0.0) };
-                    (a + self.blur * move_a, b + self.blur * move_b)
-                }
-            };
-            if self.paired {
-                // A difference has the returns' distribution by itself.
-                (*a, *b) = (0.0, *a);
-            }
-            *b += effect;
-        }
+        hits as f64 / self.repetitions.max(1) as f64
     }
 
     fn claims(&self, a: &mut [f64], b: &mut [f64], critical: f64) -> bool {
@@ -120,6 +95,65 @@ impl<'p> Experiments<'p> {
         b.sort_unstable_by(f64::total_cmp);
         let pair = SortedPair { a, b };
         pair.z() >= critical && self.gate.admits(pair)
+    }
+}
+
+/// The simulated runs before any effect, kept from one number of seeds or
+/// effect that a search tries to the next.
+pub(super) struct Runs<'p> {
+    paired: bool,
+    returns: Returns<'p>,
+    /// How far a resampled pilot run is moved at random.
+    blur: f64,
+    seed: u64,
+    experiments: Vec<Drawn>,
+}
+
+/// The runs of one experiment so far; of paired ones only the differences, as b.
+struct Drawn {
+    stream: Stream,
+    a: Vec<f64>,
+    b: Vec<f64>,
+}
+
+impl<'p> Runs<'p> {
+    pub(super) fn new(design: &Design, returns: Returns<'p>, simulation: Simulation) -> Self {
+        let (blur, seed) = (blur(returns), simulation.seed);
+        Self { paired: design.paired, returns, blur, seed, experiments: Vec::new() }
+    }
+
+    /// At least `seeds` runs per group of an experiment. Pairs are drawn one
+    /// after the other, so that an experiment with more seeds begins with the
+    /// runs of the one with fewer.
+    fn of(&mut self, repetition: usize, seeds: usize) -> &Drawn {
+        while self.experiments.len() <= repetition {
+            let stream = Stream::new(self.seed, "power", self.experiments.len() as u64);
+            self.experiments.push(Drawn { stream, a: Vec::new(), b: Vec::new() });
+        }
+        let drawn = &mut self.experiments[repetition];
+        while drawn.b.len() < seeds {
+            let (a, b) = pair(&mut drawn.stream, self.returns, self.blur);
+            if self.paired {
+                // A difference has the returns' distribution by itself.
+                drawn.b.push(a);
+            } else {
+                drawn.a.push(a);
+                drawn.b.push(b);
+            }
+        }
+        drawn
+    }
+}
+
+fn pair(stream: &mut Stream, returns: Returns<'_>, blur: f64) -> (f64, f64) {
+    match returns {
+        Returns::Gaussian => stream.normal_pair(),
+        Returns::Pilot(runs) => {
+            let mut draw = || runs[stream.below(runs.len() as u32) as usize];
+            let (a, b) = (draw(), draw());
+            let (move_a, move_b) = if blur > 0.0 { stream.normal_pair() } else { (0.0, 0.0) };
+            (a + blur * move_a, b + blur * move_b)
+        }
     }
 }
 

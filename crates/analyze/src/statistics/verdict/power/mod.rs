@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::distribution::{normal_cdf, normal_quantile};
 use crate::statistics::verdict::{FEWEST_SEEDS, MinimumEffect};
-use experiment::Experiments;
+use experiment::{Experiments, Runs};
 
 /// The search stops at this many seeds per group.
 pub const MOST_SEEDS: u64 = 2_000;
@@ -77,7 +77,8 @@ pub enum NoNumber {
 
 /// The chance that a true `effect` is found with `seeds` seeds per group.
 pub fn power(design: &Design, returns: Returns<'_>, effect: f64, seeds: u64, simulation: Simulation) -> f64 {
-    Experiments::new(design, returns, seeds, simulation).found(effect)
+    let mut runs = Runs::new(design, returns, simulation);
+    Experiments::new(design, seeds, simulation.repetitions).found(&mut runs, effect)
 }
 
 /// The fewest seeds per group that find `effect` with this power.
@@ -98,11 +99,13 @@ pub fn seeds_for(
         return Err(NoNumber::EffectTooSmall);
     }
     let fewest = fewest_seeds(design);
-    let enough = |seeds: u64, simulation: Simulation| {
-        Experiments::new(design, returns, seeds, simulation).reaches(power, effect)
+    let mut runs = Runs::new(design, returns, simulation);
+    let mut enough = |seeds: u64, repetitions: usize| {
+        Experiments::new(design, seeds, repetitions).reaches(&mut runs, power, effect)
     };
     // Rough steps with few repetitions first; the end is searched with all.
-    let rough = Simulation { repetitions: (simulation.repetitions / 10).clamp(200, 2_000), ..simulation };
+    let all = simulation.repetitions;
+    let rough = (all / 10).clamp(200, 2_000);
     let mut high = first_guess(design, effect / scale, power).clamp(fewest, MOST_SEEDS);
     while !enough(high, rough) {
         if high >= MOST_SEEDS {
@@ -116,16 +119,16 @@ pub fn seeds_for(
     }
     let near = bisect(low, high, |seeds| enough(seeds, rough));
     let (mut low, mut high) = ((near * 9 / 10).max(fewest - 1), (near * 11).div_ceil(10).min(MOST_SEEDS));
-    while low >= fewest && enough(low, simulation) {
+    while low >= fewest && enough(low, all) {
         low = (low * 9 / 10).max(fewest - 1).min(low - 1);
     }
-    while !enough(high, simulation) {
+    while !enough(high, all) {
         if high >= MOST_SEEDS {
             return Err(NoNumber::TooMany);
         }
         (low, high) = (high, (high * 11).div_ceil(10).min(MOST_SEEDS));
     }
-    Ok(bisect(low, high, |seeds| enough(seeds, simulation)))
+    Ok(bisect(low, high, |seeds| enough(seeds, all)))
 }
 
 /// The smallest true effect that `seeds` seeds per group find with this power;
@@ -137,10 +140,11 @@ pub fn detectable_effect(
     power: f64,
     simulation: Simulation,
 ) -> Option<f64> {
-    let experiments = Experiments::new(design, returns, seeds, simulation);
+    let experiments = Experiments::new(design, seeds, simulation.repetitions);
+    let mut runs = Runs::new(design, returns, simulation);
     let scale = returns.deviation();
     let mut high = scale;
-    while !experiments.reaches(power, high) {
+    while !experiments.reaches(&mut runs, power, high) {
         high *= 2.0;
         if high > 1e3 * scale {
             return None;
@@ -149,7 +153,7 @@ pub fn detectable_effect(
     let mut low = 0.0;
     while high - low > 1e-3 * scale {
         let middle = (low + high) / 2.0;
-        *(if experiments.reaches(power, middle) { &mut high } else { &mut low }) = middle;
+        *(if experiments.reaches(&mut runs, power, middle) { &mut high } else { &mut low }) = middle;
     }
     Some(high)
 }
@@ -185,7 +189,7 @@ fn first_guess(design: &Design, effect: f64, power: f64) -> u64 {
 }
 
 /// The smallest number above `low` that is enough; `high` is.
-fn bisect(mut low: u64, mut high: u64, enough: impl Fn(u64) -> bool) -> u64 {
+fn bisect(mut low: u64, mut high: u64, mut enough: impl FnMut(u64) -> bool) -> u64 {
     while low + 1 < high {
         let middle = low + (high - low) / 2;
         *(if enough(middle) { &mut high } else { &mut low }) = middle;
