@@ -16,9 +16,9 @@ pub(crate) struct SortedPair<'s> {
 }
 
 impl SortedPair<'_> {
-    /// In how many pairs b beats a, ties half, twice.
-    pub(crate) fn doubled_wins(self) -> u64 {
-        let (mut below, mut up_to, mut total) = (0, 0, 0);
+    /// In how many pairs b beats a, ties half, twice; and whether a score of one group equals one of the other.
+    pub(super) fn doubled_wins(self) -> (u64, bool) {
+        let (mut below, mut up_to, mut total, mut ties) = (0, 0, 0, false);
         for value in self.b {
             while below < self.a.len() && self.a[below] < *value {
                 below += 1;
@@ -28,8 +28,9 @@ impl SortedPair<'_> {
                 up_to += 1;
             }
             total += (below + up_to) as u64;
+            ties |= up_to > below;
         }
-        total
+        (total, ties)
     }
 
     /// The wins in standard deviations from even, ties accounted for; 0 where
@@ -37,13 +38,18 @@ impl SortedPair<'_> {
     pub(crate) fn z(self) -> f64 {
         let (m, n) = (self.a.len() as f64, self.b.len() as f64);
         let total = m + n;
-        let variance = m * n / 12.0 * (total + 1.0 - self.ties() / (total * (total - 1.0)));
-        let distance = self.doubled_wins() as f64 / 2.0 - m * n / 2.0;
+        let (doubled_wins, across) = self.doubled_wins();
+        let variance = m * n / 12.0 * (total + 1.0 - self.ties(across) / (total * (total - 1.0)));
+        let distance = doubled_wins as f64 / 2.0 - m * n / 2.0;
         if variance > 0.0 { distance / variance.sqrt() } else { 0.0 }
     }
 
-    /// The sum of t³ - t over groups of t tied scores.
-    fn ties(self) -> f64 {
+    /// The sum of t³ - t over groups of t tied scores; `across` says whether the groups have one in common.
+    fn ties(self, across: bool) -> f64 {
+        let repeats = |group: &[f64]| group.windows(2).any(|pair| pair[0] == pair[1]);
+        if !across && !repeats(self.a) && !repeats(self.b) {
+            return 0.0;
+        }
         let (mut i, mut j, mut sum) = (0, 0, 0.0);
         while i < self.a.len() || j < self.b.len() {
             let next = match (self.a.get(i), self.b.get(j)) {

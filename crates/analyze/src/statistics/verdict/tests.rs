@@ -331,7 +331,7 @@ proptest! {
         let quick = got.p_better <= 0.025 && Gate { minimum_effect }.admits(pair);
         prop_assert_eq!(quick, got.verdict == Answer::Better, "{:#?}", got);
         let wins = crate::statistics::aggregate::pairwise_wins(&b, &a);
-        prop_assert_eq!(pair.doubled_wins() as f64, 2.0 * wins);
+        prop_assert_eq!(pair.doubled_wins().0 as f64, 2.0 * wins);
     }
 }
 

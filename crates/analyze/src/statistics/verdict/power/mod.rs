@@ -118,15 +118,26 @@ pub fn seeds_for(
         (high, low) = (low, (low * 3 / 4).max(fewest - 1));
     }
     let near = bisect(low, high, |seeds| enough(seeds, rough));
-    let (mut low, mut high) = ((near * 9 / 10).max(fewest - 1), (near * 11).div_ceil(10).min(MOST_SEEDS));
-    while low >= fewest && enough(low, all) {
-        low = (low * 9 / 10).max(fewest - 1).min(low - 1);
-    }
-    while !enough(high, all) {
-        if high >= MOST_SEEDS {
-            return Err(NoNumber::TooMany);
+    // The rough answer is off by few seeds: steps away from it grow until both sides are known.
+    let (mut low, mut high, mut step) = (near, near, (near / 64).max(1));
+    let is_enough = enough(near, all);
+    loop {
+        if is_enough {
+            (low, step) = (high.saturating_sub(step).max(fewest - 1), step * 2);
+            if low < fewest || !enough(low, all) {
+                break;
+            }
+            high = low;
+        } else {
+            if low >= MOST_SEEDS {
+                return Err(NoNumber::TooMany);
+            }
+            (high, step) = ((low + step).min(MOST_SEEDS), step * 2);
+            if enough(high, all) {
+                break;
+            }
+            low = high;
         }
-        (low, high) = (high, (high * 11).div_ceil(10).min(MOST_SEEDS));
     }
     Ok(bisect(low, high, |seeds| enough(seeds, all)))
 }
