@@ -118,7 +118,8 @@ def note_harm(trainings, levels):
         if training.final is None or (training.kind and training.kind.harmless_too):
             continue
         low, high = levels[training.starter]
-        training.harmed = (training.final - low) / (high - low) < HARMED_BELOW
+        # A budget too short to tell a healthy return from an untrained one can't tell harm either.
+        training.harmed = high > low and (training.final - low) / (high - low) < HARMED_BELOW
 
 
 def main():

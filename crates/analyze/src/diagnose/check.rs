@@ -174,7 +174,9 @@ impl Reading {
         let tolerance = rules.common("target_tolerance");
         // A return within its noise of the target has reached it.
         let reachable = target.or(evidence.environment.good_return);
-        let at_target = reachable.map(|target| end >= target - (tolerance * target.abs()).max(curve.noise));
+        let at_the_top = evidence.environment.return_range.is_some_and(|(_, top)| end >= top);
+        let near = |target: f64| end >= target - (tolerance * target.abs()).max(curve.noise);
+        let at_target = if at_the_top { Some(true) } else { reachable.map(near) };
         Self {
             at_target,
             improved: Some(improved),

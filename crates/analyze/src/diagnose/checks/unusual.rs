@@ -22,6 +22,16 @@ struct Usual {
     high: Option<f64>,
 }
 
+/// What two keys give together.
+const SAMPLES: &str = "env.num_envs × algo.rollout_steps";
+
+impl Usual {
+    /// The keys of the config behind the value.
+    fn keys(&self) -> Vec<&'static str> {
+        if self.key == SAMPLES { vec!["algo.rollout_steps", "env.num_envs"] } else { vec![self.key] }
+    }
+}
+
 /// F48: a setting far outside the range that published configs use.
 pub(super) fn unusual(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let names = [
@@ -37,6 +47,7 @@ pub(super) fn unusual(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         "batch_size_low",
         "update_epochs_high",
         "rollout_steps_low",
+        "samples_low",
         "log_std_low",
         "log_std_high",
         "target_kl_low",
@@ -57,6 +68,7 @@ pub(super) fn unusual(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         batch_low,
         epochs_high,
         rollout_low,
+        samples_low,
         std_low,
         std_high,
         kl_low,
@@ -104,6 +116,16 @@ pub(super) fn unusual(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             high: None,
         },
     ];
+    // One copy with a long rollout gives as many samples as many copies with short ones; few of both are the fault.
+    let samples = number(check, "env.num_envs").zip(number(check, "algo.rollout_steps"));
+    if all.iter().all(|usual| usual.key != "algo.rollout_steps" || usual.value >= usual.low) {
+        all.push(Usual {
+            key: SAMPLES,
+            value: samples.map(|(copies, length)| copies * length),
+            low: Some(samples_low),
+            high: None,
+        });
+    }
     let is_raw = check.evidence.settings.values.get("algo.normalize_advantages") == Some(&Value::Bool(false));
     if is_raw && let Ok(sizes) = check.points(seed, "train.return_target_p99") {
         // Without normalisation the size of returns is the size of the policy's gradient.
@@ -146,15 +168,17 @@ pub(super) fn unusual(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             "policy.hidden_sizes" => "the number of hidden layers",
             "policy.log_std_init" => "the initial std of actions (policy.log_std_init)",
             "algo.gae_lambda" => "the reach of advantages in steps, 1/(1 − gae_lambda),",
+            SAMPLES => "the number of samples per update (env.num_envs × algo.rollout_steps)",
             "algo.normalize_advantages" => "advantages are not normalised, and the size of returns",
             key => key,
         };
         format!("{what} is {} ({side} the usual {})", four_digits(*value), four_digits(*bound))
     };
     let sentence: Vec<String> = out.iter().map(words).collect();
+    let keys: Vec<&str> = out.iter().flat_map(|(_, usual, _, _)| usual.keys()).collect();
     let mut hit =
         blame(severity, worst.1.key, sentence.join("; "), &short, worst.0, worst.2, worst.3).meaning(meaning);
-    hit.keys = out.iter().map(|(_, usual, _, _)| usual.key.to_owned()).collect();
+    hit.keys = keys.into_iter().map(str::to_owned).collect();
     Ok(vec![hit])
 }
 
@@ -170,17 +194,25 @@ pub(super) fn few_updates(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     let batches = (samples / batch.max(1.0)).ceil();
     let gradient_steps = updates * epochs * batches;
     let mut hits = Vec::new();
-    let rare = updates < updates_bound && samples > samples_bound;
+    let rare = updates < updates_bound;
     let coarse = gradient_steps < steps_bound && (batches <= 1.0 || epochs <= 1.0);
     if !rare && !coarse {
         return Ok(hits);
     }
     let Some(short) = short(check, seed)? else { return Ok(hits) };
     if rare {
-        let key = if length >= copies { "algo.rollout_steps" } else { "env.num_envs" };
+        let budget = check.evidence.settings.total_steps as f64;
+        // Where rollouts are of a usual size, it is the budget that is small.
+        let (key, cause) = match samples > samples_bound {
+            true if length >= copies => ("algo.rollout_steps", "rollouts of"),
+            true => ("env.num_envs", "rollouts of"),
+            false => ("algo.total_timesteps", "a budget of"),
+        };
+        let size = if samples > samples_bound { samples } else { budget };
+        let unit = if samples > samples_bound { "samples allow" } else { "steps allows" };
         let what = format!(
-            "rollouts of {} samples allow {} updates (fewer than {})",
-            four_digits(samples),
+            "{cause} {} {unit} {} updates (fewer than {})",
+            four_digits(size),
             four_digits(updates),
             four_digits(updates_bound)
         );

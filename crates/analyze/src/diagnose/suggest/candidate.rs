@@ -148,7 +148,7 @@ pub(super) fn from_findings(
             candidate.add(outcome, finding);
             candidates.push(candidate);
         }
-        if !answered && let Some(candidate) = reset(situation, outcome, finding) {
+        if !answered && let Some(candidate) = reset(situation, far, outcome, finding) {
             answered = true;
             match candidates.iter_mut().find(|known| known.changes == candidate.changes) {
                 Some(known) => known.add(outcome, finding),
@@ -169,13 +169,25 @@ pub(super) fn from_findings(
 }
 
 /// The named keys back at the starter's values, or at the general defaults.
-fn reset(situation: &Situation<'_>, outcome: &RuleOutcome, finding: &Finding) -> Option<Candidate> {
+fn reset(
+    situation: &Situation<'_>,
+    far: &[Deviation<'_>],
+    outcome: &RuleOutcome,
+    finding: &Finding,
+) -> Option<Candidate> {
     let reference = situation.reference?;
-    let changes: Vec<Change> = finding
+    let mut changes: Vec<Change> = finding
         .keys
         .iter()
         .filter_map(|key| Change::between(key, situation.settings.get(key)?, reference.settings.get(key)?))
         .collect();
+    // A batch of the starter's size fits the starter's rollout: keys that only make sense together go together.
+    for whole in far {
+        if whole.changes.iter().any(|change| changes.contains(change)) {
+            let missing = whole.changes.iter().filter(|change| !changes.contains(change)).cloned();
+            changes.extend(missing.collect::<Vec<_>>());
+        }
+    }
     let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
     if keys.is_empty() {
         return None;

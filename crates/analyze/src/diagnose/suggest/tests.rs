@@ -195,6 +195,24 @@ fn a_finding_that_names_its_key_is_answered_by_that_key() {
 }
 
 #[test]
+fn a_batch_of_the_starter_comes_with_its_rollout() {
+    let large = with(&[("algo.rollout_steps", json!(9_000)), ("algo.batch_size", json!(72_000))]);
+    let suggestion = first_of_named(&large, ("F49", Warning), &["algo.batch_size"], true);
+    let mut keys: Vec<&str> = suggestion.changes.iter().map(|change| change.key.as_str()).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["algo.batch_size", "algo.rollout_steps"]);
+}
+
+#[test]
+fn a_budget_for_a_handful_of_updates_is_answered_by_a_larger_one() {
+    let short = with(&[("algo.total_timesteps", json!(8_000))]);
+    for is_starter in [true, false] {
+        let suggestion = first_of_named(&short, ("F49", Warning), &["algo.total_timesteps"], is_starter);
+        assert_eq!((suggestion.id.as_str(), suggestion.comparable), ("train_longer", false));
+    }
+}
+
+#[test]
 fn the_freezing_wrapper_is_named_and_the_result_is_incomparable() {
     let frozen = with(&[("env.wrappers", json!([{ "freeze_observation": {} }]))]);
     let suggestion = first_of_named(&frozen, ("F26", Warning), &[], false);

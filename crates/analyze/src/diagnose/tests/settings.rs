@@ -157,6 +157,15 @@ fn f48_settings_outside_their_usual_range() {
     clear(&raw, "F48");
     put(&mut raw, "train.return_target_p99", each(|_| 9_000.0));
     assert_eq!(found(&raw, "F48").keys, ["algo.normalize_advantages"]);
+    // Few copies with few steps make a small rollout, though each number is usual by itself.
+    let small = |copies: u64, length: u64| {
+        set(set(usual(unlearned()), "env.num_envs", json!(copies)), "algo.rollout_steps", json!(length))
+    };
+    let finding = found(&small(4, 16), "F48");
+    assert_eq!(finding.keys, ["algo.rollout_steps", "env.num_envs"]);
+    assert!(finding.sentence.contains("is 64 (below the usual 128)"), "{}", finding.sentence);
+    clear(&small(1, 128), "F48");
+    clear(&small(32, 5), "F48");
     // The furthest comes first.
     let both = set(set(usual(unlearned()), "algo.clip_range", json!(2.0)), "algo.adam_epsilon", json!(0.5));
     assert_eq!(found(&both, "F48").keys, ["algo.adam_epsilon", "algo.clip_range"]);
@@ -171,6 +180,15 @@ fn f49_a_handful_of_updates() {
         Warning,
         "algo.batch_size",
     );
+    // Rollouts of a usual size: the budget is too small.
+    let mut short = usual(unlearned());
+    short.settings.total_steps = 8_000;
+    let finding = found(&short, "F49");
+    assert_eq!(finding.keys, ["algo.total_timesteps"]);
+    assert!(finding.sentence.starts_with("a budget of 8000 steps allows 8 updates"), "{}", finding.sentence);
+    let mut enough = usual(healthy());
+    enough.settings.total_steps = 8_000;
+    clear(&enough, "F49");
     // With few evaluations there is no curve; the last ones count.
     let mut few = set(usual(unlearned()), "algo.rollout_steps", json!(6_000));
     few.seeds[0].series.remove("eval.mean_return");
