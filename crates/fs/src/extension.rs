@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rlxp_types::Digest;
+
 use crate::{FileHandle, Fs, FsError, Kind, Machine, Meta, Result, remove};
 
 /// The prefix of unfinished files and folders. It is followed by the process id of their creator and a counter:
@@ -27,6 +29,17 @@ pub trait FsExt: Fs {
     fn read(&self, path: &Path, cap: u64) -> Result<Vec<u8>> {
         let limit = usize::try_from(cap.saturating_add(1)).unwrap_or(usize::MAX);
         within(path, self.read_at(path, 0, limit)?, cap)
+    }
+
+    /// The digest of a whole file, read piece by piece: a program is larger than what training needs.
+    fn digest(&self, path: &Path) -> Result<Digest> {
+        const PIECE: usize = 1 << 18;
+        let mut offset = 0;
+        Digest::of_pieces(|| {
+            let piece = self.read_at(path, offset, PIECE)?;
+            offset += piece.len() as u64;
+            Ok((!piece.is_empty()).then_some(piece))
+        })
     }
 
     /// Free bytes on the disk of `path`, or of its nearest existing parent.

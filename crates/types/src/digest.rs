@@ -32,6 +32,15 @@ impl Digest {
         Self(*hasher.finalize().as_bytes())
     }
 
+    /// The digest of pieces that come one after another, until one is missing.
+    pub fn of_pieces<E>(mut next: impl FnMut() -> Result<Option<Vec<u8>>, E>) -> Result<Self, E> {
+        let mut hasher = blake3::Hasher::new();
+        while let Some(piece) = next()? {
+            hasher.update(&piece);
+        }
+        Ok(Self(*hasher.finalize().as_bytes()))
+    }
+
     /// A digest from its raw bytes, as an incremental hasher gives them.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)

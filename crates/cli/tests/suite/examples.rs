@@ -20,29 +20,35 @@ pub(crate) fn examples(help: &str) -> Vec<String> {
         .collect()
 }
 
+/// A project in which the runs, scores and the study exist that examples name.
+fn prepared() -> Project {
+    let quick = TINY.replace("run_name: tiny", "run_name: ppo_cartpole");
+    let project = Project::new();
+    for folder in PROJECTS {
+        project.write(&format!("{folder}configs/ppo_cartpole.yaml"), &quick);
+        project.write(&format!("{folder}configs/ppo_acrobot.yaml"), &quick);
+    }
+    project.write("scores_a.csv", "8\n9\n7\n10\n9\n");
+    project.write("scores_b.csv", "10\n12\n9\n11\n13\n");
+    let scores = |groups: &[&str], seeds: u64| {
+        let rows =
+            groups.iter().flat_map(|group| (0..seeds).map(move |seed| format!("{group},{seed},{seed}\n")));
+        format!("group,seed,score\n{}", rows.collect::<String>())
+    };
+    project.write("scores.csv", &scores(&["wide", "deep", "slow"], 2));
+    project.write("incumbent.csv", &scores(&["incumbent"], 50));
+    project.rlx("train configs/ppo_cartpole.yaml").expect(0);
+    project.rlx("train configs/ppo_cartpole.yaml").expect(0);
+    project.rlx("study init --task cartpole --study first").expect(0);
+    project
+}
+
 #[test]
 fn every_example_works() {
-    let quick = TINY.replace("run_name: tiny", "run_name: ppo_cartpole");
+    let prepared = prepared();
     let mut ran = 0;
     for command in COMMANDS {
-        let project = Project::new();
-        for folder in PROJECTS {
-            project.write(&format!("{folder}configs/ppo_cartpole.yaml"), &quick);
-            project.write(&format!("{folder}configs/ppo_acrobot.yaml"), &quick);
-        }
-        project.write("scores_a.csv", "8\n9\n7\n10\n9\n");
-        project.write("scores_b.csv", "10\n12\n9\n11\n13\n");
-        let scores = |groups: &[&str], seeds: u64| {
-            let rows = groups
-                .iter()
-                .flat_map(|group| (0..seeds).map(move |seed| format!("{group},{seed},{seed}\n")));
-            format!("group,seed,score\n{}", rows.collect::<String>())
-        };
-        project.write("scores.csv", &scores(&["wide", "deep", "slow"], 2));
-        project.write("incumbent.csv", &scores(&["incumbent"], 50));
-        project.rlx("train configs/ppo_cartpole.yaml").expect(0);
-        project.rlx("train configs/ppo_cartpole.yaml").expect(0);
-        project.rlx("study init --task cartpole --study first").expect(0);
+        let project = prepared.copied();
         if GOVERNED.iter().any(|word| command.starts_with(word)) {
             project.draft_contract();
             project.write("runs/first/eval/scores.json", "{\"success\": 0.5}");

@@ -65,6 +65,16 @@ impl Project {
         project
     }
 
+    /// Another project with everything that this one has.
+    pub(crate) fn copied(&self) -> Self {
+        let copy = Self { folder: tempfile::tempdir().unwrap(), home: tempfile::tempdir().unwrap() };
+        for (from, to) in [(self.folder(), copy.folder()), (self.home(), copy.home())] {
+            let done = Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status().unwrap();
+            assert!(done.success(), "{} can't be copied", from.display());
+        }
+        copy
+    }
+
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }

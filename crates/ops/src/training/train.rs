@@ -10,7 +10,7 @@ use rlxp_spec::Config;
 use rlxp_store::{
     GitState, Lineage, LineageKind, Metadata, NewRun, Project, Run, Versions, estimate_bytes, preflight,
 };
-use rlxp_types::{Digest, RunName, RunStatus};
+use rlxp_types::{RunName, RunStatus};
 use serde::Serialize;
 use serde_json::json;
 
@@ -296,8 +296,8 @@ pub(crate) fn describe(context: &Context, project: &Project, config: &Config) ->
 
 /// The versions of this program.
 pub(crate) fn versions(context: &Context) -> Outcome<Versions> {
-    let program = context.fs.read(&environment::current_program()?, 1 << 30)?;
-    Ok(Versions { rlx: env!("CARGO_PKG_VERSION").into(), binary: Some(Digest::hash(&program)) })
+    let binary = context.fs.digest(&environment::current_program()?)?;
+    Ok(Versions { rlx: env!("CARGO_PKG_VERSION").into(), binary: Some(binary) })
 }
 
 /// Removes what killed processes have left in `runs/`; what can't be removed is reported and ignored.
