@@ -125,7 +125,7 @@ impl Policy {
         }
     }
 
-    /// Draws one row of exploration noise.
+    /// Draws one or several rows of exploration noise.
     pub(crate) fn draw_noise(&self, stream: &mut Stream, row: &mut [f32]) {
         match self.head().noise() {
             Noise::Uniform(_) => row.iter_mut().for_each(|x| *x = stream.uniform_f32()),

@@ -5,6 +5,7 @@
 //! on the same row, so equal policy outputs give equal bits: the probability
 //! ratio of an unchanged policy is exactly one.
 
+mod block;
 mod categorical;
 mod gaussian;
 mod state_dependent;

@@ -2,6 +2,8 @@
 //! multiply-add, so that loops over them become vectors and every CPU gets the
 //! same bits.
 
+pub(crate) use rlxp_types::math::{LN_SERIES, LN2_HIGH, LN2_LOW, SQRT_HALF_BITS, ln};
+
 /// Whether this CPU has 256-bit vectors with fused multiply-add.
 #[inline]
 pub(crate) fn has_avx2() -> bool {
@@ -36,18 +38,10 @@ macro_rules! vectorised {
 }
 pub(crate) use vectorised;
 
-/// The leading bits of ln 2, so few that products with exponents are exact.
-pub(crate) const LN2_HIGH: f32 = 0.693_359_4;
-/// The rest of ln 2.
-pub(crate) const LN2_LOW: f32 = -2.121_944_4e-4;
 /// Adding this rounds to a whole number and leaves it in the low bits.
 pub(crate) const ROUND: f32 = 12_582_912.0;
 /// Taylor coefficients of exp, r^7 down to r^2: |r| ≤ 0.347 leaves less than 6e-9.
 pub(crate) const EXP_TAYLOR: [f32; 6] = [1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5];
-/// Coefficients of ln((1+s)/(1−s)) = 2s + (2/3)s³ + …, s⁹ down to s³.
-pub(crate) const LN_SERIES: [f32; 4] = [2.0 / 9.0, 2.0 / 7.0, 2.0 / 5.0, 2.0 / 3.0];
-/// √½ as bits: mantissas are taken from there to √2, where the series converges fastest.
-pub(crate) const SQRT_HALF_BITS: u32 = 0x3f35_04f3;
 
 /// Splits exp(x) = 2^n · (1 + m) and gives (2^n, m); x beyond ±87 is clamped.
 #[inline(always)]
@@ -72,23 +66,6 @@ pub(crate) fn exp_parts(x: f32) -> (f32, f32) {
 pub(crate) fn exp(x: f32) -> f32 {
     let (scale, m) = exp_parts(x);
     scale * m + scale
-}
-
-/// The natural logarithm of a positive normal number, to about 1e-7.
-#[inline(always)]
-pub(crate) fn ln(x: f32) -> f32 {
-    let exponent = (x.to_bits().wrapping_sub(SQRT_HALF_BITS) as i32) >> 23;
-    let mantissa = f32::from_bits(x.to_bits().wrapping_sub((exponent << 23) as u32));
-    let s = (mantissa - 1.0) / (mantissa + 1.0);
-    let t = s * s;
-    let mut q = LN_SERIES[0];
-    for coefficient in &LN_SERIES[1..] {
-        q = q * t + coefficient;
-    }
-    let series = (q * t) * s + 2.0 * s;
-    let n = exponent as f32;
-    // 0·x is zero, or NaN where x is not a number or infinite.
-    n * LN2_HIGH + (n * LN2_LOW + series) + 0.0 * x
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! The words that every other crate shares: run ids, digests, statuses, exit
-//! codes and the random generator. Nothing here does I/O.
+//! codes, the random generator and the arithmetic it shares. Nothing here does I/O.
 
 #![warn(missing_docs)]
 
 pub mod digest;
 pub mod end_cause;
 pub mod exit;
+pub mod math;
 pub mod name;
 pub mod path_text;
 pub mod rng;

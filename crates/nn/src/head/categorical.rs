@@ -3,7 +3,8 @@
 //! Eight rows go through the logarithm of the softmax together. The largest
 //! logit is subtracted first, so nothing overflows.
 
-use crate::vector::{LANES, Vector, with_vectors};
+use super::block::{Block, blocks};
+use crate::vector::{Vector, with_vectors};
 
 /// Softmax of one part in eight rows.
 struct Softmax<V> {
@@ -14,27 +15,7 @@ struct Softmax<V> {
     log_sum: V,
 }
 
-/// Eight rows of a matrix, of which the last may be missing.
-struct Block<'a> {
-    data: &'a [f32],
-    width: usize,
-    rows: usize,
-}
-
 impl Block<'_> {
-    /// Element `column` of each row; missing rows read as zero.
-    #[inline(always)]
-    fn column<V: Vector>(&self, column: usize) -> V {
-        if self.rows == LANES {
-            let data = &self.data[..7 * self.width + column + 1];
-            V::load(std::array::from_fn(|lane| data[lane * self.width + column]))
-        } else {
-            V::load(std::array::from_fn(|lane| {
-                if lane < self.rows { self.data[lane * self.width + column] } else { 0.0 }
-            }))
-        }
-    }
-
     #[inline(always)]
     fn softmax<V: Vector>(&self, offset: usize, n: usize) -> Softmax<V> {
         let mut largest: V = self.column(offset);
@@ -54,22 +35,6 @@ impl Block<'_> {
     fn shifted<V: Vector>(&self, column: usize, softmax: &Softmax<V>) -> V {
         V::splat(-87.0).larger(self.column::<V>(column).sub(softmax.largest))
     }
-
-    /// Writes a column of a matrix of the same shape.
-    #[inline(always)]
-    fn write<V: Vector>(&self, values: V, column: usize, target: &mut [f32]) {
-        for (lane, value) in values.store().into_iter().take(self.rows).enumerate() {
-            target[lane * self.width + column] = value;
-        }
-    }
-}
-
-/// The rows in blocks of eight, with the number of the first.
-#[inline(always)]
-fn blocks(data: &[f32], width: usize, rows: usize) -> impl Iterator<Item = (usize, Block<'_>)> {
-    let block =
-        move |first| (first, Block { data: &data[first * width..], width, rows: LANES.min(rows - first) });
-    (0..rows).step_by(LANES).map(block)
 }
 
 /// (number of the part, offset of its logits, number of choices), part by part.
