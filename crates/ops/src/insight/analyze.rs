@@ -23,8 +23,9 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::compare::origin;
-use crate::insight::run_data;
-use crate::insight::run_data::Group;
+use crate::insight::run_data::joined::{Joined, join_training};
+use crate::insight::run_data::lineage::{count_once, counted_once};
+use crate::insight::run_data::{Group, load, named_once};
 use crate::training::envs::SOURCES;
 use crate::training::eval::FIRST_SEED;
 
@@ -93,15 +94,27 @@ pub fn analyze(context: &Context, request: &AnalyzeRequest) -> Outcome<AnalysisR
             Failure::usage("nothing_to_analyze", "expected at least one run").hint("rlx analyze @last")
         );
     }
-    let mut groups = run_data::load(context, &request.words, &crate::insight::diagnose::wanted)?;
-    let groups = groups.iter_mut().map(|group| group_analysis(group, request)).collect();
-    Ok(AnalysisReport { groups })
+    let mut groups = load(context, &request.words, &crate::insight::diagnose::wanted)?;
+    let repeated = named_once(&mut groups, 1);
+    let mut analyses = groups
+        .iter_mut()
+        .map(|group| group_analysis(context, group, request))
+        .collect::<Outcome<Vec<GroupAnalysis>>>()?;
+    if let (Some(note), Some(first)) = (repeated, analyses.first_mut()) {
+        first.notes.insert(0, note);
+    }
+    Ok(AnalysisReport { groups: analyses })
 }
 
-fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis {
+fn group_analysis(context: &Context, group: &mut Group, request: &AnalyzeRequest) -> Outcome<GroupAnalysis> {
+    count_once(group);
+    // Rules are about one run; the story is about the whole training.
     let (findings, undiagnosed) = findings(&group.runs);
-    let mut notes = twins::fold(group);
+    let mut notes: Vec<String> = counted_once(&group.continued).into_iter().collect();
+    notes.extend(twins::fold(group));
     notes.extend(undiagnosed);
+    let Joined { included, late } = join_training(context, group)?;
+    notes.extend(included.into_iter().chain(late));
     let group: &Group = group;
     let first = &group.runs[0];
     for run in &group.runs {
@@ -123,7 +136,7 @@ fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis 
         reason: run.reason.clone(),
         seeds: run.seeds.iter().map(|seed| seed.seed).collect(),
     });
-    GroupAnalysis {
+    Ok(GroupAnalysis {
         label: label(group),
         runs: runs.collect(),
         env: first.metadata.env.clone(),
@@ -135,7 +148,7 @@ fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis 
         story,
         findings,
         notes,
-    }
+    })
 }
 
 /// The group's name in text: its word, unless that is a long list.
