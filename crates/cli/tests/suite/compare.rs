@@ -204,3 +204,25 @@ fn the_random_return_is_on_record_and_no_part_of_what_is_reproduced() {
     project.rlx("reproduce tiny_001").expect(0);
     project.rlx("compare tiny_001 tiny_001").expect(0);
 }
+
+#[test]
+fn a_run_and_its_extension_are_compared_where_they_overlap() {
+    let project = Project::trained();
+    project.rlx("resume tiny_001 --total-timesteps 4096").expect(0);
+    let shown = project.rlx("compare tiny_001 tiny_002").expect(0);
+    assert!(
+        shown.stdout.lines().any(|line| line.trim_start().starts_with("eval/mean_return ")),
+        "{}",
+        shown.stdout
+    );
+    assert!(
+        shown.stdout.contains("train: mean over the preceding 10% of the shared steps"),
+        "{}",
+        shown.stdout
+    );
+    assert!(shown.stderr.contains("tiny_002 extends tiny_001: its curve includes"), "{}", shown.stderr);
+    let both = project.rlx("analyze tiny_001+tiny_002").expect(0);
+    let note = "tiny_001: seed 0 counts once, as tiny_002 continues the same training";
+    assert_eq!(both.stderr.matches(note).count(), 1, "{}", both.stderr);
+    assert_eq!(project.rlx("summarize").expect(0).stderr.matches(note).count(), 1);
+}

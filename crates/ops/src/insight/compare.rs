@@ -35,7 +35,7 @@ mod score;
 mod score_files;
 
 pub use crate::insight::run_data::fold::Duplicate;
-pub use align::{AlignedGroup, AlignedMetric, GroupCurve};
+pub use align::{AlignedGroup, AlignedMetric, GroupCurve, how_read};
 pub use changes::{Changes, ConfigChange, SeedSets};
 pub use code::{CodeChange, FileChange, FileChanges};
 pub use comparable::{Differing, Incomparable};

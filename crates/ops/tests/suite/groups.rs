@@ -111,6 +111,27 @@ fn curves_are_named_by_what_differs_and_the_best_comes_first() {
 }
 
 #[test]
+fn a_report_says_how_values_at_common_steps_were_read() {
+    let world = rates();
+    let request = ReportRequest {
+        words: words(&["rate_001", "rate_003"]),
+        output: Some("report.html".into()),
+        without_videos: true,
+        ..ReportRequest::default()
+    };
+    report(&world.context, &request, &mut |_| {}).unwrap();
+    let html = String::from_utf8(RealFs.read(&world.path().join("report.html"), 1 << 30).unwrap()).unwrap();
+    for part in [
+        "<th>at 25%</th>",
+        "704 · 1,152 · 1,600 · 2,048",
+        "eval: interpolated between the nearest evaluations",
+        "train, timing: mean over the preceding 10% of the shared steps",
+    ] {
+        assert!(html.contains(part), "{part}\n{html}");
+    }
+}
+
+#[test]
 fn more_seeds_are_trained_for_every_config_with_its_tags() {
     let world = World::new();
     let flat = |of: f64| move |seed: u64| of + seed as f64;
