@@ -9,14 +9,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use rlxp_fs::{Machine, clock};
-use rlxp_launch::{Interrupts, Request, signal_process};
+use rlxp_launch::{Request, signal_process};
 use rlxp_store::{Attempt, Liveness, Project, Run, StoreError, TakeOver, Writer};
 use rlxp_types::{Exit, RunStatus};
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::select::{project, whole_runs};
+use crate::training::supervise::listen;
 use crate::training::supervised::{STOPPED_BEFORE, STOPPED_NOW, stopped_by_user};
 
 /// Pause between two looks at the records.
@@ -126,8 +127,7 @@ pub fn stop(
     waiting: &mut dyn FnMut(&[&str]),
 ) -> Outcome<StopReport> {
     let project = project(context)?;
-    let interrupts = Interrupts::install()
-        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen for signals: {error}")))?;
+    let interrupts = listen()?;
     let mut stopped = Vec::new();
     for one in runs {
         stopped.push(ask(context, &project.run(&one.run), mode.now)?);
@@ -189,6 +189,14 @@ fn ask(context: &Context, run: &Run, now: bool) -> Outcome<Stopped> {
     }
     let why = "the run keeps changing; run the command again".to_owned();
     Ok(answer(StopAction::Refused, run.status()?.status, Some(why)))
+}
+
+/// Ends a run that no process has begun to train; others stay as they are.
+pub(crate) fn end_unstarted(run: &Run) -> Outcome<()> {
+    if run.status()?.status == RunStatus::Created {
+        cancel(run)?;
+    }
+    Ok(())
 }
 
 /// Ends a run that waits for its turn, so that its supervisor passes it over.
