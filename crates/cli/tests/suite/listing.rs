@@ -119,6 +119,27 @@ fn csv_and_json_for_scripts() {
 }
 
 #[test]
+fn schedules_are_selected_as_shown_and_sorted_by_their_start() {
+    let project = Project::new();
+    let train = |name: &str, rate: &str| {
+        let (name, rate) = (format!("run_name={name}"), format!("algo.learning_rate={rate}"));
+        project.rlx_with(&["train", "tiny.yaml", "--set", &name, "--set", &rate]).expect(0);
+    };
+    train("high", "0.01");
+    train("falling", "{schedule: linear, from: 0.003, to: 0}");
+    train("low", "0.001");
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let listed = project.rlx_with(&[&["ls", "--json"], arguments].concat()).expect(0).json();
+        let runs = listed["runs"].as_array().unwrap().iter();
+        runs.map(|run| run["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&["--where", "algo.learning_rate=0.003→0"]), ["falling_001"]);
+    assert_eq!(names(&["where:algo.learning_rate=0.003→0"]), ["falling_001"]);
+    assert_eq!(names(&["--where", "algo.learning_rate!=0.003→0", "--sort", "name"]), ["high_001", "low_001"]);
+    assert_eq!(names(&["--sort", "algo.learning_rate"]), ["low_001", "falling_001", "high_001"]);
+}
+
+#[test]
 fn wrong_keys_and_environments_say_what_is_right() {
     let project = Project::trained();
     for (line, hint) in [

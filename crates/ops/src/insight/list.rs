@@ -91,11 +91,21 @@ impl Sort {
             }
             places
         } else {
-            let values: Vec<Value> = runs.iter().map(|run| run.value(&self.key)).collect();
+            let values: Vec<Value> = runs.iter().map(|run| first_of(run.value(&self.key))).collect();
             places_in_order(&values, self.descending)
         };
         let mut runs: Vec<Option<KnownRun>> = runs.into_iter().map(Some).collect();
         places.into_iter().filter_map(|place| runs[place].take()).collect()
+    }
+}
+
+/// The value by which a run is sorted: a schedule by where it starts, so that it is among the constants.
+fn first_of(value: Value) -> Value {
+    match &value {
+        Value::Object(fields) if fields.contains_key("schedule") => {
+            fields.get("from").cloned().unwrap_or(Value::Null)
+        }
+        _ => value,
     }
 }
 
