@@ -119,6 +119,14 @@ fn csv_and_json_for_scripts() {
 }
 
 #[test]
+fn a_title_is_text_to_a_spreadsheet() {
+    let project = Project::trained();
+    project.rlx_with(&["rename", "tiny_001", "=HYPERLINK(\"x\")"]).expect(0);
+    let csv = project.rlx("ls --csv --columns title,score").expect(0).stdout;
+    assert!(csv.contains("\n\"'=HYPERLINK(\"\"x\"\")\",") && !csv.contains(",'"), "{csv}");
+}
+
+#[test]
 fn schedules_are_selected_as_shown_and_sorted_by_their_start() {
     let project = Project::new();
     let train = |name: &str, rate: &str| {

@@ -215,7 +215,7 @@ fn field(key: &Key, value: &Value) -> String {
         other => other.to_string(),
     };
     // One line per run, whatever a received run is called.
-    one_line(&text).into_owned()
+    csv_file::not_a_formula(&one_line(&text))
 }
 
 /// A config value in a table.
