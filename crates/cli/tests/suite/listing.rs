@@ -148,6 +148,23 @@ fn schedules_are_selected_as_shown_and_sorted_by_their_start() {
 }
 
 #[test]
+fn what_follows_from_the_length_comes_after_it() {
+    let project = Project::new();
+    let short = crate::project::TINY.replace("save_every: 1024, ", "").replace("every: 1024, ", "");
+    project.write("short.yaml", &short);
+    project.rlx("train short.yaml --tag lengths").expect(0);
+    project.rlx("train short.yaml --tag lengths --set algo.total_timesteps=4096").expect(0);
+    let listed = project.rlx("ls tag:lengths --csv").expect(0).stdout;
+    let header: Vec<&str> = listed.lines().next().unwrap().split(',').collect();
+    let place =
+        |key: &str| header.iter().position(|column| *column == key).unwrap_or_else(|| panic!("{header:?}"));
+    assert!(
+        place("algo.total_timesteps") < place("checkpoint.save_every").min(place("eval.every")),
+        "{header:?}"
+    );
+}
+
+#[test]
 fn wrong_keys_and_environments_say_what_is_right() {
     let project = Project::trained();
     for (line, hint) in [
