@@ -206,6 +206,15 @@ fn the_random_return_is_on_record_and_no_part_of_what_is_reproduced() {
 }
 
 #[test]
+fn seeds_of_one_run_have_headings_of_their_own() {
+    let project = Project::new();
+    project.rlx("train tiny.yaml --set seeds=2").expect(0);
+    let shown = project.rlx("diff tiny_001:0 tiny_001:1").expect(0).stdout;
+    let heading: Vec<&str> = shown.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(heading, ["tiny_001:0", "tiny_001:1"], "{shown}");
+}
+
+#[test]
 fn a_run_and_its_extension_are_compared_where_they_overlap() {
     let project = Project::trained();
     project.rlx("resume tiny_001 --total-timesteps 4096").expect(0);
