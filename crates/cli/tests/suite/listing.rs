@@ -124,6 +124,9 @@ fn a_title_is_text_to_a_spreadsheet() {
     project.rlx_with(&["rename", "tiny_001", "=HYPERLINK(\"x\")"]).expect(0);
     let csv = project.rlx("ls --csv --columns title,score").expect(0).stdout;
     assert!(csv.contains("\n\"'=HYPERLINK(\"\"x\"\")\",") && !csv.contains(",'"), "{csv}");
+    let empty = project.rlx_with(&["rename", "tiny_001", ""]).expect(2).stderr;
+    assert!(empty.contains("error: the title is empty"), "{empty}");
+    assert!(empty.contains("hint: rlx rename tiny_001 --clear"), "{empty}");
 }
 
 #[test]
