@@ -321,6 +321,13 @@ fn look(run: &Run, one: &mut Stopped, lost: &mut u32) -> Outcome<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use rlxp_fs::RealFs;
+    use rlxp_fs::testing::FakeMachine;
+    use rlxp_store::{Metadata, NewRun};
+    use rlxp_types::RunName;
+
     use super::*;
 
     fn stopped(action: StopAction, status: RunStatus) -> Stopped {
@@ -342,5 +349,47 @@ mod tests {
         assert_eq!(exit(&[(Asked, Interrupted), (Refused, Lost)], false), Exit::Refused);
         assert_eq!(exit(&[(Asked, Failed)], false), Exit::RunFailed);
         assert_eq!(exit(&[(Killed, Running)], true), Exit::Interrupted);
+    }
+
+    const NOW: &str = "2026-01-02T03:04:05.000Z";
+
+    /// A run that a process has claimed whose number no process has.
+    fn claimed() -> (tempfile::TempDir, Arc<FakeMachine>, Run) {
+        let folder = tempfile::tempdir().unwrap();
+        let machine = Arc::new(FakeMachine::new("here", "boot-1", 2_000_000_000));
+        let project = Project::at(Arc::new(RealFs), machine.clone(), folder.path());
+        project.prepare().unwrap();
+        let metadata = Metadata::new(NOW, "CartPole-v1", "ppo", &[0], 1);
+        let (name, config_snapshot) = (RunName::parse("a").unwrap(), String::new());
+        let run = project.create_run(NewRun { name, config_snapshot, metadata }).unwrap();
+        run.claim(NOW, TakeOver::WhenProvenGone).unwrap();
+        (folder, machine, run)
+    }
+
+    #[test]
+    fn a_request_that_reached_no_process_is_withdrawn() {
+        let (_folder, machine, run) = claimed();
+        let writer = run.newest_attempt().unwrap().unwrap().writer.unwrap();
+        assert!(matches!(signal(&run, 1, &writer, machine.as_ref(), true), Ok(false)));
+        assert!(!run.stop_was_requested(1).unwrap(), "a later crash would pass for the user's stop");
+        // It was there before: what is left of an earlier command is withdrawn as well.
+        run.request_stop(1, NOW).unwrap();
+        assert!(run.stop_was_requested(1).unwrap());
+        assert!(matches!(signal(&run, 1, &writer, machine.as_ref(), true), Ok(false)));
+        assert!(!run.stop_was_requested(1).unwrap());
+    }
+
+    #[test]
+    fn a_run_that_is_resumed_while_it_stops_counts_as_stopped() {
+        let (_folder, _machine, run) = claimed();
+        let mut one = Stopped { attempt: Some(1), ..stopped(StopAction::Asked, RunStatus::Running) };
+        run.claimed(1).unwrap().end(&stopped_by_user("interrupted")).unwrap();
+        let again = run.claim(NOW, TakeOver::WhenProvenGone).unwrap();
+        assert_eq!(again.attempt(), 2);
+        look(&run, &mut one, &mut 0).unwrap();
+        assert_eq!(
+            (one.status, one.reason.as_deref()),
+            (RunStatus::Interrupted, Some("it was resumed since"))
+        );
     }
 }
