@@ -234,4 +234,18 @@ fn a_run_and_its_extension_are_compared_where_they_overlap() {
     let note = "tiny_001: seed 0 counts once, as tiny_002 continues the same training";
     assert_eq!(both.stderr.matches(note).count(), 1, "{}", both.stderr);
     assert_eq!(project.rlx("summarize").expect(0).stderr.matches(note).count(), 1);
+    // The best checkpoint of the whole training may be in the run that was extended.
+    let best = std::fs::read_link(project.path("runs/tiny_001/checkpoints/best")).unwrap();
+    let best = best.to_str().unwrap();
+    let metrics = std::fs::read_to_string(project.path("runs/tiny_001/metrics.jsonl")).unwrap();
+    let raised = metrics.lines().map(|line| {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        if record["kind"] == "eval" && format!("step_{}", record["step"]) == best {
+            record["values"]["mean_return"] = 499.0.into();
+        }
+        format!("{record}\n")
+    });
+    project.write("runs/tiny_001/metrics.jsonl", &raised.collect::<String>());
+    let told = project.rlx("analyze tiny_002").expect(0).stdout;
+    assert!(told.contains(&format!("runs/tiny_001/checkpoints/{best}")), "{told}");
 }

@@ -185,7 +185,7 @@ fn random_policy(config: &Config) -> Option<Baseline> {
     Some(Baseline { mean: played.mean_return(), standard_error, episodes })
 }
 
-/// Describes which checkpoint has the best evaluation.
+/// Describes which checkpoint has the best evaluation. That of an extended run may be in a run that it extends.
 fn checkpoints(group: &Group, story: &Story) -> Option<Statement> {
     let seeds: Vec<_> = group.seeds().collect();
     let (index, best) = story
@@ -195,15 +195,25 @@ fn checkpoints(group: &Group, story: &Story) -> Option<Statement> {
         .filter_map(|(index, seed)| Some((index, seed.best?)))
         .reduce(|best, next| if next.1.value > best.1.value { next } else { best })?;
     let (run, seed) = seeds.get(index)?;
-    let store = seed.folder.checkpoints();
-    let link = store.link(BEST).ok().flatten()?;
+    let own = (run.run.clone(), seed.folder.clone());
+    let earlier = run.ancestry.runs.iter().filter_map(|parent| {
+        let folders = parent.run.seed_folders().ok()?;
+        Some((parent.run.clone(), folders.into_iter().find(|folder| folder.seed() == seed.seed)?))
+    });
+    let linked = std::iter::once(own).chain(earlier).filter_map(|(run, folder)| {
+        let store = folder.checkpoints();
+        Some((store.link(BEST).ok().flatten()?, run, store))
+    });
+    let mut linked: Vec<_> = linked.collect();
+    let place = linked.iter().position(|(link, ..)| *link == best.step).unwrap_or(0);
+    let (link, run, store) = (place < linked.len()).then(|| linked.swap_remove(place))?;
     let whose = match (group.runs.len(), seeds.len()) {
         (1, 1) => String::new(),
         (1, _) => format!(" of seed {}", seed.seed),
-        _ => format!(" of {}, seed {}", run.name, seed.seed),
+        _ => format!(" of {}, seed {}", run.name(), seed.seed),
     };
     let path = store.step_path(link);
-    let path = path.strip_prefix(run.run.path().parent().and_then(std::path::Path::parent)?).unwrap_or(&path);
+    let path = path.strip_prefix(run.path().parent().and_then(std::path::Path::parent)?).unwrap_or(&path);
     let text = format!("The best checkpoint{whose} is at step {}: {}.", grouped(link), path.display());
     let statement = Statement::new(Topic::Best, ("eval", "mean_return"), (link, link), &[seed.seed], text);
     let claim = Claim::new(Over::Seed(index), Statistic::First, (link, link), best.value);
