@@ -5,6 +5,7 @@ pub(crate) mod landscape;
 mod several;
 
 use rlxp_ops::below::BandPoint;
+use rlxp_types::text::measure;
 
 use crate::format;
 
@@ -24,11 +25,13 @@ pub(crate) fn draw(band: &[BandPoint]) -> Option<String> {
     let low = band.iter().map(|point| point.low).fold(f64::INFINITY, f64::min);
     let high = band.iter().map(|point| point.high).fold(f64::NEG_INFINITY, f64::max);
     // A level curve gets room above and below it.
-    let (low, high) = if high - low > 1e-9 { (low, high) } else { (low - 1.0, high + 1.0) };
+    let (low, high) = with_height(low, high);
     let mut canvas = Canvas::new();
     let span = (last.step - first.step).max(1e-9);
     let across = |step: f64| (step - first.step) / span * (WIDTH * DOTS_ACROSS - 1) as f64;
-    let down = |value: f64| (high - value) / (high - low) * (HEIGHT * DOTS_DOWN - 1) as f64;
+    // Halves, because the difference of the largest numbers is not a number.
+    let down =
+        |value: f64| (high / 2.0 - value / 2.0) / (high / 2.0 - low / 2.0) * (HEIGHT * DOTS_DOWN - 1) as f64;
     for cell in 0..WIDTH {
         let step = first.step + span * (cell as f64 + 0.5) / WIDTH as f64;
         let point = at(band, step);
@@ -48,8 +51,14 @@ fn at(band: &[BandPoint], step: f64) -> BandPoint {
     let after = band.partition_point(|point| point.step < step).min(band.len() - 1);
     let (a, b) = (band[after.saturating_sub(1)], band[after]);
     let part = if b.step > a.step { ((step - a.step) / (b.step - a.step)).clamp(0.0, 1.0) } else { 0.0 };
-    let mix = |x: f64, y: f64| x + (y - x) * part;
+    let mix = |x: f64, y: f64| x * (1.0 - part) + y * part;
     BandPoint { step, mean: mix(a.mean, b.mean), low: mix(a.low, b.low), high: mix(a.high, b.high) }
+}
+
+/// A range with some height, however large its numbers are.
+fn with_height(low: f64, high: f64) -> (f64, f64) {
+    let margin = 1.0_f64.max(low.abs() * 1e-3);
+    if high - low > 1e-9 { (low, high) } else { (low - margin, high + margin) }
 }
 
 /// Axes and labels around cells.
@@ -59,10 +68,12 @@ fn frame_of(
     (first, last): (f64, f64),
     unit: &str,
 ) -> String {
+    // Hundreds of digits would leave no room for the curve.
+    let label = |value: f64| if value.abs() < 1e7 { format::score(value) } else { measure(value) };
     let label_of = |row: usize| match row {
-        0 => format::score(high),
-        row if row == HEIGHT / 2 => format::score((low + high) / 2.0),
-        row if row == HEIGHT - 1 => format::score(low),
+        0 => label(high),
+        row if row == HEIGHT / 2 => label(low / 2.0 + high / 2.0),
+        row if row == HEIGHT - 1 => label(low),
         _ => String::new(),
     };
     let margin = (0..HEIGHT).map(|row| label_of(row).chars().count()).max().unwrap_or(0);
@@ -160,6 +171,16 @@ mod tests {
         let level = draw(&[point(5.0, 2.0, 2.0, 2.0)]).unwrap();
         assert_eq!(level.lines().count(), HEIGHT + 2);
         assert!(level.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)));
+    }
+
+    #[test]
+    fn the_largest_numbers_have_places_and_labels() {
+        let huge = 1e308;
+        for (first, last) in [(-huge, huge), (huge, huge), (huge / 2.0, huge)] {
+            let drawn = draw(&[point(0.0, first, first, first), point(9.0, last, last, last)]).unwrap();
+            assert!(!drawn.contains("inf") && !drawn.contains("NaN") && !drawn.contains(SHADE), "{drawn}");
+            assert!(drawn.lines().all(|line| line.chars().count() < 120), "{drawn}");
+        }
     }
 
     #[test]

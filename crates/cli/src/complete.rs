@@ -57,6 +57,26 @@ pub(crate) fn keys() -> ArgValueCompleter {
     ArgValueCompleter::new(|text: &OsStr| shown(complete::keys(&text.to_string_lossy())))
 }
 
+/// Completes a column or config key, with or without a minus.
+pub(crate) fn sort_keys() -> ArgValueCompleter {
+    ArgValueCompleter::new(|text: &OsStr| shown(complete::sort_keys(&text.to_string_lossy())))
+}
+
+/// Completes a config key.
+pub(crate) fn config_key() -> ArgValueCompleter {
+    ArgValueCompleter::new(|text: &OsStr| shown(complete::config_keys(&text.to_string_lossy())))
+}
+
+/// Completes config keys with commas between them.
+pub(crate) fn config_keys() -> ArgValueCompleter {
+    ArgValueCompleter::new(|text: &OsStr| shown(complete::config_key_list(&text.to_string_lossy())))
+}
+
+/// Completes environments that runs use.
+pub(crate) fn environments() -> ArgValueCompleter {
+    in_project(complete::environments)
+}
+
 /// Completes the key of `KEY=VALUE`.
 pub(crate) fn settings() -> ArgValueCompleter {
     ArgValueCompleter::new(|text: &OsStr| {

@@ -10,7 +10,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::stdio::{dup2_stdout, stderr};
@@ -18,7 +19,8 @@ use rustix::stdio::{dup2_stdout, stderr};
 use crate::child::default_signals;
 use crate::confine::close_the_rest;
 use crate::output::lines;
-use crate::worker::{LaunchError, WorkerCommand};
+use crate::signal_process::{Request, signal_process};
+use crate::worker::{LaunchError, Next, WorkerCommand};
 
 /// Most log files in one folder.
 const MOST_LOGS: u32 = 9999;
@@ -34,11 +36,11 @@ pub struct Detached {
 /// Starts this program with `args`; its log is a new file `supervisor_<n>.log` in `<run>/logs`, which must exist.
 pub fn start_detached(args: &[OsString], run: &Path) -> Result<Detached, LaunchError> {
     let WorkerCommand { program, args, .. } = WorkerCommand::this_program(args.iter().cloned())?;
-    start(&program, &args, run).map_err(|source| LaunchError::Start { program, source })
+    let log = new_log(run).map_err(|source| LaunchError::Log { folder: run.join("logs"), source })?;
+    start(&program, &args, log).map_err(|source| LaunchError::Start { program, source })
 }
 
-fn start(program: &Path, args: &[OsString], run: &Path) -> io::Result<Detached> {
-    let (log, path) = new_log(run)?;
+fn start(program: &Path, args: &[OsString], (log, path): (OwnedFd, PathBuf)) -> io::Result<Detached> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
     // SAFETY: the closure runs between fork and exec. It makes system calls only (setsid, signal, close_range),
@@ -59,9 +61,20 @@ fn start(program: &Path, args: &[OsString], run: &Path) -> io::Result<Detached> 
 }
 
 impl Detached {
-    /// The next line, or none once it let go or has ended.
-    pub fn next_line(&self) -> Option<String> {
-        self.lines.recv().ok()
+    /// The next line, waiting at most `timeout` for it; closed once it let go or has ended.
+    pub fn next_line(&self, timeout: Duration) -> Next {
+        match self.lines.recv_timeout(timeout) {
+            Ok(line) => Next::Line(line),
+            Err(RecvTimeoutError::Timeout) => Next::TimedOut,
+            Err(RecvTimeoutError::Disconnected) => Next::Closed,
+        }
+    }
+
+    /// Asks it to save and stop, as Ctrl-C does. One that has ended hears nothing.
+    pub fn interrupt(&mut self) -> io::Result<()> {
+        // Once it was waited for, its number may belong to another process.
+        let alive = self.child.try_wait()?.is_none();
+        signal_process(self.child.id(), Request::SaveAndStop, &|| alive).map(drop)
     }
 
     /// How it ended, in words; none while it runs.
@@ -117,7 +130,7 @@ mod tests {
 
     fn shell(script: &str, folder: &tempfile::TempDir) -> Detached {
         let args = ["-c".into(), script.into()];
-        start(Path::new("/bin/sh"), &args, &folder.path().join("run")).unwrap()
+        start(Path::new("/bin/sh"), &args, new_log(&folder.path().join("run")).unwrap()).unwrap()
     }
 
     #[test]
@@ -127,8 +140,9 @@ mod tests {
             "read -r _ _ _ _ _ session _ < /proc/self/stat; kill -HUP $$; echo $$ $session; echo log >&2";
         let mut detached = shell(script, &folder);
         let id = detached.child.id();
-        assert_eq!(detached.next_line(), Some(format!("{id} {id}")));
-        assert_eq!(detached.next_line(), None);
+        let long = Duration::from_secs(120);
+        assert_eq!(detached.next_line(long), Next::Line(format!("{id} {id}")));
+        assert_eq!(detached.next_line(long), Next::Closed);
         detached.child.wait().unwrap();
         assert_eq!(detached.ended().as_deref(), Some("ended with code 0"));
         assert_eq!(std::fs::read_to_string(&detached.log).unwrap(), "log\n");
@@ -136,6 +150,13 @@ mod tests {
         killed.child.wait().unwrap();
         assert_eq!(killed.ended().as_deref(), Some("was ended by signal 9"));
         assert!(killed.log.ends_with("run/logs/supervisor_2.log"), "{:?}", killed.log);
+        killed.interrupt().unwrap();
+        let mut endless = shell("echo ready; exec sleep 600", &folder);
+        assert_eq!(endless.next_line(long), Next::Line("ready".to_owned()));
+        assert_eq!(endless.next_line(Duration::ZERO), Next::TimedOut);
+        endless.interrupt().unwrap();
+        endless.child.wait().unwrap();
+        assert_eq!(endless.ended().as_deref(), Some("was ended by signal 2"));
     }
 
     #[test]

@@ -53,6 +53,14 @@ pub enum LaunchError {
         /// Why not.
         source: io::Error,
     },
+    /// The log of a detached process could not be made.
+    #[error("can't create a log in {folder}", folder = folder.display())]
+    Log {
+        /// Where it was to be.
+        folder: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// What the child says could not be listened to.
     #[error("can't start a thread")]
     Thread(#[source] io::Error),

@@ -15,6 +15,13 @@ pub(crate) fn text(rows: impl Iterator<Item = Vec<String>>) -> String {
     String::from_utf8(bytes).expect("fields are text")
 }
 
+/// A field that no spreadsheet takes for a formula: text that begins like one has a `'` before it, as spreadsheets
+/// themselves write text. Numbers stay as they are.
+pub(crate) fn not_a_formula(field: &str) -> String {
+    let begins = field.trim_start().starts_with(['=', '+', '-', '@']);
+    if begins && field.parse::<f64>().is_err() { format!("'{field}") } else { field.to_owned() }
+}
+
 /// The fields of the first row of a text that may be cut anywhere after it.
 pub(crate) fn first_row(text: &str) -> Vec<String> {
     let mut reader = reader(text.trim_start_matches('\u{feff}'));
@@ -183,6 +190,13 @@ mod tests {
         }
         assert_eq!(first_row("a,\"b, c\"\n1,\"2"), ["a", "b, c"]);
         assert!(CsvFile::read("").is_ok_and(|file| file.first().is_none()));
+    }
+
+    #[test]
+    fn text_is_not_taken_for_a_formula() {
+        let texts = ["=1+1", "+cmd", "-x", "@SUM(A1)", " =1", "-1.5", "+2", "-1e-9", "a=b", ""];
+        let fields = ["'=1+1", "'+cmd", "'-x", "'@SUM(A1)", "' =1", "-1.5", "+2", "-1e-9", "a=b", ""];
+        assert_eq!(texts.map(not_a_formula), fields);
     }
 
     #[test]

@@ -270,13 +270,17 @@ impl From<StoreError> for Failure {
 
 impl From<rlxp_launch::LaunchError> for Failure {
     fn from(error: rlxp_launch::LaunchError) -> Self {
-        use rlxp_launch::LaunchError::{Control, OwnProgram, Start, Thread};
+        use rlxp_launch::LaunchError::{Control, Log, OwnProgram, Start, Thread};
         let source = match &error {
             OwnProgram(error) => &error.source,
-            Thread(source) | Start { source, .. } | Control { source, .. } => source,
+            Thread(source) | Start { source, .. } | Control { source, .. } | Log { source, .. } => source,
         };
         let hint = is_exhausted(source).then_some(EXHAUSTED);
-        let failure = Self::new(Exit::RunFailed, "launch", describe(&error));
+        let (exit, code) = match &error {
+            Log { .. } => (Exit::Storage, "storage"),
+            _ => (Exit::RunFailed, "launch"),
+        };
+        let failure = Self::new(exit, code, describe(&error));
         hint.into_iter().fold(failure, Failure::hint)
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::insight::diagnose::Diagnosis;
+use crate::insight::diagnose::{Diagnosis, DiagnosisSummary};
 use crate::insight::list::Listing;
 use crate::insight::notes::Noted;
 use crate::insight::runs::Tagged;
@@ -142,6 +142,7 @@ pub struct ShownConfig<'a> {
 #[derive(Debug, Serialize)]
 pub struct Diagnoses<'a> {
     pub error_found: bool,
+    pub summary: DiagnosisSummary,
     pub runs: &'a [Diagnosis],
 }
 

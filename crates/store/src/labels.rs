@@ -28,6 +28,9 @@ const LABEL_SCHEMA: Format = Format { kind: "rlx.label", newest: 1 };
 const CAP: u64 = 1 << 20;
 /// Higher numbers are not given out: counting on from them might never end.
 const HIGHEST: u64 = 999_999_999;
+/// Numbers are given out one after another. One this far beyond the others was not, and counting on from it would use
+/// up all numbers at once.
+const LARGEST_GAP: u64 = 1_000_000;
 
 /// How often a change is written again.
 const TRIES: u32 = 100;
@@ -96,6 +99,13 @@ impl Run {
 
     /// The numbers of all changes, ascending.
     fn label_numbers(&self) -> Result<Vec<u64>, StoreError> {
+        let mut numbers = self.numbered_labels()?;
+        numbers.truncate(in_sequence(&numbers));
+        Ok(numbers)
+    }
+
+    /// The numbers of all files, ascending.
+    fn numbered_labels(&self) -> Result<Vec<u64>, StoreError> {
         let number = |name: &str| {
             let number: u64 = name.strip_suffix(".json")?.parse().ok()?;
             (number <= HIGHEST && name == format!("{number}.json")).then_some(number)
@@ -116,8 +126,14 @@ impl Run {
     /// and hides no other.
     pub(crate) fn labels_since(&self, created_with: &[String]) -> Labels {
         let mut labels = Labels { tags: created_with.to_vec(), ..Labels::default() };
-        match self.label_numbers() {
-            Ok(numbers) => labels.numbers = numbers,
+        match self.numbered_labels() {
+            Ok(mut numbers) => {
+                let beyond = numbers.split_off(in_sequence(&numbers));
+                labels.numbers = numbers;
+                labels.problem = beyond.first().map(|number| {
+                    format!("labels/{number}.json is ignored: its number doesn't follow from the others")
+                });
+            }
             Err(error) => labels.problem = Some(error.to_string()),
         }
         for number in labels.numbers.clone() {
@@ -182,6 +198,17 @@ impl Run {
         }
         Err(StoreError::NumbersUsedUp { path: folder, highest: HIGHEST })
     }
+}
+
+/// How many of the ascending numbers come before the first that doesn't follow from them.
+fn in_sequence(numbers: &[u64]) -> usize {
+    let mut last = 0;
+    let follows = |number: &&u64| {
+        let follows = **number - last <= LARGEST_GAP;
+        last = **number;
+        follows
+    };
+    numbers.iter().take_while(follows).count()
 }
 
 impl Labels {

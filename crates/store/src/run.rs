@@ -1,6 +1,6 @@
 //! One run's folder.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use rlxp_fs::{Fs, FsExt, Kind, Machine};
@@ -46,6 +46,14 @@ impl Run {
     /// The run's files: nothing outside is reached through it.
     pub fn fs(&self) -> &Arc<dyn Fs> {
         &self.fs
+    }
+
+    /// The run of that name in the same folder, without reading it; `None` for a name that leads elsewhere.
+    pub fn sibling(&self, name: &str) -> Option<Self> {
+        let mut parts = Path::new(name).components();
+        let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
+        let (fs, machine) = (Arc::clone(&self.fs), Arc::clone(&self.machine));
+        plain.then(|| Self { fs, machine, path: self.path.with_file_name(name) })
     }
 
     /// Writes a picture or video into a folder of the run. Creates that folder, but not its parents: a run that was

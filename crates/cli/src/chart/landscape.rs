@@ -56,7 +56,7 @@ fn meaning(report: &LandscapeReport) -> String {
 fn range(scores: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = scores
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), score| (low.min(score), high.max(score)));
-    if high - low > 1e-9 { (low, high) } else { (low - 1.0, high + 1.0) }
+    super::with_height(low, high)
 }
 
 fn interval(summary: &Summary) -> String {
@@ -114,7 +114,7 @@ fn strips(
 fn strip(summary: &Summary, seeds: &[(f64, bool)], (low, high): (f64, f64)) -> String {
     let mut cells = vec![' '; STRIP];
     let at = |score: f64| {
-        let part = ((score - low) / (high - low)).clamp(0.0, 1.0);
+        let part = ((score / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)).clamp(0.0, 1.0);
         (part * (STRIP - 1) as f64).round() as usize
     };
     seeds.iter().for_each(|(score, _)| cells[at(*score)] = '·');
@@ -142,7 +142,7 @@ fn grid(cells: &[Cell], x: &KeyAxis, y: &KeyAxis, dim: &dyn Fn(&str) -> String) 
         let numbers = row.iter().take(shown).map(|cell| match cell.summary.mean {
             None => "-".to_owned(),
             Some(mean) => {
-                let part = (mean - low) / (high - low);
+                let part = (mean / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
                 let shade = SHADES[((part * SHADES.len() as f64) as usize).min(SHADES.len() - 1)];
                 format!("{shade} {} ({})", format::score(mean), cell.summary.seeds)
             }

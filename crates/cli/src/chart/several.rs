@@ -3,7 +3,7 @@
 
 use rlxp_ops::below::CurvePoint;
 
-use super::{Canvas, DOTS_ACROSS, DOTS_DOWN, HEIGHT, WIDTH, frame_of};
+use super::{Canvas, DOTS_ACROSS, DOTS_DOWN, HEIGHT, WIDTH, frame_of, with_height};
 
 /// Most curves that stay readable in one chart.
 pub(crate) const MOST_CURVES: usize = 6;
@@ -40,10 +40,12 @@ pub(crate) fn draw_over(curves: &[Curve<'_>], unit: &str) -> Option<String> {
         [point.value, band[0], band[1]]
     };
     let (low, high) = bounds(all().flat_map(ends).flatten())?;
-    let (low, high) = if high - low > 1e-9 { (low, high) } else { (low - 1.0, high + 1.0) };
+    let (low, high) = with_height(low, high);
     let span = (last - first).max(1e-9);
     let across = |x: f64| (x - first) / span * (WIDTH * DOTS_ACROSS - 1) as f64;
-    let down = |value: f64| (high - value) / (high - low) * (HEIGHT * DOTS_DOWN - 1) as f64;
+    // Halves, because the difference of the largest numbers is not a number.
+    let down =
+        |value: f64| (high / 2.0 - value / 2.0) / (high / 2.0 - low / 2.0) * (HEIGHT * DOTS_DOWN - 1) as f64;
     let mut picture = Picture::new();
     for (index, curve) in curves.iter().enumerate() {
         let known: Vec<Spot> = curve

@@ -204,3 +204,48 @@ fn the_random_return_is_on_record_and_no_part_of_what_is_reproduced() {
     project.rlx("reproduce tiny_001").expect(0);
     project.rlx("compare tiny_001 tiny_001").expect(0);
 }
+
+#[test]
+fn seeds_of_one_run_have_headings_of_their_own() {
+    let project = Project::new();
+    project.rlx("train tiny.yaml --set seeds=2").expect(0);
+    let shown = project.rlx("diff tiny_001:0 tiny_001:1").expect(0).stdout;
+    let heading: Vec<&str> = shown.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(heading, ["tiny_001:0", "tiny_001:1"], "{shown}");
+}
+
+#[test]
+fn a_run_and_its_extension_are_compared_where_they_overlap() {
+    let project = Project::trained();
+    project.rlx("resume tiny_001 --total-timesteps 4096").expect(0);
+    let shown = project.rlx("compare tiny_001 tiny_002").expect(0);
+    assert!(
+        shown.stdout.lines().any(|line| line.trim_start().starts_with("eval/mean_return ")),
+        "{}",
+        shown.stdout
+    );
+    assert!(
+        shown.stdout.contains("train: mean over the preceding 10% of the shared steps"),
+        "{}",
+        shown.stdout
+    );
+    assert!(shown.stderr.contains("tiny_002 extends tiny_001: its curve includes"), "{}", shown.stderr);
+    let both = project.rlx("analyze tiny_001+tiny_002").expect(0);
+    let note = "tiny_001: seed 0 counts once, as tiny_002 continues the same training";
+    assert_eq!(both.stderr.matches(note).count(), 1, "{}", both.stderr);
+    assert_eq!(project.rlx("summarize").expect(0).stderr.matches(note).count(), 1);
+    // The best checkpoint of the whole training may be in the run that was extended.
+    let best = std::fs::read_link(project.path("runs/tiny_001/checkpoints/best")).unwrap();
+    let best = best.to_str().unwrap();
+    let metrics = std::fs::read_to_string(project.path("runs/tiny_001/metrics.jsonl")).unwrap();
+    let raised = metrics.lines().map(|line| {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        if record["kind"] == "eval" && format!("step_{}", record["step"]) == best {
+            record["values"]["mean_return"] = 499.0.into();
+        }
+        format!("{record}\n")
+    });
+    project.write("runs/tiny_001/metrics.jsonl", &raised.collect::<String>());
+    let told = project.rlx("analyze tiny_002").expect(0).stdout;
+    assert!(told.contains(&format!("runs/tiny_001/checkpoints/{best}")), "{told}");
+}

@@ -49,6 +49,19 @@ fn bash_completes_runs_tags_keys_and_parts() {
             &["algo.gamma="],
         ),
         ("rlx repr", &["rlx", "repr"], &["reproduce"]),
+        ("rlx ls --env cart", &["rlx", "ls", "--env", "cart"], &["CartPole-v1"]),
+        ("rlx ls --sort sc", &["rlx", "ls", "--sort", "sc"], &["score"]),
+        ("rlx ls --sort -algo.gam", &["rlx", "ls", "--sort", "-algo.gam"], &["-algo.gamma"]),
+        (
+            "rlx plot tiny_001 --against algo.gam",
+            &["rlx", "plot", "tiny_001", "--against", "algo.gam"],
+            &["algo.gamma"],
+        ),
+        (
+            "rlx plot tiny_001 --heatmap algo.gamma,algo.ga",
+            &["rlx", "plot", "tiny_001", "--heatmap", "algo.gamma,algo.ga"],
+            &["algo.gamma,algo.gae_lambda"],
+        ),
     ] {
         assert_eq!(in_bash(&project, line, words), expected, "{line}");
     }

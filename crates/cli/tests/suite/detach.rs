@@ -273,3 +273,48 @@ fn what_can_not_start_fails_as_in_the_foreground() {
     let refused = project.rlx("resume long_001 --detach").expect(3);
     assert!(refused.stderr.contains("is being written by process"), "{}", refused.stderr);
 }
+
+#[test]
+fn an_interrupt_while_it_starts_stops_it() {
+    let project = Project::new();
+    project.write("long.yaml", LONG);
+    let mut starting = Training::start(&project, &format!("train long.yaml {ENDLESS} --detach"));
+    starting.wait_for("created");
+    starting.interrupt();
+    let (code, report) = starting.end();
+    assert_eq!(
+        (code, &report["status"], &report["detached"]),
+        (Some(130), &"interrupted".into(), &false.into())
+    );
+    let info = project.rlx("info long_001 --json").expect(0).json();
+    assert_eq!(info["status"], "interrupted", "no run is left that nothing trains");
+    project.rlx("stop long_001").expect(1);
+    // Resumed in the background, it is as good as new.
+    let run = Background::of(&project, "long_001");
+    project.rlx("resume long_001 --detach").expect(0);
+    run.grows();
+}
+
+#[test]
+fn a_run_that_was_stopped_before_its_turn_is_not_said_to_train() {
+    let project = Project::trained();
+    std::fs::remove_dir_all(project.path("runs/tiny_001/attempts")).unwrap();
+    let text = std::fs::read_to_string(project.path("runs/tiny_001/metadata.json")).unwrap();
+    project.write("runs/tiny_001/metadata.json", &text.replace("\"completed\"", "\"created\""));
+    project.rlx("stop tiny_001").expect(0);
+    let folder = project.path("runs/tiny_001").display().to_string();
+    let words = ["__supervise", "--parallel", "1", "--only-first", "--run", &folder];
+    let said = project.rlx_with(&words).stdout;
+    assert!(said.contains("\"stopped\"") && !said.contains("\"started\""), "{said}");
+}
+
+#[test]
+fn a_log_that_can_not_be_written_is_a_failure_of_storage() {
+    let project = Project::trained();
+    std::fs::remove_file(project.path("runs/tiny_001/attempts/1/end.json")).unwrap();
+    // A run with one seed has the folder from the beginning.
+    drop(std::fs::remove_dir_all(project.path("runs/tiny_001/logs")));
+    project.write("runs/tiny_001/logs", "not a folder");
+    let failed = project.rlx("resume tiny_001 --detach").expect(74);
+    assert!(failed.stderr.contains("can't create a log in"), "{}", failed.stderr);
+}

@@ -50,6 +50,36 @@ fn every_rule_answers_and_an_error_is_a_no() {
 }
 
 #[test]
+fn many_runs_are_summarized_and_few_are_shown() {
+    let project = Project::trained();
+    for _ in 0..2 {
+        let broken = ["train", "tiny.yaml", "--set", "run_name=broken", "--set", "eval.seed=0"];
+        project.rlx_with(&[&broken[..], &["--set", "env.wrappers=[scale_reward: {factor: 0}]"]].concat());
+    }
+    let evidence = "train.rewarded_episodes";
+    let few = project.rlx("diagnose *").expect(1).stdout;
+    let heading = "3 runs: 2 with errors, 0 with warnings only, 1 without problems\n";
+    assert!(few.starts_with(heading) && few.contains(evidence), "{few}");
+    project.rlx("train tiny.yaml --set seed=5").expect(0);
+    let many = project.rlx("diagnose *").expect(1);
+    assert!(many.stdout.starts_with("4 runs: 2 with errors"), "{}", many.stdout);
+    let row = many.stdout.lines().find(|line| line.contains("F23")).unwrap();
+    assert!(
+        row.contains(" error ") && row.contains(" 2 ") && row.ends_with("broken_001, broken_002"),
+        "{row}"
+    );
+    assert!(!many.stdout.contains(evidence), "{}", many.stdout);
+    assert!(many.stderr.contains("rlx diagnose broken_001"), "{}", many.stderr);
+    assert!(project.rlx("diagnose * --details").expect(1).stdout.contains(evidence));
+    let json = project.rlx("diagnose * --json").expect(1).json();
+    assert_eq!((json["runs"].as_array().unwrap().len(), &json["summary"]["with_errors"]), (4, &2.into()));
+    assert_eq!(outcome(&json, 1, "F23")["evidence"][0]["metric"], evidence);
+    let findings = json["summary"]["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["rule"] == "F23").unwrap();
+    assert_eq!(found["runs"], serde_json::json!(["broken_001", "broken_002"]));
+}
+
+#[test]
 fn the_same_run_gives_the_same_answer() {
     let project = Project::trained();
     let answer = || project.rlx("diagnose tiny_001 --json").stdout;

@@ -119,6 +119,55 @@ fn csv_and_json_for_scripts() {
 }
 
 #[test]
+fn a_title_is_text_to_a_spreadsheet() {
+    let project = Project::trained();
+    project.rlx_with(&["rename", "tiny_001", "=HYPERLINK(\"x\")"]).expect(0);
+    let csv = project.rlx("ls --csv --columns title,score").expect(0).stdout;
+    assert!(csv.contains("\n\"'=HYPERLINK(\"\"x\"\")\",") && !csv.contains(",'"), "{csv}");
+    let empty = project.rlx_with(&["rename", "tiny_001", ""]).expect(2).stderr;
+    assert!(empty.contains("error: the title is empty"), "{empty}");
+    assert!(empty.contains("hint: rlx rename tiny_001 --clear"), "{empty}");
+}
+
+#[test]
+fn schedules_are_selected_as_shown_and_sorted_by_their_start() {
+    let project = Project::new();
+    let train = |name: &str, rate: &str| {
+        let (name, rate) = (format!("run_name={name}"), format!("algo.learning_rate={rate}"));
+        project.rlx_with(&["train", "tiny.yaml", "--set", &name, "--set", &rate]).expect(0);
+    };
+    train("high", "0.01");
+    train("falling", "{schedule: linear, from: 0.003, to: 0}");
+    train("low", "0.001");
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let listed = project.rlx_with(&[&["ls", "--json"], arguments].concat()).expect(0).json();
+        let runs = listed["runs"].as_array().unwrap().iter();
+        runs.map(|run| run["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&["--where", "algo.learning_rate=0.003→0"]), ["falling_001"]);
+    assert_eq!(names(&["where:algo.learning_rate=0.003→0"]), ["falling_001"]);
+    assert_eq!(names(&["--where", "algo.learning_rate!=0.003→0", "--sort", "name"]), ["high_001", "low_001"]);
+    assert_eq!(names(&["--sort", "algo.learning_rate"]), ["low_001", "falling_001", "high_001"]);
+}
+
+#[test]
+fn what_follows_from_the_length_comes_after_it() {
+    let project = Project::new();
+    let short = crate::project::TINY.replace("save_every: 1024, ", "").replace("every: 1024, ", "");
+    project.write("short.yaml", &short);
+    project.rlx("train short.yaml --tag lengths").expect(0);
+    project.rlx("train short.yaml --tag lengths --set algo.total_timesteps=4096").expect(0);
+    let listed = project.rlx("ls tag:lengths --csv").expect(0).stdout;
+    let header: Vec<&str> = listed.lines().next().unwrap().split(',').collect();
+    let place =
+        |key: &str| header.iter().position(|column| *column == key).unwrap_or_else(|| panic!("{header:?}"));
+    assert!(
+        place("algo.total_timesteps") < place("checkpoint.save_every").min(place("eval.every")),
+        "{header:?}"
+    );
+}
+
+#[test]
 fn wrong_keys_and_environments_say_what_is_right() {
     let project = Project::trained();
     for (line, hint) in [

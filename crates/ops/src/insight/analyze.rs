@@ -23,8 +23,9 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::compare::origin;
-use crate::insight::run_data;
-use crate::insight::run_data::Group;
+use crate::insight::run_data::joined::{Joined, join_training};
+use crate::insight::run_data::lineage::{count_once, counted_once};
+use crate::insight::run_data::{Group, load, named_once};
 use crate::training::envs::SOURCES;
 use crate::training::eval::FIRST_SEED;
 
@@ -93,15 +94,27 @@ pub fn analyze(context: &Context, request: &AnalyzeRequest) -> Outcome<AnalysisR
             Failure::usage("nothing_to_analyze", "expected at least one run").hint("rlx analyze @last")
         );
     }
-    let mut groups = run_data::load(context, &request.words, &crate::insight::diagnose::wanted)?;
-    let groups = groups.iter_mut().map(|group| group_analysis(group, request)).collect();
-    Ok(AnalysisReport { groups })
+    let mut groups = load(context, &request.words, &crate::insight::diagnose::wanted)?;
+    let repeated = named_once(&mut groups, 1);
+    let mut analyses = groups
+        .iter_mut()
+        .map(|group| group_analysis(context, group, request))
+        .collect::<Outcome<Vec<GroupAnalysis>>>()?;
+    if let (Some(note), Some(first)) = (repeated, analyses.first_mut()) {
+        first.notes.insert(0, note);
+    }
+    Ok(AnalysisReport { groups: analyses })
 }
 
-fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis {
+fn group_analysis(context: &Context, group: &mut Group, request: &AnalyzeRequest) -> Outcome<GroupAnalysis> {
+    count_once(group);
+    // Rules are about one run; the story is about the whole training.
     let (findings, undiagnosed) = findings(&group.runs);
-    let mut notes = twins::fold(group);
+    let mut notes: Vec<String> = counted_once(&group.continued).into_iter().collect();
+    notes.extend(twins::fold(group));
     notes.extend(undiagnosed);
+    let Joined { included, late } = join_training(context, group)?;
+    notes.extend(included.into_iter().chain(late));
     let group: &Group = group;
     let first = &group.runs[0];
     for run in &group.runs {
@@ -123,7 +136,7 @@ fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis 
         reason: run.reason.clone(),
         seeds: run.seeds.iter().map(|seed| seed.seed).collect(),
     });
-    GroupAnalysis {
+    Ok(GroupAnalysis {
         label: label(group),
         runs: runs.collect(),
         env: first.metadata.env.clone(),
@@ -135,7 +148,7 @@ fn group_analysis(group: &mut Group, request: &AnalyzeRequest) -> GroupAnalysis 
         story,
         findings,
         notes,
-    }
+    })
 }
 
 /// The group's name in text: its word, unless that is a long list.
@@ -172,7 +185,7 @@ fn random_policy(config: &Config) -> Option<Baseline> {
     Some(Baseline { mean: played.mean_return(), standard_error, episodes })
 }
 
-/// Describes which checkpoint has the best evaluation.
+/// Describes which checkpoint has the best evaluation. That of an extended run may be in a run that it extends.
 fn checkpoints(group: &Group, story: &Story) -> Option<Statement> {
     let seeds: Vec<_> = group.seeds().collect();
     let (index, best) = story
@@ -182,15 +195,25 @@ fn checkpoints(group: &Group, story: &Story) -> Option<Statement> {
         .filter_map(|(index, seed)| Some((index, seed.best?)))
         .reduce(|best, next| if next.1.value > best.1.value { next } else { best })?;
     let (run, seed) = seeds.get(index)?;
-    let store = seed.folder.checkpoints();
-    let link = store.link(BEST).ok().flatten()?;
+    let own = (run.run.clone(), seed.folder.clone());
+    let earlier = run.ancestry.runs.iter().filter_map(|parent| {
+        let folders = parent.run.seed_folders().ok()?;
+        Some((parent.run.clone(), folders.into_iter().find(|folder| folder.seed() == seed.seed)?))
+    });
+    let linked = std::iter::once(own).chain(earlier).filter_map(|(run, folder)| {
+        let store = folder.checkpoints();
+        Some((store.link(BEST).ok().flatten()?, run, store))
+    });
+    let mut linked: Vec<_> = linked.collect();
+    let place = linked.iter().position(|(link, ..)| *link == best.step).unwrap_or(0);
+    let (link, run, store) = (place < linked.len()).then(|| linked.swap_remove(place))?;
     let whose = match (group.runs.len(), seeds.len()) {
         (1, 1) => String::new(),
         (1, _) => format!(" of seed {}", seed.seed),
-        _ => format!(" of {}, seed {}", run.name, seed.seed),
+        _ => format!(" of {}, seed {}", run.name(), seed.seed),
     };
     let path = store.step_path(link);
-    let path = path.strip_prefix(run.run.path().parent().and_then(std::path::Path::parent)?).unwrap_or(&path);
+    let path = path.strip_prefix(run.path().parent().and_then(std::path::Path::parent)?).unwrap_or(&path);
     let text = format!("The best checkpoint{whose} is at step {}: {}.", grouped(link), path.display());
     let statement = Statement::new(Topic::Best, ("eval", "mean_return"), (link, link), &[seed.seed], text);
     let claim = Claim::new(Over::Seed(index), Statistic::First, (link, link), best.value);

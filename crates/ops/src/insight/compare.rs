@@ -35,7 +35,7 @@ mod score;
 mod score_files;
 
 pub use crate::insight::run_data::fold::Duplicate;
-pub use align::{AlignedGroup, AlignedMetric, GroupCurve};
+pub use align::{AlignedGroup, AlignedMetric, GroupCurve, how_read};
 pub use changes::{Changes, ConfigChange, SeedSets};
 pub use code::{CodeChange, FileChange, FileChanges};
 pub use comparable::{Differing, Incomparable};
@@ -51,7 +51,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::group_order::{BestOf, check_best};
 use crate::insight::run_data;
-use crate::insight::run_data::{RunData, SeedState};
+use crate::insight::run_data::{RunData, SeedState, Trainings, load_trainings};
 
 use groups::ComparedGroup;
 use judge::Judged;
@@ -97,8 +97,10 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
     }
     check_best(request.best)?;
     let wanted = score::needed_metrics(request)?;
-    let loaded = run_data::load(context, &words, &|kind, name| wanted.accepts(kind, name))?;
-    let loaded = groups::grouped(loaded, request)?;
+    let mut trainings = load_trainings(context, &words, fewest, &|kind, name| wanted.accepts(kind, name))?;
+    trainings.groups = groups::grouped(trainings.groups, request)?;
+    trainings.count_once();
+    let Trainings { groups: loaded, notes } = trainings;
     let groups: Vec<ComparedGroup<'_>> =
         loaded.iter().enumerate().map(|(index, group)| ComparedGroup::new(index, group)).collect();
     let score = score::decide(request, &groups)?;
@@ -136,7 +138,8 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
     // All were judged, so that choosing the best does not make a verdict more likely.
     let best_of = BestOf::new(kept, groups.len());
     let (groups, scored) = (&groups[..kept], &scored[..kept]);
-    let mut warnings = score::warnings(&score, groups, scored);
+    let mut warnings = notes;
+    warnings.extend(score::warnings(&score, groups, scored));
     warnings.extend(groups::warnings(groups));
     warnings.extend(remembering);
     let nothing_changed = |one: &&Comparison| one.changes.config.is_empty() && one.changes.code.is_empty();
@@ -161,7 +164,7 @@ pub fn compare(context: &Context, request: &CompareRequest) -> Outcome<CompareRe
 
 /// What differs between two runs, without their scores.
 pub(crate) fn changes_between(context: &Context, a: RunData, b: RunData) -> Changes {
-    let group = |run: RunData| run_data::Group { label: run.name.clone(), runs: vec![run] };
+    let group = |run: RunData| run_data::Group::new(run.name.clone(), vec![run]);
     let (a, b) = (group(a), group(b));
     changes::changes(
         &code::Repository::around(context),

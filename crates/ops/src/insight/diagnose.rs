@@ -7,12 +7,15 @@
 
 mod environment;
 mod evidence;
+mod summary;
 
 use std::path::Path;
 
 pub use rlxp_analyze::diagnose::{
     Answer, Answers, Citation, Considered, Finding, Rule, RuleOutcome, RuleSet, Severity, Threshold,
 };
+pub use summary::{CommonFinding, DiagnosisSummary, summary};
+
 use rlxp_fs::FsExt;
 use rlxp_types::RunStatus;
 use serde::Serialize;

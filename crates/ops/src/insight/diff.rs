@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::insight::compare::{Changes, changes_between};
-use crate::insight::run_data::load_record;
+use crate::insight::run_data::{RunData, load_record};
 
 #[derive(Clone, Debug, Default)]
 pub struct DiffRequest {
@@ -18,7 +18,7 @@ pub struct DiffRequest {
 /// What differs between two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiffReport {
-    /// The name of the first run.
+    /// The name of the first run, with its seed if one was named.
     pub a: String,
     /// The name of the second.
     pub b: String,
@@ -30,8 +30,16 @@ pub struct DiffReport {
 
 pub fn diff(context: &Context, request: &DiffRequest) -> Outcome<DiffReport> {
     let (a, b) = (load_record(context, &request.a)?, load_record(context, &request.b)?);
-    let (a_name, b_name) = (a.name.clone(), b.name.clone());
+    let (a_name, b_name) = (name(&a), name(&b));
     let changes = changes_between(context, a, b);
     let same = changes.config.is_empty() && changes.code.is_empty() && changes.seeds.same;
     Ok(DiffReport { a: a_name, b: b_name, same, changes })
+}
+
+/// A run, or the one of its seeds that was named.
+fn name(run: &RunData) -> String {
+    match &run.seeds[..] {
+        [seed] if run.metadata.seeds.len() > 1 => format!("{}:{}", run.name, seed.seed),
+        _ => run.name.clone(),
+    }
 }

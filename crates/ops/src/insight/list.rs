@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::csv_file;
 use crate::failure::Outcome;
 use crate::insight::config_keys::{NOT_TRAINING, short};
+use crate::insight::run_data::fold::UNTRAINED;
 use crate::insight::time_left::of_run;
 use crate::select::column::Column;
 use crate::select::condition::{Condition, Key};
@@ -91,11 +92,21 @@ impl Sort {
             }
             places
         } else {
-            let values: Vec<Value> = runs.iter().map(|run| run.value(&self.key)).collect();
+            let values: Vec<Value> = runs.iter().map(|run| first_of(run.value(&self.key))).collect();
             places_in_order(&values, self.descending)
         };
         let mut runs: Vec<Option<KnownRun>> = runs.into_iter().map(Some).collect();
         places.into_iter().filter_map(|place| runs[place].take()).collect()
+    }
+}
+
+/// The value by which a run is sorted: a schedule by where it starts, so that it is among the constants.
+fn first_of(value: Value) -> Value {
+    match &value {
+        Value::Object(fields) if fields.contains_key("schedule") => {
+            fields.get("from").cloned().unwrap_or(Value::Null)
+        }
+        _ => value,
     }
 }
 
@@ -158,12 +169,15 @@ pub fn list(context: &Context, request: &ListRequest) -> Outcome<Listing> {
 }
 
 /// The config keys that differ between the runs: those to show, in the order of the config, and the others. Keys with
-/// few values say most about groups of runs, so they are preferred.
+/// few values say most about groups of runs, so they are preferred. How often a run is saved and evaluated follows from
+/// its length unless the user sets it, so that comes last.
 fn differing(runs: &[KnownRun]) -> (Vec<String>, Vec<String>) {
     let mut keys = ConfigValues::differing(runs.iter().filter_map(|run| run.config.as_ref()));
     keys.retain(|(key, _)| !NOT_TRAINING.contains(&key.as_str()));
+    let follows = |key: &str| UNTRAINED.contains(&key);
+    keys.sort_by_key(|(key, _)| follows(key));
     let mut by_values: Vec<usize> = (0..keys.len()).collect();
-    by_values.sort_by_key(|place| keys[*place].1);
+    by_values.sort_by_key(|place| (follows(&keys[*place].0), keys[*place].1));
     let shown: BTreeSet<usize> = by_values.into_iter().take(MOST_KEYS).collect();
     let split = keys.into_iter().enumerate().partition::<Vec<_>, _>(|(place, _)| shown.contains(place));
     let names = |keys: Vec<(usize, (String, usize))>| keys.into_iter().map(|(_, (key, _))| key).collect();
@@ -205,7 +219,7 @@ fn field(key: &Key, value: &Value) -> String {
         other => other.to_string(),
     };
     // One line per run, whatever a received run is called.
-    one_line(&text).into_owned()
+    csv_file::not_a_formula(&one_line(&text))
 }
 
 /// A config value in a table.

@@ -65,6 +65,10 @@ pub struct Titled {
 
 /// Gives the run that `text` names a title, or takes it away.
 pub fn rename(context: &Context, text: &str, title: Option<&str>) -> Outcome<Titled> {
+    if title == Some("") {
+        let hint = format!("rlx rename {} --clear    # remove the title", shell_word(text));
+        return Err(Failure::usage("bad_title", "the title is empty").hint(hint));
+    }
     if let Some(title) = title {
         check("title", title, LONGEST_TITLE)?;
     }

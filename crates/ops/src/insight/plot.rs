@@ -8,12 +8,12 @@
 
 mod chart;
 mod groups;
-mod joined;
 mod metric;
 mod notes;
 pub(crate) mod output;
 mod x_unit;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use rlxp_analyze::curves::{Band, CurvePoint};
@@ -23,7 +23,9 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{FailureKind, Outcome};
 use crate::insight::group_order::{BestOf, check_best};
-use crate::insight::run_data::{Group, load};
+use crate::insight::run_data::joined::{Joined, join};
+use crate::insight::run_data::lineage::{count_once, counted_once};
+use crate::insight::run_data::{Group, load, named, named_once};
 
 pub use chart::NO_INTERVAL;
 pub use metric::{Metric, wanted};
@@ -179,8 +181,8 @@ pub fn plot(context: &Context, request: &PlotRequest) -> Outcome<PlotReport> {
     check_best(request.options.best)?;
     let wanted = wanted(request.options.metric.as_deref());
     let mut groups = load(context, &request.runs, &wanted)?;
-    let joined = if request.no_join { Vec::new() } else { joined::join(context, &mut groups, &wanted)? };
-    let figure = match figure_with(&groups, &request.options, joined) {
+    let notes = one_curve_each(context, &mut groups, request, &wanted)?;
+    let figure = match figure_with(&groups, &request.options, notes) {
         Err(failure) if failure.is(FailureKind::MetricUnknown) => {
             return Err(metric::unknown(context, &request.runs, request.options.metric.as_deref())?);
         }
@@ -194,6 +196,42 @@ pub fn plot(context: &Context, request: &PlotRequest) -> Outcome<PlotReport> {
         crate::insight::show::show(path)?;
     }
     Ok(report)
+}
+
+/// Leaves every training in its curve once, with the steps of the runs that it continues; returns a sentence for each
+/// thing done.
+fn one_curve_each(
+    context: &Context,
+    groups: &mut Vec<Group>,
+    request: &PlotRequest,
+    wanted: &(dyn Fn(&str, &str) -> bool + Sync),
+) -> Outcome<Vec<String>> {
+    let mut notes: Vec<String> = named_once(groups, 1).into_iter().collect();
+    notes.extend(in_several_curves(groups).filter(|_| request.options.group_by == GroupBy::Word));
+    // By config, and run by run, what was extended has a curve of its own.
+    if request.options.group_by == GroupBy::Word {
+        groups.iter_mut().for_each(count_once);
+        notes.extend(groups.iter().filter_map(|group| counted_once(&group.continued)));
+    }
+    if !request.no_join {
+        let Joined { included, late } = join(context, groups, wanted)?;
+        notes.extend(included.into_iter().map(|note| format!("{note} (--no-join leaves them out)")));
+        notes.extend(late);
+    }
+    Ok(notes.into_iter().map(|note| format!("{note}.")).collect())
+}
+
+/// The runs that several groups have: their curves are not independent of each other.
+fn in_several_curves(groups: &[Group]) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let mut shared: Vec<String> = Vec::new();
+    for run in groups.iter().flat_map(|group| &group.runs) {
+        if !seen.insert(run.run.path().to_owned()) && !shared.contains(&run.name) {
+            shared.push(run.name.clone());
+        }
+    }
+    let are = if shared.len() == 1 { "is" } else { "are" };
+    (!shared.is_empty()).then(|| format!("{} {are} part of more than one curve", named(&shared)))
 }
 
 /// The chart of runs that were loaded with at least the metrics that

@@ -90,7 +90,7 @@ pub fn report(
         return Err(Failure::usage("nothing_to_report", "expected at least one run").hint("rlx report @last"));
     }
     check_best(request.best)?;
-    let ReportedGroups { groups, labels, by_config, comparison, named } =
+    let ReportedGroups { groups, labels, by_config, comparison, named, notes } =
         groups::load(context, request, tell)?;
     let path = output_path(context, request, &named)?;
     let mut left_out: Vec<String> =
@@ -107,9 +107,9 @@ pub fn report(
     };
     let verdicts = comparison.as_ref().map_or_else(|| cards::without_comparison(&groups), cards::verdicts);
     let evaluations = tables::evaluations(&groups, &labels, &mut left_out)?;
-    let mut warnings = comparison.as_ref().map_or_else(Vec::new, |report| report.warnings.clone());
-    let notes = groups.iter().flat_map(|group| &group.runs);
-    warnings.extend(notes.flat_map(|run| run.notes.iter().map(move |note| format!("{}: {note}", run.name))));
+    let mut warnings = comparison.as_ref().map_or(notes, |report| report.warnings.clone());
+    let runs = groups.iter().flat_map(|group| &group.runs);
+    warnings.extend(runs.flat_map(|run| run.notes.iter().map(move |note| format!("{}: {note}", run.name))));
     let more = warnings.len().saturating_sub(MOST_WARNINGS);
     warnings.truncate(MOST_WARNINGS);
     warnings

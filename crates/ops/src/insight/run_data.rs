@@ -5,9 +5,11 @@
 //! seed is the unit of replication, never the run folder.
 
 pub(crate) mod fold;
+pub(crate) mod joined;
+pub(crate) mod lineage;
+mod trainings;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
@@ -21,6 +23,9 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::select::{RunSeeds, one_run_or_seed, project, runs_and_seeds};
 use crate::training::evaluation::EvaluationRecord;
+use fold::Duplicate;
+use lineage::Ancestry;
+pub(crate) use trainings::{Trainings, load_trainings, named_once};
 
 /// The state of one seed's training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,8 +66,8 @@ pub struct RunData {
     pub seeds: Vec<SeedData>,
     /// Problems of its record, one sentence each.
     pub notes: Vec<String>,
-    /// Folders of the runs that it extends and whose points its metrics include.
-    pub(crate) includes: Vec<PathBuf>,
+    /// The runs that it extends.
+    pub(crate) ancestry: Ancestry,
 }
 
 /// Runs that are treated as one.
@@ -71,6 +76,8 @@ pub struct Group {
     pub label: String,
     /// Its runs, at least one.
     pub runs: Vec<RunData>,
+    /// Seeds that were left out because another run of the group continues them.
+    pub(crate) continued: Vec<Duplicate>,
 }
 
 impl SeedData {
@@ -110,6 +117,10 @@ impl RunData {
 }
 
 impl Group {
+    pub(crate) fn new(label: String, runs: Vec<RunData>) -> Self {
+        Self { label, runs, continued: Vec::new() }
+    }
+
     pub fn seeds(&self) -> impl Iterator<Item = (&RunData, &SeedData)> {
         self.runs.iter().flat_map(|run| run.seeds.iter().map(move |seed| (run, seed)))
     }
@@ -141,7 +152,7 @@ pub fn load(
             ([run], [RunSeeds { seeds: None, .. }]) => run.name.clone(),
             _ => word,
         };
-        groups.push(Group { label, runs });
+        groups.push(Group::new(label, runs));
     }
     Ok(groups)
 }
@@ -158,7 +169,7 @@ pub(crate) fn by_config(groups: Vec<Group>) -> Vec<Group> {
         let place = *places.entry(fold::identity_of(&run)).or_insert(found.len());
         match found.get_mut(place) {
             Some(group) => group.runs.push(run),
-            None => found.push(Group { label: String::new(), runs: vec![run] }),
+            None => found.push(Group::new(String::new(), vec![run])),
         }
     }
     for group in &mut found {
@@ -174,6 +185,16 @@ pub(crate) fn first_and_more(runs: &[&str]) -> String {
         [] => "no runs".to_owned(),
         [only] => (*only).to_owned(),
         [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    }
+}
+
+/// Names in a sentence; long lists are truncated.
+pub(crate) fn named(names: &[String]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        [one] => one.clone(),
+        [first, second] => format!("{first} and {second}"),
+        [first, second, rest @ ..] => format!("{first}, {second} and {} more", rest.len()),
     }
 }
 
@@ -225,6 +246,7 @@ fn prepare(chosen: &RunSeeds) -> Outcome<RunData> {
         .collect();
     Ok(RunData {
         name: run.name(),
+        ancestry: Ancestry::of(run, &metadata),
         run: run.clone(),
         status: report.status,
         reason: end.as_ref().and_then(|end| end.reason.clone()),
@@ -233,7 +255,6 @@ fn prepare(chosen: &RunSeeds) -> Outcome<RunData> {
         config,
         seeds,
         notes: Vec::new(),
-        includes: Vec::new(),
     })
 }
 

@@ -36,6 +36,8 @@ pub struct SetSummary {
     pub environments: Vec<EnvSummary>,
     /// Runs that can't be read, with the reason.
     pub unreadable: Vec<(String, String)>,
+    /// What a reader must know about how seeds were counted.
+    pub notes: Vec<String>,
     /// Commands to continue with.
     pub next: Vec<String>,
 }

@@ -126,6 +126,30 @@ pub fn keys(text: &str) -> Vec<Candidate> {
     found
 }
 
+/// Completions of a key to sort by, which a minus may come before.
+pub fn sort_keys(text: &str) -> Vec<Candidate> {
+    let Some(name) = text.strip_prefix('-') else { return keys(text) };
+    keys(name).into_iter().map(|key| Candidate { word: format!("-{}", key.word), ..key }).collect()
+}
+
+/// Completions of the last of several config keys with commas between them.
+pub fn config_key_list(text: &str) -> Vec<Candidate> {
+    let (before, last) = text.split_at(text.rfind(',').map_or(0, |comma| comma + 1));
+    let is_new = |key: &Candidate| !before.split(',').any(|earlier| earlier == key.word);
+    let new = config_keys(last).into_iter().filter(is_new);
+    new.map(|key| Candidate { word: format!("{before}{}", key.word), ..key }).collect()
+}
+
+/// Completions of an environment that runs of the project use.
+pub fn environments(context: &Context, text: &str) -> Vec<Candidate> {
+    let Ok(project) = project(context) else { return Vec::new() };
+    let used: BTreeSet<String> = rows(&project).into_iter().map(|row| row.env).collect();
+    // As `--env` compares them.
+    let begins = |env: &String| env.to_lowercase().starts_with(&text.to_lowercase());
+    let used = used.into_iter().filter(|env| !env.is_empty()).filter(begins);
+    used.map(|env| Candidate { word: env, about: String::new() }).collect()
+}
+
 /// Completions of a config key.
 pub fn config_keys(text: &str) -> Vec<Candidate> {
     let keys = known_keys().into_iter().filter(|key| key.starts_with(text));
@@ -137,4 +161,26 @@ pub fn tags(context: &Context, text: &str) -> Vec<Candidate> {
     let Ok(project) = project(context) else { return Vec::new() };
     let tags = tags_of(&rows(&project)).into_iter().filter(|tag| tag.starts_with(text));
     tags.map(|tag| Candidate { word: tag, about: String::new() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(found: Vec<Candidate>) -> Vec<String> {
+        found.into_iter().map(|candidate| candidate.word).collect()
+    }
+
+    #[test]
+    fn keys_to_sort_by_may_have_a_minus() {
+        assert_eq!(words(sort_keys("-algo.gam")), ["-algo.gamma"]);
+        assert_eq!(words(sort_keys("sco")), ["score"]);
+        assert!(words(sort_keys("-")).contains(&"-created".to_owned()));
+    }
+
+    #[test]
+    fn the_last_key_of_a_list_is_completed_and_none_twice() {
+        assert_eq!(words(config_key_list("algo.gam")), ["algo.gamma"]);
+        assert_eq!(words(config_key_list("algo.gamma,algo.ga")), ["algo.gamma,algo.gae_lambda"]);
+    }
 }

@@ -254,8 +254,16 @@ impl Condition {
                 items.iter().any(|item| item.is_string() && self.is_equal(item))
                     || flat(&value.to_string()) == flat(&self.value)
             }
-            other => flat(&other.to_string()) == flat(&self.value),
+            other => self.is_schedule(other) || flat(&other.to_string()) == flat(&self.value),
         }
+    }
+
+    /// Whether the value is written as listings show this schedule, `0.003→0`. Its first value alone does not name it:
+    /// a constant learning rate is another setting than one that falls from there.
+    fn is_schedule(&self, value: &Value) -> bool {
+        let ends = self.value.split_once('→').map(|(from, to)| (number(from.trim()), number(to.trim())));
+        let end = |name: &str| value.get(name).and_then(Value::as_f64);
+        matches!(ends, Some((Some(from), Some(to))) if (end("from"), end("to")) == (Some(from), Some(to)))
     }
 }
 
@@ -323,6 +331,24 @@ mod tests {
         assert!(!holds("tags!=paper", &json!(["baseline", "paper"])));
         let missing = |text: &str| Condition::parse(text).unwrap().holds(Some(&Value::Null));
         assert!(missing("algo.target_kl=null") && missing("algo.target_kl!=0.1") && !missing("score>0"));
+    }
+
+    #[test]
+    fn a_schedule_is_named_as_it_is_shown() {
+        let schedule = json!({"schedule": "linear", "from": 0.003, "to": 0.0});
+        for (condition, expected) in [
+            ("algo.learning_rate=0.003→0", true),
+            ("algo.learning_rate = 3e-3 → 0.0", true),
+            ("algo.learning_rate!=0.003→0", false),
+            ("algo.learning_rate=0.003→0.001", false),
+            ("algo.learning_rate=→", false),
+            ("algo.learning_rate=0.003", false),
+            ("algo.learning_rate!=0.003", true),
+        ] {
+            assert_eq!(holds(condition, &schedule), expected, "{condition}");
+        }
+        assert!(!holds("algo.learning_rate=0.003→0", &json!(0.003)));
+        assert!(Condition::parse("algo.learning_rate>0.003→0").is_err());
     }
 
     #[test]

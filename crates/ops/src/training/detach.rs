@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use rlxp_fs::clock;
-use rlxp_launch::{let_go, start_detached};
+use rlxp_launch::{Interrupts, Next, let_go, start_detached};
 use rlxp_store::Run;
 use rlxp_types::text::shell_word;
 use rlxp_types::{Exit, RunStatus};
@@ -20,7 +20,8 @@ use crate::context::Context;
 use crate::event::Event;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::refuse_governed_at;
-use crate::training::supervise::{RunSink, Turn, supervise_all};
+use crate::training::stop::end_unstarted;
+use crate::training::supervise::{LOOK_EVERY, RunSink, Turn, supervise_all};
 
 /// A line from the supervisor to the command that started it.
 #[derive(Serialize, Deserialize)]
@@ -32,6 +33,8 @@ enum Word {
     },
     /// Training has begun.
     Started,
+    /// A run was stopped before its training began.
+    Stopped,
     /// A run could not be started.
     Failed {
         run: Option<String>,
@@ -43,10 +46,21 @@ enum Word {
 }
 
 /// Starts a detached supervisor that trains `runs`, at most `parallel` at once, and waits until the first of them is
-/// being trained. With `only_first`, a run that another process claims before is left alone. Fails with the first
-/// run's reason if none can be trained.
-pub(crate) fn detach(runs: &[Run], parallel: usize, only_first: bool, events: RunSink<'_>) -> Outcome<()> {
-    let Some(first) = runs.first() else { return Ok(()) };
+/// being trained. With `only_first`, a run that another process claims before is left alone. An interrupt until then
+/// stops all of it. Returns `running`, or `interrupted` if the user stopped it; fails with the first run's reason if
+/// none can be trained.
+pub(crate) fn detach(
+    runs: &[Run],
+    parallel: usize,
+    only_first: bool,
+    interrupts: &Interrupts,
+    events: RunSink<'_>,
+) -> Outcome<RunStatus> {
+    let Some(first) = runs.first() else { return Ok(RunStatus::Running) };
+    if interrupts.requested() {
+        runs.iter().for_each(|run| drop(end_unstarted(run)));
+        return Ok(RunStatus::Interrupted);
+    }
     match first.fs().create_dir(&first.path().join("logs")) {
         Err(error) if !error.is_already_there() => return Err(error.into()),
         _ => {}
@@ -61,14 +75,34 @@ pub(crate) fn detach(runs: &[Run], parallel: usize, only_first: bool, events: Ru
     }
     let mut supervisor = start_detached(&words, first.path())?;
     let mut failed = None;
-    while let Some(line) = supervisor.next_line() {
+    let (mut asked, mut stopped) = (0, false);
+    loop {
+        while interrupts.count() > asked {
+            asked += 1;
+            supervisor.interrupt().map_err(|error| {
+                Failure::new(Exit::RunFailed, "launch", format!("can't signal the supervisor: {error}"))
+            })?;
+        }
+        let line = match supervisor.next_line(LOOK_EVERY) {
+            Next::Line(line) => line,
+            Next::TimedOut => continue,
+            // The pipe is closed a moment before the process is gone.
+            Next::Closed if asked > 0 && supervisor.ended().is_none() => {
+                std::thread::sleep(LOOK_EVERY);
+                continue;
+            }
+            Next::Closed => break,
+        };
         match serde_json::from_str(&line) {
+            // It began after it was asked to stop: it saves first.
+            Ok(Word::Started) if asked > 0 => {}
             Ok(Word::Started) => {
                 if let Some(Failure { message, .. }) = failed {
                     events(None, Event::Warning { message });
                 }
-                return Ok(());
+                return Ok(RunStatus::Running);
             }
+            Ok(Word::Stopped) => stopped = true,
             Ok(Word::Event { run, event }) => events(run.as_deref(), event),
             Ok(Word::Failed { run, exit, code, message, hints }) => {
                 let mut failure = Failure::new(exit_of(exit), code_of(&code), message);
@@ -88,12 +122,25 @@ pub(crate) fn detach(runs: &[Run], parallel: usize, only_first: bool, events: Ru
             }
         }
     }
-    Err(failed.unwrap_or_else(|| {
-        let how = supervisor.ended().unwrap_or_else(|| "ended".to_owned());
-        let message = format!("the supervisor of {} {how} before training began", first.name());
-        let log = supervisor.log.display().to_string();
-        Failure::new(Exit::RunFailed, "supervisor_died", message).hint(format!("cat {}", shell_word(&log)))
-    }))
+    if asked > 0 {
+        // A supervisor that was interrupted before it could listen left them as they were.
+        runs.iter().for_each(|run| drop(end_unstarted(run)));
+        if let Some(Failure { message, .. }) = failed {
+            events(None, Event::Warning { message });
+        }
+        return Ok(RunStatus::Interrupted);
+    }
+    match failed {
+        Some(failure) => Err(failure),
+        None if stopped => Ok(RunStatus::Interrupted),
+        None => {
+            let how = supervisor.ended().unwrap_or_else(|| "ended".to_owned());
+            let message = format!("the supervisor of {} {how} before training began", first.name());
+            let log = supervisor.log.display().to_string();
+            let hint = format!("cat {}", shell_word(&log));
+            Err(Failure::new(Exit::RunFailed, "supervisor_died", message).hint(hint))
+        }
+    }
 }
 
 fn exit_of(code: u8) -> Exit {
@@ -209,8 +256,12 @@ impl Attached<'_> {
 
     fn ended(&self, run: &str, status: RunStatus) {
         self.log(Some(run), status.as_str());
-        // A run that was stopped before it began has not failed.
-        self.started();
+        if status != RunStatus::Interrupted {
+            self.started();
+        } else if self.still.get() {
+            // Another run may still begin.
+            self.say(&Word::Stopped);
+        }
     }
 
     fn failed(&self, run: Option<&str>, failure: &Failure) {

@@ -19,7 +19,7 @@ use crate::select::{Which, one_run, project};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::recorded::{STOP_AT, config_of};
-use crate::training::train::{create, describe, plan, start, sweep};
+use crate::training::train::{Background, create, describe, plan, start, sweep};
 
 #[derive(Debug, Serialize)]
 pub struct ResumeReport {
@@ -60,15 +60,16 @@ pub fn resume(
         status,
         was_complete,
         extends,
-        detached: detach && !was_complete,
+        detached: detach && status == RunStatus::Running,
     };
+    let background = Background::wanted(detach)?;
     let Some(wanted) = total_timesteps else {
         if status == RunStatus::Completed {
             // Its writer may have been killed after its last event.
             run.fs().remove_abandoned(context.machine.as_ref(), &run.metadata_path());
             return Ok(report(&run, status, true, None));
         }
-        let status = start(&run, detach, events)?;
+        let status = start(&run, background.as_ref(), events)?;
         return Ok(report(&run, status, false, None));
     };
     if status != RunStatus::Completed {
@@ -126,7 +127,7 @@ pub fn resume(
         events(event);
     }
     let extended = create(&project, &config, metadata, &plan, &origins)?;
-    let status = start(&extended, detach, events)?;
+    let status = start(&extended, background.as_ref(), events)?;
     Ok(report(&extended, status, false, Some(run.name())))
 }
 

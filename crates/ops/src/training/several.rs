@@ -14,7 +14,7 @@ use crate::failure::{Failure, Outcome};
 use crate::studies::files::refuse_governed;
 use crate::training::config::Checked;
 use crate::training::detach::detach;
-use crate::training::supervise::{RunEnd, RunSink, Turn, supervise_all};
+use crate::training::supervise::{RunEnd, RunSink, Turn, listen, supervise_all};
 use crate::training::tags::check_tags;
 use crate::training::train::{Prepared, TrainPlan, TrainRequest, project_for_new_run, sweep};
 
@@ -111,19 +111,23 @@ pub fn train_several(
     check_memory(&prepared, parallel, environment::available_memory())?;
     let project = project_for_new_run(context)?;
     let job = Several { context, request, project: &project, prepared: &prepared, parallel };
+    let mut detached = false;
     let (runs, ends) = if request.each.dry_run {
         (prepared.iter().map(|_| None).collect(), prepared.iter().map(|_| None).collect())
     } else if request.each.detach {
-        job.detached(events)?
+        let (trained, status) = job.detached(events)?;
+        detached = status == RunStatus::Running;
+        trained
     } else {
         job.here(events)?
     };
+    // A run that was stopped by itself doesn't stop the others in the background.
     let interrupted = !request.each.dry_run
+        && !detached
         && ends.iter().any(|end| matches!(end, None | Some(Ok(RunStatus::Interrupted))));
     let configs = request.configs.iter().cloned().zip(prepared).zip(runs).zip(ends);
     let runs =
         configs.map(|(((config, prepared), run), end)| result(config, prepared.plan, run, end)).collect();
-    let detached = request.each.detach && !request.each.dry_run;
     Ok(SeveralReport { parallel, runs, interrupted, detached })
 }
 
@@ -171,9 +175,11 @@ impl Several<'_> {
         Ok((runs, ends))
     }
 
-    /// Creates all runs and starts one detached supervisor that works through them.
-    fn detached(&self, events: RunSink<'_>) -> Outcome<Trained> {
+    /// Creates all runs and starts one detached supervisor that works through them. Also returns whether that continues
+    /// (`running`) or the user stopped it.
+    fn detached(&self, events: RunSink<'_>) -> Outcome<(Trained, RunStatus)> {
         sweep(self.project, &mut |event| events(None, event));
+        let interrupts = listen()?;
         let mut runs: Vec<Run> = Vec::new();
         for number in 0..self.prepared.len() {
             match self.create(number) {
@@ -188,10 +194,10 @@ impl Several<'_> {
             }
         }
         runs.iter().for_each(|run| announce(run, events));
-        detach(&runs, self.parallel, true, events)?;
+        let started = detach(&runs, self.parallel, true, &interrupts, events)?;
         let status = |run: &Run| Some(Ok(run.status().map_or(RunStatus::Unknown, |report| report.status)));
         let ends = runs.iter().map(status).collect();
-        Ok((runs.into_iter().map(Some).collect(), ends))
+        Ok(((runs.into_iter().map(Some).collect(), ends), started))
     }
 }
 

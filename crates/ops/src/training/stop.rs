@@ -9,14 +9,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use rlxp_fs::{Machine, clock};
-use rlxp_launch::{Interrupts, Request, signal_process};
+use rlxp_launch::{Request, signal_process};
 use rlxp_store::{Attempt, Liveness, Project, Run, StoreError, TakeOver, Writer};
 use rlxp_types::{Exit, RunStatus};
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::select::{project, whole_runs};
+use crate::training::supervise::listen;
 use crate::training::supervised::{STOPPED_BEFORE, STOPPED_NOW, stopped_by_user};
 
 /// Pause between two looks at the records.
@@ -126,8 +127,7 @@ pub fn stop(
     waiting: &mut dyn FnMut(&[&str]),
 ) -> Outcome<StopReport> {
     let project = project(context)?;
-    let interrupts = Interrupts::install()
-        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen for signals: {error}")))?;
+    let interrupts = listen()?;
     let mut stopped = Vec::new();
     for one in runs {
         stopped.push(ask(context, &project.run(&one.run), mode.now)?);
@@ -189,6 +189,14 @@ fn ask(context: &Context, run: &Run, now: bool) -> Outcome<Stopped> {
     }
     let why = "the run keeps changing; run the command again".to_owned();
     Ok(answer(StopAction::Refused, run.status()?.status, Some(why)))
+}
+
+/// Ends a run that no process has begun to train; others stay as they are.
+pub(crate) fn end_unstarted(run: &Run) -> Outcome<()> {
+    if run.status()?.status == RunStatus::Created {
+        cancel(run)?;
+    }
+    Ok(())
 }
 
 /// Ends a run that waits for its turn, so that its supervisor passes it over.
@@ -313,6 +321,13 @@ fn look(run: &Run, one: &mut Stopped, lost: &mut u32) -> Outcome<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use rlxp_fs::RealFs;
+    use rlxp_fs::testing::FakeMachine;
+    use rlxp_store::{Metadata, NewRun};
+    use rlxp_types::RunName;
+
     use super::*;
 
     fn stopped(action: StopAction, status: RunStatus) -> Stopped {
@@ -334,5 +349,47 @@ mod tests {
         assert_eq!(exit(&[(Asked, Interrupted), (Refused, Lost)], false), Exit::Refused);
         assert_eq!(exit(&[(Asked, Failed)], false), Exit::RunFailed);
         assert_eq!(exit(&[(Killed, Running)], true), Exit::Interrupted);
+    }
+
+    const NOW: &str = "2026-01-02T03:04:05.000Z";
+
+    /// A run that a process has claimed whose number no process has.
+    fn claimed() -> (tempfile::TempDir, Arc<FakeMachine>, Run) {
+        let folder = tempfile::tempdir().unwrap();
+        let machine = Arc::new(FakeMachine::new("here", "boot-1", 2_000_000_000));
+        let project = Project::at(Arc::new(RealFs), machine.clone(), folder.path());
+        project.prepare().unwrap();
+        let metadata = Metadata::new(NOW, "CartPole-v1", "ppo", &[0], 1);
+        let (name, config_snapshot) = (RunName::parse("a").unwrap(), String::new());
+        let run = project.create_run(NewRun { name, config_snapshot, metadata }).unwrap();
+        run.claim(NOW, TakeOver::WhenProvenGone).unwrap();
+        (folder, machine, run)
+    }
+
+    #[test]
+    fn a_request_that_reached_no_process_is_withdrawn() {
+        let (_folder, machine, run) = claimed();
+        let writer = run.newest_attempt().unwrap().unwrap().writer.unwrap();
+        assert!(matches!(signal(&run, 1, &writer, machine.as_ref(), true), Ok(false)));
+        assert!(!run.stop_was_requested(1).unwrap(), "a later crash would pass for the user's stop");
+        // It was there before: what is left of an earlier command is withdrawn as well.
+        run.request_stop(1, NOW).unwrap();
+        assert!(run.stop_was_requested(1).unwrap());
+        assert!(matches!(signal(&run, 1, &writer, machine.as_ref(), true), Ok(false)));
+        assert!(!run.stop_was_requested(1).unwrap());
+    }
+
+    #[test]
+    fn a_run_that_is_resumed_while_it_stops_counts_as_stopped() {
+        let (_folder, _machine, run) = claimed();
+        let mut one = Stopped { attempt: Some(1), ..stopped(StopAction::Asked, RunStatus::Running) };
+        run.claimed(1).unwrap().end(&stopped_by_user("interrupted")).unwrap();
+        let again = run.claim(NOW, TakeOver::WhenProvenGone).unwrap();
+        assert_eq!(again.attempt(), 2);
+        look(&run, &mut one, &mut 0).unwrap();
+        assert_eq!(
+            (one.status, one.reason.as_deref()),
+            (RunStatus::Interrupted, Some("it was resumed since"))
+        );
     }
 }

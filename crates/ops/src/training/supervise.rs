@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome};
 use crate::training::supervised::{Said, Supervised};
 
 /// How often the supervisor looks at signals while its workers are silent.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A run whose turn has come.
 pub(crate) enum Turn {
@@ -29,6 +29,12 @@ pub(crate) type RunSink<'a> = &'a mut dyn FnMut(Option<&str>, Event);
 
 /// How a run ended; none if its turn never came, because the user stopped everything before.
 pub(crate) type RunEnd = Option<Outcome<RunStatus>>;
+
+/// Counts the user's interrupts from now on.
+pub(crate) fn listen() -> Outcome<Interrupts> {
+    Interrupts::install()
+        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen for signals: {error}")))
+}
 
 /// Trains `run` in a child process until it ends.
 pub(crate) fn supervise(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
@@ -48,8 +54,7 @@ pub(crate) fn supervise_all(
     events: RunSink<'_>,
     ended: &mut dyn FnMut(usize, &Outcome<RunStatus>),
 ) -> Outcome<Vec<RunEnd>> {
-    let interrupts = Interrupts::install()
-        .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen for signals: {error}")))?;
+    let interrupts = listen()?;
     let mut ends: Vec<RunEnd> = (0..count).map(|_| None).collect();
     let mut end = |number: usize, result: Outcome<RunStatus>| {
         ended(number, &result);

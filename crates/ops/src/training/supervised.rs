@@ -18,6 +18,10 @@ use crate::training::next_step;
 const INTERRUPT: i32 = 2;
 /// Lines of a dead worker's stderr that are reported.
 const LAST_LINES: usize = 5;
+/// Looks at a claim that another process has made before it counts as that of a training.
+const LOOKS_AT_CLAIM: u32 = 10;
+/// Pause between them.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Longest report of them.
 const LAST_CHARACTERS: usize = 2000;
 
@@ -101,6 +105,9 @@ impl Supervised {
             Some(LastWord { outcome: WorkerOutcome::Interrupted, .. }) => Ok(RunStatus::Interrupted),
             Some(LastWord { exit, reason, hints, .. }) => {
                 let exit = Exit::from_code(i32::from(exit)).unwrap_or(Exit::RunFailed);
+                if exit == Exit::Refused && was_stopped_before(&self.run)? {
+                    return Ok(RunStatus::Interrupted);
+                }
                 let message = reason.unwrap_or_else(|| "training failed".into());
                 let code = if exit == Exit::Refused { "already_running" } else { "run_failed" };
                 let mut failure = Failure::new(exit, code, message);
@@ -173,6 +180,19 @@ impl Supervised {
     }
 }
 
+/// Whether `rlx stop` ended the run before its worker could claim it. That claims the run, too, and says why in the
+/// moment after.
+fn was_stopped_before(run: &Run) -> Outcome<bool> {
+    for _ in 0..LOOKS_AT_CLAIM {
+        let Some(newest) = run.newest_attempt()? else { return Ok(false) };
+        if let Some(end) = newest.end {
+            return Ok(end.reason.as_deref() == Some(STOPPED_BEFORE));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(false)
+}
+
 /// Why an attempt ended that `rlx stop --now` stopped.
 pub(crate) const STOPPED_NOW: &str = "stopped by rlx stop --now";
 
@@ -206,5 +226,45 @@ fn describe_end(ended: &Ended) -> String {
     match ended.out_of_memory {
         OutOfMemory::No | OutOfMemory::Possible => what,
         OutOfMemory::Likely => format!("{what}, most likely for want of memory"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rlxp_fs::RealFs;
+    use rlxp_fs::testing::FakeMachine;
+    use rlxp_store::{Metadata, NewRun, Project};
+    use rlxp_types::RunName;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_was_stopped_before_its_claim_is_told_from_one_that_trains() {
+        let folder = tempfile::tempdir().unwrap();
+        let machine = Arc::new(FakeMachine::new("here", "boot-1", 100));
+        let project = Project::at(Arc::new(RealFs), machine, folder.path());
+        project.prepare().unwrap();
+        let now = "2026-01-02T03:04:05.000Z";
+        let create = || {
+            let metadata = Metadata::new(now, "CartPole-v1", "ppo", &[0], 1);
+            let (name, config_snapshot) = (RunName::parse("a").unwrap(), String::new());
+            project.create_run(NewRun { name, config_snapshot, metadata }).unwrap()
+        };
+        let run = create();
+        assert!(!was_stopped_before(&run).unwrap(), "nothing has claimed it");
+        let claim = run.claim(now, TakeOver::WhenProvenGone).unwrap();
+        // The reason is written a moment after the claim.
+        let seen = std::thread::scope(|scope| {
+            let looking = scope.spawn(|| was_stopped_before(&run).unwrap());
+            std::thread::sleep(LOOK_EVERY * 2);
+            claim.end(&stopped_by_user(STOPPED_BEFORE)).unwrap();
+            looking.join().unwrap()
+        });
+        assert!(seen);
+        let trained = create();
+        let _claim = trained.claim(now, TakeOver::WhenProvenGone).unwrap();
+        assert!(!was_stopped_before(&trained).unwrap(), "it is being trained");
     }
 }

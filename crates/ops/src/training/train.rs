@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rlxp_env::Space;
 use rlxp_fs::{FsExt, clock, environment};
+use rlxp_launch::Interrupts;
 use rlxp_learn::{Spaces, algorithm};
 use rlxp_spec::Config;
 use rlxp_store::{
@@ -26,7 +27,7 @@ use crate::training::envs::SOURCES;
 use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::notes::notes;
 use crate::training::recorded::{STOP_AT, config_of};
-use crate::training::supervise::supervise;
+use crate::training::supervise::{listen, supervise};
 use crate::training::weights::Weights;
 
 /// The looks that `rlx compare` takes, which are recorded between one training and the next.
@@ -89,7 +90,7 @@ pub struct TrainReport {
     pub run: Option<String>,
     #[serde(serialize_with = "rlxp_types::path_text::serialize")]
     pub path: Option<PathBuf>,
-    /// `running` if training continues in the background.
+    /// `running` if training continues in the background, `interrupted` if it was stopped before it began.
     pub status: Option<RunStatus>,
     /// Mean evaluation return at which a seed stops early.
     pub stop_at: Option<f64>,
@@ -113,15 +114,16 @@ pub fn train(
         path: run.map(|run| run.path().to_owned()),
         status,
         stop_at: request.stop_at,
-        detached: request.detach && run.is_some(),
+        detached: request.detach && status == Some(RunStatus::Running),
     };
     if request.dry_run {
         return Ok(report(prepared.plan, None, None));
     }
     let project = project_for_new_run(context)?;
     sweep(&project, events);
+    let background = Background::wanted(request.detach)?;
     let run = prepared.create(context, &project, request)?;
-    let status = start(&run, request.detach, events)?;
+    let status = start(&run, background.as_ref(), events)?;
     Ok(report(prepared.plan, Some(&run), Some(status)))
 }
 
@@ -332,15 +334,22 @@ pub(crate) fn create(
     Ok(run)
 }
 
-/// Trains an existing run from its present state; in the background with `detached`.
-pub(crate) fn start(run: &Run, detached: bool, events: Sink<'_>) -> Outcome<RunStatus> {
-    events(Event::Created { run: run.name(), path: run.path().display().to_string() });
-    if !detached {
-        return supervise(run, events);
+/// That training is to continue in the background. Listens for interrupts from before the run is created, so that none
+/// leaves a run behind that nothing trains.
+pub(crate) struct Background(pub(crate) Interrupts);
+
+impl Background {
+    pub(crate) fn wanted(detach: bool) -> Outcome<Option<Self>> {
+        detach.then(|| listen().map(Self)).transpose()
     }
+}
+
+/// Trains an existing run from its present state, here or in the background.
+pub(crate) fn start(run: &Run, background: Option<&Background>, events: Sink<'_>) -> Outcome<RunStatus> {
+    events(Event::Created { run: run.name(), path: run.path().display().to_string() });
+    let Some(Background(interrupts)) = background else { return supervise(run, events) };
     let only_first = run.was_never_attempted()?;
-    detach(std::slice::from_ref(run), 1, only_first, &mut |_, event| events(event))?;
-    Ok(RunStatus::Running)
+    detach(std::slice::from_ref(run), 1, only_first, interrupts, &mut |_, event| events(event))
 }
 
 /// What each seed of the config starts from: the one checkpoint that `text` names, or that of the equal seed.

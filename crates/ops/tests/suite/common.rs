@@ -8,7 +8,8 @@ use rlxp_fs::testing::FakeMachine;
 use rlxp_fs::{FsExt, RealFs};
 use rlxp_ops::Context;
 use rlxp_store::{
-    End, Metadata, MetricValue, MetricsPosition, NewRun, Outcome, Project, Run, SeedFolder, TakeOver,
+    End, Lineage, LineageKind, Metadata, MetricValue, MetricsPosition, NewRun, Outcome, Project, Run,
+    SeedFolder, TakeOver,
 };
 use rlxp_types::{EndCause, RunName};
 
@@ -43,6 +44,7 @@ pub(crate) struct Plan<'w> {
     outcome: Option<Outcome>,
     failed: (Option<EndCause>, String),
     change: Box<dyn Fn(&mut Metadata)>,
+    after: u64,
 }
 
 impl World {
@@ -81,6 +83,7 @@ impl World {
             outcome: Some(Outcome::Completed),
             failed: (None, "diverged: the loss is NaN".to_owned()),
             change: Box::new(|_| {}),
+            after: 0,
         }
     }
 }
@@ -121,6 +124,30 @@ impl Plan<'_> {
         self
     }
 
+    /// It extends another run to this many steps, as `rlx resume --total-timesteps` does.
+    pub(crate) fn extending(self, parent: &Run, steps: u64) -> Self {
+        let known = parent.metadata().unwrap();
+        let after = known.total_steps;
+        let lineage = Lineage {
+            kind: LineageKind::ResumedExtended,
+            parent: parent.name(),
+            parent_id: Some(known.id),
+            checkpoint: Some(after),
+            seed: None,
+            checkpoints: Default::default(),
+        };
+        let plan = self.seeds(&known.seeds).set(&format!("algo.total_timesteps={steps}"));
+        let change = plan.change;
+        Self {
+            after,
+            change: Box::new(move |metadata| {
+                change(metadata);
+                metadata.lineage = Some(lineage.clone());
+            }),
+            ..plan
+        }
+    }
+
     /// Changes the description, such as tags or the state of the code.
     pub(crate) fn metadata(mut self, change: impl Fn(&mut Metadata) + 'static) -> Self {
         self.change = Box::new(change);
@@ -155,7 +182,7 @@ impl Plan<'_> {
             .unwrap();
         let claim = run.claim(NOW, TakeOver::WhenProvenGone).unwrap();
         for folder in run.seed_folders().unwrap() {
-            write_metrics(&folder, &config, &self.formula);
+            write_metrics(&folder, &config, self.after, &self.formula);
         }
         if let Some(outcome) = self.outcome {
             let (cause, reason) = self.failed;
@@ -168,10 +195,10 @@ impl Plan<'_> {
     }
 }
 
-fn write_metrics(folder: &SeedFolder, config: &rlxp_spec::Config, formula: &Formula) {
+fn write_metrics(folder: &SeedFolder, config: &rlxp_spec::Config, after: u64, formula: &Formula) {
     let mut writer = folder.metrics_writer(&MetricsPosition::start()).unwrap();
     let size = config.rollout_size();
-    for update in 1..=config.total_steps() / size {
+    for update in after / size + 1..=config.total_steps() / size {
         let step = update * size;
         let Some(value) = formula(folder.seed(), step) else { break };
         let train = [

@@ -6,6 +6,7 @@ use rlxp_ops::insight::compare::{CompareReport, CompareRequest, compare};
 use rlxp_ops::insight::group_order::BestOf;
 use rlxp_ops::insight::plot::{GroupBy, PlotOptions, PlotReport, PlotRequest, Target, plot};
 use rlxp_ops::insight::report::{ReportRequest, report};
+use rlxp_store::{Lineage, LineageKind, Metadata};
 
 use crate::common::World;
 
@@ -111,6 +112,27 @@ fn curves_are_named_by_what_differs_and_the_best_comes_first() {
 }
 
 #[test]
+fn a_report_says_how_values_at_common_steps_were_read() {
+    let world = rates();
+    let request = ReportRequest {
+        words: words(&["rate_001", "rate_003"]),
+        output: Some("report.html".into()),
+        without_videos: true,
+        ..ReportRequest::default()
+    };
+    report(&world.context, &request, &mut |_| {}).unwrap();
+    let html = String::from_utf8(RealFs.read(&world.path().join("report.html"), 1 << 30).unwrap()).unwrap();
+    for part in [
+        "<th>at 25%</th>",
+        "704 · 1,152 · 1,600 · 2,048",
+        "eval: interpolated between the nearest evaluations",
+        "train, timing: mean over the preceding 10% of the shared steps",
+    ] {
+        assert!(html.contains(part), "{part}\n{html}");
+    }
+}
+
+#[test]
 fn more_seeds_are_trained_for_every_config_with_its_tags() {
     let world = World::new();
     let flat = |of: f64| move |seed: u64| of + seed as f64;
@@ -128,6 +150,43 @@ fn more_seeds_are_trained_for_every_config_with_its_tags() {
     // No seed is trained twice in one group.
     let first_seed = |one: &str| one.split("seed=").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     assert_ne!(first_seed(&next[0]), first_seed(&next[1]), "{next:?}");
+}
+
+#[test]
+fn a_tag_that_begins_with_a_dash_is_carried_over_as_a_tag() {
+    let world = World::new();
+    for (name, rate) in [("a", "0.001"), ("b", "0.01")] {
+        world
+            .run(name)
+            .set(&format!("algo.learning_rate={rate}"))
+            .tag("-x")
+            .scores(|seed| seed as f64)
+            .make();
+    }
+    let request = CompareRequest { words: words(&["a_001", "b_001"]), ..CompareRequest::default() };
+    let next = compared(&world, request).next;
+    assert!(!next.is_empty() && next.iter().all(|one| one.contains(" --tag=-x ")), "{next:?}");
+}
+
+#[test]
+fn more_seeds_of_a_warm_start_begin_where_it_did() {
+    let world = World::new();
+    let lineage = Lineage {
+        kind: LineageKind::WarmStart,
+        parent: "old_001".to_owned(),
+        parent_id: None,
+        checkpoint: Some(1024),
+        seed: Some(3),
+        checkpoints: Default::default(),
+    };
+    let warm = move |metadata: &mut Metadata| metadata.lineage = Some(lineage.clone());
+    world.run("a").scores(|seed| seed as f64).make();
+    world.run("b").metadata(warm).scores(|seed| 1.0 + seed as f64).make();
+    let request = CompareRequest { words: words(&["a_001", "b_001"]), ..CompareRequest::default() };
+    let next = compared(&world, request).next;
+    let of = |name: &str| next.iter().find(|one| one.contains(&format!("runs/{name}/"))).unwrap();
+    assert!(of("b_001").contains(" --from old_001:3:step_1024 "), "{next:?}");
+    assert!(!of("a_001").contains("--from"), "{next:?}");
 }
 
 #[test]

@@ -4,5 +4,6 @@
 mod common;
 mod compare;
 mod contract;
+mod extended;
 mod groups;
 mod study;

@@ -283,6 +283,21 @@ fn numbers_that_overflow_block_nothing() {
     assert!(error.contains("lists 300000 seeds"), "{error}");
 }
 
+/// The largest number of a label that is read would leave none for the next.
+#[test]
+fn a_label_of_the_largest_number_blocks_no_other() {
+    let (_folder, project, run) = completed();
+    run.set_tags(&["x".into()], &[]).unwrap();
+    let forged = run.path().join("labels/999999999.json");
+    let label = RealFs.read_text(&run.path().join("labels/1.json"), 1 << 20).unwrap();
+    RealFs.write_atomic(&forged, label.replacen("\"x\"", "\"forged\"", 1).as_bytes()).unwrap();
+    assert_eq!(run.set_tags(&["y".into()], &[]).unwrap(), ["x", "y"]);
+    assert!(RealFs.metadata_if_any(&run.path().join("labels/2.json")).unwrap().is_some());
+    let row = Index::open(&project).list(&RunFilter::default()).unwrap().remove(0);
+    let problem = row.problem.unwrap();
+    assert!(problem.contains("labels/999999999.json is ignored"), "{problem}");
+}
+
 /// What a newer version has written is neither misread nor rewritten.
 #[test]
 fn a_newer_format_is_refused_and_left_as_it_is() {

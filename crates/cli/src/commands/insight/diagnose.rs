@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rlxp_ops::insight::diagnose::{
-    Answer, Diagnosis, Finding, RuleOutcome, RuleSet, Severity, diagnose_all, rules,
+    Answer, Diagnosis, DiagnosisSummary, Finding, RuleOutcome, RuleSet, Severity, diagnose_all, rules,
+    summary,
 };
 use rlxp_ops::reports::Diagnoses;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
-use rlxp_types::text::one_line;
+use rlxp_types::text::{one_line, shell_word};
 
 use crate::complete;
 use crate::format::{self, counted};
@@ -18,19 +19,25 @@ use crate::table::{Align, Table};
 
 /// Longest line of text.
 const LINE: usize = 100;
+/// Up to this many runs are described one by one.
+const FEW: usize = 3;
+/// Most runs that a row of the summary names.
+const MOST_NAMED: usize = 3;
 
 const EXAMPLES: &str = "\
 Examples:
   rlx diagnose @last || true          # exit code 1 says that an error was found
   rlx diagnose @last --all || true    # also what is clear, and what data is lacking
+  rlx diagnose '*' || true            # of many runs, which problems they have in common
   rlx diagnose --rules
   rlx diagnose --rules --json > rules.json && rlx diagnose @last --rules-file rules.json || true";
 
 /// Detect training problems and show the evidence
 ///
 /// Checks runs, finished or still running, for known failure patterns. Every
-/// finding cites metric, steps, value and threshold. Exits with 1 if any finding
-/// is an error.
+/// finding cites metric, steps, value and threshold. Several runs begin with a
+/// summary; more than three are only summarized, unless --details is passed. Exits
+/// with 1 if any finding is an error.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Diagnose {
@@ -40,8 +47,11 @@ pub(crate) struct Diagnose {
     /// Show the result of every rule, not only findings
     #[arg(long)]
     all: bool,
+    /// Show the findings of each run, however many there are
+    #[arg(long)]
+    details: bool,
     /// Show the rules: formula, thresholds and basis
-    #[arg(long, conflicts_with_all = ["runs", "all"])]
+    #[arg(long, conflicts_with_all = ["runs", "all", "details"])]
     rules: bool,
     /// Use rules from this file instead of the built-in ones
     #[arg(long, value_name = "FILE")]
@@ -58,14 +68,27 @@ impl Diagnose {
         let diagnoses = diagnose_all(context, &self.runs, &rules)?;
         let error = diagnoses.iter().any(|diagnosis| diagnosis.worst == Some(Severity::Error));
         if screen.is_json() {
-            screen.json(&Diagnoses { error_found: error, runs: &diagnoses });
-        } else {
+            screen.json(&Diagnoses { error_found: error, summary: summary(&diagnoses), runs: &diagnoses });
+            return Ok(if error { Exit::No } else { Exit::Yes });
+        }
+        let several = diagnoses.len() > 1;
+        if several {
+            screen.answer(summarized(screen, &summary(&diagnoses)));
+        }
+        if diagnoses.len() <= FEW || self.details || self.all {
             for (index, diagnosis) in diagnoses.iter().enumerate() {
-                if index > 0 {
+                if several || index > 0 {
                     screen.answer("\n");
                 }
                 screen.answer(self.text(screen, diagnosis));
             }
+        } else {
+            let worst = diagnoses.iter().max_by_key(|one| (one.worst, std::cmp::Reverse(one.run.clone())));
+            if let Some(worst) = worst.filter(|worst| worst.worst > Some(Severity::Info)) {
+                screen.hint(&format!("rlx diagnose {}    # with the evidence", shell_word(&worst.run)));
+            }
+            let words: Vec<_> = self.runs.iter().map(|word| shell_word(word)).collect();
+            screen.hint(&format!("rlx diagnose {} --details    # of each run", words.join(" ")));
         }
         Ok(if error { Exit::No } else { Exit::Yes })
     }
@@ -104,6 +127,41 @@ impl Diagnose {
         text.push_str("; pass --all to see each\n");
         text
     }
+}
+
+/// How many runs have problems, and which.
+fn summarized(screen: &Screen, summary: &DiagnosisSummary) -> String {
+    let DiagnosisSummary { runs, with_errors, with_warnings, without_problems, findings } = summary;
+    let heading = screen.styled(Style::Heading, &counted(*runs, "run"));
+    let mut text = format!(
+        "{heading}: {with_errors} with errors, {with_warnings} with warnings only, {without_problems} without problems\n"
+    );
+    if findings.is_empty() {
+        return text;
+    }
+    let mut table = Table::new([
+        ("rule", Align::Left),
+        ("severity", Align::Left),
+        ("runs", Align::Right),
+        ("finding", Align::Left),
+        ("in", Align::Left),
+    ]);
+    for finding in findings {
+        let mut names = finding.runs.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = finding.runs.len().saturating_sub(MOST_NAMED);
+        if more > 0 {
+            names.push_str(&format!(" and {more} more"));
+        }
+        table.row([
+            finding.rule.clone(),
+            finding.severity.word().to_owned(),
+            finding.runs.len().to_string(),
+            finding.title.clone(),
+            names,
+        ]);
+    }
+    text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
+    text
 }
 
 fn shown(screen: &Screen, outcome: &RuleOutcome, finding: &Finding) -> String {

@@ -47,7 +47,7 @@ pub(crate) struct Ls {
     #[arg(value_name = "RUN", add = complete::runs())]
     runs: Vec<String>,
     /// Only show runs of this environment
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::environments())]
     env: Option<String>,
     /// Only show runs with this status
     #[arg(long)]
@@ -65,7 +65,7 @@ pub(crate) struct Ls {
     /// Sort by a column or config key, descending with -KEY; created, best, return and steps always
     /// have the highest first
     #[arg(long, value_name = "KEY", default_value = "created", allow_hyphen_values = true)]
-    #[arg(add = complete::keys())]
+    #[arg(add = complete::sort_keys())]
     sort: String,
     /// Reverse the order
     #[arg(long)]

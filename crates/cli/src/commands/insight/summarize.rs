@@ -59,6 +59,7 @@ impl Summarize {
             }
             SummaryReport::Set(set) => {
                 screen.answer(of_set(screen, set));
+                set.notes.iter().for_each(|note| screen.warning(note));
                 set.unreadable.iter().for_each(|(name, why)| screen.warning(&format!("{name}: {why}")));
                 &set.next
             }

@@ -5,10 +5,10 @@ use rlxp_ops::below::TakeOver;
 use rlxp_ops::insight::runs::info;
 use rlxp_ops::training::resume::resume;
 use rlxp_ops::{Context, Outcome};
-use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
+use rlxp_types::{Exit, RunStatus};
 
-use super::train::{conclude, in_background};
+use super::train::{conclude, in_background, not_begun};
 use crate::complete;
 use crate::progress::Progress;
 use crate::screen::Screen;
@@ -68,6 +68,9 @@ impl Resume {
         if report.detached {
             in_background(screen, &report.run);
             return Ok(Exit::Yes);
+        }
+        if self.detach && report.status == RunStatus::Interrupted {
+            return Ok(not_begun(screen, &report.run));
         }
         conclude(context, screen, &report.run, report.status, &progress)
     }

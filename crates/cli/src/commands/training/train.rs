@@ -119,6 +119,7 @@ impl Train {
                 in_background(screen, run);
                 Ok(Exit::Yes)
             }
+            (Some(run), Some(RunStatus::Interrupted)) if self.detach => Ok(not_begun(screen, run)),
             (Some(run), Some(status)) => conclude(context, screen, run, status, &progress),
             _ => {
                 if !screen.is_json() {
@@ -145,6 +146,15 @@ pub(crate) fn in_background(screen: &Screen, run: &str) {
     screen.line(format!("{run} is training in the background"));
     screen.hint(&format!("rlx tail {}    # follow it", shell_word(run)));
     screen.hint(&format!("rlx stop {}    # save a checkpoint and stop", shell_word(run)));
+}
+
+/// Says that a training was stopped before it continued in the background. Shared with `resume`.
+pub(crate) fn not_begun(screen: &Screen, run: &str) -> Exit {
+    if !screen.is_json() {
+        screen.line(format!("{run} was stopped while it was starting; nothing runs in the background"));
+        screen.hint(&format!("rlx resume {}", shell_word(run)));
+    }
+    Exit::Interrupted
 }
 
 /// How a training ended, and what to do next. Shared with `resume`.

@@ -37,7 +37,29 @@ pub struct AlignedMetric {
     pub metric: String,
     /// A quarter, a half, three quarters and all of the steps that the groups share.
     pub steps: Vec<u64>,
+    /// At which of them a value lies between two evaluations. Metrics of training are never interpolated: they are
+    /// means over the tenth of these steps before each.
+    pub interpolated: Vec<bool>,
     pub groups: Vec<AlignedGroup>,
+}
+
+/// How the values of metrics at common steps were read, a sentence each. `places` are the steps that are shown.
+pub fn how_read(metrics: &[AlignedMetric], places: &[usize]) -> Vec<String> {
+    let between =
+        |metric: &AlignedMetric| places.iter().any(|place| metric.interpolated.get(*place) == Some(&true));
+    let mut said = Vec::new();
+    if metrics.iter().any(between) {
+        said.push("eval: interpolated between the nearest evaluations".to_owned());
+    }
+    let mut kinds: Vec<&str> =
+        metrics.iter().filter_map(|metric| Some(metric.metric.split_once('/')?.0)).collect();
+    kinds.retain(|kind| *kind != "eval");
+    kinds.dedup();
+    if !kinds.is_empty() {
+        let share = WINDOW * 100.0;
+        said.push(format!("{}: mean over the preceding {share:.0}% of the shared steps", kinds.join(", ")));
+    }
+    said
 }
 
 /// A group's values at those steps.
@@ -96,6 +118,7 @@ fn metric(kind: &str, name: &str, groups: &[ComparedGroup<'_>]) -> Option<Aligne
     let steps: Vec<u64> = PLACES.iter().map(|part| first + (span * part) as u64).collect();
     let window = if kind == "eval" { None } else { Some((span * WINDOW) as u64) };
     let mut aligned: Vec<AlignedGroup> = Vec::new();
+    let mut interpolated = vec![false; steps.len()];
     for (group, all) in with {
         let at = |step: u64| -> Vec<f64> {
             all.iter()
@@ -113,18 +136,34 @@ fn metric(kind: &str, name: &str, groups: &[ComparedGroup<'_>]) -> Option<Aligne
             _ => vec![None; values.len()],
         };
         let seeds = found.iter().map(Vec::len).collect();
+        for (step, interpolated) in steps.iter().zip(&mut interpolated) {
+            *interpolated |= window.is_none() && all.iter().any(|series| is_between(series, *step));
+        }
         aligned.push(AlignedGroup { group: group.id.clone(), values, seeds, differences });
     }
-    Some(AlignedMetric { metric: format!("{kind}/{name}"), steps, groups: aligned })
+    // Such as the return of training that ended before its first episode did.
+    let known = aligned.iter().flat_map(|group| &group.values).any(Option::is_some);
+    let metric = format!("{kind}/{name}");
+    known.then_some(AlignedMetric { metric, steps, interpolated, groups: aligned })
+}
+
+/// Whether a step lies between two evaluations of a seed.
+fn is_between(series: &Series, step: u64) -> bool {
+    let within = series.steps.first().is_some_and(|first| *first <= step)
+        && series.steps.last().is_some_and(|last| step <= *last);
+    within && series.steps.binary_search(&step).is_err()
 }
 
 /// A seed's value at a step: on the line between two evaluations, or the mean
-/// of what was logged within `window` steps before; NaN beyond its end.
+/// of what was logged within `window` steps before, at least the last of it; NaN beyond its end.
 fn value_at(series: &Series, step: u64, window: Option<u64>) -> f64 {
     let after = series.steps.partition_point(|at| *at <= step);
     match window {
         Some(window) => {
             let from = series.steps.partition_point(|at| *at < step.saturating_sub(window));
+            // Training that logs more rarely than that has its last record there.
+            let within = series.steps.last().is_some_and(|last| step <= *last);
+            let from = if within { from.min(after.saturating_sub(1)) } else { from };
             if from >= after {
                 return f64::NAN;
             }
@@ -206,5 +245,34 @@ mod tests {
         assert_eq!(value_at(&curve, 40, Some(10)), 5.0);
         assert!(value_at(&curve, 60, Some(10)).is_nan());
         assert!(value_at(&curve, 30, Some(5)).is_nan());
+        // Records further apart than the window.
+        assert_eq!((value_at(&curve, 15, Some(2)), value_at(&curve, 28, Some(5))), (1.0, 3.0));
+        assert!(value_at(&curve, 5, Some(2)).is_nan(), "before the first record");
+    }
+
+    #[test]
+    fn interpolation_is_noticed_and_said() {
+        let curve = series(&[(10, 1.0), (20, 3.0)]);
+        assert_eq!(
+            [5, 10, 15, 20, 25].map(|step| is_between(&curve, step)),
+            [false, false, true, false, false]
+        );
+        let metric = |name: &str, interpolated: [bool; 4]| AlignedMetric {
+            metric: name.to_owned(),
+            steps: vec![1, 2, 3, 4],
+            interpolated: interpolated.to_vec(),
+            groups: Vec::new(),
+        };
+        let metrics = [
+            metric("eval/mean_return", [true, false, false, false]),
+            metric("train/entropy", [false; 4]),
+            metric("train/approx_kl", [false; 4]),
+            metric("timing/steps_per_second", [false; 4]),
+        ];
+        let training = "train, timing: mean over the preceding 10% of the shared steps";
+        assert_eq!(how_read(&metrics, &[1, 3]), [training]);
+        let all = how_read(&metrics, &[0, 1, 2, 3]);
+        assert_eq!(all, ["eval: interpolated between the nearest evaluations", training]);
+        assert_eq!(how_read(&metrics[..1], &[3]), Vec::<String>::new());
     }
 }

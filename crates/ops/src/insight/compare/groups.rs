@@ -25,6 +25,8 @@ pub(super) struct ComparedGroup<'m> {
     /// Every training once, in the order of the runs and their seeds.
     pub(super) members: Vec<Member<'m>>,
     pub(super) duplicates: Vec<Duplicate>,
+    /// Seeds that another run of the group continues.
+    pub(super) continued: &'m [Duplicate],
 }
 
 /// The words to load: the reference first.
@@ -101,7 +103,8 @@ impl<'m> ComparedGroup<'m> {
     pub(super) fn new(index: usize, group: &'m Group) -> Self {
         let Folded { members, duplicates } = fold(&group.runs);
         let (label, name) = (group.label.clone(), group.label.clone());
-        Self { id: id_of(index), label, also: None, name, runs: &group.runs, members, duplicates }
+        let (runs, continued) = (group.runs.as_slice(), group.continued.as_slice());
+        Self { id: id_of(index), label, also: None, name, runs, members, duplicates, continued }
     }
 
     pub(super) fn in_state(&self, state: SeedState) -> impl Iterator<Item = &Member<'m>> {

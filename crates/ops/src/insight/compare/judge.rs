@@ -303,6 +303,15 @@ pub(super) fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) 
             vec![format!("No verdict: {trainings} in both A and {id}, which are not independent then.")],
         );
     }
+    let continued = continued_trainings(pair);
+    if continued > 0 && !request.paired {
+        let seeds = if continued == 1 { "1 seed".to_owned() } else { format!("{continued} seeds") };
+        let why = format!(
+            "No verdict: A and {id} have {seeds} in common, trained further in one of them, and are not independent."
+        );
+        let instead = "`--paired` compares them seed by seed.".to_owned();
+        return none(NoVerdict::SharedTrainings, vec![why, instead]);
+    }
     let mut statements = Vec::new();
     for (group, scores) in [(pair.a, pair.a_scores), (pair.b, pair.b_scores)] {
         // A missing score does not mean that the training failed.
@@ -328,6 +337,19 @@ fn shared_trainings(pair: &Pair<'_>) -> usize {
     let place = |member: &Member<'_>| (member.run.run.path().to_owned(), member.seed.seed);
     let of_a: BTreeSet<_> = pair.a.members.iter().map(place).collect();
     pair.b.members.iter().filter(|member| of_a.contains(&place(member))).count()
+}
+
+/// Seeds of which one group has a run and the other its extension: what happened in one happened in the other.
+fn continued_trainings(pair: &Pair<'_>) -> usize {
+    let training = |member: &Member<'_>| (member.run.ancestry.root, member.seed.seed);
+    let extends = |member: &&Member<'_>| member.run.ancestry.extends();
+    let of = |group: &ComparedGroup<'_>| group.members.iter().map(training).collect::<BTreeSet<_>>();
+    let extended = |group: &ComparedGroup<'_>| -> BTreeSet<_> {
+        group.members.iter().filter(extends).map(training).collect()
+    };
+    let (a, b) = (of(pair.a), of(pair.b));
+    let extended: BTreeSet<_> = extended(pair.a).union(&extended(pair.b)).copied().collect();
+    a.intersection(&b).filter(|training| extended.contains(training)).count()
 }
 
 /// Says what a forced verdict ignores.

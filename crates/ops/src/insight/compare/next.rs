@@ -108,7 +108,9 @@ pub(crate) fn origin(run: &RunData) -> Option<String> {
 fn tags(runs: &[&RunData]) -> String {
     let shared = runs[0].metadata.tags.iter();
     let shared = shared.filter(|tag| runs.iter().all(|run| run.metadata.tags.contains(tag)));
-    shared.map(|tag| format!(" --tag {}", shell_word(tag))).collect()
+    // After a space, a tag that begins with a dash would be a flag.
+    let joint = |tag: &str| if tag.starts_with('-') { '=' } else { ' ' };
+    shared.map(|tag| format!(" --tag{}{}", joint(tag), shell_word(tag))).collect()
 }
 
 /// Seeds per group that are wanted: those of the plan, or as many as would probably settle it while a look is left.

@@ -71,6 +71,8 @@ pub struct GroupReport {
     pub highest: Option<f64>,
     /// Trainings that are recorded twice and count once.
     pub duplicates: Vec<Duplicate>,
+    /// Seeds that are not counted here because another run of the group continues them.
+    pub continued: Vec<Duplicate>,
 }
 
 /// A run of a group.
@@ -175,6 +177,7 @@ impl GroupReport {
             lowest: finite.iter().copied().reduce(f64::min),
             highest: finite.iter().copied().reduce(f64::max),
             duplicates: group.duplicates.clone(),
+            continued: group.continued.to_vec(),
         }
     }
 }

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use rlxp_draw::chart::LOOKS;
 
-use super::metric::named;
 use super::{GroupBy, PlotOptions};
 use crate::insight::group_names::{GroupName, Unnamed, abbreviated, names};
 use crate::insight::group_order::{BestOf, best_first, in_order, worth_of_seeds};
 use crate::insight::run_data::fold::{Duplicate, Folded, fold, identity_of, same_configs};
-use crate::insight::run_data::{Group, RunData, SeedData, first_and_more};
+use crate::insight::run_data::{Group, RunData, SeedData, first_and_more, named};
 
 /// Up to this many groups, each label has a row of its own in the legend.
 const FEW: usize = 7;
@@ -83,13 +82,7 @@ impl<'m> Nameless<'m> {
     fn new(name: String, runs: Vec<&'m RunData>) -> Self {
         // The same training counts once, however many runs hold it.
         let Folded { members, duplicates } = fold(runs.iter().copied());
-        let mut seeds: Vec<_> = members.into_iter().map(|member| (member.run, member.seed)).collect();
-        // What an extended run includes is not drawn a second time beside it.
-        let included: BTreeSet<(&std::path::Path, u64)> = seeds
-            .iter()
-            .flat_map(|(run, seed)| run.includes.iter().map(|path| (path.as_path(), seed.seed)))
-            .collect();
-        seeds.retain(|(run, seed)| !included.contains(&(run.run.path(), seed.seed)));
+        let seeds = members.into_iter().map(|member| (member.run, member.seed)).collect();
         Self { name, runs, seeds, duplicates }
     }
 }

@@ -10,7 +10,7 @@ use super::groups::PlottedGroup;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::insight::group_order::is_ranked_by;
-use crate::insight::run_data::load;
+use crate::insight::run_data::{load, named};
 
 /// Training metrics that the x axis may count by, and that show when a seed began.
 const COUNTERS: [&str; 3] = ["episodes", "policy_loss", "learning_rate"];
@@ -120,16 +120,6 @@ pub(super) fn unknown(context: &Context, words: &[String], written: Option<&str>
     let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
     let command = |near: &str| format!("rlx plot {} --metric {}", words.join(" "), shell_word(near));
     Ok(near.into_iter().fold(failure, |failure, near| failure.hint(command(near))))
-}
-
-/// Names in a sentence; long lists are truncated.
-pub(super) fn named(names: &[String]) -> String {
-    match names {
-        [] => "nothing".to_owned(),
-        [one] => one.clone(),
-        [first, second] => format!("{first} and {second}"),
-        [first, second, rest @ ..] => format!("{first}, {second} and {} more", rest.len()),
-    }
 }
 
 #[cfg(test)]

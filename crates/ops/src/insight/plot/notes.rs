@@ -8,9 +8,10 @@ use rlxp_draw::chart::short_number;
 
 use super::chart::Drawn;
 use super::groups::PlottedGroup;
-use super::metric::{Metric, named};
+use super::metric::Metric;
 use super::x_unit::{self, XUnit};
 use super::{PlotOptions, XAxis};
+use crate::insight::run_data::named;
 
 pub(super) fn of_runs(groups: &[PlottedGroup<'_>], x: XAxis) -> Vec<String> {
     let mut notes = Vec::new();

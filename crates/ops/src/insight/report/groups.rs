@@ -8,9 +8,9 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::compare::{CompareReport, CompareRequest, compare};
 use crate::insight::group_order::is_ranked_by;
-use crate::insight::run_data;
-use crate::insight::run_data::Group;
 use crate::insight::run_data::fold::identity_of;
+use crate::insight::run_data::lineage::counted_runs;
+use crate::insight::run_data::{self, Group, Trainings, load_trainings};
 
 use super::ReportRequest;
 
@@ -29,6 +29,8 @@ pub(super) struct ReportedGroups {
     pub(super) comparison: Option<CompareReport>,
     /// What a file of these is called after: what was named, in that order.
     pub(super) named: Vec<String>,
+    /// What was done to the groups; a comparison has it among its warnings.
+    pub(super) notes: Vec<String>,
 }
 
 /// Loads the runs, groups and compares them.
@@ -44,7 +46,8 @@ pub(super) fn load(
         }
         _ => request.words.clone(),
     };
-    let loaded = run_data::load(context, &words, &wanted)?;
+    let mut trainings = load_trainings(context, &words, 1, &wanted)?;
+    let loaded = std::mem::take(&mut trainings.groups);
     let runs: usize = loaded.iter().map(|group| group.runs.len()).sum();
     if runs > MOST_RUNS {
         let message = format!("{runs} runs are too many for one report; the limit is {MOST_RUNS}");
@@ -52,10 +55,12 @@ pub(super) fn load(
     }
     let named = loaded.iter().map(|group| group.label.clone()).collect();
     let by_config = request.by_config || loaded.len() > LOOKS || has_several_configs(&loaded);
-    let groups = if by_config { run_data::by_config(loaded) } else { loaded };
+    trainings.groups = if by_config { run_data::by_config(loaded) } else { loaded };
+    trainings.count_once();
+    let Trainings { groups, notes } = trainings;
     if groups.len() < 2 {
         let labels = groups.iter().map(|group| group.label.clone()).collect();
-        return Ok(ReportedGroups { groups, labels, by_config, comparison: None, named });
+        return Ok(ReportedGroups { groups, labels, by_config, comparison: None, named, notes });
     }
     tell("comparing");
     let comparison = compare(
@@ -73,13 +78,13 @@ pub(super) fn load(
     )?;
     let groups = in_order(groups, &comparison);
     let labels = comparison.groups.iter().map(|group| group.label.clone()).collect();
-    Ok(ReportedGroups { groups, labels, by_config, comparison: Some(comparison), named })
+    Ok(ReportedGroups { groups, labels, by_config, comparison: Some(comparison), named, notes: Vec::new() })
 }
 
-/// Whether the only word names runs of several configs, which are no group.
+/// Whether the only word names runs of several configs, which are no group. A run and its extension are one training.
 fn has_several_configs(groups: &[Group]) -> bool {
     let [only] = groups else { return false };
-    only.runs.iter().map(identity_of).collect::<BTreeSet<_>>().len() > 1
+    counted_runs(only).into_iter().map(identity_of).collect::<BTreeSet<_>>().len() > 1
 }
 
 /// The loaded groups as the comparison has them.

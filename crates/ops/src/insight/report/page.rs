@@ -75,7 +75,7 @@ pub(super) struct Page {
     pub(super) verdicts: Vec<VerdictCard>,
     pub(super) pictures: Vec<Picture>,
     pub(super) changes: Vec<ChangeCard>,
-    pub(super) aligned: Option<Table>,
+    pub(super) aligned: Option<(Table, Vec<String>)>,
     pub(super) diagnoses: Vec<DiagnosisCard>,
     pub(super) evaluations: Table,
     pub(super) films: Vec<Film>,
@@ -224,10 +224,12 @@ impl Page {
             }
             html.markup("</div>");
         }
-        if let Some(aligned) = &self.aligned {
-            html.markup("<h3>Metrics at common steps</h3><div class=\"card\">")
-                .table(aligned)
-                .markup("</div>");
+        if let Some((aligned, how_read)) = &self.aligned {
+            html.markup("<h3>Metrics at common steps</h3><div class=\"card\">").table(aligned);
+            for sentence in how_read {
+                html.element("<p class=\"soft\">", sentence, "</p>");
+            }
+            html.markup("</div>");
         }
     }
 

@@ -3,7 +3,7 @@
 use rlxp_types::text::{grouped, report_number};
 
 use crate::failure::Outcome;
-use crate::insight::compare::CompareReport;
+use crate::insight::compare::{CompareReport, how_read};
 use crate::insight::plot::NO_INTERVAL;
 use crate::insight::run_data::{Group, RunData, SeedState};
 use crate::training::seed_ranges::seed_ranges;
@@ -148,20 +148,23 @@ pub(super) fn evaluations(groups: &[Group], labels: &[String], left_out: &mut Ve
     Ok(table)
 }
 
-/// Metrics of the first groups at common steps.
-pub(super) fn aligned(report: &CompareReport) -> Option<Table> {
-    let steps = &report.metrics.first()?.steps;
+/// Metrics of the first groups at common steps, and how they were read.
+pub(super) fn aligned(report: &CompareReport) -> Option<(Table, Vec<String>)> {
+    let places = report.metrics.first()?.steps.len();
     let mut head = vec!["metric".to_owned(), "group".to_owned()];
-    head.extend(steps.iter().map(|step| format!("at {}", grouped(*step))));
+    // Each metric is logged at its own steps, so a column is the same share of them, not the same step.
+    head.extend((1..=places).map(|place| format!("at {}%", 100 * place / places)));
+    head.push("of the shared steps".to_owned());
     let mut table = Table { head, rows: Vec::new() };
-    for metric in report.metrics.iter().filter(|metric| metric.steps.len() == steps.len()) {
+    for metric in report.metrics.iter().filter(|metric| metric.steps.len() == places) {
         for group in metric.groups.iter().take(MOST_CARDS + 1) {
             let mut row = vec![metric.metric.clone(), group.group.clone()];
             row.extend(group.values.iter().map(|value| optional(*value)));
+            row.push(metric.steps.iter().map(|step| grouped(*step)).collect::<Vec<_>>().join(" · "));
             table.rows.push(row);
         }
     }
-    Some(table)
+    Some((table, how_read(&report.metrics, &(0..places).collect::<Vec<_>>())))
 }
 
 /// The config of each run of the first groups, those that equal an earlier one left out.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rlxp_analyze::aggregate::median;
 use rlxp_analyze::selection::expected_maximum;
 use rlxp_analyze::story::{Final, finals};
-use rlxp_store::{Run, RunRow};
+use rlxp_store::{Metadata, Run, RunRow};
 use rlxp_types::RunStatus;
 use rlxp_types::text::{one_line, shell_word};
 use serde::Serialize;
@@ -16,7 +16,8 @@ use crate::failure::{Failure, Outcome};
 use crate::insight::group_names::{Unnamed, absent, names, shown};
 use crate::insight::group_order::{BestOf, best_first, in_order};
 use crate::insight::run_data::first_and_more;
-use crate::insight::run_data::fold::identity;
+use crate::insight::run_data::fold::{Duplicate, identity};
+use crate::insight::run_data::lineage::{Ancestry, Continued, continued, counted_once};
 use crate::training::envs::reward_threshold;
 
 /// Most runs that a command names.
@@ -98,6 +99,8 @@ struct Known {
     threshold: Option<f64>,
     /// Every seed with its last and its best evaluation.
     scores: Vec<(u64, Option<f64>, Option<f64>)>,
+    metadata: Metadata,
+    ancestry: Ancestry,
 }
 
 pub(super) fn summary(chosen: Chosen, best: Option<usize>) -> Outcome<SetSummary> {
@@ -110,10 +113,7 @@ pub(super) fn summary(chosen: Chosen, best: Option<usize>) -> Outcome<SetSummary
     let mut known: Vec<Known> = Vec::new();
     for (run, row) in chosen.runs {
         match read(&run, row.clone()) {
-            Ok(found) => {
-                counts.add(found.row.status, found.scores.len());
-                known.push(found);
-            }
+            Ok(found) => known.push(found),
             Err(error) => {
                 counts.runs += 1;
                 counts.unknown += 1;
@@ -121,6 +121,10 @@ pub(super) fn summary(chosen: Chosen, best: Option<usize>) -> Outcome<SetSummary
             }
         }
     }
+    known.iter().for_each(|run| counts.add(run.row.status, run.scores.len()));
+    // Each group is the result of its own budget, but the seeds of a run and its extension are the same trainings.
+    let continued = continued_in(&known);
+    counts.seeds -= continued.len();
     known.sort_by(|a, b| (&a.row.created, &a.row.name).cmp(&(&b.row.created, &b.row.name)));
     let mut by_env: BTreeMap<String, Vec<Known>> = BTreeMap::new();
     for run in known {
@@ -128,8 +132,17 @@ pub(super) fn summary(chosen: Chosen, best: Option<usize>) -> Outcome<SetSummary
     }
     let environments: Vec<EnvSummary> =
         by_env.into_iter().map(|(env, runs)| of_env(env, runs, best)).collect();
-    let next = if chosen.own { next(&environments, counts.runs) } else { Vec::new() };
-    Ok(SetSummary { what: chosen.what, counts, environments, unreadable, next })
+    let next = if chosen.own { next(&environments, counts.runs, &continued) } else { Vec::new() };
+    let notes = counted_once(&continued).into_iter().collect();
+    Ok(SetSummary { what: chosen.what, counts, environments, unreadable, notes, next })
+}
+
+/// The seeds that another run continues.
+fn continued_in(known: &[Known]) -> Vec<Duplicate> {
+    continued(known.iter().flat_map(|run| {
+        let seeds = run.scores.iter().map(|(seed, ..)| *seed);
+        seeds.map(move |seed| Continued::new(&run.row.name, &run.ancestry, &run.metadata, seed))
+    }))
 }
 
 fn read(run: &Run, row: RunRow) -> Outcome<Known> {
@@ -144,8 +157,9 @@ fn read(run: &Run, row: RunRow) -> Outcome<Known> {
     });
     let scores = scores.collect();
     let (total_steps, threshold) = (config.total_steps(), reward_threshold(&config.env));
-    let keys = identity(&config, &run.metadata()?);
-    Ok(Known { row, keys, total_steps, threshold, scores })
+    let metadata = run.metadata()?;
+    let (keys, ancestry) = (identity(&config, &metadata), Ancestry::of(run, &metadata));
+    Ok(Known { row, keys, total_steps, threshold, scores, metadata, ancestry })
 }
 
 impl Counts {
@@ -289,11 +303,18 @@ fn word(group: &GroupSummary) -> Option<String> {
     (group.runs.len() <= MOST_NAMED && plain).then(|| group.runs.join("+"))
 }
 
-fn next(environments: &[EnvSummary], runs: usize) -> Vec<String> {
+fn next(environments: &[EnvSummary], runs: usize, continued: &[Duplicate]) -> Vec<String> {
     let mut commands = Vec::new();
+    // Nothing is learned from comparing a run with its own extension.
+    let has = |group: &GroupSummary, name: &String| group.runs.contains(name);
+    let is_same_training = |a: &GroupSummary, b: &GroupSummary| {
+        let both = |a, b| continued.iter().any(|one| has(a, &one.counted) && has(b, &one.left_out));
+        both(a, b) || both(b, a)
+    };
     for env in environments {
         let scored = env.groups.iter().filter(|group| group.result.is_some());
         if let [best, second, ..] = scored.take(2).collect::<Vec<_>>().as_slice()
+            && !is_same_training(best, second)
             && let (Some(best), Some(second)) = (word(best), word(second))
         {
             commands.push(format!(

@@ -11,6 +11,7 @@ use crate::failure::Outcome;
 use crate::insight::analyze::{TopFinding, duration, findings, score};
 use crate::insight::config_keys::{KeyChange, unusual};
 use crate::insight::diagnose::Severity;
+use crate::insight::run_data::joined::{Joined, join_training};
 use crate::insight::run_data::{Group, SeedState, load_run};
 use crate::training::recorded::STOP_AT;
 
@@ -85,10 +86,12 @@ pub struct RunSummary {
 
 pub(super) fn summary(context: &Context, word: &str) -> Outcome<RunSummary> {
     let run = load_run(context, word, &crate::insight::diagnose::wanted)?;
-    let group = Group { label: run.name.clone(), runs: vec![run] };
+    let mut group = Group::new(run.name.clone(), vec![run]);
+    // Rules and times are about this run, the story is about the whole training.
+    let ((findings, undiagnosed), seconds) = (findings(&group.runs), seconds(&group));
+    let Joined { included, late } = join_training(context, &mut group)?;
     let (subject, courses) = score(&group, None);
     let story = tell(&subject, &courses);
-    let (findings, undiagnosed) = findings(&group.runs);
     let run = &group.runs[0];
     let failed = run.seeds.iter().filter(|seed| seed.state == SeedState::Failed);
     let mut summary = RunSummary {
@@ -109,7 +112,7 @@ pub(super) fn summary(context: &Context, word: &str) -> Outcome<RunSummary> {
             .map(|(seed, Best { step, score })| EarlyStop { seed, step, score })
             .collect(),
         created: run.metadata.created.clone(),
-        seconds: seconds(&group),
+        seconds,
         metric: format!("{}/{}", subject.kind, subject.metric),
         result: story.result,
         threshold: subject.threshold,
@@ -117,7 +120,7 @@ pub(super) fn summary(context: &Context, word: &str) -> Outcome<RunSummary> {
         phases: story.phases.clone(),
         unusual: unusual(context, &run.config),
         findings,
-        notes: [run.notes.clone(), undiagnosed].concat(),
+        notes: [run.notes.clone(), undiagnosed, included, late].concat(),
         paragraph: String::new(),
         next: Vec::new(),
     };

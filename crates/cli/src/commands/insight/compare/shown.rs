@@ -2,7 +2,7 @@
 //! end, where the eye is, the verdict.
 
 use rlxp_ops::below::Answer;
-use rlxp_ops::insight::compare::{CompareReport, Comparison, GroupReport, Judgement, NoVerdict};
+use rlxp_ops::insight::compare::{CompareReport, Comparison, GroupReport, Judgement, NoVerdict, how_read};
 use rlxp_ops::insight::run_data::SeedState;
 use rlxp_types::text::{measure, one_line};
 
@@ -141,6 +141,9 @@ fn curves(report: &CompareReport) -> Option<String> {
 
 /// Metrics half way and at the end of the steps that all groups have.
 fn metrics(screen: &Screen, report: &CompareReport) -> String {
+    if report.metrics.is_empty() {
+        return "\nmetrics: no steps that all groups have\n".to_owned();
+    }
     let ids: Vec<&str> = report.groups.iter().map(|group| group.group.as_str()).take(MOST_COLUMNS).collect();
     let two = report.groups.len() == 2;
     let mut headers: Vec<(String, Align)> = vec![("metric".to_owned(), Align::Left)];
@@ -153,7 +156,15 @@ fn metrics(screen: &Screen, report: &CompareReport) -> String {
         column(format!("{} - A", ids[1]));
     }
     let mut table = Table::new(headers.iter().map(|(name, align)| (name.as_str(), *align)));
+    // Halfway and at the end of the shared steps.
+    let places: &[usize] = if two { &[1, 3] } else { &[3] };
+    let (mut shown, mut unknown) = (Vec::new(), Vec::new());
     for metric in &report.metrics {
+        let known = |place: &usize| metric.groups.iter().any(|group| group.values[*place].is_some());
+        let list = if places.iter().any(known) { &mut shown } else { &mut unknown };
+        list.push(metric.clone());
+    }
+    for metric in &shown {
         let of = |id: &str| metric.groups.iter().find(|group| group.group == id);
         let value = |id: &str, place: usize| {
             of(id).and_then(|group| group.values[place]).map_or("-".to_owned(), measure)
@@ -175,6 +186,13 @@ fn metrics(screen: &Screen, report: &CompareReport) -> String {
     text.push_str(&table.render("  ", |header| screen.styled(Style::Dim, header)));
     if report.groups.len() > MOST_COLUMNS {
         text.push_str(&format!("  and {} more groups\n", report.groups.len() - MOST_COLUMNS));
+    }
+    for sentence in how_read(&shown, places) {
+        text.push_str(&format!("  {}\n", screen.styled(Style::Dim, &sentence)));
+    }
+    if !unknown.is_empty() {
+        let names: Vec<&str> = unknown.iter().map(|metric| metric.metric.as_str()).collect();
+        text.push_str(&format!("  no finite values at these steps: {}\n", one_line(&names.join(", "))));
     }
     text
 }

@@ -7,6 +7,7 @@ use rlxp_types::Exit;
 
 use super::{Plot, outcome};
 use crate::chart::landscape as shown;
+use crate::complete;
 use crate::screen::Screen;
 
 /// Flags of curves, which mean nothing here.
@@ -17,17 +18,17 @@ pub(super) struct Landscape {
     /// Plot scores against a config key, or every key that differs
     ///
     /// Can be repeated: one panel per key. Without a key, every config key in which the runs differ.
-    #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = ALL)]
+    #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = ALL, add = complete::config_key())]
     #[arg(conflicts_with_all = OF_CURVES, conflicts_with_all = ["heatmap", "parallel"])]
     against: Vec<String>,
     /// Plot scores over two config keys, as a grid
-    #[arg(long, value_name = "KEY,KEY", value_parser = two_keys)]
+    #[arg(long, value_name = "KEY,KEY", value_parser = two_keys, add = complete::config_keys())]
     #[arg(conflicts_with_all = OF_CURVES, conflicts_with = "parallel")]
     heatmap: Option<[String; 2]>,
     /// Plot scores over several config keys, as parallel axes
     ///
     /// The keys are separated by commas. Without keys, every config key in which the runs differ.
-    #[arg(long, value_name = "KEYS", num_args = 0..=1, default_missing_value = ALL)]
+    #[arg(long, value_name = "KEYS", num_args = 0..=1, default_missing_value = ALL, add = complete::config_keys())]
     #[arg(conflicts_with_all = OF_CURVES)]
     parallel: Option<String>,
 }

@@ -2,93 +2,85 @@
 //! ended, so its parent's points, and those of the parent's parent, are put before them.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use rlxp_store::{Lineage, LineageKind, MetricColumns, Project, Run, Series};
+use rlxp_store::{MetricColumns, Series, TIMING_KIND};
+use rlxp_types::text::grouped;
 
-use super::metric::named;
+use super::lineage::Ancestor;
+use super::{Group, RunData, load_seeds, named};
 use crate::context::Context;
 use crate::failure::Outcome;
-use crate::insight::run_data::{Group, RunData, load_seeds};
-use crate::select::{RunSeeds, project};
+use crate::select::RunSeeds;
 
-/// Longest chain of extensions that is followed.
-const LONGEST_CHAIN: usize = 100;
+/// What joining did, a sentence each, without its full stop.
+#[derive(Default)]
+pub(crate) struct Joined {
+    /// Of each run whose curve includes that of another one.
+    pub(crate) included: Vec<String>,
+    /// Of each run whose curve begins late because a run that it extends is gone.
+    pub(crate) late: Vec<String>,
+}
 
-/// Puts the points of parents before those of extended runs. Returns a sentence for each run that was joined.
-pub(super) fn join(
+/// Puts the points of parents that `wanted` accepts before those of extended runs.
+pub(crate) fn join(
     context: &Context,
     groups: &mut [Group],
     wanted: &(dyn Fn(&str, &str) -> bool + Sync),
-) -> Outcome<Vec<String>> {
-    let extended = |run: &RunData| extension(run.metadata.lineage.as_ref()).is_some();
-    if !groups.iter().flat_map(|group| &group.runs).any(extended) {
-        return Ok(Vec::new());
-    }
-    let project = project(context)?;
-    let mut notes = Vec::new();
+) -> Outcome<Joined> {
+    let mut joined = Joined::default();
     let mut noted = BTreeSet::new();
     for run in groups.iter_mut().flat_map(|group| &mut group.runs) {
-        let joined = join_run(context, &project, run, wanted)?;
-        if !joined.is_empty() && noted.insert(run.run.path().to_owned()) {
-            notes.push(format!(
-                "{} extends {}: its curve includes the steps before it (--no-join leaves them out).",
-                run.name,
-                named(&joined)
-            ));
+        join_run(context, run, wanted)?;
+        if noted.insert(run.run.path().to_owned()) {
+            joined.included.extend(included(run));
+            joined.late.extend(late(run));
         }
     }
-    Ok(notes)
+    Ok(joined)
 }
 
-/// The lineage of an extended run.
-fn extension(lineage: Option<&Lineage>) -> Option<&Lineage> {
-    lineage.filter(|lineage| lineage.kind == LineageKind::ResumedExtended)
+/// Joins the runs of one group in all metrics of training. How fast each run was is a fact about its process: a pause
+/// between two of them was not training.
+pub(crate) fn join_training(context: &Context, group: &mut Group) -> Outcome<Joined> {
+    join(context, std::slice::from_mut(group), &|kind, _| kind != TIMING_KIND)
 }
 
-/// Joins one run with every parent that is in this project; returns their names, the nearest first.
+/// Joins one run with every run that it extends.
 fn join_run(
     context: &Context,
-    project: &Project,
     run: &mut RunData,
     wanted: &(dyn Fn(&str, &str) -> bool + Sync),
-) -> Outcome<Vec<String>> {
+) -> Outcome<()> {
     let seeds: BTreeSet<u64> = run.seeds.iter().map(|seed| seed.seed).collect();
-    let mut joined = Vec::new();
-    let mut seen: BTreeSet<PathBuf> = [run.run.path().to_owned()].into();
-    let mut lineage = run.metadata.lineage.clone();
-    while let Some(extends) = extension(lineage.as_ref()).filter(|_| joined.len() < LONGEST_CHAIN) {
-        let Some(parent) =
-            parent_of(project, extends)?.filter(|parent| seen.insert(parent.path().to_owned()))
-        else {
-            break;
-        };
-        let chosen = RunSeeds { run: parent, seeds: Some(seeds.clone()) };
+    for Ancestor { run: parent, extended } in &run.ancestry.runs {
+        let chosen = RunSeeds { run: parent.clone(), seeds: Some(seeds.clone()) };
         let parent = load_seeds(context, &chosen, wanted)?;
         for seed in &mut run.seeds {
-            let until = extends.checkpoints.get(&seed.seed).copied().or(extends.checkpoint);
+            let until = extended.checkpoints.get(&seed.seed).copied().or(extended.checkpoint);
             if let (Some(until), Some(before)) =
                 (until, parent.seeds.iter().find(|own| own.seed == seed.seed))
             {
                 put_before(&mut seed.metrics, &before.metrics, until);
             }
         }
-        run.includes.push(parent.run.path().to_owned());
-        joined.push(parent.name);
-        lineage = parent.metadata.lineage;
     }
-    Ok(joined)
+    Ok(())
 }
 
-/// The parent if it is still in this project, and the same run that was extended.
-fn parent_of(project: &Project, lineage: &Lineage) -> Outcome<Option<Run>> {
-    if !project.run_names()?.contains(&lineage.parent) {
-        return Ok(None);
-    }
-    let parent = project.run(&lineage.parent);
-    // A run that can't be read can't be drawn either; the extension itself can.
-    let Ok(metadata) = parent.metadata() else { return Ok(None) };
-    Ok(lineage.parent_id.is_none_or(|id| id == metadata.id).then_some(parent))
+fn included(run: &RunData) -> Option<String> {
+    let parents: Vec<String> = run.ancestry.runs.iter().map(|parent| parent.run.name()).collect();
+    let several = named(&parents);
+    (!parents.is_empty())
+        .then(|| format!("{} extends {several}: its curve includes the steps before it", run.name))
+}
+
+fn late(run: &RunData) -> Option<String> {
+    let gone = run.ancestry.gone.as_ref()?;
+    let step = gone.checkpoint.or_else(|| gone.checkpoints.values().min().copied());
+    let at = step.map_or_else(|| "late".to_owned(), |step| format!("at step {}", grouped(step)));
+    let child = run.ancestry.runs.last().map_or_else(|| "it".to_owned(), |child| child.run.name());
+    let (name, parent) = (&run.name, &gone.parent);
+    Some(format!("{name}: its curve begins {at} because {parent}, which {child} extends, is gone"))
 }
 
 /// Puts the parent's points up to step `until` before those of the extension.
