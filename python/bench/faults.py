@@ -38,7 +38,7 @@ EVALUATION_EPISODES = 30
 IDLE = {"taxi": -200, "cliffwalking": -200, "acrobot": -500, "mountaincar": -200, "mountaincarcontinuous": 0}
 # Trainings of one kind: for tuning and for the check of known kinds, and of held-out kinds. Held-out kinds get more
 # than are needed, as a fault that turns out to do no harm isn't counted.
-TUNE, CHECK, HELD_OUT = 3, 4, 8
+TUNE, CHECK, HELD_OUT = 3, 4, 6
 
 FIRST_SEED = {"tune": 3000, "check": 5000 * ROUND, "held-out": 7000 * ROUND}
 
