@@ -11,6 +11,9 @@ use crate::setup;
 /// What the comparison needs; large, so it has a folder of its own.
 const SB3: [(&str, &str); 1] = [("stable-baselines3", "2.7.1")];
 
+/// The fastest peer on continuous control, compiled here against its headers.
+const RLTOOLS: [(&str, &str); 3] = [("rltools", "2.2.1"), ("mkl", "2026.2.0"), ("mkl-include", "2026.2.0")];
+
 /// Measures speed and memory and writes `docs/benchmarks.md`.
 /// With `only`, measures one group of rows and keeps the others.
 pub(crate) fn bench(compare: bool, only: Option<&str>) -> Done {
@@ -34,6 +37,7 @@ pub(crate) fn bench(compare: bool, only: Option<&str>) -> Done {
     }
     if compare {
         command.arg("--sb3").arg(sb3_python()?);
+        command.arg("--rltools").arg(rltools_program()?);
     }
     show(&mut command)
 }
@@ -106,4 +110,37 @@ fn sb3_python() -> Result<PathBuf, String> {
 fn has_sb3(python: &Path) -> bool {
     let ask = "from importlib.metadata import version; print(version('stable-baselines3'))";
     answer(python, &["-c", ask]).as_deref() == Some(SB3[0].1)
+}
+
+/// Compiles `rltools_pendulum.cpp` unless that was done before.
+fn rltools_program() -> Result<PathBuf, String> {
+    let folder = root().join("target/bench-rltools");
+    let (python, program) = (folder.join("bin/python"), folder.join("pendulum"));
+    let source = script("rltools_pendulum.cpp");
+    if is_newer(&program, &source) {
+        return Ok(program);
+    }
+    println!("bench: compiling RLtools with MKL");
+    show(Command::new(root().join(".venv/bin/python")).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let pins = RLTOOLS.map(|(name, version)| format!("{name}=={version}"));
+    show(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(pins))?;
+    let ask = "from importlib.util import find_spec; print(find_spec('rltools').submodule_search_locations[0])";
+    let package = answer(&python, &["-c", ask]).ok_or("rltools was installed and can't be found")?;
+    let library = folder.join("lib");
+    let mut compiler = Command::new("g++");
+    compiler.args(["-std=c++17", "-Ofast", "-march=native", "-I"]).arg(folder.join("include"));
+    compiler.arg("-I").arg(Path::new(&package).join("external/rl_tools/include"));
+    compiler.arg(&source).arg("-o").arg(&program).arg("-L").arg(&library).arg("-l:libmkl_rt.so.3");
+    compiler.arg(format!("-Wl,-rpath,{}", library.display()));
+    show(&mut compiler)?;
+    // Without its product the library falls back to plain loops, an eighth as fast, and says nothing.
+    match answer(Path::new("nm"), &["-D", &program.display().to_string()]) {
+        Some(symbols) if symbols.contains("cblas_sgemm") => Ok(program),
+        _ => Err(format!("{} doesn't call cblas_sgemm", program.display())),
+    }
+}
+
+fn is_newer(made: &Path, source: &Path) -> bool {
+    let time = |path: &Path| path.metadata().and_then(|meta| meta.modified()).ok();
+    time(made).is_some_and(|made| time(source).is_some_and(|source| made > source))
 }
