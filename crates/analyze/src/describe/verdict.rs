@@ -194,7 +194,8 @@ fn not_separated(verdict: &Verdict) -> String {
         (Some(needed), Some(size)) => {
             let seeds = if needed == 1 { "seed" } else { "seeds" };
             format!(
-                "{what}; {needed} more {seeds} per group would find a difference of {size} with 80% probability."
+                "{what}; {needed} more {seeds} per group would find a difference of {size} with 80% probability, if \
+                 further runs vary like these."
             )
         }
         (Some(needed), None) => {

@@ -26,8 +26,10 @@ _rlx_complete() {
         VARIABLE=bash \
         COMPLETER -- "${words[@]}"
     )
-    # bash replaces only what comes after the last : or =.
-    before=${joined%"${COMP_WORDS[COMP_CWORD]}"}
+    # bash replaces only what comes after the last : or =, which it gives as a word of its own.
+    word=${COMP_WORDS[COMP_CWORD]}
+    [[ $word == *[!:=]* ]] || word=
+    before=${joined%"$word"}
     COMPREPLY=()
     for word in "${found[@]}"; do
         word=${word#"$before"}

@@ -41,6 +41,13 @@ fn bash_completes_runs_tags_keys_and_parts() {
             &["rlx", "eval", "other_001", ":", ""],
             &["0", "5", "best", "latest", "step_1024", "step_2048"],
         ),
+        // Right after a colon, bash gives that as the word.
+        ("rlx compare tag:", &["rlx", "compare", "tag", ":"], &["paper"]),
+        (
+            "rlx eval other_001:5:",
+            &["rlx", "eval", "other_001", ":", "5", ":"],
+            &["best", "latest", "step_1024", "step_2048"],
+        ),
         ("rlx eval other_001:5:l", &["rlx", "eval", "other_001", ":", "5", ":", "l"], &["latest"]),
         ("rlx plot where:algo.gam", &["rlx", "plot", "where", ":", "algo.gam"], &["algo.gamma"]),
         (

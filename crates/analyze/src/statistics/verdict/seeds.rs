@@ -3,7 +3,7 @@
 
 use super::difference::Difference;
 use super::options::{MinimumEffect, Options};
-use super::scored::{Scored, spread};
+use super::scored::{Scored, close_pairs, spread};
 use super::{FEWEST_SEEDS, GuardrailResult};
 use crate::statistics::aggregate::median;
 use crate::statistics::verdict::power::{Design, FEWEST_PILOT_RUNS, Returns, Simulation, power, seeds_for};
@@ -40,6 +40,10 @@ pub(super) fn to_settle(scored: &Scored, difference: Difference, least: f64, opt
     if options.repetitions == 0 || effect <= 0.0 {
         return MoreSeeds::NONE;
     }
+    // Runs at a ceiling don't look like these, shifted: a few of them say nothing about how many it takes.
+    if effect == seen && !options.paired && mostly_equal(scored) {
+        return MoreSeeds::NONE;
+    }
     let now = scored.n_a().min(scored.n_b());
     let residuals = residuals(scored, options.paired);
     let scale = spread(&[&residuals]);
@@ -67,6 +71,13 @@ pub(super) fn to_settle(scored: &Scored, difference: Difference, least: f64, opt
         Ok(seeds) => MoreSeeds { seeds: Some(seeds.saturating_sub(now).max(1)), effect: effect_shown },
         Err(_) => MoreSeeds { seeds: None, effect: effect_shown },
     }
+}
+
+/// Whether most pairs of runs of a group score the same.
+fn mostly_equal(scored: &Scored) -> bool {
+    let pairs = |runs: usize| runs as u64 * (runs as u64).saturating_sub(1) / 2;
+    let same = close_pairs(&scored.a, 0.0) + close_pairs(&scored.b, 0.0);
+    2 * same > pairs(scored.a.len()) + pairs(scored.b.len())
 }
 
 /// The runs around the centre of their group, or the differences around theirs.

@@ -103,6 +103,13 @@ fn seeds_needed_are_those_of_the_verdict_itself() {
 }
 
 #[test]
+fn scores_at_a_ceiling_do_not_tell_how_many_seeds_it_takes() {
+    let options = Options { resamples: 0, repetitions: 500, ..Options::default() };
+    let got = ask(&[500.0; 5], &[405.9, 500.0, 500.0, 500.0, 500.0], &options);
+    assert_eq!((got.verdict, got.seeds_needed, got.seeds_needed_for), (Answer::CannotTell, None, None));
+}
+
+#[test]
 fn scores_of_success_and_failure_are_judged_too() {
     let group =
         |successes: usize| -> Vec<f64> { (0..40).map(|run| f64::from(u8::from(run < successes))).collect() };

@@ -188,10 +188,7 @@ fn sentence(report: &PowerReport) -> String {
     match (report.effect, report.seeds) {
         (Some(effect), Some(seeds)) => {
             let minimum = if report.minimum { ", the fewest for a verdict," } else { "" };
-            let chance = match report.minimum {
-                true => format!("at least {:.0}%", 100.0 * report.power),
-                false => format!("{:.1}%", 100.0 * report.power),
-            };
+            let chance = format!("{:.1}%", 100.0 * report.power);
             format!(
                 "{seeds} {groups}{minimum} detect a difference of {effect:.3} standard deviations{unit} with {chance} \
                  probability ({how})"

@@ -108,6 +108,7 @@ pub fn power(context: &Context, request: &PowerRequest) -> Outcome<PowerReport> 
             Ok(seeds) => {
                 report.seeds = Some(seeds);
                 report.minimum = seeds == report.fewest_seeds;
+                report.power = simulated(&design, returns, effect * unit, seeds, simulation);
             }
             Err(why) => report.no_number = Some(why),
         },
@@ -130,12 +131,18 @@ pub fn power(context: &Context, request: &PowerRequest) -> Outcome<PowerReport> 
 /// No run is so far from others, and squares of larger effects lose all digits.
 const LARGEST_EFFECT: f64 = 1e6;
 
+/// Beyond, the experiments that fail are too few to count.
+const LARGEST_POWER: f64 = 0.999;
+
 fn check(request: &PowerRequest, minimum_effect: f64) -> Outcome<()> {
     let wrong = |message: String| Err(Failure::usage("out_of_range", message));
     for (name, value) in [("--power", request.power), ("--alpha", request.alpha)] {
         if !(value > 0.0 && value < 1.0) {
             return wrong(format!("{name} is {value}: it must be between 0 and 1"));
         }
+    }
+    if request.power > LARGEST_POWER {
+        return wrong(format!("--power is {}: simulations can tell at most {LARGEST_POWER}", request.power));
     }
     if let Some(effect) = request.effect.filter(|effect| !(*effect > 0.0 && *effect <= LARGEST_EFFECT)) {
         return wrong(format!(

@@ -66,7 +66,7 @@ struct Plan {
     /// Plan for so many candidates, one after another
     #[arg(long, value_name = "N", conflicts_with = "candidates")]
     sequence: Option<u64>,
-    /// At most this many runs
+    /// At most this many runs; with --sequence, apart from those that top up accepted candidates
     #[arg(long, value_name = "N")]
     runs: Option<u64>,
     /// Batches planned in total, which share the error
@@ -182,9 +182,16 @@ fn planned_lines(report: &CampaignReport) -> Vec<String> {
         ),
         None => format!("Confirming: looks at {} fresh seeds per group.", looks.join(", ")),
     });
+    // An accepted candidate takes the incumbent's place with as many seeds, and how many are accepted nobody plans.
+    let topped_up = match (plan.incumbent_seeds, plan.looks.first()) {
+        (Some(incumbent), Some(first)) if incumbent > *first => {
+            format!(", and up to {} more for each that is accepted", incumbent - first)
+        }
+        _ => String::new(),
+    };
     lines.push(format!(
         "Power: a candidate that is {} better is accepted with {:.0}% probability (Gaussian scores), after {:.0} runs \
-         on average; at most {} runs.",
+         on average; at most {} runs{topped_up}.",
         deviations(plan.power.effect),
         100.0 * plan.power.found,
         plan.power.mean_runs,
