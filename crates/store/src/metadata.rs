@@ -93,9 +93,18 @@ pub struct Lineage {
     /// The step that each seed started from, where they differ.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checkpoints: BTreeMap<u64, u64>,
+    /// Ids of the runs that an extended parent extends itself, the nearest first: with them a run is known to continue
+    /// a training even if a run between them was removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ancestors: Vec<Digest>,
 }
 
 impl Lineage {
+    /// Ids of the run that it extends and of those before it, the nearest first, for the lineage of an extension.
+    pub fn extended_ids(&self) -> Vec<Digest> {
+        self.parent_id.into_iter().chain(self.ancestors.iter().copied()).collect()
+    }
+
     /// The checkpoint that it started from, as commands take it; nothing if that differs between seeds.
     pub fn checkpoint_name(&self) -> Option<String> {
         let seed = self.seed.map_or_else(String::new, |seed| format!(":{seed}"));

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use rlxp_fs::{Fs, FsExt, Kind, Machine};
+use rlxp_types::Digest;
 
 use crate::seed_folder::SeedFolder;
 use crate::{Metadata, StoreError};
@@ -54,6 +55,15 @@ impl Run {
         let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
         let (fs, machine) = (Arc::clone(&self.fs), Arc::clone(&self.machine));
         plain.then(|| Self { fs, machine, path: self.path.with_file_name(name) })
+    }
+
+    /// The run with this id in the same folder, whatever it is called now.
+    pub fn sibling_with_id(&self, id: Digest) -> Option<Self> {
+        let entries = self.fs.list(self.path.parent()?).ok()?;
+        let runs = entries.into_iter().filter_map(|entry| self.sibling(&entry.name));
+        // A folder that can't be read as a run is none, or not the one that is looked for.
+        let mut same = runs.filter(|run| run.recorded().is_ok_and(|metadata| metadata.id == id));
+        same.next()
     }
 
     /// Writes a picture or video into a folder of the run. Creates that folder, but not its parents: a run that was

@@ -11,11 +11,14 @@ mod policy;
 mod score;
 mod twins;
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use rlxp_analyze::story::{Baseline, Claim, Over, Statement, Statistic, Story, tell};
 pub use rlxp_analyze::story::{Best, Topic};
 use rlxp_learn::{Actor, evaluate};
 use rlxp_spec::Config;
-use rlxp_store::BEST;
+use rlxp_store::{BEST, MetricColumns};
 use rlxp_types::RunStatus;
 use rlxp_types::text::{grouped, shell_word};
 use serde::Serialize;
@@ -24,8 +27,8 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::compare::origin;
 use crate::insight::run_data::joined::{Joined, join_training};
-use crate::insight::run_data::lineage::{count_once, counted_once};
-use crate::insight::run_data::{Group, load, named_once};
+use crate::insight::run_data::counting::{count_once, counted_once};
+use crate::insight::run_data::{Group, RunData, load, named_once};
 use crate::training::envs::SOURCES;
 use crate::training::eval::FIRST_SEED;
 
@@ -107,13 +110,17 @@ pub fn analyze(context: &Context, request: &AnalyzeRequest) -> Outcome<AnalysisR
 }
 
 fn group_analysis(context: &Context, group: &mut Group, request: &AnalyzeRequest) -> Outcome<GroupAnalysis> {
+    let mut of_each_run = OfEachRun::keep(group);
+    join_training(context, group)?;
     count_once(group);
-    // Rules are about one run; the story is about the whole training.
-    let (findings, undiagnosed) = findings(&group.runs);
     let mut notes: Vec<String> = counted_once(&group.continued).into_iter().collect();
     notes.extend(twins::fold(group));
+    // Rules are about one run; the story is about the whole training.
+    of_each_run.swap(group);
+    let (findings, undiagnosed) = findings(&group.runs);
+    of_each_run.swap(group);
     notes.extend(undiagnosed);
-    let Joined { included, late } = join_training(context, group)?;
+    let Joined { included, late } = Joined::of(std::slice::from_ref(group));
     notes.extend(included.into_iter().chain(late));
     let group: &Group = group;
     let first = &group.runs[0];
@@ -149,6 +156,32 @@ fn group_analysis(context: &Context, group: &mut Group, request: &AnalyzeRequest
         findings,
         notes,
     })
+}
+
+/// The metrics of runs that extend others, as their own files have them.
+struct OfEachRun(BTreeMap<(PathBuf, u64), MetricColumns>);
+
+impl OfEachRun {
+    fn keep(group: &Group) -> Self {
+        let extended = group.seeds().filter(|(run, _)| run.ancestry.extends());
+        Self(extended.map(|(run, seed)| (Self::key(run, seed.seed), seed.metrics.clone())).collect())
+    }
+
+    /// Exchanges the metrics of the group for those kept here.
+    fn swap(&mut self, group: &mut Group) {
+        for run in &mut group.runs {
+            let keys: Vec<_> = run.seeds.iter().map(|seed| Self::key(run, seed.seed)).collect();
+            for (seed, key) in run.seeds.iter_mut().zip(keys) {
+                if let Some(own) = self.0.get_mut(&key) {
+                    std::mem::swap(&mut seed.metrics, own);
+                }
+            }
+        }
+    }
+
+    fn key(run: &RunData, seed: u64) -> (PathBuf, u64) {
+        (run.run.path().to_owned(), seed)
+    }
 }
 
 /// The group's name in text: its word, unless that is a long list.

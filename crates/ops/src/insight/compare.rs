@@ -34,6 +34,7 @@ mod report;
 mod score;
 mod score_files;
 
+pub use crate::insight::run_data::counting::{Continuation, Relation};
 pub use crate::insight::run_data::fold::Duplicate;
 pub use align::{AlignedGroup, AlignedMetric, GroupCurve, how_read};
 pub use changes::{Changes, ConfigChange, SeedSets};

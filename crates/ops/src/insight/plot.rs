@@ -24,7 +24,7 @@ use crate::context::Context;
 use crate::failure::{FailureKind, Outcome};
 use crate::insight::group_order::{BestOf, check_best};
 use crate::insight::run_data::joined::{Joined, join};
-use crate::insight::run_data::lineage::{count_once, counted_once};
+use crate::insight::run_data::counting::{count_once, counted_once};
 use crate::insight::run_data::{Group, load, named, named_once};
 
 pub use chart::NO_INTERVAL;
@@ -208,13 +208,16 @@ fn one_curve_each(
 ) -> Outcome<Vec<String>> {
     let mut notes: Vec<String> = named_once(groups, 1).into_iter().collect();
     notes.extend(in_several_curves(groups).filter(|_| request.options.group_by == GroupBy::Word));
+    if !request.no_join {
+        join(context, groups, wanted)?;
+    }
     // By config, and run by run, what was extended has a curve of its own.
     if request.options.group_by == GroupBy::Word {
         groups.iter_mut().for_each(count_once);
         notes.extend(groups.iter().filter_map(|group| counted_once(&group.continued)));
     }
     if !request.no_join {
-        let Joined { included, late } = join(context, groups, wanted)?;
+        let Joined { included, late } = Joined::of(groups);
         notes.extend(included.into_iter().map(|note| format!("{note} (--no-join leaves them out)")));
         notes.extend(late);
     }

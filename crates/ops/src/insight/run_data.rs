@@ -4,6 +4,7 @@
 //! A set of runs is named by words ([`crate::select`]), each of them one group. A group pools the seeds of its runs: the
 //! seed is the unit of replication, never the run folder.
 
+pub(crate) mod counting;
 pub(crate) mod fold;
 pub(crate) mod joined;
 pub(crate) mod lineage;
@@ -23,7 +24,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::select::{RunSeeds, one_run_or_seed, project, runs_and_seeds};
 use crate::training::evaluation::EvaluationRecord;
-use fold::Duplicate;
+use counting::Continuation;
 use lineage::Ancestry;
 pub(crate) use trainings::{Trainings, load_trainings, named_once};
 
@@ -77,7 +78,7 @@ pub struct Group {
     /// Its runs, at least one.
     pub runs: Vec<RunData>,
     /// Seeds that were left out because another run of the group continues them.
-    pub(crate) continued: Vec<Duplicate>,
+    pub(crate) continued: Vec<Continuation>,
 }
 
 impl SeedData {

@@ -71,6 +71,7 @@ pub fn reproduce(
         checkpoint: None,
         seed: None,
         checkpoints: BTreeMap::new(),
+        ancestors: Vec::new(),
     });
     if let Some(wanted) = recorded.extra.get(STOP_AT) {
         metadata.extra.insert(STOP_AT.into(), wanted.clone());

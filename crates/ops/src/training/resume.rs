@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::event::{Event, Sink};
 use crate::failure::{Failure, Outcome};
+use crate::insight::run_data::lineage::Ancestry;
 use crate::select::checkpoint::step_of;
 use crate::select::{Which, one_run, project};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
@@ -106,13 +107,15 @@ pub fn resume(
     }
     let checkpoint = Some(trained);
     let mut metadata = describe(context, &project, &config)?;
+    let parent = run.metadata()?;
     metadata.lineage = Some(Lineage {
         kind: LineageKind::ResumedExtended,
         parent: run.name(),
-        parent_id: Some(run.metadata()?.id),
+        parent_id: Some(parent.id),
         checkpoint,
         seed: None,
         checkpoints: BTreeMap::new(),
+        ancestors: Ancestry::of(&run, &parent).ids,
     });
     let plan = plan(&config)?;
     sweep(&project, events);

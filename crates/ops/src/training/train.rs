@@ -383,6 +383,7 @@ fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Vec<In
         checkpoint: same_step.then_some(first.step),
         seed: only_seed,
         checkpoints: if same_step { BTreeMap::new() } else { steps.collect() },
+        ancestors: Vec::new(),
     };
     Ok((origins, lineage))
 }

@@ -135,6 +135,7 @@ impl Plan<'_> {
             checkpoint: Some(after),
             seed: None,
             checkpoints: Default::default(),
+            ancestors: known.lineage.as_ref().map(Lineage::extended_ids).unwrap_or_default(),
         };
         let plan = self.seeds(&known.seeds).set(&format!("algo.total_timesteps={steps}"));
         let change = plan.change;

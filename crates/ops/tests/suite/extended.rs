@@ -23,23 +23,23 @@ fn world() -> World {
     world
 }
 
-fn words(words: &[&str]) -> Vec<String> {
+pub(crate) fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn analyzed(world: &World, named: &[&str]) -> Vec<GroupAnalysis> {
+pub(crate) fn analyzed(world: &World, named: &[&str]) -> Vec<GroupAnalysis> {
     analyze(&world.context, &AnalyzeRequest { words: words(named), no_baseline: true }).unwrap().groups
 }
 
-fn compared(world: &World, request: CompareRequest) -> CompareReport {
+pub(crate) fn compared(world: &World, request: CompareRequest) -> CompareReport {
     compare(&world.context, &request).unwrap()
 }
 
-fn ask(named: &[&str]) -> CompareRequest {
+pub(crate) fn ask(named: &[&str]) -> CompareRequest {
     CompareRequest { words: words(named), ..CompareRequest::default() }
 }
 
-fn summarized(world: &World, named: &[&str]) -> SetSummary {
+pub(crate) fn summarized(world: &World, named: &[&str]) -> SetSummary {
     let request = SummarizeRequest { words: words(named), best: None };
     match summarize(&world.context, &request).unwrap() {
         SummaryReport::Set(set) => set,
@@ -47,14 +47,14 @@ fn summarized(world: &World, named: &[&str]) -> SetSummary {
     }
 }
 
-fn plotted(world: &World, runs: &[&str], group_by: GroupBy) -> PlotReport {
+pub(crate) fn plotted(world: &World, runs: &[&str], group_by: GroupBy) -> PlotReport {
     let options = PlotOptions { group_by, ..PlotOptions::default() };
     let request =
         PlotRequest { runs: words(runs), options, target: Target::Nowhere, ..PlotRequest::default() };
     plot(&world.context, &request).unwrap()
 }
 
-fn count(notes: &[String], text: &str) -> usize {
+pub(crate) fn count(notes: &[String], text: &str) -> usize {
     notes.iter().filter(|note| note.contains(text)).count()
 }
 

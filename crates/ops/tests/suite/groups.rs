@@ -178,6 +178,7 @@ fn more_seeds_of_a_warm_start_begin_where_it_did() {
         checkpoint: Some(1024),
         seed: Some(3),
         checkpoints: Default::default(),
+        ancestors: Vec::new(),
     };
     let warm = move |metadata: &mut Metadata| metadata.lineage = Some(lineage.clone());
     world.run("a").scores(|seed| seed as f64).make();

@@ -5,5 +5,6 @@ mod common;
 mod compare;
 mod contract;
 mod extended;
+mod extended_twice;
 mod groups;
 mod study;

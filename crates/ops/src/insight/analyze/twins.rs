@@ -4,42 +4,32 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rlxp_store::MEAN_RETURN;
-
 use crate::insight::config_keys::training_keys;
-use crate::insight::run_data::{Group, SeedData};
+use crate::insight::run_data::fold::Folded;
+use crate::insight::run_data::{self, Group, RunData};
 
-/// Leaves every training in the group once; says which were left out.
+/// Leaves every training in the group once, as `compare` and `plot` do; says which were left out.
 pub(super) fn fold(group: &mut Group) -> Vec<String> {
-    let mut notes = Vec::new();
-    for later in 1..group.runs.len() {
-        let (before, rest) = group.runs.split_at_mut(later);
-        let run = &mut rest[0];
-        let keys = training_keys(&run.config);
-        let mut left_out: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        run.seeds.retain(|seed| {
-            let twin = before.iter().find(|known| {
-                training_keys(&known.config) == keys
-                    && known
-                        .seeds
-                        .iter()
-                        .any(|other| other.seed == seed.seed && scores(other) == scores(seed))
-            });
-            if let Some(twin) = twin {
-                left_out.entry(twin.name.clone()).or_default().push(seed.seed.to_string());
-            }
-            twin.is_none()
-        });
-        notes.extend(left_out.iter().map(|(twin, seeds)| {
-            let numbers = seeds.join(", ");
-            if seeds.len() == 1 {
-                format!("seed {numbers} of {} repeats {twin} exactly and counts once", run.name)
-            } else {
-                format!("seeds {numbers} of {} repeat {twin} exactly and count once", run.name)
-            }
-        }));
+    let Folded { members, duplicates } = run_data::fold::fold(&group.runs);
+    let place = |run: &RunData, seed: u64| (run.run.path().to_owned(), seed);
+    let counted: BTreeSet<_> = members.iter().map(|member| place(member.run, member.seed.seed)).collect();
+    for run in &mut group.runs {
+        let path = run.run.path().to_owned();
+        run.seeds.retain(|seed| counted.contains(&(path.clone(), seed.seed)));
     }
-    notes
+    let mut left_out: BTreeMap<(String, String), BTreeSet<u64>> = BTreeMap::new();
+    for one in duplicates {
+        left_out.entry((one.left_out, one.counted)).or_default().insert(one.seed);
+    }
+    let sentence = |((run, twin), seeds): ((String, String), BTreeSet<u64>)| {
+        let numbers = seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        if seeds.len() == 1 {
+            format!("seed {numbers} of {run} repeats {twin} exactly and counts once")
+        } else {
+            format!("seeds {numbers} of {run} repeat {twin} exactly and count once")
+        }
+    };
+    left_out.into_iter().map(sentence).collect()
 }
 
 /// What differs between the configs of the group, in a sentence.
@@ -57,13 +47,4 @@ pub(super) fn differences(group: &Group) -> Option<String> {
     (!differing.is_empty()).then(|| {
         format!("the runs of this group differ in {} but are described as one", differing.join(", "))
     })
-}
-
-/// Steps and scores, bit by bit.
-fn scores(seed: &SeedData) -> Vec<(&'static str, u64, u64)> {
-    let of = |kind: &'static str| {
-        let series = seed.series(kind, MEAN_RETURN).into_iter();
-        series.flat_map(move |series| series.points().map(move |(step, value)| (kind, step, value.to_bits())))
-    };
-    of("eval").chain(of("train")).collect()
 }

@@ -1,12 +1,14 @@
 //! From runs to groups: groups of seeds that are compared as one.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::score::SeedScore;
 use super::{CompareRequest, state_word};
 use crate::failure::{Failure, Outcome};
 use crate::insight::group_names::{Unnamed, names};
 use crate::insight::group_order::{best_first, in_order, worth};
+use crate::insight::run_data::counting::Continuation;
 use crate::insight::run_data::fold::{Duplicate, Folded, Member, fold, identity_of};
 use crate::insight::run_data::{Group, RunData, SeedState, by_config};
 use crate::training::seed_ranges::seed_ranges;
@@ -26,7 +28,7 @@ pub(super) struct ComparedGroup<'m> {
     pub(super) members: Vec<Member<'m>>,
     pub(super) duplicates: Vec<Duplicate>,
     /// Seeds that another run of the group continues.
-    pub(super) continued: &'m [Duplicate],
+    pub(super) continued: &'m [Continuation],
 }
 
 /// The words to load: the reference first.
@@ -164,9 +166,10 @@ pub(super) fn warnings(groups: &[ComparedGroup<'_>]) -> Vec<String> {
         }
     }
     if let Some((reference, others)) = groups.split_first() {
-        let names: BTreeSet<&str> = reference.runs.iter().map(|run| run.name.as_str()).collect();
+        // Runs of two projects may have the same name.
+        let paths: BTreeSet<&Path> = reference.runs.iter().map(|run| run.run.path()).collect();
         for group in others {
-            let shared = group.runs.iter().filter(|run| names.contains(run.name.as_str())).count();
+            let shared = group.runs.iter().filter(|run| paths.contains(run.run.path())).count();
             if shared > 0 {
                 let runs = if shared == 1 { "1 run is".to_owned() } else { format!("{shared} runs are") };
                 warnings.push(format!("{runs} in both A and {}", group.id));

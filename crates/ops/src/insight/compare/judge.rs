@@ -1,7 +1,7 @@
 //! The verdicts: each group against A at the level of its look, shared out among them by Holm's procedure when there
 //! are several.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rlxp_analyze::describe::verdict::{Described, Names};
 use rlxp_analyze::multiplicity::holm;
@@ -17,7 +17,8 @@ use super::looks::{Descriptive, Look, Place, Role, counts, level, seeds_planned}
 use super::score::{Score, SeedScore};
 use crate::failure::{Failure, Outcome};
 use crate::insight::run_data::SeedState;
-use crate::insight::run_data::fold::Member;
+use crate::insight::run_data::counting::Part;
+use crate::insight::run_data::fold::{Member, shared};
 use crate::training::seed_ranges::seed_ranges;
 
 /// From this many comparisons on, intervals and seeds needed are simulated more coarsely.
@@ -307,7 +308,7 @@ pub(super) fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) 
     if continued > 0 && !request.paired {
         let seeds = if continued == 1 { "1 seed".to_owned() } else { format!("{continued} seeds") };
         let why = format!(
-            "No verdict: A and {id} have {seeds} in common, trained further in one of them, and are not independent."
+            "No verdict: A and {id} have the beginning of {seeds} in common and are not independent."
         );
         let instead = "`--paired` compares them seed by seed.".to_owned();
         return none(NoVerdict::SharedTrainings, vec![why, instead]);
@@ -332,24 +333,20 @@ pub(super) fn refusal(request: &CompareRequest, score: &Score, pair: &Pair<'_>) 
     none(NoVerdict::MissingScores, statements)
 }
 
-/// Trainings that both groups of a pair count.
+/// Trainings that both groups of a pair count, wherever their records are.
 fn shared_trainings(pair: &Pair<'_>) -> usize {
-    let place = |member: &Member<'_>| (member.run.run.path().to_owned(), member.seed.seed);
-    let of_a: BTreeSet<_> = pair.a.members.iter().map(place).collect();
-    pair.b.members.iter().filter(|member| of_a.contains(&place(member))).count()
+    shared(&pair.a.members, &pair.b.members)
 }
 
-/// Seeds of which one group has a run and the other its extension: what happened in one happened in the other.
+/// Seeds of which one group has a run and the other its extension, or both have extensions of one run: what happened in
+/// one happened in the other.
 fn continued_trainings(pair: &Pair<'_>) -> usize {
-    let training = |member: &Member<'_>| (member.run.ancestry.root, member.seed.seed);
-    let extends = |member: &&Member<'_>| member.run.ancestry.extends();
-    let of = |group: &ComparedGroup<'_>| group.members.iter().map(training).collect::<BTreeSet<_>>();
-    let extended = |group: &ComparedGroup<'_>| -> BTreeSet<_> {
-        group.members.iter().filter(extends).map(training).collect()
+    let a: Vec<Part<'_>> = pair.a.members.iter().map(|it| Part::new(it.run, it.seed)).collect();
+    let related = |member: &&Member<'_>| {
+        let own = Part::new(member.run, member.seed);
+        a.iter().any(|other| own.is_related(other))
     };
-    let (a, b) = (of(pair.a), of(pair.b));
-    let extended: BTreeSet<_> = extended(pair.a).union(&extended(pair.b)).copied().collect();
-    a.intersection(&b).filter(|training| extended.contains(training)).count()
+    pair.b.members.iter().filter(related).count()
 }
 
 /// Says what a forced verdict ignores.

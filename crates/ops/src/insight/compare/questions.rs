@@ -259,8 +259,10 @@ pub(super) fn asked(request: &CompareRequest, score: &Score, pair: &Pair<'_>) ->
 /// A training: what is trained, from which seed, by which program.
 fn training(member: &Member<'_>) -> Digest {
     let metadata = &member.run.metadata;
-    let lineage = metadata.lineage.as_ref().filter(|lineage| lineage.kind != LineageKind::Reproduced);
-    let origin = lineage.and_then(|lineage| lineage.parent_id);
+    // The identity of an extension says how it began; a warm start begins with the weights of one run.
+    let lineage = metadata.lineage.as_ref().filter(|lineage| lineage.kind == LineageKind::WarmStart);
+    let gone = member.run.ancestry.gone.as_ref();
+    let origin = lineage.or(gone).and_then(|lineage| lineage.parent_id);
     digest(&(
         identity_of(member.run),
         origin,

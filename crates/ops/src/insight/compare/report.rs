@@ -14,6 +14,7 @@ use super::looks::Look;
 use super::score::{Score, SeedScore};
 use crate::insight::group_order::BestOf;
 use crate::insight::run_data::SeedState;
+use crate::insight::run_data::counting::Continuation;
 use crate::insight::run_data::fold::Duplicate;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,7 +73,7 @@ pub struct GroupReport {
     /// Trainings that are recorded twice and count once.
     pub duplicates: Vec<Duplicate>,
     /// Seeds that are not counted here because another run of the group continues them.
-    pub continued: Vec<Duplicate>,
+    pub continued: Vec<Continuation>,
 }
 
 /// A run of a group.

@@ -26,22 +26,29 @@ pub(crate) fn join(
     context: &Context,
     groups: &mut [Group],
     wanted: &(dyn Fn(&str, &str) -> bool + Sync),
-) -> Outcome<Joined> {
-    let mut joined = Joined::default();
-    let mut noted = BTreeSet::new();
-    for run in groups.iter_mut().flat_map(|group| &mut group.runs) {
-        join_run(context, run, wanted)?;
-        if noted.insert(run.run.path().to_owned()) {
-            joined.included.extend(included(run));
-            joined.late.extend(late(run));
+) -> Outcome<()> {
+    let mut runs = groups.iter_mut().flat_map(|group| &mut group.runs);
+    runs.try_for_each(|run| join_run(context, run, wanted))
+}
+
+impl Joined {
+    /// What joining did to the runs that are left in the groups.
+    pub(crate) fn of(groups: &[Group]) -> Self {
+        let mut joined = Self::default();
+        let mut noted = BTreeSet::new();
+        for run in groups.iter().flat_map(|group| &group.runs) {
+            if noted.insert(run.run.path().to_owned()) {
+                joined.included.extend(included(run));
+                joined.late.extend(late(run));
+            }
         }
+        joined
     }
-    Ok(joined)
 }
 
 /// Joins the runs of one group in all metrics of training. How fast each run was is a fact about its process: a pause
 /// between two of them was not training.
-pub(crate) fn join_training(context: &Context, group: &mut Group) -> Outcome<Joined> {
+pub(crate) fn join_training(context: &Context, group: &mut Group) -> Outcome<()> {
     join(context, std::slice::from_mut(group), &|kind, _| kind != TIMING_KIND)
 }
 
@@ -52,7 +59,7 @@ fn join_run(
     wanted: &(dyn Fn(&str, &str) -> bool + Sync),
 ) -> Outcome<()> {
     let seeds: BTreeSet<u64> = run.seeds.iter().map(|seed| seed.seed).collect();
-    for Ancestor { run: parent, extended } in &run.ancestry.runs {
+    for Ancestor { run: parent, extended, .. } in &run.ancestry.runs {
         let chosen = RunSeeds { run: parent.clone(), seeds: Some(seeds.clone()) };
         let parent = load_seeds(context, &chosen, wanted)?;
         for seed in &mut run.seeds {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rlxp_store::TIMING_KIND;
 
 use super::joined::{self, Joined};
-use super::lineage::{count_once, counted_once};
+use super::counting::{count_once, counted_once};
 use super::{Group, load, named};
 use crate::context::Context;
 use crate::failure::Outcome;
@@ -27,11 +27,10 @@ pub(crate) fn load_trainings(
     wanted: &(dyn Fn(&str, &str) -> bool + Sync),
 ) -> Outcome<Trainings> {
     let mut groups = load(context, words, wanted)?;
-    let mut notes: Vec<String> = named_once(&mut groups, fewest).into_iter().collect();
+    let notes: Vec<String> = named_once(&mut groups, fewest).into_iter().collect();
     // As in `join_training`.
     let of_training = |kind: &str, name: &str| kind != TIMING_KIND && wanted(kind, name);
-    let Joined { included, late } = joined::join(context, &mut groups, &of_training)?;
-    notes.extend(included.into_iter().chain(late));
+    joined::join(context, &mut groups, &of_training)?;
     Ok(Trainings { groups, notes })
 }
 
@@ -42,6 +41,8 @@ impl Trainings {
         self.groups.iter_mut().for_each(count_once);
         let counted = self.groups.iter().filter_map(|group| counted_once(&group.continued));
         self.notes.splice(0..0, counted.collect::<Vec<_>>());
+        let Joined { included, late } = Joined::of(&self.groups);
+        self.notes.extend(included.into_iter().chain(late));
     }
 }
 

@@ -16,8 +16,9 @@ use crate::failure::{Failure, Outcome};
 use crate::insight::group_names::{Unnamed, absent, names, shown};
 use crate::insight::group_order::{BestOf, best_first, in_order};
 use crate::insight::run_data::first_and_more;
-use crate::insight::run_data::fold::{Duplicate, identity};
-use crate::insight::run_data::lineage::{Ancestry, Continued, continued, counted_once};
+use crate::insight::run_data::counting::{Continuation, Part, continued, counted_once};
+use crate::insight::run_data::fold::{Training, identity};
+use crate::insight::run_data::lineage::Ancestry;
 use crate::training::envs::reward_threshold;
 
 /// Most runs that a command names.
@@ -97,10 +98,20 @@ struct Known {
     keys: Vec<(String, String)>,
     total_steps: u64,
     threshold: Option<f64>,
-    /// Every seed with its last and its best evaluation.
-    scores: Vec<(u64, Option<f64>, Option<f64>)>,
+    scores: Vec<SeedScores>,
     metadata: Metadata,
     ancestry: Ancestry,
+}
+
+/// What the newest checkpoint of a seed says.
+struct SeedScores {
+    seed: u64,
+    /// The last evaluation.
+    last: Option<f64>,
+    /// The best evaluation, also of the runs that it extends.
+    best: Option<f64>,
+    /// The checkpoint's step.
+    step: u64,
 }
 
 pub(super) fn summary(chosen: Chosen, best: Option<usize>) -> Outcome<SetSummary> {
@@ -138,11 +149,29 @@ pub(super) fn summary(chosen: Chosen, best: Option<usize>) -> Outcome<SetSummary
 }
 
 /// The seeds that another run continues.
-fn continued_in(known: &[Known]) -> Vec<Duplicate> {
-    continued(known.iter().flat_map(|run| {
-        let seeds = run.scores.iter().map(|(seed, ..)| *seed);
-        seeds.map(move |seed| Continued::new(&run.row.name, &run.ancestry, &run.metadata, seed))
-    }))
+fn continued_in(known: &[Known]) -> Vec<Continuation> {
+    let parts: Vec<Part<'_>> = known.iter().flat_map(Known::parts).collect();
+    continued(&parts).into_iter().map(|one| one.continuation).collect()
+}
+
+impl Known {
+    /// Its seeds, as far as counting them needs it.
+    fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        let Self { row, metadata, ancestry, .. } = self;
+        let training = Training::new(self.keys.clone(), metadata, ancestry);
+        let beginning = ancestry.beginning(&training, metadata);
+        self.scores.iter().map(move |seed| Part {
+            run: &row.name,
+            id: metadata.id,
+            seed: seed.seed,
+            ancestry,
+            beginning: beginning.clone(),
+            root: ancestry.root(metadata),
+            decided: matches!(row.status, RunStatus::Completed | RunStatus::Failed),
+            reached: seed.step.max(ancestry.start(seed.seed)),
+            data: None,
+        })
+    }
 }
 
 fn read(run: &Run, row: RunRow) -> Outcome<Known> {
@@ -153,12 +182,15 @@ fn read(run: &Run, row: RunRow) -> Outcome<Known> {
         let newest = store.steps().unwrap_or_default().into_iter().rev();
         let manifest = newest.filter_map(|step| store.manifest(step).ok()).next();
         let last = manifest.as_ref().and_then(|found| found.facts.get("last_score")?.as_f64());
-        (folder.seed(), last, manifest.and_then(|found| found.best).map(|best| best.score))
+        let step = manifest.as_ref().map_or(0, |found| found.step);
+        let best = manifest.and_then(|found| found.best).map(|best| best.score);
+        SeedScores { seed: folder.seed(), last, best, step }
     });
     let scores = scores.collect();
     let (total_steps, threshold) = (config.total_steps(), reward_threshold(&config.env));
     let metadata = run.metadata()?;
-    let (keys, ancestry) = (identity(&config, &metadata), Ancestry::of(run, &metadata));
+    let ancestry = Ancestry::of(run, &metadata);
+    let (keys, ancestry) = (identity(&config, &metadata, &ancestry), ancestry);
     Ok(Known { row, keys, total_steps, threshold, scores, metadata, ancestry })
 }
 
@@ -259,7 +291,7 @@ fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
     let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
     for run in runs {
         counts.add(run.row.status, run.scores.len());
-        for (seed, last, _) in &run.scores {
+        for SeedScores { seed, last, .. } in &run.scores {
             // The same seed with bit-identical scores is the same training.
             if last.is_some_and(|last| !seen.insert((*seed, last.to_bits()))) {
                 continue;
@@ -274,7 +306,7 @@ fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
         }
     }
     let best =
-        runs.iter().flat_map(|run| run.scores.iter().filter_map(|(_, _, best)| *best)).reduce(f64::max);
+        runs.iter().flat_map(|run| run.scores.iter().filter_map(|seed| seed.best)).reduce(f64::max);
     let label = first_and_more(&runs.iter().map(|run| run.row.name.as_str()).collect::<Vec<_>>());
     let value = |key: &str| {
         let own = runs[0].keys.iter().find(|(own, _)| own == key);
@@ -303,7 +335,7 @@ fn word(group: &GroupSummary) -> Option<String> {
     (group.runs.len() <= MOST_NAMED && plain).then(|| group.runs.join("+"))
 }
 
-fn next(environments: &[EnvSummary], runs: usize, continued: &[Duplicate]) -> Vec<String> {
+fn next(environments: &[EnvSummary], runs: usize, continued: &[Continuation]) -> Vec<String> {
     let mut commands = Vec::new();
     // Nothing is learned from comparing a run with its own extension.
     let has = |group: &GroupSummary, name: &String| group.runs.contains(name);

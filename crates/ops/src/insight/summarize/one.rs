@@ -89,7 +89,8 @@ pub(super) fn summary(context: &Context, word: &str) -> Outcome<RunSummary> {
     let mut group = Group::new(run.name.clone(), vec![run]);
     // Rules and times are about this run, the story is about the whole training.
     let ((findings, undiagnosed), seconds) = (findings(&group.runs), seconds(&group));
-    let Joined { included, late } = join_training(context, &mut group)?;
+    join_training(context, &mut group)?;
+    let Joined { included, late } = Joined::of(std::slice::from_ref(&group));
     let (subject, courses) = score(&group, None);
     let story = tell(&subject, &courses);
     let run = &group.runs[0];
