@@ -43,6 +43,8 @@ pub(crate) struct Hit {
     pub(crate) keys: Vec<String>,
     /// Worth knowing, but not a problem: nothing causes it and nothing should change because of it.
     pub(crate) fine: bool,
+    /// Whether it may be the cause of what other rules find.
+    pub(crate) explains: bool,
     /// Seeds are counted together only where their sentences say the same.
     pub(crate) kind: &'static str,
     /// What it means, where the rule's general words would be false.
@@ -65,6 +67,7 @@ impl Hit {
             excusable: true,
             keys: Vec::new(),
             fine: false,
+            explains: true,
             kind: "",
             meaning: None,
         }
@@ -92,6 +95,12 @@ impl Hit {
 
     pub(crate) fn fine(mut self, fine: bool) -> Self {
         self.fine = fine;
+        self
+    }
+
+    /// An observation next to other findings, not their cause.
+    pub(crate) fn aside(mut self) -> Self {
+        self.explains = false;
         self
     }
 
@@ -291,6 +300,11 @@ pub(crate) fn percent(share: f64) -> String {
 pub(crate) fn steps(points: &[Point]) -> String {
     let (from, to) = span(points);
     text::steps(from, to)
+}
+
+/// `1 update`, `12 updates`.
+pub(crate) fn counted(count: f64, one: &str, many: &str) -> String {
+    format!("{} {}", four_digits(count), if count == 1.0 { one } else { many })
 }
 
 #[cfg(test)]

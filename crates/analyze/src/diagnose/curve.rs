@@ -193,9 +193,14 @@ impl Curve {
         self.smoothed[self.smoothed.len() - 1]
     }
 
+    /// The points that [`Self::end`] is the mean of.
+    pub(crate) fn end_points(&self) -> &[Point] {
+        &self.points[self.points.len() - (self.reach + 1).min(self.points.len())..]
+    }
+
     /// What [`Self::end`] is the mean of, for a sentence: `over its last 2 evaluations`.
     pub(crate) fn over_last(&self) -> String {
-        over_last(self.metric, (self.reach + 1).min(self.points.len()))
+        over_last(self.metric, self.end_points().len())
     }
 
     /// What a smoothed value is the mean of, for a sentence: `mean of 3 evaluations`.
@@ -209,6 +214,21 @@ impl Curve {
         let end = self.points.partition_point(|(step, _)| *step <= to);
         let part = self.smoothed.get(begin..end).filter(|part| part.len() > 1)?;
         Some(part[part.len() - 1] - part[0] > noise_times * self.noise)
+    }
+
+    /// Whether a sentence may say that the return has risen between two steps. Stricter than [`Self::rose`], whose
+    /// noise is 0 where most values are the same: the difference must exceed the spread of all points, and the line
+    /// through them must rise too.
+    pub(crate) fn has_risen(&self, range: (u64, u64), noise_times: f64) -> bool {
+        let part = within(&self.points, range.0 as f64, range.1 as f64);
+        let (from, to) = span(part);
+        let begin = self.points.partition_point(|(step, _)| *step < from);
+        let smoothed = &self.smoothed[begin..begin + part.len()];
+        let residuals: Vec<f64> =
+            part.iter().zip(smoothed).map(|((_, value), smoothed)| (value - smoothed).powi(2)).collect();
+        let spread = mean(&residuals).sqrt().max(self.noise);
+        let line_rises = rise(part).is_some_and(|(up, _)| up > 0.0);
+        to > from && line_rises && smoothed[smoothed.len() - 1] - smoothed[0] > noise_times * spread
     }
 
     /// The best level.

@@ -153,7 +153,7 @@ fn over_seeds(check: &Check<'_>, found: Vec<(&SeedView<'_>, Found)>) -> RuleAnsw
         .collect();
     considered.extend(spoken_exclusions(check));
     let several = check.evidence.seeds.len() > 1;
-    let seeds = if hit.fine { Vec::new() } else { alike.clone() };
+    let seeds = if hit.fine || !hit.explains { Vec::new() } else { alike.clone() };
     let answer = finding(check, hit, several.then_some(seed.data.seed), (alike.len(), judged), considered);
     RuleAnswer { answer, seeds }
 }

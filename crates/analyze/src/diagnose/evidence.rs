@@ -236,18 +236,20 @@ impl Evidence<'_> {
     pub(super) fn learned_from(&self, rules: &RuleSet) -> Option<f64> {
         let floor = self.best_baseline()?;
         let target = self.environment.reward_threshold.or(self.environment.good_return);
-        match target {
+        let bound = match target {
             Some(target) if target > floor.mean => {
-                Some(floor.mean + rules.common("learned_way") * (target - floor.mean))
+                floor.mean + rules.common("learned_way") * (target - floor.mean)
             }
-            Some(_) => None,
+            Some(_) => return None,
             None => {
                 // Near zero, any share of the baseline is small; its own noise counts too.
                 let share = rules.common("learned_relative") * floor.mean.abs();
                 let noise = rules.common("improved_noise") * floor.standard_error();
-                Some(floor.mean + share.max(noise))
+                floor.mean + share.max(noise)
             }
-        }
+        };
+        // More than the highest possible return can't be asked for.
+        Some(self.environment.return_range.map_or(bound, |(_, top)| bound.min(top)))
     }
 
     /// The largest magnitude of the baselines, which sets the scale.

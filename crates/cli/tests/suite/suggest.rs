@@ -32,7 +32,7 @@ fn a_broken_learning_rate_is_lowered_first_and_the_command_works() {
 
     let text = project.rlx("suggest broken_001").expect(0).stdout;
     let command = first["command"].as_str().unwrap();
-    for words in ["why:", "basis:", "check: rlx compare broken_001 @last", command] {
+    for words in ["why:", "basis:", "check: rlx compare broken_001 broken_001_try1_001", command] {
         assert!(text.contains(words), "{words}\n{text}");
     }
     project.shell(&format!("{command} --dry-run")).expect(0);

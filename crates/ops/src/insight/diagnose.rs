@@ -11,6 +11,7 @@ mod summary;
 
 use std::path::Path;
 
+pub(crate) use environment::{actions, good_return};
 pub use rlxp_analyze::diagnose::{
     Answer, Answers, Citation, Considered, Finding, Rule, RuleOutcome, RuleSet, Severity, Threshold,
 };

@@ -4,22 +4,28 @@
 //! config before it is shown: one that can't be trained, that changes nothing, or that would be measured differently
 //! from the run is never offered.
 
+mod answer;
+mod command;
+
+use rlxp_analyze::diagnose::Actions;
 use rlxp_analyze::suggest::{self as knowledge, Advice, Reference, Situation};
 pub use rlxp_analyze::suggest::{
     Basis, BasisKind, Change, Expectation, Knowledge, Move, Reached, State, Suggestion, Unanswered, written,
 };
-use rlxp_env::Space;
+use rlxp_spec::config::EvalConfig;
 use rlxp_spec::{Config, Known, Source, load, to_yaml};
-use rlxp_store::MEAN_RETURN;
 use rlxp_types::RunStatus;
 use rlxp_types::text::shell_word;
 use serde::Serialize;
+
+use answer::{answer, as_random_as_possible, standing};
+use command::{config_path, set, suggested, tries, with_intervals};
 
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::insight::compare::origin;
 use crate::insight::config_keys::settings_of;
-use crate::insight::diagnose::{RuleSet, diagnose_loaded, wanted};
+use crate::insight::diagnose::{RuleSet, actions, diagnose_loaded, wanted};
 use crate::insight::run_data::{RunData, SeedState, load_run};
 use crate::training::config::{Purpose, check_source};
 use crate::training::envs::SOURCES;
@@ -92,7 +98,7 @@ pub fn suggest_loaded(context: &Context, run: &RunData, request: &SuggestRequest
     let settings = settings_of(&run.config);
     let reference = reference(context, &run.config, request.rules_alone);
     let standing = standing(run);
-    let Advice { suggestions, unanswered } = knowledge::suggest(
+    let Advice { suggestions, unanswered, far_from_starter } = knowledge::suggest(
         &Situation {
             env: &run.config.env.id,
             settings: &settings,
@@ -100,23 +106,33 @@ pub fn suggest_loaded(context: &Context, run: &RunData, request: &SuggestRequest
             answers: &diagnosis.answers,
             standing: &standing,
             continuous: continuous(&run.config),
+            as_random_as_possible: as_random_as_possible(run),
         },
         Knowledge::built_in(),
     );
+    let tries = tries(context, run);
     let mut sound: Vec<Suggested> = suggestions
         .into_iter()
+        .map(|suggestion| with_intervals(&run.config, suggestion))
         .filter(|suggestion| is_sound(context, &run.config, suggestion))
         .enumerate()
-        .map(|(index, suggestion)| suggested(run, index + 1, suggestion))
+        .map(|(index, suggestion)| suggested(run, index + 1, tries, suggestion))
         .collect();
     let more = sound.len().saturating_sub(request.top);
     sound.truncate(request.top);
+    let outcome = answer::Outcome {
+        count: sound.len() + more,
+        unanswered: &unanswered,
+        worst: diagnosis.worst,
+        has_starter: reference.as_ref().is_some_and(|reference| reference.is_starter),
+        is_far: far_from_starter,
+    };
     Ok(Suggestions {
         run: run.name.clone(),
         status: run.status,
         env: run.config.env.id.clone(),
         seeds: run.seeds.iter().map(|seed| seed.seed).collect(),
-        answer: answer(&standing, sound.len() + more, &unanswered, reference.as_ref()),
+        answer: answer(&standing, &outcome),
         next: next(run, &standing, sound.is_empty()),
         standing,
         findings: diagnosis.findings,
@@ -148,31 +164,7 @@ fn has_starter(id: &str) -> bool {
 }
 
 fn continuous(config: &Config) -> Option<bool> {
-    let (_, actions) = SOURCES.spaces(&config.env).ok()?;
-    Some(matches!(actions, Space::Box { .. }))
-}
-
-/// What the run reached, according to its last evaluations.
-fn standing(run: &RunData) -> Reached {
-    let last: Vec<(u64, f64)> = run
-        .seeds
-        .iter()
-        .filter_map(|seed| {
-            let series = seed.series("eval", MEAN_RETURN)?;
-            Some((*series.steps.last()?, *series.values.last()?))
-        })
-        .collect();
-    let failed = run.seeds.iter().filter(|seed| seed.state == SeedState::Failed).count();
-    let is_done = run.seeds.iter().all(|seed| seed.state == SeedState::Finished);
-    let mean =
-        (!last.is_empty()).then(|| last.iter().map(|(_, value)| value).sum::<f64>() / last.len() as f64);
-    let info = SOURCES.find(&run.config.env.id).ok();
-    // With other arguments it is a different task.
-    let good = info
-        .filter(|_| run.config.env.kwargs.is_empty())
-        .and_then(|info| Knowledge::built_in().good_return(info.id));
-    let step = last.iter().map(|(step, _)| *step).max().unwrap_or(0);
-    Reached::new(mean, step, (last.len(), failed), good, is_done)
+    Some(matches!(actions(config)?, Actions::Continuous))
 }
 
 /// Whether a suggestion can be trained, changes something, and can be compared if it claims so.
@@ -183,58 +175,17 @@ fn is_sound(context: &Context, config: &Config, suggestion: &Suggestion) -> bool
     let same_task = changed.env.id == config.env.id
         && changed.env.kwargs == config.env.kwargs
         && changed.env.max_episode_steps == config.env.max_episode_steps
-        && changed.eval == config.eval;
+        && measured(&changed, suggestion.comparable) == measured(config, suggestion.comparable);
     let (before, after) = (config.total_steps() as f64, changed.total_steps() as f64);
     let same_budget = (after - before).abs() <= ROUNDING * before;
     changed != *config && same_task && (same_budget || !suggestion.comparable)
 }
 
-fn set(suggestion: &Suggestion) -> Vec<String> {
-    suggestion.changes.iter().map(|change| format!("{}={}", change.key, written(&change.to))).collect()
-}
-
-fn suggested(run: &RunData, rank: usize, suggestion: Suggestion) -> Suggested {
-    let set = set(&suggestion);
-    let words: Vec<String> = set.iter().map(|text| format!(" --set {}", shell_word(text))).collect();
-    let force = if suggestion.comparable { "" } else { " --force" };
-    Suggested {
-        rank,
-        command: format!("rlx train {}{}", config_path(run), words.concat()),
-        check: format!("rlx compare {} @last{force}", shell_word(&run.name)),
-        set,
-        suggestion,
-    }
-}
-
-fn config_path(run: &RunData) -> String {
-    shell_word(&format!("runs/{}/config_snapshot.yaml", run.name)).into_owned()
-}
-
-fn answer(
-    standing: &Reached,
-    count: usize,
-    unanswered: &[Unanswered],
-    reference: Option<&Reference>,
-) -> String {
-    let reached = standing.sentence().unwrap_or_else(|| "The run has no evaluation.".to_owned());
-    let starter = reference.is_some_and(|reference| reference.is_starter);
-    let said = match (count, standing.state) {
-        (0, State::Good) => "No change needed; train more seeds to be sure.",
-        (0, _) if !unanswered.is_empty() => "No config change would fix the findings.",
-        (0, State::Poor) if starter => {
-            "Nothing to suggest: no rule points to a setting, and the config is close to the starter config."
-        }
-        (0, State::Poor) => "Nothing to suggest: no rule points to a setting.",
-        (0, State::Unknown) => "No problems found, but this environment has no known target return.",
-        (1, _) => "One suggestion:",
-        _ => "Suggestions, most promising first:",
-    };
-    let failed = match standing.failed {
-        0 => String::new(),
-        1 => "1 seed failed. ".to_owned(),
-        failed => format!("{failed} seeds failed. "),
-    };
-    format!("{failed}{reached} {said}")
+/// How a run is evaluated. In a run of another length, other steps are evaluated anyway.
+fn measured(config: &Config, comparable: bool) -> EvalConfig {
+    let mut eval = config.eval.clone();
+    eval.every = if comparable { eval.every } else { 0 };
+    eval
 }
 
 /// What to do without changing a setting: finish what is unfinished, and train enough seeds for a verdict.
@@ -338,6 +289,7 @@ mod tests {
                                 answers: &finding(rule, Severity::Error),
                                 standing: &standing,
                                 continuous: continuous(&config),
+                                as_random_as_possible: false,
                             },
                             Knowledge::built_in(),
                         );

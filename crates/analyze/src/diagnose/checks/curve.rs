@@ -12,7 +12,7 @@ use crate::statistics::aggregate::{mean, median, variance};
 /// distinguished from more than that is unknown, not flat.
 const MOST_NOISE: f64 = 0.2;
 /// Differences below this share of the values are rounding errors.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 
 /// F16: the return has stopped rising.
 pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
@@ -61,9 +61,9 @@ pub(super) fn plateau(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         None => (Severity::Warning, "no better than at the start".to_owned()),
     };
     let sentence = format!(
-        "{} is flat at {} ({remark}): it changes by {} over {}, within the {} expected from noise",
+        "{} is flat at {} on average ({remark}): it changes by {} over {}, within the {} expected from noise",
         curve.metric,
-        four_digits(curve.end()),
+        four_digits(mean(&values(window))),
         four_digits(up),
         steps(window),
         four_digits(flat),
@@ -243,8 +243,7 @@ pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     if (last as f64) < check.budget(after) {
         return Err(Missing::Data(format!("less than {} of the budget is used", percent(after))));
     }
-    let window = check.window(&curve.points);
-    let level = curve.end();
+    let (last, level) = (curve.end_points(), curve.end());
     // Both sides are means of few episodes.
     let of_run = seed.data.evaluations.last().map_or(0.0, |evaluation| evaluation.standard_error());
     // Zero actions can score exactly 0 every time; slightly below that is as good.
@@ -255,18 +254,19 @@ pub(super) fn below_baseline(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     let sentence = format!(
-        "{} ends at {} {}, below the {} of {} actions (mean {} over {} episodes), at {}",
+        "{} ends at {} {} ({}), below {}: {} actions score {} over {} episodes, less a margin of {}",
         curve.metric,
         four_digits(level),
         curve.over_last(),
+        steps(last),
         four_digits(bound),
         baseline.name,
         four_digits(baseline.mean),
         baseline.episodes,
-        steps(window),
+        four_digits(margin),
     );
     let strength = 1.0 + (bound - level) / bound.abs().max(margin).max(1e-9);
     Ok(vec![
-        Hit::new(Severity::Error, sentence, cite(seed, curve.metric, window, level, bound)).strong(strength),
+        Hit::new(Severity::Error, sentence, cite(seed, curve.metric, last, level, bound)).strong(strength),
     ])
 }

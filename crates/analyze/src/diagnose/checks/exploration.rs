@@ -104,16 +104,14 @@ pub(super) fn stuck(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
     );
     // Between the bound and 1 there is little room, so the distance to 1 counts.
     let strength = (1.0 - high) / (1.0 - middle).max(1e-9);
-    let rose = seed
-        .reading
-        .curve
-        .as_ref()
-        .and_then(|curve| curve.rose(curve.span(), check.rules.common("improved_noise")));
-    let rose = rose == Some(true);
+    let noise = check.rules.common("improved_noise");
+    let curve = seed.reading.curve.as_ref();
+    let rose = curve.and_then(|curve| curve.rose(curve.span(), noise)) == Some(true);
+    let has_risen = rose && curve.is_some_and(|curve| curve.has_risen(curve.span(), noise));
     let has_learned = rose && seed.reading.improved == Some(true);
     let severity = if has_learned { Severity::Warning } else { Severity::Error };
     let hit = Hit::new(severity, sentence, cite(seed, metric, late, middle, high));
-    Ok(vec![hit.strong(strength).meaning(rose.then_some(RANDOM_BUT_RISEN))])
+    Ok(vec![hit.strong(strength).meaning(has_risen.then_some(RANDOM_BUT_RISEN))])
 }
 
 /// F10: exploration noise grows, or an entropy bonus keeps it high.

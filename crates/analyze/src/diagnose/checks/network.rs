@@ -204,6 +204,7 @@ pub(super) fn observation_fixed(check: &Check<'_>, seed: &SeedView<'_>) -> Found
             excusable: false,
             keys: Vec::new(),
             fine: false,
+            explains: true,
             kind: "",
             meaning: None,
         });

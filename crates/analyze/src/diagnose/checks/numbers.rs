@@ -59,6 +59,7 @@ pub(super) fn not_finite(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         excusable: false,
         keys: Vec::new(),
         fine: false,
+        explains: true,
         kind: "",
         meaning: None,
     };

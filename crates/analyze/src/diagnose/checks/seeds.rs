@@ -5,6 +5,7 @@ use rlxp_types::text::{self, four_digits};
 
 use super::super::check::{Check, Found, Hit, Missing, SeedView, percent};
 use super::super::outcome::{Citation, Severity};
+use super::curve::ROUNDING;
 use crate::statistics::aggregate::{mean, median, percentile_of_sorted};
 
 /// F33: results vary widely across seeds.
@@ -86,14 +87,17 @@ pub(super) fn spread(check: &Check<'_>, seeds: &[SeedView<'_>]) -> Found {
     }
     if let Some(random) = random {
         let bound = random.mean - errors * random.deviation / (random.episodes.max(1) as f64).sqrt();
-        let low: Vec<&(u64, f64, &str, u64)> = ends.iter().filter(|end| end.1 < bound).collect();
+        // Means of equal returns differ in their last digit, which is not below.
+        let below = bound - ROUNDING * bound.abs();
+        let low: Vec<&(u64, f64, &str, u64)> = ends.iter().filter(|end| end.1 < below).collect();
         if let Some(worst) = low.iter().min_by(|a, b| a.1.total_cmp(&b.1))
             && low.len() < ends.len()
         {
             let sentence = format!(
-                "{} of {} seeds end below random actions (seed {} at {}, {metric}, below {}) at {range}",
+                "{} of {} seeds {} below random actions (seed {} at {}, {metric}, below {}) at {range}",
                 low.len(),
                 ends.len(),
+                if low.len() == 1 { "ends" } else { "end" },
                 worst.0,
                 four_digits(worst.1),
                 four_digits(bound),

@@ -10,7 +10,7 @@ use rlxp_types::text::four_digits;
 use serde_json::Value;
 
 use super::super::check::{Check, Found, Hit, Missing, SeedView};
-use super::super::curve::{finite, over_last, values};
+use super::super::curve::{finite, over_last, span, values};
 use super::super::outcome::{Citation, Severity};
 use crate::statistics::aggregate::{mean, median};
 
@@ -31,7 +31,7 @@ pub(super) fn short(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Option<Sho
             if reading.at_target == Some(true) || reading.improved == Some(true) {
                 return Ok(None);
             }
-            let (from, to) = curve.span();
+            let (from, to) = span(curve.end_points());
             (curve.metric, curve.end(), from, to, curve.over_last())
         }
         None => {
@@ -74,7 +74,7 @@ pub(super) fn short(check: &Check<'_>, seed: &SeedView<'_>) -> Result<Option<Sho
 pub(super) fn misses_target(check: &Check<'_>, seed: &SeedView<'_>) -> Option<Short> {
     let target = check.evidence.environment.reward_threshold?;
     let curve = seed.reading.curve.as_ref().filter(|_| seed.reading.at_target == Some(false))?;
-    let (from_step, to_step) = curve.span();
+    let (from_step, to_step) = span(curve.end_points());
     let sentence = format!(
         "{} ends at {} {}, short of the target {}",
         curve.metric,

@@ -4,7 +4,7 @@
 use rlxp_types::text::four_digits;
 use serde_json::Value;
 
-use super::super::check::{Check, Found, Missing, SeedView};
+use super::super::check::{Check, Found, Missing, SeedView, counted};
 use super::super::curve::values;
 use super::super::evidence::Actions;
 use super::super::outcome::Severity;
@@ -13,6 +13,11 @@ use crate::statistics::aggregate::median;
 
 const HELD_BACK: &str = "A setting is far outside the range that published configs use. The run has learned, but it \
                          misses its target, and the setting is a possible cause.";
+
+/// What F49 means where each of the few updates makes many gradient steps.
+const FEW_BUT_LONG: &str = "The budget or the size of rollouts allows only a few updates. Each of them makes many \
+                            gradient steps, so the policy could change, but it rarely got data of its own newer \
+                            version to learn from.";
 
 /// The range of a key's usual values, by the names of its thresholds.
 struct Usual {
@@ -211,20 +216,16 @@ pub(super) fn few_updates(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         let size = if samples > samples_bound { samples } else { budget };
         let unit = if samples > samples_bound { "samples allow" } else { "steps allows" };
         let what = format!(
-            "{cause} {} {unit} {} updates (fewer than {})",
+            "{cause} {} {unit} {} (fewer than {})",
             four_digits(size),
-            four_digits(updates),
+            counted(updates, "update", "updates"),
             four_digits(updates_bound)
         );
-        hits.push(blame(
-            Severity::Warning,
-            key,
-            what,
-            &short,
-            updates_bound / updates.max(1.0),
-            updates,
-            updates_bound,
-        ));
+        let strength = updates_bound / updates.max(1.0);
+        let hit = blame(Severity::Warning, key, what, &short, strength, updates, updates_bound);
+        // With many gradient steps, rules that show a cause in the metrics know better.
+        let is_long = gradient_steps >= steps_bound;
+        hits.push(if is_long { hit.strong(1.0).aside().meaning(FEW_BUT_LONG) } else { hit });
     }
     if coarse {
         let (first, second) = if batches <= 1.0 {
@@ -233,10 +234,11 @@ pub(super) fn few_updates(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
             ("algo.update_epochs", "algo.batch_size")
         };
         let what = format!(
-            "{} epochs of {} batches make {} gradient steps in the whole run (fewer than {})",
-            four_digits(epochs),
-            four_digits(batches),
-            four_digits(gradient_steps),
+            "{} of {} per update {} {} in the whole run (fewer than {})",
+            counted(epochs, "epoch", "epochs"),
+            counted(batches, "batch", "batches"),
+            if epochs == 1.0 { "makes" } else { "make" },
+            counted(gradient_steps, "gradient step", "gradient steps"),
             four_digits(steps_bound)
         );
         let strength = steps_bound / gradient_steps.max(1.0);

@@ -3,7 +3,7 @@
 use rlxp_types::text::four_digits;
 
 use super::super::check::{Check, Found, Hit, Missing, SeedView, cite, percent, steps};
-use super::super::curve::{Point, longest_stretch, repeated, trailing_median, values};
+use super::super::curve::{Point, longest_stretch, repeated, span, trailing_median, values};
 use super::super::outcome::Severity;
 use crate::statistics::aggregate::median;
 
@@ -92,14 +92,13 @@ pub(super) fn kl_zero(check: &Check<'_>, seed: &SeedView<'_>) -> Found {
         return Ok(Vec::new());
     }
     // A return that becomes good meanwhile shows that small updates are enough.
-    let rose = seed.reading.curve.as_ref().and_then(|curve| {
-        curve.rose((still[0].0, still[still.len() - 1].0), check.rules.common("improved_noise"))
-    });
-    let meaning = match rose {
+    let (range, noise) = (span(still), check.rules.common("improved_noise"));
+    let curve = seed.reading.curve.as_ref();
+    let meaning = match curve.and_then(|curve| curve.rose(range, noise)) {
         Some(true) if seed.reading.improved == Some(true) => return Ok(Vec::new()),
-        Some(true) => Some(SLOW_RISE),
+        Some(true) if curve.is_some_and(|curve| curve.has_risen(range, noise)) => Some(SLOW_RISE),
         Some(false) => None,
-        None => Some(SMALL_STEPS),
+        Some(true) | None => Some(SMALL_STEPS),
     };
     let middle = median(&values(still));
     let sentence = format!(

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::deviation::Deviation;
+use super::fitted;
 use super::knowledge::{Expectation, Knowledge, Move};
 use super::remedy::{self, Origin};
 use super::{BasisKind, Change, Situation, State, Unanswered};
@@ -91,6 +92,12 @@ pub(super) fn from_findings(
                 advice.push(text.clone());
                 continue;
             }
+            // Nothing is more random than a uniform policy.
+            let adds_entropy =
+                |expected: &Expectation| expected.metric == "train.entropy" && expected.direction == Move::Up;
+            if situation.as_random_as_possible && remedy.expect.iter().any(adds_entropy) {
+                continue;
+            }
             // A finding that names its keys is answered by those alone.
             let is_named = |key: &String| remedy.steps.iter().any(|step| step.key == *key);
             if !finding.keys.is_empty() && !finding.keys.iter().any(is_named) {
@@ -108,8 +115,10 @@ pub(super) fn from_findings(
             }
             // The starter is in the other direction: this would move further away from settings
             // that are known to work.
-            let is_far =
-                |change: &Change| far.iter().any(|far| far.changes.iter().any(|c| c.key == change.key));
+            let is_far = |change: &Change| {
+                far.iter()
+                    .any(|far| far.changes.iter().any(|c| c.key == change.key && c.key != fitted::BUDGET))
+            };
             if origin != Origin::Starter && changes.iter().any(is_far) {
                 continue;
             }
@@ -161,7 +170,8 @@ pub(super) fn from_findings(
                 title: outcome.title.clone(),
                 sentence: finding.sentence.clone(),
                 advice,
-                next: finding.next.clone(),
+                // This is what `rlx suggest` says already.
+                next: finding.next.clone().filter(|next| !next.starts_with("rlx suggest")),
             });
         }
     }
@@ -188,7 +198,9 @@ fn reset(
             changes.extend(missing.collect::<Vec<_>>());
         }
     }
-    let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
+    let changes = fitted::fitted(changes, situation.settings, &reference.settings);
+    let own = changes.iter().map(|change| change.key.as_str()).filter(|key| *key != fitted::BUDGET);
+    let keys: Vec<&str> = own.collect();
     if keys.is_empty() {
         return None;
     }
@@ -213,7 +225,8 @@ fn reset(
         reasons: Vec::new(),
         evidence: Vec::new(),
         expect: vec![Expectation { metric: "eval.mean_return".to_owned(), direction: Move::Up }],
-        risk: "the setting may not be the only cause".to_owned(),
+        risk: fitted::risk(&changes, situation.settings)
+            .unwrap_or_else(|| "the setting may not be the only cause".to_owned()),
         incomparable: false,
         changes,
     };
@@ -269,8 +282,10 @@ pub(super) fn from_starter(
             reasons: std::iter::once(far.sentence(situation.env)).chain(standing.clone()).collect(),
             evidence: situation.standing.citation().into_iter().collect(),
             expect: vec![Expectation { metric: "eval.mean_return".to_owned(), direction: Move::Up }],
-            risk: "the starter works with all of its settings together; this one alone may not be the cause"
-                .to_owned(),
+            risk: fitted::risk(&far.changes, situation.settings).unwrap_or_else(|| {
+                "the starter works with all of its settings together; this one alone may not be the cause"
+                    .to_owned()
+            }),
             incomparable: false,
         })
         .collect()
@@ -286,7 +301,7 @@ pub(super) fn more_budget(
     knowledge: &Knowledge,
     named: &[Candidate],
 ) -> Option<Candidate> {
-    const KEY: &str = "algo.total_timesteps";
+    const KEY: &str = fitted::BUDGET;
     let starter = situation.reference.filter(|reference| reference.is_starter)?;
     let steps = |settings: &super::Settings| settings.get(KEY).and_then(Value::as_f64);
     let (here, there) = (steps(situation.settings)?, steps(&starter.settings)?);

@@ -7,8 +7,9 @@
 use serde_json::{Value, json};
 
 use super::Change;
+use super::fitted::{BUDGET, fitted};
 use super::knowledge::{Key, Measure};
-use super::setting::{Settings, same, top, written};
+use super::setting::{Settings, rollout, same, top, written};
 
 /// A wrapper that evaluations use too; without it, the task would be a different one.
 const EVALUATED: &str = "freeze_observation";
@@ -35,6 +36,8 @@ impl Deviation<'_> {
         let changed: Vec<String> = self
             .changes
             .iter()
+            // It keeps the steps as they are; the starter has another number.
+            .filter(|change| change.key != BUDGET)
             .map(|change| {
                 format!("{} is {} in this run and {}", change.key, written(&change.from), written(&change.to))
             })
@@ -50,11 +53,8 @@ pub(super) fn deviations<'a>(
     starter: &Settings,
     continuous: Option<bool>,
 ) -> Vec<Deviation<'a>> {
-    let mut found: Vec<Deviation<'a>> = keys
-        .iter()
-        .filter(|key| continuous != Some(false) || !CONTINUOUS.contains(&key.key.as_str()))
-        .filter_map(|key| {
-            let distance = distance(key, settings, starter)?;
+    let mut found: Vec<Deviation<'a>> = distances(keys, settings, starter, continuous)
+        .filter_map(|(key, distance)| {
             let changes = if distance > 1.0 { changes(key, settings, starter) } else { Vec::new() };
             (!changes.is_empty()).then_some(Deviation { key, distance, changes })
         })
@@ -68,6 +68,27 @@ pub(super) fn deviations<'a>(
     found.retain(|deviation| !taken.contains(&deviation.key.key));
     found.sort_by(|a, b| b.distance.total_cmp(&a.distance).then(a.key.key.cmp(&b.key.key)));
     found
+}
+
+/// Whether a key lies further from the starter than is tolerated, even where its value can't be taken over.
+pub(super) fn is_far(
+    keys: &[Key],
+    settings: &Settings,
+    starter: &Settings,
+    continuous: Option<bool>,
+) -> bool {
+    distances(keys, settings, starter, continuous).any(|(_, distance)| distance > 1.0)
+}
+
+fn distances<'a>(
+    keys: &'a [Key],
+    settings: &Settings,
+    starter: &Settings,
+    continuous: Option<bool>,
+) -> impl Iterator<Item = (&'a Key, f64)> {
+    keys.iter()
+        .filter(move |key| continuous != Some(false) || !CONTINUOUS.contains(&key.key.as_str()))
+        .filter_map(move |key| Some((key, distance(key, settings, starter)?)))
 }
 
 fn distance(key: &Key, settings: &Settings, starter: &Settings) -> Option<f64> {
@@ -107,12 +128,6 @@ fn distance(key: &Key, settings: &Settings, starter: &Settings) -> Option<f64> {
     }
 }
 
-/// Steps of one rollout over all environments.
-pub(super) fn rollout(settings: &Settings) -> Option<u64> {
-    let count = |key: &str| settings.get(key)?.as_u64();
-    count("env.num_envs")?.checked_mul(count("algo.rollout_steps")?)
-}
-
 /// By how many tolerances `here` lies off `there`; both must be above 0.
 fn in_tolerances(here: f64, there: f64, below: f64, above: f64) -> Option<f64> {
     let ratio = here.max(1e-12) / there.max(1e-12);
@@ -126,10 +141,12 @@ fn changes(key: &Key, settings: &Settings, starter: &Settings) -> Vec<Change> {
     };
     match key.key.as_str() {
         "rollout" => {
-            let budget = settings.get("algo.total_timesteps").and_then(Value::as_u64).unwrap_or(0);
+            let budget = settings.get(BUDGET).and_then(Value::as_u64).unwrap_or(0);
             let fits = rollout(starter).is_some_and(|size| size.saturating_mul(FEWEST_ROLLOUTS) <= budget);
-            if fits {
-                to_starter(&["env.num_envs", "algo.rollout_steps", "algo.batch_size"])
+            // Smaller rollouts mean more updates, whatever the budget.
+            if fits || rollout(starter) < rollout(settings) {
+                let changes = to_starter(&["env.num_envs", "algo.rollout_steps", "algo.batch_size"]);
+                fitted(changes, settings, starter)
             } else {
                 Vec::new()
             }

@@ -13,11 +13,13 @@
 //! | what remedies do, what is far, what is good: data | `knowledge` |
 //! | a remedy as changes of this config | `remedy` |
 //! | how far the config lies from the starter | `deviation` |
+//! | what must change along with a rollout | `fitted` |
 //! | candidates, their order, what goes together | `candidate`, `combine` |
 
 mod candidate;
 mod combine;
 mod deviation;
+mod fitted;
 mod knowledge;
 mod remedy;
 mod setting;
@@ -29,7 +31,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::diagnose::{Answers, Citation, Severity};
-use deviation::deviations;
+use deviation::{deviations, is_far};
 pub use knowledge::{Expectation, GoodReturn, Knowledge, Move};
 pub use setting::{Settings, written};
 
@@ -67,6 +69,8 @@ pub struct Reached {
     pub failed: usize,
     /// What counts as good, and why.
     pub good: Option<GoodReturn>,
+    /// Whether all seeds are finished; before that a run is neither good nor poor.
+    pub finished: bool,
 }
 
 impl Reached {
@@ -84,7 +88,7 @@ impl Reached {
             (Some(_), Some(_)) if is_done => State::Poor,
             _ => State::Unknown,
         };
-        Self { state, mean_return, step, seeds, failed, good: good.cloned() }
+        Self { state, mean_return, step, seeds, failed, good: good.cloned(), finished: is_done }
     }
 
     /// The number that the judgement is based on.
@@ -133,6 +137,8 @@ pub struct Situation<'a> {
     pub standing: &'a Reached,
     /// Whether actions are continuous; `None` when unknown.
     pub continuous: Option<bool>,
+    /// Whether the policy ends as random as it can be, so that nothing makes it more so.
+    pub as_random_as_possible: bool,
 }
 
 /// One key that should have another value.
@@ -209,6 +215,8 @@ pub struct Advice {
     pub suggestions: Vec<Suggestion>,
     /// Findings of warnings and errors that no setting answers.
     pub unanswered: Vec<Unanswered>,
+    /// Whether a setting lies far from the starter's, suggested or not.
+    pub far_from_starter: bool,
 }
 
 /// What to change, the first to try first.
@@ -231,5 +239,12 @@ pub fn suggest(situation: &Situation<'_>, knowledge: &Knowledge) -> Advice {
     candidates.extend(candidate::from_starter(situation, &far, &candidates));
     candidates.extend(candidate::more_budget(situation, knowledge, &candidates));
     candidates.sort_by(|a, b| a.order().cmp(&b.order()));
-    Advice { suggestions: combine::suggestions(situation.env, candidates), unanswered: found.unanswered }
+    let far_from_starter = starter.is_some_and(|starter| {
+        is_far(&knowledge.keys, situation.settings, &starter.settings, situation.continuous)
+    });
+    Advice {
+        suggestions: combine::suggestions(situation.env, candidates),
+        unanswered: found.unanswered,
+        far_from_starter,
+    }
 }

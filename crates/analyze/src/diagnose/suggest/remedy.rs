@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::knowledge::{Operation, Remedy, Step};
-use super::setting::{Settings, fading, mapped, same, top};
+use super::setting::{Settings, fading, mapped, rollout, same, top};
 use super::{Change, Reference, deviation};
 
 /// Numbers within this factor are the same to a remedy.
@@ -52,8 +52,7 @@ fn change(step: &Step, settings: &Settings, reference: Option<&Reference>) -> Op
                 })
             };
             // A batch can't be larger than the rollout it is taken from.
-            let fits =
-                |value: &Value| key != "algo.batch_size" || value.as_u64() <= deviation::rollout(settings);
+            let fits = |value: &Value| key != "algo.batch_size" || value.as_u64() <= rollout(settings);
             let outside = usual.is_some_and(|(low, high)| if raises { number < low } else { number > high });
             match known {
                 Some(known) if is_starter && lies_that_way(known) && fits(known) => {
@@ -121,8 +120,7 @@ fn scaled(key: &str, operation: &Operation, from: &Value, settings: &Settings) -
     let Operation::Scale { by, low, high, floor, zero_below, .. } = operation else { return None };
     let raises = *by > 1.0;
     // A batch can't be larger than the rollout it is taken from.
-    let high =
-        if key == "algo.batch_size" { deviation::rollout(settings).map(|size| size as f64) } else { *high };
+    let high = if key == "algo.batch_size" { rollout(settings).map(|size| size as f64) } else { *high };
     let number = top(from)?;
     let at_its_end = match (raises, low, high) {
         (true, _, Some(high)) => number >= high,

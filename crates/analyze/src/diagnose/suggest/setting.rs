@@ -11,6 +11,12 @@ use serde_json::{Number, Value, json};
 /// Every key of a resolved config with its value.
 pub type Settings = BTreeMap<String, Value>;
 
+/// Steps of one rollout over all environments.
+pub(super) fn rollout(settings: &Settings) -> Option<u64> {
+    let count = |key: &str| settings.get(key)?.as_u64();
+    count("env.num_envs")?.checked_mul(count("algo.rollout_steps")?)
+}
+
 /// The number, or the larger end of a schedule.
 pub(super) fn top(value: &Value) -> Option<f64> {
     match value {

@@ -96,6 +96,7 @@ fn advice(settings: &Settings, answers: &Answers, reached: Option<f64>, is_start
         answers,
         standing: &standing(reached),
         continuous: Some(false),
+        as_random_as_possible: false,
     };
     suggest(&situation, Knowledge::built_in())
 }
@@ -200,7 +201,8 @@ fn a_batch_of_the_starter_comes_with_its_rollout() {
     let suggestion = first_of_named(&large, ("F49", Warning), &["algo.batch_size"], true);
     let mut keys: Vec<&str> = suggestion.changes.iter().map(|change| change.key.as_str()).collect();
     keys.sort_unstable();
-    assert_eq!(keys, ["algo.batch_size", "algo.rollout_steps"]);
+    // Two rollouts were 144,000 steps: the budget keeps the new run as long.
+    assert_eq!(keys, ["algo.batch_size", "algo.rollout_steps", "algo.total_timesteps"]);
 }
 
 #[test]
@@ -210,6 +212,68 @@ fn a_budget_for_a_handful_of_updates_is_answered_by_a_larger_one() {
         let suggestion = first_of_named(&short, ("F49", Warning), &["algo.total_timesteps"], is_starter);
         assert_eq!((suggestion.id.as_str(), suggestion.comparable), ("train_longer", false));
     }
+}
+
+#[test]
+fn a_huge_rollout_goes_home_whatever_the_budget_and_trains_as_long() {
+    let huge = with(&[
+        ("algo.rollout_steps", json!(2_048)),
+        ("env.num_envs", json!(32)),
+        ("algo.update_epochs", json!(1)),
+        ("algo.batch_size", json!(32_768)),
+        ("algo.total_timesteps", json!(8_000)),
+    ]);
+    for (is_starter, envs) in [(true, Some(json!(8))), (false, None)] {
+        let suggestion = first_of_named(&huge, ("F49", Warning), &["algo.rollout_steps"], is_starter);
+        let to = |key: &str| suggestion.changes.iter().find(|c| c.key == key).map(|c| c.to.clone());
+        assert_eq!(to("algo.rollout_steps"), Some(json!(128)), "{suggestion:?}");
+        assert_eq!(to("env.num_envs"), envs);
+        assert_eq!(to("algo.batch_size"), Some(json!(128)));
+        // One rollout of 65,536 steps was what the budget of 8,000 trained.
+        assert_eq!(to("algo.total_timesteps"), Some(json!(65_536)));
+        assert!(suggestion.comparable);
+        assert!(!suggestion.reason.contains("total_timesteps is"), "{}", suggestion.reason);
+    }
+}
+
+#[test]
+fn a_larger_rollout_that_the_budget_holds_a_few_times_says_so() {
+    let tiny = with(&[
+        ("algo.rollout_steps", json!(4)),
+        ("env.num_envs", json!(1)),
+        ("algo.batch_size", json!(4)),
+        ("algo.total_timesteps", json!(4_096)),
+    ]);
+    let keys = ["algo.rollout_steps", "env.num_envs"];
+    let risk = first_of_named(&tiny, ("F48", Warning), &keys, true).risk;
+    assert!(risk.contains("4096 steps holds only 4 rollouts") && risk.contains("total_timesteps"), "{risk}");
+}
+
+#[test]
+fn a_uniform_policy_gets_no_entropy_bonus() {
+    let reference = Reference { settings: starter(), is_starter: false };
+    let ids = |as_random_as_possible: bool| {
+        let situation = Situation {
+            env: "CartPole-v1",
+            settings: &starter(),
+            reference: Some(&reference),
+            answers: &found(&[("F30", Warning)]),
+            standing: &standing(Some(20.0)),
+            continuous: Some(false),
+            as_random_as_possible,
+        };
+        let advice = suggest(&situation, Knowledge::built_in());
+        advice.suggestions.into_iter().map(|suggestion| suggestion.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(false), ["raise_entropy_coef"]);
+    assert!(ids(true).is_empty());
+}
+
+#[test]
+fn whether_a_config_is_close_to_its_starter_is_known_without_suggestions() {
+    let none = found(&[]);
+    assert!(!advice(&starter(), &none, Some(20.0), true).far_from_starter);
+    assert!(advice(&with(&[("algo.gamma", json!(0.5))]), &none, Some(500.0), true).far_from_starter);
 }
 
 #[test]
@@ -300,7 +364,7 @@ fn no_suggestion_moves_a_key_further_from_the_starter() {
 fn a_good_run_needs_no_change() {
     let odd = with(&[("algo.gamma", json!(0.9)), ("policy.hidden_sizes", json!([2]))]);
     let good = advice(&odd, &found(&[("F08", Info), ("F18", Info)]), Some(500.0), true);
-    assert_eq!(good, Advice { suggestions: Vec::new(), unanswered: Vec::new() });
+    assert_eq!((good.suggestions, good.unanswered), (Vec::new(), Vec::new()));
     let warned = advice(&starter(), &found(&[("F25", Warning)]), Some(500.0), true);
     assert_eq!(warned.suggestions[0].id, "normalize_observations");
 }

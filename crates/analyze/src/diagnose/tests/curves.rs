@@ -168,6 +168,24 @@ fn f24_below_random_or_zero_actions() {
 }
 
 #[test]
+fn f24_cites_the_evaluations_it_speaks_of_and_names_its_margin() {
+    let finding = found(&with_return(|update| 9.0 + 0.1 * wobble(update)), "F24");
+    let said = "over its last 2 evaluations (steps 95,000 to 100,000), below ";
+    assert!(finding.sentence.contains(said), "{}", finding.sentence);
+    assert!(finding.sentence.contains("random actions score 22 over 20 episodes, less a margin of"));
+    assert_eq!((finding.evidence[0].from_step, finding.evidence[0].to_step), (95_000, 100_000));
+}
+
+#[test]
+fn f16_says_the_mean_of_the_steps_it_names() {
+    // 200 throughout, but for the last evaluation.
+    let mut run = with_return(|update| if update == 99 { 203.0 } else { 200.0 + wobble(update) });
+    run.environment.reward_threshold = Some(475.0);
+    let finding = found(&run, "F16");
+    assert!(finding.sentence.contains("is flat at 200."), "{}", finding.sentence);
+}
+
+#[test]
 fn the_training_return_is_read_in_the_unit_of_evaluations() {
     let mut run = with_return(|update| 1e6 * (20.0 + 9.2 * update.min(50) as f64));
     run.settings.reward_factor = 1e6;

@@ -65,7 +65,15 @@ fn causes_come_before_symptoms_and_errors_before_warnings() {
 fn commands_carry_the_runs_own_words() {
     let mut run = unlearned();
     put(&mut run, "train.approx_kl", each(|_| 0.4));
-    assert_eq!(found(&run, "F03").next.unwrap(), "rlx train c.yaml --set algo.learning_rate=0.0001");
+    assert_eq!(found(&run, "F03").next.unwrap(), "rlx suggest balance_001");
+}
+
+#[test]
+fn only_suggest_names_a_change() {
+    // A command of its own would know neither the schedule, nor the starter, nor the other findings.
+    for rule in &RuleSet::built_in().rules {
+        assert!(rule.next.iter().all(|next| !next.contains("--set")), "{}: {:?}", rule.id, rule.next);
+    }
 }
 
 #[test]

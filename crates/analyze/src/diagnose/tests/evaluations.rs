@@ -56,6 +56,21 @@ fn f33_seeds_far_apart() {
 }
 
 #[test]
+fn f33_equal_returns_are_not_below_each_other() {
+    let mut run = with_seeds(&healthy(), 5);
+    put(&mut run, "eval.mean_return", every(5, |_| -500.0));
+    run.baselines = vec![Baseline { name: "random".to_owned(), mean: -500.0, deviation: 0.0, episodes: 20 }];
+    // The mean of equal numbers is off in its last digit.
+    for seed in &mut run.seeds[3..] {
+        seed.series.insert("eval.mean_return".to_owned(), every(5, |_| -500.000_000_000_1));
+    }
+    clear(&run, "F33");
+    run.seeds[4].series.insert("eval.mean_return".to_owned(), every(5, |_| -501.0));
+    let sentence = found(&run, "F33").sentence;
+    assert!(sentence.starts_with("1 of 5 seeds ends below random actions"), "{sentence}");
+}
+
+#[test]
 fn f34_evaluation_seeds_that_training_has_seen() {
     clear(&healthy(), "F34");
     let mut run = healthy();

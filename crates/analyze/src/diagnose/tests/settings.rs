@@ -202,6 +202,54 @@ fn f49_a_handful_of_updates() {
 }
 
 #[test]
+fn f49_with_many_gradient_steps_denies_no_change_and_comes_after_a_cause() {
+    // 3 updates of 10 epochs of 375 batches.
+    let mut run = set(usual(unlearned()), "algo.rollout_steps", json!(6_000));
+    put(&mut run, "train.approx_kl", each(|_| 5e-7));
+    let (few, still) = (found(&run, "F49"), found(&run, "F04"));
+    assert!(few.sentence.contains("allow 3 updates"), "{}", few.sentence);
+    assert!(!few.meaning.contains("hardly any chance"), "{}", few.meaning);
+    assert!(still.rank < few.rank && still.explained_by.is_empty(), "{still:?}");
+    // With one batch per update they are few of both, and this comes first.
+    let coarse = set(set(run, "algo.batch_size", json!(48_000)), "algo.update_epochs", json!(1));
+    let few = found(&coarse, "F49");
+    assert!(few.meaning.contains("hardly any chance") && few.rank == 1, "{few:?}");
+}
+
+#[test]
+fn f49_counts_one_as_one() {
+    let one = set(usual(unlearned()), "algo.rollout_steps", json!(20_000));
+    assert!(found(&one, "F49").sentence.contains("allow 1 update (fewer"), "{}", found(&one, "F49").sentence);
+    let coarse =
+        set(set(usual(unlearned()), "algo.batch_size", json!(1_000)), "algo.update_epochs", json!(1));
+    let sentence = found(&coarse, "F49").sentence;
+    assert!(sentence.starts_with("1 epoch of 1 batch per update makes 100 gradient steps"), "{sentence}");
+}
+
+#[test]
+fn the_highest_possible_return_is_never_short() {
+    // Every episode earns 1, with random actions too; half above that is 1.5.
+    let mut run = set(usual(unlearned()), "algo.adam_epsilon", json!(0.5));
+    run.environment.reward_threshold = None;
+    run.baselines.iter_mut().for_each(|baseline| (baseline.mean, baseline.deviation) = (1.0, 0.0));
+    run.seeds[0].series.retain(|name, _| !name.ends_with("mean_return"));
+    run.seeds[0].evaluations.truncate(2);
+    run.seeds[0].evaluations.iter_mut().for_each(|evaluation| evaluation.mean = 1.0);
+    found(&run, "F48");
+    run.environment.return_range = Some((1.0, 1.0));
+    clear(&run, "F48");
+}
+
+#[test]
+fn no_setting_is_to_blame_where_there_is_one_action() {
+    let mut run = set(usual(unlearned()), "algo.adam_epsilon", json!(0.5));
+    run.environment.actions = Some(Actions::Discrete { most_entropy: 0.0 });
+    for id in ["F17", "F43", "F44", "F45", "F46", "F47", "F48", "F49"] {
+        is_not_about(&run, id, "only one action");
+    }
+}
+
+#[test]
 fn a_return_a_quarter_above_random_excuses_nothing() {
     let mut run = set(usual(unlearned()), "algo.adam_epsilon", json!(0.5));
     run.environment.reward_threshold = None;

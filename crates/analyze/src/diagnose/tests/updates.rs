@@ -197,3 +197,16 @@ fn f04_and_f09_dont_deny_a_return_that_rose() {
     put(&mut run, "eval.mean_return", every(5, |update| 21.5 + 1.2 * update as f64 + wobble(update)));
     assert!(found(&run, "F04").meaning.contains("rises slowly"));
 }
+
+#[test]
+fn f04_and_f09_dont_claim_a_rise_from_one_last_point() {
+    // All values but the last few are the same, so that the noise is 0.
+    let last = |update: u64| if update > 95 { 23.0 } else { 22.0 };
+    let mut run = unlearned();
+    put(&mut run, "train.approx_kl", each(|_| 5e-7));
+    put(&mut run, "train.entropy", each(|_| 0.693));
+    put(&mut run, "eval.mean_return", every(5, last));
+    run.seeds[0].evaluations.clear();
+    assert!(!found(&run, "F04").meaning.contains("rises"), "{}", found(&run, "F04").meaning);
+    assert!(!found(&run, "F09").meaning.contains("has risen"), "{}", found(&run, "F09").meaning);
+}

@@ -102,8 +102,9 @@ impl Diagnose {
             format::count(diagnosis.steps),
             format::count(diagnosis.total_steps),
         );
-        for (outcome, finding) in diagnosis.answers.findings() {
-            text.push_str(&shown(screen, outcome, finding));
+        let findings = diagnosis.answers.findings();
+        for (outcome, finding) in &findings {
+            text.push_str(&shown(screen, outcome, finding, &causes_errors(&findings, outcome, finding)));
         }
         let of = |wanted: fn(&Answer) -> bool| -> Vec<&RuleOutcome> {
             diagnosis.answers.outcomes.iter().filter(|outcome| wanted(&outcome.answer)).collect()
@@ -111,7 +112,9 @@ impl Diagnose {
         let clear = of(|answer| matches!(answer, Answer::Clear { .. }));
         let lacking = of(|answer| matches!(answer, Answer::NotEnoughData { .. }));
         let other = of(|answer| matches!(answer, Answer::DoesNotApply { .. }));
-        if diagnosis.findings.is_empty() {
+        if diagnosis.findings.is_empty() && diagnosis.steps == 0 {
+            text.push_str("\nnothing to check yet: no training steps are recorded\n");
+        } else if diagnosis.findings.is_empty() {
             text.push_str(&format!("\n{}\n", screen.styled(Style::Good, "no problems found")));
         }
         if self.all {
@@ -131,11 +134,16 @@ impl Diagnose {
 
 /// How many runs have problems, and which.
 fn summarized(screen: &Screen, summary: &DiagnosisSummary) -> String {
-    let DiagnosisSummary { runs, with_errors, with_warnings, without_problems, findings } = summary;
+    let DiagnosisSummary { runs, with_errors, with_warnings, without_problems, not_started, findings } =
+        summary;
     let heading = screen.styled(Style::Heading, &counted(*runs, "run"));
     let mut text = format!(
-        "{heading}: {with_errors} with errors, {with_warnings} with warnings only, {without_problems} without problems\n"
+        "{heading}: {with_errors} with errors, {with_warnings} with warnings only, {without_problems} without problems"
     );
+    if *not_started > 0 {
+        text.push_str(&format!(", {not_started} not started"));
+    }
+    text.push('\n');
     if findings.is_empty() {
         return text;
     }
@@ -164,7 +172,20 @@ fn summarized(screen: &Screen, summary: &DiagnosisSummary) -> String {
     text
 }
 
-fn shown(screen: &Screen, outcome: &RuleOutcome, finding: &Finding) -> String {
+/// The errors that a milder finding probably causes: why it comes before them.
+fn causes_errors<'a>(
+    findings: &[(&'a RuleOutcome, &Finding)],
+    cause: &RuleOutcome,
+    finding: &Finding,
+) -> Vec<&'a str> {
+    let errors = findings.iter().filter(|(_, symptom)| symptom.severity > finding.severity);
+    errors
+        .filter(|(_, symptom)| symptom.explained_by.contains(&cause.rule))
+        .map(|(outcome, _)| outcome.rule.as_str())
+        .collect()
+}
+
+fn shown(screen: &Screen, outcome: &RuleOutcome, finding: &Finding, causes: &[&str]) -> String {
     let style = match finding.severity {
         Severity::Error => Style::Error,
         Severity::Warning => Style::Warning,
@@ -174,6 +195,9 @@ fn shown(screen: &Screen, outcome: &RuleOutcome, finding: &Finding) -> String {
     let mut text = format!("\n{}. {word} {} ({})\n", finding.rank, outcome.title, outcome.rule);
     text.push_str(&wrapped(&finding.sentence));
     text.push_str(&wrapped(&finding.meaning));
+    if !causes.is_empty() {
+        text.push_str(&format!("   listed first because it probably causes {}\n", causes.join(", ")));
+    }
     if !finding.explained_by.is_empty() {
         text.push_str(&format!("   probably caused by {}\n", finding.explained_by.join(", ")));
     }

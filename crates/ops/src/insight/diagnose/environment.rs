@@ -2,7 +2,7 @@
 //! change.
 
 use rlxp_analyze::diagnose::{Actions, Environment, Termination};
-use rlxp_analyze::suggest::Knowledge;
+use rlxp_analyze::suggest::{GoodReturn, Knowledge};
 use rlxp_env::{Space, StepBatch};
 use rlxp_spec::Config;
 use rlxp_types::Stream;
@@ -18,8 +18,6 @@ const WATCHED_STEPS: usize = 64;
 pub(super) fn facts(config: &Config) -> Environment {
     let info = SOURCES.find(&config.env.id).ok();
     let spaces = SOURCES.spaces(&config.env).ok();
-    let own_cap = info.and_then(|info| info.max_episode_steps);
-    let step_cap = config.env.max_episode_steps.or(own_cap);
     let still = still(config).unwrap_or_default();
     Environment {
         id: config.env.id.clone(),
@@ -28,19 +26,53 @@ pub(super) fn facts(config: &Config) -> Environment {
         observation_names: info
             .map(|info| info.observation_names.iter().map(|name| (*name).to_owned()).collect())
             .unwrap_or_default(),
-        step_cap,
+        step_cap: step_cap(config),
         reward_threshold: reward_threshold(&config.env),
-        good_return: info
-            .filter(|_| config.env.kwargs.is_empty())
-            .filter(|_| config.env.max_episode_steps.is_none_or(|cap| own_cap.is_none_or(|own| cap >= own)))
-            .and_then(|info| Knowledge::built_in().good_return(info.id))
-            .map(|good| good.value),
-        return_range: return_range(&config.env.id, step_cap).filter(|_| config.env.kwargs.is_empty()),
+        good_return: tuned_goal(config).map(|good| good.value),
+        return_range: range(config),
         termination: termination(&config.env.id),
         stochastic: SOURCES.is_stochastic(&config.env).ok(),
         still_steps: if still.is_empty() { 0 } else { (WATCHED_COPIES * WATCHED_STEPS) as u64 },
         still,
     }
+}
+
+/// What counts as a good return in this config's environment and why, by the facts that the rules judge by. The highest
+/// possible return only counts where it is reached: missing it says little.
+pub(crate) fn good_return(config: &Config, reached: Option<f64>) -> Option<GoodReturn> {
+    let of = |value: f64, basis: &str| GoodReturn {
+        env_id: config.env.id.clone(),
+        value,
+        basis: basis.to_owned(),
+    };
+    let threshold = || Some(of(reward_threshold(&config.env)?, "the environment's reward threshold"));
+    let top = || {
+        let (_, top) = range(config)?;
+        (reached? >= top).then(|| of(top, "the highest possible return"))
+    };
+    tuned_goal(config).cloned().or_else(threshold).or_else(top)
+}
+
+/// The goal of the environment's starter. With other arguments or shorter episodes it is a different task.
+fn tuned_goal(config: &Config) -> Option<&'static GoodReturn> {
+    let info = SOURCES.find(&config.env.id).ok()?;
+    let cap = config.env.max_episode_steps;
+    let is_long = cap.is_none_or(|cap| info.max_episode_steps.is_none_or(|own| cap >= own));
+    Knowledge::built_in().good_return(info.id).filter(|_| config.env.kwargs.is_empty() && is_long)
+}
+
+fn step_cap(config: &Config) -> Option<u64> {
+    let own = || SOURCES.find(&config.env.id).ok()?.max_episode_steps;
+    config.env.max_episode_steps.or_else(own)
+}
+
+fn range(config: &Config) -> Option<(f64, f64)> {
+    return_range(&config.env.id, step_cap(config)).filter(|_| config.env.kwargs.is_empty())
+}
+
+/// The kind of actions; `None` if the environment can't be created.
+pub(crate) fn actions(config: &Config) -> Option<Actions> {
+    SOURCES.spaces(&config.env).ok().map(|(_, actions)| kind_of(&actions))
 }
 
 fn kind_of(actions: &Space) -> Actions {
@@ -130,5 +162,29 @@ fn draw(space: &Space, stream: &mut Stream, row: &mut [f32]) {
                 *x = stream.uniform_in(f64::from(low.min(high)), f64::from(high)) as f32;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rlxp_spec::Source;
+
+    use super::*;
+    use crate::context::Context;
+    use crate::training::config::{Purpose, check_source};
+
+    #[test]
+    fn suggestions_know_the_targets_that_rules_know() {
+        let context = Context::real(None).unwrap();
+        let good = |text: &str, reached: f64| {
+            let source = Source::new("c", text.to_owned());
+            let config = check_source(&context, source, &[], Purpose::Train).unwrap().config;
+            good_return(&config, Some(reached)).map(|good| good.value)
+        };
+        assert_eq!(good("env: {id: CartPole-v1}", 20.0), Some(490.0));
+        // 490 is out of reach in 100 steps, but 100 is the most that can be reached.
+        assert_eq!(good("env: {id: CartPole-v1, max_episode_steps: 100}", 20.0), None);
+        assert_eq!(good("env: {id: CartPole-v1, max_episode_steps: 100}", 100.0), Some(100.0));
+        assert_eq!(good("env: {id: ProbeValue-v0}\nalgo: {total_timesteps: 1000}", 1.0), Some(1.0));
     }
 }
