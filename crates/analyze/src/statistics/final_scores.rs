@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::statistics::aggregate::{Scores, median, variance};
+use crate::statistics::aggregate::{Scores, mean, median, variance};
 use crate::statistics::bootstrap::{Plan, bootstrap_iqm};
 use crate::statistics::course::DEVIATION_OF_MEDIAN;
 use crate::statistics::curves::BOOTSTRAP_SEEDS;
@@ -22,6 +22,7 @@ pub struct Final {
     pub failed: usize,
     /// Interquartile mean.
     pub iqm: f64,
+    pub mean: f64,
     /// Lower end of its 95% bootstrap interval, from five seeds on.
     pub low: Option<f64>,
     /// Upper end.
@@ -63,6 +64,7 @@ pub fn finals(scores: &[f64]) -> Option<Final> {
         seeds: scored.len(),
         failed,
         iqm: together.iqm(),
+        mean: mean(&scored),
         low: interval.map(|interval| interval.low),
         high: interval.map(|interval| interval.high),
         lowest: scored.iter().copied().fold(f64::INFINITY, f64::min),

@@ -1,9 +1,10 @@
 //! Which group is best: the order of groups in tables and legends, and what `--best` keeps.
 //!
 //! A group is worth the interquartile mean of its seeds' last scores, in which a failed seed counts as worse than every
-//! other. Groups without a score come last, in the order in which they were named.
+//! other; of two that are worth the same, the one with the higher mean comes first. Groups without a score come last, in
+//! the order in which they were named.
 
-use rlxp_analyze::aggregate::iqm;
+use rlxp_analyze::aggregate::{iqm, mean};
 use rlxp_analyze::story::final_scores;
 use rlxp_store::MEAN_RETURN;
 use serde::Serialize;
@@ -39,17 +40,30 @@ pub(crate) fn check_best(best: Option<usize>) -> Outcome<()> {
     }
 }
 
+/// What a group is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Worth {
+    pub(crate) iqm: f64,
+    /// What decides between groups at a ceiling.
+    pub(crate) mean: f64,
+}
+
 /// What a group with these scores is worth, NaN for failed seeds; `None` without any score.
-pub(crate) fn worth(scores: &[f64]) -> Option<f64> {
+pub(crate) fn worth(scores: &[f64]) -> Option<Worth> {
     let scored = scores.iter().any(|score| score.is_finite());
-    scored.then(|| iqm(&final_scores(scores))).filter(|worth| worth.is_finite())
+    let scores = scored.then(|| final_scores(scores))?;
+    Some(Worth { iqm: iqm(&scores), mean: mean(&scores) }).filter(|worth| worth.iqm.is_finite())
 }
 
 /// Places of groups, best first.
-pub(crate) fn best_first(worths: &[Option<f64>]) -> Vec<usize> {
+pub(crate) fn best_first(worths: &[Option<Worth>]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..worths.len()).collect();
-    let of = |place: usize| worths[place].unwrap_or(f64::NEG_INFINITY);
-    places.sort_by(|a, b| of(*b).total_cmp(&of(*a)));
+    let lowest = Worth { iqm: f64::NEG_INFINITY, mean: f64::NEG_INFINITY };
+    let of = |place: usize| worths[place].unwrap_or(lowest);
+    places.sort_by(|a, b| {
+        let (a, b) = (of(*a), of(*b));
+        b.iqm.total_cmp(&a.iqm).then(b.mean.total_cmp(&a.mean))
+    });
     places
 }
 
@@ -61,7 +75,7 @@ pub(crate) fn in_order<T>(things: Vec<T>, places: &[usize]) -> Vec<T> {
 
 /// What groups of loaded seeds are worth by their last evaluations; by training where no seed was evaluated. Seeds
 /// must have been loaded with [`is_ranked_by`].
-pub(crate) fn worth_of_seeds(groups: &[Vec<&SeedData>]) -> Vec<Option<f64>> {
+pub(crate) fn worth_of_seeds(groups: &[Vec<&SeedData>]) -> Vec<Option<Worth>> {
     let has = |kind: &str| groups.iter().flatten().any(|seed| seed.series(kind, MEAN_RETURN).is_some());
     let kind = if has("eval") { "eval" } else { "train" };
     let score = |seed: &&SeedData| match seed.state {
@@ -82,16 +96,20 @@ mod tests {
 
     #[test]
     fn the_best_comes_first_and_what_has_no_score_last() {
-        assert_eq!(best_first(&[None, Some(1.0), Some(3.0), None, Some(3.0)]), [2, 4, 1, 0, 3]);
+        let of = |score: f64| worth(&[score]);
+        assert_eq!(best_first(&[None, of(1.0), of(3.0), None, of(3.0)]), [2, 4, 1, 0, 3]);
+        // Both reach the ceiling in most seeds.
+        let often = [406.0, 500.0, 500.0, 500.0, 500.0];
+        assert_eq!(best_first(&[worth(&often), worth(&[500.0; 5])]), [1, 0]);
         assert_eq!(in_order(vec!['a', 'b', 'c'], &[2, 0]), ['c', 'a']);
     }
 
     #[test]
     fn failed_seeds_make_a_group_worse() {
-        assert_eq!(worth(&[10.0]), Some(10.0));
+        assert_eq!(worth(&[10.0]).map(|worth| worth.iqm), Some(10.0));
         assert_eq!((worth(&[]), worth(&[f64::NAN])), (None, None));
-        let whole = worth(&[10.0, 10.0, 10.0, 11.0]).unwrap();
-        let failed = worth(&[10.0, 10.0, f64::NAN, f64::NAN]).unwrap();
+        let whole = worth(&[10.0, 10.0, 10.0, 11.0]).unwrap().iqm;
+        let failed = worth(&[10.0, 10.0, f64::NAN, f64::NAN]).unwrap().iqm;
         assert!(failed < whole, "{failed} {whole}");
     }
 

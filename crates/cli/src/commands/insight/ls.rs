@@ -62,8 +62,8 @@ pub(crate) struct Ls {
     /// repeated, runs that fulfil all of them
     #[arg(long = "where", value_name = "CONDITION", add = complete::keys())]
     conditions: Vec<String>,
-    /// Sort by a column or config key, descending with -KEY; created, best, return and steps always
-    /// have the highest first
+    /// Sort by a column or config key, descending with -KEY; created, score, best, return and steps
+    /// always have the highest first
     #[arg(long, value_name = "KEY", default_value = "created", allow_hyphen_values = true)]
     #[arg(add = complete::sort_keys())]
     sort: String,

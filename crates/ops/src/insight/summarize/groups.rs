@@ -14,9 +14,9 @@ use super::SetSummary;
 use super::which::Chosen;
 use crate::failure::{Failure, Outcome};
 use crate::insight::group_names::{Unnamed, absent, names, shown};
-use crate::insight::group_order::{BestOf, best_first, in_order};
-use crate::insight::run_data::first_and_more;
+use crate::insight::group_order::{BestOf, Worth, best_first, in_order};
 use crate::insight::run_data::counting::{Continuation, Part, continued, counted_once};
+use crate::insight::run_data::first_and_more;
 use crate::insight::run_data::fold::{Training, identity};
 use crate::insight::run_data::lineage::Ancestry;
 use crate::training::envs::reward_threshold;
@@ -222,7 +222,10 @@ fn of_env(env: String, runs: Vec<Known>, best: Option<usize>) -> EnvSummary {
     }
     let varied = varied(&grouped);
     let groups: Vec<GroupSummary> = grouped.iter().map(|runs| of_group(runs, &varied)).collect();
-    let worths: Vec<Option<f64>> = groups.iter().map(|group| group.result.map(|result| result.iqm)).collect();
+    let worths: Vec<Option<Worth>> = groups
+        .iter()
+        .map(|group| group.result.map(|result| Worth { iqm: result.iqm, mean: result.mean }))
+        .collect();
     let places = best_first(&worths);
     let mut groups = in_order(groups, &places);
     let scored: Vec<&Final> = groups.iter().filter_map(|group| group.result.as_ref()).collect();
@@ -305,8 +308,7 @@ fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
             }
         }
     }
-    let best =
-        runs.iter().flat_map(|run| run.scores.iter().filter_map(|seed| seed.best)).reduce(f64::max);
+    let best = runs.iter().flat_map(|run| run.scores.iter().filter_map(|seed| seed.best)).reduce(f64::max);
     let label = first_and_more(&runs.iter().map(|run| run.row.name.as_str()).collect::<Vec<_>>());
     let value = |key: &str| {
         let own = runs[0].keys.iter().find(|(own, _)| own == key);
