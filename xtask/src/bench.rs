@@ -124,7 +124,8 @@ fn rltools_program() -> Result<PathBuf, String> {
     show(Command::new(root().join(".venv/bin/python")).args(["-m", "venv", "--clear"]).arg(&folder))?;
     let pins = RLTOOLS.map(|(name, version)| format!("{name}=={version}"));
     show(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(pins))?;
-    let ask = "from importlib.util import find_spec; print(find_spec('rltools').submodule_search_locations[0])";
+    let ask =
+        "from importlib.util import find_spec; print(find_spec('rltools').submodule_search_locations[0])";
     let package = answer(&python, &["-c", ask]).ok_or("rltools was installed and can't be found")?;
     let library = folder.join("lib");
     let mut compiler = Command::new("g++");

@@ -23,8 +23,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{FailureKind, Outcome};
 use crate::insight::group_order::{BestOf, check_best};
-use crate::insight::run_data::joined::{Joined, join};
 use crate::insight::run_data::counting::{count_once, counted_once};
+use crate::insight::run_data::joined::{Joined, join};
 use crate::insight::run_data::{Group, load, named, named_once};
 
 pub use chart::NO_INTERVAL;

@@ -172,7 +172,8 @@ fn standing(run: &RunData) -> Reached {
         .filter(|_| run.config.env.kwargs.is_empty())
         .and_then(|info| Knowledge::built_in().good_return(info.id));
     let step = last.iter().map(|(step, _)| *step).max().unwrap_or(0);
-    Reached::new(mean, step, (last.len(), failed), good, is_done)
+    let from_step = last.iter().map(|(step, _)| *step).min().unwrap_or(0);
+    Reached::new(mean, step, (last.len(), failed), good, is_done).since(from_step)
 }
 
 /// Whether a suggestion can be trained, changes something, and can be compared if it claims so.

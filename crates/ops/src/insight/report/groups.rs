@@ -8,8 +8,8 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::insight::compare::{CompareReport, CompareRequest, compare};
 use crate::insight::group_order::is_ranked_by;
-use crate::insight::run_data::fold::identity_of;
 use crate::insight::run_data::counting::counted_runs;
+use crate::insight::run_data::fold::identity_of;
 use crate::insight::run_data::{self, Group, Trainings, load_trainings};
 
 use super::ReportRequest;

@@ -74,8 +74,7 @@ impl<'m> Part<'m> {
             (Some(one), Some(other)) => contradict(one, other),
             _ => false,
         };
-        self.root == other.root
-            || (self.beginning.is_some() && self.beginning == other.beginning && !apart())
+        self.root == other.root || (self.beginning.is_some() && self.beginning == other.beginning && !apart())
     }
 
     fn relation(&self, counted: &Part<'_>) -> Relation {
@@ -111,7 +110,8 @@ pub(crate) fn continued(parts: &[Part<'_>]) -> Vec<LeftOut> {
             (part.decided, part.reached, part.ancestry.ids.len())
         };
         // Of equal ones the first.
-        let counted = same.iter().copied().reduce(|best, next| if key(next) > key(best) { next } else { best });
+        let counted =
+            same.iter().copied().reduce(|best, next| if key(next) > key(best) { next } else { best });
         let Some(counted) = counted else { continue };
         let others = same.into_iter().filter(|place| *place != counted);
         left_out.extend(others.map(|place| {
@@ -254,7 +254,10 @@ mod tests {
         );
         let branch = related(Relation::SharedBeginning)(0, "c", "b");
         check(std::slice::from_ref(&branch), "c: seed 0 counts once, as b shares their beginning");
-        check(&[one(0, "a", "b"), branch], "a and c: 2 seeds count once, as other runs share their beginning");
+        check(
+            &[one(0, "a", "b"), branch],
+            "a and c: 2 seeds count once, as other runs share their beginning",
+        );
         check(
             &[related(Relation::Unfinished)(0, "b", "a")],
             "b: seed 0 counts once, as part of a: the extension is unfinished",

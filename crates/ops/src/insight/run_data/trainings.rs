@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use rlxp_store::TIMING_KIND;
 
-use super::joined::{self, Joined};
 use super::counting::{count_once, counted_once};
+use super::joined::{self, Joined};
 use super::{Group, load, named};
 use crate::context::Context;
 use crate::failure::Outcome;
