@@ -20,6 +20,12 @@ impl Described {
         let statements = statements(&verdict, names);
         Self { verdict, statements }
     }
+
+    /// Leaves out the advice to compare without pairs, for groups that are not independent.
+    pub fn only_paired(&mut self) {
+        let advice = unpaired_instead(&self.verdict);
+        self.statements.retain(|statement| Some(statement) != advice.as_ref());
+    }
 }
 
 /// What the sentences of a verdict call its groups.
@@ -71,14 +77,17 @@ fn statements(verdict: &Verdict, names: Names<'_>) -> Vec<String> {
             significant(guardrail.margin)
         ));
     }
-    if let Some(correlation) = verdict.correlation.filter(|correlation| *correlation < 0.1) {
-        statements.push(format!(
-            "The pairs are barely correlated ({}), so an unpaired comparison would probably be more \
-             sensitive.",
-            significant(correlation)
-        ));
-    }
+    statements.extend(unpaired_instead(verdict));
     statements
+}
+
+/// Advice for pairs that have nothing in common.
+fn unpaired_instead(verdict: &Verdict) -> Option<String> {
+    let correlation = verdict.correlation.filter(|correlation| *correlation < 0.1)?;
+    Some(format!(
+        "The pairs are barely correlated ({}), so an unpaired comparison would probably be more sensitive.",
+        significant(correlation)
+    ))
 }
 
 fn headline(verdict: &Verdict, Names { a, b }: Names<'_>) -> String {

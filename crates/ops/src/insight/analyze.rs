@@ -28,7 +28,7 @@ use crate::failure::{Failure, Outcome};
 use crate::insight::compare::origin;
 use crate::insight::run_data::counting::{count_once, counted_once};
 use crate::insight::run_data::joined::{Joined, join_training};
-use crate::insight::run_data::{Group, RunData, load, named_once};
+use crate::insight::run_data::{Group, RunData, load, named_once, steps_of};
 use crate::training::envs::SOURCES;
 use crate::training::eval::FIRST_SEED;
 
@@ -68,8 +68,14 @@ pub struct GroupAnalysis {
     pub runs: Vec<AnalyzedRun>,
     pub env: String,
     pub algo: String,
-    /// Steps planned per seed.
+    /// Steps that the furthest seed has done.
+    pub steps: u64,
+    /// Steps that the seed with the fewest has done.
+    pub fewest_steps: u64,
+    /// Steps planned per seed, by its first run.
     pub total_steps: u64,
+    /// Whether all runs plan as many.
+    pub equal_budgets: bool,
     /// The score, `eval/mean_return` or `train/mean_return`.
     pub metric: String,
     /// The score of a random policy.
@@ -143,12 +149,16 @@ fn group_analysis(context: &Context, group: &mut Group, request: &AnalyzeRequest
         reason: run.reason.clone(),
         seeds: run.seeds.iter().map(|seed| seed.seed).collect(),
     });
+    let (fewest_steps, steps) = steps_of(group.seeds());
     Ok(GroupAnalysis {
         label: label(group),
         runs: runs.collect(),
         env: first.metadata.env.clone(),
         algo: first.metadata.algo.clone(),
+        steps,
+        fewest_steps,
         total_steps: first.metadata.total_steps,
+        equal_budgets: group.runs.iter().all(|run| run.metadata.total_steps == first.metadata.total_steps),
         metric: format!("{}/{}", subject.kind, subject.metric),
         baseline,
         next: next(group, &story, &findings),

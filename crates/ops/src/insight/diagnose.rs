@@ -37,6 +37,8 @@ pub struct Diagnosis {
     pub seeds: Vec<u64>,
     /// Steps that the furthest seed has done.
     pub steps: u64,
+    /// Steps that the seed with the fewest has done.
+    pub fewest_steps: u64,
     /// Training steps per seed.
     pub total_steps: u64,
     /// The worst severity found; `None` without findings.
@@ -74,12 +76,14 @@ pub fn diagnose_all(context: &Context, words: &[String], rules: &RuleSet) -> Out
 /// Diagnoses a run that is already loaded, with all metrics that [`wanted`] accepts.
 pub fn diagnose_loaded(run: &RunData, rules: &RuleSet) -> Outcome<Diagnosis> {
     let answers = rlxp_analyze::diagnose::diagnose(&evidence::evidence(run)?, rules);
+    let (fewest_steps, steps) = run.steps();
     Ok(Diagnosis {
         run: run.name.clone(),
         status: run.status,
         env: run.config.env.id.clone(),
         seeds: run.seeds.iter().map(|seed| seed.seed).collect(),
-        steps: run.seeds.iter().map(|seed| seed.metrics.last_step).max().unwrap_or(0),
+        steps,
+        fewest_steps,
         total_steps: run.metadata.total_steps,
         worst: answers.worst(),
         findings: answers.findings().iter().map(|(outcome, _)| outcome.rule.clone()).collect(),

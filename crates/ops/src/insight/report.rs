@@ -12,9 +12,11 @@ mod page;
 mod pictures;
 mod tables;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{FsExt, clock};
+use rlxp_types::Digest;
 use rlxp_types::text::{grouped, shell_word};
 use serde::Serialize;
 
@@ -23,6 +25,7 @@ use crate::failure::{Failure, Outcome};
 use crate::insight::compare::ScoreKind;
 use crate::insight::group_order::{BestOf, check_best};
 use crate::insight::run_data::Group;
+use crate::insight::run_data::counting::{Part, continued};
 use crate::output_file;
 use crate::select::project;
 
@@ -165,14 +168,38 @@ fn subtitle(groups: &[Group]) -> String {
         groups.iter().flat_map(|group| &group.runs).map(|run| run.config.env.id.as_str()).collect();
     environments.sort_unstable();
     environments.dedup();
-    let seeds: usize = groups.iter().map(|group| group.seeds().count()).sum();
-    let steps = groups
-        .iter()
-        .flat_map(Group::seeds)
-        .fold(0_u64, |sum, (_, seed)| sum.saturating_add(seed.metrics.last_step));
+    let (seeds, steps) = totals(groups);
     let plural = if seeds == 1 { "" } else { "s" };
     let total = grouped(steps);
     format!("{}, {seeds} seed{plural}, {total} training steps in total", environments.join(", "))
+}
+
+/// Trainings and their steps; what several groups have, or a run and its extension, counts once.
+fn totals(groups: &[Group]) -> (usize, u64) {
+    let mut places = BTreeSet::new();
+    let mut parts = Vec::new();
+    let mut trained: BTreeMap<(Digest, u64), u64> = BTreeMap::new();
+    for (run, seed) in groups.iter().flat_map(Group::seeds) {
+        if places.insert((run.run.path().to_owned(), seed.seed)) {
+            parts.push(Part::new(run, seed));
+        }
+        let (last, ancestry) = (seed.metrics.last_step, &run.ancestry);
+        let mut end = last.max(ancestry.start(seed.seed));
+        let mut id = Some(run.metadata.id);
+        let extended = ancestry.runs.iter().map(|parent| &parent.extended).chain(&ancestry.gone);
+        for lineage in extended {
+            let start = lineage.checkpoints.get(&seed.seed).copied().or(lineage.checkpoint).unwrap_or(0);
+            if let Some(id) = id {
+                trained.insert((id, seed.seed), end.saturating_sub(start));
+            }
+            (end, id) = (start, lineage.parent_id);
+        }
+        if let Some(id) = id {
+            let steps = trained.entry((id, seed.seed)).or_default();
+            *steps = end.max(*steps);
+        }
+    }
+    (parts.len() - continued(&parts).len(), trained.into_values().fold(0, u64::saturating_add))
 }
 
 /// Where the report is written: the requested path, or a name made from the groups.

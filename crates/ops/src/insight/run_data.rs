@@ -109,7 +109,22 @@ impl SeedData {
     }
 }
 
+/// The fewest and the most steps that any of the seeds has done, those of the runs that it extends included.
+pub(crate) fn steps_of<'m>(seeds: impl Iterator<Item = (&'m RunData, &'m SeedData)>) -> (u64, u64) {
+    let steps = seeds.map(|(run, seed)| seed.metrics.last_step.max(run.ancestry.start(seed.seed)));
+    let found = steps.fold(None, |found: Option<(u64, u64)>, steps| match found {
+        Some((low, high)) => Some((low.min(steps), high.max(steps))),
+        None => Some((steps, steps)),
+    });
+    found.unwrap_or((0, 0))
+}
+
 impl RunData {
+    /// As [`steps_of`], of all its seeds.
+    pub(crate) fn steps(&self) -> (u64, u64) {
+        steps_of(self.seeds.iter().map(|seed| (self, seed)))
+    }
+
     /// The evaluation at which a seed stopped before its last step, if it did.
     pub(crate) fn stopped_early(&self, seed: &SeedData) -> Option<Best> {
         let asked = self.metadata.extra.contains_key(crate::training::recorded::STOP_AT);

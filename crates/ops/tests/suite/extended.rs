@@ -116,7 +116,8 @@ fn summarize_counts_the_seeds_of_both_once() {
     let seeds: Vec<(&str, usize)> =
         groups.iter().map(|group| (group.runs[0].as_str(), group.seeds + group.unscored)).collect();
     assert_eq!(seeds, [("long_001", 3), ("short_001", 3)], "each is the result of its own budget");
-    assert_eq!(set.notes, [NOTE]);
+    assert_eq!(set.notes, [format!("{NOTE}; each has a row, as the result of its own budget")]);
+    assert!(!set.environments[0].judgeable);
     assert!(set.next.iter().all(|command| !command.starts_with("rlx compare")), "{:?}", set.next);
     assert_eq!(summarized(&world, &["short_001", "other_001"]).counts.seeds, 6);
 }

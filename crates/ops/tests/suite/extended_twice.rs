@@ -5,7 +5,11 @@ use std::path::Path;
 
 use rlxp_fs::{Fs, FsExt, RealFs};
 use rlxp_ops::insight::compare::{CompareRequest, Judgement, NoVerdict, Relation};
-use rlxp_ops::insight::plot::GroupBy;
+use rlxp_ops::insight::diagnose::diagnose;
+use rlxp_ops::insight::plot::{GroupBy, PlotOptions, PlotRequest, Target, XAxis, plot};
+use rlxp_ops::insight::report::{ReportRequest, report};
+use rlxp_ops::insight::suggest::{SuggestRequest, suggest};
+use rlxp_ops::insight::summarize::{SummarizeRequest, SummaryReport, summarize};
 use rlxp_store::{Metadata, Outcome, Run};
 use rlxp_types::Digest;
 
@@ -160,6 +164,72 @@ fn a_copy_in_the_other_group_makes_them_dependent() {
             judged => panic!("{other} is judged: {judged:?}"),
         }
     }
+}
+
+#[test]
+fn seeds_that_got_to_different_steps_are_described_by_their_range() {
+    let world = World::new();
+    let until = |seed: u64, step: u64| rising(seed, step).filter(|_| seed < 2 || step <= 512);
+    let partly = world.run("partly").seeds(&SEEDS).returns(until);
+    partly.outcome(Some(Outcome::Interrupted)).make();
+    let [group] = &analyzed(&world, &["partly_001"])[..] else { panic!("one group") };
+    assert_eq!((group.fewest_steps, group.steps, group.total_steps), (512, 2048, 2048));
+    let diagnosis = diagnose(&world.context, "partly_001").unwrap();
+    assert_eq!((diagnosis.fewest_steps, diagnosis.steps), (512, 2048));
+    let request = SummarizeRequest { words: vec!["partly_001".to_owned()], best: None };
+    let SummaryReport::Run(run) = summarize(&world.context, &request).unwrap() else { panic!("one run") };
+    assert!(run.paragraph.contains("512 to 2,048 of 2,048 steps per seed"), "{}", run.paragraph);
+    let request = SuggestRequest { run: "partly_001".to_owned(), top: 1, rules_alone: false };
+    let answer = suggest(&world.context, &request).unwrap().answer;
+    assert!(answer.contains("at steps 512 to 2048 over 3 seeds"), "{answer}");
+}
+
+#[test]
+fn a_report_of_a_run_and_its_extension_counts_seeds_and_steps_once() {
+    let world = with_other();
+    let a = world.run("a").seeds(&SEEDS).returns(rising).make();
+    world.run("long").returns(rising).extending(&a, 4096).make();
+    let request = ReportRequest {
+        words: vec!["a_001".to_owned(), "long_001".to_owned()],
+        output: Some("report.html".into()),
+        without_videos: true,
+        ..ReportRequest::default()
+    };
+    report(&world.context, &request, &mut |_| {}).unwrap();
+    let html = String::from_utf8(RealFs.read(&world.path().join("report.html"), 1 << 30).unwrap()).unwrap();
+    assert!(html.contains("3 seeds, 12,288 training steps in total"));
+}
+
+#[test]
+fn pairs_that_are_not_independent_are_not_advised_to_be_compared_unpaired() {
+    let world = with_other();
+    let up = |seed: u64, step: u64| rising(seed, step);
+    let a = world.run("a").seeds(&[0, 1, 2, 3, 4]).returns(up).make();
+    world.run("long").returns(|seed, step| rising(10 - seed, step)).extending(&a, 4096).make();
+    let request = CompareRequest { force: true, paired: true, ..ask(&["a_001", "long_001"]) };
+    let report = compared(&world, request);
+    let said = format!("{:?}", report.comparisons[0].judgement);
+    assert!(said.contains("statements") && !said.contains("an unpaired comparison"), "{said}");
+}
+
+#[test]
+fn time_between_a_run_and_its_extension_is_not_training() {
+    let world = World::new();
+    let a = world.run("a").returns(rising).make();
+    let long = world.run("long").returns(rising).extending(&a, 4096).make();
+    // The extension's records are of the next day.
+    for folder in long.seed_folders().unwrap() {
+        let text = String::from_utf8(RealFs.read(&folder.metrics_path(), 1 << 30).unwrap()).unwrap();
+        // They are of updates 9 to 16.
+        let later = text.replace("\"wall\":9", "\"wall\":86409").replace("\"wall\":1", "\"wall\":8641");
+        RealFs.write_atomic(&folder.metrics_path(), later.as_bytes()).unwrap();
+    }
+    let options = PlotOptions { x: XAxis::Time, ..PlotOptions::default() };
+    let runs = vec!["long_001".to_owned()];
+    let request = PlotRequest { runs, options, target: Target::Nowhere, ..PlotRequest::default() };
+    let drawn = plot(&world.context, &request).unwrap();
+    let last = drawn.groups[0].points.last().unwrap().x;
+    assert!(last < 1000.0 && drawn.x_unit == "s", "{last} {}", drawn.x_unit);
 }
 
 #[test]

@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 pub use number::{
-    four_digits, grouped, measure, number, report_number, rounded, score, significant, steps, trimmed,
-    typeset, yaml_number,
+    between, four_digits, grouped, measure, number, report_number, rounded, score, significant, steps,
+    trimmed, typeset, yaml_number,
 };
 pub use shell::shell_word;
 

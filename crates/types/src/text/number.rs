@@ -125,6 +125,11 @@ pub fn grouped(value: u64) -> String {
     text
 }
 
+/// `1,024`, or `1,024 to 20,480`.
+pub fn between(low: u64, high: u64) -> String {
+    if low == high { grouped(low) } else { format!("{} to {}", grouped(low), grouped(high)) }
+}
+
 /// `step 1,024`, or `steps 1,024 to 20,480`.
 pub fn steps(from: u64, to: u64) -> String {
     if from == to {

@@ -61,8 +61,10 @@ pub struct Reached {
     pub state: State,
     /// Mean return of the last evaluations over the seeds.
     pub mean_return: Option<f64>,
-    /// The step that they were at.
+    /// The step that the furthest of them was at.
     pub step: u64,
+    /// The step that the earliest of them was at.
+    pub from_step: u64,
     /// Seeds with an evaluation.
     pub seeds: usize,
     /// Seeds that failed.
@@ -88,7 +90,21 @@ impl Reached {
             (Some(_), Some(_)) if is_done => State::Poor,
             _ => State::Unknown,
         };
-        Self { state, mean_return, step, seeds, failed, good: good.cloned(), finished: is_done }
+        Self {
+            state,
+            mean_return,
+            step,
+            from_step: step,
+            seeds,
+            failed,
+            good: good.cloned(),
+            finished: is_done,
+        }
+    }
+
+    /// Last evaluations that were not all at one step.
+    pub fn since(self, from_step: u64) -> Self {
+        Self { from_step, ..self }
     }
 
     /// The number that the judgement is based on.
@@ -96,7 +112,7 @@ impl Reached {
         Some(Citation {
             metric: "eval.mean_return".to_owned(),
             seed: None,
-            from_step: self.step,
+            from_step: self.from_step,
             to_step: self.step,
             value: self.mean_return?,
             threshold: self.good.as_ref().map(|good| good.value),
@@ -107,12 +123,12 @@ impl Reached {
     pub fn sentence(&self) -> Option<String> {
         let reached = self.mean_return?;
         let plural = if self.seeds == 1 { "" } else { "s" };
-        let mut text = format!(
-            "eval.mean_return is {} at step {} over {} seed{plural}",
-            rounded(reached, 4),
-            self.step,
-            self.seeds
-        );
+        let at = match (self.from_step, self.step) {
+            (from, to) if from == to => format!("step {to}"),
+            (from, to) => format!("steps {from} to {to}"),
+        };
+        let mut text =
+            format!("eval.mean_return is {} at {at} over {} seed{plural}", rounded(reached, 4), self.seeds);
         if let Some(good) = &self.good {
             let reaches = if reached >= good.value { "reaches" } else { "misses" };
             text.push_str(&format!(" and {reaches} {} ({})", rounded(good.value, 4), good.basis));

@@ -3,8 +3,8 @@
 use clap::Args;
 use rlxp_ops::insight::analyze::{AnalyzeRequest, GroupAnalysis, Topic, analyze};
 use rlxp_ops::{Context, Outcome};
-use rlxp_types::Exit;
-use rlxp_types::text::one_line;
+use rlxp_types::text::{between, one_line};
+use rlxp_types::{Exit, RunStatus};
 
 use crate::complete;
 use crate::format;
@@ -71,6 +71,25 @@ impl Analyze {
     }
 }
 
+/// What each seed has done, and of how many planned steps where it is less.
+fn seeds_and_steps(seeds: usize, group: &GroupAnalysis) -> String {
+    let GroupAnalysis { steps, fewest_steps, total_steps, equal_budgets, .. } = *group;
+    if equal_budgets && fewest_steps == total_steps && steps == total_steps {
+        return format::seeds_and_steps(seeds, total_steps);
+    }
+    let planned = if equal_budgets { format!(" of {}", format::count(total_steps)) } else { String::new() };
+    let each = if seeds > 1 && steps == fewest_steps { " each" } else { "" };
+    format!("{}, {}{planned} steps{each}", format::counted(seeds, "seed"), between(fewest_steps, steps))
+}
+
+fn ended(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Failed => "failed",
+        RunStatus::Interrupted => "was interrupted",
+        _ => "stopped",
+    }
+}
+
 fn text(screen: &Screen, group: &GroupAnalysis) -> String {
     let seeds = group.story.seeds.len();
     let runs = match group.runs.as_slice() {
@@ -82,11 +101,13 @@ fn text(screen: &Screen, group: &GroupAnalysis) -> String {
         screen.styled(Style::Heading, &group.label),
         one_line(&group.algo).to_uppercase(),
         one_line(&group.env),
-        format::seeds_and_steps(seeds, group.total_steps)
+        seeds_and_steps(seeds, group)
     );
-    for run in group.runs.iter().filter(|run| run.reason.is_some()) {
-        let reason = run.reason.as_deref().unwrap_or_default();
-        text.push_str(&paragraph(&format!("{} failed: {reason}", run.name), 2, "  "));
+    for run in &group.runs {
+        if let Some(reason) = &run.reason {
+            // Also a run that was interrupted has a reason.
+            text.push_str(&paragraph(&format!("{} {}: {reason}", run.name, ended(run.status)), 2, "  "));
+        }
     }
     let mut heading = "";
     for statement in &group.story.statements {

@@ -10,7 +10,7 @@ use rlxp_ops::insight::diagnose::{
 use rlxp_ops::reports::Diagnoses;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
-use rlxp_types::text::{one_line, shell_word};
+use rlxp_types::text::{between, one_line, shell_word};
 
 use crate::complete;
 use crate::format::{self, counted};
@@ -99,7 +99,7 @@ impl Diagnose {
             screen.styled(Style::Heading, &diagnosis.run),
             one_line(&diagnosis.env),
             diagnosis.status,
-            format::count(diagnosis.steps),
+            between(diagnosis.fewest_steps, diagnosis.steps),
             format::count(diagnosis.total_steps),
         );
         let findings = diagnosis.answers.findings();

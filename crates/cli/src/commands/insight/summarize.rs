@@ -7,6 +7,7 @@ use rlxp_ops::insight::summarize::{
 };
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
+use rlxp_types::text::between;
 
 use crate::complete;
 use crate::format;
@@ -76,7 +77,11 @@ fn of_run(screen: &Screen, run: &RunSummary) -> String {
     row("status", run.status.to_string());
     row(
         "budget",
-        format!("{} of {} steps per seed", format::count(run.steps), format::count(run.total_steps)),
+        format!(
+            "{} of {} steps per seed",
+            between(run.fewest_steps, run.steps),
+            format::count(run.total_steps)
+        ),
     );
     row("seeds", listed(&run.seeds));
     if let Some(result) = &run.result {
@@ -239,7 +244,11 @@ fn remarks(env: &EnvSummary) -> Vec<String> {
             env.comparisons,
             if env.comparisons == 1 { "" } else { "s" },
             // Seeds that chose the best of several can't also show that it is.
-            if env.comparisons == 1 { "`rlx compare` gives a verdict" } else { "a verdict needs new seeds" }
+            match env.comparisons {
+                1 if env.judgeable => "`rlx compare` gives a verdict",
+                1 => "`rlx compare` gives no verdict on these two",
+                _ => "a verdict needs new seeds",
+            }
         ));
     }
     remarks

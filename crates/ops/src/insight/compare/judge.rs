@@ -115,8 +115,7 @@ fn looked_at(
         _ => (None, false),
     };
     let undecided = found.verdict == Answer::CannotTell;
-    let mut said = Described::new(found, scores.names);
-    say_forced(&mut said, pair);
+    let mut said = describe(found, scores, pair);
     said.statements.push(format!(
         "Look {number} of {}: each direction is tested at level {}.",
         place.planned,
@@ -167,8 +166,7 @@ fn described(
         seeds_needed_for: None,
         ..scores.verdict(&Options { repetitions: 0, ..options.clone() })?
     };
-    let mut described = Described::new(numbers, scores.names);
-    say_forced(&mut described, pair);
+    let mut described = describe(numbers, scores, pair);
     described.statements.push(why.sentence());
     let look = Look {
         number: None,
@@ -347,6 +345,16 @@ fn continued_trainings(pair: &Pair<'_>) -> usize {
         a.iter().any(|other| own.is_related(other))
     };
     pair.b.members.iter().filter(related).count()
+}
+
+/// A verdict in sentences.
+fn describe(found: Verdict, scores: &PairScores<'_>, pair: &Pair<'_>) -> Described {
+    let mut said = Described::new(found, scores.names);
+    if continued_trainings(pair) > 0 {
+        said.only_paired();
+    }
+    say_forced(&mut said, pair);
+    said
 }
 
 /// Says what a forced verdict ignores.

@@ -100,6 +100,7 @@ mod tests {
             env: String::new(),
             seeds: vec![0],
             steps,
+            fewest_steps: steps,
             total_steps: 10,
             worst: severity,
             findings: Vec::new(),

@@ -92,20 +92,34 @@ fn late(run: &RunData) -> Option<String> {
 
 /// Puts the parent's points up to step `until` before those of the extension.
 fn put_before(metrics: &mut MetricColumns, parent: &MetricColumns, until: u64) {
+    let pause = pause(metrics, parent, until);
     for (kind, series) in &parent.series {
         for (name, earlier) in series {
             let own = metrics.series.entry(kind.clone()).or_default().entry(name.clone()).or_default();
-            prepend(own, earlier, until);
+            prepend(own, earlier, until, pause);
         }
     }
 }
 
-fn prepend(own: &mut Series, earlier: &Series, until: u64) {
+/// Seconds between the end of the parent and the extension's first record: nothing was trained then, apart from the
+/// extension's first update.
+fn pause(metrics: &MetricColumns, parent: &MetricColumns, until: u64) -> f64 {
+    let own = metrics.series.values().flat_map(|names| names.values());
+    let first = own.filter_map(|series| series.walls.first().copied()).fold(f64::INFINITY, f64::min);
+    let earlier = parent.series.values().flat_map(|names| names.values());
+    let walls = earlier.flat_map(|series| series.steps.iter().zip(&series.walls));
+    let last = walls.filter(|(step, _)| **step <= until).map(|(_, wall)| *wall);
+    let pause = first - last.fold(f64::NEG_INFINITY, f64::max);
+    if pause.is_finite() { pause } else { 0.0 }
+}
+
+/// Puts the points up to step `until` before the others, as if they had been made `later` seconds later.
+fn prepend(own: &mut Series, earlier: &Series, until: u64, later: f64) {
     // Where the extension begins with a record of the step that it started from, the parent's own is enough.
     let first = own.steps.first().copied().unwrap_or(u64::MAX);
     let count = earlier.steps.partition_point(|step| *step <= until && *step < first);
     own.steps.splice(0..0, earlier.steps[..count].iter().copied());
-    own.walls.splice(0..0, earlier.walls[..count].iter().copied());
+    own.walls.splice(0..0, earlier.walls[..count].iter().map(|wall| wall + later));
     own.values.splice(0..0, earlier.values[..count].iter().copied());
 }
 
@@ -125,7 +139,7 @@ mod tests {
     fn points_before_the_extension_come_first() {
         let joined = |own: &[(u64, f64)], until| {
             let mut own = series(own);
-            prepend(&mut own, &series(&[(10, 1.0), (20, 2.0), (30, 3.0)]), until);
+            prepend(&mut own, &series(&[(10, 1.0), (20, 2.0), (30, 3.0)]), until, 0.0);
             own.points().collect::<Vec<_>>()
         };
         // The parent went on to step 30; the extension started from its checkpoint at 20.

@@ -24,7 +24,8 @@ pub(super) fn standing(run: &RunData) -> Reached {
         (!last.is_empty()).then(|| last.iter().map(|(_, value)| value).sum::<f64>() / last.len() as f64);
     let good = good_return(&run.config, mean);
     let step = last.iter().map(|(step, _)| *step).max().unwrap_or(0);
-    Reached::new(mean, step, (last.len(), failed), good.as_ref(), is_done)
+    let from_step = last.iter().map(|(step, _)| *step).min().unwrap_or(0);
+    Reached::new(mean, step, (last.len(), failed), good.as_ref(), is_done).since(from_step)
 }
 
 /// Whether every seed ends with a policy that F09 would call random.

@@ -18,7 +18,7 @@ use crate::insight::group_order::{BestOf, Worth, best_first, in_order};
 use crate::insight::run_data::counting::{Continuation, Part, continued, counted_once};
 use crate::insight::run_data::first_and_more;
 use crate::insight::run_data::fold::{Training, identity};
-use crate::insight::run_data::lineage::Ancestry;
+use crate::insight::run_data::lineage::{Ancestor, Ancestry};
 use crate::training::envs::reward_threshold;
 
 /// Most runs that a command names.
@@ -90,6 +90,8 @@ pub struct EnvSummary {
     pub comparisons: usize,
     /// By how much the best of this many groups looks better than it is, if all were equally good.
     pub luck_of_the_best: Option<f64>,
+    /// Whether `rlx compare` can judge the best two: they were measured alike and are not parts of the same trainings.
+    pub judgeable: bool,
 }
 
 /// One run with what grouping needs.
@@ -132,26 +134,58 @@ pub(super) fn summary(chosen: Chosen, best: Option<usize>) -> Outcome<SetSummary
             }
         }
     }
-    known.iter().for_each(|run| counts.add(run.row.status, run.scores.len()));
+    known.iter().for_each(|run| counts.add(run.row.status, 0));
+    let continued = left_out(&known).into_iter().map(|(_, one)| one).collect::<Vec<_>>();
+    mark_repeated(&mut known);
     // Each group is the result of its own budget, but the seeds of a run and its extension are the same trainings.
-    let continued = continued_in(&known);
-    counts.seeds -= continued.len();
+    let in_two_rows = left_out(&known).len();
+    counts.seeds = known.iter().map(|run| run.scores.len()).sum::<usize>() - in_two_rows;
     known.sort_by(|a, b| (&a.row.created, &a.row.name).cmp(&(&b.row.created, &b.row.name)));
     let mut by_env: BTreeMap<String, Vec<Known>> = BTreeMap::new();
     for run in known {
         by_env.entry(run.row.env.clone()).or_default().push(run);
     }
     let environments: Vec<EnvSummary> =
-        by_env.into_iter().map(|(env, runs)| of_env(env, runs, best)).collect();
-    let next = if chosen.own { next(&environments, counts.runs, &continued) } else { Vec::new() };
-    let notes = counted_once(&continued).into_iter().collect();
+        by_env.into_iter().map(|(env, runs)| of_env(env, runs, best, &continued)).collect();
+    let next = if chosen.own { next(&environments, counts.runs) } else { Vec::new() };
+    let rows = if in_two_rows > 0 { "; each has a row, as the result of its own budget" } else { "" };
+    let notes = counted_once(&continued).map(|note| note + rows).into_iter().collect();
     Ok(SetSummary { what: chosen.what, counts, environments, unreadable, notes, next })
 }
 
-/// The seeds that another run continues.
-fn continued_in(known: &[Known]) -> Vec<Continuation> {
-    let parts: Vec<Part<'_>> = known.iter().flat_map(Known::parts).collect();
-    continued(&parts).into_iter().map(|one| one.continuation).collect()
+/// The seeds that another run continues, by the place of their run and their own.
+fn left_out<'k>(known: impl IntoIterator<Item = &'k Known>) -> Vec<((usize, usize), Continuation)> {
+    let seeds = known.into_iter().enumerate();
+    let seeds =
+        seeds.flat_map(|(run, one)| one.parts().enumerate().map(move |(seed, part)| ((run, seed), part)));
+    let (places, parts): (Vec<_>, Vec<_>) = seeds.unzip();
+    continued(&parts).into_iter().map(|one| (places[one.place], one.continuation)).collect()
+}
+
+/// Leaves each training in its row once.
+fn mark_repeated(known: &mut [Known]) {
+    let mut rows: BTreeMap<Vec<(String, String)>, Vec<usize>> = BTreeMap::new();
+    for (place, run) in known.iter().enumerate() {
+        rows.entry(run.keys.clone()).or_default().push(place);
+    }
+    for runs in rows.into_values() {
+        let out = left_out(runs.iter().map(|place| &known[*place]));
+        let mut out: BTreeSet<(usize, usize)> = out.into_iter().map(|(place, _)| place).collect();
+        // The same seed with bit-identical scores is the same training.
+        let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
+        for (run, place) in runs.iter().enumerate() {
+            for (seed, score) in known[*place].scores.iter().enumerate() {
+                let mut is_new = |last: f64| seen.insert((score.seed, last.to_bits()));
+                if !out.contains(&(run, seed)) && score.last.is_some_and(|last| !is_new(last)) {
+                    out.insert((run, seed));
+                }
+            }
+        }
+        for (run, place) in runs.into_iter().enumerate() {
+            let mut seeds = 0..;
+            known[place].scores.retain(|_| !seeds.next().is_some_and(|seed| out.contains(&(run, seed))));
+        }
+    }
 }
 
 impl Known {
@@ -176,7 +210,9 @@ impl Known {
 
 fn read(run: &Run, row: RunRow) -> Outcome<Known> {
     let config = crate::training::recorded::config_of(run)?;
-    let folders = run.seed_folders()?;
+    let metadata = run.metadata()?;
+    let ancestry = Ancestry::of(run, &metadata);
+    let folders = run.seed_folders_of(&metadata);
     let scores = folders.iter().map(|folder| {
         let store = folder.checkpoints();
         let newest = store.steps().unwrap_or_default().into_iter().rev();
@@ -184,14 +220,27 @@ fn read(run: &Run, row: RunRow) -> Outcome<Known> {
         let last = manifest.as_ref().and_then(|found| found.facts.get("last_score")?.as_f64());
         let step = manifest.as_ref().map_or(0, |found| found.step);
         let best = manifest.and_then(|found| found.best).map(|best| best.score);
+        // A whole training is as good as its best part.
+        let best = best.into_iter().chain(earlier_best(&ancestry, folder.seed())).reduce(f64::max);
         SeedScores { seed: folder.seed(), last, best, step }
     });
     let scores = scores.collect();
     let (total_steps, threshold) = (config.total_steps(), reward_threshold(&config.env));
-    let metadata = run.metadata()?;
-    let ancestry = Ancestry::of(run, &metadata);
-    let (keys, ancestry) = (identity(&config, &metadata, &ancestry), ancestry);
+    let keys = identity(&config, &metadata, &ancestry);
     Ok(Known { row, keys, total_steps, threshold, scores, metadata, ancestry })
+}
+
+/// The best evaluation of a seed in the runs that were extended, before they were.
+fn earlier_best(ancestry: &Ancestry, seed: u64) -> Option<f64> {
+    let of_parent = |parent: &Ancestor| {
+        let folders = parent.run.seed_folders_of(&parent.metadata);
+        let store = folders.into_iter().find(|folder| folder.seed() == seed)?.checkpoints();
+        let until = parent.extended.checkpoints.get(&seed).copied().or(parent.extended.checkpoint)?;
+        let step = store.steps().ok()?.into_iter().rfind(|step| *step <= until)?;
+        let best = store.manifest(step).ok()?.best?;
+        Some(best.score)
+    };
+    ancestry.runs.iter().filter_map(of_parent).reduce(f64::max)
 }
 
 impl Counts {
@@ -208,7 +257,7 @@ impl Counts {
     }
 }
 
-fn of_env(env: String, runs: Vec<Known>, best: Option<usize>) -> EnvSummary {
+fn of_env(env: String, runs: Vec<Known>, best: Option<usize>, continued: &[Continuation]) -> EnvSummary {
     // Unknown unless it holds for all runs: some may have other arguments.
     let threshold = runs[0].threshold.filter(|_| runs.iter().all(|run| run.threshold.is_some()));
     let mut grouped: Vec<Vec<Known>> = Vec::new();
@@ -241,6 +290,8 @@ fn of_env(env: String, runs: Vec<Known>, best: Option<usize>) -> EnvSummary {
     let scored_groups = scored.len();
     let solved = |threshold: f64| scored.iter().filter(|result| result.iqm >= threshold).count();
     let solved_groups = threshold.map(solved);
+    let first = groups.iter().filter(|group| group.result.is_some()).take(2).collect::<Vec<_>>();
+    let judgeable = matches!(first.as_slice(), [best, second] if is_judgeable(best, second, continued));
     let all = groups.len();
     groups.truncate(best.unwrap_or(all));
     let unnamed = groups.iter().zip(&places).map(|(group, place)| {
@@ -259,6 +310,7 @@ fn of_env(env: String, runs: Vec<Known>, best: Option<usize>) -> EnvSummary {
         solved_groups,
         comparisons: scored_groups * scored_groups.saturating_sub(1) / 2,
         luck_of_the_best: luck,
+        judgeable,
         best_of: BestOf::new(groups.len(), all),
         groups,
     }
@@ -291,14 +343,9 @@ fn of_group(runs: &[Known], varied: &[VariedKey]) -> GroupSummary {
     let mut counts = Counts::default();
     let mut scores = Vec::new();
     let mut unscored = 0;
-    let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
     for run in runs {
         counts.add(run.row.status, run.scores.len());
-        for SeedScores { seed, last, .. } in &run.scores {
-            // The same seed with bit-identical scores is the same training.
-            if last.is_some_and(|last| !seen.insert((*seed, last.to_bits()))) {
-                continue;
-            }
+        for SeedScores { last, .. } in &run.scores {
             match (run.row.status, last) {
                 // Whether a seed finished before its run failed is unknown here; its steps are known.
                 (RunStatus::Failed, Some(last)) if run.row.steps >= run.row.total_steps => scores.push(*last),
@@ -337,18 +384,29 @@ fn word(group: &GroupSummary) -> Option<String> {
     (group.runs.len() <= MOST_NAMED && plain).then(|| group.runs.join("+"))
 }
 
-fn next(environments: &[EnvSummary], runs: usize, continued: &[Continuation]) -> Vec<String> {
-    let mut commands = Vec::new();
+/// Keys that make results incomparable, as far as they are known without reading the records.
+fn is_measured_by(key: &str) -> bool {
+    key.starts_with("eval.") || ["env.kwargs", "env.max_episode_steps", "stop_at"].contains(&key)
+}
+
+/// Whether `rlx compare` can judge two groups.
+fn is_judgeable(a: &GroupSummary, b: &GroupSummary, continued: &[Continuation]) -> bool {
     // Nothing is learned from comparing a run with its own extension.
     let has = |group: &GroupSummary, name: &String| group.runs.contains(name);
-    let is_same_training = |a: &GroupSummary, b: &GroupSummary| {
-        let both = |a, b| continued.iter().any(|one| has(a, &one.counted) && has(b, &one.left_out));
-        both(a, b) || both(b, a)
-    };
+    let both = |a, b| continued.iter().any(|one| has(a, &one.counted) && has(b, &one.left_out));
+    let ended = |group: &GroupSummary| group.counts.runs == group.counts.completed + group.counts.failed;
+    let alike = a.values.iter().all(|(key, value)| !is_measured_by(key) || b.values.get(key) == Some(value));
+    let asked = |group: &GroupSummary| group.values.get("algo.total_timesteps").cloned();
+    let same_budget = a.total_steps == b.total_steps || asked(a) == asked(b);
+    !both(a, b) && !both(b, a) && ended(a) && ended(b) && alike && same_budget
+}
+
+fn next(environments: &[EnvSummary], runs: usize) -> Vec<String> {
+    let mut commands = Vec::new();
     for env in environments {
         let scored = env.groups.iter().filter(|group| group.result.is_some());
         if let [best, second, ..] = scored.take(2).collect::<Vec<_>>().as_slice()
-            && !is_same_training(best, second)
+            && env.judgeable
             && let (Some(best), Some(second)) = (word(best), word(second))
         {
             commands.push(format!(

@@ -3,7 +3,7 @@
 use rlxp_analyze::story::{Final, Phase, Statement, Topic, tell};
 use rlxp_store::{BEST, Best, Run};
 use rlxp_types::RunStatus;
-use rlxp_types::text::{grouped, number, one_line, shell_word};
+use rlxp_types::text::{between, grouped, number, one_line, shell_word};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -53,6 +53,8 @@ pub struct RunSummary {
     pub failed_seeds: Vec<u64>,
     /// Steps that the furthest seed has done.
     pub steps: u64,
+    /// Steps that the seed with the fewest has done.
+    pub fewest_steps: u64,
     /// Steps planned per seed.
     pub total_steps: u64,
     /// Mean evaluation return at which a seed stops early.
@@ -95,6 +97,7 @@ pub(super) fn summary(context: &Context, word: &str) -> Outcome<RunSummary> {
     let story = tell(&subject, &courses);
     let run = &group.runs[0];
     let failed = run.seeds.iter().filter(|seed| seed.state == SeedState::Failed);
+    let (fewest_steps, steps) = run.steps();
     let mut summary = RunSummary {
         run: run.name.clone(),
         env: run.metadata.env.clone(),
@@ -103,7 +106,8 @@ pub(super) fn summary(context: &Context, word: &str) -> Outcome<RunSummary> {
         reason: run.reason.clone(),
         seeds: run.seeds.iter().map(|seed| seed.seed).collect(),
         failed_seeds: failed.map(|seed| seed.seed).collect(),
-        steps: run.seeds.iter().map(|seed| seed.metrics.last_step).max().unwrap_or(0),
+        steps,
+        fewest_steps,
         total_steps: run.metadata.total_steps,
         stop_at: run.metadata.extra.get(STOP_AT).and_then(serde_json::Value::as_f64),
         stopped_early: run
@@ -166,7 +170,7 @@ fn paragraph(run: &RunSummary, statements: &[Statement]) -> String {
         run.run,
         run.algo.to_uppercase(),
         run.env,
-        grouped(run.steps),
+        between(run.fewest_steps, run.steps),
         grouped(run.total_steps),
         run.status,
         run.seconds.map_or(String::new(), |seconds| format!(" after {}", duration(seconds)))
