@@ -61,6 +61,11 @@ fn an_extension_is_a_new_run_that_goes_on() {
     assert!(project.rlx("info tiny_002").stdout.contains("extends tiny_001 at step 2,048"));
     assert_eq!(std::fs::read(project.path("runs/tiny_001/metrics.jsonl")).unwrap(), before);
     project.rlx("reproduce tiny_002").expect(0);
+    // Extended again, it records every run before it, whatever happens to the one in between.
+    project.rlx("resume tiny_002 --total-timesteps 5120").expect(0);
+    let of = |run: &str| project.rlx(&format!("info {run} --json")).json();
+    let (first, last) = (of("tiny_001"), of("tiny_003"));
+    assert_eq!(last["lineage"]["ancestors"], serde_json::json!([first["metadata"]["id"]]), "{last}");
 }
 
 #[test]

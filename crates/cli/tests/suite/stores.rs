@@ -86,7 +86,8 @@ fn runs_of_version_0_1_are_read_by_every_command() {
 }
 
 /// The bytes are those of version 0.1, evaluations included: retraining does
-/// what the record says was done (P28).
+/// what the record says was done (P28). Noise of continuous actions is drawn
+/// otherwise by now, and the answer names the program as a reason.
 #[test]
 fn runs_of_version_0_1_are_trained_again_with_the_same_bytes() {
     let project = copy_of("v0.1/project");
@@ -95,7 +96,12 @@ fn runs_of_version_0_1_are_trained_again_with_the_same_bytes() {
         let ran = project.rlx(&format!("reproduce {run} --json"));
         let answer = ran.json();
         // Equal bytes are promised only for the same type of CPU.
-        let other_kind = answer["changed"].to_string().contains("CPU kernels");
+        let changed = answer["changed"].to_string();
+        let other_kind = changed.contains("CPU kernels");
+        if run == "continuous_001" {
+            assert!(answer["same"] == false && changed.contains("the rlx program"), "{run}: {answer}");
+            continue;
+        }
         assert!(answer["same"] == true || other_kind, "{run}: {answer}");
     }
 }

@@ -6,15 +6,14 @@ use std::path::PathBuf;
 
 use rlxp_fs::{FsExt, clock};
 use rlxp_spec::config::{Config, Schedule};
-use rlxp_store::{End, Lineage, LineageKind, Run, TakeOver};
+use rlxp_store::{End, Lineage, LineageKind, Metadata, Run, TakeOver};
 use rlxp_types::text::shell_word;
-use rlxp_types::{EndCause, RunStatus};
+use rlxp_types::{Digest, EndCause, RunStatus};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::event::{Event, Sink};
 use crate::failure::{Failure, Outcome};
-use crate::insight::run_data::lineage::Ancestry;
 use crate::select::checkpoint::step_of;
 use crate::select::{Which, one_run, project};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
@@ -115,7 +114,7 @@ pub fn resume(
         checkpoint,
         seed: None,
         checkpoints: BTreeMap::new(),
-        ancestors: Ancestry::of(&run, &parent).ids,
+        ancestors: extended_before(&parent),
     });
     let plan = plan(&config)?;
     sweep(&project, events);
@@ -166,6 +165,12 @@ fn stretched(config: &Config, before: u64, step: u64) -> Vec<Event> {
             end: schedule.at(1.0),
         })
         .collect()
+}
+
+/// The runs that this one extends, the nearest first: its extension continues their training too.
+fn extended_before(parent: &Metadata) -> Vec<Digest> {
+    let extends = parent.lineage.as_ref().filter(|lineage| lineage.kind == LineageKind::ResumedExtended);
+    extends.map(Lineage::extended_ids).unwrap_or_default()
 }
 
 #[cfg(test)]
