@@ -218,7 +218,8 @@ def page(rows, alone, named, replaced):
         f"(`python/bench/poor_configs.py`). Each was trained over {SEEDS} seeds ({POOR_SEED} and up), `rlx suggest` looked at the run,",
         f"its first suggestion was trained with the same budget over {SEEDS} fresh seeds ({FRESH_SEED} and up), and `rlx compare` judged",
         "the two at the first of two planned looks: `better` needs a difference that chance explains with at most 1.25%, and one",
-        "that is large enough to matter.",
+        "that is large enough to matter: about a twentieth of the way from an untrained policy to the starter. Configs that "
+        "change the task itself, such as its step cap, are not among them: runs of two tasks get no verdict.",
         "",
         f"**{share(better(rows), len(rows))}** first suggestions made the run `better`, {share(worse(rows), len(rows))} `worse`.",
         f"What they rest on: a rule and the starter {kinds.count('rule_and_starter')} times, the starter alone "
