@@ -281,7 +281,7 @@ def report(rows):
         "64×64 tanh networks, 200,000 steps, evaluation off. Pendulum: 4 environments, rollout 1024, minibatch 256, 2 epochs, 64×64 relu,",
         "307,200 steps, as RLtools' example has it; RLtools is compiled with -Ofast -march=native, its products made by MKL. The two-core rows run longer, so that start-up weighs little:",
         "300,000 steps per seed, 1,000,000 for 1024 × 32, 600,000 for two threads; with 100,000 steps per seed the four-seeds",
-        "row was measured between 1.70× and 1.98×. Single measurements vary by about 10%.",
+        "row was measured between 1.70× and 1.98×. Single measurements vary by about 10%, whole commands by up to 60% on a shared host.",
         "Over large studies the medians of `study next` and `candidate validate` were between 36 and 50 ms in six runs on the same machine, single calls up to 85 ms.",
         "",
         f"Machine: {processor()}, {os.cpu_count()} cores.",
@@ -290,8 +290,8 @@ def report(rows):
         "|---|---|---|---|",
     ]
     page = ROOT / "docs" / "benchmarks.md"
-    known = page.read_text().splitlines() if page.exists() else []
-    shown = {line.split("|")[1].strip(): line for line in known[len(lines) :]}
+    known = page.read_text().partition(lines[-1])[2].splitlines() if page.exists() else []
+    shown = {line.split("|")[1].strip(): line for line in known if line}
     for what, value, target, met in rows:
         shown[what] = f"| {what} | {value} | {target} | {'yes' if met else 'no'} |"
     page.write_text("\n".join([*lines, *shown.values()]) + "\n")
