@@ -11,7 +11,7 @@ use crate::statistics::verdict::{FEWEST_SEEDS, Gate, SortedPair};
 
 /// Simulated runs of each group: beyond, fewer experiments are simulated, so
 /// that thousands of seeds take seconds.
-const MOST_RUNS: u64 = 2_000_000;
+const MOST_RUNS: u64 = 1_500_000;
 
 /// Standard errors from which a share is clearly above or below a power.
 const CLEAR: f64 = 4.0;
