@@ -1,5 +1,5 @@
 //! `docs/promises.md` names only tests that exist: a promise whose test was
-//! renamed or removed would otherwise go on looking kept.
+//! renamed, removed or ignored would otherwise still look kept.
 
 use crate::workspace::{root, text};
 
@@ -35,9 +35,25 @@ fn problem(test: &str) -> Option<String> {
     let Some((before, _)) = source.split_once(&format!("fn {function}(")) else {
         return Some(format!("{test}: the file has no such function"));
     };
-    let attributes: Vec<&str> =
-        before.lines().rev().skip(1).take_while(|line| line.trim_start().starts_with("#[")).collect();
-    attributes.iter().any(|line| line.contains("#[ignore")).then(|| format!("{test} is ignored"))
+    is_ignored(before).then(|| format!("{test} is ignored"))
+}
+
+/// Whether a test is ignored, from the source before its `fn`. The README's test command runs no ignored test.
+fn is_ignored(before: &str) -> bool {
+    // What is left of the line that has the `fn` is its indentation.
+    let above = before.trim_end_matches(' ');
+    let mut attributes = above.lines().rev().map(str::trim_start).take_while(|line| line.starts_with("#["));
+    attributes.any(|line| line.starts_with("#[ignore"))
+}
+
+#[test]
+fn an_ignored_test_is_noticed_wherever_it_says_so() {
+    for attributes in
+        ["#[test]\n#[ignore]\n", "#[ignore = \"slow\"]\n#[test]\n", "    #[test]\n    #[ignore]\n    "]
+    {
+        assert!(is_ignored(&format!("fn other() {{}}\n\n{attributes}")), "{attributes}");
+    }
+    assert!(!is_ignored("#[ignore]\nfn other() {}\n\n#[test]\n"));
 }
 
 #[test]
