@@ -8,6 +8,8 @@ pub(crate) mod counting;
 pub(crate) mod fold;
 pub(crate) mod joined;
 pub(crate) mod lineage;
+#[cfg(test)]
+pub(crate) mod testing;
 mod trainings;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -307,15 +307,12 @@ mod tests {
         assert!(seen > 5_000, "{seen}");
     }
 
-    #[test]
-    fn an_unsound_suggestion_is_noticed() {
-        let context = Context::real(None).unwrap();
-        let source = Source::new("c", "env: {id: CartPole-v1}\n".to_owned());
-        let config = check_source(&context, source, &[], Purpose::Train).unwrap().config;
-        let suggestion = |key: &str, to: serde_json::Value, comparable: bool| Suggestion {
+    /// A suggestion of one change, without words.
+    pub(super) fn bare(change: Change, comparable: bool) -> Suggestion {
+        Suggestion {
             id: String::new(),
             title: String::new(),
-            changes: vec![Change { key: key.to_owned(), from: serde_json::Value::Null, to }],
+            changes: vec![change],
             reason: String::new(),
             evidence: Vec::new(),
             rules: Vec::new(),
@@ -323,6 +320,16 @@ mod tests {
             risk: String::new(),
             basis: Basis { kind: BasisKind::Rule, sentence: String::new() },
             comparable,
+        }
+    }
+
+    #[test]
+    fn an_unsound_suggestion_is_noticed() {
+        let context = Context::real(None).unwrap();
+        let source = Source::new("c", "env: {id: CartPole-v1}\n".to_owned());
+        let config = check_source(&context, source, &[], Purpose::Train).unwrap().config;
+        let suggestion = |key: &str, to: serde_json::Value, comparable: bool| {
+            bare(Change { key: key.to_owned(), from: serde_json::Value::Null, to }, comparable)
         };
         let sound =
             |key: &str, to: serde_json::Value| is_sound(&context, &config, &suggestion(key, to, true));

@@ -105,7 +105,8 @@ impl Supervised {
             Some(LastWord { outcome: WorkerOutcome::Interrupted, .. }) => Ok(RunStatus::Interrupted),
             Some(LastWord { exit, reason, hints, .. }) => {
                 let exit = Exit::from_code(i32::from(exit)).unwrap_or(Exit::RunFailed);
-                if exit == Exit::Refused && was_stopped_before(&self.run)? {
+                if exit == Exit::Refused && was_stopped_before(&self.run, || std::thread::sleep(LOOK_EVERY))?
+                {
                     return Ok(RunStatus::Interrupted);
                 }
                 let message = reason.unwrap_or_else(|| "training failed".into());
@@ -180,15 +181,15 @@ impl Supervised {
     }
 }
 
-/// Whether `rlx stop` ended the run before its worker could claim it. That claims the run, too, and says why in the
-/// moment after.
-fn was_stopped_before(run: &Run) -> Outcome<bool> {
+/// Whether `rlx stop` ended the run before its worker could claim it. `rlx stop` claims the run, too, and writes the
+/// reason shortly after, so this looks several times with a `pause` in between.
+fn was_stopped_before(run: &Run, mut pause: impl FnMut()) -> Outcome<bool> {
     for _ in 0..LOOKS_AT_CLAIM {
         let Some(newest) = run.newest_attempt()? else { return Ok(false) };
         if let Some(end) = newest.end {
             return Ok(end.reason.as_deref() == Some(STOPPED_BEFORE));
         }
-        std::thread::sleep(LOOK_EVERY);
+        pause();
     }
     Ok(false)
 }
@@ -241,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_that_was_stopped_before_its_claim_is_told_from_one_that_trains() {
+    fn a_run_that_was_stopped_before_its_claim_is_distinguished_from_one_that_trains() {
         let folder = tempfile::tempdir().unwrap();
         let machine = Arc::new(FakeMachine::new("here", "boot-1", 100));
         let project = Project::at(Arc::new(RealFs), machine, folder.path());
@@ -253,18 +254,16 @@ mod tests {
             project.create_run(NewRun { name, config_snapshot, metadata }).unwrap()
         };
         let run = create();
-        assert!(!was_stopped_before(&run).unwrap(), "nothing has claimed it");
-        let claim = run.claim(now, TakeOver::WhenProvenGone).unwrap();
-        // The reason is written a moment after the claim.
-        let seen = std::thread::scope(|scope| {
-            let looking = scope.spawn(|| was_stopped_before(&run).unwrap());
-            std::thread::sleep(LOOK_EVERY * 2);
-            claim.end(&stopped_by_user(STOPPED_BEFORE)).unwrap();
-            looking.join().unwrap()
-        });
-        assert!(seen);
+        assert!(!was_stopped_before(&run, || {}).unwrap(), "no process has claimed it");
+        let mut claim = Some(run.claim(now, TakeOver::WhenProvenGone).unwrap());
+        let end = || {
+            if let Some(claim) = claim.take() {
+                claim.end(&stopped_by_user(STOPPED_BEFORE)).unwrap();
+            }
+        };
+        assert!(was_stopped_before(&run, end).unwrap(), "the reason is written after the first look");
         let trained = create();
         let _claim = trained.claim(now, TakeOver::WhenProvenGone).unwrap();
-        assert!(!was_stopped_before(&trained).unwrap(), "it is being trained");
+        assert!(!was_stopped_before(&trained, || {}).unwrap(), "it is being trained");
     }
 }

@@ -219,14 +219,7 @@ pub(super) fn curves(score: &Score, groups: &[ComparedGroup<'_>]) -> Vec<GroupCu
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn series(points: &[(u64, f64)]) -> Series {
-        Series {
-            steps: points.iter().map(|(step, _)| *step).collect(),
-            walls: vec![0.0; points.len()],
-            values: points.iter().map(|(_, value)| *value).collect(),
-        }
-    }
+    use crate::insight::run_data::testing::series;
 
     #[test]
     fn evaluations_lie_on_a_line_and_end_where_they_end() {

@@ -320,14 +320,7 @@ pub(super) fn checkpoint_of(kind: ScoreKind) -> Which {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn series(points: &[(u64, f64)]) -> Series {
-        Series {
-            steps: points.iter().map(|(step, _)| *step).collect(),
-            walls: vec![0.0; points.len()],
-            values: points.iter().map(|(_, value)| *value).collect(),
-        }
-    }
+    use crate::insight::run_data::testing::series;
 
     #[test]
     fn curves_become_one_number() {

@@ -117,10 +117,10 @@ mod tests {
             diagnosed("good", 10, None),
             diagnosed("blank", 0, None),
         ];
-        let told = summary(&all);
-        let counts = (told.with_errors, told.with_warnings, told.without_problems, told.not_started);
+        let short = summary(&all);
+        let counts = (short.with_errors, short.with_warnings, short.without_problems, short.not_started);
         assert_eq!(counts, (1, 1, 1, 1));
-        let rows: Vec<_> = told.findings.iter().map(|row| (row.severity, row.runs.join(" "))).collect();
+        let rows: Vec<_> = short.findings.iter().map(|row| (row.severity, row.runs.join(" "))).collect();
         assert_eq!(rows, [(Severity::Error, "bad".to_owned()), (Severity::Warning, "fair".to_owned())]);
     }
 }

@@ -126,14 +126,7 @@ fn prepend(own: &mut Series, earlier: &Series, until: u64, later: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn series(points: &[(u64, f64)]) -> Series {
-        Series {
-            steps: points.iter().map(|(step, _)| *step).collect(),
-            walls: vec![0.0; points.len()],
-            values: points.iter().map(|(_, value)| *value).collect(),
-        }
-    }
+    use crate::insight::run_data::testing::series;
 
     #[test]
     fn points_before_the_extension_come_first() {

@@ -78,7 +78,6 @@ pub(super) fn config_path(run: &RunData) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rlxp_analyze::suggest::{Basis, BasisKind};
     use rlxp_spec::Source;
 
     use super::*;
@@ -100,18 +99,7 @@ mod tests {
             let source = Source::new("c", text);
             let config = check_source(&context, source, &own, Purpose::Train).unwrap().config;
             let change = Change { key: BUDGET.to_owned(), from: json!(20_000), to: json!(100_000) };
-            let suggestion = Suggestion {
-                id: String::new(),
-                title: String::new(),
-                changes: vec![change],
-                reason: String::new(),
-                evidence: Vec::new(),
-                rules: Vec::new(),
-                expect: Vec::new(),
-                risk: String::new(),
-                basis: Basis { kind: BasisKind::Rule, sentence: String::new() },
-                comparable,
-            };
+            let suggestion = super::super::tests::bare(change, comparable);
             set(&with_intervals(&config, suggestion))[1..].to_vec()
         };
         assert_eq!(keys(&[], false), ["eval.every=5000", "checkpoint.save_every=10000"]);

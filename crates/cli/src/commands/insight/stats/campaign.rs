@@ -182,7 +182,8 @@ fn planned_lines(report: &CampaignReport) -> Vec<String> {
         ),
         None => format!("Confirming: looks at {} fresh seeds per group.", looks.join(", ")),
     });
-    // An accepted candidate takes the incumbent's place with as many seeds, and how many are accepted nobody plans.
+    // An accepted candidate replaces the incumbent and is trained up to its number of seeds. The plan can't know how
+    // many candidates will be accepted.
     let topped_up = match (plan.incumbent_seeds, plan.looks.first()) {
         (Some(incumbent), Some(first)) if incumbent > *first => {
             format!(", and up to {} more for each that is accepted", incumbent - first)
