@@ -1,7 +1,9 @@
 //! Sine and cosine in plain arithmetic, so that loops over copies vectorise
 //! and every machine gives the same bits (the system's library does neither).
 
-use std::f64::consts::FRAC_2_PI;
+use std::f64::consts::{FRAC_2_PI, PI, TAU};
+
+const FRAC_1_TAU: f64 = 1.0 / TAU;
 
 /// π/2 in three parts; the first two have 33 bits, so that products with
 /// quarter counts below 2^20 are exact.
@@ -59,6 +61,18 @@ pub fn sin_cos(x: f64) -> (f64, f64) {
     (f64::from_bits(((s & !odd) | (c & odd)) ^ s_sign), f64::from_bits(((c & !odd) | (s & odd)) ^ c_sign))
 }
 
+/// The same angle within ±π; one that lies there already keeps its bits.
+/// Rounding instead of repeated subtraction: no restored value makes this loop
+/// for ever, and angles of any size stay finite.
+#[inline(always)]
+pub fn wrap(angle: f64) -> f64 {
+    let turns = (angle * FRAC_1_TAU + ROUNDER) - ROUNDER;
+    let r = ((angle - turns * (4.0 * HALF_PI_HIGH)) - turns * (4.0 * HALF_PI_MIDDLE))
+        - turns * (4.0 * HALF_PI_LOW);
+    let r = r.clamp(-PI, PI);
+    if angle.abs() <= PI { angle } else { r }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +86,23 @@ mod tests {
             let (sine, cosine) = sin_cos(x);
             assert!((sine - x.sin()).abs() <= 1e-15, "sin({x}) gave {sine}");
             assert!((cosine - x.cos()).abs() <= 1e-15, "cos({x}) gave {cosine}");
+        }
+    }
+
+    #[test]
+    fn wrapped_angles_are_the_same_angle_within_half_a_turn() {
+        for step in -200_000..=200_000 {
+            let angle = f64::from(step) * 3.1e-3;
+            let wrapped = wrap(angle);
+            assert!(wrapped.abs() <= PI, "{angle} gave {wrapped}");
+            let turns = (angle - wrapped) / TAU;
+            assert!((turns - turns.round()).abs() < 1e-12, "{angle} gave {wrapped}");
+            if angle.abs() <= PI {
+                assert_eq!(wrapped.to_bits(), angle.to_bits());
+            }
+        }
+        for angle in [f64::MAX, -1e300, 1e17, f64::INFINITY] {
+            assert!(wrap(angle).abs() <= PI || wrap(angle).is_nan(), "{angle}");
         }
     }
 

@@ -1,17 +1,18 @@
 //! How fast a forward pass and a whole minibatch update are, and how much of
 //! the core's measured peak that is.
 //!
-//! `cargo run --release -p rlxp-nn --example update_speed [seconds per figure] [part of a figure's name]`
+//! `cargo run --release -p rlxp-nn --example update_speed [seconds per figure] [part of a figure's name] [avx2]`
 //!
 //! Every figure is the fastest of many short repetitions, because other work on
-//! the machine can only slow one down. Percentages count the products of the
+//! the machine can only slow one down. With `avx2` a CPU that has AVX-512 leaves it
+//! unused. Percentages count the products of the
 //! layers alone, not activations, loss or optimiser.
 #![expect(clippy::print_stdout, reason = "a program whose output is its purpose")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use rlxp_nn::{Activation, ActorCritic, Adam, Head, Input, Shape, clip_global_norm, kernels};
+use rlxp_nn::{Activation, ActorCritic, Adam, Head, Input, Shape, clip_global_norm, kernels, without_avx512};
 use rlxp_types::Stream;
 
 const INPUTS: usize = 4;
@@ -22,6 +23,9 @@ const MINIBATCH: usize = 256;
 fn main() {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(0.5);
     let only = std::env::args().nth(2).unwrap_or_default();
+    if std::env::args().nth(3).as_deref() == Some("avx2") {
+        without_avx512();
+    }
     let budget = Duration::from_secs_f64(seconds);
     let peak = peak_gflops(budget);
     println!("kernels {}, peak {peak:.1} GFLOP/s", kernels());
@@ -157,6 +161,7 @@ impl Work {
     /// One minibatch, its samples in tiles.
     fn update(&mut self, tile_rows: usize) {
         self.gradients.fill(0.0);
+        self.network.prepare(&self.parameters, MINIBATCH, &mut self.scratch);
         for first in (0..MINIBATCH).step_by(tile_rows) {
             self.tile_gradients(first, tile_rows);
         }
@@ -174,7 +179,7 @@ impl Work {
             tile.actions[row] = self.actions[sample];
         }
         let scratch = &mut self.scratch;
-        self.network.forward(&self.parameters, &tile.observations, rows, scratch);
+        self.network.forward_prepared(&self.parameters, &tile.observations, rows, scratch);
         let head = &self.network.shape().head;
         head.evaluate(
             &[],
@@ -205,7 +210,13 @@ impl Work {
             &mut scratch.d_policy,
             &mut [],
         );
-        self.network.backward(&self.parameters, &tile.observations, rows, scratch, &mut self.gradients);
+        self.network.backward_prepared(
+            &self.parameters,
+            &tile.observations,
+            rows,
+            scratch,
+            &mut self.gradients,
+        );
     }
 }
 
@@ -213,8 +224,14 @@ impl Work {
 fn peak_gflops(budget: Duration) -> f64 {
     const ROUNDS: usize = 20_000;
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-        // SAFETY: the CPU was just found to have both.
+    if kernels() == "own+avx512" {
+        // SAFETY: these kernels are only in use where the CPU has AVX-512.
+        let time = fastest(budget, || unsafe { wide_fma_loop(ROUNDS) });
+        return (ROUNDS * 12 * 16 * 2) as f64 / time;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if kernels() == "own+avx2-fma" {
+        // SAFETY: these kernels are only in use where the CPU has both.
         let time = fastest(budget, || unsafe { fma_loop(ROUNDS) });
         return (ROUNDS * 12 * 8 * 2) as f64 / time;
     }
@@ -226,6 +243,21 @@ fn peak_gflops(budget: Duration) -> f64 {
         black_box(sums);
     });
     (ROUNDS * 64 * 2) as f64 / time
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn wide_fma_loop(rounds: usize) {
+    use std::arch::x86_64::{_mm512_fmadd_ps, _mm512_set1_ps};
+    let factor = _mm512_set1_ps(black_box(0.999));
+    let term = _mm512_set1_ps(black_box(0.001));
+    let mut sums = [_mm512_set1_ps(black_box(1.0)); 12];
+    for _ in 0..rounds {
+        for sum in &mut sums {
+            *sum = _mm512_fmadd_ps(*sum, factor, term);
+        }
+    }
+    black_box(sums);
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -152,7 +152,11 @@ impl ActorCritic {
                     .clone()
                     .map(|layer| Aligned::zeros(if slopes { length(layer) } else { 0 }))
                     .collect(),
-                hidden_panels: hidden.map(|layer| Panels::hidden(layer.inputs, layer.outputs)).collect(),
+                forward_panels: hidden
+                    .clone()
+                    .map(|layer| Panels::hidden(layer.inputs, layer.outputs))
+                    .collect(),
+                backward_panels: hidden.map(|layer| Panels::hidden(layer.inputs, layer.outputs)).collect(),
                 output_panels: outputs
                     .map(|(_, layer)| Panels::output(layer.inputs, layer.outputs))
                     .collect(),
@@ -181,6 +185,28 @@ impl ActorCritic {
     /// `rows` observations.
     pub fn forward(&self, parameters: &[f32], observations: &[f32], rows: usize, scratch: &mut Scratch) {
         self.check(parameters, observations, rows, scratch);
+        let purposes = &[Purpose::Policy, Purpose::Value];
+        self.prepare_forward(parameters, rows, scratch, purposes);
+        self.run_forward(parameters, observations, rows, scratch, purposes);
+    }
+
+    /// Lays the weights out for `forward_prepared` and `backward_prepared`, which may then be called for parts of
+    /// a minibatch of `rows` rows until the parameters change.
+    pub fn prepare(&self, parameters: &[f32], rows: usize, scratch: &mut Scratch) {
+        assert_eq!(parameters.len(), self.parameter_count, "the buffer fits the network");
+        self.prepare_forward(parameters, rows, scratch, &[Purpose::Policy, Purpose::Value]);
+        self.prepare_backward(parameters, scratch);
+    }
+
+    /// What `forward` does, after `prepare` with the same parameters.
+    pub fn forward_prepared(
+        &self,
+        parameters: &[f32],
+        observations: &[f32],
+        rows: usize,
+        scratch: &mut Scratch,
+    ) {
+        self.check(parameters, observations, rows, scratch);
         self.run_forward(parameters, observations, rows, scratch, &[Purpose::Policy, Purpose::Value]);
     }
 
@@ -193,6 +219,7 @@ impl ActorCritic {
         scratch: &mut Scratch,
     ) {
         self.check(parameters, observations, rows, scratch);
+        self.prepare_forward(parameters, rows, scratch, &[Purpose::Policy]);
         self.run_forward(parameters, observations, rows, scratch, &[Purpose::Policy]);
     }
 
@@ -200,6 +227,19 @@ impl ActorCritic {
     /// `scratch.d_values` hold dL/d(outputs), and `forward` on the same rows
     /// must have come just before.
     pub fn backward(
+        &self,
+        parameters: &[f32],
+        observations: &[f32],
+        rows: usize,
+        scratch: &mut Scratch,
+        gradients: &mut [f32],
+    ) {
+        self.prepare_backward(parameters, scratch);
+        self.backward_prepared(parameters, observations, rows, scratch, gradients);
+    }
+
+    /// What `backward` does, after `prepare` with the same parameters.
+    pub fn backward_prepared(
         &self,
         parameters: &[f32],
         observations: &[f32],

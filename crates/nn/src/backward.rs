@@ -1,13 +1,28 @@
 //! The backward pass of an [`ActorCritic`], tile by tile: gradients of a tile's
 //! activations live in two small buffers that swap roles from layer to layer.
 
-use crate::actor_critic::{ActorCritic, Layer, Purpose, Stack};
+use crate::actor_critic::{ActorCritic, Layer, Purpose};
 use crate::forward::{Tile, layer_input, tiles};
 use crate::kernel::{self, Rows, RowsMut, SlopeOf};
 use crate::scratch::{Scratch, StackScratch};
 use crate::shape::Input;
 
 impl ActorCritic {
+    /// Lays the weights out as a backward pass reads them. The first hidden
+    /// layers are left out: their inputs are observations, which have no slope,
+    /// and only [`ActorCritic::input_gradient`] asks for gradients there.
+    pub(crate) fn prepare_backward(&self, parameters: &[f32], scratch: &mut Scratch) {
+        for (stack, memory) in self.stacks.iter().zip(&mut scratch.stacks) {
+            for (layer, panels) in stack.hidden.iter().zip(&mut memory.backward_panels).skip(1) {
+                kernel::prepare_backward(layer.within(parameters), panels);
+            }
+            for ((_, layer), panels) in stack.outputs.iter().zip(&mut memory.output_panels) {
+                kernel::prepare_output(layer.within(parameters), panels);
+            }
+        }
+    }
+
+    /// With weights that were laid out before.
     pub(crate) fn run_backward(
         &self,
         parameters: &[f32],
@@ -16,9 +31,7 @@ impl ActorCritic {
         scratch: &mut Scratch,
         gradients: &mut [f32],
     ) {
-        for (number, stack) in self.stacks.iter().enumerate() {
-            let memory = &mut scratch.stacks[number];
-            prepare(stack, memory, parameters);
+        for number in 0..self.stacks.len() {
             for tile in tiles(rows) {
                 self.outputs_backward(parameters, observations, number, scratch, tile, gradients);
                 self.hidden_backward(parameters, observations, number, scratch, tile, gradients);
@@ -153,7 +166,7 @@ impl ActorCritic {
         let dy = Rows { data: &scratch.d_outputs, stride: kernel::padded(layer.outputs) };
         let slope = self.slope(memory, before, layer.inputs, tile);
         let dx = RowsMut { data: &mut scratch.d_inputs, stride: kernel::padded(layer.inputs) };
-        let panels = &memory.hidden_panels[index];
+        let panels = &memory.backward_panels[index];
         kernel::hidden_input_gradient(tile.rows, dy, layer.within(parameters), panels, slope, dx);
         std::mem::swap(&mut scratch.d_outputs, &mut scratch.d_inputs);
     }
@@ -163,18 +176,6 @@ impl ActorCritic {
         let y = layer_input(&[], Some(&memory.activations[index]), width, tile);
         let slopes = memory.slopes[index].get(tile.first * y.stride..).unwrap_or_default();
         SlopeOf { function: self.shape().activation, y, slopes }
-    }
-}
-
-/// Lays a stack's weights out as a backward pass reads them. The first hidden
-/// layer is left out: its inputs are observations, which have no slope, and
-/// only [`ActorCritic::input_gradient`] asks for gradients there.
-pub(crate) fn prepare(stack: &Stack, memory: &mut StackScratch, parameters: &[f32]) {
-    for (layer, panels) in stack.hidden.iter().zip(&mut memory.hidden_panels).skip(1) {
-        kernel::prepare_backward(layer.within(parameters), panels);
-    }
-    for ((_, layer), panels) in stack.outputs.iter().zip(&mut memory.output_panels) {
-        kernel::prepare_output(layer.within(parameters), panels);
     }
 }
 

@@ -20,7 +20,34 @@ pub(crate) fn tiles(rows: usize) -> impl Iterator<Item = Tile> {
 }
 
 impl ActorCritic {
-    /// Computes those outputs that are asked for.
+    /// Lays out the weights that those outputs need.
+    pub(crate) fn prepare_forward(
+        &self,
+        parameters: &[f32],
+        rows: usize,
+        scratch: &mut Scratch,
+        purposes: &[Purpose],
+    ) {
+        // A one-hot input gathers its rows of weights and needs no panels.
+        let gathers = usize::from(matches!(self.shape().input, Input::OneHot(_)));
+        for number in self.stacks_for(purposes) {
+            let (stack, memory) = (&self.stacks[number], &mut scratch.stacks[number]);
+            for (layer, panels) in stack.hidden.iter().zip(&mut memory.forward_panels).skip(gathers) {
+                kernel::prepare_forward(layer.within(parameters), rows, panels);
+            }
+            for ((_, layer), panels) in stack.outputs.iter().zip(&mut memory.output_panels) {
+                kernel::prepare_output(layer.within(parameters), panels);
+            }
+        }
+    }
+
+    /// The numbers of the stacks that have one of these outputs.
+    fn stacks_for(&self, purposes: &[Purpose]) -> impl Iterator<Item = usize> {
+        let has = |stack: &Stack| stack.outputs.iter().any(|(purpose, _)| purposes.contains(purpose));
+        (0..self.stacks.len()).filter(move |&number| has(&self.stacks[number]))
+    }
+
+    /// Computes those outputs that are asked for, with weights that were laid out before.
     pub(crate) fn run_forward(
         &self,
         parameters: &[f32],
@@ -29,18 +56,8 @@ impl ActorCritic {
         scratch: &mut Scratch,
         purposes: &[Purpose],
     ) {
-        for (stack, memory) in self.stacks.iter().zip(&mut scratch.stacks) {
-            if !stack.outputs.iter().any(|(purpose, _)| purposes.contains(purpose)) {
-                continue;
-            }
-            // A one-hot input gathers its rows of weights and needs no panels.
-            let gathers = usize::from(matches!(self.shape().input, Input::OneHot(_)));
-            for (layer, panels) in stack.hidden.iter().zip(&mut memory.hidden_panels).skip(gathers) {
-                kernel::prepare_forward(layer.within(parameters), rows, panels);
-            }
-            for ((_, layer), panels) in stack.outputs.iter().zip(&mut memory.output_panels) {
-                kernel::prepare_output(layer.within(parameters), panels);
-            }
+        for number in self.stacks_for(purposes) {
+            let (stack, memory) = (&self.stacks[number], &mut scratch.stacks[number]);
             for tile in tiles(rows) {
                 for index in 0..stack.hidden.len() {
                     self.hidden_forward(parameters, observations, stack, index, memory, tile);
@@ -91,7 +108,7 @@ impl ActorCritic {
             }
             (_, before) => {
                 let x = layer_input(observations, before, layer.inputs, tile);
-                let panels = &memory.hidden_panels[index];
+                let panels = &memory.forward_panels[index];
                 kernel::hidden_forward(tile.rows, x, layer.within(parameters), panels, function, y, slopes);
             }
         }

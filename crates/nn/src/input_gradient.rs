@@ -3,7 +3,7 @@
 //! their own that leaves the weights' gradients out.
 
 use crate::actor_critic::ActorCritic;
-use crate::backward::{output_gradient, prepare};
+use crate::backward::output_gradient;
 use crate::forward::{Tile, tiles};
 use crate::kernel;
 use crate::scratch::Scratch;
@@ -29,8 +29,8 @@ impl ActorCritic {
         assert!(rows <= scratch.capacity, "{rows} rows in a scratch for {}", scratch.capacity);
         let d_features = &mut d_features[..rows * features];
         d_features.fill(0.0);
+        self.prepare_backward(parameters, scratch);
         for number in 0..self.stacks.len() {
-            prepare(&self.stacks[number], &mut scratch.stacks[number], parameters);
             for tile in tiles(rows) {
                 let d_tile = &mut d_features[tile.first * features..][..tile.rows * features];
                 self.stack_input_gradient(parameters, number, scratch, tile, d_tile);

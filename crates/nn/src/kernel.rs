@@ -11,6 +11,10 @@ mod activation;
 mod avx2;
 mod portable;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rlxp_types::cpu::has_avx512;
+
 use crate::aligned::Aligned;
 use crate::math::{has_avx2, vectorised};
 use crate::shape::Activation;
@@ -86,10 +90,29 @@ macro_rules! if_avx2 {
     };
 }
 
-/// Which SIMD path this CPU uses; recorded with a run, because another path
-/// may round differently.
+/// Whether AVX-512 is left unused although the CPU has it.
+static WITHOUT_AVX512: AtomicBool = AtomicBool::new(false);
+
+/// Whether products use 512-bit registers.
+#[inline]
+fn uses_avx512() -> bool {
+    has_avx512() && !WITHOUT_AVX512.load(Ordering::Relaxed)
+}
+
+/// Leaves AVX-512 unused from now on, so that a benchmark can compare.
+#[doc(hidden)]
+pub fn without_avx512() {
+    WITHOUT_AVX512.store(true, Ordering::Relaxed);
+}
+
+/// Which SIMD path this CPU uses; recorded with a run, because the portable
+/// one rounds differently.
 pub fn kernels() -> &'static str {
-    if has_avx2() { "own+avx2-fma" } else { "gemm+portable" }
+    match (uses_avx512(), has_avx2()) {
+        (true, _) => "own+avx512",
+        (false, true) => "own+avx2-fma",
+        (false, false) => "gemm+portable",
+    }
 }
 
 /// Distance between activation rows of a layer `width` wide: whole vectors, and

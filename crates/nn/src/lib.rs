@@ -25,7 +25,7 @@ mod vector;
 pub use actor_critic::ActorCritic;
 pub use adam::{Adam, MomentsMismatch, clip_global_norm, global_norm};
 pub use head::{Head, Noise};
-pub use kernel::kernels;
+pub use kernel::{kernels, without_avx512};
 pub use named::{ShapeMismatch, TensorProblem};
 pub use scratch::Scratch;
 pub use shape::{Activation, Input, Shape};

@@ -3,40 +3,7 @@
 //! same bits.
 
 pub(crate) use rlxp_types::math::{LN_SERIES, LN2_HIGH, LN2_LOW, SQRT_HALF_BITS, ln};
-
-/// Whether this CPU has 256-bit vectors with fused multiply-add.
-#[inline]
-pub(crate) fn has_avx2() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma");
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
-}
-
-/// Defines a function twice, for the plain CPU and for AVX2, and chooses
-/// between them where it runs. The body is the same, so the results are too.
-macro_rules! vectorised {
-    ($(#[$attribute:meta])* $visible:vis fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
-        $(#[$attribute])*
-        $visible fn $name($($argument: $kind),*) $(-> $result)? {
-            #[inline(always)]
-            fn body($($argument: $kind),*) $(-> $result)? $body
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx2")]
-                fn wide($($argument: $kind),*) $(-> $result)? {
-                    body($($argument),*)
-                }
-                if $crate::math::has_avx2() {
-                    // SAFETY: the CPU was just found to have AVX2.
-                    return unsafe { wide($($argument),*) };
-                }
-            }
-            body($($argument),*)
-        }
-    };
-}
-pub(crate) use vectorised;
+pub(crate) use rlxp_types::{cpu::has_avx2, vectorised};
 
 /// Adding this rounds to a whole number and leaves it in the low bits.
 pub(crate) const ROUND: f32 = 12_582_912.0;

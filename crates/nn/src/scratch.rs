@@ -32,8 +32,10 @@ pub(crate) struct StackScratch {
     pub(crate) activations: Vec<Aligned>,
     /// Slopes of each hidden layer where they can't be had from the outputs.
     pub(crate) slopes: Vec<Aligned>,
-    /// Weights of each hidden layer as the kernels read them.
-    pub(crate) hidden_panels: Vec<Panels>,
+    /// Weights of each hidden layer as the forward pass reads them.
+    pub(crate) forward_panels: Vec<Panels>,
+    /// Weights of each hidden layer as the backward pass reads them.
+    pub(crate) backward_panels: Vec<Panels>,
     /// Weights of each output layer as the kernels read them.
     pub(crate) output_panels: Vec<Panels>,
 }

@@ -3,12 +3,14 @@
 
 #![warn(missing_docs)]
 
+pub mod cpu;
 pub mod digest;
 pub mod end_cause;
 pub mod exit;
 pub mod math;
 pub mod name;
 pub mod path_text;
+pub mod point;
 pub mod rng;
 pub mod status;
 pub mod text;
@@ -17,5 +19,6 @@ pub use digest::Digest;
 pub use end_cause::EndCause;
 pub use exit::Exit;
 pub use name::RunName;
+pub use point::Point;
 pub use rng::Stream;
 pub use status::RunStatus;

@@ -35,7 +35,37 @@ impl PathText for Option<PathBuf> {
     }
 }
 
+/// A path as text from which its bytes can be told: bytes that are not UTF-8 become `\xNN`, a backslash becomes `\\`,
+/// and everything else stays as it is.
+pub fn escaped(path: &[u8]) -> String {
+    let mut text = String::with_capacity(path.len());
+    for chunk in path.utf8_chunks() {
+        text.push_str(&chunk.valid().replace('\\', r"\\"));
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    text
+}
+
+impl PathText for Vec<PathBuf> {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(|path| path.to_string_lossy()))
+    }
+}
+
 /// Serialises a path, or one that may be missing, whatever its bytes are.
 pub fn serialize<P: PathText + ?Sized, S: Serializer>(path: &P, serializer: S) -> Result<S::Ok, S::Error> {
     path.write(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_paths_have_the_same_text() {
+        assert_eq!(escaped("eval/größe.py".as_bytes()), "eval/größe.py");
+        assert_eq!(escaped(b"eval/\xff\xfe.py"), r"eval/\xff\xfe.py");
+        assert_eq!(escaped(br"eval/\xff.py"), r"eval/\\xff.py");
+        assert_eq!(escaped(b"a\xc3"), r"a\xc3");
+    }
 }

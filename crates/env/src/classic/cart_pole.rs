@@ -1,7 +1,7 @@
 //! CartPole: push a cart left or right so that its pole stays up
 //! (Barto, Sutton and Anderson 1983). Euler steps in f64.
 
-use rlxp_types::Stream;
+use rlxp_types::{Stream, vectorised};
 
 use crate::native::Dynamics;
 use crate::space::Space;
@@ -60,6 +60,37 @@ impl CartPole {
     }
 }
 
+vectorised! {
+    /// One Euler step of all carts.
+    fn advance(
+        actions: &[f32],
+        position: &mut [f64],
+        velocity: &mut [f64],
+        angle: &mut [f64],
+        angular_velocity: &mut [f64],
+    ) {
+        // Equal lengths known to the compiler remove the bounds checks that
+        // would keep this loop from being vectorised.
+        let copies = position.len();
+        let (position, velocity) = (&mut position[..copies], &mut velocity[..copies]);
+        let (angle, angular_velocity) = (&mut angle[..copies], &mut angular_velocity[..copies]);
+        let actions = &actions[..copies];
+        for copy in 0..copies {
+            let force = if actions[copy] == 1.0 { FORCE } else { -FORCE };
+            let (sine, cosine) = sin_cos(angle[copy]);
+            let spin = angular_velocity[copy];
+            let push = (force + POLE_MASS_LENGTH * (spin * spin) * sine) / TOTAL_MASS;
+            let angular_acceleration = (GRAVITY * sine - cosine * push)
+                / (HALF_POLE_LENGTH * (4.0 / 3.0 - POLE_MASS * (cosine * cosine) / TOTAL_MASS));
+            let acceleration = push - POLE_MASS_LENGTH * angular_acceleration * cosine / TOTAL_MASS;
+            position[copy] += SECONDS_PER_STEP * velocity[copy];
+            velocity[copy] += SECONDS_PER_STEP * acceleration;
+            angle[copy] += SECONDS_PER_STEP * spin;
+            angular_velocity[copy] = spin + SECONDS_PER_STEP * angular_acceleration;
+        }
+    }
+}
+
 impl Dynamics for CartPole {
     const KIND: &'static str = "CartPole";
 
@@ -83,30 +114,13 @@ impl Dynamics for CartPole {
     }
 
     fn step(&mut self, actions: &[f32], _: &mut [Stream], rewards: &mut [f32], terminated: &mut [bool]) {
-        let copies = self.position.len();
-        // Equal lengths known to the compiler remove the bounds checks that
-        // would keep this loop from being vectorised.
-        let (position, velocity) = (&mut self.position[..copies], &mut self.velocity[..copies]);
-        let (angle, angular_velocity) = (&mut self.angle[..copies], &mut self.angular_velocity[..copies]);
-        let (actions, rewards, terminated) =
-            (&actions[..copies], &mut rewards[..copies], &mut terminated[..copies]);
-        for copy in 0..copies {
-            let force = if actions[copy] == 1.0 { FORCE } else { -FORCE };
-            let (sine, cosine) = sin_cos(angle[copy]);
-            let spin = angular_velocity[copy];
-            let push = (force + POLE_MASS_LENGTH * (spin * spin) * sine) / TOTAL_MASS;
-            let angular_acceleration = (GRAVITY * sine - cosine * push)
-                / (HALF_POLE_LENGTH * (4.0 / 3.0 - POLE_MASS * (cosine * cosine) / TOTAL_MASS));
-            let acceleration = push - POLE_MASS_LENGTH * angular_acceleration * cosine / TOTAL_MASS;
-            position[copy] += SECONDS_PER_STEP * velocity[copy];
-            velocity[copy] += SECONDS_PER_STEP * acceleration;
-            angle[copy] += SECONDS_PER_STEP * spin;
-            angular_velocity[copy] = spin + SECONDS_PER_STEP * angular_acceleration;
-        }
-        for copy in 0..copies {
-            let down = (position[copy].abs() > POSITION_LIMIT) | (angle[copy].abs() > ANGLE_LIMIT);
-            terminated[copy] = down;
-            rewards[copy] = if down { self.reward_down } else { self.reward_up };
+        let Self { position, velocity, angle, angular_velocity, .. } = self;
+        advance(actions, position, velocity, angle, angular_velocity);
+        let places = self.position.iter().zip(&self.angle);
+        for ((reward, terminated), (position, angle)) in rewards.iter_mut().zip(terminated).zip(places) {
+            let down = (position.abs() > POSITION_LIMIT) | (angle.abs() > ANGLE_LIMIT);
+            *terminated = down;
+            *reward = if down { self.reward_down } else { self.reward_up };
         }
     }
 

@@ -1,7 +1,7 @@
 //! MountainCar: swing a weak car out of a valley with three pushes
 //! (Moore 1990). State in f64.
 
-use rlxp_types::Stream;
+use rlxp_types::{Stream, vectorised};
 
 use crate::native::Dynamics;
 use crate::space::Space;
@@ -42,6 +42,21 @@ impl MountainCar {
     }
 }
 
+vectorised! {
+    /// One step of all cars.
+    fn advance(actions: &[f32], position: &mut [f64], velocity: &mut [f64]) {
+        for (action, (position, velocity)) in actions.iter().zip(position.iter_mut().zip(velocity)) {
+            let slope = sin_cos(3.0 * *position).1;
+            let pushed = *velocity + ((f64::from(*action) - 1.0) * PUSH + slope * -GRAVITY);
+            let pushed = pushed.clamp(-SPEED_MAX, SPEED_MAX);
+            *position = (*position + pushed).clamp(POSITION_MIN, POSITION_MAX);
+            // The left wall takes the speed away.
+            let against_wall = (*position == POSITION_MIN) & (pushed < 0.0);
+            *velocity = if against_wall { 0.0 } else { pushed };
+        }
+    }
+}
+
 impl Dynamics for MountainCar {
     const KIND: &'static str = "MountainCar";
 
@@ -65,16 +80,9 @@ impl Dynamics for MountainCar {
     }
 
     fn step(&mut self, actions: &[f32], _: &mut [Stream], rewards: &mut [f32], terminated: &mut [bool]) {
-        let columns = self.position.iter_mut().zip(&mut self.velocity);
-        for ((action, terminated), (position, velocity)) in actions.iter().zip(terminated).zip(columns) {
-            let slope = sin_cos(3.0 * *position).1;
-            let pushed = *velocity + ((f64::from(*action) - 1.0) * PUSH + slope * -GRAVITY);
-            *velocity = pushed.clamp(-SPEED_MAX, SPEED_MAX);
-            *position = (*position + *velocity).clamp(POSITION_MIN, POSITION_MAX);
-            // The left wall takes the speed away.
-            if *position == POSITION_MIN && *velocity < 0.0 {
-                *velocity = 0.0;
-            }
+        advance(actions, &mut self.position, &mut self.velocity);
+        let places = self.position.iter().zip(&self.velocity);
+        for (terminated, (position, velocity)) in terminated.iter_mut().zip(places) {
             *terminated = (*position >= GOAL_POSITION) & (*velocity >= self.goal_velocity);
         }
         rewards.fill(-1.0);

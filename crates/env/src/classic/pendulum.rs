@@ -1,14 +1,14 @@
 //! Pendulum: swing a pole up with a limited torque and hold it there.
 //! State in f64, torque in f32 as the action comes in.
 
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::PI;
 
-use rlxp_types::Stream;
+use rlxp_types::{Stream, vectorised};
 
 use crate::native::Dynamics;
 use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
-use crate::trig::sin_cos;
+use crate::trig::{sin_cos, wrap};
 use crate::vector::BadState;
 use crate::view::View;
 
@@ -41,6 +41,34 @@ impl Pendulum {
     }
 }
 
+vectorised! {
+    /// One step of all pendulums, with the reward for where each was.
+    fn advance(actions: &[f32], gravity: f64, angle: &mut [f64], velocity: &mut [f64], rewards: &mut [f32]) {
+        let columns = angle.iter_mut().zip(velocity);
+        for ((action, reward), (angle, velocity)) in actions.iter().zip(rewards).zip(columns) {
+            let torque = action.clamp(-TORQUE_MAX, TORQUE_MAX);
+            let from_up = wrap(*angle);
+            let cost =
+                from_up * from_up + 0.1 * (*velocity * *velocity) + f64::from(0.001 * (torque * torque));
+            *reward = -cost as f32;
+            let gravity_pull = 3.0 * gravity / 2.0 * sin_cos(*angle).0;
+            let faster = *velocity + (gravity_pull + f64::from(3.0 * torque)) * SECONDS_PER_STEP;
+            *velocity = faster.clamp(-SPEED_MAX, SPEED_MAX);
+            *angle += *velocity * SECONDS_PER_STEP;
+        }
+    }
+}
+
+vectorised! {
+    fn observe_all(angle: &[f64], velocity: &[f64], observations: &mut [f32]) {
+        let rows = observations.as_chunks_mut().0;
+        for (row, (angle, velocity)) in rows.iter_mut().zip(angle.iter().zip(velocity)) {
+            let (sine, cosine) = sin_cos(*angle);
+            *row = [cosine as f32, sine as f32, *velocity as f32];
+        }
+    }
+}
+
 impl Dynamics for Pendulum {
     const KIND: &'static str = "Pendulum";
 
@@ -62,18 +90,7 @@ impl Dynamics for Pendulum {
     }
 
     fn step(&mut self, actions: &[f32], _: &mut [Stream], rewards: &mut [f32], terminated: &mut [bool]) {
-        let columns = self.angle.iter_mut().zip(&mut self.velocity);
-        for ((action, reward), (angle, velocity)) in actions.iter().zip(rewards).zip(columns) {
-            let torque = action.clamp(-TORQUE_MAX, TORQUE_MAX);
-            let from_up = (*angle + PI).rem_euclid(TAU) - PI;
-            let cost =
-                from_up * from_up + 0.1 * (*velocity * *velocity) + f64::from(0.001 * (torque * torque));
-            *reward = -cost as f32;
-            let gravity_pull = 3.0 * self.gravity / 2.0 * sin_cos(*angle).0;
-            let faster = *velocity + (gravity_pull + f64::from(3.0 * torque)) * SECONDS_PER_STEP;
-            *velocity = faster.clamp(-SPEED_MAX, SPEED_MAX);
-            *angle += *velocity * SECONDS_PER_STEP;
-        }
+        advance(actions, self.gravity, &mut self.angle, &mut self.velocity, rewards);
         terminated.fill(false);
     }
 
@@ -81,6 +98,10 @@ impl Dynamics for Pendulum {
     fn observe_one(&self, copy: usize, row: &mut [f32]) {
         let (sine, cosine) = sin_cos(self.angle[copy]);
         row.copy_from_slice(&[cosine as f32, sine as f32, self.velocity[copy] as f32]);
+    }
+
+    fn observe(&self, observations: &mut [f32]) {
+        observe_all(&self.angle, &self.velocity, observations);
     }
 
     fn view(&self, copy: usize) -> View {

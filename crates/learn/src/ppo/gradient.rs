@@ -41,10 +41,11 @@ impl GradientShard {
     fn compute(&mut self, policy: &Policy, rollout: &Rollout, samples: &[u32], minibatch: &Minibatch<'_>) {
         self.gradients.fill(0.0);
         self.sums = LossSums::default();
+        policy.network.prepare(&policy.parameters, samples.len(), &mut self.scratch);
         for rows in samples.chunks(TILE) {
             self.tile.gather(rollout, rows, minibatch);
             let observations = &self.tile.observations;
-            policy.network.forward(&policy.parameters, observations, rows.len(), &mut self.scratch);
+            policy.network.forward_prepared(&policy.parameters, observations, rows.len(), &mut self.scratch);
             let sums = loss_and_gradient(
                 policy,
                 &self.tile,
@@ -56,7 +57,7 @@ impl GradientShard {
             );
             self.sums.add(&sums);
             let Self { scratch, gradients, .. } = self;
-            policy.network.backward(
+            policy.network.backward_prepared(
                 &policy.parameters,
                 &self.tile.observations,
                 rows.len(),

@@ -1,4 +1,5 @@
-//! Products for CPUs with AVX2 and fused multiply-add.
+//! Products for CPUs with AVX2 and fused multiply-add, with the wider registers
+//! of AVX-512 where there are any.
 //!
 //! Every element of a product is one chain of fused multiply-adds in the order
 //! of the summed index (for output layers: eight chains, added in a fixed
@@ -11,15 +12,17 @@
 mod block;
 mod dot;
 mod pack;
+mod wide;
 
-use self::block::{Activate, Add, Left, PANEL, Right, Slope, panel};
-use super::{Linear, Panels, Rows, RowsMut, SlopeOf, activation};
+use self::block::{Activate, Add, Left, PANEL, Right, Slope, panels as sum_panels};
+use super::{Linear, Panels, Rows, RowsMut, SlopeOf, activation, uses_avx512};
 use crate::shape::Activation;
 
 /// Rows from which it pays to copy wide weights into panels first.
 const WORTH_PACKING: usize = 24;
 /// Widest layer whose weights are read in place: beyond it, rows of weights
-/// share so few cache sets that a panel does not stay in the first level.
+/// share so few cache sets that a panel does not stay in the first level. With
+/// 512-bit registers, weights in place also straddle two cache lines each.
 const READ_IN_PLACE: usize = 64;
 
 /// Room for a hidden layer's panels, forward or backward.
@@ -30,7 +33,8 @@ pub(super) fn panels_length(inputs: usize, outputs: usize) -> usize {
 /// Copies hidden weights into panels of 16 outputs, where that is needed or pays.
 pub(super) fn prepare_forward(layer: Linear<'_>, rows: usize, panels: &mut Panels) {
     let whole = layer.outputs.is_multiple_of(PANEL);
-    panels.used = !whole || (layer.outputs > READ_IN_PLACE && rows >= WORTH_PACKING);
+    let is_slow_in_place = layer.outputs > READ_IN_PLACE || uses_avx512();
+    panels.used = !whole || (is_slow_in_place && rows >= WORTH_PACKING);
     if panels.used {
         pack::panels(layer.weight, layer.inputs, layer.outputs, &mut panels.memory);
     }
@@ -83,19 +87,20 @@ pub(super) fn hidden_forward(
         }
     }
     let left = Left { start: x.data.as_ptr(), row: x.stride, step: 1 };
-    for column in (0..n).step_by(PANEL) {
-        let right = match packed {
-            Some(packed) => Right { start: packed[column * depth..].as_ptr(), step: PANEL },
-            None => Right { start: layer.weight[column..].as_ptr(), step: n },
-        };
+    let right = |column: usize| match packed {
+        Some(packed) => Right { start: packed[column * depth..].as_ptr(), step: PANEL },
+        None => Right { start: layer.weight[column..].as_ptr(), step: n },
+    };
+    let result = y.data.as_mut_ptr();
+    let finish = |column: usize| {
         let mut bias = [0.0; PANEL];
         let columns = PANEL.min(n - column);
         bias[..columns].copy_from_slice(&layer.bias[column..column + columns]);
-        let finish = Activate { bias, function, y: y.data[column..].as_mut_ptr(), stride: y.stride };
-        // SAFETY: this module is only used where AVX2 and FMA were detected;
-        // the extents were checked above, and y is borrowed uniquely.
-        unsafe { panel(rows, depth, left, right, &finish) };
-    }
+        Activate { bias, function, y: result.wrapping_add(column), stride: y.stride }
+    };
+    // SAFETY: this module is only used where AVX2 and FMA were detected;
+    // the extents were checked above, and y is borrowed uniquely.
+    unsafe { sum_panels(rows, depth, left, n, right, finish) };
     if matches!(function, Activation::Elu | Activation::Gelu) {
         activation::forward(function, &mut y.data[..rows * y.stride], slopes);
     }
@@ -132,18 +137,17 @@ fn input_gradient(
         check(y.len(), rows, inputs.next_multiple_of(PANEL), dx.stride);
         y
     });
-    for column in (0..inputs).step_by(PANEL) {
-        let finish = Slope {
-            function: slope.map(|slope| slope.function),
-            y: y.as_ptr().wrapping_add(column),
-            dx: dx.data[column..].as_mut_ptr(),
-            accumulate,
-            stride: dx.stride,
-        };
-        // SAFETY: this module is only used where AVX2 and FMA were detected;
-        // the callers checked the operands, the results were checked above.
-        unsafe { panel(rows, depth, left, right(column), &finish) };
-    }
+    let result = dx.data.as_mut_ptr();
+    let finish = |column: usize| Slope {
+        function: slope.map(|slope| slope.function),
+        y: y.as_ptr().wrapping_add(column),
+        dx: result.wrapping_add(column),
+        accumulate,
+        stride: dx.stride,
+    };
+    // SAFETY: this module is only used where AVX2 and FMA were detected;
+    // the callers checked the operands, the results were checked above.
+    unsafe { sum_panels(rows, depth, left, inputs, right, finish) };
 }
 
 pub(super) fn output_input_gradient(
@@ -193,15 +197,14 @@ pub(super) fn weight_gradient(
     check(dy.data.len(), rows, dy_width.next_multiple_of(PANEL), dy.stride);
     check(d_weight.len(), x_width, dy_width, dy_width);
     let left = Left { start: x.data.as_ptr(), row: 1, step: x.stride };
-    for column in (0..dy_width).step_by(PANEL) {
-        let right = Right { start: dy.data[column..].as_ptr(), step: dy.stride };
-        let finish = Add {
-            destination: d_weight[column..].as_mut_ptr(),
-            stride: dy_width,
-            columns: PANEL.min(dy_width - column),
-        };
-        // SAFETY: this module is only used where AVX2 and FMA were detected;
-        // the extents were checked above, and d_weight is borrowed uniquely.
-        unsafe { panel(x_width, rows, left, right, &finish) };
-    }
+    let right = |column: usize| Right { start: dy.data[column..].as_ptr(), step: dy.stride };
+    let result = d_weight.as_mut_ptr();
+    let finish = |column: usize| Add {
+        destination: result.wrapping_add(column),
+        stride: dy_width,
+        columns: PANEL.min(dy_width - column),
+    };
+    // SAFETY: this module is only used where AVX2 and FMA were detected;
+    // the extents were checked above, and d_weight is borrowed uniquely.
+    unsafe { sum_panels(x_width, rows, left, dy_width, right, finish) };
 }
