@@ -22,6 +22,7 @@ pub(crate) fn bench(compare: bool, only: Option<&str>) -> Done {
         ("rlxp-nn", "update_speed"),
         ("rlxp-env", "step_speed"),
         ("rlxp-store", "index_speed"),
+        ("rlxp-store", "log_speed"),
         ("rlxp-ops", "logging_cost"),
         ("rlxp-analyze", "bootstrap_speed"),
         ("rlxp-analyze", "campaign_speed"),

@@ -33,7 +33,7 @@ usage: cargo xtask <task>
   soak               kill training 500 times instead of the tests' 50
   bench [--no-sb3]   measure speed and memory, write docs/benchmarks.md; installs
                      Stable-Baselines3 to compare with, unless told not to
-                     (--only sb3|reference|peak|two_cores|small|looking|governing measures one group)
+                     (--only sb3|reference|peak|two_cores|small|looking|governing|extracting measures one group)
   starters [NAME …]  train the starter configs over ten seeds each, write docs/starters.md
   verdicts           how often verdicts are wrong, simulated and over real trainings whose
                      answer is known, write docs/verdicts.md

@@ -1,7 +1,8 @@
 //! `cargo xtask setup`: what the tests need besides Rust.
 //!
-//! A Python environment in `.venv` with the Gymnasium that the environments are compared with and the packages that
-//! install the tests' RL repository, and a few system packages. If everything is installed, it only checks.
+//! A Python environment in `.venv` with the Gymnasium that the environments are compared with, the TensorBoard and W&B
+//! that write the logs which rlx reads, and the packages that install the tests' RL repository, and a few system
+//! packages. If everything is installed, it only checks.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -17,6 +18,13 @@ const NUMPY_FOR_3_10: &str = "2.2.6";
 /// Builds the RL repository of `python/fixture`, so that tests install it without a network.
 const SETUPTOOLS: &str = "80.9.0";
 const WHEEL: &str = "0.45.1";
+/// Writes and reads event files. Installed without its dependencies, of which only `absl` and `protobuf` are needed for
+/// that: the others are its server, 80 MB of it.
+const TENSORBOARD: &str = "2.21.0";
+const ABSL: &str = "2.5.1";
+/// Writes offline runs. The last versions can't read what they write without a server.
+const WANDB: &str = "0.22.3";
+const PROTOBUF: &str = "6.33.6";
 /// The oldest Python that Gymnasium accepts.
 const OLDEST_PYTHON: (u32, u32) = (3, 10);
 /// Programs that tests start, how to check that each exists, and its Debian package.
@@ -69,10 +77,10 @@ fn apt_install(packages: &[&str]) -> Done {
 fn python_environment(folder: &Path) -> Done {
     let python = folder.join("bin/python");
     if has_packages(&python) {
-        println!("setup: .venv has gymnasium {GYMNASIUM}");
+        println!("setup: .venv has gymnasium {GYMNASIUM}, tensorboard {TENSORBOARD}, wandb {WANDB}");
         return Ok(());
     }
-    println!("setup: making .venv with gymnasium {GYMNASIUM}");
+    println!("setup: making .venv with gymnasium {GYMNASIUM}, tensorboard {TENSORBOARD}, wandb {WANDB}");
     let base = match find_python() {
         Some(base) => base,
         None => {
@@ -86,12 +94,19 @@ fn python_environment(folder: &Path) -> Done {
         apt_install(&["python3-venv"]).map_err(|wish| format!("{problem}; {wish}"))?;
         make()
     })?;
-    show(
-        Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args([format!("gymnasium=={GYMNASIUM}"), format!("numpy=={}", numpy_for(&python))])
-            .args([format!("setuptools=={SETUPTOOLS}"), format!("wheel=={WHEEL}")]),
-    )?;
+    let pip = |words: &[String]| {
+        let usual = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        show(Command::new(&python).args(usual).args(words))
+    };
+    pip(&[
+        format!("gymnasium=={GYMNASIUM}"),
+        format!("numpy=={}", numpy_for(&python)),
+        format!("setuptools=={SETUPTOOLS}"),
+        format!("wheel=={WHEEL}"),
+        format!("wandb=={WANDB}"),
+        format!("protobuf=={PROTOBUF}"),
+    ])?;
+    pip(&["--no-deps".to_owned(), format!("tensorboard=={TENSORBOARD}"), format!("absl-py=={ABSL}")])?;
     if has_packages(&python) { Ok(()) } else { Err("pip did not install the pinned packages".to_owned()) }
 }
 
@@ -102,8 +117,9 @@ fn numpy_for(python: &Path) -> &'static str {
 
 fn has_packages(python: &Path) -> bool {
     let ask = "from importlib.metadata import version as v; \
-               print(*map(v, ['gymnasium', 'numpy', 'setuptools', 'wheel']))";
-    let wanted = format!("{GYMNASIUM} {} {SETUPTOOLS} {WHEEL}", numpy_for(python));
+               print(*map(v, ['gymnasium', 'numpy', 'setuptools', 'wheel', 'wandb', 'protobuf', 'tensorboard', 'absl-py']))";
+    let numpy = numpy_for(python);
+    let wanted = format!("{GYMNASIUM} {numpy} {SETUPTOOLS} {WHEEL} {WANDB} {PROTOBUF} {TENSORBOARD} {ABSL}");
     answer(python, &["-c", ask]) == Some(wanted)
 }
 

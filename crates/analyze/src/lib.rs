@@ -18,6 +18,6 @@ pub mod statistics;
 pub use describe::{metrics, story};
 pub use diagnose::suggest;
 pub use statistics::{
-    BandPoint, aggregate, band, bootstrap, campaign, curves, multiplicity, proportion, selection, verdict,
-    verdict::power,
+    BandPoint, aggregate, band, bootstrap, campaign, curves, multiplicity, proportion, reading, selection,
+    verdict, verdict::power,
 };

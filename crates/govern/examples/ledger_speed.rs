@@ -63,7 +63,13 @@ fn study() -> World {
     let judge = |world: &mut World, id: &str, key: &str, verdict| {
         let values = BTreeMap::from([(slug("mean-return"), Some(250.25))]);
         let files = BTreeMap::from([("eval.json".to_owned(), digest)]);
-        world.push(Event::Evidence(Evidence { key: key.into(), values, files }));
+        world.push(Event::Evidence(Evidence {
+            key: key.into(),
+            values,
+            files,
+            reasons: BTreeMap::new(),
+            declared: None,
+        }));
         if id != "baseline" {
             world.push(Event::Completed(Completed { candidate: slug(id) }));
         }

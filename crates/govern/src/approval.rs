@@ -1,5 +1,8 @@
-//! The status of approvals: given, void, too weak, not proven, or missing. Computed from the ledger and the
-//! files each time; an approval holds only as long as everything it covers is unchanged.
+//! The status of approvals: given, void, too weak, not proven, not provable here, or missing. Computed from the ledger
+//! and the files each time; an approval holds only as long as everything it covers is unchanged.
+//!
+//! Void is for good, so it depends only on what the study itself holds. What this machine lacks, such as the list of
+//! approvers, makes an approval not provable here and voids nothing.
 
 use std::fmt;
 
@@ -25,7 +28,7 @@ pub enum ApprovalStatus {
     },
     /// There never was one.
     Missing,
-    /// The content it covers has changed, or the list of approvers has.
+    /// The content it covers has changed.
     Void {
         /// What was seen.
         reason: String,
@@ -41,6 +44,11 @@ pub enum ApprovalStatus {
         /// What is wrong.
         reason: String,
     },
+    /// It can't be checked with the list of approvers at hand; elsewhere it may hold.
+    NotProvableHere {
+        /// What is missing.
+        reason: String,
+    },
 }
 
 impl fmt::Display for ApprovalStatus {
@@ -53,6 +61,7 @@ impl fmt::Display for ApprovalStatus {
                 write!(f, "too weak: {assurance}, but {required} is required")
             }
             ApprovalStatus::NotProven { reason } => write!(f, "not proven: {reason}"),
+            ApprovalStatus::NotProvableHere { reason } => write!(f, "not provable here: {reason}"),
         }
     }
 }
@@ -70,6 +79,7 @@ impl ApprovalStatus {
             ApprovalStatus::Void { .. } => Some(RefusalCode::ApprovalVoid),
             ApprovalStatus::TooWeak { .. } => Some(RefusalCode::ApprovalTooWeak),
             ApprovalStatus::NotProven { .. } => Some(RefusalCode::ApprovalNotProven),
+            ApprovalStatus::NotProvableHere { .. } => Some(RefusalCode::ApprovalNotProvableHere),
         }
     }
 }
@@ -101,9 +111,6 @@ pub fn standing(
     let mut approvals = state.approvals.iter().rev().filter_map(|one| Some((one, given(one)?))).peekable();
     // A later approval of something else replaces an earlier one.
     let Some((last, digest)) = approvals.peek().copied() else { return ApprovalStatus::Missing };
-    if let Some(reason) = approvers_changed(state, proofs) {
-        return ApprovalStatus::Void { reason };
-    }
     let voided = state.voided.get(target).filter(|(seq, _)| *seq > last.seq);
     if let Some((_, reason)) = voided {
         return ApprovalStatus::Void { reason: reason.clone() };
@@ -134,9 +141,9 @@ pub fn standing(
 fn held(approval: &Approval, required: Assurance, state: &StudyState, proofs: Proofs<'_>) -> ApprovalStatus {
     let assurance = approval.approved.assurance;
     if assurance == Assurance::Signature
-        && let Err(reason) = proven(approval, state, proofs)
+        && let Err(status) = proven(approval, state, proofs)
     {
-        return ApprovalStatus::NotProven { reason };
+        return status;
     }
     if assurance < required {
         return ApprovalStatus::TooWeak { assurance, required };
@@ -144,41 +151,44 @@ fn held(approval: &Approval, required: Assurance, state: &StudyState, proofs: Pr
     ApprovalStatus::Given { assurance, who: approval.approved.who.clone() }
 }
 
-/// Why no approval is valid: the list of approvers differs from the one the study was opened with.
-pub fn approvers_changed(state: &StudyState, proofs: Proofs<'_>) -> Option<String> {
-    let opened = state.opened.as_ref()?;
-    let Some(approvers) = proofs.approvers else {
-        return Some("the list of approvers can't be read".into());
-    };
-    let now = approvers.fingerprints();
-    let changed: Vec<String> = now
-        .iter()
-        .filter(|key| !opened.approvers.contains(key))
-        .map(|key| format!("{key} was added"))
-        .chain(
-            opened.approvers.iter().filter(|key| !now.contains(key)).map(|key| format!("{key} was removed")),
-        )
-        .collect();
-    let said = || format!("the list of approvers changed since the study was opened: {}", changed.join(", "));
-    (!changed.is_empty()).then(said)
+/// Whether a key may approve in this study: only keys that were listed when the study was opened ever count.
+pub fn may_approve(state: &StudyState, key: &Fingerprint) -> bool {
+    state.opened.as_ref().is_some_and(|opened| opened.approvers.contains(key))
 }
 
-/// Whether the signature of an approval holds, with the head of the ledger it was given on.
-fn proven(approval: &Approval, state: &StudyState, proofs: Proofs<'_>) -> Result<Fingerprint, String> {
-    let study =
-        state.opened.as_ref().map(|opened| opened.id.clone()).ok_or("the ledger has no first record")?;
-    let approvers = proofs.approvers.ok_or("the list of approvers can't be read")?;
-    let digest = approval.approved.signature.ok_or("its ledger record names no signature")?;
-    let armored = proofs.signatures.get(&digest).ok_or("its signature file is missing")?;
+/// Whether the signature of an approval holds, with the head of the ledger it was given on; otherwise its status.
+fn proven(approval: &Approval, state: &StudyState, proofs: Proofs<'_>) -> Result<(), ApprovalStatus> {
+    let not_proven = |reason: String| ApprovalStatus::NotProven { reason };
+    let not_here = |reason: String| ApprovalStatus::NotProvableHere { reason };
+    let study = state.opened.as_ref().map(|opened| opened.id.clone());
+    let study = study.ok_or_else(|| not_proven("the ledger has no first record".into()))?;
+    let Some(key) = &approval.approved.key else {
+        return Err(not_proven("its ledger record names no key".into()));
+    };
+    if !may_approve(state, key) {
+        let reason = format!("its key {key} is not one of the approvers that the study was opened with");
+        return Err(not_proven(reason));
+    }
+    let digest = approval.approved.signature;
+    let digest = digest.ok_or_else(|| not_proven("its ledger record names no signature".into()))?;
+    let armored = proofs.signatures.get(&digest);
+    let armored = armored.ok_or_else(|| not_proven("its signature file is missing".into()))?;
     if Digest::hash(armored.as_bytes()) != digest {
-        return Err("its signature is not the recorded one".into());
+        return Err(not_proven("its signature is not the recorded one".into()));
+    }
+    let Some(approvers) = proofs.approvers else {
+        return Err(not_here("the list of approvers can't be read".into()));
+    };
+    if approvers.find(key).is_none() {
+        return Err(not_here(format!("its key {key} is not in the list of approvers on this machine")));
     }
     let statement = statement(study, &approval.approved.targets, approval.head);
-    let signed = verify(&statement, armored, approvers).map_err(|problem| problem.to_string())?;
-    if approval.approved.key.as_ref() != Some(&signed.fingerprint) {
-        return Err("its ledger record names a different key than the one that signed".into());
+    let signed = verify(&statement, armored, approvers).map_err(|problem| not_proven(problem.to_string()))?;
+    if *key != signed.fingerprint {
+        let reason = "its ledger record names a different key than the one that signed";
+        return Err(not_proven(reason.into()));
     }
-    Ok(signed.fingerprint)
+    Ok(())
 }
 
 /// What a person signs to approve `targets` on this head.

@@ -123,7 +123,10 @@ impl Work<'_> {
     fn key(&mut self, change: &Change, key: &str) -> Result<(), String> {
         let path = &change.path;
         if !holds_keys(path) {
-            return Err(format!("{path} is neither YAML nor JSON, so {key} can't be set in it; use a patch"));
+            return Err(format!(
+                "{path} is neither YAML nor JSON, so {key} can't be set in it; use a patch, or let the audit say how \
+                 the train command takes it"
+            ));
         }
         let Some(text) = self.text(path) else { return Err(format!("{path} does not exist")) };
         let in_file = |why: String| format!("{path}: {why}");
@@ -188,7 +191,7 @@ impl Work<'_> {
 }
 
 /// Whether a file has a format with keys.
-fn holds_keys(path: &str) -> bool {
+pub(crate) fn holds_keys(path: &str) -> bool {
     let name = path.to_ascii_lowercase();
     [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
 }

@@ -4,7 +4,9 @@
 use serde::Serialize;
 
 use crate::documents::is_answered;
-use crate::documents::{Automation, Contract, Extractor, Files, MetricSpec, Runbook, SurfaceMap};
+use crate::documents::{Automation, Base, Contract, Extractor, Files, MetricSpec, Runbook, SurfaceMap};
+use crate::evaluation_files;
+use crate::gate_words::RefusalCode;
 use crate::scope::bad_glob;
 
 /// An open question.
@@ -15,6 +17,9 @@ pub struct Open {
     pub path: String,
     /// The question.
     pub question: String,
+    /// The code of the refusal until it is answered.
+    #[serde(skip)]
+    pub code: RefusalCode,
 }
 
 /// The slot that a seed is put into.
@@ -25,6 +30,7 @@ pub fn open_questions(files: &Files) -> Vec<Open> {
     let mut open = Vec::new();
     if let Some(contract) = files.contract.typed() {
         of_contract(contract, &mut asking("contract.yaml", &mut open));
+        open.extend(of_base(contract));
     }
     if let Some(spec) = files.metric_spec.typed() {
         of_metrics(spec, &mut asking("metric_spec.yaml", &mut open));
@@ -39,7 +45,21 @@ pub fn open_questions(files: &Files) -> Vec<Open> {
 }
 
 fn asking<'o>(file: &'static str, open: &'o mut Vec<Open>) -> impl FnMut(&str, &str) + 'o {
-    move |path, question| open.push(Open { file, path: path.into(), question: question.into() })
+    let code = RefusalCode::ContractIncomplete;
+    move |path, question| open.push(Open { file, path: path.into(), question: question.into(), code })
+}
+
+/// A contract of an older version names no code, so a commit before the first launch could choose the evaluator.
+fn of_base(contract: &Contract) -> Option<Open> {
+    let baseline = &contract.baseline;
+    let question = "which code do changes start from? the commit, as printed by `git rev-parse HEAD`; without git \
+                    write `snapshot` instead, as `rlx contract new` does";
+    (baseline.commit.is_none() && baseline.snapshot.is_none()).then(|| Open {
+        file: "contract.yaml",
+        path: "baseline.commit".into(),
+        question: question.into(),
+        code: RefusalCode::BaselineCommitMissing,
+    })
 }
 
 fn of_contract(contract: &Contract, ask: &mut impl FnMut(&str, &str)) {
@@ -85,10 +105,11 @@ fn of_contract(contract: &Contract, ask: &mut impl FnMut(&str, &str)) {
         }
         _ => {}
     }
-    if let Some(commit) = &contract.baseline.commit
-        && (commit.len() != 40 || !commit.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
-    {
+    if contract.baseline.commit.as_ref().is_some_and(|commit| Base::of_commit(commit).is_none()) {
         ask("baseline.commit", "which commit? 40 hexadecimal digits, as printed by `git rev-parse HEAD`");
+    }
+    if contract.baseline.commit.is_some() && contract.baseline.snapshot.is_some() {
+        ask("baseline.snapshot", "changes start from the commit or from a snapshot: which one is intended?");
     }
     for (index, exception) in contract.exceptions.iter().enumerate() {
         if !is_answered(&exception.reason) {
@@ -110,7 +131,7 @@ fn of_metrics(spec: &MetricSpec, ask: &mut impl FnMut(&str, &str)) {
             Extractor::Csv { file, column, .. } => [file, column],
             Extractor::Tensorboard { file, tag } => [file, tag],
             Extractor::Wandb { file, key } => [file, key],
-            Extractor::Stdout { before } => [before, before],
+            Extractor::Stdout { before: text } | Extractor::StdoutRegex { pattern: text } => [text, text],
         };
         if !is_answered(metric.name.as_str()) || texts.into_iter().any(|text| !is_answered(text)) {
             let place = if role == "primary" { "primary" } else { "guardrails" };
@@ -127,7 +148,8 @@ fn of_surfaces(map: &SurfaceMap, ask: &mut impl FnMut(&str, &str)) {
     if map.protected.is_empty() {
         ask("protected", "which files are part of the evaluation? no candidate may change them");
     }
-    let globs = map.surfaces.iter().flat_map(|surface| &surface.paths).chain(&map.protected);
+    let globs = map.surfaces.iter().flat_map(|surface| surface.paths.iter().chain(&surface.evaluation_files));
+    let globs = globs.chain(&map.protected);
     for glob in globs {
         if let Some(why) = bad_glob(glob) {
             ask("surfaces", &format!("{glob:?} is not a valid pattern: {why}"));
@@ -137,6 +159,9 @@ fn of_surfaces(map: &SurfaceMap, ask: &mut impl FnMut(&str, &str)) {
         let path = format!("surfaces.{}", surface.id);
         if surface.paths.is_empty() || surface.operations.is_empty() {
             ask(&path, "which files, and which operations on them?");
+        }
+        if let Some(problem) = evaluation_files::problem(map, surface, std::iter::empty()) {
+            ask(&path, &problem);
         }
         for key in &surface.keys {
             if key.min.is_none() && key.max.is_none() && key.values.is_empty() {

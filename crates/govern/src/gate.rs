@@ -9,6 +9,7 @@ mod change;
 mod code;
 mod detaching;
 mod launch;
+mod phases;
 mod requirements;
 mod scope;
 
@@ -117,7 +118,7 @@ impl Answers {
 }
 
 /// In the order in which they are answered.
-const GATES: [Gate; 29] = [
+const GATES: [Gate; 31] = [
     Gate { name: GateName::FilesAgree, from: Purpose::Plan, check: agreement::files_agree },
     Gate { name: GateName::Identity, from: Purpose::Plan, check: agreement::identity },
     Gate { name: GateName::ContractComplete, from: Purpose::Plan, check: agreement::contract_complete },
@@ -135,6 +136,8 @@ const GATES: [Gate; 29] = [
     Gate { name: GateName::ChangeApplies, from: Purpose::Validate, check: code::change_applies },
     Gate { name: GateName::Inputs, from: Purpose::Validate, check: code::inputs },
     Gate { name: GateName::Programs, from: Purpose::Validate, check: code::programs },
+    Gate { name: GateName::Phases, from: Purpose::Validate, check: phases::phases },
+    Gate { name: GateName::NotTried, from: Purpose::Validate, check: phases::not_tried },
     Gate { name: GateName::Budget, from: Purpose::Validate, check: launch::budget },
     Gate { name: GateName::Hardware, from: Purpose::Validate, check: launch::hardware },
     Gate { name: GateName::Baseline, from: Purpose::Validate, check: launch::baseline },

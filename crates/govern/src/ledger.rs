@@ -4,12 +4,15 @@
 //! together, [`state`] the resulting state. An unknown kind of event, an invalid transition or a broken
 //! link ends the reading: in a study whose ledger can't be read to its end, nothing may be done.
 
+pub mod attempts;
 pub mod chain;
 pub mod event;
 pub mod record;
 pub mod state;
 
-pub use chain::{Anchor, ChainProblem, Ledger, against, problems, read, read_lines, split};
+pub use chain::{
+    Anchor, ChainProblem, Ledger, Remedy, against, against_copy, problems, read, read_lines, split,
+};
 pub use event::Event;
 pub use record::{Actor, Record};
 pub use state::StudyState;

@@ -14,6 +14,7 @@
 //! | [`budget`], [`seeds`] | what may still be spent, which seeds are still fresh |
 //! | [`scope`], [`patch`] | paths, patterns and diffs, as text |
 //! | [`change`] | the result of changes: files and arguments |
+//! | [`evaluation_files`] | what evaluation takes from a candidate |
 //! | [`approval`] | the present status of approvals |
 //! | [`view`] | a study and a candidate as the caller read them |
 //! | [`completeness`] | what a contract still lacks |
@@ -21,16 +22,21 @@
 //! | [`gate`] | every reason to refuse |
 //! | [`queue`] | which phase of which candidate can run |
 //! | [`next_run`] | the next run of a candidate: its seed, its key, its words |
-//! | [`score`] | the score of one run |
+//! | [`ledger::attempts`] | the attempts at one seed: whether it runs again |
+//! | [`score`] | the scores of runs and of sets of seeds |
+//! | [`baseline`] | what everything is compared with, and whether it is complete |
+//! | [`run_approval`] | runs that count only once a person approves them |
 //! | [`next`] | the one next step |
 //! | [`schema`] | the JSON Schema of every file |
 
 pub mod approval;
+pub mod baseline;
 pub mod budget;
 pub mod canonical;
 pub mod change;
 pub mod completeness;
 pub mod documents;
+pub mod evaluation_files;
 pub mod first_run;
 pub mod gate;
 mod gate_words;
@@ -41,6 +47,8 @@ pub mod next_run;
 pub mod patch;
 pub mod plan;
 pub mod queue;
+pub mod run_approval;
+pub mod run_section;
 pub mod schema;
 pub mod scope;
 pub mod score;

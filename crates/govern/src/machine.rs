@@ -52,6 +52,22 @@ impl RunEnd {
     }
 }
 
+/// What ended a run. A run that was interrupted says nothing about what it would have scored, so what it counts for
+/// depends on the side it is on ([`crate::score`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndCause {
+    /// It ran to its end
+    Finished,
+    /// It failed by itself: an exit code, a required file that is missing
+    Itself,
+    /// It was cancelled, killed, reached a limit, or was lost after training
+    Outside,
+    /// The host lost it before training had ended
+    LostEarly,
+    /// It never started
+    NotStarted,
+}
+
 impl RunState {
     pub const ALL: [RunState; 8] = [
         RunState::Intended,
@@ -130,6 +146,8 @@ impl CandidateState {
             (Draft, Validated) | (Validated, Draft | Launched) | (Launched, Completed) => true,
             (Completed, Accepted | Rejected | Inconclusive) => true,
             (Completed, Debug) => matches!(phase, Some(Phase::Smoke | Phase::Short)),
+            // A smoke run only shows whether training starts. It is never evidence, so a new revision re-rolls nothing.
+            (Launched | Completed, Draft) => phase == Some(Phase::Smoke),
             (Accepted, Reverted) | (Debug, Draft) => true,
             _ => false,
         };
@@ -229,8 +247,11 @@ mod tests {
             for to in CandidateState::ALL {
                 for phase in phases {
                     let early = matches!(phase, Some(Phase::Smoke | Phase::Short));
+                    let smoke = phase == Some(Phase::Smoke);
+                    let revised = [(Launched, Draft), (Completed, Draft)];
                     let expected = listed.contains(&(from, to))
-                        || ((from, to) == (Completed, CandidateState::Debug) && early);
+                        || ((from, to) == (Completed, CandidateState::Debug) && early)
+                        || (revised.contains(&(from, to)) && smoke);
                     assert_eq!(from.to(to, phase).is_ok(), expected, "{from} {to} {phase:?}");
                 }
             }

@@ -5,30 +5,38 @@
 //! | the ledger is broken | stop |
 //! | the study is closed | nothing |
 //! | a run is intended or under way | watch it |
+//! | the baseline failed, or nothing can be compared with it | hand off: a new study is needed |
 //! | a run ended, its metrics weren't read | extract |
-//! | all runs of a candidate ended, no verdict | judge |
+//! | all runs of a candidate that changes something ended, no verdict | judge |
 //! | something was judged since the last report | report |
 //! | budget spent or a stop rule met | hand off, then wait |
 //! | handed off, and nothing approved since | wait |
 //! | the repository has not been audited | audit |
 //! | the contract is incomplete | ask |
 //! | approvals for planning are missing or void | request them |
+//! | a candidate stopped in its smoke phase | revise it |
 //! | no baseline is planned | plan it |
 //! | no smoke run has passed | smoke |
 //! | a candidate is validated | launch it, or ask; hand off when what is left holds none of them |
+//! | a run counts only once a person approves it | request that |
 //! | a candidate is a draft | validate it |
 //! | otherwise | propose within scope |
 
 mod candidates;
 
+pub use candidates::stale_plan;
+
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 
 use crate::budget::Amounts;
 use crate::completeness::open_questions;
-use crate::documents::{Assurance, Contract, Reading, Slug};
+use crate::documents::{Assurance, Contract, Phase, Reading, Slug};
 use crate::gate::{self, Purpose, RefusalCode};
+use crate::ledger::Remedy;
+use crate::ledger::attempts;
 use crate::ledger::state::CandidateRecord;
-use crate::machine::{CandidateState, RunState};
+use crate::machine::CandidateState;
 use crate::queue::Queue;
 use crate::stop_rules::stop_rule;
 use crate::view::Study;
@@ -82,6 +90,9 @@ pub struct Next {
     pub changes: String,
     /// What a person must do, where one must.
     pub person: Option<String>,
+    /// The candidate that would be launched, for the caller to compare its plan with the files of the repository.
+    #[serde(skip)]
+    pub launches: Option<Slug>,
 }
 
 impl Next {
@@ -92,7 +103,7 @@ impl Next {
         changes: impl Into<String>,
     ) -> Self {
         let command = Some(command.into()).filter(|command: &String| !command.is_empty());
-        Self { action, reason: reason.into(), command, changes: changes.into(), person: None }
+        Self { action, reason: reason.into(), command, changes: changes.into(), person: None, launches: None }
     }
 
     fn by_person(self, what: impl Into<String>) -> Self {
@@ -108,18 +119,28 @@ pub fn next(study: &Study) -> Next {
     broken(study)
         .or_else(|| closed(study))
         .or_else(|| under_way(study))
+        .or_else(|| candidates::dead_end(study))
+        .or_else(|| unread(study))
         .or_else(|| judged(study))
         .or_else(|| over(study))
         .or_else(|| audit(study))
         .or_else(|| incomplete(study))
         .or_else(|| candidates::planning_not_approved(study))
+        .or_else(|| candidates::stopped_in_smoke(study))
         .or_else(|| candidates::first_runs(study))
         .or_else(|| candidates::validated(study))
+        .or_else(|| candidates::unapproved_runs(study))
         .or_else(|| candidates::drafts(study))
         .unwrap_or_else(|| candidates::propose(study))
 }
 
 fn broken(study: &Study) -> Option<Next> {
+    if let Some(problem) = study.ledger.problem.as_ref().filter(|problem| problem.remedy == Remedy::Restore) {
+        let person = "if you switched branches, switch back; otherwise put the copy back";
+        let changes = "puts the copy of the ledger back; the present one is kept beside it";
+        let next = Next::new(Action::Stop, problem.message.clone(), problem.remedy.command(), changes);
+        return Some(next.by_person(person));
+    }
     let said = match &study.ledger.problem {
         Some(problem) => format!("the ledger is broken at line {}: {}", problem.line, problem.message),
         None if study.ledger.records.is_empty() => "the ledger is empty".to_owned(),
@@ -132,7 +153,8 @@ fn broken(study: &Study) -> Option<Next> {
 
 fn closed(study: &Study) -> Option<Next> {
     let reason = study.state().closed.as_ref()?;
-    let next = |reason| Next::new(Action::Closed, reason, "rlx study export --to FOLDER", NOTHING);
+    let to = format!("rlx study export --to ../{}-{}", study.name.task, study.name.study);
+    let next = |reason| Next::new(Action::Closed, reason, to, NOTHING);
     Some(if study.is_open() {
         next(format!(
             "the study is closed: {reason}; the closing was not approved, so the folder stays \
@@ -146,24 +168,21 @@ fn closed(study: &Study) -> Option<Next> {
 
 fn under_way(study: &Study) -> Option<Next> {
     let state = study.state();
-    if let Some(run) = state.live().first() {
-        let reason = format!("run {} of {} is {}", run.intent.key, run.intent.candidate, run.state);
-        if run.intent.external.is_some() {
-            let command = format!("rlx study receive {} --from FOLDER", run.intent.key);
-            let person = "import the results of the run once it has finished";
-            let reason = format!("{reason} outside of rlx");
-            return Some(Next::new(Action::Monitor, reason, command, RECORD).by_person(person));
-        }
-        return Some(Next::new(Action::Monitor, reason, "rlx launch status", NOTHING));
+    let live = state.live();
+    let run = live.first()?;
+    let reason = format!("run {} of {} is {}", run.intent.key, run.intent.candidate, run.state);
+    if run.intent.external.is_some() {
+        let command = format!("rlx study receive {} --from FOLDER", run.intent.key);
+        let person = "import the results of the run once it has finished";
+        let reason = format!("{reason} outside of rlx");
+        return Some(Next::new(Action::Monitor, reason, command, RECORD).by_person(person));
     }
-    let unread = |run: &&crate::ledger::state::RunRecord| {
-        run.evidence.is_none()
-            && run.not_evidence().is_none()
-            && matches!(run.state, RunState::Ended(end) if !end.may_run_again())
-    };
-    let mut ended: Vec<_> = state.runs.values().filter(unread).collect();
-    ended.sort_by_key(|run| run.order);
-    let run = ended.first()?;
+    Some(Next::new(Action::Monitor, reason, "rlx launch status", NOTHING))
+}
+
+/// A run whose metrics are to be read.
+fn unread(study: &Study) -> Option<Next> {
+    let run = *attempts::unread(study.state()).first()?;
     let reason = format!("run {} ended, but its metrics have not been read", run.intent.key);
     Some(Next::new(Action::Extract, reason, format!("rlx study extract {}", run.intent.key), RECORD))
 }
@@ -174,6 +193,10 @@ fn judged(study: &Study) -> Option<Next> {
     let over = queue.over();
     // A launched candidate without remaining runs is complete, even if that was not recorded.
     let is_over = |id: &Slug, record: &CandidateRecord| match record.state {
+        // Without anything but smoke runs there is nothing to judge.
+        _ if record.furthest() == Some(Phase::Smoke) => false,
+        // What changes nothing makes no claim.
+        _ if record.validated.kind.is_empty_change() => false,
         CandidateState::Completed => true,
         CandidateState::Launched => over.contains(id),
         _ => false,
@@ -205,7 +228,7 @@ fn over(study: &Study) -> Option<Next> {
     if handed_off.is_some() || approved {
         let done = if approved { "closing is approved" } else { "the study was handed off" };
         let may_close = approved || !study.was_entered();
-        let command = if may_close { "rlx study close" } else { "rlx approve close" };
+        let command = if may_close { close_command(&rule) } else { "rlx approve close".to_owned() };
         return Some(Next::new(Action::Wait, format!("{rule}; {done}"), command, RECORD).by_person(person));
     }
     Some(Next::new(Action::HandOff, rule, "rlx study handoff", RECORD).by_person(person))
@@ -216,7 +239,8 @@ fn handed_over(study: &Study, reason: &str) -> Next {
     let reason = format!("the study was handed off: {reason}");
     if study.close_standing().is_given() {
         let reason = format!("{reason}; closing is approved");
-        return Next::new(Action::Wait, reason, "rlx study close", RECORD).by_person("close the study");
+        let command = close_command(&reason);
+        return Next::new(Action::Wait, reason, command, RECORD).by_person("close the study");
     }
     let who = match (study.required(), &study.approvers) {
         (Assurance::Signature, Some(approvers)) if !approvers.is_empty() => {
@@ -235,6 +259,11 @@ fn handed_over(study: &Study, reason: &str) -> Next {
     let end = if study.was_entered() { "approve close, which ends it" } else { "close the study" };
     let person = format!("decide how to continue ({who}): {how}; or {end}");
     Next::new(Action::Wait, reason, command, RECORD).by_person(person)
+}
+
+/// The command that closes the study for this reason.
+fn close_command(reason: &str) -> String {
+    format!("rlx study close --reason {}", shell_word(reason))
 }
 
 fn spent(study: &Study, contract: &Contract) -> Option<String> {

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::documents::{Candidate, Phase, PhasePlan, SeedRange, Slug};
+use crate::documents::{Candidate, Phase, PhasePlan, SeedRange, SeedRoles, Slug};
+use crate::ledger::attempts::{Attempts, by_seed, taken};
 use crate::ledger::state::RunRecord;
-use crate::machine::{CandidateState, RunState};
-use crate::queue::{JobStatus, Queue, SeedRuns, by_seed};
+use crate::machine::CandidateState;
+use crate::queue::{JobStatus, Queue};
 use crate::seeds::SeedRole;
 use crate::view::Study;
 
@@ -47,16 +48,15 @@ pub fn next_run(study: &Study, candidate: &Candidate) -> Option<NextRun> {
     let all = state.runs_of_plan(&candidate.id);
     let runs: Vec<&RunRecord> = all.into_iter().filter(|run| run.intent.phase == job.phase).collect();
     // With such a run, the phase stops as soon as the others have finished.
-    if runs.iter().any(|run| run.not_evidence().is_some()) {
+    let (seeds, side) = (by_seed(&runs), state.side_of(&candidate.id));
+    if runs.iter().any(|run| run.stops_its_phase(side).is_some()) {
         return None;
     }
-    let seeds = by_seed(&runs);
-    let is_taken = |runs: &SeedRuns<'_>| !matches!(runs.last.state, RunState::Ended(_)) || runs.is_done();
-    let taken = seeds.values().filter(|runs| is_taken(runs)).count() as u64;
-    if taken >= job.runs {
+    let is_taken = |attempts: &Attempts<'_>| attempts.is_live() || attempts.is_done(side);
+    if taken(&runs, side) >= job.runs {
         return None;
     }
-    let open = |seed: &u64| seeds.get(seed).is_none_or(|runs| !is_taken(runs));
+    let open = |seed: &u64| seeds.get(seed).is_none_or(|attempts| !is_taken(attempts));
     let seed = match job.role {
         SeedRole::Screen => SeedChoice::Known(job.seeds.iter().copied().find(|seed| open(seed))?),
         // One that was drawn and never gave a result comes before another is drawn.
@@ -66,10 +66,25 @@ pub fn next_run(study: &Study, candidate: &Candidate) -> Option<NextRun> {
         }
     };
     let before = match seed {
-        SeedChoice::Known(seed) => seeds.get(&seed).map_or(0, |runs| runs.count),
+        SeedChoice::Known(seed) => seeds.get(&seed).map_or(0, |attempts| attempts.count),
         SeedChoice::Draw => 0,
     };
     Some(NextRun { phase: job.phase, role: job.role, seed, attempt: before + 1, plan })
+}
+
+/// The pool that the seed of a run's evaluation is drawn from; `None` in the smoke phase, which isn't evaluated.
+pub fn evaluation_pool(phase: Phase, pools: &SeedRoles) -> Option<SeedRange> {
+    (phase != Phase::Smoke).then_some(pools.evaluation)
+}
+
+/// How many runs of a phase of a candidate's present plan have not been started, or have to be started again.
+pub fn runs_left(study: &Study, candidate: &Slug, phase: Phase) -> u64 {
+    let state = study.state();
+    let Some(record) = state.candidates.get(candidate) else { return 0 };
+    let planned = record.validated.phases.iter().find(|planned| planned.phase == phase);
+    let mut runs = state.runs_of_plan(candidate);
+    runs.retain(|run| run.intent.phase == phase);
+    planned.map_or(0, |planned| planned.seeds).saturating_sub(taken(&runs, state.side_of(candidate)))
 }
 
 /// The seed that `random` picks among the unused ones of `pool`; `None` if all are used. Every unused seed is picked

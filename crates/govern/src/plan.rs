@@ -8,17 +8,16 @@ use serde_json::json;
 
 use crate::budget::reservation;
 use crate::canonical;
-use crate::documents::PhasePlan;
+use crate::documents::{CandidateKind, Contract, Phase, PhasePlan, Seconds};
 use crate::ledger::event::PlannedPhase;
 use crate::section::{Section, candidate_digest};
 use crate::view::{CandidateView, Study};
 
-/// The name of the part that holds how a result is evaluated.
-pub const PROTOCOL: &str = "protocol";
 /// The name of the part that holds the programs of all steps.
 pub(crate) const PROGRAMS: &str = "programs";
 /// The name of the part that holds the protected files.
 pub const PROTECTED: &str = "protected_files";
+pub use crate::ledger::event::{CHANGES, INCUMBENT, PROTOCOL};
 
 /// What a candidate's runs would use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +29,6 @@ impl Plan {
     /// The plan of a candidate; `None` if one of its parts is missing.
     pub fn for_candidate(study: &Study, candidate: &CandidateView) -> Option<Self> {
         let digests = study.digests();
-        let runbook = &study.files.runbook.get()?.explicit;
-        let metric_spec = &study.files.metric_spec.get()?.explicit;
         let mut parts: BTreeMap<String, Digest> = Section::CONTRACT
             .into_iter()
             .map(|section| Some((format!("section:{section}"), *digests.get(&section)?)))
@@ -40,10 +37,9 @@ impl Plan {
         parts.insert("candidate".into(), candidate_digest(experiment, &candidate.written.explicit));
         parts.insert("adapter".into(), study.adapter.as_ref()?.digest);
         parts.insert(PROTECTED.into(), canonical::digest_of(candidate.protected.as_ref()?));
-        let protocol = json!({ "protocol": metric_spec.get("protocol"), "eval": runbook.get("eval") });
-        parts.insert(PROTOCOL.into(), canonical::digest(&protocol));
+        parts.insert(PROTOCOL.into(), study.protocol()?);
         parts.insert("code".into(), canonical::digest_of(candidate.base.as_ref()?));
-        parts.insert("changes".into(), candidate.applied().ok()?.digest());
+        parts.insert(CHANGES.into(), changes(candidate)?);
         parts.insert(PROGRAMS.into(), canonical::digest_of(candidate.programs.as_ref()?));
         parts.insert("inputs".into(), canonical::digest_of(candidate.inputs.as_ref()?));
         let steps = study.files.runbook.typed()?.steps();
@@ -51,7 +47,7 @@ impl Plan {
             steps.map(|(name, step)| (name.as_str(), step.environment.as_slice())).collect();
         parts.insert("environment".into(), canonical::digest_of(&environment));
         let incumbent = &study.state().incumbent;
-        parts.insert("incumbent".into(), canonical::digest(&json!(incumbent)));
+        parts.insert(INCUMBENT.into(), canonical::digest(&json!(incumbent)));
         Some(Self { parts })
     }
 
@@ -64,6 +60,39 @@ impl Plan {
         let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
         names.into_iter().filter(|name| one.get(*name) != other.get(*name)).cloned().collect()
     }
+}
+
+/// The result of a candidate's changes, as a digest: what its runs train with, however it is written.
+fn changes(candidate: &CandidateView) -> Option<Digest> {
+    let applied = candidate.applied().ok()?.digest();
+    match candidate.written.typed.arguments.as_slice() {
+        [] => Some(applied),
+        arguments => Some(canonical::digest(&json!({ "changes": applied, "arguments": arguments }))),
+    }
+}
+
+/// The phases that a candidate of this kind goes through, with seeds and limits as the contract says.
+pub fn agreed_phases(kind: CandidateKind, contract: &Contract) -> Vec<PhasePlan> {
+    let phases: &[Phase] = match kind {
+        CandidateKind::Smoke => &[Phase::Smoke],
+        CandidateKind::Probe => &[Phase::Short],
+        CandidateKind::Baseline => &[Phase::Smoke, Phase::Confirm],
+        CandidateKind::Incumbent => &[Phase::IncumbentValidation],
+        _ => &[Phase::Smoke, Phase::Short, Phase::Confirm],
+    };
+    let seeds = |phase: Phase| match phase {
+        Phase::Smoke => 1,
+        Phase::Short => contract.statistics.screen_seeds,
+        Phase::Confirm | Phase::IncumbentValidation => contract.statistics.confirm_seeds,
+    };
+    let wall_clock = contract.budget.per_run.wall_clock;
+    let plan = |phase: &Phase| PhasePlan {
+        phase: *phase,
+        seeds: seeds(*phase),
+        wall_clock,
+        gpu_time: Seconds::default(),
+    };
+    phases.iter().map(plan).collect()
 }
 
 /// The phases of a candidate as they are recorded.

@@ -2,7 +2,7 @@
 //! needs to advance to its next phase. Recomputed from the ledger each time, so it continues wherever it
 //! was left.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use rlxp_types::Digest;
@@ -10,9 +10,11 @@ use serde::Serialize;
 
 use crate::canonical;
 use crate::documents::{CandidateKind, Direction, Phase, Slug};
+use crate::ledger::attempts;
 use crate::ledger::event::PlannedPhase;
 use crate::ledger::state::{CandidateRecord, RunRecord};
 use crate::machine::{CandidateState, RunEnd, RunState};
+use crate::run_approval::unapproved;
 use crate::score;
 use crate::seeds::SeedRole;
 use crate::view::Study;
@@ -50,6 +52,11 @@ pub enum JobStatus {
         /// Why not.
         reason: String,
     },
+    /// All its runs have ended, and one of them counts only once a person approves it.
+    Unapproved {
+        /// Its key.
+        run: String,
+    },
     /// An earlier phase isn't passed.
     Waiting { phase: Phase },
 }
@@ -62,6 +69,7 @@ impl fmt::Display for JobStatus {
             JobStatus::Running => f.pad("running"),
             JobStatus::Passed => f.pad("passed"),
             JobStatus::Stopped { reason } => f.pad(&format!("stopped: {reason}")),
+            JobStatus::Unapproved { run } => f.pad(&format!("needs the approval of run:{run}")),
             JobStatus::Waiting { phase } => f.pad(&format!("waits for {phase}")),
         }
     }
@@ -107,7 +115,7 @@ impl Queue {
                 let stand = match before {
                     Some((phase, false)) => JobStatus::Waiting { phase },
                     _ if stale.is_some() => going_on(stale.clone().unwrap_or_default(), planned, &runs),
-                    _ => stand(study, record.validated.kind, planned, &runs, confirms),
+                    _ => stand(study, (id, record.validated.kind), planned, &runs, confirms),
                 };
                 before = Some((planned.phase, stand == JobStatus::Passed));
                 jobs.push(job(study, (id, record), planned.phase, planned.seeds, stand));
@@ -124,9 +132,11 @@ impl Queue {
 
     /// Candidates that have jobs of which none can still run.
     pub fn over(&self) -> BTreeSet<&Slug> {
-        let can_run =
-            |job: &&Job| matches!(job.stand, JobStatus::Ready | JobStatus::Queued | JobStatus::Running);
-        let going_on: BTreeSet<&Slug> = self.jobs.iter().filter(can_run).map(|job| &job.candidate).collect();
+        let is_open = |job: &&Job| {
+            use JobStatus::{Queued, Ready, Running, Unapproved};
+            matches!(job.stand, Ready | Queued | Running | Unapproved { .. })
+        };
+        let going_on: BTreeSet<&Slug> = self.jobs.iter().filter(is_open).map(|job| &job.candidate).collect();
         let all = self.jobs.iter().map(|job| &job.candidate);
         all.filter(|id| !going_on.contains(id)).collect()
     }
@@ -194,20 +204,26 @@ pub fn promotion(kind: CandidateKind, phase: Phase) -> &'static str {
 
 fn stand(
     study: &Study,
-    kind: CandidateKind,
+    (id, kind): (&Slug, CandidateKind),
     planned: &PlannedPhase,
     runs: &[&RunRecord],
     confirms: u64,
 ) -> JobStatus {
-    let phase = planned.phase;
+    let (phase, state) = (planned.phase, study.state());
     let runs: Vec<&RunRecord> = runs.iter().filter(|run| run.intent.phase == phase).copied().collect();
     if runs.iter().any(|run| !matches!(run.state, RunState::Ended(_))) {
         return JobStatus::Running;
     }
-    if let Some((run, code)) = runs.iter().find_map(|run| Some((run, run.not_evidence()?))) {
+    let side = state.side_of(id);
+    if let Some((run, code)) = runs.iter().find_map(|run| Some((run, run.stops_its_phase(side)?))) {
         return stopped(format!("run {} never counts as evidence: {code}", run.intent.key));
     }
-    let done = done(&runs);
+    if let Some(baseline) = state.baseline.as_ref().filter(|baseline| *baseline != id)
+        && kind == CandidateKind::Baseline
+    {
+        return stopped(format!("the baseline of this study is {baseline}"));
+    }
+    let done = attempts::done(&runs, side);
     if (done.len() as u64) < planned.seeds {
         let most = study.contract().map_or(0, |contract| contract.statistics.maximum_confirms);
         let claims = phase == Phase::Confirm && !kind.is_empty_change();
@@ -216,17 +232,20 @@ fn stand(
         }
         return JobStatus::Ready;
     }
+    if phase == Phase::Smoke {
+        let failed = done.iter().filter(|seed| seed.last.state != RunState::Ended(RunEnd::Ok)).count();
+        return match failed {
+            0 => JobStatus::Passed,
+            _ => stopped(format!("{failed} of {} runs failed", done.len())),
+        };
+    }
+    if let Some((run, _)) = unapproved(study, id, phase).first() {
+        return JobStatus::Unapproved { run: run.intent.key.clone() };
+    }
     match phase {
-        Phase::Smoke => {
-            let failed = done.iter().filter(|run| run.state != RunState::Ended(RunEnd::Ok)).count();
-            match failed {
-                0 => JobStatus::Passed,
-                _ => stopped(format!("{failed} of {} runs failed", done.len())),
-            }
-        }
-        Phase::Short => short(study, kind, &done),
+        Phase::Short => short(study, (id, kind), &runs),
         // These two end in a verdict, and a candidate with a verdict has left the queue.
-        Phase::Confirm | Phase::IncumbentValidation => JobStatus::Passed,
+        _ => JobStatus::Passed,
     }
 }
 
@@ -237,66 +256,32 @@ fn going_on(stale: String, planned: &PlannedPhase, runs: &[&RunRecord]) -> JobSt
     if runs.iter().any(is_live) { JobStatus::Running } else { stopped(stale) }
 }
 
-/// The run that counts for each seed that won't run again. A lost run is repeated once and doesn't count; lost twice,
-/// its seed has no result. A blocked run never counts.
-fn done<'r>(runs: &[&'r RunRecord]) -> Vec<&'r RunRecord> {
-    let seeds = by_seed(runs).into_values();
-    let mut done: Vec<&RunRecord> = seeds.filter(SeedRuns::is_done).map(|runs| runs.last).collect();
-    done.sort_by_key(|run| run.order);
-    done
-}
-
-/// The outcome of one seed in one phase.
-pub(crate) struct SeedRuns<'r> {
-    pub(crate) last: &'r RunRecord,
-    pub(crate) count: u64,
-    lost: u64,
-}
-
-impl SeedRuns<'_> {
-    /// Whether one of its runs is active.
-    pub(crate) fn is_live(&self) -> bool {
-        !matches!(self.last.state, RunState::Ended(_))
-    }
-
-    /// Whether it won't run again.
-    pub(crate) fn is_done(&self) -> bool {
-        matches!(self.last.state, RunState::Ended(end) if !end.may_run_again() || self.lost > 1)
-    }
-}
-
-/// The runs of one phase by seed.
-pub(crate) fn by_seed<'r>(runs: &[&'r RunRecord]) -> BTreeMap<u64, SeedRuns<'r>> {
-    let mut seeds: BTreeMap<u64, SeedRuns<'r>> = BTreeMap::new();
-    for run in runs {
-        let lost = u64::from(run.state == RunState::Ended(RunEnd::Lost));
-        let before = seeds.get(&run.intent.seed).map_or((0, 0), |seed| (seed.count, seed.lost));
-        let seed = SeedRuns { last: run, count: before.0 + 1, lost: before.1 + lost };
-        seeds.insert(run.intent.seed, seed);
-    }
-    seeds
-}
-
 fn stopped(reason: String) -> JobStatus {
     JobStatus::Stopped { reason }
 }
 
-fn short(study: &Study, kind: CandidateKind, runs: &[&RunRecord]) -> JobStatus {
+fn short(study: &Study, (id, kind): (&Slug, CandidateKind), runs: &[&RunRecord]) -> JobStatus {
     let Some(spec) = study.files.metric_spec.typed() else {
         return stopped("metric_spec.yaml can't be read".into());
     };
-    let mut values = Vec::new();
-    for run in runs {
-        match (run.state, score::score_run(run, spec)) {
-            (_, Some(score)) => values.push(score.value),
-            (RunState::Ended(RunEnd::Ok), None) => {
-                return stopped(format!("run {} has no {}", run.intent.key, spec.primary.name));
-            }
-            // Lost twice: there is no result, and a missing result must not count as better than a
-            // bad one.
-            (_, None) => values.push(spec.failure_score),
+    let side = study.state().side_of(id);
+    let mut results = Vec::new();
+    for seed in attempts::done(runs, side) {
+        let has_metric = score::primary(seed.last, spec).is_some_and(|value| value.is_some());
+        let key = &seed.last.intent.key;
+        let is_read = seed.last.state == RunState::Ended(RunEnd::Ok) && !seed.last.was_touched();
+        if is_read && !has_metric {
+            return stopped(format!("run {key} has no {}", spec.primary.name));
+        }
+        match score::result_of(&seed, spec, side) {
+            Some(result) => results.push(result),
+            None => return stopped(format!("run {key} has no evaluation seed and is never compared with")),
         }
     }
+    let failure = score::failure_score(&[&results], spec);
+    let Some(mut values) = score::values(&results, spec, failure) else {
+        return stopped("no run finished".into());
+    };
     let Some(median) = median(&mut values) else { return stopped("no value".into()) };
     match study.state().incumbent_score.filter(|_| !kind.is_empty_change()) {
         Some(incumbent) => {

@@ -54,7 +54,7 @@ const OVERRIDE_SYNTAX: &str = "adapter.yaml:override_syntax";
 
 /// Which section each top-level key of each file belongs to. `assurance` and the files' `schema` belong to all, and
 /// each entry of `exceptions` to the section it names.
-pub const COVERAGE: [(File, &str, Section); 38] = [
+pub const COVERAGE: [(File, &str, Section); 39] = [
     (Contract, "task", Task),
     (Contract, "metrics", Metrics),
     (Contract, "scope", Scope),
@@ -87,6 +87,7 @@ pub const COVERAGE: [(File, &str, Section); 38] = [
     (Runbook, "cancel", Baseline),
     (Runbook, "import_roots", Baseline),
     (Runbook, "inputs", Baseline),
+    (Runbook, "read", Baseline),
     (Runbook, "artifacts", Baseline),
     (Runbook, "stop", Baseline),
     (Runbook, "resources", Baseline),
@@ -150,7 +151,7 @@ impl fmt::Display for Section {
     }
 }
 
-/// What one approval is about: a section, or one candidate within the experiment section.
+/// What one approval is about: a section, one candidate within the experiment section, or one run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Target {
@@ -158,13 +159,15 @@ pub enum Target {
     Section(Section),
     /// A candidate in its current form
     Candidate(Slug),
+    /// That a run counts as evidence
+    Run(String),
     /// That the study may be closed
     Close,
 }
 
 /// The text names neither.
 #[derive(Debug, thiserror::Error)]
-#[error("{0:?} is neither a section, `candidate:<id>` nor `close`")]
+#[error("{0:?} is neither a section, `candidate:<id>`, `run:<key>` nor `close`")]
 pub struct NotATarget(String);
 
 impl fmt::Display for Target {
@@ -172,6 +175,7 @@ impl fmt::Display for Target {
         match self {
             Target::Section(section) => section.fmt(f),
             Target::Candidate(id) => write!(f, "candidate:{id}"),
+            Target::Run(key) => write!(f, "run:{key}"),
             Target::Close => f.pad("close"),
         }
     }
@@ -183,6 +187,11 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, NotATarget> {
         if let Some(id) = text.strip_prefix("candidate:") {
             return id.parse().map(Target::Candidate).map_err(|_| NotATarget(text.into()));
+        }
+        if let Some(key) = text.strip_prefix("run:") {
+            // A statement lists targets with spaces between them.
+            let is_plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
+            return if is_plain { Ok(Target::Run(key.into())) } else { Err(NotATarget(text.into())) };
         }
         if text == "close" {
             return Ok(Target::Close);
@@ -353,10 +362,11 @@ mod tests {
 
     #[test]
     fn targets_as_text() {
-        for text in ["task", "loop_entry", "candidate:lower-lr", "close"] {
+        for text in ["task", "loop_entry", "candidate:lower-lr", "run:lower-lr-r1-short-0-1", "close"] {
             assert_eq!(text.parse::<Target>().unwrap().to_string(), text);
         }
-        for wrong in ["", "Task", "candidate:", "candidate:../x", "everything"] {
+        for wrong in ["", "Task", "candidate:", "candidate:../x", "run:", "run:a b", "run:a\n", "everything"]
+        {
             assert!(wrong.parse::<Target>().is_err(), "{wrong}");
         }
     }

@@ -12,8 +12,10 @@ use crate::change::{self, Applied};
 use crate::documents::{
     Assurance, Base, Candidate, Confinement, Contract, Device, Files, StudyName, Written,
 };
-use crate::ledger::state::CandidateRecord;
+use crate::ledger::event::{INCUMBENT, PROTOCOL};
+use crate::ledger::state::{CandidateRecord, RunRecord};
 use crate::ledger::{Ledger, StudyState};
+use crate::run_section::run_digest;
 use crate::section::{Identity, Section, Target, candidate_digest, close_digest, digests};
 use crate::signature::Approvers;
 
@@ -58,8 +60,10 @@ pub struct CandidateView {
     pub paths: BTreeMap<String, PathFacts>,
     /// Readable files named by its requirements and evidence.
     pub evidence_there: BTreeSet<String>,
-    /// Present digests of the protected files; `None` if they couldn't all be read.
+    /// Digests of the protected files in the code that runs start from; `None` if they couldn't all be read.
     pub protected: Option<BTreeMap<String, Digest>>,
+    /// Protected paths whose content can't be pinned down. There are no digests then.
+    pub unprotectable: Vec<Unprotectable>,
     pub machine: Option<MachineFacts>,
     /// The digest of the plan that the caller has to follow.
     pub asked_plan: Option<Digest>,
@@ -94,6 +98,24 @@ impl CandidateView {
             self.sources.get(path).cloned().flatten()
         })
     }
+}
+
+/// A protected path that can't be protected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unprotectable {
+    pub path: String,
+    pub why: WhyNot,
+}
+
+/// Why a path can't be protected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyNot {
+    /// It is a link that leads out of the repository, or nowhere.
+    LinkOutside { target: String },
+    /// It is a link to something in the repository that isn't protected.
+    LinkToUnprotected { target: String },
+    /// It is too large to be read.
+    TooLarge { bytes: u64 },
 }
 
 /// What a path of the repository is, found without following links.
@@ -131,6 +153,18 @@ impl Study {
         self.files.contract.typed()
     }
 
+    /// How results are evaluated, as a digest. That each run gets a fresh evaluation seed is a part of it: results of
+    /// versions that reused training's seed are not comparable.
+    pub(crate) fn protocol(&self) -> Option<Digest> {
+        let runbook = &self.files.runbook.get()?.explicit;
+        let metric_spec = &self.files.metric_spec.get()?.explicit;
+        Some(canonical::digest(&json!({
+            "protocol": metric_spec.get("protocol"),
+            "eval": runbook.get("eval"),
+            "evaluation_seed": "one per run",
+        })))
+    }
+
     /// The parts of every candidate's plan that are the same for all of them, named as
     /// [`Plan`](crate::plan::Plan) names them; `None` for a part that is currently unavailable.
     pub fn shared_parts(&self) -> BTreeMap<String, Option<Digest>> {
@@ -140,7 +174,8 @@ impl Study {
             .map(|section| (format!("section:{section}"), digests.get(&section).copied()))
             .collect();
         parts.insert("adapter".into(), self.adapter.as_ref().map(|adapter| adapter.digest));
-        parts.insert("incumbent".into(), Some(canonical::digest(&json!(self.state().incumbent))));
+        parts.insert(PROTOCOL.into(), self.protocol());
+        parts.insert(INCUMBENT.into(), Some(canonical::digest(&json!(self.state().incumbent))));
         parts
     }
 
@@ -177,13 +212,23 @@ impl Study {
     pub fn pinned_base(&self) -> Option<Base> {
         match self.named_commit() {
             Some(text) => Base::of_commit(text),
-            None => self.launched_base(),
+            None => self.named_snapshot().map(Base::Snapshot).or_else(|| self.launched_base()),
         }
     }
 
-    /// The code that the first candidate that was ever launched started from.
+    /// The digest of the folder that the contract starts from, where it names one.
+    fn named_snapshot(&self) -> Option<Digest> {
+        self.contract()?.baseline.snapshot
+    }
+
+    /// The code that the first candidate that ran beyond its smoke phase started from. Smoke runs are never evidence,
+    /// so the code may still be fixed after them.
     pub fn launched_base(&self) -> Option<Base> {
-        let launched = self.state().candidates.values().filter(|record| !record.runs.is_empty());
+        let state = self.state();
+        let is_measured = |record: &&CandidateRecord| {
+            record.runs.iter().filter_map(|key| state.runs.get(key)).any(RunRecord::is_measured)
+        };
+        let launched = state.candidates.values().filter(is_measured);
         let based = launched.filter(|record| record.validated.base.is_some());
         based.min_by_key(|record| record.order)?.validated.base.clone()
     }
@@ -231,6 +276,13 @@ impl Study {
     pub fn candidate_standing(&self, candidate: &Written<Candidate>) -> ApprovalStatus {
         let target = Target::Candidate(candidate.typed.id.clone());
         standing(&target, self.candidate_digest(candidate), self.required(), self.state(), self.proofs())
+    }
+
+    /// The status of the approval that makes a run count.
+    pub fn run_standing(&self, run: &RunRecord) -> ApprovalStatus {
+        let now = self.identity().and_then(|identity| run_digest(&identity, run));
+        let target = Target::Run(run.intent.key.clone());
+        standing(&target, now, self.required(), self.state(), self.proofs())
     }
 
     /// Whether the loop was ever entered.

@@ -17,8 +17,9 @@
 //!
 //! Each of the processes has a module: [`mod@helper`], [`keeper`], [`step`]; the supervisor's side is
 //! [`Confined`]. What the pieces do: [`namespaces`] enters them, [`surroundings`] has [`tree`] make the
-//! code visible and [`mounts`] hide everything else, [`files`] limits reading and writing, [`privileges`]
-//! drops the rest, and [`program`] checks the program right before it is executed.
+//! code visible, [`visible`] find out what else the step sees, and [`root`] build a root from that alone; [`files`]
+//! limits reading and writing, [`privileges`] drops the rest, [`syscalls`] refuses what no namespace separates, and
+//! [`program`] checks the program right before it is executed.
 
 mod confined;
 mod files;
@@ -31,9 +32,12 @@ mod probe;
 mod processes;
 mod program;
 mod report;
+mod root;
 mod step;
 mod surroundings;
+mod syscalls;
 mod tree;
+mod visible;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::RawFd;
@@ -44,6 +48,7 @@ use serde::{Deserialize, Serialize};
 pub use confined::Confined;
 pub(crate) use privileges::close_the_rest;
 pub use probe::{probe, probe_here};
+pub use visible::is_of_the_system;
 
 use crate::order::{ConfinementRequest, Mechanisms, StepOrder};
 
@@ -80,7 +85,7 @@ struct Setup {
     join: Vec<PathBuf>,
     /// The one folder outside its tree that the step may write.
     own: PathBuf,
-    /// Folders that stay readable even below something hidden.
+    /// Files and folders of the run that stay readable even below something hidden.
     readable: Vec<PathBuf>,
     /// Bytes of memory that the step may use.
     memory: u64,

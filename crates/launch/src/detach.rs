@@ -19,6 +19,7 @@ use rustix::stdio::{dup2_stdout, stderr};
 use crate::child::default_signals;
 use crate::confine::close_the_rest;
 use crate::output::lines;
+use crate::permit::Permit;
 use crate::signal_process::{Request, signal_process};
 use crate::worker::{LaunchError, Next, WorkerCommand};
 
@@ -34,7 +35,7 @@ pub struct Detached {
 }
 
 /// Starts this program with `args`; its log is a new file `supervisor_<n>.log` in `<run>/logs`, which must exist.
-pub fn start_detached(args: &[OsString], run: &Path) -> Result<Detached, LaunchError> {
+pub fn start_detached(_permit: &Permit, args: &[OsString], run: &Path) -> Result<Detached, LaunchError> {
     let WorkerCommand { program, args, .. } = WorkerCommand::this_program(args.iter().cloned())?;
     let log = new_log(run).map_err(|source| LaunchError::Log { folder: run.join("logs"), source })?;
     start(&program, &args, log).map_err(|source| LaunchError::Start { program, source })

@@ -84,6 +84,12 @@ pub fn has_commit(folder: &Path, commit: &str) -> bool {
             .is_some_and(|found| found.eq_ignore_ascii_case(commit))
 }
 
+/// The files of the repository that holds `folder` that git ignores, by their paths in it; none outside a repository
+/// and where there are too many. Virtual environments are left out.
+pub fn ignored_files(folder: &Path) -> Option<Vec<String>> {
+    untracked::ignored(&Git::open(folder)?)
+}
+
 /// A file that differs between two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFile {

@@ -9,7 +9,9 @@
 //! - [`signals`]: counts SIGINT, SIGTERM and SIGHUP;
 //! - [`signal_process`](mod@signal_process): asks a process that another command started to stop;
 //! - [`open_file`]: shows a file with the desktop's own viewer;
+//! - [`Permit`]: what everything that starts training or code of a project asks for;
 //! - [`git`]: asks git, read-only and hardened, which code a run was made from;
+//! - [`ssh_keygen`]: the person's own, on their terminal, for approvals;
 //! - [`supervise`](mod@supervise): runs the steps of a governed run, enforces their limits and
 //!   records their ends.
 //!
@@ -30,9 +32,11 @@ mod oom;
 mod open;
 pub mod order;
 mod output;
+mod permit;
 mod search_path;
 pub mod signal_process;
 pub mod signals;
+pub mod ssh_keygen;
 pub mod supervise;
 pub mod worker;
 
@@ -41,6 +45,7 @@ pub use detach::{Detached, let_go, start_detached};
 pub use git::GitState;
 pub use oom::OutOfMemory;
 pub use open::{OpenError, open_file};
+pub use permit::Permit;
 pub use signal_process::{Request, signal_process};
 pub use signals::Interrupts;
 pub use supervise::{RunReport, Shim, SuperviseError, start_shim, supervise, wait_for_go};

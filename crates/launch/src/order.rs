@@ -88,6 +88,10 @@ pub struct StepOrder {
     pub environment: Vec<String>,
     /// Variables with values that aren't secret.
     pub set: BTreeMap<String, String>,
+    /// Files and folders outside of the run that it may read, absolute: the roots of its interpreter, and the paths that
+    /// the runbook lists. The system's folders, its own and those of earlier steps are always there.
+    #[serde(default)]
+    pub readable: Vec<PathBuf>,
     /// Files of the tree that it must have opened; otherwise it ran something else.
     pub watched: Vec<String>,
     /// Files that it must produce in its folder.
@@ -154,7 +158,7 @@ pub enum Level {
     None,
     /// By some of the mechanisms.
     Partial,
-    /// Files, processes, network, and limits on memory and processes.
+    /// Files, a root of its own, processes, network, system calls, and limits on memory and processes.
     Full,
 }
 
@@ -175,10 +179,16 @@ pub enum Reach {
 pub struct Mechanisms {
     /// Files, such as `landlock 7`.
     pub files: Option<String>,
+    /// What exists for it: `own root`.
+    #[serde(default)]
+    pub root: Option<String>,
     /// Processes: `pid namespace`.
     pub processes: Option<String>,
     /// Network: `network namespace`, or `the network was agreed`.
     pub network: Option<String>,
+    /// Keys of the kernel and kinds of sockets: `seccomp filter`.
+    #[serde(default)]
+    pub syscalls: Option<String>,
     /// The tree: `overlay` or `copy`.
     pub tree: Option<String>,
     /// The limit on memory: `cgroup v2`, `cgroup v1` or `polling`.
@@ -189,14 +199,18 @@ pub struct Mechanisms {
     pub missing: BTreeMap<String, String>,
 }
 
-/// What only mounts can protect: sockets of other programs, and the modes of readable files. Without
-/// either, sandboxing isn't full.
-const GAPS: [&str; 3] = ["mounts", "covers", "read_only"];
+/// The name under which a use of the switch for tests is recorded among what is missing.
+pub(crate) const TEST_SWITCH: &str = "test switch";
+
+/// What has no mechanism of its own and still keeps sandboxing from being full. Only mounts can protect from files and
+/// sockets of other programs, the modes of readable files, and what `/proc` says about other processes; only a namespace
+/// from System V memory and queues. A switch for tests can only lower the level, whatever it names.
+const GAPS: [&str; 5] = ["mounts", "root", "proc", "ipc", TEST_SWITCH];
 
 impl Mechanisms {
     /// Why they are less than [`Level::Full`], as text; empty if they aren't.
     pub fn why_not_full(&self) -> String {
-        let parts = ["files", "processes", "network"].iter().chain(&GAPS);
+        let parts = ["files", "processes", "network", "syscalls"].iter().chain(&GAPS);
         let reasons: Vec<&str> =
             parts.filter_map(|part| self.missing.get(*part)).map(String::as_str).collect();
         reasons.join("; ")
@@ -204,10 +218,18 @@ impl Mechanisms {
 
     /// What they amount to.
     pub fn level(&self) -> Level {
-        let parts = [&self.files, &self.processes, &self.network, &self.memory, &self.process_count];
+        let parts = [
+            &self.files,
+            &self.root,
+            &self.processes,
+            &self.network,
+            &self.syscalls,
+            &self.memory,
+            &self.process_count,
+        ];
         let has_gap = GAPS.iter().any(|gap| self.missing.contains_key(*gap));
-        match parts.iter().filter(|part| part.is_some()).count() {
-            5 if !has_gap => Level::Full,
+        match parts.iter().all(|part| part.is_some()) {
+            true if !has_gap => Level::Full,
             // Limits by polling are always available and don't isolate anything.
             _ if [&self.files, &self.processes].iter().any(|part| part.is_some()) => Level::Partial,
             _ => Level::None,
@@ -329,8 +351,10 @@ mod tests {
         let there = || Some("yes".to_owned());
         let full = Mechanisms {
             files: there(),
+            root: there(),
             processes: there(),
             network: there(),
+            syscalls: there(),
             tree: None,
             memory: there(),
             process_count: there(),
@@ -339,15 +363,22 @@ mod tests {
         assert_eq!(full.level(), Level::Full);
         let without = [
             Mechanisms { files: None, ..full.clone() },
+            Mechanisms { root: None, ..full.clone() },
             Mechanisms { processes: None, ..full.clone() },
             Mechanisms { network: None, ..full.clone() },
+            Mechanisms { syscalls: None, ..full.clone() },
             Mechanisms { memory: None, ..full.clone() },
             Mechanisms { process_count: None, ..full.clone() },
         ];
         assert!(without.iter().all(|some| some.level() == Level::Partial));
-        let reachable = BTreeMap::from([("covers".to_owned(), "can't hide a socket".to_owned())]);
+        for gap in GAPS {
+            let missing = BTreeMap::from([(gap.to_owned(), "why".to_owned())]);
+            let gap = Mechanisms { missing, ..full.clone() };
+            assert_eq!((gap.level(), gap.why_not_full()), (Level::Partial, "why".to_owned()));
+        }
+        let reachable = BTreeMap::from([("proc".to_owned(), "can't mount a new /proc".to_owned())]);
         let gap = Mechanisms { missing: reachable, ..full.clone() };
-        assert_eq!((gap.level(), gap.why_not_full()), (Level::Partial, "can't hide a socket".to_owned()));
+        assert_eq!((gap.level(), gap.why_not_full()), (Level::Partial, "can't mount a new /proc".to_owned()));
         let slower = BTreeMap::from([("overlay".to_owned(), "no overlay".to_owned())]);
         let copied = Mechanisms { missing: slower, ..full.clone() };
         assert_eq!((copied.level(), copied.why_not_full()), (Level::Full, String::new()));

@@ -13,11 +13,13 @@ mod disk;
 mod environment;
 mod limits;
 mod log;
+mod open_up;
 mod outcome;
 mod processes;
 mod redact;
 mod shim;
 mod step;
+mod taken;
 #[cfg(test)]
 mod test_orders;
 mod watch;
@@ -36,19 +38,25 @@ use serde::{Deserialize, Serialize};
 use signal_hook::low_level;
 
 pub use shim::{Shim, start_shim, wait_for_go};
+pub use taken::{Taken, TakenFile};
 
 use crate::order::{Level, Limits, Mechanisms, RunOrder, StepEnd, StepOutcome, Usage};
+use crate::permit::Permit;
 use crate::worker::LaunchError;
 
 /// The file in a run's folder with the resources used so far.
 pub const PULSE_FILE: &str = "pulse.json";
 const PULSE_BYTES: u64 = 4096;
 const PULSE_INTERVAL: Duration = Duration::from_secs(1);
+/// Bytes that are read of what a failed step left.
+const LISTED_OF_A_FAILURE: u64 = 256 << 20;
+/// Entries that could not be listed and are named one by one.
+const MOST_LEFT_OUT: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunReport {
-    /// How it ended: as the last of its steps.
+    /// How it ended: as the last of its steps, unless it was cancelled or took too long after that.
     pub how: StepOutcome,
     pub reason: String,
     /// Resources used by all steps together.
@@ -57,6 +65,10 @@ pub struct RunReport {
     pub level: Level,
     /// The steps that were started.
     pub steps: Vec<StepEnd>,
+    /// What each of them left in its folder and its tree, taken down right after it.
+    pub taken: Taken,
+    /// An entry of a step's folder that was touched after it was taken down, although a later step read it.
+    pub touched: Option<String>,
 }
 
 /// Why a run could not be supervised. Nothing of it is left running.
@@ -82,7 +94,11 @@ pub enum SuperviseError {
 /// is checked at every poll; a SIGTERM or SIGHUP to this process has the same effect, a SIGINT has none.
 /// Call it from a thread that lives as long as the run, in a process that has no other children: their
 /// processor time is counted.
-pub fn supervise(order: &RunOrder, cancelled: &dyn Fn() -> bool) -> Result<RunReport, SuperviseError> {
+pub fn supervise(
+    _permit: &Permit,
+    order: &RunOrder,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<RunReport, SuperviseError> {
     check(order)?;
     let signals = Signals::listen().map_err(SuperviseError::Signals)?;
     let is_cancelled = || signals.called() || cancelled();
@@ -94,10 +110,11 @@ pub fn supervise(order: &RunOrder, cancelled: &dyn Fn() -> bool) -> Result<RunRe
         pulse: Pulse { path: order.folder.join(PULSE_FILE), written: None },
     };
     let mut steps: Vec<StepEnd> = Vec::new();
+    let mut left = Left { bytes: order.limits.disk, ..Left::default() };
     for step in &order.steps {
         if is_cancelled() {
             let reason = step::CANCELLED.to_owned();
-            return Ok(report(StepOutcome::Cancelled, reason, run.took(), steps));
+            return Ok(report(StepOutcome::Cancelled, reason, run.took(), steps, left));
         }
         let mut end = run.step(step)?;
         let ran = order.steps[..steps.len()].iter().rfind(|earlier| !earlier.is_check);
@@ -118,12 +135,40 @@ pub fn supervise(order: &RunOrder, cancelled: &dyn Fn() -> bool) -> Result<RunRe
         crate::crash::point(&format!("shim:{}:written", step.name));
         run.before = run.before.then(end.usage);
         steps.push(end);
-        if steps.last().is_some_and(|end| end.how != StepOutcome::Ok) {
+        left.notice_touched(&order.folder);
+        let is_ok = steps.last().is_some_and(|end| end.how == StepOutcome::Ok);
+        if !run.take_down(&step.name, is_ok, &mut left) || !is_ok {
             break;
         }
     }
     let last = steps.last().expect("an order has steps");
-    Ok(report(last.how, last.reason.clone(), run.took(), steps))
+    let (mut how, mut reason, usage) = (last.how, last.reason.clone(), run.took());
+    if let (StepOutcome::Ok, Some((other, why))) = (how, run.ended_meanwhile(&usage)) {
+        (how, reason) = (other, why);
+    }
+    Ok(report(how, reason, usage, steps, left))
+}
+
+/// What the steps that have ended left.
+#[derive(Default)]
+struct Left {
+    taken: Taken,
+    /// How many bytes may still be read.
+    bytes: u64,
+    /// The folder of each, as it was when it was taken down.
+    states: Vec<(String, taken::States)>,
+    touched: Option<String>,
+}
+
+impl Left {
+    /// A step that has just ended read the folders of those before it.
+    fn notice_touched(&mut self, run: &Path) {
+        let touched = self.states.iter().find_map(|(name, states)| {
+            let path = states.changed(&run.join(name))?;
+            Some(taken::text(&Path::new(name).join(path)))
+        });
+        self.touched = self.touched.take().or(touched);
+    }
 }
 
 /// A run's resources as last written to the [`PULSE_FILE`] of its folder.
@@ -160,9 +205,11 @@ pub fn describe_limits(mechanisms: &mut Mechanisms) {
     cgroup::Groups::make(&name, "none", &much).describe(mechanisms);
 }
 
-fn report(how: StepOutcome, reason: String, usage: Usage, steps: Vec<StepEnd>) -> RunReport {
+fn report(how: StepOutcome, reason: String, usage: Usage, steps: Vec<StepEnd>, left: Left) -> RunReport {
     let level = steps.iter().map(|end| end.mechanisms.level()).min().unwrap_or(Level::None);
-    RunReport { how, reason, usage, level, steps }
+    let Left { mut taken, touched, .. } = left;
+    taken.left_out.truncate(MOST_LEFT_OUT);
+    RunReport { how, reason, usage, level, steps, taken, touched }
 }
 
 /// Checks an order and reports all problems.
@@ -207,6 +254,33 @@ impl Run<'_> {
     /// Usage of the whole run. The time limit applies to all of it, including the time between steps.
     fn took(&self) -> Usage {
         Usage { wall_clock: self.began.elapsed().as_secs_f64(), ..self.before }
+    }
+
+    /// Why a run whose steps all succeeded has not, after all: it used more time than is reserved for it, or it was
+    /// cancelled while its files were read.
+    fn ended_meanwhile(&self, usage: &Usage) -> Option<(StepOutcome, String)> {
+        if (self.cancelled)() {
+            return Some((StepOutcome::Cancelled, step::CANCELLED.to_owned()));
+        }
+        let wall_clock = Duration::try_from_secs_f64(usage.wall_clock).unwrap_or(Duration::MAX);
+        let seen = limits::Seen { wall_clock, ..limits::Seen::default() };
+        limits::reached(&self.order.limits, &seen).map(|reached| (StepOutcome::Limit, reached.reason))
+    }
+
+    /// Lists what a step left. The next one reads its folder, and nothing else of it; false if there is no time for that.
+    fn take_down(&self, name: &str, is_ok: bool, left: &mut Left) -> bool {
+        let folder = &self.order.folder;
+        // Before the files are read, so that a change meanwhile is noticed too.
+        left.states.push((name.to_owned(), taken::states(&folder.join(name))));
+        let mut stop: &dyn Fn() -> bool = &|| self.ended_meanwhile(&self.took()).is_some();
+        if !is_ok {
+            // It is over; what it left is listed as far as that takes no time.
+            left.bytes = left.bytes.min(LISTED_OF_A_FAILURE);
+            stop = &|| false;
+        }
+        [name.to_owned(), format!("{name}.changed")]
+            .iter()
+            .all(|part| taken::take_down(folder, part, &mut left.bytes, stop, &mut left.taken))
     }
 }
 
@@ -284,7 +358,7 @@ mod tests {
         let mut bad = test_orders::step("../up", &[]);
         bad.artifacts = vec!["fine/metrics.json".to_owned(), "/etc/passwd".to_owned(), "a/../b".to_owned()];
         let mut order = test_orders::order(Path::new("relative"), vec![bad.clone(), bad]);
-        let error = supervise(&order, &|| false).unwrap_err().to_string();
+        let error = supervise(&Permit::issue(), &order, &|| false).unwrap_err().to_string();
         for part in [
             "not absolute",
             "duplicate step name",
@@ -297,7 +371,7 @@ mod tests {
         }
         assert!(!error.contains("fine/"), "{error}");
         order.steps.clear();
-        assert!(supervise(&order, &|| false).unwrap_err().to_string().contains("no steps"));
+        assert!(supervise(&Permit::issue(), &order, &|| false).unwrap_err().to_string().contains("no steps"));
     }
 
     #[test]
@@ -312,7 +386,7 @@ mod tests {
     fn a_run_cancelled_before_it_starts_starts_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let order = test_orders::order(folder.path(), vec![test_orders::step("train", &["/bin/false"])]);
-        let report = supervise(&order, &|| true).unwrap();
+        let report = supervise(&Permit::issue(), &order, &|| true).unwrap();
         assert_eq!((report.how, report.steps.len(), report.level), (StepOutcome::Cancelled, 0, Level::None));
         assert!(RealFs.list(folder.path()).unwrap().is_empty());
     }

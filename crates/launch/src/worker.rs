@@ -18,6 +18,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use crate::child::{isolate, signal_group};
 use crate::oom::{self, OutOfMemory};
 use crate::output::{Tail, lines};
+use crate::permit::Permit;
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -114,7 +115,7 @@ impl Worker {
     /// Call this from the main thread, or from one that outlives the child: the
     /// child is killed when the thread that started it ends. This is what makes
     /// a `kill -9` of the supervisor leave no orphan.
-    pub fn spawn(command: &WorkerCommand) -> Result<Self, LaunchError> {
+    pub fn spawn(_permit: &Permit, command: &WorkerCommand) -> Result<Self, LaunchError> {
         let mut process = Command::new(&command.program);
         process.args(&command.args).envs(command.env.iter().map(|(name, value)| (name, value)));
         process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "it lays files out as people and agents do")]
 #![expect(clippy::disallowed_types, reason = "it starts the program that it times")]
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -206,6 +207,9 @@ fn a_life(plan: &Validated) -> Vec<Event> {
         reserve: spent,
         plan: plan.plan,
         external: None,
+        evaluation_seed: None,
+        evaluator_exposed: false,
+        bounded_repeats: true,
     };
     let (boot, reason) = ("2f1e6a4c-7a30-4d55-9a77-0f4f6a1f9b1e".into(), "it ended by itself".into());
     let ended = RunEnded {
@@ -213,7 +217,9 @@ fn a_life(plan: &Validated) -> Vec<Event> {
         end: RunEnd::Ok,
         reason,
         spent,
+        killed_by: None,
         not_evidence: None,
+        after_training: Some(true),
         manifest: Some(plan.plan),
         confinement: None,
     };
@@ -221,7 +227,7 @@ fn a_life(plan: &Validated) -> Vec<Event> {
         Event::LaunchIntent(intent),
         Event::Launched(Launched { key: key.clone(), boot, process: 4242, started: 123_456, external: None }),
         Event::RunEnded(ended),
-        Event::Evidence(Evidence { key, values, files }),
+        Event::Evidence(Evidence { key, values, files, reasons: BTreeMap::new(), declared: None }),
         Event::Completed(Completed { candidate: candidate.clone() }),
         Event::Judged(Judged { candidate, phase, verdict: Verdict::Debug, inputs: plan.plan, score: None }),
         Event::Reported(Reported { digest: plan.plan }),

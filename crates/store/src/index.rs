@@ -4,7 +4,7 @@
 //! Run folders are the truth. A row counts only while every file and folder
 //! that it was read from is as it was ([`stamp`]). The index may be deleted,
 //! damaged, or unwritable at any time: it is then rebuilt, or kept in memory
-//! only, and the answers are the same. Each row carries a digest, so that a flipped bit in
+//! only, and the answers are the same. Each row carries a checksum, so that a flipped bit in
 //! the file can't become an answer.
 
 mod configs;

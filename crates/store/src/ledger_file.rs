@@ -119,6 +119,34 @@ impl LockedLedger {
         Ok(())
     }
 
+    /// Replaces everything by `content`, atomically. What was there is kept in a file of its own beside it, which is
+    /// returned; a kill in between leaves the old content in place.
+    pub fn replace(&mut self, content: Vec<u8>) -> Result<PathBuf, StoreError> {
+        if self.failed {
+            return Err(StoreError::Poisoned { path: self.path.clone() });
+        }
+        drop(self.open()?);
+        self.failed = true;
+        let aside = self.put_aside("replaced", &self.content)?;
+        self.fs.write_atomic(&self.path, &content)?;
+        self.content = content;
+        self.failed = false;
+        Ok(aside)
+    }
+
+    /// Writes bytes into a new numbered file beside the ledger.
+    fn put_aside(&self, what: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+        let mut number = 1;
+        loop {
+            let aside = beside(&self.path, &format!("{what}-{number}"));
+            // The file already exists with the same bytes if the last attempt ended right after this.
+            if self.fs.write_new_atomic(&aside, bytes)? || self.fs.read(&aside, LONGEST)? == bytes {
+                return Ok(aside);
+            }
+            number += 1;
+        }
+    }
+
     /// The file, if it is still the one that was read.
     fn open(&self) -> Result<Box<dyn FileHandle>, StoreError> {
         let meta = self.fs.metadata(&self.path)?;
@@ -137,14 +165,7 @@ impl LockedLedger {
         if whole == self.content.len() {
             return Ok(());
         }
-        let torn = &self.content[whole..];
-        for number in 1.. {
-            let aside = beside(&self.path, &format!("torn-{number}"));
-            // The file already exists with the same bytes if the last attempt ended right after this.
-            if self.fs.write_new_atomic(&aside, torn)? || self.fs.read(&aside, LONGEST)? == torn {
-                break;
-            }
-        }
+        self.put_aside("torn", &self.content[whole..])?;
         file.truncate(whole as u64)?;
         file.sync()?;
         self.content.truncate(whole);

@@ -25,6 +25,8 @@
 //! [`LedgerFile`] is the ledger of a governed study, beside all this: lines that are
 //! only added, by one writer at a time. Their meaning is defined by `rlxp-govern`.
 //!
+//! [`foreign`] reads the log files of other tools.
+//!
 //! This crate doesn't interpret networks: a model and a state are bytes.
 
 #![warn(missing_docs)]
@@ -33,6 +35,7 @@ mod attempt;
 mod checkpoint;
 mod end;
 mod error;
+pub mod foreign;
 mod index;
 mod labels;
 mod ledger_file;

@@ -47,7 +47,7 @@ const ONLY_IN: [(&str, &[&str]); 22] = [
     ("annotate-snippets", &["rlxp-spec"]),
     ("clap", &["rlxp"]),
     ("clap_complete", &["rlxp"]),
-    ("csv", &["rlxp-ops"]),
+    ("csv", &["rlxp-ops", "rlxp-store"]),
     ("ed25519-dalek", &["rlxp-govern"]),
     ("gemm", &["rlxp-nn"]),
     ("gif", &["rlxp-video"]),

@@ -20,7 +20,7 @@ const CRATES: [Crate; 3] = [
         parts: &[
             ("select", &["training/recorded"]),
             ("training", &["select", "studies/files"]),
-            ("insight", &["select", "training"]),
+            ("insight", &["select", "training", "studies/files"]),
             ("studies", &[]),
         ],
     },

@@ -28,6 +28,28 @@ fn only_the_screen_writes() {
     }
 }
 
+/// Every function that starts training or code of a project takes a permit, which only the guard of governed folders
+/// issues: so no command can forget to ask it.
+#[test]
+fn only_the_guard_permits_to_start_something() {
+    let guard = "crates/ops/src/studies/files/guard.rs";
+    let issuing: Vec<String> = product()
+        .into_iter()
+        .filter(|(_, source)| source.contains("Permit::issue") || source.contains("Permit(()"))
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(issuing, ["crates/launch/src/permit.rs", guard]);
+    let starting = [
+        ("crates/launch/src/worker.rs", "pub fn spawn(_permit: &Permit,"),
+        ("crates/launch/src/detach.rs", "pub fn start_detached(_permit: &Permit,"),
+        ("crates/launch/src/supervise/shim.rs", "pub fn start_shim(_permit: &Permit,"),
+        ("crates/launch/src/supervise.rs", "pub fn supervise(\n    _permit: &Permit,"),
+    ];
+    for (name, signature) in starting {
+        assert!(text(&root().join(name)).contains(signature), "{name}: {signature}");
+    }
+}
+
 /// Fields with paths of types that serialise, and don't say how: serde refuses paths that are no text.
 fn bare_paths(source: &str) -> Vec<String> {
     let (mut serialises, mut inside, mut says_how) = (false, false, false);

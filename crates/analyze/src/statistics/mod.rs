@@ -20,6 +20,7 @@ pub mod final_scores;
 pub mod multiplicity;
 pub mod proportion;
 pub mod rank_test;
+pub mod reading;
 pub mod selection;
 pub mod shift;
 pub mod special;

@@ -20,7 +20,7 @@ fn read(project: &Project, file: &str) -> String {
 }
 
 /// Every answer that the folder can't give, and those that depend on the machine.
-const ANSWERS: [&str; 14] = [
+const ANSWERS: [&str; 18] = [
     "--mission",
     "Walk further",
     "--metric",
@@ -35,6 +35,10 @@ const ANSWERS: [&str; 14] = [
     "20m,100MiB,2GiB",
     "--device",
     "cpu",
+    "--train",
+    "python3 train.py --seed {seed} --out {run}",
+    "--eval",
+    "python3 eval.py --seed {seed} --trained {trained} --out {run}",
 ];
 
 fn answered(project: &Project) {
@@ -96,6 +100,8 @@ fn wrong_answers_are_refused_together() {
         assert!(ran.stderr.contains(part), "{part} in {}", ran.stderr);
     }
     answered(&project);
+    let path = ".rlxp/tasks/walk/studies/first/contract.yaml";
+    project.write(path, &read(&project, "contract.yaml").replace("runs: 40", "runs: 41"));
     let before = read(&project, "contract.yaml");
     let again = project.rlx("contract new --yes --json").expect(3).json();
     assert_eq!(again["code"], "contract_exists");
@@ -105,23 +111,22 @@ fn wrong_answers_are_refused_together() {
 #[test]
 fn a_person_is_asked_with_what_was_found_as_the_default() {
     let project = repository();
-    // Mission, two constraints, no non-goals, metric, source; a wrong direction, then the default; the rest is Enter.
+    // Mission, metric, source; a wrong direction, then the default; the rest is Enter.
     let typed = format!(
-        "Walk further\nno falls; no noise\n\nsuccess_rate\neval/scores.json#/success_rate\nup\n\n0.05\n{}",
+        "Walk further\nsuccess_rate\neval/scores.json#/success_rate\nup\n\n0.05\n{}",
         "\n".repeat(30)
     );
-    let (screen, code) = seen(&project, "rlx contract new", &typed);
+    let (screen, code) = seen(&project, "rlx contract new --constraint 'no falls'", &typed);
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("What should the study improve? [leave open]"), "{screen}");
     assert!(
-        screen.contains("[python train.py --seed {seed}]") && screen.contains("is none of higher, lower"),
+        screen.contains(" train.py --seed {seed}]") && screen.contains("is none of higher, lower"),
         "{screen}"
     );
+    // Everything else is shown, with the place where it can be changed.
+    assert!(screen.contains("contract.yaml statistics.confirm_seeds"), "{screen}");
     let contract = read(&project, "contract.yaml");
-    assert!(
-        contract.contains("mission: Walk further\n  constraints:\n    - no falls\n    - no noise\n"),
-        "{contract}"
-    );
+    assert!(contract.contains("mission: Walk further\n  constraints:\n    - no falls\n"), "{contract}");
     assert_eq!(project.rlx("contract check").code, Some(0), "{contract}");
 }
 

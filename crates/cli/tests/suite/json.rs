@@ -58,6 +58,7 @@ fn every_command_answers_in_json() {
         ("queue show", "rlx.queue/1"),
         ("launch status", "rlx.governed_runs/1"),
         ("launch adopt", "rlx.adopted/1"),
+        ("study extract", "rlx.extraction/1"),
         ("doctor", "rlx.doctor/1"),
         ("contract diff", "rlx.contract_diff/1"),
         ("contract request", "rlx.approval_request/1"),

@@ -413,7 +413,7 @@ fn approvers_that_a_person_brings_are_compared() {
     std::fs::write(&brought, KEY).unwrap();
     let same =
         project.rlx(&format!("verify --chain --json --approvers {}", brought.display())).expect(0).json();
-    assert!(same["holds"].to_string().contains("with the given approvers"), "{same}");
+    assert!(same["holds"].to_string().contains("approvers from the given list"), "{same}");
     std::fs::write(&brought, "# nobody\n").unwrap();
     let other =
         project.rlx(&format!("verify --chain --json --approvers {}", brought.display())).expect(1).json();

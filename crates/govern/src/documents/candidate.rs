@@ -42,7 +42,7 @@ pub struct Candidate {
     pub knowledge: Vec<String>,
     /// Its phases, in order
     pub phases: Vec<PhasePlan>,
-    /// Arguments added to the runbook's train command
+    /// Arguments of the train command; not needed, and no others than its keys give
     #[serde(default)]
     pub arguments: Vec<String>,
     /// What must stay unchanged

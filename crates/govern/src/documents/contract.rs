@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use rlxp_types::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -153,9 +154,14 @@ pub struct HardwareSection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineSection {
-    /// The commit that changes start from, 40 hexadecimal digits; default: that of the working tree
+    /// The commit that changes start from, as printed by `git rev-parse HEAD`. The evaluator is the one in it; later
+    /// commits change nothing. Required in a git repository
     #[serde(default)]
     pub commit: Option<String>,
+    /// Without git: the digest of the folder that changes start from, as `rlx contract new` writes it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub snapshot: Option<Digest>,
     /// Description of the baseline: its config and known score
     pub description: String,
 }

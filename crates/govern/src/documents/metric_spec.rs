@@ -64,6 +64,21 @@ pub struct Metric {
     /// Its unit
     #[serde(default)]
     pub unit: Option<String>,
+    /// The values it can have; a run with another one has none
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<ValueRange>,
+}
+
+/// The values a metric can have, including both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ValueRange {
+    /// The lowest; default: no limit
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<f64>,
+    /// The highest; default: no limit
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<f64>,
 }
 
 /// A metric that must not get worse.
@@ -120,6 +135,11 @@ pub enum Extractor {
     Stdout {
         /// The literal text before the value
         before: String,
+    },
+    /// Lines of the log that match a regular expression
+    StdoutRegex {
+        /// The expression; the group `value` or else its first group is the value, the group `step` its step
+        pattern: String,
     },
     /// A Weights & Biases offline folder
     Wandb {
@@ -185,7 +205,7 @@ pub enum CheckpointRule {
     Best,
 }
 
-/// Seeds by purpose. Ranges include both ends; confirm and audit seeds are drawn when they are
+/// Seeds by purpose. Ranges include both ends; confirm, audit and evaluation seeds are drawn when they are
 /// needed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -196,7 +216,7 @@ pub struct SeedRoles {
     pub confirm: SeedRange,
     /// Pool for audit seeds
     pub audit: SeedRange,
-    /// Seeds of evaluation episodes
+    /// Pool for the seeds of evaluations, one per run
     pub evaluation: SeedRange,
 }
 
@@ -219,7 +239,7 @@ impl Extractor {
             | Extractor::Csv { file, .. }
             | Extractor::Tensorboard { file, .. }
             | Extractor::Wandb { file, .. } => Some(file),
-            Extractor::Stdout { .. } => None,
+            Extractor::Stdout { .. } | Extractor::StdoutRegex { .. } => None,
         }
     }
 }
@@ -240,12 +260,51 @@ impl MetricSpec {
 
     /// Every metric with what it is for.
     pub fn metrics(&self) -> impl Iterator<Item = (&'static str, &Metric)> {
-        [("primary", &self.primary)]
+        self.metrics_by_role().map(|(role, metric)| (role.as_str(), metric))
+    }
+
+    /// Every metric with its role, the primary one first.
+    pub fn metrics_by_role(&self) -> impl Iterator<Item = (Role, &Metric)> {
+        [(Role::Primary, &self.primary)]
             .into_iter()
-            .chain(self.components.iter().map(|metric| ("component", metric)))
-            .chain(self.guardrails.iter().map(|guardrail| ("guardrail", &guardrail.metric)))
-            .chain(self.rollback.iter().map(|guardrail| ("rollback", &guardrail.metric)))
-            .chain(self.diagnostics.iter().map(|metric| ("diagnostic", metric)))
-            .chain(self.scorecard.iter().map(|metric| ("scorecard", metric)))
+            .chain(self.components.iter().map(|metric| (Role::Component, metric)))
+            .chain(self.guardrails.iter().map(|guardrail| (Role::Guardrail, &guardrail.metric)))
+            .chain(self.rollback.iter().map(|guardrail| (Role::Rollback, &guardrail.metric)))
+            .chain(self.diagnostics.iter().map(|metric| (Role::Diagnostic, metric)))
+            .chain(self.scorecard.iter().map(|metric| (Role::Scorecard, metric)))
+    }
+}
+
+/// What a metric is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Primary,
+    Component,
+    Guardrail,
+    Rollback,
+    Diagnostic,
+    Scorecard,
+}
+
+impl Role {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Primary => "primary",
+            Role::Component => "component",
+            Role::Guardrail => "guardrail",
+            Role::Rollback => "rollback",
+            Role::Diagnostic => "diagnostic",
+            Role::Scorecard => "scorecard",
+        }
+    }
+
+    /// Whether a verdict depends on it. Such a metric is read only from what the evaluation wrote, because training
+    /// code may be the candidate's own.
+    pub fn decides(self) -> bool {
+        match self {
+            Role::Primary | Role::Guardrail | Role::Rollback => true,
+            Role::Component | Role::Diagnostic | Role::Scorecard => false,
+        }
     }
 }

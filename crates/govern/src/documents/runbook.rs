@@ -21,7 +21,7 @@ pub struct Runbook {
     pub smoke: Option<Step>,
     /// Trains; has a `{seed}` slot
     pub train: Step,
-    /// Evaluates; has a `{seed}` slot
+    /// Evaluates; has a `{seed}` slot, for the run's evaluation seed
     pub eval: Step,
     /// Stops a run that doesn't end on its own
     #[serde(default)]
@@ -32,6 +32,10 @@ pub struct Runbook {
     /// Files that a run needs although git ignores them; linked read-only
     #[serde(default)]
     pub inputs: Vec<Input>,
+    /// Further files and folders that steps may read: absolute, or relative to the root of the repository. Nothing else
+    /// outside of the run exists for them but the system's folders and their interpreter
+    #[serde(default)]
+    pub read: Vec<String>,
     /// Files that a run must produce, relative to its folder
     #[serde(default)]
     pub artifacts: Vec<String>,
@@ -56,8 +60,9 @@ pub enum RunbookSchema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Program and arguments. `{seed}` becomes the seed, `{run}` the folder that this step may write, and in the eval
-    /// step `{trained}` the folder that the training wrote
+    /// Program and arguments. `{seed}` becomes the seed, `{run}` the folder that this step may write. In the eval
+    /// step `{seed}` is the run's own evaluation seed, `{train_seed}` training's, and `{trained}` the folder that the
+    /// training wrote
     #[schemars(length(min = 1))]
     pub argv: Vec<String>,
     /// Working directory, relative to the root

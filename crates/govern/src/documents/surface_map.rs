@@ -45,6 +45,10 @@ pub struct Surface {
     pub keys: Vec<SurfaceKey>,
     /// What may be done
     pub operations: Vec<Operation>,
+    /// Policy surfaces: files that evaluation takes from the candidate, as globs. Runs of candidates that change one
+    /// of them count only once a person approves each run
+    #[serde(default)]
+    pub evaluation_files: Vec<String>,
 }
 
 /// What a surface is.

@@ -17,7 +17,7 @@ pub(super) fn files_agree(question: &Question<'_>, answers: &mut Answers) {
             RefusalCode::LedgerBroken,
             format!("the ledger is invalid from line {} on: {}", problem.line, problem.message),
             "ledger.jsonl",
-            "rlx verify --chain",
+            problem.remedy.command(),
         );
     } else if study.ledger.records.is_empty() {
         answers.refuse(RefusalCode::LedgerEmpty, "the ledger is empty", "ledger.jsonl", "rlx study init");
@@ -139,12 +139,7 @@ pub(super) fn identity(question: &Question<'_>, answers: &mut Answers) {
 pub(super) fn contract_complete(question: &Question<'_>, answers: &mut Answers) {
     for open in open_questions(&question.study.files) {
         let reason = format!("{}: {} {}", open.file, open.path, open.question);
-        answers.refuse(
-            RefusalCode::ContractIncomplete,
-            reason,
-            format!("{}: {}", open.file, open.path),
-            "rlx contract check",
-        );
+        answers.refuse(open.code, reason, format!("{}: {}", open.file, open.path), "rlx contract check");
     }
     if let Some(contract) = question.study.contract()
         && contract.automation == Automation::Autonomous
@@ -206,10 +201,6 @@ fn envelope(question: &Question<'_>, answers: &mut Answers) {
     for plan in candidate.phases.iter().filter(|plan| !envelope.phases.contains(&plan.phase)) {
         outside(format!("the {} phase is not in the envelope", plan.phase));
     }
-    // Arguments bypass every range, so a person has to read them.
-    if !candidate.arguments.is_empty() {
-        outside("arguments are not in the envelope".into());
-    }
     let state = question.study.state();
     let launched = state
         .candidates
@@ -233,19 +224,23 @@ fn say(target: &Target, standing: &ApprovalStatus, answers: &mut Answers) {
     let reason = match standing {
         ApprovalStatus::Given { .. } => return,
         ApprovalStatus::Missing => format!("{target} is not approved"),
-        ApprovalStatus::Void { reason } => format!(
-            "the approval of the approval of {target} is void: \
-                                                    {reason}"
-        ),
+        ApprovalStatus::Void { reason } => format!("the approval of {target} is void: {reason}"),
         ApprovalStatus::TooWeak { assurance, required } => {
             format!("{target} was approved by {assurance}, but the contract requires {required}")
         }
-        ApprovalStatus::NotProven { reason } => format!(
-            "the approval of the approval of {target} is not \
-                                                         proven: {reason}"
-        ),
+        ApprovalStatus::NotProven { reason } => {
+            format!("the approval of {target} is not proven: {reason}")
+        }
+        ApprovalStatus::NotProvableHere { reason } => {
+            format!("the approval of {target} is not provable here: {reason}")
+        }
     };
-    answers.refuse(code, reason, format!("ledger.jsonl: {target}"), format!("rlx approve {target}"));
+    // Approving again would not help where the list of approvers is another one.
+    let help = match standing {
+        ApprovalStatus::NotProvableHere { .. } => "rlx verify --approvers FILE".to_owned(),
+        _ => format!("rlx approve {target}"),
+    };
+    answers.refuse(code, reason, format!("ledger.jsonl: {target}"), help);
 }
 
 /// Planning is permitted.
@@ -289,11 +284,8 @@ pub(super) fn protocol(question: &Question<'_>, answers: &mut Answers) {
     let state = question.study.state();
     let Some(view) = question.candidate else { return };
     // Before there is an incumbent, everything is compared with the baseline.
-    let baseline = state.candidates.iter().find(|(_, record)| {
-        record.validated.kind == crate::documents::CandidateKind::Baseline && !record.phases.is_empty()
-    });
-    let reference = state.incumbent.as_ref().and_then(|id| state.candidates.get_key_value(id)).or(baseline);
-    let Some((name, record)) = reference else { return };
+    let reference = state.incumbent.as_ref().or(state.baseline.as_ref());
+    let Some((name, record)) = reference.and_then(|id| state.candidates.get_key_value(id)) else { return };
     if *name == view.written.typed.id {
         return;
     }

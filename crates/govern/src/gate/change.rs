@@ -157,7 +157,7 @@ pub(super) fn one_change(question: &Question<'_>, answers: &mut Answers) {
             Section::Scope,
             format!("{count} changes at once: the effect could not be attributed"),
             format!("candidates/{}.yaml: changes", view.file_name),
-            "rlx candidate new",
+            format!("rlx candidate show {}", view.file_name),
         );
     }
 }

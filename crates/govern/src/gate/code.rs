@@ -1,7 +1,10 @@
 //! Gates over the code that would run: its base, the result of the changes, its inputs and its
 //! programs.
 
+use rlxp_types::text::shell_word;
+
 use super::{Answers, Question, RefusalCode};
+use crate::change::holds_keys;
 use crate::documents::Base;
 
 /// Changes start from reproducible code, the same for everything that is compared.
@@ -17,7 +20,14 @@ pub(super) fn base(question: &Question<'_>, answers: &mut Answers) {
     let pinned = [question.study.pinned_base(), question.study.launched_base()];
     if let Some(other) = pinned.into_iter().flatten().find(|pinned| pinned != found) {
         let reason = format!("the code is {found}, but this study started from {other}");
-        answers.refuse(RefusalCode::BaseChanged, reason, place, "rlx study status");
+        // What has run keeps its code; before that, the contract can name another.
+        let help = match (question.study.launched_base(), found) {
+            (None, Base::Snapshot(digest)) => {
+                format!("undo the edits, or edit contract.yaml: baseline.snapshot: {digest}")
+            }
+            _ => "rlx study status".to_owned(),
+        };
+        answers.refuse(RefusalCode::BaseChanged, reason, place, help);
     }
 }
 
@@ -27,7 +37,14 @@ pub(super) fn change_applies(question: &Question<'_>, answers: &mut Answers) {
     let Err(problems) = view.applied() else { return };
     for (index, reason) in problems {
         let place = format!("candidates/{}.yaml: changes[{index}]", view.file_name);
-        let help = format!("rlx candidate show {}", view.file_name);
+        let change = view.written.typed.changes.get(index);
+        let is_flag = view.override_syntax.is_none()
+            && change.is_some_and(|change| change.key.is_some() && !holds_keys(&change.path));
+        // A value of code is passed to it, once the audit says how.
+        let help = match is_flag {
+            true => "rlx study audit --override-syntax '--{key}={value}'".to_owned(),
+            false => format!("rlx candidate show {}", view.file_name),
+        };
         answers.refuse(RefusalCode::ChangeDoesNotApply, reason, place, help);
     }
 }
@@ -52,7 +69,7 @@ pub(super) fn inputs(question: &Question<'_>, answers: &mut Answers) {
                 // In full: it is copied into the runbook.
                 let says = input.digest.short();
                 let reason = format!("{} has digest {digest}, but the runbook says {says}", input.path);
-                let help = "edit `inputs` in runbook.yaml, then: rlx approve baseline";
+                let help = format!("rlx contract input {}", shell_word(&input.path));
                 answers.refuse(RefusalCode::InputChanged, reason, place, help);
             }
             Some(_) => {}

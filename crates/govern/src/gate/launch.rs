@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{Answers, Purpose, Question, RefusalCode};
+use crate::baseline::{BaselineStatus, new_study};
 use crate::completeness::SEED_SLOT;
-use crate::documents::{CandidateKind, Device, Network};
+use crate::documents::{CandidateKind, Device, Network, Phase, PhasePlan};
 use crate::first_run::FirstRun;
 use crate::machine::CandidateState;
+use crate::next_run::evaluation_pool;
 use crate::plan::{PROGRAMS, Plan, phases};
 use crate::section::Section;
 use crate::seeds::SeedRole;
@@ -28,13 +30,14 @@ pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
             RefusalCode::NoPhase,
             "the candidate has no phases, so nothing would run",
             place,
-            "rlx candidate new",
+            format!("rlx candidate show {}", view.file_name),
         );
         return;
     }
     if !candidate.phases.is_sorted_by(|one, next| one.phase < next.phase) {
         let reason = "each phase may appear once, in the order smoke, short, confirm, incumbent validation";
-        answers.refuse(RefusalCode::PhaseOrder, reason, place.clone(), "rlx candidate new");
+        let help = format!("rlx candidate show {}", view.file_name);
+        answers.refuse(RefusalCode::PhaseOrder, reason, place.clone(), help);
     }
     let limit = contract.budget.per_run.wall_clock;
     for plan in candidate.phases.iter().filter(|plan| plan.wall_clock > limit || plan.wall_clock.0 == 0) {
@@ -107,20 +110,40 @@ pub(super) fn hardware(question: &Question<'_>, answers: &mut Answers) {
     }
 }
 
-/// The study has a baseline.
+/// The study has a baseline, and only one.
 pub(super) fn baseline(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
-    let first = [CandidateKind::Baseline, CandidateKind::Smoke];
-    if first.contains(&view.written.typed.kind) || question.study.state().has_baseline() {
+    let (study, candidate) = (question.study, &view.written.typed);
+    if candidate.kind == CandidateKind::Baseline
+        && let Some(baseline) = study.state().baseline.as_ref().filter(|baseline| **baseline != candidate.id)
+    {
+        answers.refuse(
+            RefusalCode::SecondBaseline,
+            format!("the baseline of this study is {baseline}, for good"),
+            "ledger.jsonl",
+            new_study(study),
+        );
+    }
+    if matches!(candidate.kind, CandidateKind::Baseline | CandidateKind::Smoke) {
         return;
     }
-    answers.refuse_unless_excepted(
-        RefusalCode::NoBaseline,
-        Section::Baseline,
-        "the study has no baseline yet",
-        "ledger.jsonl",
-        baseline_help(question),
-    );
+    let status = BaselineStatus::of(study);
+    let (reason, help) = match &status {
+        BaselineStatus::Complete(_) => return,
+        BaselineStatus::Missing => ("the study has no baseline yet".to_owned(), baseline_help(question)),
+        BaselineStatus::Unfinished(id) => {
+            (format!("the baseline, {id}, has not finished its confirm phase"), baseline_help(question))
+        }
+        BaselineStatus::Unapproved(id, keys) => {
+            let targets: Vec<String> = keys.iter().map(|key| format!("run:{key}")).collect();
+            let reason = format!("runs of the baseline, {id}, count only once a person approves them");
+            (reason, format!("rlx approve {}", targets.join(" ")))
+        }
+        BaselineStatus::Failed(_) | BaselineStatus::NotComparable(_) => {
+            (status.dead_end().unwrap_or_default(), new_study(study))
+        }
+    };
+    answers.refuse_unless_excepted(RefusalCode::NoBaseline, Section::Baseline, reason, "ledger.jsonl", help);
 }
 
 /// The command that leads to a baseline: continue one in progress, otherwise write one.
@@ -168,8 +191,13 @@ pub(super) fn seeds(question: &Question<'_>, answers: &mut Answers) {
     }
     let state = question.study.state();
     let nothing = Default::default();
-    for role in [SeedRole::Screen, SeedRole::Confirm, SeedRole::Audit] {
-        let phases = view.written.typed.phases.iter().filter(|plan| SeedRole::for_phase(plan.phase) == role);
+    for role in [SeedRole::Screen, SeedRole::Confirm, SeedRole::Audit, SeedRole::Evaluation] {
+        let takes = |plan: &&PhasePlan| match role {
+            // One per run that is evaluated.
+            SeedRole::Evaluation => evaluation_pool(plan.phase, &spec.protocol.seeds).is_some(),
+            _ => SeedRole::for_phase(plan.phase) == role,
+        };
+        let phases = view.written.typed.phases.iter().filter(takes);
         let wanted = phases.fold(0u64, |sum, plan| sum.saturating_add(plan.seeds));
         // Screen seeds are shared by all candidates; the others are used once.
         let used =
@@ -200,7 +228,9 @@ pub(super) fn plan_digest(question: &Question<'_>, answers: &mut Answers) {
     // A candidate that has run is not validated again.
     let help = match record.state {
         CandidateState::Draft | CandidateState::Validated | CandidateState::Debug => help,
-        _ => format!("rlx candidate new {id}-again --kind {}", record.validated.kind),
+        _ if record.furthest() == Some(Phase::Smoke) => format!("rlx candidate revise {id}"),
+        // There is one baseline, and the same change isn't tried twice.
+        _ => "rlx study next".to_owned(),
     };
     if !matches!(record.state, CandidateState::Validated | CandidateState::Launched) {
         let reason = format!("{id} is {}; only a validated candidate can be launched", record.state);

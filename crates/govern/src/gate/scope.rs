@@ -1,17 +1,19 @@
 //! Gates over what a candidate touches: only its surfaces, and never protected files.
 
 use super::{Answers, Question, RefusalCode};
-use crate::documents::{Candidate, Change, Operation, Surface};
+use crate::documents::{Candidate, Change, Operation, Phase, Surface};
+use crate::evaluation_files;
 use crate::patch::{self, PatchFacts};
 use crate::plan::PROTECTED;
 use crate::scope::{bad_path, is_plain, matches, protected_by};
-use crate::view::{CandidateView, PathFacts};
+use crate::view::{CandidateView, PathFacts, Unprotectable, WhyNot};
 
 /// Every changed path and key is inside a surface that the contract allows.
 pub(super) fn scope(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
     let candidate = &view.written.typed;
     shape(candidate, answers);
+    arguments(view, answers);
     let allowed =
         question.study.contract().map(|contract| contract.scope.surfaces.as_slice()).unwrap_or_default();
     let surfaces =
@@ -34,19 +36,32 @@ pub(super) fn scope(question: &Question<'_>, answers: &mut Answers) {
 /// Kinds without changes must have none; all others need at least one.
 fn shape(candidate: &Candidate, answers: &mut Answers) {
     let place = format!("candidates/{}.yaml: changes", candidate.id);
+    let help = format!("rlx candidate show {}", candidate.id);
     if candidate.kind.is_empty_change() && !candidate.changes.is_empty() {
         let reason = format!("a candidate of kind {} must not have changes", candidate.kind);
-        answers.refuse(RefusalCode::UnexpectedChange, reason, place, "rlx candidate new");
+        answers.refuse(RefusalCode::UnexpectedChange, reason, place, help.clone());
     } else if !candidate.kind.is_empty_change() && candidate.changes.is_empty() {
         let reason = format!("a candidate of kind {} needs at least one change", candidate.kind);
-        answers.refuse(RefusalCode::NoChange, reason, place, "rlx candidate new");
+        answers.refuse(RefusalCode::NoChange, reason, place, help.clone());
     }
-    // Arguments reach the same command as keys do, but bypass every range.
-    if !candidate.arguments.is_empty() && candidate.kind.is_empty_change() {
-        let reason = format!("a candidate of kind {} must not add arguments", candidate.kind);
-        let place = format!("candidates/{}.yaml: arguments", candidate.id);
-        answers.refuse(RefusalCode::UnexpectedArguments, reason, place, "rlx candidate show");
+}
+
+/// Arguments reach the same command as keys do, but bypass every surface and range: a candidate may repeat those that
+/// its keys give, and add none.
+fn arguments(view: &CandidateView, answers: &mut Answers) {
+    let candidate = &view.written.typed;
+    let given = view.applied().map(|applied| applied.arguments).unwrap_or_default();
+    if candidate.arguments.is_empty() || candidate.arguments == given {
+        return;
     }
+    let says = if given.is_empty() { "none".to_owned() } else { given.join(" ") };
+    let reason = format!(
+        "arguments {} are not those of its keys ({says}): a value is changed by a key of a surface",
+        candidate.arguments.join(" ")
+    );
+    let place = format!("candidates/{}.yaml: arguments", view.file_name);
+    let help = format!("edit {place}: remove it, and set keys under `changes`");
+    answers.refuse(RefusalCode::UnexpectedArguments, reason, place, help);
 }
 
 fn within(surface: &Surface, change: &Change, view: &CandidateView, place: &str, answers: &mut Answers) {
@@ -164,7 +179,39 @@ pub(super) fn protected(question: &Question<'_>, answers: &mut Answers) {
             }
         }
     }
+    for (index, surface) in map.surfaces.iter().enumerate() {
+        let files = view.protected.iter().flat_map(|files| files.keys());
+        if let Some(reason) = evaluation_files::problem(map, surface, files) {
+            let place = format!("surface_map.yaml: surfaces[{index}].evaluation_files");
+            answers.refuse(RefusalCode::ExposesEvaluator, reason, place, "rlx contract check");
+        }
+    }
+    for Unprotectable { path, why } in &view.unprotectable {
+        let (code, reason) = match why {
+            WhyNot::LinkOutside { target } => (
+                RefusalCode::ProtectedLink,
+                format!("the protected path {path} is a link to {target}, outside the repository"),
+            ),
+            WhyNot::LinkToUnprotected { target } => (
+                RefusalCode::ProtectedLink,
+                format!("the protected path {path} is a link to {target}, which is not protected"),
+            ),
+            WhyNot::TooLarge { bytes } => (
+                RefusalCode::ProtectedTooLarge,
+                format!("the protected file {path} has {bytes} bytes, too many to check at every launch"),
+            ),
+        };
+        let help = match why {
+            WhyNot::TooLarge { .. } => {
+                "edit surface_map.yaml: list data under `inputs` of runbook.yaml instead"
+            }
+            _ => "replace the link by the file itself, commit that, and name the commit in contract.yaml",
+        };
+        answers.refuse(code, reason, "surface_map.yaml: protected", help);
+    }
     match &view.protected {
+        // Said above, by name.
+        None if !view.unprotectable.is_empty() => {}
         None => {
             let reason = "not all protected files can be read";
             answers.refuse(
@@ -191,8 +238,10 @@ fn unchanged(question: &Question<'_>, answers: &mut Answers) {
     let state = question.study.state();
     // Without a plan, one of its parts is missing, which another gate refuses.
     let Some(plan) = &question.plan else { return };
+    // Smoke runs are never evidence, so nothing is compared with them.
     let judged = state.candidates.iter().find(|(_, record)| {
-        !record.phases.is_empty() && record.validated.parts.get(PROTECTED) != plan.parts.get(PROTECTED)
+        record.furthest().is_some_and(|phase| phase != Phase::Smoke)
+            && record.validated.parts.get(PROTECTED) != plan.parts.get(PROTECTED)
     });
     if let Some((name, _)) = judged {
         let reason = format!("the protected files have changed since {name} ran");

@@ -37,6 +37,34 @@ pub struct ChainProblem {
     /// The line, from 1.
     pub line: u64,
     pub message: String,
+    /// What would help.
+    #[serde(skip)]
+    pub remedy: Remedy,
+}
+
+/// What helps against a problem of a ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Finding out what happened.
+    Verify,
+    /// Putting back the copy outside the repository, which has more or other records.
+    Restore,
+}
+
+impl Remedy {
+    /// The command to begin with.
+    pub fn command(self) -> &'static str {
+        match self {
+            Remedy::Verify => "rlx verify --chain",
+            Remedy::Restore => "rlx ledger restore",
+        }
+    }
+}
+
+impl ChainProblem {
+    fn new(code: &'static str, line: u64, message: impl Into<String>) -> Self {
+        Self { code, line, message: message.into(), remedy: Remedy::Verify }
+    }
 }
 
 /// A head that was stored outside the repository.
@@ -80,7 +108,7 @@ impl Ledger {
     /// Adds a record without keeping it: its content goes into the state, and no part of it is copied.
     fn take(&mut self, record: Record) -> Result<(), ChainProblem> {
         let line = self.next_seq() + 1;
-        let wrong = |code, message| ChainProblem { code, line, message };
+        let wrong = |code, message| ChainProblem::new(code, line, message);
         if record.seq != self.next_seq() {
             let message = format!("record {} stands where record {} belongs", record.seq, self.next_seq());
             return Err(wrong("wrong_number", message));
@@ -160,7 +188,7 @@ pub fn read_lines(mut ledger: Ledger, whole: &[u8]) -> Ledger {
             Ok(record) => ledger.push(record),
             Err(why) => {
                 let message = format!("record {index}: {why}");
-                Err(ChainProblem { code: "damaged_record", line: index as u64 + 1, message })
+                Err(ChainProblem::new("damaged_record", index as u64 + 1, message))
             }
         };
         if let Err(problem) = pushed {
@@ -176,14 +204,14 @@ pub fn read_lines(mut ledger: Ledger, whole: &[u8]) -> Ledger {
 pub fn problems(ledger: &Ledger, bytes: &[u8], anchors: &[Anchor]) -> Vec<ChainProblem> {
     let mut problems: Vec<ChainProblem> = ledger.problem.clone().into_iter().collect();
     if ledger.records.is_empty() && problems.is_empty() {
-        problems.push(ChainProblem { code: "empty", line: 1, message: "there is no record".into() });
+        problems.push(ChainProblem::new("empty", 1, "there is no record"));
     }
     let lines = bytes.split(|byte| *byte == b'\n');
     for (index, (line, _)) in lines.zip(&ledger.records).enumerate() {
         let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
         if value.is_none_or(|value| canonical::text(&value).as_bytes() != line) {
             let message = format!("record {index} is not written the way rlx writes records");
-            problems.push(ChainProblem { code: "not_canonical", line: index as u64 + 1, message });
+            problems.push(ChainProblem::new("not_canonical", index as u64 + 1, message));
         }
     }
     problems.extend(against(ledger, anchors));
@@ -217,7 +245,42 @@ pub fn against(ledger: &Ledger, anchors: &[Anchor]) -> Vec<ChainProblem> {
             )),
             Some(_) => None,
         };
-        problems.extend(said.map(|(code, message)| ChainProblem { code, line, message }));
+        problems.extend(said.map(|(code, message)| ChainProblem::new(code, line, message)));
     }
     problems
+}
+
+/// How a ledger contradicts the end of its copy outside the repository: it lacks records of the copy, or has others in
+/// their place. A copy of another study says nothing about this one.
+pub fn against_copy(ledger: &Ledger, copy: &Anchor) -> Option<ChainProblem> {
+    let study = ledger.state.opened.as_ref().map(|opened| &opened.id);
+    if study.is_some_and(|study| *study != copy.study) {
+        return None;
+    }
+    let (has, wants) = (ledger.next_seq(), copy.seq.saturating_add(1));
+    let met = usize::try_from(copy.seq).ok().and_then(|seq| ledger.digests.get(seq));
+    let (code, message) = match met {
+        Some(digest) if *digest == copy.head => return None,
+        Some(digest) => (
+            "ledger_diverged",
+            format!(
+                "record {} is {}, but {} in the copy of {} outside the repository: both were continued on their \
+                 own, as on two branches",
+                copy.seq,
+                digest.short(),
+                copy.head.short(),
+                copy.at
+            ),
+        ),
+        None => (
+            "ledger_behind_copy",
+            format!(
+                "it has {has} of the {wants} records in the copy of {} outside the repository: an older ledger was \
+                 put in its place, as `git checkout`, `git stash` or another branch does",
+                copy.at
+            ),
+        ),
+    };
+    let line = has.min(wants).max(1);
+    Some(ChainProblem { code, line, message, remedy: Remedy::Restore })
 }

@@ -232,6 +232,16 @@ bodies! {
         /// The external runtime, as text, if rlx doesn't run it
         #[serde(default, skip_serializing_if = "Option::is_none")]
         external: Option<String>,
+        /// The seed of its evaluation, which training never sees; a run without one is never compared with
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evaluation_seed: Option<u64>,
+        /// Whether its evaluation takes files from the candidate; it then counts only once a person approves it
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        evaluator_exposed: bool,
+        /// From here on, a repeat keeps its evaluation seed and a seed can be blocked three times; earlier versions
+        /// drew another and had no bound
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        bounded_repeats: bool,
     }
     /// A run was started. An external run has no process here: boot, process and start are empty.
     Launched {
@@ -257,9 +267,15 @@ bodies! {
         reason: String,
         /// What it cost
         spent: Amounts,
+        /// The signal that killed it, if one did
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        killed_by: Option<i32>,
         /// Why it never counts as evidence, as a code such as `not_the_patched_code`; it is charged anyway
         #[serde(default, skip_serializing_if = "Option::is_none")]
         not_evidence: Option<String>,
+        /// Whether its training had succeeded before it ended; `None` if that is unknown
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after_training: Option<bool>,
         /// The digest of the list of its files
         #[serde(default, skip_serializing_if = "Option::is_none")]
         manifest: Option<Digest>,
@@ -289,6 +305,19 @@ bodies! {
         values: BTreeMap<Slug, Option<f64>>,
         /// The files they came from
         files: BTreeMap<String, Digest>,
+        /// Why each missing value is missing
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        reasons: BTreeMap<Slug, Unmeasured>,
+        /// The digest of the approved declarations they were read by
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        declared: Option<Digest>,
+    }
+    /// Why a run has no value of a metric.
+    Unmeasured {
+        /// The kind of reason
+        kind: NoValue,
+        /// The file and the place, as text
+        detail: String,
     }
     /// A candidate was judged.
     Judged {
@@ -343,6 +372,34 @@ bodies! {
         text: String,
     }
 }
+
+/// The kind of reason for which a run has no value of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoValue {
+    /// No file, or no such key, column, tag or line in it
+    Missing,
+    /// The file is damaged, too large or in another format, or the value is not a number
+    Unreadable,
+    /// NaN or infinite
+    NotFinite,
+    /// Outside the declared range
+    OutOfRange,
+    /// Several files or several values fit
+    Ambiguous,
+}
+
+/// Why a run is not evidence: an input was changed while it ran.
+pub const INPUT_CHANGED: &str = "input_changed";
+/// Why a run is not evidence: what a step had left was changed from outside.
+pub const OUTPUT_CHANGED: &str = "output_changed";
+
+/// The name of the part that holds how a result is evaluated.
+pub const PROTOCOL: &str = "protocol";
+/// The name of the part that holds the result of the changes.
+pub const CHANGES: &str = "changes";
+/// The name of the part that holds what results are compared with.
+pub const INCUMBENT: &str = "incumbent";
 
 /// The verdict about a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

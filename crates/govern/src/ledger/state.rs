@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use rlxp_types::Digest;
 
 use super::event::{
-    Approved, Decision, Event, Evidence, Judged, LaunchIntent, Launched, Opened, Refused, RunEnded,
+    self, Approved, Decision, Event, Evidence, Judged, LaunchIntent, Launched, Opened, Refused, RunEnded,
     Validated, Verdict,
 };
 use super::record::Record;
 use crate::budget::Tally;
 use crate::documents::{CandidateKind, Phase, Slug};
-use crate::machine::{CandidateState, RunEnd, RunState};
+use crate::ledger::attempts::{self, Attempts, Side};
+use crate::machine::{CandidateState, EndCause, RunEnd, RunState};
 use crate::section::{Section, Target};
 use crate::seeds::SeedRole;
 
@@ -33,12 +34,19 @@ pub struct StudyState {
     pub runs: BTreeMap<String, RunRecord>,
     /// Seeds that were ever used, by role.
     pub used_seeds: BTreeMap<SeedRole, BTreeSet<u64>>,
+    /// Whether repeats keep their evaluation seed and blocked ones are bounded: since the first run of a version of
+    /// rlx that does so. What earlier versions wrote is still read.
+    pub bounded_repeats: bool,
     /// What is spent and reserved.
     pub tally: Tally,
     /// Candidates with their verdicts, in the order in which they were judged.
     pub judged: Vec<(Slug, Verdict)>,
     /// Candidates that were accepted and not reverted, each with its primary metric, the present incumbent last.
     pub accepted: Vec<(Slug, Option<f64>)>,
+    /// The baseline: the first candidate of that kind with a run intended in its confirm phase, for good.
+    pub baseline: Option<Slug>,
+    /// Changes that were launched, oldest first.
+    pub tried: Vec<Tried>,
     /// The reference for all comparisons.
     pub incumbent: Option<Slug>,
     /// Its primary metric, if known.
@@ -87,6 +95,16 @@ pub struct CandidateRecord {
     pub runs: Vec<String>,
 }
 
+/// Changes that were launched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    pub candidate: Slug,
+    /// The digest of their result.
+    pub changes: Option<Digest>,
+    /// The digest of the incumbent that they were compared with.
+    pub incumbent: Option<Digest>,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {
     /// The number of the record that intended it.
@@ -100,11 +118,53 @@ pub struct RunRecord {
     pub evidence: Option<Evidence>,
 }
 
+impl CandidateRecord {
+    /// The furthest phase of its present revision that ran.
+    pub fn furthest(&self) -> Option<Phase> {
+        self.phases.iter().max().copied()
+    }
+}
+
 impl RunRecord {
     /// Why it never counts as evidence, as a code. A run that may be repeated counts for nothing anyway.
     pub fn not_evidence(&self) -> Option<&str> {
         let ended = self.ended.as_ref().filter(|ended| !ended.end.may_run_again())?;
         ended.not_evidence.as_deref()
+    }
+
+    /// Whether it never counts as evidence because files were changed from outside while it ran. That can be done to a
+    /// run whose bad result is foreseen.
+    pub fn was_touched(&self) -> bool {
+        matches!(self.not_evidence(), Some(event::INPUT_CHANGED | event::OUTPUT_CHANGED))
+    }
+
+    /// Why its phase can't continue, as a code: a run that never counts as evidence. A judged one whose files were
+    /// touched counts as failed instead.
+    pub fn stops_its_phase(&self, side: Side) -> Option<&str> {
+        let has_failed = side == Side::Judged && self.is_measured() && self.was_touched();
+        self.not_evidence().filter(|_| !has_failed)
+    }
+
+    /// What ended it; `None` while it hasn't ended.
+    pub fn cause(&self) -> Option<EndCause> {
+        let RunState::Ended(end) = self.state else { return None };
+        let ended = self.ended.as_ref();
+        Some(match end {
+            RunEnd::Ok => EndCause::Finished,
+            RunEnd::Failed if ended.is_some_and(|ended| ended.killed_by.is_some()) => EndCause::Outside,
+            RunEnd::Failed => EndCause::Itself,
+            RunEnd::Limit | RunEnd::Cancelled => EndCause::Outside,
+            RunEnd::Lost if ended.is_some_and(|ended| ended.after_training == Some(true)) => {
+                EndCause::Outside
+            }
+            RunEnd::Lost => EndCause::LostEarly,
+            RunEnd::Blocked => EndCause::NotStarted,
+        })
+    }
+
+    /// Whether its metrics can ever be evidence: smoke runs only show that training works.
+    pub fn is_measured(&self) -> bool {
+        self.intent.phase != Phase::Smoke
     }
 }
 
@@ -131,15 +191,14 @@ impl StudyState {
         runs
     }
 
-    /// Whether a baseline has been judged or completed.
-    pub fn has_baseline(&self) -> bool {
-        self.candidates.values().any(|candidate| {
-            candidate.validated.kind == CandidateKind::Baseline
-                && matches!(
-                    candidate.state,
-                    CandidateState::Completed | CandidateState::Accepted | CandidateState::Inconclusive
-                )
-        })
+    /// The side that a candidate's runs are on while they run. What nothing was changed in serves as the reference
+    /// from the beginning; everything else is judged first.
+    pub fn side_of(&self, candidate: &Slug) -> Side {
+        let kind = self.candidates.get(candidate).map(|record| record.validated.kind);
+        match kind {
+            Some(CandidateKind::Baseline | CandidateKind::Incumbent) => Side::Reference,
+            _ => Side::Judged,
+        }
     }
 
     /// Whether a smoke run of the unchanged repository succeeded.
@@ -260,7 +319,7 @@ impl StudyState {
     fn move_to(&mut self, id: &Slug, next: CandidateState) -> Result<(), String> {
         let candidate = self.candidates.get_mut(id).ok_or_else(|| format!("there is no candidate {id}"))?;
         // The furthest phase, not the latest: a smoke run after a confirm phase doesn't undo that it was confirmed.
-        let phase = candidate.phases.iter().max().copied();
+        let phase = candidate.furthest();
         candidate.state = candidate.state.to(next, phase).map_err(|refused| refused.to_string())?;
         Ok(())
     }
@@ -286,15 +345,29 @@ impl StudyState {
             return Err(format!("runs of the {} phase don't use {} seeds", intent.phase, intent.role));
         }
         self.check_seed(&intent)?;
+        self.check_evaluation_seed(&intent)?;
         let reserved = self.tally.reserved.plus(intent.reserve);
         if reserved.minus(intent.reserve) != self.tally.reserved {
             return Err(format!("run {} reserves more than can be counted", intent.key));
         }
         // Everything is checked: nothing fails from here on, so a refused record leaves no trace.
+        let is_baseline = candidate.validated.kind == CandidateKind::Baseline;
         if candidate.state == CandidateState::Validated {
+            let part = |name: &str| candidate.validated.parts.get(name).copied();
+            let (changes, incumbent) = (part(event::CHANGES), part(event::INCUMBENT));
+            if !candidate.validated.kind.is_empty_change() {
+                self.tried.push(Tried { candidate: id.clone(), changes, incumbent });
+            }
             self.move_to(id, CandidateState::Launched)?;
         }
+        if is_baseline && intent.phase == Phase::Confirm && self.baseline.is_none() {
+            self.baseline = Some(id.clone());
+        }
+        self.bounded_repeats |= intent.bounded_repeats;
         self.used_seeds.entry(intent.role).or_default().insert(intent.seed);
+        if let Some(seed) = intent.evaluation_seed {
+            self.used_seeds.entry(SeedRole::Evaluation).or_default().insert(seed);
+        }
         let candidate = self.candidates.get_mut(id).expect("it was found above");
         if candidate.phases.last() != Some(&intent.phase) {
             candidate.phases.push(intent.phase);
@@ -307,26 +380,68 @@ impl StudyState {
         Ok(())
     }
 
-    /// Confirm and audit seeds are used once; only a lost run or one that never started frees its seed.
+    /// Confirm and audit seeds are used once; only a run that never started or was interrupted frees its seed, as
+    /// often as its side allows.
     fn check_seed(&self, intent: &LaunchIntent) -> Result<(), String> {
-        let used = self.used_seeds.get(&intent.role).is_some_and(|used| used.contains(&intent.seed));
-        let once = matches!(intent.role, SeedRole::Confirm | SeedRole::Audit);
-        let same = |run: &&RunRecord| run.intent.role == intent.role && run.intent.seed == intent.seed;
-        let freed = |run: &RunRecord| match run.state {
-            RunState::Ended(end) => end.may_run_again() && run.intent.candidate == intent.candidate,
-            _ => false,
-        };
-        if once && used && !self.runs.values().filter(same).all(freed) {
-            return Err(format!("{} seed {} has served before", intent.role, intent.seed));
+        let (role, seed) = (intent.role, intent.seed);
+        let side = self.side_of(&intent.candidate);
+        let is_same = |run: &&RunRecord| run.intent.role == role && run.intent.seed == seed;
+        let once = matches!(role, SeedRole::Confirm | SeedRole::Audit);
+        // Looking through all runs takes time, and most seeds are new.
+        if once && self.used_seeds.get(&role).is_some_and(|used| used.contains(&seed)) {
+            let mut same: Vec<&RunRecord> = self.runs.values().filter(is_same).collect();
+            same.sort_by_key(|run| run.order);
+            let elsewhere = same.iter().any(|run| run.intent.candidate != intent.candidate);
+            // How often a seed may be blocked is checked below.
+            let is_over = |seed: &Attempts<'_>| {
+                seed.is_live() || (seed.is_done(side) && seed.last.cause() != Some(EndCause::NotStarted))
+            };
+            if elsewhere || attempts::by_seed(&same).values().any(is_over) {
+                return Err(format!("{role} seed {seed} has served before"));
+            }
         }
-        // In every role: a lost run may be repeated once.
-        let lost = self.runs_of_plan(&intent.candidate).into_iter().filter(|run| {
-            same(run) && run.intent.phase == intent.phase && run.state == RunState::Ended(RunEnd::Lost)
-        });
-        if lost.count() > 1 {
-            return Err(format!("{} seed {} was lost twice", intent.role, intent.seed));
+        // In every role: what interrupts a run doesn't give its seed any number of chances.
+        let mut same = self.runs_of_plan(&intent.candidate);
+        same.retain(|run| is_same(run) && run.intent.phase == intent.phase);
+        let bounded = self.bounded_repeats || intent.bounded_repeats;
+        let is_over = |seed: &Attempts<'_>| {
+            seed.is_interrupted_too_often(side) || (bounded && seed.is_blocked_for_good())
+        };
+        if attempts::by_seed(&same).values().any(is_over) {
+            return Err(format!("{role} seed {seed} was interrupted or blocked too often to run again"));
         }
         Ok(())
+    }
+
+    /// The evaluation seed that a run of this phase and training seed has to use: that of earlier attempts, as long as
+    /// none of them succeeded. With another one, a run could be put off until its evaluation suits. `None` if it is drawn.
+    pub fn kept_evaluation_seed(&self, candidate: &Slug, phase: Phase, seed: u64) -> Option<u64> {
+        let mut same = self.runs_of_plan(candidate);
+        same.retain(|run| (run.intent.phase, run.intent.seed) == (phase, seed));
+        let is_ok = |run: &&RunRecord| run.state == RunState::Ended(RunEnd::Ok);
+        if same.iter().any(is_ok) {
+            return None;
+        }
+        same.iter().rev().find_map(|run| run.intent.evaluation_seed)
+    }
+
+    /// Every run is evaluated with a seed of its own, which stays the same while its training seed is repeated.
+    fn check_evaluation_seed(&self, intent: &LaunchIntent) -> Result<(), String> {
+        let bounded = self.bounded_repeats || intent.bounded_repeats;
+        let kept = self.kept_evaluation_seed(&intent.candidate, intent.phase, intent.seed);
+        if let Some(kept) = kept.filter(|_| bounded) {
+            return match intent.evaluation_seed {
+                Some(seed) if seed == kept => Ok(()),
+                _ => {
+                    Err(format!("run {} repeats one with evaluation seed {kept} and has another", intent.key))
+                }
+            };
+        }
+        let used = self.used_seeds.get(&SeedRole::Evaluation);
+        match intent.evaluation_seed.filter(|seed| used.is_some_and(|used| used.contains(seed))) {
+            Some(seed) => Err(format!("evaluation seed {seed} has served before")),
+            None => Ok(()),
+        }
     }
 
     fn run(&mut self, key: &str) -> Result<&mut RunRecord, String> {

@@ -1,13 +1,15 @@
 //! Steps towards a run: approvals, the first runs, launches, drafts and proposals.
 
 use super::{Action, NOTHING, Next, RECORD};
-use crate::approval::{ApprovalStatus, approvers_changed, standing};
+use crate::approval::{ApprovalStatus, standing};
+use crate::baseline::{BaselineStatus, new_study};
 use crate::documents::{Automation, CandidateKind, Phase, Slug};
 use crate::first_run::{FirstRun, drafts_of};
 use crate::gate_words::RefusalCode;
-use crate::ledger::state::CandidateRecord;
-use crate::machine::CandidateState;
-use crate::queue::{Job, Queue};
+use crate::ledger::state::{CandidateRecord, RunRecord};
+use crate::machine::{CandidateState, RunEnd, RunState};
+use crate::queue::{Job, JobStatus, Queue};
+use crate::run_approval::{WhyApprove, unapproved};
 use crate::section::{Section, Target};
 use crate::shortfall::shortfalls;
 use crate::view::Study;
@@ -19,13 +21,6 @@ pub(super) fn planning_not_approved(study: &Study) -> Option<Next> {
 
 /// Requests all missing approvals of these sections and of a candidate at once.
 fn request(study: &Study, sections: impl Iterator<Item = Section>, candidate: Option<&Slug>) -> Option<Next> {
-    if let Some(changed) = approvers_changed(study.state(), study.proofs()) {
-        let person = "restore the list of approvers from when the study was opened, or open another study: \
-                      no approval is valid under a different list";
-        return Some(
-            Next::new(Action::RequestApproval, changed, "rlx study status", NOTHING).by_person(person),
-        );
-    }
     let standings = study.standings();
     let of_candidate = candidate.map(|id| {
         let digest = study.state().candidates.get(id).map(|record| record.validated.digest);
@@ -48,13 +43,123 @@ fn request(study: &Study, sections: impl Iterator<Item = Section>, candidate: Op
             format!("{target}: approved by {assurance}, needs {required}")
         }
         ApprovalStatus::NotProven { reason } => format!("the approval of {target} is not proven: {reason}"),
+        ApprovalStatus::NotProvableHere { reason } => {
+            format!("the approval of {target} is not provable here: {reason}")
+        }
         ApprovalStatus::Given { .. } => String::new(),
     };
     let names: Vec<String> = lacking.iter().map(|(target, _)| target.to_string()).collect();
     let reason = lacking.iter().map(why).collect::<Vec<_>>().join("; ");
+    let is_here = |(_, standing): &(Target, ApprovalStatus)| {
+        !matches!(standing, ApprovalStatus::NotProvableHere { .. })
+    };
+    if !lacking.iter().any(is_here) {
+        let person = "continue where the study's approvers are listed, or list them here; nothing is void";
+        let next = Next::new(Action::RequestApproval, reason, "rlx verify --approvers FILE", NOTHING);
+        return Some(next.by_person(person));
+    }
     let command = format!("rlx approve {}", names.join(" "));
     let person = format!("read and approve {} ({})", names.join(", "), study.required());
     Some(Next::new(Action::RequestApproval, reason, command, RECORD).by_person(person))
+}
+
+/// Nothing can ever be compared with the baseline, and a study has only one.
+pub(super) fn dead_end(study: &Study) -> Option<Next> {
+    let reason = BaselineStatus::of(study).dead_end().filter(|_| !does_without_baseline(study))?;
+    let reason = format!("{reason}: a new study is needed");
+    if study.close_standing().is_given() {
+        let reason = format!("{reason}; closing is approved");
+        return Some(Next::new(Action::Wait, reason, "rlx study close", RECORD).by_person("close the study"));
+    }
+    let person = "find out what went wrong, open a new study and agree on its contract; then close this one";
+    Some(Next::new(Action::HandOff, reason, new_study(study), "writes another study").by_person(person))
+}
+
+/// Runs that count only once a person approves them.
+pub(super) fn unapproved_runs(study: &Study) -> Option<Next> {
+    let queue = Queue::for_study(study);
+    let waiting = queue.jobs.iter().find(|job| matches!(job.stand, JobStatus::Unapproved { .. }))?;
+    Some(request_runs(study, &waiting.candidate, waiting.phase))
+}
+
+fn request_runs(study: &Study, candidate: &Slug, phase: Phase) -> Next {
+    let waiting = unapproved(study, candidate, phase);
+    let why = |(run, why): &(&RunRecord, WhyApprove)| format!("run {}: {why}", run.intent.key);
+    let targets: Vec<String> =
+        waiting.iter().map(|(run, _)| Target::Run(run.intent.key.clone()).to_string()).collect();
+    let reasons: Vec<String> = waiting.iter().map(why).collect();
+    let reason =
+        format!("runs of {candidate} count only once a person approves them; {}", reasons.join("; "));
+    let command = format!("rlx approve {}", targets.join(" "));
+    let person =
+        format!("look at what these runs left and approve those that should count ({})", study.required());
+    Next::new(Action::RequestApproval, reason, command, RECORD).by_person(person)
+}
+
+/// A candidate that stopped in its smoke phase: what is missing is added, and it is tried again as its next revision.
+/// Without a file it was given up.
+pub(super) fn stopped_in_smoke(study: &Study) -> Option<Next> {
+    let state = study.state();
+    let queue = Queue::for_study(study);
+    let mut records: Vec<(&Slug, &CandidateRecord)> =
+        state.candidates.iter().filter(|(id, _)| study.candidate_files.contains_key(id.as_str())).collect();
+    records.sort_by_key(|(_, record)| record.order);
+    let (id, why) =
+        records.into_iter().find_map(|(id, record)| Some((id, why_stopped(study, &queue, id, record)?)))?;
+    let reason =
+        format!("{id} stopped in its smoke phase: {why}; smoke runs are not evidence, so it can be revised");
+    let key = state.runs_of_plan(id).last().map(|run| run.intent.key.clone()).unwrap_or_default();
+    let fix = format!(
+        "find out why (rlx launch logs {key}) and fix it; a file that git ignores is added with rlx contract input FILE"
+    );
+    Some(Next::new(Action::Validate, reason, format!("rlx candidate revise {id}"), REVISION).by_person(fix))
+}
+
+const REVISION: &str = "raises the revision in the candidate's file and appends to the ledger";
+
+/// Why a candidate of which only smoke runs were started can't continue; `None` if it can, or is done.
+fn why_stopped(study: &Study, queue: &Queue, id: &Slug, record: &CandidateRecord) -> Option<String> {
+    let runs = study.state().runs_of_plan(id);
+    let is_live = runs.iter().any(|run| !matches!(run.state, RunState::Ended(_)));
+    if record.furthest() != Some(Phase::Smoke) || is_live {
+        return None;
+    }
+    let job = queue.jobs.iter().filter(|job| job.candidate == *id).find_map(|job| match &job.stand {
+        JobStatus::Stopped { reason } => Some(reason.clone()),
+        _ => None,
+    });
+    let is_bad = |run: &&&RunRecord| run.state != RunState::Ended(RunEnd::Ok) || run.not_evidence().is_some();
+    let bad = runs.iter().rfind(is_bad).map(|run| {
+        let why = run.ended.as_ref().map_or("", |ended| ended.reason.as_str());
+        format!("run {} did not succeed: {why}", run.intent.key)
+    });
+    let has_more = record.validated.phases.iter().any(|planned| planned.phase != Phase::Smoke);
+    match record.state {
+        CandidateState::Launched => job.map(|why| bad.unwrap_or(why)),
+        CandidateState::Completed => {
+            bad.or_else(|| has_more.then(|| "its plan has changed since".to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// The plan of a candidate that would be launched next differs from the files of the repository in these parts.
+pub fn stale_plan(study: &Study, id: &Slug, changed: &[String]) -> Option<Next> {
+    let record = study.state().candidates.get(id)?;
+    let reason = format!("changed since {id} was validated: {}", changed.join(", "));
+    Some(match record.state {
+        CandidateState::Validated => {
+            Next::new(Action::Validate, reason, format!("rlx candidate validate {id}"), RECORD)
+        }
+        CandidateState::Launched if record.furthest() == Some(Phase::Smoke) => {
+            Next::new(Action::Validate, reason, format!("rlx candidate revise {id}"), REVISION)
+        }
+        _ => {
+            let person =
+                format!("restore what has changed, or end {id}: its runs can't be compared with others");
+            Next::new(Action::HandOff, reason, "rlx study handoff", RECORD).by_person(person)
+        }
+    })
 }
 
 /// The baseline and the smoke run: both are candidates that change nothing.
@@ -72,7 +177,20 @@ pub(super) fn first_runs(study: &Study) -> Option<Next> {
                     | CandidateState::Reverted
             )
     };
-    if !state.candidates.values().any(serves) && !does_without_baseline(study) {
+    if let BaselineStatus::Unapproved(id, _) = BaselineStatus::of(study) {
+        return Some(request_runs(study, &id, Phase::Confirm));
+    }
+    let queue = Queue::for_study(study);
+    let is_given_up = |id: &Slug, record: &CandidateRecord| why_stopped(study, &queue, id, record).is_some();
+    // It ended before its confirm phase, and what has ended doesn't continue.
+    let is_over = |record: &CandidateRecord| {
+        record.state == CandidateState::Completed && record.furthest() == Some(Phase::Short)
+    };
+    let serves_now = |(id, record): (&Slug, &CandidateRecord)| {
+        serves(record) && !is_over(record) && !is_given_up(id, record)
+    };
+    let is_served = state.baseline.is_some() || state.candidates.iter().any(serves_now);
+    if !is_served && !does_without_baseline(study) {
         let reason = "the study has no baseline yet";
         return Some(first_run(study, CandidateKind::Baseline, Action::PlanBaseline, reason));
     }
@@ -83,7 +201,6 @@ pub(super) fn first_runs(study: &Study) -> Option<Next> {
     // Any candidate that changes nothing shows that training works, if its plan has a smoke phase.
     let changes_nothing =
         |id: &Slug| state.candidates.get(id).is_some_and(|record| record.validated.kind.is_empty_change());
-    let queue = Queue::for_study(study);
     let smokes: Vec<&Job> =
         queue.can_run().filter(|job| job.phase == Phase::Smoke && changes_nothing(&job.candidate)).collect();
     Some(match affordable(study, &smokes) {
@@ -202,12 +319,13 @@ fn launch(study: &Study, id: &Slug, action: Action, reason: &str) -> Next {
     let needed = [Section::Experiment, Section::Execute, Section::LoopEntry];
     let automation = study.contract().map_or(Automation::Manual, |contract| contract.automation);
     let candidate = Some(id).filter(|_| automation != Automation::Autonomous);
+    let launches = Some(id.clone());
     if let Some(request) = request(study, needed.into_iter(), candidate) {
-        return Next { reason: format!("{reason}, and {}", request.reason), ..request };
+        return Next { reason: format!("{reason}, and {}", request.reason), launches, ..request };
     }
     let changes =
         "prints the plan; with --execute, starts a run, reserves its budget and appends to the ledger";
-    let next = Next::new(action, reason, format!("rlx launch {id}"), changes);
+    let next = Next { launches, ..Next::new(action, reason, format!("rlx launch {id}"), changes) };
     if automation == Automation::Manual { next.by_person("start the run yourself") } else { next }
 }
 
@@ -221,5 +339,11 @@ pub(super) fn propose(study: &Study) -> Next {
     let surfaces = study.contract().map(|contract| contract.scope.surfaces.as_slice()).unwrap_or_default();
     let names: Vec<String> = surfaces.iter().map(Slug::to_string).collect();
     let reason = format!("nothing left to run; a candidate may change {}", names.join(", "));
-    Next::new(Action::Propose, reason, "rlx candidate new NAME", "writes a candidate")
+    let is_taken = |name: &String| {
+        study.candidate_files.contains_key(name) || study.state().candidates.contains_key(name.as_str())
+    };
+    let free = (1..).map(|number: u64| format!("candidate-{number}")).find(|name| !is_taken(name));
+    let surface = names.first().map(|name| format!(" --surface {name}")).unwrap_or_default();
+    let command = format!("rlx candidate new {}{surface}", free.unwrap_or_default());
+    Next::new(Action::Propose, reason, command, "writes a candidate")
 }

@@ -6,6 +6,7 @@ use rlxp_govern::ledger::event::{Closed, Reopened, Voided};
 use rlxp_govern::ledger::{Event, read};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::section::{Section, Target};
+use rlxp_govern::view::{Unprotectable, WhyNot};
 use rlxp_types::Digest;
 use serde_json::{Value, json};
 
@@ -51,6 +52,12 @@ fn probe(texts: &mut Texts) {
     set(&mut texts.candidate, "/arguments", json!([]));
     let requirements = json!({ "parameter": { "key": "env.gravity", "values": [8.5, 9.5] } });
     set(&mut texts.candidate, "/requirements", requirements);
+    set(&mut texts.candidate, "/phases", json!([{ "phase": "short", "seeds": 3, "wall_clock": "2h" }]));
+}
+
+fn unprotectable(world: &mut World, found: Unprotectable) {
+    world.view.protected = None;
+    world.view.unprotectable.push(found);
 }
 
 fn facts(world: &mut World, edit: impl FnOnce(&mut rlxp_govern::view::PathFacts)) {
@@ -163,6 +170,15 @@ pub(crate) fn cases() -> Vec<Case> {
         probe(texts);
         set(&mut texts.candidate, "/arguments", json!(["--lr=1"]));
     });
+    // Beside a patch, arguments would carry what no surface allows.
+    texts(Validate, "unexpected_arguments", |texts| {
+        patched(texts, PLAIN_PATCH);
+        set(&mut texts.candidate, "/arguments", json!(["--reward-scale=9"]));
+    });
+    texts(Validate, "unexpected_arguments", |texts| {
+        set(&mut texts.candidate, "/arguments", json!(["algo.learning_rate=0.5"]));
+    });
+    texts(Plan, "baseline_commit_missing", |texts| remove(&mut texts.contract, "/baseline/commit"));
     texts(Validate, "operation_not_allowed", |texts| change(texts, "operation", json!("remove")));
     texts(Validate, "key_not_allowed", |texts| change(texts, "key", json!("algo.gamma")));
     texts(Validate, "patch_not_plain", |texts| patched(texts, "rename from a\nrename to b\n"));
@@ -242,7 +258,7 @@ pub(crate) fn cases() -> Vec<Case> {
     });
     texts(Validate, "run_too_long", |texts| set(&mut texts.candidate, "/phases/0/wall_clock", json!("0s")));
     texts(Validate, "over_budget", |texts| set(&mut texts.contract, "/budget/runs", json!(14)));
-    texts(Validate, "over_budget", |texts| set(&mut texts.contract, "/budget/gpu_time", json!("4h")));
+    texts(Validate, "over_budget", |texts| set(&mut texts.contract, "/budget/gpu_time", json!("2h")));
     texts(Validate, "no_gpu_agreed", |texts| set(&mut texts.contract, "/hardware/device", json!("cpu")));
     texts(Launch, "gpu_missing", |texts| set(&mut texts.contract, "/hardware/gpus", json!(2)));
     texts(Validate, "no_seed_slot", |texts| set(&mut texts.runbook, "/eval/argv/3", json!("7")));
@@ -250,7 +266,38 @@ pub(crate) fn cases() -> Vec<Case> {
         set(&mut texts.metric_spec, "/protocol/seeds/audit/from", json!(150));
     });
     texts(Validate, "too_few_seeds", |texts| {
-        set(&mut texts.metric_spec, "/protocol/seeds/confirm/to", json!(108));
+        set(&mut texts.metric_spec, "/protocol/seeds/confirm/to", json!(103));
+    });
+    texts(Validate, "too_few_seeds", |texts| {
+        // The baseline took five of them, and every run that is evaluated takes another one.
+        set(&mut texts.metric_spec, "/protocol/seeds/evaluation/to", json!(10_011));
+    });
+    texts(Validate, "other_phases", |texts| {
+        set(&mut texts.candidate, "/phases", json!([{ "phase": "confirm", "seeds": 5, "wall_clock": "2h" }]));
+    });
+    texts(Validate, "other_phases", |texts| {
+        let more = json!({ "phase": "incumbent_validation", "seeds": 5, "wall_clock": "2h" });
+        if let Some(phases) = texts.candidate["phases"].as_array_mut() {
+            phases.push(more);
+        }
+    });
+    texts(Validate, "other_seeds", |texts| set(&mut texts.candidate, "/phases/2/seeds", json!(1)));
+    texts(Validate, "other_seeds", |texts| set(&mut texts.candidate, "/phases/1/seeds", json!(4)));
+    texts(Validate, "other_seeds", |texts| set(&mut texts.candidate, "/phases/0/seeds", json!(2)));
+    texts(Validate, "other_limit", |texts| set(&mut texts.candidate, "/phases/2/wall_clock", json!("1s")));
+    texts(Validate, "second_baseline", |texts| {
+        let baseline = texts.baseline();
+        texts.candidate = baseline;
+        set(&mut texts.candidate, "/id", json!("lower-lr"));
+    });
+    texts(Validate, "exposes_evaluator", |texts| {
+        set(&mut texts.surface_map, "/surfaces/2/evaluation_files", json!(["*/run.py"]));
+    });
+    texts(Validate, "exposes_evaluator", |texts| {
+        set(&mut texts.surface_map, "/surfaces/2/evaluation_files", json!(["eval/**"]));
+    });
+    texts(Validate, "exposes_evaluator", |texts| {
+        set(&mut texts.surface_map, "/surfaces/2/kind", json!("reward"));
     });
     texts(Validate, "no_parameter", |texts| {
         probe(texts);
@@ -292,10 +339,6 @@ pub(crate) fn cases() -> Vec<Case> {
     after(Plan, "approval_void", |world| {
         let targets = vec![Target::Section(Section::Budget)];
         let _ = world.try_push(Event::Voided(Voided { targets, reason: "seen to be void".into() }));
-    });
-    after(Plan, "approval_void", |world| world.study.approvers = None);
-    after(Plan, "approval_void", |world| {
-        world.study.approvers = Some(super::common::approvers(&[1, 2]));
     });
     after(Launch, "approval_void", |world| {
         world.view.written.explicit["hypothesis"] = json!("Another one");
@@ -342,6 +385,18 @@ pub(crate) fn cases() -> Vec<Case> {
     });
     after(Validate, "no_such_file", |world| facts(world, |facts| facts.is_file = false));
     after(Validate, "protected_unknown", |world| world.view.protected = None);
+    after(Validate, "protected_link", |world| {
+        let why = WhyNot::LinkOutside { target: "/elsewhere/run.py".into() };
+        unprotectable(world, Unprotectable { path: "eval/run.py".into(), why });
+    });
+    after(Validate, "protected_link", |world| {
+        let why = WhyNot::LinkToUnprotected { target: "../envs/reward.py".into() };
+        unprotectable(world, Unprotectable { path: "eval/run.py".into(), why });
+    });
+    after(Validate, "protected_too_large", |world| {
+        let why = WhyNot::TooLarge { bytes: 60 << 30 };
+        unprotectable(world, Unprotectable { path: "eval/states.bin".into(), why });
+    });
     after(Validate, "protects_nothing", |world| world.view.protected = Some(Default::default()));
     after(Validate, "protected_changed", |world| {
         if let Some(protected) = &mut world.view.protected {
@@ -421,6 +476,20 @@ pub(crate) fn cases() -> Vec<Case> {
         },
     });
     cases.push(Case {
+        code: "tried_before",
+        purpose: Validate,
+        texts: |_| {},
+        after: |world| {
+            // The same changes were launched under another name.
+            if let Some(mut other) = validated(&world.study, &world.view) {
+                (other.candidate, other.plan) = (slug("other"), Digest::hash(b"other"));
+                let _ = world.try_push(Event::Validated(other));
+                let run = intent("other", Phase::Smoke, 1, Digest::hash(b"other"));
+                let _ = world.try_push(Event::LaunchIntent(run));
+            }
+        },
+    });
+    cases.push(Case {
         code: "already_there",
         purpose: Validate,
         texts: |texts| {
@@ -430,6 +499,12 @@ pub(crate) fn cases() -> Vec<Case> {
         },
         after: |world| facts(world, |facts| facts.exists = true),
     });
+    let signed: fn(&mut Texts) = |texts| set(&mut texts.contract, "/assurance", json!("signature"));
+    let mut not_here = |after: fn(&mut World)| {
+        cases.push(Case { code: "approval_not_provable_here", purpose: Plan, texts: signed, after });
+    };
+    not_here(|world| world.study.approvers = None);
+    not_here(|world| world.study.approvers = Some(super::common::approvers(&[2])));
     cases
 }
 
@@ -447,9 +522,5 @@ fn for_envelope(texts: &mut impl FnMut(Purpose, &'static str, fn(&mut Texts))) {
     outside(|texts| {
         *texts = Texts::autonomous();
         set(&mut texts.contract, "/experiment/envelope/phases", json!(["smoke", "short"]));
-    });
-    outside(|texts| {
-        *texts = Texts::autonomous();
-        set(&mut texts.candidate, "/arguments", json!(["--lr=9"]));
     });
 }

@@ -6,9 +6,12 @@ use proptest::prelude::*;
 use rlxp_govern::documents::{Assurance, Base, CandidateKind, Confinement, Phase};
 use rlxp_govern::ledger::event::{
     Anchored, Approved, Audited, Closed, Completed, Decided, Decision, Evidence, HandedOff, Imported, Judged,
-    Note, PlannedPhase, Probed, Queued, Refused, Reopened, Reported, Reverted, Validated, Verdict, Voided,
+    NoValue, Note, PlannedPhase, Probed, Queued, Refused, Reopened, Reported, Reverted, Unmeasured,
+    Validated, Verdict, Voided,
 };
-use rlxp_govern::ledger::{Actor, Anchor, ChainProblem, Event, Ledger, Record, problems, read};
+use rlxp_govern::ledger::{
+    Actor, Anchor, ChainProblem, Event, Ledger, Record, Remedy, against_copy, problems, read,
+};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::section::Target;
 use rlxp_types::Digest;
@@ -83,6 +86,11 @@ fn whole_study() -> Ledger {
             key: "baseline-smoke-0".into(),
             values: BTreeMap::from([(slug("mean-return"), Some(0.1 + 0.2)), (slug("falls"), None)]),
             files: BTreeMap::from([("eval.json".into(), digest)]),
+            reasons: BTreeMap::from([(
+                slug("falls"),
+                Unmeasured { kind: NoValue::Missing, detail: "no value at /falls".into() },
+            )]),
+            declared: Some(digest),
         }),
         completed("baseline"),
         Event::Judged(Judged {
@@ -228,6 +236,32 @@ fn a_ledger_that_ends_early_or_was_rewritten_is_found_against_an_anchor_only() {
     assert_eq!(problems[0].code, "anchor_of_other_study");
     let far = Anchor { seq: u64::MAX, ..anchor(&ledger, 0) };
     assert_eq!(verify(&bytes(&ledger), &[far]).1[0].code, "cut_off");
+}
+
+/// A ledger that lacks records of its copy, or has others, is restored from it; one that has more is not.
+#[test]
+fn the_copy_of_a_ledger_contradicts_what_is_older_or_other() {
+    let ledger = whole_study();
+    let all = lines(&ledger);
+    let end = anchor(&ledger, all.len() as u64 - 1);
+    assert_eq!(against_copy(&ledger, &end), None);
+    assert_eq!(against_copy(&ledger, &anchor(&ledger, 1)), None);
+    for kept in 0..all.len() {
+        let older = read(all[..kept].concat().as_bytes());
+        let problem = against_copy(&older, &end).unwrap();
+        assert_eq!((problem.code, problem.remedy), ("ledger_behind_copy", Remedy::Restore), "{kept}");
+    }
+    let mut other = read(all[..2].concat().as_bytes());
+    for record in &ledger.records[2..] {
+        let event = record.event.clone();
+        other
+            .push(Record::new(record.seq, "2027-01-01T00:00:00Z", record.actor, event, other.head()))
+            .unwrap();
+    }
+    let problem = against_copy(&other, &end).unwrap();
+    assert_eq!((problem.code, problem.remedy.command()), ("ledger_diverged", "rlx ledger restore"));
+    let of_another = Anchor { study: "study-0000".into(), ..end };
+    assert_eq!(against_copy(&other, &of_another), None);
 }
 
 #[test]

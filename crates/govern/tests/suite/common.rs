@@ -14,11 +14,12 @@ use rlxp_govern::documents::{
 };
 use rlxp_govern::gate::{Purpose, Refusal, refusals};
 use rlxp_govern::ledger::event::{
-    Approved, Audited, Completed, Event, LaunchIntent, Launched, Opened, RunEnded, Validated,
+    Approved, Audited, Completed, Event, Evidence, LaunchIntent, Launched, Opened, RunEnded, Validated,
 };
 use rlxp_govern::ledger::{Actor, ChainProblem, Ledger, Record, read};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::plan::{Plan, phases};
+use rlxp_govern::run_section::run_digest;
 use rlxp_govern::section::{Section, Target, close_digest};
 use rlxp_govern::seeds::SeedRole;
 use rlxp_govern::signature::{Approvers, Statement};
@@ -79,12 +80,37 @@ impl World {
         world
     }
 
+    /// Everything approved and the baseline validated: none of its runs was intended.
+    pub(crate) fn before_baseline(texts: &Texts) -> Self {
+        let mut world = Self::opened(texts);
+        world.approve_sections();
+        let validated = validated(&world.study, &world.baseline).expect("its plan can be made");
+        world.study.candidate_files.insert("baseline".into(), world.baseline.file);
+        world.push(Event::Validated(validated));
+        world
+    }
+
+    /// The baseline as its file says.
+    pub(crate) fn baseline(&self) -> &Candidate {
+        &self.baseline.written.typed
+    }
+
     /// Appends a record, which must succeed.
     pub(crate) fn push(&mut self, event: Event) {
         self.try_push(event).unwrap_or_else(|problem| panic!("{problem:?}"));
     }
 
-    pub(crate) fn try_push(&mut self, event: Event) -> Result<(), ChainProblem> {
+    /// Appends a record. A run that is evaluated gets an evaluation seed as a launch would choose it.
+    pub(crate) fn try_push(&mut self, mut event: Event) -> Result<(), ChainProblem> {
+        if let Event::LaunchIntent(intent) = &mut event
+            && intent.phase != Phase::Smoke
+            && intent.evaluation_seed.is_none()
+        {
+            let state = self.study.state();
+            let used = state.used_seeds.get(&SeedRole::Evaluation).map_or(0, BTreeSet::len);
+            let kept = state.kept_evaluation_seed(&intent.candidate, intent.phase, intent.seed);
+            intent.evaluation_seed = Some(kept.unwrap_or(10_000 + used as u64));
+        }
         append(&mut self.study.ledger, event)
     }
 
@@ -105,6 +131,10 @@ impl World {
         let digest = |target: &Target| match target {
             Target::Section(section) => digests.get(section).copied(),
             Target::Candidate(_) => self.study.candidate_digest(&self.view.written),
+            Target::Run(key) => {
+                let run = self.study.state().runs.get(key)?;
+                self.study.identity().and_then(|identity| run_digest(&identity, run))
+            }
             Target::Close => self.study.identity().map(|identity| close_digest(&identity)),
         };
         let targets: BTreeMap<Target, Digest> =
@@ -123,12 +153,17 @@ impl World {
         let _ = self.try_push(Event::Approved(approved));
     }
 
-    /// Validates the baseline, runs it once and completes it; nothing happens where its plan can't be made.
+    /// Validates the baseline, runs all of it and completes it; nothing happens where its plan can't be made.
     pub(crate) fn run_baseline(&mut self) {
         if let Some(validated) = validated(&self.study, &self.baseline) {
             let plan = validated.plan;
             self.push(Event::Validated(validated));
             self.run(&intent("baseline", Phase::Smoke, 0, plan), RunEnd::Ok);
+            for seed in BASELINE_SEEDS {
+                let intent = intent("baseline", Phase::Confirm, seed, plan);
+                self.run(&intent, RunEnd::Ok);
+                self.push(evidence(&intent.key, Some(250.25)));
+            }
             self.push(Event::Completed(Completed { candidate: slug("baseline") }));
         }
     }
@@ -211,7 +246,20 @@ pub(crate) fn intent(candidate: &str, phase: Phase, seed: u64, plan: Digest) -> 
         reserve: Amounts { runs: 1, wall_clock: 600, gpu_time: 0, disk: 1 << 30 },
         plan,
         external: None,
+        evaluation_seed: None,
+        evaluator_exposed: false,
+        bounded_repeats: true,
     }
+}
+
+/// Confirm seeds that the baseline takes; tests take others.
+pub(crate) const BASELINE_SEEDS: std::ops::Range<u64> = 195..200;
+
+/// The primary metric of a run, as it was read.
+pub(crate) fn evidence(key: &str, value: Option<f64>) -> Event {
+    let values = BTreeMap::from([(slug("mean-return"), value)]);
+    let files = BTreeMap::from([("eval.json".to_owned(), Digest::hash(key.as_bytes()))]);
+    Event::Evidence(Evidence { key: key.into(), values, files, reasons: BTreeMap::new(), declared: None })
 }
 
 pub(crate) fn launched(key: &str) -> Event {
@@ -231,7 +279,17 @@ pub(crate) fn ended(key: &str, end: RunEnd) -> Event {
 
 pub(crate) fn over(key: &str, end: RunEnd, spent: Amounts) -> RunEnded {
     let reason = "it is over".into();
-    RunEnded { key: key.into(), end, reason, spent, not_evidence: None, manifest: None, confinement: None }
+    RunEnded {
+        key: key.into(),
+        end,
+        reason,
+        spent,
+        killed_by: None,
+        not_evidence: None,
+        manifest: None,
+        confinement: None,
+        after_training: None,
+    }
 }
 
 /// A candidate and the facts that a caller would collect about it.
@@ -251,6 +309,7 @@ pub(crate) fn view(candidate: &Value) -> CandidateView {
         written,
         paths,
         evidence_there: ["reflection.json", "probe.json", "loops/1/packet.json"].map(str::to_owned).into(),
+        unprotectable: Vec::new(),
         protected: Some(BTreeMap::from([
             ("eval/run.py".into(), Digest::hash(b"run")),
             ("metrics.py".into(), Digest::hash(b"metrics")),

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use rlxp_govern::approval::{ApprovalStatus, newly_void};
+use rlxp_govern::approval::{ApprovalStatus, newly_void, standing};
 use rlxp_govern::documents::{Assurance, Files, Reading};
+use rlxp_govern::gate::RefusalCode;
 use rlxp_govern::ledger::Event;
 use rlxp_govern::ledger::event::Voided;
 use rlxp_govern::section::{COVERAGE, File, Section, Target};
@@ -298,15 +299,49 @@ fn a_section_on_record_as_void_takes_what_depends_on_it_along() {
 }
 
 #[test]
-fn another_study_or_other_approvers_void_everything() {
+fn another_list_of_approvers_voids_nothing() {
+    for texts in [Texts::supervised(), Texts::autonomous()] {
+        let ready = World::ready(&texts);
+        let is_signed = ready.study.required() == Assurance::Signature;
+        for keys in [None, Some(&[][..]), Some(&[2]), Some(&[1, 2])] {
+            let mut world = ready.clone();
+            world.study.approvers = keys.map(approvers);
+            let has_key = keys.is_some_and(|keys| keys.contains(&1));
+            let standings = world.study.standings();
+            for (section, standing) in &standings {
+                let expected =
+                    if is_signed && !has_key { Some(RefusalCode::ApprovalNotProvableHere) } else { None };
+                assert_eq!(standing.code(), expected, "{keys:?}: {section} is {standing}");
+            }
+            let standings =
+                standings.into_iter().map(|(section, is)| (Target::Section(section), is)).collect();
+            assert_eq!(newly_void(world.study.state(), &standings), Vec::new(), "{keys:?}");
+        }
+    }
+}
+
+/// A key that the first record lacks approves nothing, whatever the list at hand says.
+#[test]
+fn a_key_that_was_added_later_proves_nothing() {
+    let ready = World::ready(&Texts::autonomous());
+    let mut world = ready.clone();
+    check_after_opening(&mut world, &ready, |opened| {
+        opened.approvers = approvers(&[2]).fingerprints().into_iter().collect();
+    });
+    world.study.approvers = Some(approvers(&[1, 2]));
+    let approval = world.study.state().approvals[0].clone();
+    let Some((target, digest)) = approval.approved.targets.iter().next() else { panic!("nothing approved") };
+    let (state, proofs) = (world.study.state(), world.study.proofs());
+    let status = standing(target, Some(*digest), Assurance::Signature, state, proofs);
+    assert_eq!(status.code(), Some(RefusalCode::ApprovalNotProven), "{status}");
+    assert!(status.to_string().contains("that the study was opened with"), "{status}");
+}
+
+#[test]
+fn another_study_or_other_approvers_from_the_start_void_everything() {
     let all: BTreeSet<Section> = Section::ALL.into_iter().collect();
     for texts in [Texts::supervised(), Texts::autonomous()] {
         let ready = World::ready(&texts);
-        for keys in [&[][..], &[2], &[1, 2]] {
-            let mut world = ready.clone();
-            world.study.approvers = Some(approvers(keys));
-            check(&world, &all, &format!("approvers {keys:?}"));
-        }
         // The same approvals, word for word, under another first record.
         let mut copied = ready.rechained(|_, _| true);
         check_after_opening(&mut copied, &ready, |opened| opened.id = "study-0000".into());

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::cases::patched;
 use super::common::{World, intent, launched, over};
-use super::texts::{Texts, set};
+use super::texts::{Texts, remove, set};
 
 /// The codes by which a candidate is refused whose only change has this done to it.
 #[track_caller]
@@ -219,7 +219,7 @@ fn a_launch_after_an_agreed_stop_is_refused() {
 fn gpu_time_that_nobody_asked_for_is_spent_all_the_same() {
     let mut texts = Texts::supervised();
     set(&mut texts.contract, "/budget/gpu_time", json!("1h"));
-    set(&mut texts.candidate, "/phases", json!([{ "phase": "smoke", "seeds": 9, "wall_clock": "1h" }]));
+    remove(&mut texts.candidate, "/phases/2/gpu_time");
     let mut world = World::ready(&texts);
     let plan = world.view.asked_plan.unwrap();
     for (seed, gpu_time, expected) in [(1, 1800, BTreeSet::new()), (2, 1800, BTreeSet::from(["over_budget"]))]

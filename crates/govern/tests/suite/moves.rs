@@ -71,7 +71,13 @@ fn reverted(candidate: &str) -> Event {
 }
 
 fn evidence(key: &str) -> Event {
-    Event::Evidence(Evidence { key: key.into(), values: BTreeMap::new(), files: BTreeMap::new() })
+    Event::Evidence(Evidence {
+        key: key.into(),
+        values: BTreeMap::new(),
+        files: BTreeMap::new(),
+        reasons: BTreeMap::new(),
+        declared: None,
+    })
 }
 
 /// Appends all of `events` to an opened ledger, the last of which must be refused with these words.
@@ -228,6 +234,8 @@ fn listed(from: CandidateState, to: CandidateState) -> bool {
                 | (Validated, Draft | Launched)
                 | (Launched, CandidateState::Completed)
                 | (CandidateState::Completed, Accepted | Rejected | Inconclusive | CandidateState::Debug)
+                // Only after nothing but smoke runs, which the test of the machine checks.
+                | (Launched | CandidateState::Completed, Draft)
                 | (Accepted, CandidateState::Reverted)
                 | (CandidateState::Debug, Draft)
         )

@@ -7,7 +7,7 @@ use rlxp_govern::documents::{Assurance, Phase};
 use rlxp_govern::gate::Purpose;
 use rlxp_govern::ledger::Event;
 use rlxp_govern::ledger::event::{
-    Audited, Completed, Evidence, HandedOff, Judged, Note, Queued, Refused, Reopened, Reported, Verdict,
+    Audited, Completed, Evidence, HandedOff, Judged, Note, Queued, Refused, Reported, Verdict,
 };
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::{Action, next};
@@ -15,24 +15,29 @@ use rlxp_govern::section::{Section, Target};
 use rlxp_types::Digest;
 use serde_json::json;
 
-use super::common::{World, ended, intent, launched, slug};
+use super::common::{World, ended, evidence, intent, launched, slug};
 use super::texts::{Texts, set};
 
-/// With a baseline that was judged and reported, so that the candidate's runs come next.
+/// The candidate's runs come next: a baseline needs no verdict.
 fn ready(texts: &Texts) -> World {
     let mut world = World::ready(texts);
-    let read = |key: &str| Evidence { key: key.into(), values: BTreeMap::new(), files: BTreeMap::new() };
-    world.push(Event::Evidence(read("baseline-smoke-0")));
-    judge(&mut world, "baseline", Verdict::Accepted);
-    world.push(Event::Reported(Reported { digest: Digest::hash(b"report.md") }));
-    // The incumbent has changed, and it is part of every plan.
-    world.push(Event::Reopened(Reopened {
-        candidate: slug("lower-lr"),
-        reason: "the incumbent changed".into(),
-    }));
-    world.validate();
     world.study.candidate_files.insert("lower-lr".into(), world.view.file);
     world
+}
+
+/// A baseline changes nothing, so there is nothing to judge.
+#[test]
+fn after_the_baseline_candidates_are_proposed_validated_and_launched() {
+    let mut world = World::opened(&Texts::supervised());
+    world.approve_sections();
+    world.run_baseline();
+    assert_eq!(next(&world.study).action, Action::Propose);
+    world.study.candidate_files.insert("lower-lr".into(), world.view.file);
+    assert_eq!(next(&world.study).action, Action::Validate);
+    world.validate();
+    world.approve_candidate();
+    let step = next(&world.study);
+    assert_eq!((step.action, step.command.as_deref()), (Action::Launch, Some("rlx launch lower-lr")));
 }
 
 fn judge(world: &mut World, candidate: &str, verdict: Verdict) {
@@ -67,7 +72,7 @@ proptest! {
             _ => {
                 world.run(&first, RunEnd::Ok);
                 let values = BTreeMap::from([(slug("mean-return"), Some(255.5))]);
-                let evidence = Evidence { key: first.key, values, files: BTreeMap::new() };
+                let evidence = Evidence { key: first.key, values, files: BTreeMap::new(), reasons: BTreeMap::new(), declared: None };
                 world.push(Event::Evidence(evidence));
             }
         }
@@ -114,11 +119,17 @@ fn only_an_approval_of_anything_but_closing_ends_a_hand_off() {
     world.push(Event::LaunchIntent(run.clone()));
     assert_eq!(step(&world), Action::Monitor);
     world.push(launched(&run.key));
+    world.push(ended(&run.key, RunEnd::Ok));
+    // A smoke run is neither read nor judged.
+    assert!(waits(&world));
+    let run = intent("lower-lr", Phase::Short, 0, world.view.asked_plan.unwrap());
+    world.push(Event::LaunchIntent(run.clone()));
+    world.push(launched(&run.key));
     world.push(ended(&run.key, RunEnd::Failed));
     assert_eq!(step(&world), Action::Extract);
-    world.push(Event::Evidence(Evidence { key: run.key, values: BTreeMap::new(), files: BTreeMap::new() }));
-    assert_eq!(step(&world), Action::Judge);
+    world.push(evidence(&run.key, None));
     world.push(Event::Completed(Completed { candidate: slug("lower-lr") }));
+    assert_eq!(step(&world), Action::Judge);
     judge(&mut world, "lower-lr", Verdict::Debug);
     assert_eq!(step(&world), Action::Report);
     world.push(Event::Reported(Reported { digest: Digest::hash(b"report.md") }));

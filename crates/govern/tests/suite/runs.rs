@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use rlxp_govern::documents::{Base, Phase};
 use rlxp_govern::gate::{Purpose, RefusalCode};
 use rlxp_govern::ledger::Event;
+use rlxp_govern::ledger::attempts;
 use rlxp_govern::ledger::event::{Evidence, LaunchIntent};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::{Action, next};
 use rlxp_govern::next_run::{NextRun, SeedChoice, draw, key, next_run};
 use rlxp_govern::plan::{Plan, phases};
 use rlxp_govern::queue::{JobStatus, Queue};
-use rlxp_govern::score::{self, Score, ScoreSource};
 use rlxp_govern::seeds::SeedRole;
 use rlxp_govern::shortfall::shortfalls;
 use rlxp_types::Digest;
@@ -24,8 +24,8 @@ use super::texts::{Texts, remove, set};
 fn ready() -> World {
     let mut texts = Texts::supervised();
     let phases = json!([
-        { "phase": "smoke", "seeds": 1, "wall_clock": "10m" },
-        { "phase": "short", "seeds": 2, "wall_clock": "1h" },
+        { "phase": "smoke", "seeds": 1, "wall_clock": "2h" },
+        { "phase": "short", "seeds": 2, "wall_clock": "2h" },
         { "phase": "confirm", "seeds": 2, "wall_clock": "2h" },
     ]);
     set(&mut texts.candidate, "/phases", phases);
@@ -83,7 +83,13 @@ fn finish(world: &mut World, intent: &LaunchIntent, end: RunEnd) {
     world.push(ended(&intent.key, end));
     if end == RunEnd::Ok {
         let values = BTreeMap::from([(slug("mean-return"), Some(255.5))]);
-        let evidence = Evidence { key: intent.key.clone(), values, files: BTreeMap::new() };
+        let evidence = Evidence {
+            key: intent.key.clone(),
+            values,
+            files: BTreeMap::new(),
+            reasons: BTreeMap::new(),
+            declared: None,
+        };
         world.push(Event::Evidence(evidence));
     }
 }
@@ -165,48 +171,6 @@ fn what_is_lost_twice_wants_no_budget_any_more() {
     wants(&world, 3);
 }
 
-/// Whatever a run did itself counts, with the failure score where it failed; what the host did doesn't count, and a run
-/// that is still running or wasn't read yet has no score.
-#[test]
-fn a_run_that_fails_gets_the_failure_score() {
-    let counts = |end: Option<RunEnd>, read: Option<f64>, not_evidence: bool| {
-        let mut world = ready();
-        let run = intended(&mut world, 0);
-        world.push(launched(&run.key));
-        if let Some(end) = end {
-            let mut event = ended(&run.key, end);
-            if let Event::RunEnded(ended) = &mut event {
-                ended.not_evidence = not_evidence.then(|| "not_the_patched_code".into());
-            }
-            world.push(event);
-        }
-        if let Some(value) = read {
-            let values = BTreeMap::from([(slug("mean-return"), Some(value))]);
-            world.push(Event::Evidence(Evidence { key: run.key.clone(), values, files: BTreeMap::new() }));
-        }
-        let spec = world.study.files.metric_spec.typed().unwrap();
-        score::score_run(&world.study.state().runs[&run.key], spec)
-    };
-    let failed = Some(Score { value: failure_score(), from: ScoreSource::FailureScore });
-    for end in [RunEnd::Failed, RunEnd::Limit, RunEnd::Cancelled] {
-        assert_eq!(counts(Some(end), None, false), failed, "{end:?}");
-        assert_eq!(counts(Some(end), Some(255.5), false), failed, "{end:?}");
-        assert_eq!(counts(Some(end), None, true), failed, "{end:?}");
-    }
-    for end in [RunEnd::Lost, RunEnd::Blocked] {
-        assert_eq!(counts(Some(end), None, false), None, "{end:?}");
-    }
-    let read = Some(Score { value: 255.5, from: ScoreSource::Primary });
-    assert_eq!(counts(Some(RunEnd::Ok), Some(255.5), false), read);
-    assert_eq!(counts(Some(RunEnd::Ok), None, false), None);
-    assert_eq!(counts(Some(RunEnd::Ok), None, true), None);
-    assert_eq!(counts(None, None, false), None);
-}
-
-fn failure_score() -> f64 {
-    ready().study.files.metric_spec.typed().unwrap().failure_score
-}
-
 #[test]
 fn what_never_counts_as_evidence_stops_its_phase() {
     let mut world = ready();
@@ -221,16 +185,23 @@ fn what_never_counts_as_evidence_stops_its_phase() {
     let queue = Queue::for_study(&world.study);
     let JobStatus::Stopped { reason } = &queue.jobs[0].stand else { panic!("{:?}", queue.jobs[0]) };
     assert_eq!(*reason, format!("run {} never counts as evidence: not_the_patched_code", smoke.key));
-    // It is charged, its metrics aren't requested, and the candidate can be judged.
-    assert_eq!(world.study.state().tally.spent.runs, 2);
-    assert_eq!(next(&world.study).action, Action::Extract, "the baseline's run wasn't read");
-    let evidence = |key: &str| {
-        Event::Evidence(Evidence { key: key.into(), values: BTreeMap::new(), files: BTreeMap::new() })
-    };
-    world.push(evidence("baseline-smoke-0"));
-    assert_eq!(world.try_push(evidence(&smoke.key)).unwrap_err().code, "impossible");
+    // It is charged, its metrics aren't requested, and as only smoke runs were started, the candidate can be revised.
+    assert_eq!(world.study.state().tally.spent.runs, 7);
+    assert!(attempts::unread(world.study.state()).is_empty(), "a smoke run is never read");
+    let evidence = Event::Evidence(Evidence {
+        key: smoke.key.clone(),
+        values: BTreeMap::new(),
+        files: BTreeMap::new(),
+        reasons: BTreeMap::new(),
+        declared: None,
+    });
+    assert_eq!(world.try_push(evidence).unwrap_err().code, "impossible");
     let step = next(&world.study);
-    assert!(step.action == Action::Judge, "{step:?}");
+    assert_eq!(step.action, Action::Validate, "{step:?}");
+    assert!(
+        step.command.as_deref().is_some_and(|command| command.starts_with("rlx candidate revise ")),
+        "{step:?}"
+    );
 }
 
 #[test]
@@ -245,9 +216,14 @@ fn everything_starts_from_the_same_code() {
     world.run_baseline();
     let commit = world.view.base.clone();
     assert_eq!(world.study.pinned_base(), commit);
-    assert_eq!(world.codes(Purpose::Validate), BTreeSet::new());
-    world.view.base = Some(one);
-    assert_eq!(world.codes(Purpose::Validate), BTreeSet::from(["base_changed"]));
+    // An older contract is asked for it, and what ran counts until then.
+    assert_eq!(world.codes(Purpose::Validate), BTreeSet::from(["baseline_commit_missing"]));
+    world.view.base = Some(one.clone());
+    assert_eq!(world.codes(Purpose::Validate), BTreeSet::from(["base_changed", "baseline_commit_missing"]));
+    // Without git, the contract names the digest of the folder.
+    let mut folder = texts.clone();
+    set(&mut folder.contract, "/baseline/snapshot", json!(Digest::hash(b"one")));
+    assert_eq!(World::opened(&folder).study.pinned_base(), Some(one));
     // The contract names another commit than the one that ran.
     let mut elsewhere = texts.clone();
     let other = "f".repeat(40);
@@ -337,5 +313,25 @@ fn without_any_of_it_there_is_no_plan() {
         removal(&mut less);
         assert_eq!(Plan::for_candidate(&less.study, &less.view), None);
         assert!(less.codes(Purpose::Launch).contains("plan_unknown"));
+    }
+}
+
+/// Smoke runs are never evidence: after them, code and protected files may still be fixed.
+#[test]
+fn smoke_runs_pin_neither_code_nor_protected_files() {
+    let other = "f".repeat(40);
+    for phase in [Phase::Smoke, Phase::Confirm] {
+        let mut world = World::before_baseline(&Texts::supervised());
+        let plan = world.study.state().candidates[&slug("baseline")].validated.plan;
+        world.run(&intent("baseline", Phase::Smoke, 0, plan), RunEnd::Ok);
+        if phase == Phase::Confirm {
+            world.run(&intent("baseline", Phase::Confirm, 150, plan), RunEnd::Ok);
+        }
+        let is_pinned = phase == Phase::Confirm;
+        assert_eq!(world.study.launched_base().is_some(), is_pinned, "{phase}");
+        world.view.base = Base::of_commit(&other);
+        let edited = ("metrics.py".to_owned(), Digest::hash(b"other"));
+        world.view.protected.iter_mut().for_each(|all| all.extend([edited.clone()]));
+        assert_eq!(world.codes(Purpose::Validate).contains("protected_changed"), is_pinned, "{phase}");
     }
 }

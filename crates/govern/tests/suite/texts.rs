@@ -37,7 +37,7 @@ experiment:
 automation: supervised
 assurance: terminal
 confinement: full
-statistics: {alpha: 0.05, screen_seeds: 3, confirm_seeds: 10, looks: 2, maximum_confirms: 3}
+statistics: {alpha: 0.05, screen_seeds: 3, confirm_seeds: 5, looks: 2, maximum_confirms: 3}
 stop_rules:
   - {when: target_reached, value: 300.5}
   - {when: no_improvement, candidates: 5}
@@ -113,6 +113,11 @@ surfaces:
     kind: reward
     paths: [envs/reward.py, envs/rewards/**]
     operations: [edit_code, add, remove]
+  - id: network
+    kind: policy
+    paths: [policy/**]
+    operations: [edit_code]
+    evaluation_files: [policy/*.py]
 protected: [eval/**, metrics.py]
 ";
 
@@ -150,10 +155,10 @@ expected_effect: {metric: mean-return, direction: higher, size: 10.5}
 evidence: [loops/1/packet.json]
 knowledge: [ppo-lr-1]
 phases:
-  - {phase: smoke, seeds: 1, wall_clock: 10m}
-  - {phase: short, seeds: 3, wall_clock: 1h}
-  - {phase: confirm, seeds: 10, wall_clock: 2h, gpu_time: 30m}
-arguments: [--no-render]
+  - {phase: smoke, seeds: 1, wall_clock: 2h}
+  - {phase: short, seeds: 3, wall_clock: 2h}
+  - {phase: confirm, seeds: 5, wall_clock: 2h, gpu_time: 30m}
+arguments: []
 invariants: [the network stays as it is]
 rollback: Put the old value back
 risk: Slower learning
@@ -177,8 +182,7 @@ impl Texts {
         Self { contract, metric_spec, surface_map, runbook, candidate }
     }
 
-    /// The same in autonomous mode, which asks for signatures and has an envelope. No person reads a
-    /// candidate there, so it has no arguments.
+    /// The same in autonomous mode, which asks for signatures and has an envelope.
     pub(crate) fn autonomous() -> Self {
         let mut texts = Self::supervised();
         set(&mut texts.contract, "/automation", json!("autonomous"));
@@ -190,7 +194,6 @@ impl Texts {
             "candidates": 2,
         });
         set(&mut texts.contract, "/experiment/envelope", envelope);
-        set(&mut texts.candidate, "/arguments", json!([]));
         texts
     }
 
@@ -201,7 +204,11 @@ impl Texts {
         set(&mut baseline, "/kind", json!("baseline"));
         set(&mut baseline, "/changes", json!([]));
         set(&mut baseline, "/arguments", json!([]));
-        set(&mut baseline, "/phases", json!([{ "phase": "smoke", "seeds": 1, "wall_clock": "10m" }]));
+        let phases = json!([
+            { "phase": "smoke", "seeds": 1, "wall_clock": "2h" },
+            { "phase": "confirm", "seeds": 5, "wall_clock": "2h" },
+        ]);
+        set(&mut baseline, "/phases", phases);
         baseline
     }
 }

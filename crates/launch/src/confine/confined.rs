@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::inotify;
 use rustix::io::FdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 use super::{Report, Setup, StepExit, helper, processes, without};
 use crate::child::isolate;
@@ -49,6 +49,9 @@ impl Confined {
         join: &[PathBuf],
     ) -> Result<Self, LaunchError> {
         let earlier = order.steps.iter().take_while(|other| other.name != step.name);
+        let earlier = earlier.map(|step| order.folder.join(&step.name));
+        // Links in the tree lead to them.
+        let linked = order.linked.iter().map(|linked| linked.file.clone());
         let setup = Setup {
             report: -1,
             lifeline: -1,
@@ -56,7 +59,7 @@ impl Confined {
             without: without(),
             join: join.to_vec(),
             own: order.folder.join(&step.name),
-            readable: earlier.map(|step| order.folder.join(&step.name)).collect(),
+            readable: earlier.chain(linked).collect(),
             memory: order.limits.memory,
             wanted: order.confinement.clone(),
             step: Some(step.clone()),
@@ -167,6 +170,13 @@ impl Confined {
         self.keeper.as_ref().map_or(Vec::new(), |(number, _)| processes::below(*number))
     }
 
+    /// Where this process finds the step's files in memory, if the step has its own.
+    pub(crate) fn scratch(&self) -> Option<PathBuf> {
+        let (keeper, _) = self.keeper.as_ref()?;
+        let is_own = matches!(&self.started, Some(Ok(mechanisms)) if mechanisms.root.is_some());
+        is_own.then(|| PathBuf::from(format!("/proc/{keeper}/root{}", super::root::SCRATCH[0])))
+    }
+
     /// Asks all of them to end (SIGTERM).
     pub fn terminate(&self) {
         if let Some(lifeline) = &self.lifeline {
@@ -181,6 +191,10 @@ impl Confined {
         self.lifeline = None;
         if let Some((_, Some(handle))) = &self.keeper {
             let _ = pidfd_send_signal(handle, Signal::KILL);
+        }
+        // A stopped helper would never notice. It is not collected yet, so the number is still its own.
+        if let Some(helper) = Pid::from_raw(self.helper.id() as i32) {
+            let _ = kill_process(helper, Signal::CONT);
         }
         if let Ok(status) = self.helper.wait() {
             self.settle(status);

@@ -1,8 +1,9 @@
 //! Limits what a step reads and writes, with Landlock.
 //!
-//! Landlock knows only what is allowed. So "everything but this" becomes a list: each folder that has
-//! something hidden in it is not allowed as a whole, but its entries are, one by one. A folder created
-//! after the step started isn't readable either, which is the safe choice.
+//! In a root of its own, a step may read all that exists there. Without one, it may read the same paths where they are.
+//! Landlock knows only what is allowed, so "this folder but not that part of it" becomes a list: a folder that has
+//! something hidden in it is not allowed as a whole, but its entries are, one by one. A folder created there after the
+//! step started isn't readable either, which is the safe choice.
 
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,8 @@ pub(super) struct Rights {
     pub(super) writable: Vec<PathBuf>,
     /// It may always read these.
     pub(super) readable: Vec<PathBuf>,
+    /// It may read these, except for what is hidden.
+    pub(super) visible: Vec<PathBuf>,
     /// It may not read these.
     pub(super) hidden: Vec<PathBuf>,
     /// Whether folders may be listed even though something in them is hidden.
@@ -68,7 +71,7 @@ pub(super) fn limit(rights: &Rights) -> Result<String, String> {
     let devices = AccessFs::from_file(abi) & !AccessFs::Execute;
     // Device files could be made only by root, and would lead around every rule.
     let write = AccessFs::from_all(abi) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-    let (allowed, parted) = readable_below(Path::new("/"), &rights.hidden, &|path| RealFs.list(path));
+    let (allowed, parted) = readable_below(&rights.visible, &rights.hidden, &|path| RealFs.list(path));
     for path in allowed.iter().chain(&rights.readable) {
         rules = allow(rules, path, read, abi).map_err(failed)?;
     }
@@ -106,14 +109,15 @@ fn allow(
     rules.add_rule(PathBeneath::new(opened, access))
 }
 
-/// The paths that together are everything below `path` but what is hidden, and the folders that were taken apart for it.
+/// The paths that together are everything below `visible` but what is hidden, and the folders that were taken apart for
+/// it.
 fn readable_below(
-    path: &Path,
+    visible: &[PathBuf],
     hidden: &[PathBuf],
     list: &dyn Fn(&Path) -> rlxp_fs::Result<Vec<Entry>>,
 ) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut allowed, mut parted) = (Vec::new(), Vec::new());
-    let mut to_visit = vec![path.to_owned()];
+    let mut to_visit = visible.to_vec();
     while let Some(path) = to_visit.pop() {
         if hidden.contains(&path) {
             continue;
@@ -133,7 +137,7 @@ fn readable_below(
 }
 
 /// Devices of the list that this machine has.
-fn devices_here() -> Vec<PathBuf> {
+pub(super) fn devices_here() -> Vec<PathBuf> {
     let folder = Path::new("/dev");
     let entries = RealFs.list(folder).unwrap_or_default();
     let wanted = |name: &str| {
@@ -180,7 +184,7 @@ mod tests {
     #[track_caller]
     fn check(hidden: &[&str], allowed: &[&str]) {
         let hidden: Vec<PathBuf> = hidden.iter().map(PathBuf::from).collect();
-        let (mut found, parted) = readable_below(Path::new("/"), &hidden, &list);
+        let (mut found, parted) = readable_below(&[PathBuf::from("/")], &hidden, &list);
         found.sort();
         assert_eq!(found, allowed.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert!(parted.iter().all(|folder| hidden.iter().any(|hidden| hidden.starts_with(folder))));

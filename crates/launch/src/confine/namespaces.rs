@@ -7,9 +7,9 @@ use rlxp_fs::{Fs, FsError, RealFs};
 use rustix::process::{WaitOptions, getgid, getuid, waitpid};
 use rustix::thread::UnshareFlags;
 
-use super::Setup;
 use super::processes::{Forked, fork, leave};
-use crate::order::{Mechanisms, Reach};
+use super::{Setup, WITHOUT};
+use crate::order::{Mechanisms, Reach, TEST_SWITCH};
 
 /// The namespaces that this process has entered. Its children are created in the one for processes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +21,11 @@ pub(super) struct Namespaces {
 /// Enters all available ones, and records which are enforced and which aren't. `careful` tries the one for
 /// users in a child first: some systems let a process in and then leave it with fewer rights than it had.
 pub(super) fn enter(setup: &Setup, careful: bool, mechanisms: &mut Mechanisms) -> Result<Namespaces, String> {
+    if !setup.without.is_empty() {
+        let names: Vec<&str> = setup.without.iter().map(String::as_str).collect();
+        let reason = format!("{WITHOUT}={} is set, which is for tests", names.join(","));
+        mechanisms.missing.insert(TEST_SWITCH.to_owned(), reason);
+    }
     let users = match setup.switched_off("user_namespace") {
         Some(reason) => Err(reason),
         None if careful => try_users(),

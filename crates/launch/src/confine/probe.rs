@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::confined::Confined;
 use super::files::{self, Rights};
-use super::{Setup, mounts, namespaces, tree, without};
+use super::surroundings::{OWN_ROOT, own_root};
+use super::visible::{Visible, Wanted};
+use super::{Setup, mounts, namespaces, syscalls, tree, without};
 use crate::order::{ConfinementRequest, Level, Mechanisms, Reach, TreeOrder};
 use crate::worker::LaunchError;
 
@@ -43,6 +45,9 @@ pub fn probe_here() -> Mechanisms {
         Err(reason) => return with_limits(nothing(reason)),
     };
     try_overlay(&setup, namespaces.mounts, &mut mechanisms);
+    if namespaces.mounts {
+        try_root(&setup, &mut mechanisms);
+    }
     // Everything stays allowed: this only tests whether the rules are available.
     let rights = Rights { writable: vec![PathBuf::from("/")], ..Rights::default() };
     let limited = match setup.switched_off("landlock") {
@@ -55,7 +60,19 @@ pub fn probe_here() -> Mechanisms {
             mechanisms.missing.insert("files".to_owned(), reason);
         }
     }
+    syscalls::limit(&setup, &mut mechanisms);
     with_limits(mechanisms)
+}
+
+/// Tries a root of its own. This process isn't inside the new process namespace, so `/proc` stays as it is.
+fn try_root(setup: &Setup, mechanisms: &mut Mechanisms) {
+    let wanted = Wanted { readable: &[], kept: &[], writable: &[], hidden: &[], network: Reach::None };
+    match own_root(setup, &Visible::find(&wanted), &[], false, mechanisms) {
+        Ok(()) => mechanisms.root = Some(OWN_ROOT.to_owned()),
+        Err(reason) => {
+            mechanisms.missing.insert("root".to_owned(), reason);
+        }
+    }
 }
 
 /// Tries an overlay on a file system in memory; returns `copy` where none is available.
@@ -84,7 +101,8 @@ fn overlay_in_memory() -> Result<(), String> {
 }
 
 fn nothing(reason: String) -> Mechanisms {
-    let missing = ["files", "processes", "network"].map(|mechanism| (mechanism.to_owned(), reason.clone()));
+    let missing =
+        ["files", "processes", "network", "syscalls"].map(|mechanism| (mechanism.to_owned(), reason.clone()));
     Mechanisms { missing: BTreeMap::from(missing), ..Mechanisms::default() }
 }
 

@@ -10,7 +10,7 @@ use rustix::process::{Pid, getppid};
 
 use super::files::{self, Rights};
 use super::report::tell;
-use super::{Report, Setup, privileges, program};
+use super::{Report, Setup, privileges, program, syscalls};
 use crate::order::Mechanisms;
 
 /// Drops all privileges and executes the program. Returns only when it can't, or when there is
@@ -43,6 +43,7 @@ pub(super) fn become_program(
         }
     }
     privileges::give_up()?;
+    syscalls::limit(setup, &mut mechanisms);
     if getppid() != Some(keeper) {
         return Err("the keeper has exited".to_owned());
     }

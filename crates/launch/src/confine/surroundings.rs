@@ -1,7 +1,6 @@
-//! A step's view of the machine: its tree, a private `/proc` and shared memory, and nothing that is
-//! hidden from it.
+//! A step's view of the machine: its tree, and a root of its own with the paths that it may see.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rlxp_fs::{Fs, RealFs};
 
@@ -9,8 +8,12 @@ use super::files::{self, Rights};
 use super::helper::Ends;
 use super::namespaces::{Namespaces, with_cause};
 use super::report::tell;
-use super::{Report, Setup, mounts, probe, tree};
-use crate::order::{Mechanisms, Reach, StepOrder};
+use super::visible::{Visible, Wanted};
+use super::{Report, Setup, mounts, probe, root, tree};
+use crate::order::{Mechanisms, StepOrder};
+
+/// The name of the mechanism, as it is recorded.
+pub(super) const OWN_ROOT: &str = "own root";
 
 /// Mounts what the step may see, and returns its file access rules.
 pub(super) fn prepare(
@@ -33,43 +36,66 @@ pub(super) fn prepare(
             let real = RealFs.canonicalize(path).map_err(|error| with_cause(&error))?;
             rights.writable.push(real);
         }
-        rights.readable.extend(RealFs.canonicalize(&step.tree.base).ok());
+        let watching = tree::watch(&step.tree, &step.watched, &ends.opened);
+        tell(&ends.report, &Report::Watching(watching));
     } else {
         probe::try_overlay(setup, mounted, mechanisms);
     }
+    let visible = visible(setup);
     if mounted {
-        if namespaces.processes
-            && let Err(error) = mounts::fresh_proc()
-        {
-            mechanisms.missing.insert("proc".to_owned(), format!("can't mount a new /proc: {error}"));
-        }
-        if let Some(shared) = mounts::shared_memory() {
-            match mounts::in_memory(shared, (setup.memory / 2).max(1 << 20), "1777") {
-                Ok(()) => rights.writable.push(shared.to_owned()),
-                Err(error) => {
-                    let reason = format!("can't mount a private {}: {error}", shared.display());
-                    mechanisms.missing.insert("shared_memory".to_owned(), reason);
-                }
+        let covered = [rights.hidden.clone(), sockets].concat();
+        match own_root(setup, &visible, &covered, namespaces.processes, mechanisms) {
+            Ok(()) => {
+                mechanisms.root = Some(OWN_ROOT.to_owned());
+                rights.visible = vec![PathBuf::from("/")];
+                rights.list_all = true;
+                rights.writable.extend(root::SCRATCH.map(PathBuf::from));
             }
-        }
-        let kept: Vec<PathBuf> = rights.readable.iter().chain(&rights.writable).cloned().collect();
-        match cover(setup, [rights.hidden.clone(), sockets].concat(), kept) {
-            Ok(()) => rights.list_all = true,
             Err(reason) => {
-                mechanisms.missing.insert("covers".to_owned(), reason);
+                mechanisms.missing.insert("root".to_owned(), reason);
             }
         }
-        if let Err(reason) = mounts::keep_unchanged(&rights.writable) {
-            mechanisms.missing.insert("read_only".to_owned(), reason);
-        }
+    }
+    if mechanisms.root.is_none() {
+        rights.visible = visible.paths.into_keys().chain([PathBuf::from("/proc")]).collect();
     }
     // Disks and terminals are files too; only listed devices are allowed.
     rights.hidden.push(PathBuf::from("/dev"));
-    if let Some(step) = &setup.step {
-        let watching = tree::watch(&step.tree, &step.watched, &ends.opened);
-        tell(&ends.report, &Report::Watching(watching));
-    }
     Ok(rights)
+}
+
+/// What the step sees of the machine.
+fn visible(setup: &Setup) -> Visible {
+    let (mut readable, mut writable) = (Vec::new(), Vec::new());
+    if let Some(step) = &setup.step {
+        readable.extend(step.argv.first().map(PathBuf::from));
+        readable.extend_from_slice(&step.readable);
+        writable = vec![step.tree.at.clone(), setup.own.clone()];
+    }
+    Visible::find(&Wanted {
+        readable: &readable,
+        kept: &setup.readable,
+        writable: &writable,
+        hidden: &hidden(setup),
+        network: setup.wanted.network,
+    })
+}
+
+pub(super) fn own_root(
+    setup: &Setup,
+    visible: &Visible,
+    hidden: &[PathBuf],
+    owns_processes: bool,
+    mechanisms: &mut Mechanisms,
+) -> Result<(), String> {
+    if let Some(reason) = setup.switched_off("root") {
+        return Err(reason);
+    }
+    let plan = root::Plan { visible, hidden, memory: setup.memory.max(1 << 20), owns_processes };
+    if let Some(reason) = root::enter(&plan)? {
+        mechanisms.missing.insert("proc".to_owned(), reason);
+    }
+    Ok(())
 }
 
 fn hidden(setup: &Setup) -> Vec<PathBuf> {
@@ -99,23 +125,4 @@ fn show_tree(
         }
     }
     tree::remove(&step.tree)
-}
-
-/// Covers hidden paths, sockets, and all of `/run`, where services make new ones, unless the step itself lives there.
-fn cover(setup: &Setup, mut covered: Vec<PathBuf>, mut kept: Vec<PathBuf>) -> Result<(), String> {
-    let run = Path::new("/run");
-    let program = setup.step.as_ref().and_then(|step| step.argv.first()).map(PathBuf::from);
-    let real = program.as_ref().and_then(|program| RealFs.canonicalize(program).ok());
-    let search = rlxp_fs::environment::variable("PATH").unwrap_or_default();
-    let used = kept.iter().chain(&program).chain(&real).map(PathBuf::as_path);
-    if files::is_folder(run)
-        && !used.chain(search.split(':').map(Path::new)).any(|path| path.starts_with(run))
-    {
-        covered.push(run.to_owned());
-        if setup.wanted.network == Reach::Everything {
-            // Names can't be looked up without it, and it often lies there.
-            kept.extend(RealFs.canonicalize(Path::new("/etc/resolv.conf")).ok());
-        }
-    }
-    mounts::cover(&covered, &kept)
 }

@@ -14,6 +14,15 @@ const CONTENT_BYTES: u64 = 64 * 1024 * 1024;
 /// Most bytes of their names.
 const NAME_BYTES: usize = 4 * 1024 * 1024;
 
+/// The files that git ignores, except in folders that programs make for themselves; none if git can't list them.
+pub(super) fn ignored(git: &Git) -> Option<Vec<String>> {
+    let words = ["ls-files", "--others", "--ignored", "--exclude-standard", "--full-name", "-z", "--"];
+    let excluded = [".venv", "venv", "env", "node_modules", ".rlxp"].map(Path::new);
+    let Asked::Answer(names) = git.ask_about(&words, &excluded, NAME_BYTES) else { return None };
+    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    Some(names.filter_map(|name| String::from_utf8(name.to_vec()).ok()).collect())
+}
+
 /// Adds every untracked file that is not ignored, in git's order, which is by name.
 pub(super) fn add(
     git: &Git,

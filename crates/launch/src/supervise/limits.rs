@@ -1,12 +1,14 @@
 //! Which limit a run has reached, as text.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use super::taken;
 use super::words::{bytes_of, seconds_of};
 use crate::order::Limits;
 
 /// A run's resources at one poll.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Seen {
     /// All steps together.
     pub(super) wall_clock: Duration,
@@ -24,8 +26,12 @@ pub(super) struct Seen {
     pub(super) was_refused: bool,
     /// Bytes of the run's folder.
     pub(super) disk: u64,
+    /// The lengths of all its files together.
+    pub(super) length: u64,
     /// The folder is nested deeper than can be counted.
     pub(super) is_too_deep: bool,
+    /// A folder in it can't be listed, so it can't be counted.
+    pub(super) unlisted: Option<PathBuf>,
     /// Bytes of this step.
     pub(super) output: u64,
     /// Without output and without a changed file.
@@ -85,8 +91,12 @@ pub(super) fn harmful(limits: &Limits, seen: &Seen) -> Option<Reached> {
         format!("processes: {} of {}", seen.processes, limits.processes)
     } else if seen.disk > limits.disk {
         format!("disk: {}", bytes_of(seen.disk, limits.disk))
+    } else if seen.length > limits.disk {
+        format!("disk: files of {} in total length", bytes_of(seen.length, limits.disk))
     } else if seen.is_too_deep {
         "disk: folders are nested too deeply to measure".to_owned()
+    } else if let Some(folder) = &seen.unlisted {
+        format!("disk: the folder {} can't be listed to measure it", taken::text(folder))
     } else {
         return None;
     };
@@ -126,6 +136,11 @@ mod tests {
         check(|seen| seen.processes = 65, Some("processes: 65 of 64"));
         check(|seen| seen.was_refused = true, Some("processes: 64 of 64, and the kernel refused more"));
         check(|seen| seen.disk = 3 << 29, Some("disk: 2 GiB of 1 GiB"));
+        check(|seen| seen.length = 60 << 30, Some("disk: files of 60 GiB of 1 GiB in total length"));
+        check(
+            |seen| seen.unlisted = Some("train/x".into()),
+            Some("disk: the folder train/x can't be listed to measure it"),
+        );
         check(|seen| seen.output = (1 << 20) + 1, Some("output: 2 MiB of 1 MiB"));
         check(|seen| seen.cpu_time = 20.25, Some("CPU time: 20.2 s of 20 s"));
         check(|seen| seen.wall_clock = Duration::from_millis(10_100), Some("wall clock: 10.1 s of 10 s"));

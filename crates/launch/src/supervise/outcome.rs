@@ -5,6 +5,7 @@ use std::path::{Component, Path};
 
 use rlxp_fs::{Fs, FsExt, Kind, RealFs};
 
+use super::taken;
 use super::words::clean;
 use crate::confine::StepExit;
 use crate::order::{LOADED_FILE, StepOutcome};
@@ -24,10 +25,11 @@ pub(super) fn is_plain(name: &str) -> bool {
         && Path::new(name).components().all(is_normal)
 }
 
-/// How a step ended on its own. `own` is its folder, `last_words` the end of its log.
+/// How a step ended on its own. `own` is its folder, `changed` what it wrote into its tree, `last_words` the end of its
+/// log.
 pub(super) fn judge(
     exit: StepExit,
-    own: &Path,
+    [own, changed]: [&Path; 2],
     artifacts: &[String],
     is_check: bool,
     last_words: &str,
@@ -40,7 +42,20 @@ pub(super) fn judge(
     match exit {
         StepExit { code: Some(0), .. } => match first_missing(own, artifacts) {
             Some(name) => (not_well, format!("it did not produce {}", clean(name))),
-            None => (StepOutcome::Ok, "it succeeded".to_owned()),
+            // What is read later must be what the step made.
+            None => match taken::link_out(own) {
+                Some(link) => {
+                    let link = clean(&taken::text(&link));
+                    (not_well, format!("its output has a link that leads out of its folder: {link}"))
+                }
+                None => match [own, changed].into_iter().find_map(taken::unread) {
+                    Some(unread) => {
+                        let unread = clean(&taken::text(&unread));
+                        (not_well, format!("its output can't be read: {unread}"))
+                    }
+                    None => (StepOutcome::Ok, "it succeeded".to_owned()),
+                },
+            },
         },
         StepExit { code: Some(code), .. } => (not_well, format!("it exited with code {code}{said}")),
         StepExit { signal: Some(signal), .. } => {
@@ -127,7 +142,16 @@ mod tests {
         RealFs.write_new(&own.join("deep/metrics.json"), b"{}").unwrap();
         RealFs.symlink(Path::new("deep/metrics.json"), &own.join("link")).unwrap();
         RealFs.symlink(Path::new("deep"), &own.join("through")).unwrap();
-        let check = |name: &str| judge(exit(0), &own, &[name.to_owned()], false, "");
+        let check = |name: &str| judge(exit(0), [&own, &own], &[name.to_owned()], false, "");
+        let outside = own.join("deep/outside");
+        RealFs.symlink(Path::new("/etc/hostname"), &outside).unwrap();
+        let (how, reason) = check("deep/metrics.json");
+        assert_eq!(
+            (how, reason.ends_with("its folder: deep/outside")),
+            (StepOutcome::Failed, true),
+            "{reason}"
+        );
+        RealFs.remove_file(&outside).unwrap();
         assert_eq!(check("deep/metrics.json").0, StepOutcome::Ok);
         // No file name is that long, so its existence can't be checked.
         let long = "x".repeat(300);
@@ -146,7 +170,7 @@ mod tests {
 
     #[test]
     fn an_end_is_told_with_the_last_words_and_nothing_that_moves_the_cursor() {
-        let own = Path::new("/absent");
+        let own = [Path::new("/absent"); 2];
         let log = "1\n2\n3\n4\n5\n\x1b[31mboom\r\n\n";
         let (how, reason) = judge(exit(3), own, &[], false, log);
         assert_eq!(

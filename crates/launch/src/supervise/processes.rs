@@ -5,6 +5,8 @@ use std::path::Path;
 use rlxp_fs::{FsExt, RealFs};
 
 const SMALL: u64 = 64 * 1024;
+/// Some hundred bytes for each mapping.
+const LARGE: u64 = 256 << 20;
 
 /// Sums over some processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,14 +32,30 @@ pub(super) fn look(processes: &[u32]) -> Sums {
     sums
 }
 
-/// Bytes in memory with each shared page counted once. Takes the kernel much longer, so it is asked only when the
-/// quick sum says that a limit is reached.
-pub(super) fn exact_memory(processes: &[u32]) -> Option<u64> {
+/// The files that a step keeps in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct InMemory {
+    pub(super) bytes: u64,
+    /// The number of their file system.
+    pub(super) device: u64,
+}
+
+/// What the file system at `scratch` holds; `None` if it is gone.
+pub(super) fn files_in_memory(scratch: &Path) -> Option<InMemory> {
+    let (space, stat) = (rustix::fs::statvfs(scratch).ok()?, rustix::fs::stat(scratch).ok()?);
+    let blocks = space.f_blocks.saturating_sub(space.f_bfree);
+    Some(InMemory { bytes: blocks.saturating_mul(space.f_frsize), device: stat.st_dev })
+}
+
+/// Bytes in memory with each shared page counted once, and without mapped files of file system `apart`, which are counted
+/// there. Takes the kernel much longer, so it is asked only when the quick sum says that a limit is reached.
+pub(super) fn exact_memory(processes: &[u32], apart: u64) -> Option<u64> {
+    let apart = (rustix::fs::major(apart), rustix::fs::minor(apart));
     let mut sum = 0_u64;
     for process in processes {
-        let path = format!("/proc/{process}/smaps_rollup");
-        match RealFs.read_text(Path::new(&path), SMALL) {
-            Ok(text) => sum = sum.saturating_add(parse_proportional(&text)?),
+        let path = format!("/proc/{process}/smaps");
+        match RealFs.read_text(Path::new(&path), LARGE) {
+            Ok(text) => sum = sum.saturating_add(parse_proportional(&text, apart)?),
             Err(error) if error.is_not_found() => {}
             Err(_) => return None,
         }
@@ -82,9 +100,26 @@ fn parse(stat: &str) -> Option<[u64; 3]> {
     Some([ticks, field(20)?, field(24)?])
 }
 
-fn parse_proportional(rollup: &str) -> Option<u64> {
-    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+/// The sum over all mappings of `/proc/<pid>/smaps` but those of device `apart`. A mapping begins with a line of its
+/// addresses, rights, offset and device (`00:3a`); lines about it follow.
+fn parse_proportional(smaps: &str, apart: (u32, u32)) -> Option<u64> {
+    let (mut sum, mut is_apart) = (0_u64, false);
+    for line in smaps.lines() {
+        if let Some(amount) = line.strip_prefix("Pss:") {
+            let kibibytes = amount.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?;
+            sum = sum.saturating_add(if is_apart { 0 } else { kibibytes.checked_mul(1024)? });
+        } else if let Some(device) = device_of(line) {
+            is_apart = device == apart;
+        }
+    }
+    Some(sum)
+}
+
+fn device_of(line: &str) -> Option<(u32, u32)> {
+    let mut fields = line.split_ascii_whitespace();
+    fields.next().filter(|addresses| addresses.contains('-') && !addresses.ends_with(':'))?;
+    let (major, minor) = fields.nth(2)?.split_once(':')?;
+    Some((u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?))
 }
 
 #[cfg(test)]
@@ -100,15 +135,18 @@ mod tests {
         {
             assert_eq!(parse(broken), None, "{broken:?}");
         }
-        assert_eq!(parse_proportional("00-ff [rollup]\nRss: 8 kB\nPss:  12 kB\n"), Some(12_288));
-        assert_eq!(parse_proportional("Rss: 8 kB\n"), None);
+        let smaps = "7f00-7f10 rw-s 00000000 00:3a 12 /dev/shm/block (deleted)\nRss: 8 kB\nPss:  12 kB\n\
+                     7f20-7f30 rw-p 00000000 00:00 0 [heap]\nPss:  4 kB\nPss_Dirty: 4 kB\n";
+        assert_eq!(parse_proportional(smaps, (0, 0x3a)), Some(4096));
+        assert_eq!(parse_proportional(smaps, (0, 0x3b)), Some(16_384));
+        assert_eq!(parse_proportional("Pss: none\n", (0, 0)), None);
     }
 
     #[test]
     fn this_process_takes_something_and_an_impossible_one_nothing() {
         let own = look(&[std::process::id(), u32::MAX]);
         assert!(own.memory > 4096 && own.threads >= 1, "{own:?}");
-        assert!(exact_memory(&[std::process::id(), u32::MAX]).is_some_and(|bytes| bytes > 4096));
+        assert!(exact_memory(&[std::process::id(), u32::MAX], 0).is_some_and(|bytes| bytes > 4096));
         assert_eq!(look(&[u32::MAX]), Sums::default());
     }
 }

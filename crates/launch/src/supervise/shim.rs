@@ -13,6 +13,7 @@ use std::thread::Builder;
 use rustix::fs::{Mode, OFlags};
 
 use crate::child::default_signals;
+use crate::permit::Permit;
 use crate::worker::{LaunchError, WorkerCommand};
 
 const GO: &[u8] = b"go\n";
@@ -25,7 +26,7 @@ pub struct Shim {
 
 /// Starts this program with `args` as the supervisor of a run: in a session of its own, standard input a pipe, what it
 /// says appended to `<folder>/shim.log`, and not tied to this process's life.
-pub fn start_shim(args: &[OsString], folder: &Path) -> Result<Shim, LaunchError> {
+pub fn start_shim(_permit: &Permit, args: &[OsString], folder: &Path) -> Result<Shim, LaunchError> {
     let WorkerCommand { program, args, .. } = WorkerCommand::this_program(args.iter().cloned())?;
     start(&program, &args, folder).map_err(|source| LaunchError::Start { program, source })
 }

@@ -10,7 +10,8 @@ use rlxp_fs::{Fs, RealFs};
 use super::cgroup::Groups;
 use super::limits::{CANCEL_GRACE, Reached, Seen, full, harmful, reached};
 use super::log::Log;
-use super::watch::Watch;
+use super::open_up::open_up;
+use super::watch::{Alive, Watch};
 use super::words::clean;
 use super::{Run, SuperviseError, disk, environment, outcome};
 use crate::confine::{Confined, StepExit};
@@ -104,6 +105,8 @@ impl Run<'_> {
         let opened = confined.opened();
         drop(confined);
         crash("ended");
+        let left = [own.as_path(), step.tree.changed.as_path()];
+        left.into_iter().for_each(open_up);
         let seen = watch.last_look(&log);
         let usage = watch.usage();
         let last_words = match log.finish() {
@@ -115,7 +118,7 @@ impl Run<'_> {
         };
         let (how, reason) = match ending.or_else(|| reached(&order.limits, &seen).map(Ending::by_limit)) {
             Some(ending) => (ending.how, ending.reason),
-            None => match outcome::judge(exit, &own, &step.artifacts, step.is_check, &last_words) {
+            None => match outcome::judge(exit, left, &step.artifacts, step.is_check, &last_words) {
                 (StepOutcome::Failed, why) if disk::is_full(&order.folder) => {
                     (StepOutcome::Limit, full(&why).reason)
                 }
@@ -145,7 +148,8 @@ impl Run<'_> {
             }
             let has_said_too_much = ending.is_none() && log.came() > limits.output;
             if watch.rest().is_zero() || has_said_too_much {
-                let seen = watch.look(log, || confined.processes());
+                let alive = || Alive { processes: confined.processes(), scratch: confined.scratch() };
+                let seen = watch.look(log, alive);
                 self.pulse.beat(self.before.then(watch.usage()));
                 let full = match log.failure() {
                     Some(error) if !error.is_full() => {

@@ -39,6 +39,7 @@ pub(super) fn step(name: &str, argv: &[&str]) -> StepOrder {
         folder: String::new(),
         environment: Vec::new(),
         set: std::collections::BTreeMap::new(),
+        readable: Vec::new(),
         watched: Vec::new(),
         artifacts: Vec::new(),
         is_check: false,

@@ -1,6 +1,6 @@
 //! Polls the resources of a running step, at a pace that costs almost nothing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rlxp_fs::{Fs, RealFs};
@@ -19,6 +19,14 @@ const WORTH: u32 = 500;
 /// The same for an urgent walk through the folder: when the disk loses more than the run has left, or when nothing
 /// else would show that the run isn't silent.
 const WORTH_IN_NEED: u32 = 30;
+
+/// What lives of a step.
+#[derive(Default)]
+pub(super) struct Alive {
+    pub(super) processes: Vec<u32>,
+    /// Where its files in memory are, if it has its own.
+    pub(super) scratch: Option<PathBuf>,
+}
 
 /// The last measurements of a step, and when to poll again.
 pub(super) struct Watch<'a> {
@@ -79,8 +87,9 @@ impl<'a> Watch<'a> {
         self.next_look.saturating_duration_since(rlxp_fs::clock::monotonic())
     }
 
-    /// Polls. `processes` lists the step's processes and is only called if the kernel doesn't count.
-    pub(super) fn look(&mut self, log: &Log, processes: impl Fn() -> Vec<u32>) -> Seen {
+    /// Polls. `processes` lists the step's processes, and where their files in memory are; it is only called if the kernel
+    /// doesn't count.
+    pub(super) fn look(&mut self, log: &Log, processes: impl Fn() -> Alive) -> Seen {
         let before = processes::own_cpu_time();
         self.count(&processes);
         let now = rlxp_fs::clock::monotonic();
@@ -98,19 +107,21 @@ impl<'a> Watch<'a> {
         self.seen.quiet = log.quiet().min(self.walked.saturating_duration_since(self.changed));
         self.seen.wall_clock = now.saturating_duration_since(self.run_began);
         self.seen.cpu_time = self.before.cpu_time + self.cpu_time;
-        self.seen
+        self.seen.clone()
     }
 
     /// The last poll, after the step was reaped: what the kernel knows only now, and the final disk usage.
     pub(super) fn last_look(&mut self, log: &Log) -> Seen {
         let now = rlxp_fs::clock::monotonic();
-        self.count(&Vec::new);
+        self.count(&Alive::default);
         self.walk(now);
+        // A supervisor that was stopped polled nothing meanwhile.
+        self.seen.wall_clock = now.saturating_duration_since(self.run_began);
         self.cpu_time = self.cpu_time.max(processes::children_cpu_time() - self.children_before);
         self.seen.output = log.came();
         self.seen.cpu_time = self.before.cpu_time + self.cpu_time;
         self.seen.quiet = Duration::ZERO;
-        self.seen
+        self.seen.clone()
     }
 
     /// Usage of this step so far.
@@ -125,16 +136,20 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn count(&mut self, processes: &impl Fn() -> Vec<u32>) {
+    fn count(&mut self, processes: &impl Fn() -> Alive) {
         let kernel = self.groups.look();
         let is_all = kernel.memory.is_some() && kernel.processes.is_some() && kernel.cpu_time.is_some();
         let (mut memory, mut threads, mut cpu_time) = (0, 0, 0.0);
         if !is_all {
-            let processes = processes();
-            let sums = processes::look(&processes);
+            let alive = processes();
+            let sums = processes::look(&alive.processes);
+            let files = alive.scratch.as_deref().and_then(processes::files_in_memory).unwrap_or_default();
             (memory, threads, cpu_time) = (sums.memory, sums.threads, sums.cpu_time);
-            if memory > self.limits.memory && processes.len() > 1 && kernel.memory.is_none() {
-                memory = processes::exact_memory(&processes).unwrap_or(memory);
+            memory = memory.saturating_add(files.bytes);
+            let is_shared = alive.processes.len() > 1 || files.bytes > 0;
+            if memory > self.limits.memory && is_shared && kernel.memory.is_none() {
+                let exact = processes::exact_memory(&alive.processes, files.device);
+                memory = exact.map_or(memory, |exact| exact.saturating_add(files.bytes));
             }
         }
         self.seen.memory = self.seen.memory.max(kernel.memory.unwrap_or(memory));
@@ -162,7 +177,9 @@ impl<'a> Watch<'a> {
         self.free = RealFs.available_space(self.folder).unwrap_or(0);
         let found = disk::look(self.folder);
         self.seen.disk = found.bytes;
+        self.seen.length = found.length;
         self.seen.is_too_deep = found.is_too_deep;
+        self.seen.unlisted = found.unlisted;
         if found.mark != self.mark {
             (self.mark, self.changed) = (found.mark, now);
         }
@@ -192,17 +209,31 @@ mod tests {
             Log::start(&beside.path().join("log"), 1, &Default::default(), nothing(), nothing()).unwrap();
         let (groups, now) = (Groups::default(), rlxp_fs::clock::monotonic());
         let mut watch = Watch::begin(&groups, folder.path(), &limits, Usage::default(), now);
-        watch.look(&log, Vec::new);
+        watch.look(&log, Alive::default);
         let mut quiet = |next_walk_in_need: Instant| {
             // Walks have become expensive.
             watch.next_walk = now + Duration::from_secs(3600);
             watch.next_walk_in_need = next_walk_in_need;
-            watch.look(&log, Vec::new).quiet
+            watch.look(&log, Alive::default).quiet
         };
         assert_eq!(quiet(now + Duration::from_secs(3600)), Duration::ZERO, "no walk was due");
         write("second");
         assert_eq!(quiet(now), Duration::ZERO, "a file has changed");
         assert!(quiet(now) > Duration::ZERO, "nothing has changed");
+    }
+
+    #[test]
+    fn the_last_look_takes_the_time_again() {
+        let (folder, beside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let limits = super::super::test_orders::order(folder.path(), Vec::new()).limits;
+        let nothing = std::io::empty;
+        let log =
+            Log::start(&beside.path().join("log"), 1, &Default::default(), nothing(), nothing()).unwrap();
+        let (groups, now) = (Groups::default(), rlxp_fs::clock::monotonic());
+        let long_ago = now.checked_sub(Duration::from_secs(5)).unwrap();
+        let mut watch = Watch::begin(&groups, folder.path(), &limits, Usage::default(), long_ago);
+        // Nothing was polled since, as if the supervisor had been stopped.
+        assert!(watch.last_look(&log).wall_clock >= Duration::from_secs(5));
     }
 
     #[test]

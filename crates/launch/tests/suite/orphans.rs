@@ -27,7 +27,7 @@ fn a_killed_supervisor_leaves_no_worker() {
 pub(crate) fn act_as_supervisor() {
     let args = vec!["-c".into(), "echo $$; exec sleep 60".into()];
     let command = WorkerCommand { program: "/bin/sh".into(), args, cwd: None, env: Vec::new() };
-    let worker = Worker::spawn(&command).expect("it starts");
+    let worker = Worker::spawn(&rlxp_launch::Permit::issue(), &command).expect("it starts");
     while let Next::Line(line) = worker.next_line(LONG) {
         println!("{line}");
     }

@@ -26,8 +26,11 @@ pub(crate) const TESTS: &[Test] = tests![
 
 fn shell(script: &str) -> Worker {
     let args = vec!["-c".into(), script.into()];
-    Worker::spawn(&WorkerCommand { program: "/bin/sh".into(), args, cwd: None, env: Vec::new() })
-        .expect("a shell starts")
+    Worker::spawn(
+        &rlxp_launch::Permit::issue(),
+        &WorkerCommand { program: "/bin/sh".into(), args, cwd: None, env: Vec::new() },
+    )
+    .expect("a shell starts")
 }
 
 fn line(worker: &Worker) -> String {
@@ -136,7 +139,11 @@ fn folder_and_variables_are_passed_on() {
     let args = vec!["-c".into(), "pwd -P; echo $RLX_LAUNCH_TEST".into()];
     let env = vec![("RLX_LAUNCH_TEST".into(), "given".into())];
     let cwd = Some(folder.path().to_owned());
-    let worker = Worker::spawn(&WorkerCommand { program: "/bin/sh".into(), args, cwd, env }).unwrap();
+    let worker = Worker::spawn(
+        &rlxp_launch::Permit::issue(),
+        &WorkerCommand { program: "/bin/sh".into(), args, cwd, env },
+    )
+    .unwrap();
     assert!(line(&worker).ends_with(folder.path().file_name().unwrap().to_str().unwrap()));
     assert_eq!(line(&worker), "given");
 }
@@ -144,7 +151,7 @@ fn folder_and_variables_are_passed_on() {
 fn a_program_that_is_not_there_is_named() {
     let program = "/nowhere/rlx".into();
     let command = WorkerCommand { program, args: Vec::new(), cwd: None, env: Vec::new() };
-    let error = Worker::spawn(&command).err().expect("nothing to start");
+    let error = Worker::spawn(&rlxp_launch::Permit::issue(), &command).err().expect("nothing to start");
     assert!(matches!(error, LaunchError::Start { .. }));
     assert_eq!(error.to_string(), "can't start /nowhere/rlx");
 }

@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::select::checkpoint::CheckpointRef;
+use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::envs::SOURCES;
 use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
@@ -148,7 +149,9 @@ pub fn inspect(context: &Context, request: &InspectRequest) -> Outcome<InspectRe
 }
 
 fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport> {
+    refuse_governed(context)?;
     let (found, about_seeds) = CheckpointRef::find(context, &request.checkpoint)?;
+    refuse_governed_at(context, found.run.path())?;
     let config = config_of(&found.run)?;
     let (observations, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
     let agent = Weights::load(&config, &found.folder, found.step)?.agent;

@@ -25,6 +25,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome, describe};
 use crate::output_file;
 use crate::select::checkpoint::CheckpointRef;
+use crate::studies::files::{refuse_governed, refuse_governed_at};
 use crate::training::envs::SOURCES;
 use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
@@ -152,7 +153,9 @@ pub fn video(
     let interrupts = Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("signals can't be caught: {error}")))?;
 
+    refuse_governed(context)?;
     let (found, about_seeds) = CheckpointRef::find(context, &request.checkpoint)?;
+    refuse_governed_at(context, found.run.path())?;
     let config = config_of(&found.run)?;
     let (_, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
     let agent = Weights::load(&config, &found.folder, found.step)?.agent;

@@ -7,7 +7,9 @@ use crate::insight::{
     summarize, video,
 };
 use crate::quickstart::QuickstartReport;
-use crate::studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, study, verify};
+use crate::studies::{
+    approve, audit, candidate, contract, doctor, extract, launch, ledger, metric, queue, study, verify,
+};
 use crate::training::{eval, init, reproduce, resume, several, stop, train};
 
 macro_rules! names {
@@ -63,14 +65,17 @@ names! {
     "rlx.studies/1": study::registry::StudyList,
     "rlx.study/1": study::status::StudyStatus,
     "rlx.next_step/1": study::next::NextReport,
-    "rlx.study_audit/1": study::audit::AuditReport,
+    "rlx.extraction/1": extract::ExtractReport,
+    "rlx.study_audit/1": audit::AuditReport,
     "rlx.handoff/1": study::end::HandOff,
     "rlx.study_closed/1": study::end::ClosedStudy,
     "rlx.export/1": study::export::ExportReport,
     "rlx.ledger/1": ledger::Records,
     "rlx.anchor/1": ledger::AnchorReport,
+    "rlx.restored_ledger/1": ledger::RestoreReport,
     "rlx.verification/1": verify::VerifyReport,
     "rlx.contract_draft/1": contract::intake::Drafted,
+    "rlx.contract_input/1": contract::input::InputReport,
     "rlx.contract_check/1": contract::check::Checked,
     "rlx.contract_diff/1": contract::diff::Diff,
     "rlx.approval_request/1": contract::request::Request,
@@ -78,6 +83,7 @@ names! {
     "rlx.statement/1": ApprovalStatement<'_>,
     "rlx.approval/1": approve::ApproveReport,
     "rlx.candidate_draft/1": candidate::NewReport,
+    "rlx.candidate_revised/1": candidate::ReviseReport,
     "rlx.candidate_validation/1": candidate::ValidateReport,
     "rlx.candidate/1": candidate::ShowReport,
     "rlx.candidates/1": candidate::ListReport,

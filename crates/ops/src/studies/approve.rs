@@ -4,13 +4,17 @@
 //! again; a digest that changed in the meantime stops the approval.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use rlxp_fs::FsExt;
-use rlxp_govern::approval::{approvers_changed, statement};
+use rlxp_govern::approval::{may_approve, statement};
 use rlxp_govern::completeness::open_questions;
-use rlxp_govern::documents::{Assurance, Reading, StudyName};
+use rlxp_govern::documents::{Assurance, Automation, Reading, StudyName};
 use rlxp_govern::ledger::event::{Approved, Refused};
 use rlxp_govern::ledger::{Actor, Event};
+use rlxp_govern::machine::CandidateState;
+use rlxp_govern::run_approval::why_approve;
+use rlxp_govern::run_section::{run_digest, run_value};
 use rlxp_govern::section::{COVERAGE, Section, Target, close_digest, content};
 use rlxp_govern::signature::{LONGEST_SIGNATURE, Statement, verify};
 use rlxp_spec::document::to_yaml;
@@ -19,6 +23,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
+use crate::studies::approver_key::{sign, sign_command, signing_key};
 use crate::studies::contract::allows::allows;
 use crate::studies::files::OpenStudy;
 
@@ -28,7 +33,8 @@ pub struct ApproveRequest {
     pub study: Option<String>,
     /// Sections and candidates by name.
     pub targets: Vec<String>,
-    /// Every section whose present content isn't approved.
+    /// Everything that is open: sections whose present content isn't approved, and validated candidates that need an
+    /// approval to run. Without targets this is what is meant.
     pub all: bool,
 }
 
@@ -70,6 +76,9 @@ pub struct ApproveReport {
     pub seq: u64,
     /// The ledger's head after it.
     pub head: Digest,
+    /// Problems that did not change the result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 impl Prepared {
@@ -92,7 +101,6 @@ pub fn prepare(context: &Context, request: &ApproveRequest) -> Outcome<Prepared>
 pub fn by_signature(context: &Context, request: &ApproveRequest, armored: &str) -> Outcome<ApproveReport> {
     let mut opened = OpenStudy::open(context, request.study.as_deref())?;
     let prepared = prepared(&opened, request)?;
-    refuse_other_approvers(&mut opened, &prepared)?;
     let Some(approvers) = opened.study.approvers.clone() else {
         return refused(
             &mut opened,
@@ -106,6 +114,13 @@ pub fn by_signature(context: &Context, request: &ApproveRequest, armored: &str) 
             let detail =
                 format!("{problem}; sign the current output of `rlx approve {} --print`", names(&prepared));
             refused(&mut opened, &prepared, problem.code(), detail)
+        }
+        Ok(signed) if !may_approve(opened.study.state(), &signed.fingerprint) => {
+            let detail = format!(
+                "{} was not among the approvers when the study was opened; keys that were added later approve nothing",
+                signed.fingerprint
+            );
+            refused(&mut opened, &prepared, "key_of_no_approver", detail)
         }
         Ok(signed) => {
             let digest = Digest::hash(armored.as_bytes());
@@ -125,6 +140,26 @@ pub fn by_signature(context: &Context, request: &ApproveRequest, armored: &str) 
             record(&mut opened, &prepared, approved)
         }
     }
+}
+
+/// The key that the person at the terminal can sign with, if one of the listed keys is theirs.
+pub fn own_signing_key(context: &Context, request: &ApproveRequest) -> Outcome<Option<PathBuf>> {
+    Ok(own_key(&OpenStudy::open(context, request.study.as_deref())?))
+}
+
+fn own_key(opened: &OpenStudy) -> Option<PathBuf> {
+    signing_key(opened.context(), opened.study.approvers.as_ref()?)
+}
+
+/// Approves by a signature that the person's `ssh-keygen` makes on their terminal, after they saw `seen`.
+pub fn by_key(
+    context: &Context,
+    request: &ApproveRequest,
+    seen: &Prepared,
+    key: &Path,
+) -> Outcome<ApproveReport> {
+    // Over what was shown: if anything has changed since, the signature doesn't fit.
+    by_signature(context, request, &sign(key, &seen.statement().bytes())?)
 }
 
 /// Approves by what a person typed at a terminal after they saw `seen`.
@@ -167,18 +202,9 @@ fn unsigned(
             .hint("run the command again and review the new content"));
     }
     sure_enough(&mut opened, &prepared, assurance)?;
-    refuse_other_approvers(&mut opened, &prepared)?;
     let approved =
         Approved { targets: prepared.digests(), assurance, who: who.to_owned(), key: None, signature: None };
     record(&mut opened, &prepared, approved)
-}
-
-/// Refuses if the list of approvers is not the one that the study was opened with: such an approval would not count.
-fn refuse_other_approvers(opened: &mut OpenStudy, prepared: &Prepared) -> Outcome<()> {
-    match approvers_changed(opened.study.state(), opened.study.proofs()) {
-        None => Ok(()),
-        Some(reason) => refused(opened, prepared, "approvers_changed", reason),
-    }
 }
 
 fn record(opened: &mut OpenStudy, prepared: &Prepared, approved: Approved) -> Outcome<ApproveReport> {
@@ -200,6 +226,7 @@ fn record(opened: &mut OpenStudy, prepared: &Prepared, approved: Approved) -> Ou
         who,
         seq,
         head,
+        warnings: opened.warnings.clone(),
     })
 }
 
@@ -210,7 +237,7 @@ fn refused<T>(opened: &mut OpenStudy, prepared: &Prepared, code: &'static str, d
     let names = names(prepared);
     Err(Failure::refused(code, format!("not approved: {detail}"))
         .hint(format!("rlx approve {names} --print > statement"))
-        .hint("ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement")
+        .hint(sign_command(own_key(opened).as_deref()))
         .hint(format!("rlx approve {names} --signature statement.sig")))
 }
 
@@ -234,6 +261,7 @@ fn prepared(opened: &OpenStudy, request: &ApproveRequest) -> Outcome<Prepared> {
                 let identity = study.identity().ok_or_else(|| unreadable(&target))?;
                 (close_digest(&identity), "{}\n".to_owned())
             }
+            Target::Run(key) => run(opened, key)?,
             Target::Candidate(id) => match opened.candidate(id)? {
                 Reading::Read(written) => {
                     let digest = study.candidate_digest(&written).ok_or_else(|| unreadable(&target))?;
@@ -260,6 +288,30 @@ fn prepared(opened: &OpenStudy, request: &ApproveRequest) -> Outcome<Prepared> {
     Ok(Prepared { study: study.name.clone(), study_id, head, required: study.required(), targets })
 }
 
+/// What rlx knows of a run, for the person who decides whether it counts.
+fn run(opened: &OpenStudy, key: &str) -> Outcome<(Digest, String)> {
+    let study = &opened.study;
+    let Some(run) = study.state().runs.get(key) else {
+        let message = format!("no run {key} in {}", study.name);
+        return Err(Failure::with_kind(FailureKind::RunNotFound, message).hint("rlx launch status"));
+    };
+    if run.ended.is_none() {
+        let message = format!("run {key} is {}; it can be approved once it has ended", run.state);
+        return Err(Failure::refused("run_not_over", message).hint("rlx launch status"));
+    }
+    let Some(why) = why_approve(study.state(), study.files.metric_spec.typed(), run) else {
+        let message = match run.not_evidence() {
+            Some(code) => format!("run {key} never counts as evidence: {code}"),
+            None => format!("run {key} needs no approval: it counts without one, or never"),
+        };
+        return Err(Failure::refused("approval_not_needed", message).hint("rlx study next"));
+    };
+    let identity = study.identity().ok_or_else(|| unreadable(&Target::Run(key.into())))?;
+    let value = run_value(&identity, run).expect("it has ended");
+    let digest = run_digest(&identity, run).expect("it has ended");
+    Ok((digest, format!("# {why}\n{}", to_yaml(&value))))
+}
+
 fn wanted(opened: &OpenStudy, request: &ApproveRequest) -> Outcome<BTreeSet<Target>> {
     let mut targets = BTreeSet::new();
     for text in &request.targets {
@@ -270,20 +322,34 @@ fn wanted(opened: &OpenStudy, request: &ApproveRequest) -> Outcome<BTreeSet<Targ
         })?;
         targets.insert(target);
     }
-    if request.all {
+    if request.all || request.targets.is_empty() {
         let open = opened.study.standings().into_iter().filter(|(_, standing)| !standing.is_given());
         targets.extend(open.map(|(section, _)| Target::Section(section)));
+        targets.extend(open_candidates(opened)?);
     }
     if targets.is_empty() {
-        let failure = if request.all {
-            Failure::refused("nothing_to_approve", "every section is already approved").hint("rlx study next")
-        } else {
-            Failure::usage("no_section", "expected a section, a permission or candidate:ID")
-                .hint("rlx approve --all")
-        };
-        return Err(failure);
+        let message = "everything that is open is already approved";
+        return Err(Failure::refused("nothing_to_approve", message).hint("rlx study next"));
     }
     Ok(targets)
+}
+
+/// Validated candidates that can't run without an approval.
+fn open_candidates(opened: &OpenStudy) -> Outcome<Vec<Target>> {
+    let study = &opened.study;
+    if study.contract().is_none_or(|contract| contract.automation == Automation::Autonomous) {
+        return Ok(Vec::new());
+    }
+    let mut open = Vec::new();
+    for (id, record) in &study.state().candidates {
+        if record.state == CandidateState::Validated
+            && let Reading::Read(written) = opened.candidate(id)?
+            && !study.candidate_standing(&written).is_given()
+        {
+            open.push(Target::Candidate(id.clone()));
+        }
+    }
+    Ok(open)
 }
 
 /// Refuses a section with open questions.
@@ -317,7 +383,7 @@ fn depends_on(target: &Target) -> Vec<String> {
     match target {
         Target::Section(section) => section.depends_on().iter().map(ToString::to_string).collect(),
         Target::Candidate(_) => vec![Section::Experiment.to_string()],
-        Target::Close => Vec::new(),
+        Target::Run(_) | Target::Close => Vec::new(),
     }
 }
 
@@ -325,7 +391,6 @@ fn depends_on(target: &Target) -> Vec<String> {
 pub fn read_signature(context: &Context, file: &str) -> Outcome<String> {
     let path = context.folder.join(file);
     context.fs.read_text(&path, LONGEST_SIGNATURE as u64).map_err(|error| {
-        Failure::usage("signature_unreadable", crate::failure::describe(&error))
-            .hint("ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement")
+        Failure::usage("signature_unreadable", crate::failure::describe(&error)).hint(sign_command(None))
     })
 }

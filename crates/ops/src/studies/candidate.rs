@@ -4,11 +4,12 @@ mod code;
 mod draft;
 mod look;
 mod protected;
+mod revise;
 
 use std::collections::BTreeMap;
 
 use rlxp_govern::approval::ApprovalStatus;
-use rlxp_govern::documents::{CandidateKind, Reading, Slug, StudyName, Written};
+use rlxp_govern::documents::{CandidateKind, Phase, Reading, Slug, StudyName, Written};
 use rlxp_govern::gate::{GateName, Purpose, Refusal, refusals};
 use rlxp_govern::ledger::event::{PlannedPhase, Refused, Reopened, Validated};
 use rlxp_govern::ledger::{Actor, Event};
@@ -18,11 +19,12 @@ use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use code::{LONGEST_SOURCE, base, find_program, is_left_out, snapshot};
-pub use draft::{Draft, NewReport, UnknownKey, new};
+pub use code::{LONGEST_SOURCE, base, find_program};
+pub use draft::{Draft, KeyIsFlag, NewReport, UnknownKey, new};
 pub use look::view;
-pub use protected::digests as protected_digests;
-pub(crate) use protected::file_digest;
+pub(crate) use look::{Looked, look};
+pub use protected::{Protected, protected};
+pub use revise::{ReviseReport, revise};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -55,7 +57,8 @@ pub fn validate(context: &Context, study: Option<&str>, name: &str) -> Outcome<V
 fn validate_in(opened: &mut OpenStudy, name: &str) -> Outcome<ValidateReport> {
     let id = known(opened, name)?;
     is_not_settled(opened, &id)?;
-    let view = look::view(opened, &id)?;
+    let Looked { view, tree } = look(opened, &id)?;
+    opened.warnings.extend(tree.and_then(|tree| tree.warning()));
     let refused = refusals(Purpose::Validate, &opened.study, Some(&view));
     if !refused.is_empty() {
         return Err(refuse(opened, "validate", &id, refused)?);
@@ -121,9 +124,13 @@ fn is_not_settled(opened: &OpenStudy, id: &Slug) -> Outcome<()> {
         CandidateState::Draft | CandidateState::Validated | CandidateState::Debug => Ok(()),
         state => {
             let message = format!("{id} is {state}: a candidate that has run can't be validated again");
+            if record.furthest() == Some(Phase::Smoke) {
+                let hint = format!("rlx candidate revise {id}    # only smoke runs were started");
+                return Err(Failure::refused("candidate_settled", message).hint(hint));
+            }
             Err(Failure::refused("candidate_settled", message)
                 .hint(format!("rlx candidate show {id}"))
-                .hint(format!("rlx candidate new {id}-again --kind {}", record.validated.kind)))
+                .hint("rlx study next"))
         }
     }
 }
@@ -186,7 +193,7 @@ pub fn show(context: &Context, study: Option<&str>, name: &str) -> Outcome<ShowR
     let id = known(&opened, name)?;
     let (text, problems, approval, refused) = match opened.candidate(&id)? {
         Reading::Read(written) => {
-            let view = look::view_of(&opened, &id, *written)?;
+            let view = look::look_at(&opened, &id, *written)?.view;
             let refused = refusals(Purpose::Validate, &opened.study, Some(&view));
             let approval = opened.study.candidate_standing(&view.written);
             (Some(view.written.explicit), Vec::new(), approval, refused)

@@ -74,10 +74,12 @@ fn state_folder(context: &Context) -> Finding {
 }
 
 /// The mechanisms of the sandbox: name, key in `Mechanisms::missing`, and purpose.
-const MECHANISMS: [(&str, &str, &str); 6] = [
+const MECHANISMS: [(&str, &str, &str); 8] = [
     ("files", "files", "runs write only to their own folders and can't read keys"),
+    ("root", "root", "only listed files exist for a run, and no socket of another program"),
     ("processes", "processes", "runs see only their own processes, and none outlives its supervisor"),
     ("network", "network", "runs have only the network access in the contract"),
+    ("system calls", "syscalls", "runs can't use kernel keys, or sockets that reach past their network"),
     ("tree", "overlay", "each run gets its own copy of the code instantly; otherwise it is copied"),
     ("memory", "memory cgroup", "runs that use too much memory are stopped"),
     ("process count", "process cgroup", "runs that start too many processes are stopped"),
@@ -86,14 +88,18 @@ const MECHANISMS: [(&str, &str, &str); 6] = [
 fn of_mechanisms(mechanisms: &Mechanisms) -> Vec<Finding> {
     let values = [
         &mechanisms.files,
+        &mechanisms.root,
         &mechanisms.processes,
         &mechanisms.network,
+        &mechanisms.syscalls,
         &mechanisms.tree,
         &mechanisms.memory,
         &mechanisms.process_count,
     ];
     let line = |((what, mechanism, means), value): (&(&str, &str, &str), &Option<String>)| {
-        let missing = mechanisms.missing.get(*mechanism);
+        // Without mounts, there is no root either.
+        let because = if *mechanism == "root" { mechanisms.missing.get("mounts") } else { None };
+        let missing = mechanisms.missing.get(*mechanism).or(because);
         Finding {
             what: (*what).to_owned(),
             is: value.clone().unwrap_or_else(|| "not isolated".to_owned()),

@@ -15,7 +15,7 @@
 //! | [`watch`] | `rlx launch status`, `cancel`, `logs`, `adopt` |
 //! | [`probe`] | `rlx launch --probe`: a step that is only tried |
 //! | [`handoff`] | runs on an external runtime, and their results |
-//! | `tree`, `inputs`, `run_order`, `loaded`, `files` | code, needed files, orders, witnesses and files of a run |
+//! | `inputs`, `run_order`, `interpreter`, `loaded`, `files` | needed files, orders, what steps may read, witnesses and files of a run |
 //!
 //! What may be launched is decided by `rlxp-govern`; how it is started, sandboxed and ended is `rlxp-launch`.
 
@@ -24,6 +24,7 @@ pub mod execute;
 mod files;
 pub mod handoff;
 mod inputs;
+mod interpreter;
 mod layout;
 mod loaded;
 pub mod outcome;
@@ -34,12 +35,12 @@ mod reconcile;
 mod run_order;
 pub mod shim;
 mod supervisor;
-mod tree;
 pub mod watch;
 
-use rlxp_govern::ledger::state::RunRecord;
-use rlxp_govern::machine::RunState;
 use rlxp_launch::order::Mechanisms;
+
+pub(crate) use files::{Manifest, ManifestFile};
+pub(crate) use reconcile::reconcile;
 
 /// The body of `rlx __confine`, which prepares a step and becomes it.
 pub fn confine() -> u8 {
@@ -49,9 +50,4 @@ pub fn confine() -> u8 {
 /// The sandboxing features of this machine. Probing sandboxes the calling process, which must exit afterwards.
 pub fn abilities() -> Mechanisms {
     rlxp_launch::confine::probe_here()
-}
-
-/// Whether the run's seed may be run again.
-fn may_come_again(run: &RunRecord) -> bool {
-    matches!(run.state, RunState::Ended(end) if end.may_run_again())
 }

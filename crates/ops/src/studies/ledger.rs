@@ -1,4 +1,6 @@
-//! `rlx ledger show`, `note` and `anchor`.
+//! `rlx ledger show`, `note`, `anchor` and `restore`.
+
+mod restore;
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +11,8 @@ use rlxp_govern::ledger::{Actor, Anchor, Event, Record};
 use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::Value;
+
+pub use restore::{RestoreReport, restore};
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};

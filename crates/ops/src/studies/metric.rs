@@ -6,7 +6,7 @@ mod sample;
 use std::path::PathBuf;
 
 use rlxp_fs::FsExt;
-use rlxp_govern::documents::{Direction, Metric, MetricSpec, Reading, StudyName};
+use rlxp_govern::documents::{Direction, Metric, MetricSpec, Reading, Role, StudyName};
 use rlxp_govern::gate::metric_disagreements;
 use serde::Serialize;
 
@@ -34,6 +34,9 @@ pub struct MetricReport {
     pub metrics: Vec<MetricLine>,
     /// What is wrong.
     pub problems: Vec<String>,
+    /// How many metrics were read from the files of a run. Without any, it isn't known whether they can be measured.
+    pub read: usize,
+    /// Whether nothing is wrong, and everything that was to be read was.
     pub fine: bool,
 }
 
@@ -56,17 +59,27 @@ pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outco
     if let Some(contract) = opened.study.contract() {
         problems.extend(metric_disagreements(contract, spec));
     }
-    let line = |(role, metric): (&'static str, &Metric)| {
-        let sample = folder.as_ref().map(|folder| sample::read(context.fs.as_ref(), folder, metric));
-        MetricLine { name: metric.name.to_string(), role, direction: metric.direction, sample }
+    let declared: Vec<(Role, &Metric)> = spec.metrics_by_role().collect();
+    let mut samples = match &folder {
+        Some(folder) => sample::read(context.fs.as_ref(), folder, &declared)?.into_iter().map(Some).collect(),
+        None => vec![None; declared.len()],
     };
-    let metrics: Vec<MetricLine> = spec.metrics().map(line).collect();
+    let line = |((role, metric), sample): (&(Role, &Metric), Option<Sample>)| MetricLine {
+        name: metric.name.to_string(),
+        role: role.as_str(),
+        direction: metric.direction,
+        sample,
+    };
+    let metrics: Vec<MetricLine> = declared.iter().zip(samples.drain(..)).map(line).collect();
     let unread = metrics.iter().filter_map(|line| match &line.sample {
         Some(Sample::Missing { reason }) => Some(format!("{}: {reason}", line.name)),
         _ => None,
     });
     problems.extend(unread);
-    Ok(MetricReport { study: opened.study.name.clone(), fine: problems.is_empty(), metrics, problems })
+    let read = metrics.iter().filter(|line| matches!(line.sample, Some(Sample::Read { .. }))).count();
+    // With a run, a metric that isn't read may be missing as well.
+    let fine = problems.is_empty() && (folder.is_none() || read == metrics.len());
+    Ok(MetricReport { study: opened.study.name.clone(), fine, metrics, problems, read })
 }
 
 /// The folder of a run of this study, named by its key, or any other.
@@ -97,6 +110,12 @@ fn of_spec(spec: &MetricSpec) -> Vec<String> {
     }
     problems.extend(spec.primary_outside_evaluation().map(|why| format!("{}: {why}", spec.primary.name)));
     for (_, metric) in spec.metrics() {
+        if let Some(range) = metric.range
+            && range.from.zip(range.to).is_some_and(|(from, to)| from > to)
+        {
+            problems
+                .push(format!("{}: no value is in its range, whose `from` is above its `to`", metric.name));
+        }
         if let Some(why) = sample::bad_source(&metric.source) {
             problems.push(format!("{}: {why}", metric.name));
         }

@@ -1,8 +1,8 @@
-//! `rlx study`: opening, auditing, following and closing a study.
+//! `rlx study`: opening, following and closing a study.
 
-pub mod audit;
 pub mod end;
 pub mod export;
+pub mod first_audit;
 pub mod init;
 pub mod next;
 pub mod registry;

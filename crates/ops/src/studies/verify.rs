@@ -1,18 +1,20 @@
-//! `rlx verify --chain`: whether a ledger is intact, and what can't be checked here.
+//! `rlx verify`: whether a ledger is intact, and what can't be checked here.
 
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt};
-use rlxp_govern::approval::statement;
+use rlxp_govern::approval::{may_approve, statement};
 use rlxp_govern::documents::{Assurance, StudyName};
 use rlxp_govern::ledger::state::Approval;
-use rlxp_govern::ledger::{self, Anchor, Ledger};
-use rlxp_govern::signature::{self, Approvers, LONGEST_SIGNATURE};
+use rlxp_govern::ledger::{self, Anchor, Ledger, against_copy};
+use rlxp_govern::signature::{self, Approvers, Fingerprint, LONGEST_SIGNATURE};
 use rlxp_types::Digest;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{FailureKind, Outcome};
+use crate::studies::files::copy::{LedgerCopy, id_of, matches_now};
+use crate::studies::files::launch_paths::LaunchPaths;
 use crate::studies::files::paths::{RepositoryPaths, StudyPaths};
 use crate::studies::files::read::{approvers, approvers_of, ledger_bytes, look};
 use crate::studies::files::{ledger_reader, read_anchors, usual_place};
@@ -74,8 +76,11 @@ pub fn verify(context: &Context, request: &VerifyRequest) -> Outcome<VerifyRepor
             found.problem(problem.code, Some(problem.line), problem.message);
         }
     }
+    let copy = copy_end(context, &place, &ledger, &mut found)?;
+    unknown_runs(context, &ledger, &mut found)?;
     let is_intact = found.problems.is_empty();
-    found.tell_of_chain(&ledger, &anchors, is_intact);
+    let ends: Vec<Anchor> = anchors.into_iter().chain(copy).collect();
+    found.tell_of_chain(&ledger, &ends, is_intact);
     check_signatures(context, &place, &ledger, request, &mut found)?;
     let Findings { problems, holds, not_checked } = found;
     let (records, head) = (ledger.next_seq(), ledger.head());
@@ -105,7 +110,7 @@ impl Findings {
         let last = anchors.iter().filter(met).map(|anchor| anchor.seq).max();
         match last {
             Some(last) => {
-                self.holds.push(format!("records 0 to {last} match an anchor"));
+                self.holds.push(format!("records 0 to {last} match an anchor or the copy in your state folder"));
                 let after = ledger.next_seq().saturating_sub(last + 1);
                 let was = if after == 1 { "was" } else { "were" };
                 if after > 0 && is_intact {
@@ -119,7 +124,7 @@ impl Findings {
             None if !is_intact => {}
             None => self.not_checked.push(
                 "whether records were removed from the end, or the whole ledger was rewritten: without an anchor \
-                 neither leaves a trace (save one: rlx ledger anchor)"
+                 or a copy neither leaves a trace (save an anchor: rlx ledger anchor)"
                     .to_owned(),
             ),
         }
@@ -131,6 +136,41 @@ impl Findings {
             ));
         }
     }
+}
+
+/// The end of the ledger's copy outside the repository, after comparing the ledger with it.
+fn copy_end(
+    context: &Context,
+    place: &StudyPaths,
+    ledger: &Ledger,
+    found: &mut Findings,
+) -> Outcome<Option<Anchor>> {
+    let fs = context.fs.as_ref();
+    let Some(copy) = LedgerCopy::find(fs, place, ledger)? else { return Ok(None) };
+    let Some(end) = copy.end(fs, id_of(ledger))? else {
+        let message = format!("the copy {} has no readable last record", copy.path.display());
+        found.problem("damaged_copy", None, message);
+        return Ok(None);
+    };
+    if let Some(problem) = against_copy(ledger, &end)
+        && !matches_now(context, place, &end)?
+    {
+        let help = format!("{}; put the copy back with: {}", problem.message, problem.remedy.command());
+        found.problem(problem.code, Some(problem.line), help);
+    }
+    Ok(Some(end))
+}
+
+/// Names runs whose files exist although the ledger doesn't have them.
+fn unknown_runs(context: &Context, ledger: &Ledger, found: &mut Findings) -> Outcome<()> {
+    // Without a home folder, or an id in the ledger, no run can be found.
+    let Ok(place) = LaunchPaths::of(&context.user, ledger) else { return Ok(()) };
+    for key in place.unknown_runs(context.fs.as_ref(), ledger)? {
+        let folder = place.run(&key).folder;
+        let message = format!("the ledger has no run {key}, but its files are in {}", folder.display());
+        found.problem("unknown_run", None, message);
+    }
+    Ok(())
 }
 
 /// Anchors of this study: those in the user's own folder that name its id or its location, and those in the given
@@ -205,31 +245,34 @@ fn check_signatures(
             return Ok(());
         }
     };
-    let same = list.fingerprints() == opened.approvers.iter().cloned().collect();
-    match (is_brought, same) {
-        (true, true) => found.holds.push("the study was created with the given approvers".into()),
-        (true, false) => {
-            let named: Vec<String> = opened.approvers.iter().map(ToString::to_string).collect();
-            let said = if named.is_empty() { "none".to_owned() } else { named.join(", ") };
-            let message = format!("the study was created with other approvers than the given ones: {said}");
-            found.problem("other_approvers", Some(1), message);
-        }
-        (false, _) => found.not_checked.push(
+    let lacks = |key: &&Fingerprint| list.find(key).is_none();
+    let strangers: Vec<String> = opened.approvers.iter().filter(lacks).map(ToString::to_string).collect();
+    let knows_none = opened.approvers.is_empty() && list.iter().next().is_some();
+    if !is_brought {
+        found.not_checked.push(
             "whether the study was created with the right approvers: pass your list with --approvers FILE"
                 .into(),
-        ),
+        );
+    } else if strangers.is_empty() && !knows_none {
+        found.holds.push("the study was created with approvers from the given list".into());
+    } else {
+        let said = if strangers.is_empty() { "none".to_owned() } else { strangers.join(", ") };
+        let message = format!("the study was created with other approvers than the given ones: {said}");
+        found.problem("other_approvers", Some(1), message);
     }
-    if signed.is_empty() {
-        return Ok(());
-    }
-    if !is_brought && !same {
-        let count = counted(signed.len(), "signature");
-        found.not_checked.push(format!("{count}: the approvers listed on this machine are not the study's"));
-        return Ok(());
-    }
-    let mut good = 0;
+    let (mut good, mut not_here) = (0, 0);
     for approval in &signed {
-        match check_signature(fs, place, &opened.id, approval, &list)? {
+        let checked = match &approval.approved.key {
+            Some(key) if !may_approve(&ledger.state, key) => {
+                Err(format!("was made with {key}, which is not an approver of this study"))
+            }
+            Some(key) if list.find(key).is_none() => {
+                not_here += 1;
+                continue;
+            }
+            _ => check_signature(fs, place, &opened.id, approval, &list)?,
+        };
+        match checked {
             Ok(()) => good += 1,
             Err(why) => {
                 let message = format!("record {}: the signature of the approval {why}", approval.seq);
@@ -239,6 +282,11 @@ fn check_signatures(
     }
     if good > 0 {
         found.holds.push(format!("{} verified", counted(good, "signature")));
+    }
+    if not_here > 0 {
+        let whose = if is_brought { "the given list" } else { "the list of approvers on this machine" };
+        let count = counted(not_here, "signature");
+        found.not_checked.push(format!("{count}, not provable here: the keys are not in {whose}"));
     }
     Ok(())
 }

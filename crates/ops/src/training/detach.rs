@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::context::Context;
 use crate::event::Event;
 use crate::failure::{Failure, Outcome};
-use crate::studies::files::refuse_governed_at;
+use crate::studies::files::{permit_training, refuse_governed_at};
 use crate::training::stop::end_unstarted;
 use crate::training::supervise::{LOOK_EVERY, RunSink, Turn, supervise_all};
 
@@ -50,6 +50,7 @@ enum Word {
 /// stops all of it. Returns `running`, or `interrupted` if the user stopped it; fails with the first run's reason if
 /// none can be trained.
 pub(crate) fn detach(
+    context: &Context,
     runs: &[Run],
     parallel: usize,
     only_first: bool,
@@ -61,6 +62,7 @@ pub(crate) fn detach(
         runs.iter().for_each(|run| drop(end_unstarted(run)));
         return Ok(RunStatus::Interrupted);
     }
+    let permit = permit_training(context, first.path())?;
     match first.fs().create_dir(&first.path().join("logs")) {
         Err(error) if !error.is_already_there() => return Err(error.into()),
         _ => {}
@@ -73,7 +75,7 @@ pub(crate) fn detach(
     for run in runs {
         words.extend(["--run".into(), run.path().as_os_str().to_owned()]);
     }
-    let mut supervisor = start_detached(&words, first.path())?;
+    let mut supervisor = start_detached(&permit, &words, first.path())?;
     let mut failed = None;
     let (mut asked, mut stopped) = (0, false);
     loop {
@@ -208,6 +210,7 @@ fn trained(context: &Context, supervision: &Supervision, attached: &Attached<'_>
     };
     let failures = RefCell::new(0);
     let ends = supervise_all(
+        context,
         runs.len(),
         *parallel,
         &mut next,

@@ -87,7 +87,7 @@ pub fn reproduce(
         if keep { home.clone() } else { Project::at(context.fs.clone(), context.machine.clone(), &place) };
     let compared = plan(&config)
         .and_then(|plan| create(&project, &config, metadata, &plan, &origins))
-        .and_then(|run| compare(&original, &run, events).map(|found| (run, found)));
+        .and_then(|run| compare(context, &original, &run, events).map(|found| (run, found)));
     let kept = match (&compared, keep) {
         (Ok((run, _)), true) => Some(run.path().to_owned()),
         (_, true) => None,
@@ -110,8 +110,13 @@ pub fn reproduce(
     })
 }
 
-fn compare(original: &Run, run: &Run, events: Sink<'_>) -> Outcome<(Vec<Difference>, usize)> {
-    match supervise(run, events)? {
+fn compare(
+    context: &Context,
+    original: &Run,
+    run: &Run,
+    events: Sink<'_>,
+) -> Outcome<(Vec<Difference>, usize)> {
+    match supervise(context, run, events)? {
         RunStatus::Completed => {}
         _ => {
             return Err(Failure::new(

@@ -69,7 +69,7 @@ pub fn resume(
             run.fs().remove_abandoned(context.machine.as_ref(), &run.metadata_path());
             return Ok(report(&run, status, true, None));
         }
-        let status = start(&run, background.as_ref(), events)?;
+        let status = start(context, &run, background.as_ref(), events)?;
         return Ok(report(&run, status, false, None));
     };
     if status != RunStatus::Completed {
@@ -129,7 +129,7 @@ pub fn resume(
         events(event);
     }
     let extended = create(&project, &config, metadata, &plan, &origins)?;
-    let status = start(&extended, background.as_ref(), events)?;
+    let status = start(context, &extended, background.as_ref(), events)?;
     Ok(report(&extended, status, false, Some(run.name())))
 }
 

@@ -168,7 +168,7 @@ impl Several<'_> {
                 created.iter().find(|(known, _)| *known == number).map(|(_, run): &(_, Run)| run.name());
             events.borrow_mut()(run.as_deref(), end_of(result));
         };
-        let ends = supervise_all(count, self.parallel, &mut next, &mut told, &mut ended)?;
+        let ends = supervise_all(self.context, count, self.parallel, &mut next, &mut told, &mut ended)?;
         for (number, run) in created.into_inner() {
             runs[number] = Some(run);
         }
@@ -194,7 +194,7 @@ impl Several<'_> {
             }
         }
         runs.iter().for_each(|run| announce(run, events));
-        let started = detach(&runs, self.parallel, true, &interrupts, events)?;
+        let started = detach(self.context, &runs, self.parallel, true, &interrupts, events)?;
         let status = |run: &Run| Some(Ok(run.status().map_or(RunStatus::Unknown, |report| report.status)));
         let ends = runs.iter().map(status).collect();
         Ok(((runs.into_iter().map(Some).collect(), ends), started))

@@ -6,6 +6,7 @@ use rlxp_launch::Interrupts;
 use rlxp_store::Run;
 use rlxp_types::{Exit, RunStatus};
 
+use crate::context::Context;
 use crate::event::{Event, Sink};
 use crate::failure::{Failure, Outcome};
 use crate::training::supervised::{Said, Supervised};
@@ -37,10 +38,10 @@ pub(crate) fn listen() -> Outcome<Interrupts> {
 }
 
 /// Trains `run` in a child process until it ends.
-pub(crate) fn supervise(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
+pub(crate) fn supervise(context: &Context, run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
     let only_first = run.was_never_attempted()?;
     let mut next = |_| Ok(Turn::Train { run: run.clone(), only_first });
-    let mut ends = supervise_all(1, 1, &mut next, &mut |_, event| events(event), &mut |_, _| {})?;
+    let mut ends = supervise_all(context, 1, 1, &mut next, &mut |_, event| events(event), &mut |_, _| {})?;
     ends.pop().flatten().unwrap_or(Ok(RunStatus::Interrupted))
 }
 
@@ -48,6 +49,7 @@ pub(crate) fn supervise(run: &Run, events: Sink<'_>) -> Outcome<RunStatus> {
 /// `ended` for each as it ends. A run that fails doesn't stop the others. The first interrupt has all runs save and
 /// stop, and no other one starts; the second stops them at once.
 pub(crate) fn supervise_all(
+    context: &Context,
     count: usize,
     parallel: usize,
     next: &mut dyn FnMut(usize) -> Outcome<Turn>,
@@ -82,7 +84,7 @@ pub(crate) fn supervise_all(
         while asked == 0 && running.len() < parallel.max(1) {
             let Some(number) = waiting.next() else { break };
             let started = next(number).and_then(|turn| match turn {
-                Turn::Train { run, only_first } => Supervised::start(run, only_first).map(Ok),
+                Turn::Train { run, only_first } => Supervised::start(context, run, only_first).map(Ok),
                 Turn::Skip(status) => Ok(Err(status)),
             });
             match started {

@@ -10,8 +10,10 @@ use rlxp_store::{End, Outcome as RunOutcome, Run, TakeOver};
 use rlxp_types::text::shell_word;
 use rlxp_types::{EndCause, Exit, RunStatus};
 
+use crate::context::Context;
 use crate::event::{Event, WorkerOutcome};
 use crate::failure::{Failure, Outcome};
+use crate::studies::files::permit_training;
 use crate::training::next_step;
 
 /// The signal that asks a worker to save and stop.
@@ -58,13 +60,14 @@ pub(crate) enum Said {
 
 impl Supervised {
     /// Starts a worker on `run`. With `only_first`, it trains only if no other process has claimed the run before.
-    pub(crate) fn start(run: Run, only_first: bool) -> Outcome<Self> {
+    pub(crate) fn start(context: &Context, run: Run, only_first: bool) -> Outcome<Self> {
+        let permit = permit_training(context, run.path())?;
         let mut words: Vec<OsString> =
             vec!["worker".into(), "--run".into(), run.path().as_os_str().to_owned()];
         if only_first {
             words.push("--only-first".into());
         }
-        let worker = Worker::spawn(&WorkerCommand::this_program(words)?)?;
+        let worker = Worker::spawn(&permit, &WorkerCommand::this_program(words)?)?;
         Ok(Self { run, worker, last_word: None, asked: Asked::Nothing })
     }
 

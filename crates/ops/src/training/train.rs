@@ -123,7 +123,7 @@ pub fn train(
     sweep(&project, events);
     let background = Background::wanted(request.detach)?;
     let run = prepared.create(context, &project, request)?;
-    let status = start(&run, background.as_ref(), events)?;
+    let status = start(context, &run, background.as_ref(), events)?;
     Ok(report(prepared.plan, Some(&run), Some(status)))
 }
 
@@ -345,11 +345,16 @@ impl Background {
 }
 
 /// Trains an existing run from its present state, here or in the background.
-pub(crate) fn start(run: &Run, background: Option<&Background>, events: Sink<'_>) -> Outcome<RunStatus> {
+pub(crate) fn start(
+    context: &Context,
+    run: &Run,
+    background: Option<&Background>,
+    events: Sink<'_>,
+) -> Outcome<RunStatus> {
     events(Event::Created { run: run.name(), path: run.path().display().to_string() });
-    let Some(Background(interrupts)) = background else { return supervise(run, events) };
+    let Some(Background(interrupts)) = background else { return supervise(context, run, events) };
     let only_first = run.was_never_attempted()?;
-    detach(std::slice::from_ref(run), 1, only_first, interrupts, &mut |_, event| events(event))
+    detach(context, std::slice::from_ref(run), 1, only_first, interrupts, &mut |_, event| events(event))
 }
 
 /// What each seed of the config starts from: the one checkpoint that `text` names, or that of the equal seed.

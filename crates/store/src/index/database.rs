@@ -17,14 +17,14 @@ pub(super) use configs::{CachedConfig, FreshConfig};
 
 /// Counts up when the table or the meaning of a row changes; a different number
 /// in the file means that it is recreated.
-const FORMAT: i64 = 3;
+const FORMAT: i64 = 4;
 
 const CREATE: [&str; 2] = [
     "CREATE TABLE runs (name TEXT PRIMARY KEY, sources TEXT NOT NULL, stamps BLOB NOT NULL, row TEXT NOT NULL, \
-     digest BLOB NOT NULL) WITHOUT ROWID",
+     checksum INTEGER NOT NULL) WITHOUT ROWID",
     CREATE_CONFIGS,
 ];
-const SELECT: &str = "SELECT name, sources, stamps, row, digest FROM runs ORDER BY name";
+const SELECT: &str = "SELECT name, sources, stamps, row, checksum FROM runs ORDER BY name";
 
 /// Work of SQLite between two looks at whether it has done too much.
 const STEPS_PER_LOOK: i32 = 1_000_000;
@@ -39,15 +39,15 @@ pub(super) type Fresh = (Stamped, RunRow);
 pub(super) struct Cached {
     pub(super) stamped: Stamped,
     text: String,
-    digest: Vec<u8>,
+    checksum: u32,
 }
 
 impl Cached {
     /// The row, if it is what was stored.
     pub(super) fn row(&self, name: &str) -> Option<RunRow> {
-        let Self { stamped: Stamped { sources, stamps }, text, digest } = self;
-        let is_whole =
-            *digest == digest_of([name.as_bytes(), sources.as_text().as_bytes(), stamps, text.as_bytes()]);
+        let Self { stamped: Stamped { sources, stamps }, text, checksum } = self;
+        let is_whole = *checksum
+            == checksum_of([name.as_bytes(), sources.as_text().as_bytes(), stamps, text.as_bytes()]);
         let row: Option<RunRow> = if is_whole { serde_json::from_str(text).ok() } else { None };
         row.filter(|row| row.name == name)
     }
@@ -153,7 +153,7 @@ fn prepare(mut connection: Connection) -> rusqlite::Result<Connection> {
         }),
     )?;
     connection.pragma_update(None, "trusted_schema", false)?;
-    // What a kill leaves half-written is found by the rows' digests.
+    // What a kill leaves half-written is found by the rows' checksums.
     connection.pragma_update_and_check(None, "journal_mode", "MEMORY", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     let format: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -191,9 +191,9 @@ fn read_all(connection: &Connection, take: &mut dyn FnMut(&str, Cached)) -> rusq
     while let Some(row) = rows.next()? {
         let (Ok(name), Ok(sources)) = (row.get_ref(0)?.as_str(), row.get_ref(1)?.as_str()) else { continue };
         let (Ok(stamps), Ok(text)) = (row.get_ref(2)?.as_blob(), row.get_ref(3)?.as_str()) else { continue };
-        let Ok(digest) = row.get_ref(4)?.as_blob() else { continue };
+        let Ok(checksum) = row.get(4) else { continue };
         let stamped = Stamped { sources: Sources::from_text(sources), stamps: stamps.to_vec() };
-        take(name, Cached { stamped, text: text.to_owned(), digest: digest.to_vec() });
+        take(name, Cached { stamped, text: text.to_owned(), checksum });
     }
     Ok(())
 }
@@ -202,14 +202,14 @@ fn write_all(connection: &Connection, fresh: &[Fresh], gone: &[String]) -> rusql
     let transaction = connection.unchecked_transaction()?;
     {
         let mut insert = transaction.prepare_cached(
-            "INSERT OR REPLACE INTO runs (name, sources, stamps, row, digest) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT OR REPLACE INTO runs (name, sources, stamps, row, checksum) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?;
         let mut delete = transaction.prepare_cached("DELETE FROM runs WHERE name = ?1")?;
         for (Stamped { sources, stamps }, row) in fresh {
             let (sources, text) =
                 (sources.as_text(), serde_json::to_string(row).expect("a row always serialises"));
-            let digest = digest_of([row.name.as_bytes(), sources.as_bytes(), stamps, text.as_bytes()]);
-            insert.execute(params![row.name, sources, stamps, text, digest])?;
+            let checksum = checksum_of([row.name.as_bytes(), sources.as_bytes(), stamps, text.as_bytes()]);
+            insert.execute(params![row.name, sources, stamps, text, checksum])?;
         }
         for name in gone {
             delete.execute([name])?;
@@ -219,15 +219,15 @@ fn write_all(connection: &Connection, fresh: &[Fresh], gone: &[String]) -> rusql
     transaction.commit()
 }
 
-/// Each part is preceded by its length, so that none can be mistaken for another.
-fn digest_of(parts: [&[u8]; 4]) -> [u8; 16] {
-    let mut hasher = blake3::Hasher::new();
+/// Finds what a kill or the disk damaged. Each part is preceded by its length,
+/// so that none can be mistaken for another.
+fn checksum_of(parts: [&[u8]; 4]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
     for part in parts {
-        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
     }
-    let mut digest = [0; 16];
-    hasher.finalize_xof().fill(&mut digest);
-    digest
+    hasher.finalize()
 }
 
 fn is_damage(error: &rusqlite::Error) -> bool {

@@ -294,14 +294,10 @@ fn a_row_that_was_made_from_nothing_is_no_answer() {
         ("metadata.json", vec![1; 32]),
         ("", vec![]),
     ] {
-        let mut hasher = blake3::Hasher::new();
-        for part in [b"done_001".as_slice(), sources.as_bytes(), &stamps, forged.as_bytes()] {
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
-        }
-        let mut digest = [0; 16];
-        hasher.finalize_xof().fill(&mut digest);
-        let values = rusqlite::params![sources, stamps, forged, digest];
-        let set = "UPDATE runs SET sources = ?1, stamps = ?2, row = ?3, digest = ?4 WHERE name = 'done_001'";
+        let checksum = checksum(&[b"done_001", sources.as_bytes(), &stamps, forged.as_bytes()]);
+        let values = rusqlite::params![sources, stamps, forged, checksum];
+        let set =
+            "UPDATE runs SET sources = ?1, stamps = ?2, row = ?3, checksum = ?4 WHERE name = 'done_001'";
         assert_eq!(index.execute(set, values).unwrap(), 1);
         assert_eq!(list(&project), expected, "{sources:?}");
     }
@@ -317,15 +313,15 @@ fn a_config_that_was_not_read_from_this_file_is_no_answer() {
     let index = rusqlite::Connection::open(Index::path(&project)).unwrap();
     let count = || index.query_row("SELECT count(*) FROM configs", [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(count(), 4);
-    // With the right digest for the run's name and the maker, but without knowing the file.
+    // With the right checksum for the run's name and the maker, but without knowing the file.
     let forged = "\nrun_name.value\t\"forged\"";
     for stamps in
         [vec![0_u8; 32], vec![1; 32], [1_u64.to_le_bytes(), [0; 8], [0; 8], [0; 8]].concat(), vec![]]
     {
         for name in &names {
-            let digest = digest(&[name.as_bytes(), b"this version", &stamps, forged.as_bytes()]);
+            let checksum = checksum(&[name.as_bytes(), b"this version", &stamps, forged.as_bytes()]);
             let place = i64::from_le_bytes(digest_of_name(name));
-            let values = rusqlite::params![place, stamps, forged, digest];
+            let values = rusqlite::params![place, stamps, forged, checksum];
             index.execute("INSERT OR REPLACE INTO configs VALUES (?1, ?2, ?3, ?4)", values).unwrap();
         }
         assert_eq!(list_with_configs(&project), expected, "{stamps:?}");
@@ -336,7 +332,7 @@ fn a_config_that_was_not_read_from_this_file_is_no_answer() {
     assert_eq!(list_with_configs(&project), expected);
     // The values of one run under the place of another.
     let place = |name: &str| i64::from_le_bytes(digest_of_name(name));
-    let swap = "UPDATE configs SET (stamps, text, digest) = (SELECT stamps, text, digest FROM configs WHERE place = ?1) \
+    let swap = "UPDATE configs SET (stamps, text, checksum) = (SELECT stamps, text, checksum FROM configs WHERE place = ?1) \
                 WHERE place = ?2";
     assert_eq!(index.execute(swap, [place("done_001"), place("fresh_001")]).unwrap(), 1);
     assert_eq!(list_with_configs(&project), expected);
@@ -350,14 +346,13 @@ fn a_config_that_was_not_read_from_this_file_is_no_answer() {
     assert_eq!(list_with_configs(&project), expected);
 }
 
-fn digest(parts: &[&[u8]]) -> [u8; 16] {
-    let mut hasher = blake3::Hasher::new();
+fn checksum(parts: &[&[u8]]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
     for part in parts {
-        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
     }
-    let mut digest = [0; 16];
-    hasher.finalize_xof().fill(&mut digest);
-    digest
+    hasher.finalize()
 }
 
 fn digest_of_name(name: &str) -> [u8; 8] {

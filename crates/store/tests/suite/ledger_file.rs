@@ -95,6 +95,34 @@ fn an_acknowledged_line_is_there_after_every_fault() {
     through_every_fault("zero\n", "zero\n");
 }
 
+/// Through every fault and power loss: the old content or the new one, and the old one is never lost.
+#[test]
+fn a_replaced_ledger_is_old_or_new_and_the_old_one_is_kept() {
+    let (old, new) = ("zero\none\n", "zero\ntwo\nthree\n");
+    for fault in FAULTS {
+        for at in 1.. {
+            assert!(at < 1_000, "the loop ends");
+            let disk = disk_with(old);
+            let faulty = Arc::new(FaultFs::new(Arc::new(disk.clone()), fault, at));
+            let through = ledger(faulty.clone(), first_boot());
+            let done = through.lock(NOW).and_then(|mut locked| locked.replace(new.into())).is_ok();
+            let left = (0..4).map(|seed| disk.after_power_loss(seed * 1_000 + at));
+            for (case, left) in left.chain([disk.copy()]).enumerate() {
+                let case = format!("{fault:?} at {at}, disk {case}");
+                let found = text(&ledger(Arc::new(left.clone()), later_boot()));
+                assert!(found == new || found == old && !done, "{case}: {found:?}");
+                if found == new {
+                    let kept = left.read(Path::new("/p/ledger.replaced-1"), 1 << 20).unwrap();
+                    assert_eq!(kept, old.as_bytes(), "{case}");
+                }
+            }
+            if !faulty.fired() {
+                break;
+            }
+        }
+    }
+}
+
 #[test]
 fn a_torn_tail_is_put_aside_through_every_fault() {
     for fault in FAULTS {

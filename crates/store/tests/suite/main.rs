@@ -7,4 +7,5 @@ mod faults;
 mod hostile;
 mod index;
 mod ledger_file;
+mod oracles;
 mod run_folder;

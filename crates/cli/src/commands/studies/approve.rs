@@ -1,21 +1,24 @@
 //! `rlx approve`
 
+use std::path::PathBuf;
+
 use clap::Args;
-use rlxp_ops::below::environment;
+use rlxp_ops::below::{Assurance, environment};
 use rlxp_ops::reports::ApprovalStatement;
 use rlxp_ops::studies::approve::{
-    ApproveReport, ApproveRequest, Prepared, by_signature, by_terminal, prepare, read_signature,
-    terminal_counts,
+    ApproveReport, ApproveRequest, Prepared, by_key, by_signature, by_terminal, own_signing_key, prepare,
+    read_signature, terminal_counts,
 };
+use rlxp_ops::studies::approver_key::sign_command;
 use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::Exit;
 
-use super::study::Which;
+use super::study::{Which, warn};
 use crate::screen::Screen;
 
 const EXAMPLES: &str = "\
 Examples:
-  rlx approve --all --show
+  rlx approve --show
   rlx approve task metrics scope --show
   rlx approve metrics --print";
 
@@ -23,9 +26,13 @@ const ABOUT: &str = "\
 Approve sections, permissions or candidates of a study
 
 Sections are task, metrics, scope, budget, hardware, baseline, evaluation, experiment; permissions are plan, execute and \
-loop_entry; `candidate:ID` approves one candidate. An approval covers the current content of the files; changing any of it voids the approval.
+loop_entry; `candidate:ID` approves one candidate, and `run:KEY` lets a run count that rlx doesn't take as evidence by itself. An approval covers the current content of the files; changing any of it voids the approval.
 
-On a terminal, the whole text is shown and you approve it by typing the first letters of its digest. To approve with a signature:
+Without names, everything that is open is approved: sections without a valid approval, and validated candidates.
+
+On a terminal, the whole text is shown and you approve it by typing the first letters of its digest. In a study that needs \
+signatures, rlx then starts your own ssh-keygen with the key in ~/.ssh that is listed among the approvers, or with --key. \
+Without a terminal, or where your key is elsewhere, sign by hand:
 
   rlx approve metrics --print > statement
   ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement
@@ -37,10 +44,10 @@ See docs/concepts/trust.md for what each method protects against.";
 #[derive(Args)]
 #[command(long_about = ABOUT, after_long_help = EXAMPLES)]
 pub(crate) struct Approve {
-    /// Sections, permissions and `candidate:ID`
+    /// Sections, permissions, `candidate:ID` and `run:KEY`
     #[arg(value_name = "SECTION")]
     targets: Vec<String>,
-    /// Everything that has no valid approval
+    /// Everything that is open, as without any name; can be combined with names
     #[arg(long)]
     all: bool,
     /// Show what would be approved, without approving
@@ -52,6 +59,9 @@ pub(crate) struct Approve {
     /// Approve with a signature over the output of --print
     #[arg(long, value_name = "FILE")]
     signature: Option<String>,
+    /// Key to sign with on this terminal [default: the one in ~/.ssh that is listed among the approvers]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["print", "signature", "show"])]
+    key: Option<PathBuf>,
     /// Name to record for a terminal approval [default: your user name]
     #[arg(long, value_name = "NAME")]
     who: Option<String>,
@@ -77,22 +87,33 @@ impl Approve {
         if self.show {
             return Ok(show(screen, &prepared));
         }
-        if screen.can_type() {
+        let wants_signature = self.key.is_some() || prepared.required == Assurance::Signature;
+        let key = match &self.key {
+            Some(key) => Some(context.folder.join(key)),
+            None => own_signing_key(context, &request)?.filter(|_| wants_signature),
+        };
+        if screen.can_type() && key.is_none() {
             terminal_counts(context, &request)?;
         }
         text(&prepared).iter().for_each(|line| screen.note(line));
         let code = prepared.statement().digest.short();
         let question = format!("type {code} to approve, anything else to cancel: ");
         let Some(typed) = screen.type_in(&question) else {
-            let names: Vec<&str> = self.targets.iter().map(String::as_str).collect();
-            let what = if self.all { "--all".to_owned() } else { names.join(" ") };
+            let what = match (self.targets.is_empty(), self.all) {
+                (true, _) => "--all".to_owned(),
+                (false, true) => format!("{} --all", self.targets.join(" ")),
+                (false, false) => self.targets.join(" "),
+            };
             return Err(Failure::refused("no_terminal", "approving needs a terminal or a signature")
                 .hint(format!("rlx approve {what} --print > statement"))
-                .hint("ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement")
+                .hint(sign_command(key.as_deref()))
                 .hint(format!("rlx approve {what} --signature statement.sig")));
         };
         if typed.trim() != code {
             return Err(Failure::refused("not_approved", "nothing was approved"));
+        }
+        if let Some(key) = &key {
+            return Ok(done(screen, &by_key(context, &request, &prepared, key)?));
         }
         let who =
             self.who.clone().or_else(|| environment::variable("USER")).unwrap_or_else(|| "unknown".into());
@@ -132,6 +153,7 @@ fn done(screen: &Screen, report: &ApproveReport) -> Exit {
             report.seq,
             report.study
         ));
+        warn(screen, &report.warnings);
         screen.hint("rlx study next");
     }
     Exit::Yes

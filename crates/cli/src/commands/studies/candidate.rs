@@ -1,8 +1,8 @@
 //! `rlx candidate`
 
 use clap::{Args, Subcommand};
-use rlxp_ops::below::{ApprovalStatus, CandidateKind, Phase, parse_word};
-use rlxp_ops::studies::candidate::{Draft, ListReport, ShowReport, list, new, show, validate};
+use rlxp_ops::below::{ApprovalStatus, CandidateKind, parse_word};
+use rlxp_ops::studies::candidate::{Draft, ListReport, ShowReport, list, new, revise, show, validate};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 
@@ -25,6 +25,11 @@ const VALIDATE_EXAMPLES: &str = "\
 Examples:
   rlx candidate new baseline --kind baseline
   rlx candidate validate baseline || echo 'see the reasons above'";
+
+const REVISE_EXAMPLES: &str = "\
+Examples:
+  rlx candidate new baseline --kind baseline
+  rlx candidate revise baseline || echo 'only a candidate whose smoke run failed is revised'";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -52,6 +57,9 @@ enum Verb {
     /// Check a candidate against every gate; if all pass, record its plan in the ledger
     #[command(after_long_help = VALIDATE_EXAMPLES)]
     Validate(Named),
+    /// Make a draft of a candidate again, as its next revision, if only smoke runs were started
+    #[command(after_long_help = REVISE_EXAMPLES)]
+    Revise(Named),
     /// Show a candidate, its state, and what blocks it
     #[command(after_long_help = SHOW_EXAMPLES)]
     Show(Named),
@@ -95,9 +103,6 @@ struct New {
     /// A unified diff, for code changes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "from", "to"])]
     patch: Option<String>,
-    /// Phases: smoke, short, confirm, incumbent_validation [default: depends on the kind]
-    #[arg(long, value_name = "PHASE", value_delimiter = ',', value_parser = parse_word::<Phase>)]
-    phases: Vec<Phase>,
     #[command(flatten)]
     which: Which,
 }
@@ -126,6 +131,17 @@ impl Candidate {
                         report.candidate, report.plan
                     ));
                     screen.hint("rlx study next");
+                }
+                Ok(Exit::Yes)
+            }
+            Verb::Revise(verb) => {
+                let report = revise(context, verb.which.selector(), &verb.name)?;
+                if screen.is_json() {
+                    screen.json(&report);
+                } else {
+                    screen
+                        .line(format!("{} is a draft again, revision {}", report.candidate, report.revision));
+                    screen.hint(&format!("rlx candidate validate {}", report.candidate));
                 }
                 Ok(Exit::Yes)
             }
@@ -165,7 +181,6 @@ impl New {
             from: self.from.clone(),
             to: self.to.clone(),
             patch: self.patch.clone(),
-            phases: self.phases.clone(),
         };
         let report = new(context, self.which.selector(), &draft)?;
         if screen.is_json() {
@@ -178,6 +193,13 @@ impl New {
             if let Some(key) = &report.unknown_key {
                 let near = key.nearest.as_ref().map(|near| format!("; did you mean {near}?"));
                 screen.warning(&format!("no surface has the key {}{}", key.key, near.unwrap_or_default()));
+            }
+            if let Some(flag) = &report.flag {
+                screen.note(&format!(
+                    "{} is a flag of {}; say once how values reach it (a person approves that with the scope)",
+                    flag.key, flag.script
+                ));
+                screen.hint(&flag.command);
             }
             screen.hint(&format!("rlx candidate validate {}", report.candidate));
         }
@@ -198,6 +220,7 @@ fn shown(report: &ShowReport) -> Vec<String> {
             format!("approved by {assurance}, but {required} is required")
         }
         ApprovalStatus::NotProven { reason } => format!("approval not proven: {reason}"),
+        ApprovalStatus::NotProvableHere { reason } => format!("approval not provable here: {reason}"),
     });
     lines.extend(report.problems.iter().map(|problem| format!("problem: {problem}")));
     if let Some(text) = &report.text {

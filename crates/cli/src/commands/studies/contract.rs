@@ -6,7 +6,8 @@ use clap::{Args, Subcommand};
 use rlxp_ops::below::render;
 use rlxp_ops::studies::contract::check::{Checked, check};
 use rlxp_ops::studies::contract::diff::{Diff, SectionChange, diff};
-use rlxp_ops::studies::contract::intake::Drafted;
+use rlxp_ops::studies::contract::input::add_inputs;
+use rlxp_ops::studies::contract::intake::{Again, Drafted};
 use rlxp_ops::studies::contract::request::request;
 use rlxp_ops::studies::contract::{Answers, Ask, Intake};
 use rlxp_ops::{Context, Failure, Outcome};
@@ -27,6 +28,10 @@ Examples:
 const NEW_EXAMPLES: &str = "\
 Examples:
   rlx contract new --yes --mission 'Balance for longer' --metric success_rate --confirm-seeds 12";
+
+const INPUT_EXAMPLES: &str = "\
+Examples:
+  rlx contract input data/expert.npz || echo 'there is no such file'";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -59,6 +64,7 @@ pub(crate) struct Contract {
 #[derive(Subcommand)]
 enum What {
     New(Box<New>),
+    Input(Input),
     Check(Check),
     Diff(Changes),
     Request(Request),
@@ -66,10 +72,11 @@ enum What {
 
 /// Draft the four files from the folder and your answers
 ///
-/// Scans the folder without running anything, then asks short questions with what
-/// it found as defaults. Without a terminal, or with --yes, the defaults are used;
-/// questions without a sensible default are written as TODO for you to answer.
-/// Existing files are never overwritten.
+/// Scans the folder without running anything, then asks at most 12 questions with
+/// what it found as defaults, and shows everything else that it assumed. Without a
+/// terminal, or with --yes, the defaults are used; questions without a sensible
+/// default are written as TODO for you to answer. A draft that you have neither
+/// edited nor approved is replaced; other files are never overwritten.
 #[derive(Args)]
 #[command(after_long_help = NEW_EXAMPLES)]
 struct New {
@@ -78,6 +85,9 @@ struct New {
     /// Use the defaults without asking
     #[arg(short, long)]
     yes: bool,
+    /// Replace an edited draft too; its text is kept with the ending .old
+    #[arg(long)]
+    again: bool,
     /// What the study should improve
     #[arg(long, value_name = "TEXT", help_heading = "Task")]
     mission: Option<String>,
@@ -106,12 +116,24 @@ struct New {
     /// A guard metric that must not get worse: NAME=FILE#KEY,higher|lower,ALLOWED; can be repeated
     #[arg(long, value_name = "METRIC", help_heading = "Metrics", hide_short_help = true)]
     guardrail: Vec<String>,
-    /// What candidates may change: ID=KIND:FILES[:KEY=MIN..MAX]; can be repeated
+    /// What candidates may change: ID=KIND:FILES[:KEY=MIN..MAX][:edit]; can be repeated. Code is changed only with :edit
     #[arg(long, value_name = "SURFACE", help_heading = "Scope")]
     surface: Vec<String>,
     /// Evaluation files, which must not be changed; can be repeated
     #[arg(long, value_name = "GLOB", help_heading = "Scope", hide_short_help = true)]
     protected: Vec<String>,
+    /// How the train command takes a value, such as --{key}={value}
+    #[arg(
+        long,
+        value_name = "SYNTAX",
+        help_heading = "Scope",
+        hide_short_help = true,
+        allow_hyphen_values = true
+    )]
+    override_syntax: Option<String>,
+    /// A file that git ignores and runs need; can be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Runs", hide_short_help = true)]
+    input: Vec<String>,
     /// Training command; {seed} is the seed, {run} the output folder
     #[arg(long, value_name = "COMMAND", help_heading = "Runs")]
     train: Option<String>,
@@ -183,6 +205,21 @@ struct New {
     maximum_confirms: Option<String>,
 }
 
+/// Add files that git ignores and runs need to runbook.yaml
+///
+/// Runs start from a commit and don't see ignored files. Each file is listed with
+/// its digest; run the command again after a file has changed. The edit voids the
+/// approval of the baseline section.
+#[derive(Args)]
+#[command(after_long_help = INPUT_EXAMPLES)]
+struct Input {
+    /// Files, relative to the repository's root
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
+    #[command(flatten)]
+    which: Which,
+}
+
 /// Report problems, open questions and contradictions in the four files
 ///
 /// Exits with 0 if the contract is complete, 1 if something is open or
@@ -222,6 +259,7 @@ impl Contract {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         match &self.what {
             What::New(new) => new.run(context, screen),
+            What::Input(input) => input.run(context, screen),
             What::Check(which) => Ok(checked(screen, &check(context, which.which.selector())?)),
             What::Diff(which) => Ok(changed(screen, &diff(context, which.which.selector())?)),
             What::Request(asked) => asked.run(context, screen),
@@ -231,7 +269,8 @@ impl Contract {
 
 impl New {
     fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        let intake = Intake::begin(context, self.which.selector())?;
+        let again = if self.again { Again::Edited } else { Again::Unedited };
+        let intake = Intake::begin_with(context, self.which.selector(), again)?;
         let mut answers = Answers::default();
         let mut wrong = Vec::new();
         for ask in Ask::ALL.iter().copied() {
@@ -266,6 +305,8 @@ impl New {
             Ask::Guardrails => self.guardrail.clone(),
             Ask::Surfaces => self.surface.clone(),
             Ask::Protected => self.protected.clone(),
+            Ask::Overrides => one(&self.override_syntax),
+            Ask::Inputs => self.input.clone(),
             Ask::Train => one(&self.train),
             Ask::Eval => one(&self.eval),
             Ask::Runs => one(&self.runs),
@@ -293,10 +334,10 @@ impl New {
     }
 }
 
-/// Asks everything that no flag answered. An empty line takes the default; an answer that can't be taken is asked for
+/// Asks what no flag answered and most studies answer differently. An empty line takes the default; an answer that can't be taken is asked for
 /// again.
 fn ask_all(screen: &Screen, intake: &Intake, answers: &mut Answers) {
-    for ask in Ask::ALL.iter().copied() {
+    for ask in Ask::ALL.iter().copied().filter(|ask| ask.is_asked()) {
         if answers.given(ask).is_some() {
             continue;
         }
@@ -329,10 +370,12 @@ fn drafted(screen: &Screen, report: &Drafted) {
         text.push_str(&format!("  {file}\n"));
     }
     text.push_str(&format!("\n{}\n", screen.styled(Style::Heading, "assumed defaults")));
-    let mut table = Table::new([("flag", Align::Left), ("value", Align::Left), ("based on", Align::Left)]);
+    let columns = ["flag", "value", "based on", "change it in"];
+    let mut table = Table::new(columns.map(|name| (name, Align::Left)));
     for taken in report.assumed.iter().filter(|taken| !taken.assumed.answer.is_empty()) {
         let answer = shorten(&taken.assumed.answer.join("; "));
-        table.row([format!("--{}", taken.flag), answer, taken.assumed.from.clone()]);
+        let from = taken.assumed.from.clone();
+        table.row([format!("--{}", taken.flag), answer, from, taken.place.to_owned()]);
     }
     text.push_str(&table.render("  ", |heading| screen.styled(Style::Dim, heading)));
     if !report.open.is_empty() {
@@ -342,10 +385,14 @@ fn drafted(screen: &Screen, report: &Drafted) {
         }
     }
     screen.answer(text);
+    for kept in &report.kept {
+        screen.note(&format!("kept your text as {kept}"));
+    }
+    report.warnings.iter().for_each(|warning| screen.warning(warning));
     if !report.looked_at_everything {
         screen.note("the folder is too large to scan completely");
     }
-    screen.hint(if report.open.is_empty() { "rlx contract request" } else { "rlx contract check" });
+    screen.hint(if report.open.is_empty() { "rlx study next" } else { "rlx contract check" });
 }
 
 fn checked(screen: &Screen, report: &Checked) -> Exit {
@@ -424,6 +471,21 @@ fn changed(screen: &Screen, report: &Diff) -> Exit {
         screen.hint("rlx contract request");
     }
     Exit::Yes
+}
+
+impl Input {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let report = add_inputs(context, self.which.selector(), &self.files)?;
+        if screen.is_json() {
+            screen.json(&report);
+            return Ok(Exit::Yes);
+        }
+        for input in &report.inputs {
+            screen.line(format!("{}: {} {}", report.file, input.what, input.path));
+        }
+        screen.hint("rlx study next");
+        Ok(Exit::Yes)
+    }
 }
 
 impl Request {

@@ -177,11 +177,7 @@ impl Launch {
         let report = execute(context, study, &request, &|event| shown::event(screen, &event))?;
         shown::executed(screen, &report);
         let interrupted = report.left_running && !self.detach;
-        Ok(match (interrupted, report.is_well()) {
-            (true, _) => Exit::Interrupted,
-            (false, true) => Exit::Yes,
-            (false, false) => Exit::RunFailed,
-        })
+        Ok(if interrupted { Exit::Interrupted } else { report.exit() })
     }
 }
 

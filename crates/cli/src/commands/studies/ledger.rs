@@ -5,20 +5,21 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use rlxp_ops::below::Actor;
-use rlxp_ops::studies::ledger::{Records, ShownRecord, anchor, note, show};
+use rlxp_ops::studies::ledger::{Records, ShownRecord, anchor, note, restore, show};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use serde_json::Value;
 
 use super::study::{Which, warn};
-use crate::format::moment;
+use crate::format::{counted, moment};
 use crate::screen::Screen;
 
 const EXAMPLES: &str = "\
 Examples:
   rlx ledger show --tail 5
   rlx ledger note 'the simulator was updated on Friday' --as person
-  rlx ledger anchor";
+  rlx ledger anchor
+  rlx ledger restore";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -36,7 +37,12 @@ Examples:
   rlx ledger anchor --print
   rlx ledger anchor --to ~/anchors.jsonl";
 
-/// Read the ledger of a study and append notes to it
+const RESTORE_EXAMPLES: &str = "\
+Examples:
+  rlx ledger restore
+  rlx ledger restore --study cartpole/first";
+
+/// Read the ledger of a study, append notes to it, or restore it
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Ledger {
@@ -49,6 +55,7 @@ enum What {
     Show(Show),
     Note(Note),
     Anchor(Anchor),
+    Restore(Restore),
 }
 
 /// Show the records, oldest first
@@ -103,12 +110,28 @@ struct Anchor {
     print: bool,
 }
 
+/// Put the copy of the ledger in your state folder back
+///
+/// rlx copies the ledger there after each approval, run and verdict. If git brings
+/// back an older ledger (git checkout, git stash, another branch), the study is locked
+/// until you switch back or restore the copy. The replaced ledger is kept beside it.
+#[derive(Args)]
+#[command(after_long_help = RESTORE_EXAMPLES)]
+struct Restore {
+    #[command(flatten)]
+    which: Which,
+    /// Restore even if approvals are void then, because the documents are not the approved ones
+    #[arg(long)]
+    even_if_void: bool,
+}
+
 impl Ledger {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         match &self.what {
             What::Show(command) => command.run(context, screen),
             What::Note(command) => command.run(context, screen),
             What::Anchor(command) => command.run(context, screen),
+            What::Restore(command) => command.run(context, screen),
         }
     }
 }
@@ -161,6 +184,36 @@ impl Anchor {
             screen.answer(&report.git_notes);
         }
         warn(screen, &report.warnings);
+        Ok(Exit::Yes)
+    }
+}
+
+impl Restore {
+    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
+        let report = restore(context, self.which.selector(), self.even_if_void)?;
+        if screen.is_json() {
+            screen.json(&report);
+            return Ok(Exit::Yes);
+        }
+        let Some(kept) = &report.kept else {
+            screen.line(format!(
+                "{}: nothing to restore; no copy has records that the ledger lacks",
+                report.name
+            ));
+            return Ok(Exit::Yes);
+        };
+        screen.line(format!(
+            "restored the ledger of {}: {} instead of {}, head {}",
+            report.name,
+            counted(report.records as usize, "record"),
+            report.before,
+            report.head.short()
+        ));
+        if report.only_replaced > 0 {
+            let count = counted(report.only_replaced as usize, "record");
+            screen.line(format!("{count} of the replaced ledger are not in the copy and count no longer"));
+        }
+        screen.line(format!("the replaced ledger is kept as {}", kept.display()));
         Ok(Exit::Yes)
     }
 }

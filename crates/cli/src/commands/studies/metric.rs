@@ -47,6 +47,9 @@ impl Metric {
             screen.json(&report);
         } else {
             screen.answer(text(&report));
+            if verb.run.is_none() && report.problems.is_empty() {
+                screen.hint("rlx metric check --run RUN    # a run of rlx launch status, or a folder");
+            }
         }
         Ok(if report.fine { Exit::Yes } else { Exit::No })
     }
@@ -63,9 +66,6 @@ fn text(report: &MetricReport) -> String {
                 format!("{value} ({}, {file})", crate::format::counted(*points, "point"))
             }
             Some(Sample::Missing { reason }) => format!("not read: {reason}"),
-            Some(Sample::NotChecked { format }) => {
-                format!("not checked: {format} files are not supported here")
-            }
         };
         table.row([line.name.clone(), line.role.to_owned(), better, read]);
     }
@@ -73,6 +73,15 @@ fn text(report: &MetricReport) -> String {
     for problem in &report.problems {
         text.push_str(&format!("problem: {}\n", one_line(problem)));
     }
-    text.push_str(if report.fine { "all metrics can be measured" } else { "some metrics can't be measured" });
+    let (read, all) = (report.read, report.metrics.len());
+    let has_run = report.metrics.iter().any(|line| line.sample.is_some());
+    text.push_str(&match (report.problems.is_empty(), has_run) {
+        (false, _) => "some metrics can't be measured".to_owned(),
+        (true, false) => {
+            "no problems in the declarations; whether files have these metrics was not checked".to_owned()
+        }
+        (true, true) if read == all => "all metrics can be measured".to_owned(),
+        (true, true) => format!("{read} of {all} metrics were read; the others were not checked"),
+    });
     text
 }

@@ -1,5 +1,6 @@
 //! `rlx study`
 
+mod extract;
 mod receive;
 mod steps;
 
@@ -7,13 +8,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use rlxp_ops::below::{Assurance, parse_word};
+use rlxp_ops::studies::approver_key::{create, has_approvers};
 use rlxp_ops::studies::study::end::{HandOff, close, hand_off};
 use rlxp_ops::studies::study::export::export;
-use rlxp_ops::studies::study::init::{InitReport, InitRequest, init};
+use rlxp_ops::studies::study::init::{InitReport, InitRequest, check, init};
 use rlxp_ops::studies::study::next::not_yet;
 use rlxp_ops::studies::study::registry::{StudyList, list, make_active};
 use rlxp_ops::studies::study::status::{StudyStatus, status};
-use rlxp_ops::{Context, Outcome};
+use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::Exit;
 
 use crate::format::moment;
@@ -83,6 +85,7 @@ enum What {
     Status(Status),
     Next(steps::Next),
     Audit(steps::Audit),
+    Extract(extract::Extract),
     Handoff(Handoff),
     Close(Close),
     Export(Export),
@@ -107,8 +110,9 @@ impl Which {
 ///
 /// Refuses to run in a git worktree or submodule, in the home folder, and in
 /// folders with agents' own files. The keys of the approvers are written to the
-/// ledger's first record; changing the list of approvers later voids every
-/// approval.
+/// ledger's first record, and no other keys count later. If none is listed, rlx asks
+/// on a terminal whether to create a key for your approvals, or to accept approvals
+/// typed at a terminal, which an agent with a terminal can type too.
 #[derive(Args)]
 #[command(after_long_help = INIT_EXAMPLES)]
 struct Init {
@@ -125,6 +129,9 @@ struct Init {
     /// otherwise terminal]
     #[arg(long, value_name = "WAY", value_parser = parse_word::<Assurance>)]
     assurance: Option<Assurance>,
+    /// Create a key for your approvals with ssh-keygen, on this terminal, and list it among the approvers
+    #[arg(long, conflicts_with = "assurance")]
+    new_key: bool,
     /// Import a flat .rlxp/ or a task of .autorl/ as text; nothing in it counts as approved
     #[arg(long, value_name = "FOLDER")]
     import: Option<PathBuf>,
@@ -201,6 +208,7 @@ impl Study {
             What::Status(command) => command.run(context, screen),
             What::Next(command) => command.run(context, screen),
             What::Audit(command) => command.run(context, screen),
+            What::Extract(command) => command.run(context, screen),
             What::Handoff(command) => command.run(context, screen),
             What::Close(command) => command.run(context, screen),
             What::Export(command) => command.run(context, screen),
@@ -211,13 +219,24 @@ impl Study {
 
 impl Init {
     fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        let request = InitRequest {
+        let mut request = InitRequest {
             task: self.task.clone(),
             study: self.study.clone(),
             mission: self.mission.clone(),
             import: self.import.clone(),
             assurance: self.assurance,
         };
+        // Before the first record, which fixes the keys that can ever count. What would be refused anyway is refused
+        // before a key is created.
+        check(context, &request)?;
+        match self.way_of_approving(context, screen)? {
+            Some(Way::Key) => {
+                let listed = create(context)?;
+                screen.note(&format!("{} is listed in {}", listed.key.display(), listed.list.display()));
+            }
+            Some(Way::Terminal) => request.assurance = Some(Assurance::Terminal),
+            None => {}
+        }
         let report = init(context, &request)?;
         if screen.is_json() {
             screen.json(&report);
@@ -234,8 +253,8 @@ impl Init {
             let place =
                 approvers_file.as_ref().map_or_else(String::new, |path| format!(" in {}", path.display()));
             screen.warning(&format!(
-                "no approvers are listed{place}, so nothing can be approved by signature; adding keys later voids every \
-                 approval of this study"
+                "no approvers are listed{place}, so approvals are typed at a terminal, which an agent with a terminal can \
+                 do too; keys that are listed later don't count in this study"
             ));
         }
         for kept in &report.kept {
@@ -255,6 +274,42 @@ impl Init {
         }
         screen.hint("rlx study next");
         Ok(Exit::Yes)
+    }
+}
+
+/// How a single user without keys will approve.
+enum Way {
+    Key,
+    Terminal,
+}
+
+impl Init {
+    /// The one question about approvals; `None` where flags or the list of approvers answer it, or no one can.
+    fn way_of_approving(&self, context: &Context, screen: &Screen) -> Outcome<Option<Way>> {
+        if self.new_key {
+            return match screen.can_type() {
+                true => Ok(Some(Way::Key)),
+                false => {
+                    let message = "--new-key needs a terminal: ssh-keygen asks you for a passphrase there";
+                    Err(Failure::refused("no_terminal", message).hint("rlx study init --assurance terminal"))
+                }
+            };
+        }
+        if self.assurance.is_some() || !screen.can_type() || has_approvers(context)? {
+            return Ok(None);
+        }
+        screen.note("No approver is listed yet. How will you approve?");
+        screen
+            .note("  key       rlx starts ssh-keygen, which creates a key; approvals are signatures with it");
+        screen.note("  terminal  you type approvals at a terminal; weaker, as an agent with a terminal can type them too");
+        loop {
+            let Some(typed) = screen.type_in("key or terminal? [key] ") else { return Ok(None) };
+            match typed.trim() {
+                "" | "k" | "key" => return Ok(Some(Way::Key)),
+                "t" | "terminal" => return Ok(Some(Way::Terminal)),
+                other => screen.note(&format!("  {other:?} is neither key nor terminal")),
+            }
+        }
     }
 }
 

@@ -14,23 +14,23 @@ use crate::screen::{Screen, Style};
 
 const EXAMPLES: &str = "\
 Examples:
-  rlx verify --chain
+  rlx verify
   rlx verify --chain --study cartpole/first --json";
 
 /// Verify that the ledger of a study was not altered
 ///
 /// Exits with 1 and lists every problem if it was. Also lists what can't be
-/// checked: only an anchor reveals records that were removed from the end, or a
-/// ledger that was rewritten completely.
+/// checked: only an anchor, or the copy in your state folder, reveals records that
+/// were removed from the end, or a ledger that was rewritten completely.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Verify {
-    /// Check the ledger: its chain, its anchors and the signatures of approvals
-    #[arg(long, required = true)]
+    /// Check only the ledger: its chain, copy, anchors and signatures [currently all that is checked]
+    #[arg(long)]
     chain: bool,
     #[command(flatten)]
     which: Which,
-    /// Known approvers, in ssh's allowed_signers format
+    /// Check against these approvers instead of yours, in ssh's allowed_signers format
     #[arg(long, value_name = "FILE")]
     approvers: Option<PathBuf>,
     /// File of anchors, in addition to those in your state folder; can be repeated

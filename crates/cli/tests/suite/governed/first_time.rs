@@ -50,9 +50,9 @@ fn a_claim_cites_a_line_that_says_something() {
 #[test]
 fn steps_that_are_not_there_yet_are_told_plainly() {
     let governed = Governed::new();
-    for step in ["extract baseline-r1-smoke-1-1", "judge baseline", "report"] {
+    for step in ["judge baseline", "report"] {
         let ran = governed.rlx(&format!("study {step}")).expect(2);
-        assert!(ran.stderr.contains("can't read or judge the metrics of a study's runs"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("can't judge the candidates of a study"), "{}", ran.stderr);
         assert!(!ran.stderr.contains("similar"), "{}", ran.stderr);
         let code = governed.rlx(&format!("study {step} --json")).expect(2).json()["code"].clone();
         assert_eq!(code, "not_yet");
@@ -60,8 +60,8 @@ fn steps_that_are_not_there_yet_are_told_plainly() {
     let typed = governed.rlx("study exprot").expect(2);
     assert!(typed.stderr.contains("'export'"), "{}", typed.stderr);
     // Existing files keep their own answer.
-    governed.rlx("study status extract").expect(2);
-    assert!(!governed.rlx("study status extract").stderr.contains("yet"));
+    governed.rlx("study status judge").expect(2);
+    assert!(!governed.rlx("study status judge").stderr.contains("yet"));
 }
 
 #[test]
@@ -153,4 +153,119 @@ fn a_request_names_no_command_without_a_target_and_no_folder_that_is_not_there()
         (nothing["terminal"].as_str(), nothing["signature"].as_array().map(Vec::len)),
         (Some(""), Some(0))
     );
+}
+
+/// A study whose hyperparameters are flags of its training script, opened without asking for an override.
+fn with_flags(more: &[&str]) -> Governed {
+    let governed = Governed::empty();
+    governed.write(
+        "train.py",
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lr', type=float, default=3e-4)\n\
+         parser.add_argument('--seed', type=int)\n",
+    );
+    governed.write("eval/evaluate.py", "print('evaluating')\n");
+    governed.rlx("study init --task balance --study tuning --assurance signature").expect(0);
+    governed.rlx("study audit --claim train_command:train.py:2").expect(0);
+    let mut words = vec!["contract", "new", "--yes", "--mission", "Learn sooner", "--metric", "success_rate"];
+    words.extend(["--metric-source", "eval/scores.json#/success_rate", "--smallest-effect", "0.05"]);
+    words.extend(["--surface", "ppo=hyperparameter:train.py:lr=1e-5..1e-2", "--protected", "eval/**"]);
+    words.extend(["--environments", "CartPole-v1", "--train", "python3 train.py --seed {seed} --out {run}"]);
+    words.extend(["--eval", "python3 eval/evaluate.py --seed {seed} {trained} {run}"]);
+    words.extend(more);
+    governed.rlx_with(&words).expect(0);
+    governed
+}
+
+#[test]
+fn a_patch_is_refused_where_only_values_may_be_set() {
+    let governed = with_flags(&["--automation", "autonomous", "--candidates", "3"]);
+    governed.rlx("contract check").expect(0);
+    assert!(governed.read("surface_map.yaml").contains("operations: [set, scale]"));
+    governed.sign("--all", "alice").expect(0);
+    governed.write(
+        "evil.patch",
+        "--- a/train.py\n+++ b/train.py\n@@ -1 +1,2 @@\n import argparse\n+import os; os.system('touch /tmp/owned')\n",
+    );
+    governed
+        .rlx("candidate new evil --patch evil.patch --hypothesis It --rollback Undo --risk None")
+        .expect(0);
+    let codes = governed.rlx("candidate validate evil --json").expect(3).codes();
+    assert!(codes.iter().any(|code| code == "operation_not_allowed"), "{codes:?}");
+}
+
+#[test]
+fn a_key_that_is_a_flag_is_found_out() {
+    // As a user who doesn't know the word leaves it: nothing says how values reach the script.
+    let governed = with_flags(&[]);
+    let adapter = governed.path(".rlxp/tasks/balance/adapter.yaml");
+    let text = std::fs::read_to_string(&adapter).unwrap();
+    assert!(text.contains("override_syntax: \"--{key}={value}\""), "{text}");
+    governed.rlx_with(&["study", "audit", "--override-syntax", ""]).expect(0);
+    let drafted = governed.rlx("candidate new faster --key lr --to 0.001 --json").expect(0).json();
+    let command = "rlx study audit --override-syntax '--{key}={value}'";
+    assert_eq!(
+        (&drafted["flag"]["script"], &drafted["flag"]["command"]),
+        (&"train.py".into(), &command.into())
+    );
+    let refused = governed.rlx("candidate validate faster --json").expect(3).json();
+    let refusals = refused["refusals"].as_array().unwrap();
+    let one = refusals
+        .iter()
+        .find(|one| one["code"] == "change_does_not_apply")
+        .unwrap_or_else(|| panic!("{refused}"));
+    assert_eq!(one["help"], command, "{one}");
+    assert_eq!(paste(&governed, command), 0);
+    let refused = governed.rlx("candidate validate faster --json").expect(3).codes();
+    assert!(!refused.iter().any(|code| code == "change_does_not_apply"), "{refused:?}");
+}
+
+#[test]
+fn an_intake_replaces_its_own_draft_and_no_other() {
+    let governed = with_flags(&[]);
+    governed.rlx("contract new --yes --runs 30").expect(0);
+    let contract = governed.read("contract.yaml");
+    // The answers of the first time are the defaults of the second.
+    assert!(contract.contains("mission: Learn sooner") && contract.contains("runs: 30"), "{contract}");
+    governed.edit("contract.yaml", "runs: 30", "runs: 31");
+    let refused = governed.rlx("contract new --yes --json").expect(3).json();
+    assert_eq!(refused["code"], "contract_exists", "{refused}");
+    let hint = refused["hints"][1].as_str().unwrap();
+    assert!(hint.starts_with("rlx contract new --again"), "{hint}");
+    assert_eq!(paste(&governed, hint), 0);
+    assert!(governed.read("contract.yaml.old").contains("runs: 31"));
+    governed.sign("--all", "alice").expect(0);
+    let approved = governed.rlx("contract new --yes --again --json").expect(3).json();
+    assert_eq!(approved["code"], "contract_exists", "{approved}");
+}
+
+#[test]
+fn nothing_that_was_not_read_is_said_to_be_measured() {
+    let governed = Governed::new();
+    let unread = governed.rlx("metric check").expect(0).stdout;
+    assert!(!unread.contains("can be measured") && unread.contains("was not checked"), "{unread}");
+    governed.write("done/eval/scores.json", "{\"success\": 0.5}");
+    let read = governed.rlx("metric check --run done").expect(0).stdout;
+    assert!(read.contains("all metrics can be measured"), "{read}");
+    governed.edit(
+        "metric_spec.yaml",
+        "format: json, file: \"eval/scores.json\", pointer: \"/success\"",
+        "format: tensorboard, file: \"eval/tb\", tag: \"r\"",
+    );
+    let unread = governed.rlx("metric check --run done").expect(1).stdout;
+    assert!(unread.contains("no file matches eval/tb"), "{unread}");
+    assert!(unread.contains("some metrics can't be measured"), "{unread}");
+}
+
+#[test]
+fn one_command_approves_what_is_open() {
+    let governed = Governed::with("terminal");
+    let approved = governed.approve_through_a_pty("");
+    assert_eq!(approved.code, Some(0), "{}", approved.stdout);
+    assert_eq!(governed.last("approved")["targets"].as_object().unwrap().len(), 11);
+    governed.rlx("candidate new baseline --kind baseline").expect(0);
+    let nothing = governed.rlx("approve --json").expect(3).json();
+    assert_eq!(nothing["code"], "nothing_to_approve", "{nothing}");
+    let key = governed.rlx("study init --study other --new-key --json").expect(3).json();
+    assert_eq!(key["code"], "no_terminal", "{key}");
+    assert!(!governed.home().join(".ssh/rlx_approver").exists());
 }

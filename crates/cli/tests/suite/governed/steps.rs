@@ -31,22 +31,20 @@ fn after_a_hand_off_it_is_a_persons_turn() {
     governed.rlx("verify --chain").expect(0);
 }
 
+/// Without git the contract names the whole folder: nothing in it may change until the contract is edited.
 #[test]
-fn what_changed_in_the_repository_is_validated_anew() {
+fn what_changed_in_the_folder_is_refused() {
     let governed = Governed::approved();
     governed.rlx("candidate new baseline --kind baseline").expect(0);
     let first = governed.rlx("candidate validate baseline --json").expect(0).json();
     let same = governed.rlx("candidate validate baseline --json").expect(0).json();
     assert_eq!((&same["plan"], &same["already"]), (&first["plan"], &true.into()));
-    // Protected files aren't read before a launch, so it is still reported as validated.
     governed.write("eval/evaluate.py", "print('evaluating with care')\n");
-    let anew = governed.rlx("candidate validate baseline --json").expect(0).json();
-    assert_eq!(anew["already"], false);
-    assert_ne!(anew["plan"], first["plan"]);
-    let reopened = governed.rlx("ledger show --kind reopened --json").expect(0).json();
-    // Without git all files are code, including this one.
-    let reason = "files it was validated with have changed: code, protected_files";
-    assert_eq!(reopened["records"][0]["body"]["reason"], reason);
+    let refused = governed.rlx("candidate validate baseline --json").expect(3);
+    assert_eq!(refused.codes(), ["base_changed"], "{}", refused.stdout);
+    governed.write("eval/evaluate.py", "print('evaluating')\n");
+    let back = governed.rlx("candidate validate baseline --json").expect(0).json();
+    assert_eq!((&back["plan"], &back["already"]), (&first["plan"], &true.into()));
 }
 
 #[test]

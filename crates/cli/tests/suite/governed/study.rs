@@ -71,7 +71,7 @@ impl Governed {
         governed.write("configs/ppo.yaml", "lr: 0.0003\n");
         governed.rlx(&format!("study init --task balance --study tuning --assurance {assurance}")).expect(0);
         governed.rlx("study audit --claim train_command:train.py:2").expect(0);
-        let surfaces = ["ppo=hyperparameter:configs/ppo.yaml:lr=1e-5..1e-2", "reward=reward:envs/**"];
+        let surfaces = ["ppo=hyperparameter:configs/ppo.yaml:lr=1e-5..1e-2", "reward=reward:envs/**:edit"];
         let mut words = vec![
             "contract",
             "new",

@@ -7,16 +7,24 @@ pub(crate) const REWARD: &str = "src/balance/reward.py";
 /// What a change of the reward builds on, in the study's folder.
 pub(crate) const REFLECTION: &str = "reflections/first.json";
 
-/// Nothing changed, one smoke run.
+/// Nothing changed, a smoke run and those that everything is compared with.
 pub(crate) fn baseline() -> Value {
     json!({
         "schema": "rlxp.candidate/1", "task": "balance", "study": "tuning",
         "kind": "baseline", "hypothesis": "what everything is compared with",
-        "phases": [phase("smoke", 1)],
     })
 }
 
-/// The learning rate set to another value; one smoke run and two short ones.
+/// Nothing changed, evaluated from its first run on.
+pub(crate) fn probe() -> Value {
+    json!({
+        "schema": "rlxp.candidate/1", "task": "balance", "study": "tuning",
+        "kind": "probe", "hypothesis": "what one parameter does",
+        "requirements": {"parameter": {"key": "env.gravity", "values": [8.5, 9.5]}},
+    })
+}
+
+/// The learning rate set to another value.
 pub(crate) fn learning_rate(to: f64) -> Value {
     let set = json!({
         "surface": "ppo", "operation": "set", "path": "configs/ppo.yaml", "key": "learning_rate",
@@ -25,7 +33,7 @@ pub(crate) fn learning_rate(to: f64) -> Value {
     change("hyperparameter", "steps of another size learn faster", set)
 }
 
-/// A step upright is worth this much; one smoke run and two short ones.
+/// A step upright is worth this much.
 pub(crate) fn reward_scale(to: f64) -> Value {
     let patch = format!(
         "--- a/{REWARD}\n+++ b/{REWARD}\n@@ -3,3 +3,3 @@\n # How much a step upright is worth.\n\
@@ -59,7 +67,6 @@ fn change(kind: &str, hypothesis: &str, change: Value) -> Value {
     json!({
         "schema": "rlxp.candidate/1", "task": "balance", "study": "tuning",
         "kind": kind, "hypothesis": hypothesis, "changes": [change],
-        "phases": [phase("smoke", 1), phase("short", 2)],
         "rollback": "the line as it was", "risk": "it learns less",
     })
 }

@@ -77,7 +77,7 @@ fn launch_killed_at_every_step() {
     }
     scene.is_over();
     // What the next launch has left to do after the end of the last run.
-    scene.next_candidate("finished", "smoke", 1);
+    scene.next_candidate("finished", "smoke");
     strike_launch(&scene, last.0);
     assert_eq!(scene.candidate_state(), "launched");
     recover(&scene, last.0, 1, last.1);
@@ -119,6 +119,12 @@ fn strike_launch(scene: &Scene, place: &str) {
     assert_eq!(ran.code, None, "{place} was not reached\n{}\n{}", ran.stdout, ran.stderr);
 }
 
+/// Whether training had succeeded when the supervisor was killed at `place`.
+fn has_trained(place: &str) -> bool {
+    ["shim:train:written", "shim:steps_over", "shim:manifest_written"].contains(&place)
+        || place.starts_with("shim:eval:")
+}
+
 /// Recovers after a kill at `place`, runs the seed to its end, and checks everything after each step.
 fn recover(scene: &Scene, place: &str, seed: u64, then: Then) {
     // A run that was never started, and one that lost its supervisor, ends by itself before recovery.
@@ -141,6 +147,10 @@ fn recover(scene: &Scene, place: &str, seed: u64, then: Then) {
             let may_be_blocked = place == "shim:started" || place == "shim:order_read";
             let end = runs[0].end.as_str();
             assert!(end == "lost" || (may_be_blocked && end == "blocked"), "{place}: {runs:?}");
+            if end == "lost" {
+                let ended = scene.repository.end_of(&runs[0].key);
+                assert_eq!(ended["after_training"], has_trained(place), "{place}: {ended}");
+            }
             let starts = scene.starts(&runs[0].key, "train");
             match then {
                 Then::NeverRan => assert_eq!(starts, 0, "{place}: {runs:?}"),
@@ -149,7 +159,9 @@ fn recover(scene: &Scene, place: &str, seed: u64, then: Then) {
             }
         }
     }
-    if then == Then::ApprovedText {
+    // Lost after training, a candidate's run counts as failed: its seed doesn't run again.
+    if then == Then::ApprovedText || has_trained(place) {
+        assert!(scene.unfinished_claims().is_empty(), "{place}: {:?}", scene.unfinished_claims());
         return;
     }
     scene.repository.rlx(&scene.launch_one()).expect(0);

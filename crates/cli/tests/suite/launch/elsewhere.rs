@@ -1,8 +1,8 @@
 //! Runs on other machines, and repositories without git.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::launch::candidates::{baseline, phase, reward_scale};
+use crate::launch::candidates::{baseline, reward_scale};
 use crate::launch::repository::Repository;
 
 /// Executes a handed-over run as a cluster would: the commit's files, the changed files in their place, the commands with
@@ -48,10 +48,9 @@ fn run_by_hand(repository: &Repository, plan: &Value) {
 
 #[test]
 fn a_run_is_handed_over_and_its_results_come_back() {
-    let repository = Repository::build().without_baseline().approved();
-    let mut reward = reward_scale(2.5);
-    reward["phases"] = json!([phase("short", 1)]);
-    repository.ready("reward", reward);
+    let repository = Repository::build().without_baseline().screen_seeds(1).approved();
+    repository.ready("reward", reward_scale(2.5));
+    repository.launch_through("reward", "smoke").expect(0);
     let file = repository.home().join("plan.json");
     let report =
         repository.rlx(&format!("launch reward --handoff --to {} --json", file.display())).expect(0).json();
@@ -59,11 +58,13 @@ fn a_run_is_handed_over_and_its_results_come_back() {
     let plan: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!((&plan["key"], &plan["plan"]), (&report["key"], &report["plan"]));
     let intents = repository.records("launch_intent");
-    assert_eq!(intents.len(), 1);
-    assert!(intents[0]["external"].is_string(), "{intents:?}");
+    assert_eq!(intents.len(), 2);
+    assert!(intents[1]["external"].is_string(), "{intents:?}");
+    assert_eq!(intents[1]["evaluation_seed"], plan["evaluation_seed"]);
     // As far as rlx knows it is running, and it can be neither stopped nor watched from here.
     let status = repository.rlx("launch status --json").expect(0).json();
-    assert_eq!(status["runs"][0]["found"], "external", "{status}");
+    let runs = status["runs"].as_array().unwrap();
+    assert!(runs.iter().any(|run| run["key"] == key && run["found"] == "external"), "{status}");
     repository.rlx(&format!("launch cancel {key}")).expect(3);
     repository.rlx(&format!("launch adopt {key}")).expect(3);
     let next = repository.rlx("study next --json").expect(0).json();
@@ -80,7 +81,7 @@ fn a_run_is_handed_over_and_its_results_come_back() {
     );
     let refused = repository.rlx(&receive).expect(2);
     assert_eq!(refused.json()["code"], "not_a_plain_file");
-    assert!(repository.records("run_ended").is_empty());
+    assert_eq!(repository.records("run_ended").len(), 1, "only the smoke run's");
     std::fs::remove_file(link).unwrap();
     repository.rlx(&receive).expect(0);
     let ended = repository.end_of(key);
@@ -92,6 +93,10 @@ fn a_run_is_handed_over_and_its_results_come_back() {
     assert!(scores.contains("success"), "{scores}");
     assert_eq!(repository.run_lines(key, "train/metrics.jsonl")[0]["reward_scale"], 2.5);
     assert_eq!(repository.rlx(&receive).expect(3).json()["code"], "run_over", "once is enough");
+    // Its metrics are read like those of any run, and it is said where it ran.
+    let extracted = repository.rlx("study extract --json").expect(0).json();
+    assert_eq!(extracted["runs"][0]["external"], true, "{extracted}");
+    assert!(repository.records("evidence")[0]["values"]["success"].is_number());
     repository.rlx("verify --chain").expect(0);
 }
 
@@ -109,8 +114,20 @@ fn what_rlx_launched_is_not_brought_back_by_hand() {
 /// Without git a study starts from the files themselves, and any change of them changes the base.
 #[test]
 fn a_folder_without_git_runs_from_a_snapshot() {
-    let repository = Repository::new();
+    let repository = Repository::build().drafted();
     std::fs::remove_dir_all(repository.path(".git")).unwrap();
+    // `contract new` says what the folder is now.
+    repository.rlx("study init --task balance --study other --assurance signature").expect(0);
+    repository.rlx("contract new --yes").expect(0);
+    repository.rlx("study use tuning").expect(0);
+    let other = repository.path(".rlxp/tasks/balance/studies/other/contract.yaml");
+    let drafted = std::fs::read_to_string(other).unwrap();
+    let digest = drafted.lines().find_map(|line| line.strip_prefix("  snapshot: ")).unwrap();
+    let mut contract: serde_json::Value = serde_json::from_str(&repository.read("contract.yaml")).unwrap();
+    contract["baseline"].as_object_mut().unwrap().remove("commit");
+    contract["baseline"]["snapshot"] = digest.into();
+    std::fs::write(repository.file("contract.yaml"), contract.to_string()).unwrap();
+    repository.sign("--all", "alice").expect(0);
     repository.ready("baseline", baseline());
     let plan = repository.rlx("launch baseline --json").expect(0).json();
     assert!(plan["base"]["snapshot"].is_string(), "{plan}");

@@ -11,7 +11,7 @@ fn the_patched_reward_is_what_ran() {
     let repository = Repository::build().editable().approved();
     let before = repository.untouched();
     repository.ready("baseline", baseline());
-    repository.launch("baseline").expect(0);
+    repository.launch_through("baseline", "confirm").expect(0);
     let unchanged = &repository.runs_of("baseline")[0];
     ended_well(&repository, unchanged);
     assert_scale(&repository, unchanged, 1.0);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::governed::study::Ran;
-use crate::launch::candidates::{baseline, phase, reward_scale};
+use crate::launch::candidates::{baseline, probe, reward_scale};
 use crate::launch::repository::Repository;
 
 /// What helps against a refusal of this code.
@@ -31,12 +31,10 @@ fn a_first_run_that_fails_says_how_to_go_on() {
     assert!(failed.stderr.contains(&format!("hint: rlx launch logs {key}")), "{}", failed.stderr);
 
     let step = repository.rlx("study next").expect(0);
-    assert!(step.stdout.contains("not yet: this version of rlx can't read"), "{}", step.stdout);
-    assert!(step.stderr.contains("hint: rlx queue show"), "{}", step.stderr);
-    let step = repository.rlx("study next --json").expect(0).json();
-    assert!(step["not_yet"].is_string(), "{step}");
+    assert!(step.stdout.contains("  command: rlx candidate revise baseline\n"), "{}", step.stdout);
+    assert!(step.stdout.contains(&format!("rlx launch logs {key}")), "{}", step.stdout);
     let handed = repository.rlx("study handoff").expect(0);
-    assert!(!handed.stderr.contains("hint: rlx study extract"), "{}", handed.stderr);
+    assert!(!handed.stderr.contains("hint: rlx study judge"), "{}", handed.stderr);
 
     let again = repository.validate("baseline").expect(3).json();
     assert_eq!(again["code"], "candidate_settled", "{again}");
@@ -91,10 +89,9 @@ fn files_that_were_edited_are_told_with_the_commit() {
 
 #[test]
 fn runs_and_steps_that_are_not_shown_are_told() {
-    let repository = Repository::build().train_with(&["false", "{seed}"]).approved();
-    let mut candidate = baseline();
-    candidate["phases"] = json!([phase("short", 11)]);
-    repository.ready("baseline", candidate);
+    let build = Repository::build().without_baseline().screen_seeds(11);
+    let repository = build.train_with(&["false", "{seed}"]).approved();
+    repository.ready("baseline", probe());
     repository.launch("baseline").expect(4);
     let status = |words: &str| repository.rlx(&format!("launch status{words}")).expect(0);
     let shown = |json: &Value| json["runs"].as_array().unwrap().len();
@@ -142,12 +139,20 @@ fn what_helps_goes_on_from_what_is_there() {
     std::fs::rename(&other, &program).unwrap();
 
     repository.launch("baseline").expect(0);
+    wanted("rlx study next    # the baseline has not finished yet");
+    repository.launch_through("baseline", "confirm").expect(0);
     let again = repository.rlx("launch baseline --json").expect(3);
-    assert_eq!(help(&again, "not_validated").0, "rlx candidate new baseline-again --kind baseline");
+    let another = "rlx study init --task balance --study tuning-2";
+    assert_eq!(help(&again, "not_validated").0, "rlx study next");
+    repository.candidate("baseline-again", baseline());
+    assert_eq!(help(&repository.validate("baseline-again").expect(3), "second_baseline").0, another);
+}
 
-    let mut large = reward_scale(2.5);
-    large["phases"] = json!([phase("short", 41)]);
-    repository.candidate("large", large);
+#[test]
+fn a_plan_that_is_too_large_says_who_can_help() {
+    let few = |agreed: &mut crate::launch::agreed::Agreed| agreed.contract["budget"]["runs"] = 7.into();
+    let repository = Repository::build().without_baseline().agree(few).approved();
+    repository.candidate("large", reward_scale(2.5));
     let (command, _) = help(&repository.validate("large").expect(3), "over_budget");
     assert!(command.starts_with("rlx contract request ") && command.contains("contract.yaml"), "{command}");
     repository.rlx("contract request").expect(0);

@@ -99,12 +99,11 @@ fn something_else_can_be_agreed() {
             agreed.runbook["artifacts"] = Vec::<Value>::new().into();
         });
     let repository = build.approved();
-    let mut short = baseline();
-    short["phases"] = Value::from(vec![phase("smoke", 1)]);
-    repository.candidate("baseline", short.clone());
-    assert_eq!(repository.validate("baseline").expect(3).codes(), ["run_too_long"]);
-    short["phases"][0]["wall_clock"] = "5s".into();
-    repository.ready("baseline", short);
+    let mut long = baseline();
+    long["phases"] = Value::from(vec![phase("smoke", 1), phase("confirm", 5)]);
+    repository.candidate("baseline", long);
+    assert_eq!(repository.validate("baseline").expect(3).codes(), ["run_too_long", "run_too_long"]);
+    repository.ready("baseline", baseline());
     assert_eq!(repository.git(&["ls-files", "hog.py"]), "hog.py\n");
 }
 

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use crate::governed::study::ran;
-use crate::launch::candidates::{phase, reward_with};
+use crate::launch::candidates::{probe, reward_with};
 use crate::launch::limits::processes_with;
-use crate::launch::repository::Repository;
+use crate::launch::repository::{Build, Repository};
 use crate::project::RLX;
 
 /// Mounts the disk, launches, takes the free space that the gates found, lets the code continue, prints the status, and
@@ -52,8 +52,16 @@ struct Stage {
 }
 
 impl Stage {
-    fn new() -> Self {
-        let repository = Repository::build().without_baseline().approved();
+    /// With this limit for every run.
+    fn new(wall_clock: &str) -> Self {
+        Self::with(Repository::build(), wall_clock)
+    }
+
+    fn with(build: Build, wall_clock: &str) -> Self {
+        let build = build.without_baseline().agree(|agreed| {
+            agreed.contract["budget"]["per_run"]["wall_clock"] = wall_clock.into();
+        });
+        let repository = build.screen_seeds(1).approved();
         std::fs::create_dir_all(repository.state()).unwrap();
         let state = repository.state();
         let works = |how: &&str| {
@@ -66,12 +74,13 @@ impl Stage {
         Self { repository, how }
     }
 
-    /// Runs `code` inside training, the first run of this phase, on a small disk. Returns the recorded end.
-    fn run(&self, id: &str, code: &str, plan: (&str, &str), options: &str) -> Value {
+    /// Runs `code` inside training, the first run of a candidate, on a small disk. Returns the recorded end.
+    fn run(&self, id: &str, code: &str, options: &str) -> Value {
+        self.run_as(id, reward_with(&format!("{FILLS}{code}")), options)
+    }
+
+    fn run_as(&self, id: &str, candidate: Value, options: &str) -> Value {
         let repository = &self.repository;
-        let mut candidate = reward_with(&format!("{FILLS}{code}"));
-        candidate["phases"] = vec![phase(plan.0, 1)].into();
-        candidate["phases"][0]["wall_clock"] = plan.1.into();
         repository.ready(id, candidate);
         let line = repository.execute(id, &repository.plan(id));
         let seen = repository.home().join(id);
@@ -112,7 +121,7 @@ fn is_for_the_disk(end: &Value) {
 /// The disk that runs are written to counts, wherever the repository is.
 #[test]
 fn a_disk_with_less_room_than_was_agreed_starts_nothing() {
-    let Stage { repository, how } = Stage::new();
+    let Stage { repository, how } = Stage::new("60s");
     repository.ready("modest", reward_with("pass"));
     let line = repository.execute("modest", &repository.plan("modest"));
     let script = r#"mount -t tmpfs -o size=3m none "$STATE" && exec "$RLX" $LINE"#;
@@ -125,8 +134,8 @@ fn a_disk_with_less_room_than_was_agreed_starts_nothing() {
 
 #[test]
 fn a_run_that_fills_the_disk_ends_for_it() {
-    let stage = Stage::new();
-    let smoke = |id: &str, code: &str| stage.run(id, code, ("smoke", "60s"), "size=3m");
+    let stage = Stage::new("60s");
+    let smoke = |id: &str, code: &str| stage.run(id, code, "size=3m");
     // It gives up by itself, …
     let end = smoke("gives-up", "fill()\nraise SystemExit(3)");
     is_for_the_disk(&end);
@@ -138,7 +147,7 @@ fn a_run_that_fills_the_disk_ends_for_it() {
     is_for_the_disk(&end);
     assert_eq!(end["end"], "limit", "{end}");
     // … or nothing happens any more until its time is up.
-    let end = stage.run("sleeps", "fill()\ntime.sleep(600)", ("smoke", "2s"), "size=3m");
+    let end = Stage::new("2s").run("sleeps", "fill()\ntime.sleep(600)", "size=3m");
     assert!(end["reason"].as_str().unwrap().starts_with("wall clock: "), "{end}");
     stage.repository.rlx("verify --chain").expect(0);
 }
@@ -146,22 +155,27 @@ fn a_run_that_fills_the_disk_ends_for_it() {
 /// The reserve is enough for the end, however large a run makes it.
 #[test]
 fn an_end_fits_onto_a_full_disk() {
-    let stage = Stage::new();
+    let stage = Stage::new("60s");
     // What a run reports about itself is part of its end.
     let boasts = "with open(out + '/.rlx-loaded', 'a') as file:\n    for number in range(200):\n\
                   \x20       file.write('/' + str(number) * 1000 + '\\n')\nfill()\nraise SystemExit(3)";
-    is_for_the_disk(&stage.run("boasts", boasts, ("smoke", "60s"), "size=3m"));
+    is_for_the_disk(&stage.run("boasts", boasts, "size=3m"));
     // Its files are all listed.
     let litters = "for number in range(2000):\n    open(out + '/' + str(number), 'w').close()\nfill()\nraise SystemExit(3)";
-    let end = stage.run("litters", litters, ("smoke", "60s"), "size=3m");
+    let end = stage.run("litters", litters, "size=3m");
     is_for_the_disk(&end);
     assert!(end["manifest"].is_null(), "{end}");
     // A disk can also be out of files.
     let hoards = "try:\n    for number in range(100000):\n        open(out + '/' + str(number), 'w').close()\n\
                   except OSError as error:\n    assert error.errno == 28, error\nraise SystemExit(3)";
-    is_for_the_disk(&stage.run("hoards", hoards, ("smoke", "60s"), "size=30m,nr_inodes=300"));
+    is_for_the_disk(&stage.run("hoards", hoards, "size=30m,nr_inodes=300"));
     // Training succeeds and leaves no space for the evaluation.
-    let end = stage.run("selfish", "import atexit\n\natexit.register(fill)", ("short", "60s"), "size=3m");
-    is_for_the_disk(&end);
+    stage.repository.rlx("verify --chain").expect(0);
+    let selfish =
+        format!("{FILLS}import atexit\n\natexit.register(fill)\nfrom balance.train import main\n\nmain()\n");
+    let argv = [".venv/bin/python", "-m", "balance.selfish", "--seed", "{seed}", "--out", "{run}"];
+    let build = Repository::build().file("src/balance/selfish.py", &selfish).train_with(&argv);
+    let stage = Stage::with(build, "60s");
+    is_for_the_disk(&stage.run_as("selfish", probe(), "size=3m"));
     stage.repository.rlx("verify --chain").expect(0);
 }

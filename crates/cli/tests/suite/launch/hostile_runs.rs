@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::launch::candidates::{baseline, learning_rate, phase, reward_scale};
+use crate::launch::candidates::{baseline, learning_rate, reward_scale};
 use crate::launch::repository::{Build, Repository};
 
 /// Training that fails immediately.
@@ -40,11 +40,11 @@ fn found(repository: &Repository, variables: &[(&str, &str)]) -> Value {
 /// Missing files of a run don't show how it went, and are no reason to run it again.
 #[test]
 fn a_bad_run_is_not_lost_by_looking_elsewhere() {
-    let repository = quick(FAILS).approved();
-    repository.ready("baseline", baseline());
-    let plan = repository.plan("baseline");
-    repository.rlx(&format!("{} --detach", repository.execute("baseline", &plan))).expect(0);
-    let key = repository.runs_of("baseline").remove(0);
+    let repository = quick(FAILS).without_baseline().approved();
+    repository.ready("steps", learning_rate(1.0));
+    let plan = repository.plan("steps");
+    repository.rlx(&format!("{} --detach", repository.execute("steps", &plan))).expect(0);
+    let key = repository.runs_of("steps").remove(0);
     wait_for(&repository.run_folder(&key).join("end.json"));
 
     // The same command with another state folder, where the run doesn't exist.
@@ -52,7 +52,7 @@ fn a_bad_run_is_not_lost_by_looking_elsewhere() {
     let there = [("XDG_STATE_HOME", elsewhere.as_str())];
     assert_eq!(found(&repository, &there), "unknown");
     repository.rlx_where(&there, &format!("launch adopt {key}")).expect(3);
-    let again = repository.rlx_where(&there, &repository.execute("baseline", &plan)).expect(3);
+    let again = repository.rlx_where(&there, &repository.execute("steps", &plan)).expect(3);
     assert!(again.codes().iter().any(|code| code == "live_run"), "{}", again.stdout);
     // Its folder removed.
     let (folder, aside) = (repository.run_folder(&key), repository.home().join("aside"));
@@ -62,15 +62,15 @@ fn a_bad_run_is_not_lost_by_looking_elsewhere() {
     std::fs::create_dir(&folder).unwrap();
     assert_eq!(found(&repository, &[]), "unknown");
     assert!(repository.records("run_ended").is_empty());
-    assert_eq!(repository.runs_of("baseline").len(), 1);
+    assert_eq!(repository.runs_of("steps").len(), 1);
 
     // Cancelled, it is over, and counts with the failure score and everything that was reserved for it.
     std::fs::remove_dir(&folder).unwrap();
     repository.rlx(&format!("launch cancel {key}"));
     let end = repository.end_of(&key);
     assert_eq!((&end["end"], &end["spent"]["wall_clock"]), (&"cancelled".into(), &60.into()), "{end}");
-    repository.rlx(&repository.execute("baseline", &plan)).expect(3);
-    assert_eq!(repository.runs_of("baseline").len(), 1);
+    repository.rlx(&repository.execute("steps", &plan)).expect(3);
+    assert_eq!(repository.runs_of("steps").len(), 1);
 }
 
 /// A study in two places has one id, one state folder and one set of keys.
@@ -105,7 +105,7 @@ fn a_copied_study_lends_no_results() {
 fn programs_and_words_are_those_that_were_agreed() {
     let repository = Repository::new();
     repository.ready("baseline", baseline());
-    repository.launch("baseline").expect(0);
+    repository.launch_through("baseline", "confirm").expect(0);
     repository.ready("steps", learning_rate(1.0));
 
     // Another interpreter for what is compared with the baseline.
@@ -152,10 +152,9 @@ fn programs_and_words_are_those_that_were_agreed() {
 /// A result that is brought from outside costs what was reserved for it, and can be brought once.
 #[test]
 fn what_is_brought_back_costs_what_was_reserved() {
-    let repository = Repository::build().without_baseline().approved();
-    let mut reward = reward_scale(2.5);
-    reward["phases"] = json!([phase("short", 1)]);
-    repository.ready("reward", reward);
+    let repository = Repository::build().without_baseline().screen_seeds(1).approved();
+    repository.ready("reward", reward_scale(2.5));
+    repository.launch_through("reward", "smoke").expect(0);
     std::fs::create_dir_all(repository.home().join("results/eval")).unwrap();
     std::fs::write(repository.home().join("results/eval/scores.json"), r#"{"success": 1.0}"#).unwrap();
     let from = repository.home().join("results").display().to_string();
@@ -170,16 +169,16 @@ fn what_is_brought_back_costs_what_was_reserved() {
     repository.rlx(&format!("study receive ../{first} --from {from}")).expect(2);
     repository.rlx(&format!("study receive {first} --from {from} --wall-clock -1")).expect(2);
     repository.rlx(&format!("launch adopt {first}")).expect(3);
-    assert!(repository.records("run_ended").is_empty());
+    assert_eq!(repository.records("run_ended").len(), 1, "only the smoke run's");
     // A run that is reported as lost runs again with the same seed, and both are charged.
     repository.rlx(&format!("study receive {first} --from {from} --end lost")).expect(0);
     assert_eq!(repository.end_of(&first)["spent"]["wall_clock"], 60);
     let second = hand_over("three").expect(0).json()["key"].as_str().unwrap().to_owned();
     let seeds: Vec<Value> =
         repository.records("launch_intent").into_iter().map(|mut intent| intent["seed"].take()).collect();
-    assert_eq!(seeds[0], seeds[1]);
+    assert_eq!(seeds[1], seeds[2]);
     repository.rlx(&format!("study receive {second} --from {from} --end lost --wall-clock 1")).expect(0);
     let third = hand_over("four").expect(3);
-    assert!(!third.stdout.is_empty() && repository.runs_of("reward").len() == 2, "{}", third.stdout);
+    assert!(!third.stdout.is_empty() && repository.runs_of("reward").len() == 3, "{}", third.stdout);
     repository.rlx("verify --chain").expect(0);
 }

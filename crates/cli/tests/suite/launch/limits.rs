@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::launch::agreed::Agreed;
-use crate::launch::candidates::{phase, reward_with};
+use crate::launch::candidates::reward_with;
 use crate::launch::repository::Repository;
 
 /// The agreed score of a failed run.
@@ -32,13 +32,9 @@ fn with_company(word: &str, body: &str) -> String {
 }
 
 /// Runs code instead of training: the smoke phase of a candidate of this name. Its end is recorded when this returns.
-fn runs_into(repository: &Repository, id: &str, body: &str, wall_clock: &str, limit: &str) -> Value {
+fn runs_into(repository: &Repository, id: &str, body: &str, limit: &str) -> Value {
     let word = marker(id);
-    let mut candidate = reward_with(&with_company(&word, body));
-    for phase in candidate["phases"].as_array_mut().unwrap() {
-        phase["wall_clock"] = wall_clock.into();
-    }
-    repository.ready(id, candidate);
+    repository.ready(id, reward_with(&with_company(&word, body)));
     let ran = repository.launch(id);
     assert_eq!(ran.code, Some(4), "{}\n{}", ran.stdout, ran.stderr);
     assert_eq!(processes_with(&word), Vec::<String>::new(), "left by {id}");
@@ -67,8 +63,7 @@ fn is_settled(repository: &Repository, id: &str, key: &str) {
     let shown = runs.iter().find(|run| run["key"] == key).unwrap_or_else(|| panic!("no {key}: {status}"));
     assert_eq!((&shown["reason"], &shown["found"]), (&end["reason"], &Value::Null), "{shown}");
     assert!(shown["state"].as_str().unwrap().contains("limit"), "{shown}");
-    let score = json!({ "value": FAILURE_SCORE, "from": "failure_score" });
-    assert_eq!(shown["score"], score, "{shown}");
+    assert_eq!(shown["score"], Value::Null, "a smoke run never counts: {shown}");
     let next = repository.rlx("study next --json").expect(0).json();
     assert!(!["stop", "monitor", "launch"].contains(&next["action"].as_str().unwrap()), "{next}");
     // A failed smoke run ends the phase: there is no other seed for it, and no second try.
@@ -95,24 +90,24 @@ fn more_than_was_agreed_ends_a_run() {
     let before = repository.untouched();
     let memory = "kept = []\nfor _ in range(400):\n    kept.append(bytearray(b'x') * (4 << 20))\n    time.sleep(0.005)\n\
                   time.sleep(600)";
-    runs_into(&repository, "memory", memory, "60s", "memory");
+    runs_into(&repository, "memory", memory, "memory");
     // Each process starts one child, up to 150; one that can't waits.
     let processes = "import os\n\ndepth = 0\nwhile depth < 150:\n    depth += 1\n    try:\n        child = os.fork()\n\
                      \x20   except OSError:\n        break\n    if child:\n        break\ntime.sleep(600)";
-    runs_into(&repository, "processes", processes, "60s", "processes");
+    runs_into(&repository, "processes", processes, "processes");
     let disk = "out = sys.argv[sys.argv.index('--out') + 1]\nwith open(out + '/filler', 'wb') as file:\n\
                 \x20   for _ in range(64):\n        file.write(b'x' * (1 << 20))\n        file.flush()\n\
                 \x20       time.sleep(0.2)\ntime.sleep(600)";
-    let end = runs_into(&repository, "disk", disk, "60s", "disk");
+    let end = runs_into(&repository, "disk", disk, "disk");
     assert!(end["spent"]["disk"].as_u64().unwrap() > 4 << 20, "{end}");
     let key = &repository.runs_of("disk")[0];
     let filled = std::fs::metadata(repository.run_folder(key).join("train/filler")).unwrap().len();
     assert!(filled < 64 << 20, "{filled} bytes were written before anybody noticed");
     // Into its tree instead of its own folder, with the same result.
     let tree = disk.replace("out + '/filler'", "'src/filler'");
-    runs_into(&repository, "tree", &tree, "60s", "disk");
+    runs_into(&repository, "tree", &tree, "disk");
     let output = "while True:\n    print('x' * 1000)";
-    runs_into(&repository, "output", output, "60s", "output");
+    runs_into(&repository, "output", output, "output");
     let key = &repository.runs_of("output")[0];
     let log = std::fs::metadata(repository.run_folder(key).join("train.log")).unwrap().len();
     assert!(log < 2 << 20, "a log of {log} bytes");
@@ -128,13 +123,15 @@ fn longer_than_was_agreed_ends_a_run() {
         agreed.runbook["stop"]["silence"] = "2s".into();
     });
     let talks = "while True:\n    print('still here', flush=True)\n    time.sleep(0.05)";
-    runs_into(&repository, "sleeper", talks, "2s", "wall clock");
-    runs_into(&repository, "silent", "time.sleep(600)", "60s", "inactivity");
+    runs_into(&repository, "silent", "time.sleep(600)", "inactivity");
     let burns = "while True:\n    print('busy', flush=True)\n    sum(range(100000))";
-    runs_into(&repository, "burner", burns, "60s", "CPU time");
+    runs_into(&repository, "burner", burns, "CPU time");
+    repository.rlx("verify --chain").expect(0);
     // It ignores SIGTERM: it gets a moment, and no more.
     let deaf = format!("import signal\n\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{talks}");
-    let end = runs_into(&repository, "deaf", &deaf, "1s", "wall clock");
+    let repository = agreed(|agreed| agreed.contract["budget"]["per_run"]["wall_clock"] = "2s".into());
+    runs_into(&repository, "sleeper", talks, "wall clock");
+    let end = runs_into(&repository, "deaf", &deaf, "wall clock");
     assert!((1..30).contains(&end["spent"]["wall_clock"].as_u64().unwrap()), "{end}");
     repository.rlx("verify --chain").expect(0);
 }
@@ -145,9 +142,7 @@ fn the_seed_of_a_run_that_was_ended_is_not_rolled_again() {
     let repository = agreed(|agreed| agreed.runbook["stop"]["output"] = "100KiB".into());
     let code =
         "import os\n\nif '-short-1-' in os.environ['RLX_RUN']:\n    while True:\n        print('x' * 1000)";
-    let mut candidate = reward_with(code);
-    candidate["phases"] = vec![phase("smoke", 1), phase("short", 2)].into();
-    repository.ready("halting", candidate);
+    repository.ready("halting", reward_with(code));
     repository.launch("halting").expect(0);
     // One at a time, so that there is something to launch after the run that was ended.
     let line = repository.execute("halting", &repository.plan("halting")) + " --runs 1";
@@ -163,6 +158,9 @@ fn the_seed_of_a_run_that_was_ended_is_not_rolled_again() {
     let intents = repository.records("launch_intent");
     let seeds: Vec<&Value> = intents.iter().skip(1).map(|intent| &intent["seed"]).collect();
     assert_eq!(seeds, [1, 2], "{runs:?}");
+    let status = repository.rlx("launch status --json").expect(0).json();
+    let ended = status["runs"].as_array().unwrap().iter().find(|run| run["key"] == runs[1].as_str()).unwrap();
+    assert_eq!(ended["score"], json!({ "value": FAILURE_SCORE, "from": "failure_score" }), "{ended}");
     let again = repository.rlx("launch halting --json").expect(3);
     assert!(again.stdout.contains("nothing_to_run") || !again.codes().is_empty(), "{}", again.stdout);
     assert_eq!(repository.runs_of("halting").len(), 3);

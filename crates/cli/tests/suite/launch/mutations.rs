@@ -94,11 +94,17 @@ pub(crate) const MUTATIONS: [Mutation; 17] = [
     found("adapter", &["adapter"], |repository| {
         repository.rlx("study audit --claim train_command:src/balance/env.py:1").expect(0);
     }),
-    found("protected_files", &["protected_files"], |repository| append(repository, EVALUATION, "# more\n")),
-    found("code", &["code"], |repository| {
-        repository.git(&["commit", "--quiet", "--allow-empty", "--message", "Nothing at all"]);
+    agreed(
+        "protected_files",
+        &["protected_files", "code", "section:baseline", EXPERIMENT[0], EXPERIMENT[1]],
+        |repository| start_from_another_commit(repository, Some(EVALUATION)),
+    ),
+    agreed("code", &["code", "section:baseline", EXPERIMENT[0], EXPERIMENT[1]], |repository| {
+        start_from_another_commit(repository, None);
     }),
-    found("changes", &["changes"], |repository| append(repository, REWARD, "\n# more\n")),
+    agreed("changes", &["changes", "code", "section:baseline", EXPERIMENT[0], EXPERIMENT[1]], |repository| {
+        start_from_another_commit(repository, Some(REWARD));
+    }),
     found("programs", &["programs"], |repository| {
         std::fs::remove_file(repository.path(PYTHON)).unwrap();
         let script = format!("#!/bin/sh\nexec {} \"$@\"\n", crate::launch::repository::python().display());
@@ -112,6 +118,20 @@ impl Mutation {
     pub(crate) fn apply(&self, repository: &Repository) {
         (self.apply)(repository);
     }
+}
+
+/// Names another commit in the contract, in which a file is longer. The working copy stays as it is.
+fn start_from_another_commit(repository: &Repository, name: Option<&str>) {
+    let head = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let contract: Value = serde_json::from_str(&repository.read("contract.yaml")).unwrap();
+    repository.git(&["reset", "--quiet", "--hard", contract["baseline"]["commit"].as_str().unwrap()]);
+    if let Some(name) = name {
+        append(repository, name, "\n# more\n");
+    }
+    repository.git(&["commit", "--quiet", "--all", "--allow-empty", "--message", "Another start"]);
+    let commit = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    repository.git(&["reset", "--quiet", "--hard", &head]);
+    set(repository, "contract.yaml", "/baseline/commit", json!(commit));
 }
 
 fn append(repository: &Repository, name: &str, text: &str) {
@@ -158,6 +178,7 @@ impl Before {
         std::fs::remove_file(repository.path(PYTHON)).unwrap();
         std::os::unix::fs::symlink(&self.python, repository.path(PYTHON)).unwrap();
         repository.git(&["update-ref", "HEAD", &self.head]);
+        repository.git(&["reset", "--quiet"]);
         assert_eq!(repository.git(&["status", "--porcelain"]), "?? .rlxp/\n");
     }
 }

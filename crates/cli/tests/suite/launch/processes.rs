@@ -181,6 +181,10 @@ fn invocations(stage: &Stage) -> Vec<(&'static str, String, i32, May)> {
         line("resume", "--help", 0, Nothing),
         line("eval", "--run tiny_001", 3, Nothing),
         line("eval", "--help", 0, Nothing),
+        line("inspect", "tiny_001:latest", 3, Nothing),
+        line("inspect", "--help", 0, Nothing),
+        line("video", "tiny_001 --episodes 1 --max-steps 5 --output build/video.gif", 3, Nothing),
+        line("video", "--help", 0, Nothing),
         line("reproduce", "tiny_001", 3, Nothing),
         line("reproduce", "--help", 0, Nothing),
         line("worker", "--run runs/tiny_001", 3, Nothing),
@@ -196,13 +200,11 @@ fn invocations(stage: &Stage) -> Vec<(&'static str, String, i32, May)> {
         line("config check", "build/tiny.yaml", 0, Nothing),
         line("config show", "build/tiny.yaml", 0, Nothing),
         line("config schema", "", 0, Nothing),
-        line("inspect", "tiny_001:latest", 0, AskGit),
         line("analyze", "tiny_001", 0, AskGit),
         line("diagnose", "tiny_001", 0, AskGit),
         line("suggest", "tiny_001", 0, AskGit),
         line("explain-metrics", "", 0, Nothing),
         line("summarize", "tiny_001", 0, AskGit),
-        line("video", "tiny_001 --episodes 1 --max-steps 5 --output build/video.gif", 0, AskGit),
         line("plot", "tiny_001 --output build/plot.svg", 0, AskGit),
         line("report", "tiny_001 --no-videos --output build/report.html", 0, AskGit),
         line("ls", "", 0, Nothing),
@@ -223,6 +225,7 @@ fn invocations(stage: &Stage) -> Vec<(&'static str, String, i32, May)> {
         line("doctor", "", 0, Nothing),
         line("completions", "bash", 0, Nothing),
         ("study receive", format!("{handed} --from build/handed"), 0, AskGit),
+        line("study extract", "", 0, AskGit),
         line("study list", "", 0, AskGit),
         line("study status", "", 0, AskGit),
         line("study next", "", 0, AskGit),
@@ -231,9 +234,11 @@ fn invocations(stage: &Stage) -> Vec<(&'static str, String, i32, May)> {
         line("ledger show", "", 0, AskGit),
         line("ledger note", "seen", 0, AskGit),
         line("ledger anchor", "", 0, AskGit),
+        line("ledger restore", "", 0, Nothing),
         line("verify", "--chain", 0, AskGit),
         line("contract check", "", 0, AskGit),
         line("contract diff", "", 0, AskGit),
+        line("contract input", "data/start_states.json", 0, AskGit),
         line("contract request", "", 0, AskGit),
         line("metric check", "", 0, AskGit),
         line(
@@ -251,6 +256,7 @@ fn invocations(stage: &Stage) -> Vec<(&'static str, String, i32, May)> {
         ("launch logs", ended.clone(), 0, AskGit),
         line("launch status", "", 0, AskGit),
         line("launch adopt", "", 0, AskGit),
+        line("candidate revise", "baseline", 0, AskGit),
         line("study handoff", "--reason enough", 0, AskGit),
         line("study init", "--task balance --study other --assurance signature", 0, AskGit),
         line("contract new", "--yes", 0, AskGit),
@@ -318,6 +324,37 @@ fn only_launch_starts_runs() {
     assert_eq!(repository.end_of(&key)["end"], "cancelled");
     left.remove("launch cancel");
     assert_eq!(left, BTreeSet::new(), "commands without an invocation here");
+}
+
+/// A second study in a governed folder tries nothing, whatever is approved in it.
+#[test]
+fn another_study_of_a_governed_folder_tries_nothing() {
+    let marking = |agreed: &mut crate::launch::agreed::Agreed| {
+        agreed.runbook["train"]["free_of_side_effects"] = true.into();
+    };
+    let repository = Repository::build().agree(marking).approved();
+    repository.rlx("study init --task balance --study other --assurance signature").expect(0);
+    let other = repository.path(".rlxp/tasks/balance/studies/other");
+    let marker = repository.home().join("marker");
+    for name in ["contract.yaml", "metric_spec.yaml", "surface_map.yaml", "runbook.yaml"] {
+        let text = repository.read(name).replace("\"study\": \"tuning\"", "\"study\": \"other\"");
+        let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        if name == "runbook.yaml" {
+            document["train"]["argv"] = serde_json::json!(["touch", marker, "{seed}"]);
+        }
+        std::fs::write(other.join(name), document.to_string()).unwrap();
+    }
+    let code = || {
+        let refused = repository.rlx("launch --probe train --study balance/other --json").expect(3);
+        refused.json()["code"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(code(), "governed_folder", "nothing is approved");
+    repository.sign("hardware baseline evaluation", "alice").expect(0);
+    assert_eq!(code(), "governed_folder", "everything is approved");
+    assert!(!marker.exists());
+    // The study that guards the folder tries its own steps.
+    let tried = repository.rlx("launch --probe train --study balance/tuning --json");
+    assert_ne!(tried.code, Some(3), "{}", tried.stdout);
 }
 
 /// The hidden commands that a launch consists of start nothing when they are run directly.

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::launch::candidates::{baseline, phase};
+use crate::launch::candidates::probe;
 use crate::launch::repository::{Repository, python};
 
 const PROGRAM: &str = ".venv/bin/python";
 
-/// Writes what training must write, reports it, and continues only once `swapped` exists in the repository.
+/// Writes what training must write, reports it, and continues only once `swapped` exists in its environment, which it can see.
 const WAITS: &str = r#"
 import os, sys, time
 
@@ -20,19 +20,17 @@ out = sys.argv[1]
 for name in ("metrics.jsonl", "policy.json", "begun"):
     open(os.path.join(out, name), "w").close()
 until = time.monotonic() + 60
-while not os.path.exists(os.path.join(os.path.dirname(sys.prefix), "swapped")):
+while not os.path.exists(os.path.join(sys.prefix, "lib", "swapped")):
     assert time.monotonic() < until, "nobody swapped anything"
     time.sleep(0.002)
 "#;
 
-/// A repository whose step of this name waits, and the arguments that launch a baseline of one run.
+/// A repository whose step of this name waits, and the arguments that launch one run that is evaluated.
 fn stage(step: &str) -> (Repository, String) {
     let argv = json!([PROGRAM, "-m", "balance.waits", "{run}", "{seed}"]);
-    let build = Repository::build().file("src/balance/waits.py", WAITS);
+    let build = Repository::build().without_baseline().screen_seeds(1).file("src/balance/waits.py", WAITS);
     let repository = build.agree(|agreed| agreed.runbook[step] = json!({ "argv": argv })).approved();
-    let mut candidate = baseline();
-    candidate["phases"] = Value::from(vec![phase("short", 1)]);
-    repository.ready("baseline", candidate);
+    repository.ready("baseline", probe());
     let line = repository.execute("baseline", &repository.plan("baseline"));
     (repository, line)
 }
@@ -46,7 +44,7 @@ fn swap_during(repository: &Repository, line: &str, step: &str) -> Value {
     let script = format!("#!/bin/sh\necho > \"$TMPDIR/../fooled\"\nexec {} \"$@\"\n", python().display());
     std::fs::write(repository.path(PROGRAM), script).unwrap();
     rustix::fs::chmod(repository.path(PROGRAM), rustix::fs::Mode::from_raw_mode(0o755)).unwrap();
-    repository.write("swapped", "");
+    repository.write(".venv/lib/swapped", "");
     let ran = launch.wait_with_output().unwrap();
     assert_eq!(ran.status.code(), Some(4), "{ran:?}");
     let key = repository.runs_of("baseline").remove(0);

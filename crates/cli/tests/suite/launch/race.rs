@@ -11,7 +11,7 @@ use rlxp_types::Digest;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::Value;
 
-use crate::launch::candidates::{REWARD, phase, reward_scale};
+use crate::launch::candidates::{REWARD, reward_scale};
 use crate::launch::repository::{Build, Repository};
 
 const INPUT: &str = "data/start_states.json";
@@ -19,7 +19,7 @@ const INPUT: &str = "data/start_states.json";
 const ROUNDS: u64 = 20;
 
 /// Training that takes no time and prints what it read. With `--wait` it reads only once `swapped` exists in the
-/// repository, with `--stay` it continues only once that is gone again.
+/// environment, with `--stay` it continues only once that is gone again.
 const TRAINING: &str = r#"
 import argparse, hashlib, json, os, sys, time
 from balance import reward as paid
@@ -32,7 +32,7 @@ parser.add_argument("--stay", action="store_true")
 words = parser.parse_args()
 until = time.monotonic() + 30
 def wait(is_there):
-    while is_there != os.path.exists(os.path.join(os.path.dirname(sys.prefix), "swapped")):
+    while is_there != os.path.exists(os.path.join(sys.prefix, "lib", "swapped")):
         assert time.monotonic() < until, "nobody swapped anything"
         time.sleep(0.002)
 if words.wait:
@@ -69,12 +69,12 @@ impl Stage {
     fn with(words: &[&str], build: Build, prepare: &dyn Fn(&Repository)) -> Self {
         let argv =
             [&[".venv/bin/python", "-m", "balance.quick", "--seed", "{seed}", "--out", "{run}"], words];
-        let build = build.without_baseline().file("src/balance/quick.py", TRAINING);
+        let build = build.without_baseline().screen_seeds(ROUNDS).file("src/balance/quick.py", TRAINING);
+        let build = build.eval_with(&["true", "{seed}"]);
+        let build = build.agree(|agreed| agreed.contract["budget"]["disk"] = "10GiB".into());
         let repository = build.train_with(&argv.concat()).approved();
         prepare(&repository);
-        let mut value = reward_scale(2.5);
-        value["phases"] = vec![phase("smoke", ROUNDS)].into();
-        repository.ready("reward", value);
+        repository.ready("reward", reward_scale(2.5));
         let read = repository.python(&[
             "-c",
             &format!("import hashlib; print(hashlib.sha256(open({INPUT:?}, 'rb').read()).hexdigest())"),
@@ -153,7 +153,7 @@ fn what_is_swapped_after_the_check_is_never_read() {
     for (real, link) in &stage.pairs[..2] {
         swap(real, link);
     }
-    repository.write("swapped", "");
+    repository.write(".venv/lib/swapped", "");
     let ran = launch.wait_with_output().unwrap();
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
     let key = &repository.runs_of("reward")[0];
@@ -183,14 +183,14 @@ fn a_large_input_that_changes_makes_no_evidence() {
         let launch = repository.start(&line, &[]);
         wait_for_order(repository, number);
         while_it_reads(&[7]);
-        repository.write("swapped", "");
+        repository.write(".venv/lib/swapped", "");
         let key = repository.runs_of("reward").pop().unwrap();
         let metrics = repository.run_folder(&key).join("train/metrics.jsonl");
         wait_until("the run has read", || {
             std::fs::read_to_string(&metrics).is_ok_and(|text| text.ends_with('\n'))
         });
         while_it_reads(&[0]);
-        std::fs::remove_file(repository.path("swapped")).unwrap();
+        std::fs::remove_file(repository.path(".venv/lib/swapped")).unwrap();
         let ran = launch.wait_with_output().unwrap();
         let first = repository.run_lines(&key, "train/metrics.jsonl")[0]["first"].clone();
         (ran.status.code(), repository.end_of(&key), first)

@@ -88,6 +88,11 @@ impl Build {
         self
     }
 
+    /// How many seeds the short phase has.
+    pub(crate) fn screen_seeds(self, seeds: u64) -> Self {
+        self.agree(|agreed| agreed.contract["statistics"]["screen_seeds"] = seeds.into())
+    }
+
     /// Candidates need no baseline before them: for tests that are about something else.
     pub(crate) fn without_baseline(self) -> Self {
         self.agree(|agreed| {
@@ -126,8 +131,13 @@ impl Build {
         let repository = self.plain();
         repository.rlx("study init --task balance --study tuning --assurance signature").expect(0);
         repository.rlx("study audit --claim train_command:src/balance/train.py:1").expect(0);
+        let commit = repository.git(&["rev-parse", "HEAD"]);
         for (name, document) in self.agreed.files() {
-            let text = serde_json::to_string_pretty(document).unwrap();
+            let mut document = document.clone();
+            if name == "contract.yaml" {
+                document["baseline"]["commit"] = commit.trim().into();
+            }
+            let text = serde_json::to_string_pretty(&document).unwrap();
             std::fs::write(repository.file(name), text).unwrap();
         }
         let reflection = repository.file(REFLECTION);
@@ -151,6 +161,23 @@ impl Repository {
         Self::build().approved()
     }
 
+    /// The files of another fixture in a commit, with an environment that has numpy, and a user without any key.
+    pub(crate) fn shape(fixture: &str) -> Self {
+        let repository = Self { governed: Governed::empty() };
+        std::fs::remove_file(repository.home().join(".config/rlx/approvers")).unwrap();
+        copy(&workspace().join("python/fixture").join(fixture), &repository.path(""));
+        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        repository.git(&["add", "--all"]);
+        repository.git(&["commit", "--quiet", "--message", "As it was found"]);
+        let venv = repository.path(".venv");
+        repository.run(python(), &["-m", "venv", "--without-pip", venv.to_str().unwrap()]).expect(0);
+        let packages = "import sysconfig; print(sysconfig.get_path('purelib'))";
+        let of = |python: PathBuf| repository.run(python, &["-c", packages]).expect(0).stdout;
+        let own = of(venv.join("bin/python"));
+        std::fs::write(Path::new(own.trim()).join("shared.pth"), of(python())).unwrap();
+        repository
+    }
+
     /// Another agreement.
     pub(crate) fn build() -> Build {
         let start_states =
@@ -158,12 +185,30 @@ impl Repository {
         Build { agreed: Agreed::usual(Digest::hash(&start_states)), files: Vec::new(), editable: false }
     }
 
-    /// Writes a candidate's file.
+    /// Writes a candidate's file. Phases that it doesn't have are those of the contract.
     pub(crate) fn candidate(&self, id: &str, mut value: Value) {
         value["id"] = id.into();
+        if value["phases"].is_null() {
+            value["phases"] = self.agreed_phases(value["kind"].as_str().unwrap());
+        }
         let file = self.file(&format!("candidates/{id}.yaml"));
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, serde_json::to_string_pretty(&value).unwrap()).unwrap();
+    }
+
+    fn agreed_phases(&self, kind: &str) -> Value {
+        let contract: Value = serde_json::from_str(&self.read("contract.yaml")).unwrap();
+        let (statistics, limit) = (&contract["statistics"], &contract["budget"]["per_run"]["wall_clock"]);
+        let phase = |name: &str, seeds: &Value| json!({"phase": name, "seeds": seeds, "wall_clock": limit});
+        let smoke = phase("smoke", &1.into());
+        let short = phase("short", &statistics["screen_seeds"]);
+        let confirm = phase("confirm", &statistics["confirm_seeds"]);
+        match kind {
+            "smoke" => json!([smoke]),
+            "probe" => json!([short]),
+            "baseline" => json!([smoke, confirm]),
+            _ => json!([smoke, short, confirm]),
+        }
     }
 
     /// Checks a candidate against every gate.
@@ -200,6 +245,19 @@ impl Repository {
     #[track_caller]
     pub(crate) fn launch(&self, id: &str) -> Ran {
         self.rlx(&self.execute(id, &self.plan(id)))
+    }
+
+    /// Launches one phase after another until the one of this name has run; waits for its end.
+    #[track_caller]
+    pub(crate) fn launch_through(&self, id: &str, phase: &str) -> Ran {
+        loop {
+            let plan = self.rlx(&format!("launch {id} --json")).expect(0).json();
+            let ran = self.rlx(&self.execute(id, plan["plan"].as_str().unwrap()));
+            if plan["phase"] == phase {
+                return ran;
+            }
+            ran.expect(0);
+        }
     }
 
     /// A command of rlx that is left running, with additional environment variables. It reacts to Ctrl-C, even where a shell
@@ -333,7 +391,9 @@ fn copy(from: &Path, to: &Path) {
             "__pycache__" => {}
             _ if path.is_dir() => copy(&path, &to.join(name)),
             // Under its own name it would hide files of the fixture from git.
-            "gitignore" => drop(std::fs::copy(&path, to.join(".gitignore")).unwrap()),
+            "gitignore" | "gitattributes" => {
+                std::fs::copy(&path, to.join(format!(".{name}"))).unwrap();
+            }
             _ => drop(std::fs::copy(&path, to.join(name)).unwrap()),
         }
     }

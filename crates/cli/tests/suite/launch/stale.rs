@@ -124,7 +124,7 @@ fn whatever_changes_is_named() {
 fn another_incumbent_makes_a_plan_stale() {
     let repository = Repository::new();
     repository.ready("baseline", baseline());
-    repository.launch("baseline").expect(0);
+    repository.launch_through("baseline", "confirm").expect(0);
     repository.rlx("launch status --json").expect(0);
     assert_eq!(repository.last("completed")["candidate"], "baseline");
     repository.ready(CANDIDATE, reward_scale(2.5));
@@ -147,18 +147,14 @@ fn another_baseline_commit_is_named_as_code_too() {
     let (repository, first) = (&stage.repository, stage.repository.git(&["rev-parse", "HEAD"]));
     repository.git(&["commit", "--quiet", "--allow-empty", "--message", "Nothing at all"]);
     let second = repository.git(&["rev-parse", "HEAD"]);
-    for (commit, is_other) in [(first.trim(), false), (second.trim(), true)] {
-        let mut contract: Value = serde_json::from_str(&repository.read("contract.yaml")).unwrap();
-        contract["baseline"]["commit"] = commit.into();
-        std::fs::write(repository.file("contract.yaml"), contract.to_string()).unwrap();
-        stage.approve();
-        let names = named(&stage.refused());
-        assert_eq!(
-            (names.contains("section:baseline"), names.contains("code")),
-            (true, is_other),
-            "{names:?}"
-        );
-    }
+    assert_eq!(stage.repository.plan(CANDIDATE), stage.plan, "a later commit changes nothing");
+    assert_ne!(first, second);
+    let mut contract: Value = serde_json::from_str(&repository.read("contract.yaml")).unwrap();
+    contract["baseline"]["commit"] = second.trim().into();
+    std::fs::write(repository.file("contract.yaml"), contract.to_string()).unwrap();
+    stage.approve();
+    let names = named(&stage.refused());
+    assert!(names.contains("section:baseline") && names.contains("code"), "{names:?}");
 }
 
 /// Any of it, in any order: every part that differs is named, and nothing starts.
@@ -225,35 +221,52 @@ fn another_plan_is_not_followed() {
     assert_eq!(code(&format!("--confirm RUN_CANDIDATE --plan {plan}")), "other_plan");
 }
 
-/// The recorded code runs. A working copy that differs from it in something that matters is refused, since that is what
-/// the person who validated it saw.
+/// The commit that the contract names is what runs, and its evaluator is what evaluates. Neither edits nor later commits
+/// change anything until the contract names another one.
 #[test]
-fn a_working_copy_that_differs_is_not_what_would_run() {
+fn only_the_commit_of_the_contract_counts() {
     let repository = Repository::build().without_baseline().approved();
-    for (number, name) in [REWARD, "src/balance_eval/evaluate.py"].into_iter().enumerate() {
-        let text = std::fs::read_to_string(repository.path(name)).unwrap();
-        std::fs::write(repository.path(name), format!("{text}\n# not committed\n")).unwrap();
-        let id = format!("dirty-{number}");
-        repository.ready(&id, reward_scale(2.5));
-        let ran = repository.rlx(&format!("launch {id} --json")).expect(3);
-        assert!(ran.stdout.contains("working_copy_differs") && ran.stdout.contains(name), "{}", ran.stdout);
-        let plan = repository.last("validated")["plan"].as_str().unwrap().to_owned();
-        let ran = repository.rlx(&repository.execute(&id, &plan)).expect(3);
-        assert!(ran.stdout.contains("working_copy_differs") && ran.stdout.contains(name), "{}", ran.stdout);
-        assert_eq!(repository.records("launch_intent").len(), 0);
-        assert_eq!(run_folders(&repository.state()), 0);
-        std::fs::write(repository.path(name), text).unwrap();
-    }
-    // Elsewhere it may differ; the run sees what was committed.
+    repository.ready(CANDIDATE, reward_scale(2.5));
+    let plan = repository.plan(CANDIDATE);
     let config = std::fs::read_to_string(repository.path("configs/ppo.yaml")).unwrap();
     assert!(config.contains("learning_rate: 2.0"), "{config}");
-    let edited = config.replace("learning_rate: 2.0", "learning_rate: 3.0");
-    std::fs::write(repository.path("configs/ppo.yaml"), edited).unwrap();
-    repository.ready(CANDIDATE, reward_scale(2.5));
+    repository.write("configs/ppo.yaml", &config.replace("learning_rate: 2.0", "learning_rate: 3.0"));
+    for name in [REWARD, "src/balance_eval/evaluate.py"] {
+        let text = std::fs::read_to_string(repository.path(name)).unwrap();
+        repository.write(name, &format!("raise SystemExit('another evaluator')\n{text}"));
+    }
+    assert_eq!(repository.plan(CANDIDATE), plan, "edited");
+    repository.git(&["commit", "--quiet", "--all", "--message", "Another evaluator"]);
+    assert_eq!(repository.plan(CANDIDATE), plan, "committed");
+    repository.validate(CANDIDATE).expect(0);
+    repository.rlx(&repository.execute(CANDIDATE, &plan)).expect(0);
     repository.launch(CANDIDATE).expect(0);
-    let lines = repository.run_lines(&repository.runs_of(CANDIDATE)[0], "train/metrics.jsonl");
-    assert!(
-        lines.iter().all(|line| line["learning_rate"] == 2.0 && line["reward_scale"] == 2.5),
-        "{lines:?}"
-    );
+    let keys = repository.runs_of(CANDIDATE);
+    assert!(keys.iter().all(|key| repository.end_of(key)["end"] == "ok"), "{keys:?}");
+    for key in &keys {
+        let lines = repository.run_lines(key, "train/metrics.jsonl");
+        assert!(
+            lines.iter().all(|line| line["learning_rate"] == 2.0 && line["reward_scale"] == 2.5),
+            "{lines:?}"
+        );
+    }
+    // The short phase was evaluated, by the evaluator of that commit.
+    assert!(keys.iter().any(|key| repository.run_folder(key).join("eval/scores.json").exists()), "{keys:?}");
+}
+
+/// A contract of an older version names no code: it is read, and validation asks for the commit.
+#[test]
+fn a_contract_without_a_commit_is_asked_for_one() {
+    let repository = Repository::build().without_baseline().approved();
+    let mut contract: Value = serde_json::from_str(&repository.read("contract.yaml")).unwrap();
+    contract["baseline"].as_object_mut().unwrap().remove("commit");
+    std::fs::write(repository.file("contract.yaml"), contract.to_string()).unwrap();
+    let checked = repository.rlx("contract check --json").expect(1).json();
+    assert_eq!(checked["problems"], serde_json::json!([]), "{checked}");
+    assert_eq!(checked["open"][0]["path"], "baseline.commit", "{checked}");
+    repository.candidate(CANDIDATE, reward_scale(2.5));
+    let codes = repository.validate(CANDIDATE).expect(3).codes();
+    assert!(codes.contains(&"baseline_commit_missing".to_owned()), "{codes:?}");
+    let refused = repository.rlx("approve baseline --print --json").expect(3).json();
+    assert!(refused["message"].as_str().unwrap().contains("git rev-parse HEAD"), "{refused}");
 }

@@ -145,9 +145,14 @@ pub(crate) const STATES: &[State] = &[
     ("signed", Action::PlanBaseline, || {
         Builder::approved(|texts| set(&mut texts.contract, "/assurance", json!("signature")))
     }),
-    ("approvers_changed", Action::RequestApproval, || {
+    ("approvers_changed", Action::PlanBaseline, || {
         let mut study = Builder::approved(|_| {});
         study.approvers = Some(vec![1, 2]);
+        study
+    }),
+    ("approvers_elsewhere", Action::RequestApproval, || {
+        let mut study = Builder::approved(|texts| set(&mut texts.contract, "/assurance", json!("signature")));
+        study.approvers = Some(vec![2]);
         study
     }),
     ("approvers_unreadable", Action::RequestApproval, || {

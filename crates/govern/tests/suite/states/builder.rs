@@ -7,9 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::SigningKey;
 use rlxp_govern::documents::{Assurance, Phase};
 use rlxp_govern::ledger::Event;
-use rlxp_govern::ledger::event::{
-    Approved, Completed, Evidence, Judged, LaunchIntent, Reopened, Reported, Verdict,
-};
+use rlxp_govern::ledger::event::{Approved, Completed, Judged, LaunchIntent, Reopened, Reported, Verdict};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::section::{Section, Target};
 use rlxp_govern::view::CandidateView;
@@ -18,7 +16,7 @@ use rlxp_types::Digest;
 use serde_json::{Value, json};
 
 use super::recorded::{Adapter, Recorded};
-use crate::common::{World, bytes, ended, intent, launched, slug, validated, view};
+use crate::common::{World, bytes, ended, evidence, intent, launched, slug, validated, view};
 use crate::texts::{Texts, set};
 
 /// A study on the way to a state.
@@ -81,13 +79,22 @@ impl Builder {
     }
 
     pub(crate) fn baseline(&mut self) {
-        let baseline = self.texts.baseline();
+        let baseline = self.baseline_text();
         self.validate(&baseline);
         self.approve_candidate(&baseline);
         self.ran("baseline", Phase::Smoke, 0, 250.25);
+        self.ran("baseline", Phase::Confirm, 198, 250.25);
+        self.ran("baseline", Phase::Confirm, 199, 250.25);
         self.complete("baseline");
-        self.judge("baseline", Phase::Smoke, Verdict::Accepted, Some(250.25));
+        self.judge("baseline", Phase::Confirm, Verdict::Accepted, Some(250.25));
         self.report();
+    }
+
+    /// The baseline with few seeds.
+    pub(crate) fn baseline_text(&self) -> Value {
+        let mut baseline = self.texts.baseline();
+        set(&mut baseline, "/phases/1/seeds", json!(2));
+        baseline
     }
 
     /// The candidate's text under another name.
@@ -169,9 +176,7 @@ impl Builder {
     }
 
     pub(crate) fn evidence(&mut self, key: &str, value: Option<f64>) {
-        let values = BTreeMap::from([(slug("mean-return"), value)]);
-        let files = BTreeMap::from([("eval.json".to_owned(), Digest::hash(key.as_bytes()))]);
-        self.world.push(Event::Evidence(Evidence { key: key.into(), values, files }));
+        self.world.push(evidence(key, value));
     }
 
     /// A successful run with its metric.

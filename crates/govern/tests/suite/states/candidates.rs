@@ -61,6 +61,32 @@ pub(crate) const STATES: &[State] = &[
         study.report();
         study
     }),
+    ("baseline_runs_need_approval", Action::RequestApproval, || {
+        let mut study = Builder::approved(|_| {});
+        let text = study.baseline_text();
+        study.validate(&text);
+        study.approve_candidate(&text);
+        study.ran("baseline", Phase::Smoke, 0, 250.25);
+        study.ran("baseline", Phase::Confirm, 198, 250.25);
+        study.end("baseline", Phase::Confirm, 199, RunEnd::Cancelled);
+        let key = study.end_again("baseline", Phase::Confirm, 199, RunEnd::Limit);
+        study.evidence(&key, None);
+        study.complete("baseline");
+        study.judge("baseline", Phase::Confirm, Verdict::Inconclusive, None);
+        study.report();
+        study
+    }),
+    ("baseline_without_a_result", Action::HandOff, || {
+        let mut study = Builder::approved(|_| {});
+        let text = study.baseline_text();
+        study.validate(&text);
+        study.approve_candidate(&text);
+        study.ran("baseline", Phase::Smoke, 0, 250.25);
+        study.end("baseline", Phase::Confirm, 198, RunEnd::Failed);
+        study.end("baseline", Phase::Confirm, 199, RunEnd::Failed);
+        study.complete("baseline");
+        study
+    }),
     ("baseline_excepted", Action::Smoke, || {
         Builder::approved(|texts| {
             let known =
@@ -166,7 +192,7 @@ pub(crate) const STATES: &[State] = &[
     ("validated_before_another_spent_it", Action::HandOff, || {
         // Each of the two fits alone, so each was validated; then one of them ran.
         let mut study = Builder::with_baseline(|texts| {
-            set(&mut texts.contract, "/budget/wall_clock", json!("6h12m"));
+            set(&mut texts.contract, "/budget/wall_clock", json!("6h14m"));
         });
         study.candidate("higher-lr");
         study.rejected("lower-lr");

@@ -39,14 +39,32 @@ pub(crate) const STATES: &[State] = &[
         study.start("lower-lr", Phase::Smoke, 0);
         study
     }),
-    ("run_ended_without_evidence", Action::Extract, || {
+    ("smoke_run_is_not_extracted", Action::Launch, || {
         let mut study = Builder::with_candidate(|_| {});
         study.end("lower-lr", Phase::Smoke, 0, RunEnd::Ok);
         study
     }),
+    ("run_ended_without_evidence", Action::Extract, || {
+        let mut study = Builder::with_candidate(|_| {});
+        study.end("lower-lr", Phase::Smoke, 0, RunEnd::Ok);
+        study.end("lower-lr", Phase::Short, 0, RunEnd::Ok);
+        study
+    }),
     ("failed_run_without_evidence", Action::Extract, || {
         let mut study = Builder::with_candidate(|_| {});
-        study.end("lower-lr", Phase::Smoke, 0, RunEnd::Failed);
+        study.end("lower-lr", Phase::Smoke, 0, RunEnd::Ok);
+        study.end("lower-lr", Phase::Short, 0, RunEnd::Failed);
+        study
+    }),
+    ("exposed_runs_need_approval", Action::RequestApproval, || {
+        let mut study = Builder::with_candidate(|_| {});
+        study.ran("lower-lr", Phase::Smoke, 0, 255.5);
+        for seed in [0, 1] {
+            let mut intent = study.intent("lower-lr", Phase::Short, seed);
+            intent.evaluator_exposed = true;
+            study.world.run(&intent, RunEnd::Ok);
+            study.evidence(&intent.key, Some(255.5));
+        }
         study
     }),
     ("lost_run_runs_again", Action::Launch, || {
@@ -69,7 +87,7 @@ pub(crate) const STATES: &[State] = &[
         study.evidence(&key, Some(255.5));
         study
     }),
-    ("lost_twice_is_over", Action::Judge, || {
+    ("lost_twice_is_over", Action::Validate, || {
         let mut study = Builder::with_candidate(|_| {});
         study.end("lower-lr", Phase::Smoke, 0, RunEnd::Lost);
         study.end_again("lower-lr", Phase::Smoke, 0, RunEnd::Lost);
@@ -80,7 +98,7 @@ pub(crate) const STATES: &[State] = &[
         study.confirmed("lower-lr", 255.5, 100);
         study
     }),
-    ("launched_with_nothing_left", Action::Judge, || {
+    ("launched_with_nothing_left", Action::Validate, || {
         let mut study = Builder::with_candidate(|_| {});
         let key = study.end("lower-lr", Phase::Smoke, 0, RunEnd::Failed);
         study.evidence(&key, None);

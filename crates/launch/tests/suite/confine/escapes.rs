@@ -10,9 +10,15 @@ use crate::harness::{Test, tests};
 pub(crate) const TESTS: &[Test] = tests![
     writes_stay_inside,
     hidden_files_stay_hidden,
+    nothing_exists_but_what_is_listed,
+    a_socket_that_appears_later_is_out_of_reach,
+    sockets_without_a_path_are_out_of_reach,
+    temporary_files_are_its_own,
+    links_on_the_way_to_a_listed_path_work,
     the_run_stays_readable_below_something_hidden,
     the_network_is_out_of_reach,
     processes_outside_are_out_of_reach,
+    keys_and_other_kinds_of_sockets_are_out_of_reach,
     mounts_and_privileges_are_out_of_reach,
     only_what_was_given_is_inherited,
     what_a_step_needs_works,
@@ -28,7 +34,6 @@ fn writes_stay_inside() {
         try write "@run@/eval/result"
         try write "@run@/order.json"
         try write "@run@/train.changed/direct"
-        try write "/tmp/@name@"
         try write "$HOME/x"
         try mkdir "@run@/eval/folder"
         try rm "@top@/victim"
@@ -53,7 +58,6 @@ fn writes_stay_inside() {
     assert_eq!((outcome.out.as_str(), outcome.exit.code), ("done\n", Some(0)), "{outcome:?}");
     assert_eq!(std::fs::read_to_string(stage.path().join("victim")).unwrap(), "whole");
     assert_eq!(std::fs::read_dir(stage.order.folder.join("eval")).unwrap().count(), 0);
-    assert!(!std::path::Path::new("/tmp").join(stage.name()).exists());
     assert!(stage.own().join("fine").exists());
 }
 
@@ -75,6 +79,8 @@ fn hidden_files_stay_hidden() {
     // Hiding a link hides its target too; a missing file is not an error.
     stage.order.confinement.hidden =
         ["link", "secret", "later", "not/there"].map(|name| top.join(name)).to_vec();
+    // Even where all around it is listed.
+    stage.step().readable = vec![top.clone()];
     let outcome = stage.run();
     assert_eq!(outcome.out, "open\nbase,of:all\n", "{outcome:?}");
     assert_eq!(std::fs::read_to_string(top.join("keys/id")).unwrap(), "a key\n");
@@ -103,6 +109,154 @@ fn the_run_stays_readable_below_something_hidden() {
     assert!(outcome.out.starts_with("changed\nkept\nsmoke\n"), "{outcome:?}");
     assert!(!outcome.out.contains("order\n") && !outcome.out.contains("eval"), "{outcome:?}");
     assert_eq!(std::fs::read_to_string(stage.own().join("file")).unwrap(), "fine\n");
+}
+
+fn nothing_exists_but_what_is_listed() {
+    let mut stage = Stage::shell(
+        r#"
+        try() { "$@" 2>/dev/null && echo "worked: $*"; }
+        try cat "@top@/policy"
+        try ln "@top@/policy" "@run@/train/policy"
+        try cp "@top@/policy" "@run@/train/policy"
+        ln -s "@top@/policy" "@run@/train/link"
+        try cat "@run@/train/link"
+        try ls "@top@/unlisted"
+        for folder in /home /root /run /srv /mnt /media /boot; do try ls -d "$folder"; done
+        ls -A /var "@top@"
+        try chmod 700 "@top@/listed/file"
+        try touch "@top@/listed/new" "@top@/new" /new /usr/new
+        cat "@top@/listed/file"
+        "#,
+    )
+    .fill_in();
+    let top = stage.path().to_owned();
+    std::fs::write(top.join("policy"), "trained elsewhere\n").unwrap();
+    std::fs::create_dir(top.join("unlisted")).unwrap();
+    std::fs::create_dir(top.join("listed")).unwrap();
+    std::fs::write(top.join("listed/file"), "listed\n").unwrap();
+    stage.step().readable = vec![top.join("listed")];
+    let name = stage.order.folder.file_name().unwrap().to_str().unwrap();
+    let expected = format!("/var:\ntmp\n\n{}:\nlisted\n{name}\nlisted\n", top.display());
+    let outcome = stage.run();
+    assert_eq!(outcome.out, expected, "{outcome:?}");
+    assert!(!stage.own().join("policy").exists());
+    // Without mounts, Landlock keeps to the same list.
+    let outcome = super::stage::without("mount_namespace", || {
+        stage.order.confinement.least = rlxp_launch::order::Level::Partial;
+        std::fs::remove_file(stage.own().join("link")).unwrap();
+        stage.run()
+    });
+    let read =
+        |what: &str| outcome.out.lines().any(|line| line.starts_with("worked: ") && line.contains(what));
+    assert!(!read("cat") && !read("cp") && outcome.out.ends_with("listed\n"), "{outcome:?}");
+}
+
+const CLIENT: &str = r#"
+import os, socket, sys, time
+open(os.path.join(os.path.dirname(os.getcwd()), "train", "ready"), "w").close()
+for line in sys.stdin: pass
+deadline = time.monotonic() + 20
+while not os.path.exists(os.path.join(os.path.dirname(os.getcwd()), "train", "there")):
+    assert time.monotonic() < deadline
+    time.sleep(0.001)
+for path in @paths@:
+    try:
+        socket.socket(socket.AF_UNIX).connect(path)
+        print("reached", path)
+    except OSError as error:
+        print("out of reach", type(error).__name__)
+"#;
+
+/// An agent that signs with a person's keys is such a socket.
+fn a_socket_that_appears_later_is_out_of_reach() {
+    let mut stage = Stage::python("");
+    let top = stage.path().to_owned();
+    let unlisted = top.join("agent");
+    let paths = [top.join("agent.sock"), unlisted.join("sock")];
+    let script =
+        CLIENT.replace("@paths@", &format!("{:?}", paths.each_ref().map(|path| path.to_str().unwrap())));
+    *stage.step().argv.last_mut().unwrap() = script;
+    let mut confined = stage.spawn();
+    confined.started().expect("it starts");
+    while !stage.own().join("ready").exists() {
+        std::thread::yield_now();
+    }
+    std::fs::create_dir(&unlisted).unwrap();
+    let listeners = paths.map(|path| std::os::unix::net::UnixListener::bind(path).unwrap());
+    std::fs::write(stage.own().join("there"), "").unwrap();
+    let (mut stdout, _stderr) = confined.take_output().unwrap();
+    let mut out = String::new();
+    std::io::Read::read_to_string(&mut stdout, &mut out).unwrap();
+    assert_eq!(out, "out of reach FileNotFoundError\n".repeat(2));
+    for listener in listeners {
+        listener.set_nonblocking(true).unwrap();
+        assert!(listener.accept().is_err());
+    }
+}
+
+fn sockets_without_a_path_are_out_of_reach() {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixListener};
+    for reach in [Reach::None, Reach::Loopback, Reach::Everything] {
+        let mut stage = Stage::python("");
+        let name = stage.name();
+        let _listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        *stage.step().argv.last_mut().unwrap() = format!(
+            "import socket\nsocket.socket(socket.AF_UNIX).connect(chr(0) + '{name}'); print('reached')"
+        );
+        stage.order.confinement.network = reach;
+        let outcome = stage.run();
+        let version: u32 = outcome.mechanisms.files.as_ref().unwrap()["landlock ".len()..].parse().unwrap();
+        // With the network of the machine, only Landlock can refuse, if it is new enough.
+        if reach != Reach::Everything || version >= 6 {
+            assert_eq!(outcome.out, "", "{reach:?} {outcome:?}");
+        }
+    }
+}
+
+fn temporary_files_are_its_own() {
+    let outside = tempfile::Builder::new().prefix("rlx-outside").tempdir_in("/tmp").unwrap();
+    let script = format!(
+        "ls -A /tmp /dev/shm; ls {} 2>/dev/null; echo 1 > /tmp/@name@; echo 2 > /dev/shm/@name@; \
+         cat /tmp/@name@ /dev/shm/@name@; stat -c %a /tmp /dev/shm",
+        outside.path().display()
+    );
+    let stage = Stage::shell(&script).fill_in();
+    let outcome = stage.run();
+    assert_eq!(outcome.out, "/dev/shm:\n\n/tmp:\n1\n2\n1777\n1777\n", "{outcome:?}");
+    for folder in ["/tmp", "/dev/shm"] {
+        assert!(!std::path::Path::new(folder).join(stage.name()).exists());
+    }
+    // A folder there that leads to something listed is the machine's.
+    let inside = outside.path().join("listed");
+    std::fs::create_dir(&inside).unwrap();
+    let mut stage = Stage::shell(&format!(
+        "cd {}; ls -A; echo > new && echo worked; echo > listed/new && echo worked; echo > /tmp/new && echo own",
+        outside.path().display()
+    ));
+    stage.step().readable = vec![inside];
+    let outcome = stage.run();
+    assert_eq!(outcome.out, "listed\nown\n", "{outcome:?}");
+    // Both together hold no more than the limit on memory.
+    let mut stage = Stage::shell(
+        "for place in /tmp /dev/shm; do head -c 3145728 /dev/zero > $place/file 2>/dev/null && echo fits; done",
+    );
+    stage.order.limits.memory = 4 << 20;
+    assert_eq!(stage.run().out, "fits\n");
+}
+
+fn links_on_the_way_to_a_listed_path_work() {
+    let mut stage =
+        Stage::shell(r#"cat "@top@/home/data/file" "@top@/home/again"; readlink "@top@/home""#).fill_in();
+    let top = stage.path().to_owned();
+    std::fs::create_dir_all(top.join("disk/me/data")).unwrap();
+    std::fs::write(top.join("disk/me/data/file"), "data\n").unwrap();
+    std::fs::write(top.join("disk/me/other"), "other\n").unwrap();
+    std::os::unix::fs::symlink(top.join("disk/me"), top.join("home")).unwrap();
+    std::os::unix::fs::symlink("data/file", top.join("disk/me/again")).unwrap();
+    stage.step().readable = vec![top.join("home/data"), top.join("home/again"), top.join("home/absent")];
+    let outcome = stage.run();
+    assert_eq!(outcome.out, format!("data\ndata\n{}\n", top.join("disk/me").display()), "{outcome:?}");
 }
 
 const CONNECT: &str = r#"
@@ -157,6 +311,49 @@ fn processes_outside_are_out_of_reach() {
     });
 }
 
+const CALLS: &str = r#"
+import ctypes, errno, mmap, os, platform, signal, socket
+c = ctypes.CDLL(None, use_errno=True)
+def refused(*call):
+    return c.syscall(*call) == -1 and ctypes.get_errno() == errno.EPERM
+def kind_is_refused(make, family):
+    try:
+        make(family, socket.SOCK_DGRAM)
+    except OSError as error:
+        return error.errno == errno.EPERM
+for number in @refused@:
+    assert refused(number, 0, 0, 0, 0, 0), number
+for family in range(1, 50):
+    usual = family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
+    for make in (socket.socket, socket.socketpair):
+        assert bool(kind_is_refused(make, family)) != usual, family
+def of_another_set():
+    # getpid of 32-bit programs: mov eax, 20; int 0x80; ret
+    code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(b"\xb8\x14\x00\x00\x00\xcd\x80\xc3")
+    ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
+if platform.machine() == "x86_64":
+    assert refused(0x40000000 | 39), "x32"
+    child = os.fork()
+    if child == 0:
+        of_another_set()
+        os._exit(0)
+    # Kernels that don't know them at all kill it too.
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (-signal.SIGSYS, -signal.SIGSEGV)
+print("refused")
+"#;
+
+fn keys_and_other_kinds_of_sockets_are_out_of_reach() {
+    let calls = [libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl, libc::SYS_io_uring_setup];
+    for reach in [Reach::None, Reach::Everything] {
+        let mut stage = Stage::python(&CALLS.replace("@refused@", &format!("{calls:?}")));
+        stage.order.confinement.network = reach;
+        let outcome = stage.run();
+        assert_eq!(outcome.out, "refused\n", "{outcome:?}");
+        assert_eq!(outcome.mechanisms.syscalls.as_deref(), Some("seccomp filter"), "{outcome:?}");
+    }
+}
+
 fn mounts_and_privileges_are_out_of_reach() {
     let outcome = Stage::shell(
         r#"
@@ -202,8 +399,11 @@ fn what_a_step_needs_works() {
          os.environ['TMPDIR'] = '@run@/train'\n\
          tempfile.NamedTemporaryFile(dir='@run@/train').write(b'x')\n\
          open('/dev/null', 'w').write('x'); os.urandom(4); print(len(os.listdir('/')) > 3)\n\
-         print(subprocess.run(['/bin/sh', '-c', 'echo child'], capture_output=True).stdout)";
+         print(subprocess.run(['/bin/sh', '-c', 'echo child'], capture_output=True).stdout)\n\
+         with multiprocessing.get_context('forkserver').Pool(2) as pool: print(pool.map(abs, [-3]))\n\
+         with multiprocessing.Manager() as manager: print(list(manager.list([4])))\n\
+         open('/tmp/hard-coded', 'w').write('x'); print(os.listdir('/tmp'), os.path.exists('/dev/fd/0'))";
     let script = script.replace("'@run@/train'", "os.path.join(os.path.dirname(os.getcwd()), 'train')");
     let outcome = Stage::python(&script).run();
-    assert_eq!(outcome.out, "[1, 2]\nTrue\nb'child\\n'\n", "{outcome:?}");
+    assert_eq!(outcome.out, "[1, 2]\nTrue\nb'child\\n'\n[3]\n[4]\n['hard-coded'] True\n", "{outcome:?}");
 }

@@ -12,6 +12,7 @@ use crate::harness::{Test, tests};
 pub(crate) const TESTS: &[Test] = tests![
     everything_holds_here,
     each_mechanism_can_be_missing,
+    a_switch_for_tests_is_never_full,
     nothing_at_all_still_runs,
     orders_that_cannot_be_run_are_refused,
     probing_here_says_the_same,
@@ -48,6 +49,9 @@ fn each_mechanism_can_be_missing() {
         ("pid_namespace", "processes"),
         ("network_namespace", "network"),
         ("mount_namespace", "mounts"),
+        ("ipc_namespace", "ipc"),
+        ("root", "root"),
+        ("seccomp", "syscalls"),
     ] {
         without(mechanism, || {
             let mut stage = Stage::shell("echo runs; cat reward.py");
@@ -63,6 +67,18 @@ fn each_mechanism_can_be_missing() {
             assert_eq!(level(&outcome.mechanisms), Level::Partial);
             assert!(outcome.mechanisms.missing.contains_key(recorded));
             assert_eq!(probe(Reach::None).unwrap().level(), Level::Partial);
+        });
+    }
+}
+
+fn a_switch_for_tests_is_never_full() {
+    for named in ["overlay", "cgroup", "user_namespace", "anything"] {
+        without(named, || {
+            let refused = Stage::shell("true").refusal();
+            assert!(refused.contains(&format!("RLX_WITHOUT={named} is set")), "{refused}");
+            let probed = probe(Reach::None).unwrap();
+            assert_ne!(probed.level(), Level::Full);
+            assert!(probed.why_not_full().contains(named), "{probed:?}");
         });
     }
 }
@@ -83,7 +99,8 @@ fn nothing_at_all_still_runs() {
         stage.order.confinement.least = Level::None;
         let outcome = stage.run();
         if is_root() {
-            assert_eq!(level(&outcome.mechanisms), Level::Full);
+            assert_eq!(level(&outcome.mechanisms), Level::Partial);
+            assert_eq!(outcome.mechanisms.root.as_deref(), Some("own root"));
             assert_eq!(outcome.out, "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\n");
         }
         assert!(outcome.mechanisms.missing.contains_key("user_namespace"));

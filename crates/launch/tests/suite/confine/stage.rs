@@ -38,7 +38,9 @@ impl Stage {
 
     /// A step that runs `script` in Python.
     pub(crate) fn python(script: &str) -> Self {
-        Self::with(&[&python(), "-c", script])
+        let mut stage = Self::with(&[&python(), "-c", script]);
+        stage.step().readable = vec![python_prefix()];
+        stage
     }
 
     pub(crate) fn with(argv: &[&str]) -> Self {
@@ -46,7 +48,8 @@ impl Stage {
     }
 
     fn named(odd: &str, argv: &[&str]) -> Self {
-        let folder = TempDir::new().unwrap();
+        // Not in `/tmp`, of which a step has its own.
+        let folder = TempDir::new_in("/var/tmp").unwrap();
         // Characters with a meaning in mount options.
         let run = folder.path().join(odd);
         let base = folder.path().join("base,of:all");
@@ -72,6 +75,7 @@ impl Stage {
             folder: String::new(),
             environment: Vec::new(),
             set: BTreeMap::new(),
+            readable: Vec::new(),
             watched: vec!["reward.py".to_owned(), "kept.txt".to_owned(), "not_there.py".to_owned()],
             artifacts: Vec::new(),
             is_check: false,
@@ -93,6 +97,12 @@ impl Stage {
 
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// With less than full sandboxing.
+    pub(crate) fn at_least(mut self, least: Level) -> Self {
+        self.order.confinement.least = least;
+        self
     }
 
     /// A name that no other stage has.
@@ -161,7 +171,17 @@ pub(crate) fn wait(confined: &mut Confined) -> StepExit {
 
 /// The interpreter itself, not one of the scripts that choose one.
 pub(crate) fn python() -> String {
-    let said = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+    of_python("sys.executable")
+}
+
+/// Where it is installed.
+fn python_prefix() -> PathBuf {
+    of_python("sys.base_prefix").into()
+}
+
+fn of_python(what: &str) -> String {
+    let script = format!("import sys; print({what})");
+    let said = Command::new("python3").args(["-c", &script]).output().unwrap();
     String::from_utf8(said.stdout).unwrap().trim().to_owned()
 }
 

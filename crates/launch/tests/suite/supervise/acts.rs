@@ -14,6 +14,24 @@ pub(crate) fn act(what: &str) {
             wait();
             assert_eq!(std::hint::black_box(held).len(), 200 << 20);
         }
+        "share" => {
+            // Written as a file and mapped, as programs that share memory do.
+            let path = "/dev/shm/block";
+            let mut file = std::fs::File::create(path).expect("a file");
+            (0..40).for_each(|_| file.write_all(&[1; 1 << 20]).expect("room in memory"));
+            let file = std::fs::File::open(path).expect("the file");
+            let (length, descriptor) = (40 << 20, std::os::fd::AsRawFd::as_raw_fd(&file));
+            // SAFETY: maps a file that is this long and stays so; nothing else has the address.
+            let mapped = unsafe {
+                libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, descriptor, 0)
+            };
+            assert_ne!(mapped, libc::MAP_FAILED);
+            // SAFETY: the mapping above has these bytes, and nothing writes to them.
+            let bytes = unsafe { std::slice::from_raw_parts(mapped.cast::<u8>(), length) };
+            assert!(bytes.iter().step_by(4096).all(|byte| *byte == 1));
+            // Some polls.
+            std::thread::sleep(Duration::from_millis(500));
+        }
         "log" => {
             let began = Instant::now();
             let mut out = std::io::stdout().lock();

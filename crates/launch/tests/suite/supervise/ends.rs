@@ -9,6 +9,7 @@ use super::orders::{Fixture, SECRET, SECRET_NAME};
 use crate::harness::{Test, tests};
 
 pub(crate) const TESTS: &[Test] = tests![
+    a_folder_that_cannot_be_listed_hides_nothing,
     a_run_can_be_called_off,
     a_signal_to_the_supervisor_calls_the_run_off,
     artifacts_must_be_there,
@@ -17,6 +18,9 @@ pub(crate) const TESTS: &[Test] = tests![
     a_check_that_fails_blocks,
     what_can_not_be_started_is_blocked,
     no_secret_reaches_a_file_of_the_supervisor,
+    a_link_that_leads_out_is_refused,
+    what_evaluation_reads_is_what_training_left,
+    a_run_can_be_called_off_while_its_files_are_read,
 ];
 
 fn a_run_can_be_called_off() {
@@ -173,4 +177,73 @@ fn collect(folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
             files.push((entry.path().display().to_string(), fs::read(entry.path()).expect("a file")));
         }
     }
+}
+
+fn a_link_that_leads_out_is_refused() {
+    let mut fixture = Fixture::new();
+    let outside = fixture.order.folder.parent().expect("a folder").join("policy");
+    fs::write(&outside, "trained elsewhere").expect("a file");
+    let script = format!("ln -s policy $TMPDIR/../inside; ln -s {} $TMPDIR/../policy", outside.display());
+    fixture.script("train", &script);
+    fixture.script("eval", "cat $TMPDIR/../../train/policy");
+    let report = fixture.run();
+    let reason = "its output has a link that leads out of its folder: policy";
+    assert_eq!((report.how, report.reason.as_str(), report.steps.len()), (StepOutcome::Failed, reason, 1));
+}
+
+fn what_evaluation_reads_is_what_training_left() {
+    let train = "echo trained > $TMPDIR/../policy";
+    let mut fixture = Fixture::new();
+    fixture.script("train", train);
+    // Evaluation itself can't change it.
+    let attempts =
+        "cd $TMPDIR/../../train; echo > policy; echo > new; rm policy; chmod 777 policy; cat policy";
+    fixture.script("eval", attempts);
+    let report = fixture.run();
+    assert_eq!((report.how, &report.touched), (StepOutcome::Ok, &None), "{report:?}");
+    // Errors and output come through two pipes, in either order.
+    let log = fixture.text("eval.log");
+    assert!(log.lines().any(|line| line == "trained"), "{log}");
+    let taken = report.taken.files["train/policy"];
+    assert_eq!(taken.digest, rlxp_types::Digest::hash(b"trained\n"));
+
+    // A process outside changes it while evaluation runs.
+    let mut fixture = Fixture::new();
+    fixture.script("train", train);
+    fixture.script("eval", "echo > $TMPDIR/begun; while [ ! -e $TMPDIR/swapped ]; do sleep 0.01; done");
+    let script = "while [ ! -e $1/eval/tmp/begun ]; do sleep 0.01; done
+        echo something better > $1/train/policy; echo > $1/eval/tmp/swapped";
+    let mut meanwhile = std::process::Command::new("/bin/sh")
+        .args(["-c", script, "sh"])
+        .arg(&fixture.order.folder)
+        .spawn()
+        .expect("a shell");
+    let report = fixture.run();
+    meanwhile.wait().expect("a child");
+    assert_eq!(report.touched.as_deref(), Some("train/policy"), "{report:?}");
+    let taken = report.taken.files["train/policy"];
+    assert_eq!(taken.digest, rlxp_types::Digest::hash(b"trained\n"));
+}
+
+fn a_run_can_be_called_off_while_its_files_are_read() {
+    let mut fixture = Fixture::new();
+    fixture.script("train", "truncate -s 500M $TMPDIR/../sparse");
+    // The end of the step is written before its files are read.
+    let ended = fixture.order.folder.join("train.json");
+    let report = fixture.run_until(&|| ended.exists());
+    assert_eq!((report.how, report.steps[0].how), (StepOutcome::Cancelled, StepOutcome::Ok), "{report:?}");
+    assert!(!report.taken.files.contains_key("train/sparse"), "{report:?}");
+}
+
+fn a_folder_that_cannot_be_listed_hides_nothing() {
+    // Modes don't hold for a supervisor with the privileges of root.
+    let none = rustix::thread::CapabilitySet::empty();
+    let sets = rustix::thread::CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, sets).unwrap();
+    let mut fixture = Fixture::new();
+    fixture.script("train", "cd $TMPDIR/..; mkdir hidden; ln -s /etc/hostname hidden/out; chmod 311 hidden");
+    let report = fixture.run();
+    // It is a limit if it is seen before the step has ended.
+    assert!(matches!(report.how, StepOutcome::Failed | StepOutcome::Limit), "{report:?}");
+    assert!(report.reason.contains("hidden"), "{report:?}");
 }

@@ -17,11 +17,20 @@ pub(crate) const TESTS: &[Test] = tests![
     a_burner_of_processors_is_ended,
     processor_time_of_the_dead_counts,
     a_limit_that_was_passed_unseen_counts,
+    files_in_memory_count_as_memory,
+    shared_memory_counts_once,
+    a_stopped_supervisor_gives_no_more_time,
+    a_sparse_file_counts_with_its_length,
 ];
 
 /// The limits that the kernel no longer counts for us without control groups.
-pub(crate) const WITHOUT_CGROUPS: &[Test] =
-    tests![a_memory_hog_is_ended, a_fork_bomb_is_ended, a_burner_of_processors_is_ended];
+pub(crate) const WITHOUT_CGROUPS: &[Test] = tests![
+    a_memory_hog_is_ended,
+    a_fork_bomb_is_ended,
+    a_burner_of_processors_is_ended,
+    files_in_memory_count_as_memory,
+    shared_memory_counts_once
+];
 
 /// Runs `fixture` and checks that this limit ended it, soon enough that no other limit could have.
 fn ended_by(fixture: &Fixture, limit: &str) -> RunReport {
@@ -108,7 +117,7 @@ fn processor_time_of_the_dead_counts() {
     let program = std::env::current_exe().expect("a path");
     // Each burner is an orphan when it ends, so that only the first process of the namespace reaps it.
     let script = format!("while :; do ({} act burn-a-little &); sleep 0.3; done", program.display());
-    fixture.script("train", &script);
+    fixture.script("train", &script).readable = vec![program];
     ended_by(&fixture, "CPU time");
 }
 
@@ -116,4 +125,44 @@ fn a_limit_that_was_passed_unseen_counts() {
     let mut fixture = fixture(|limits| limits.disk = 1 << 20);
     fixture.script("train", "head -c 3000000 /dev/zero > $TMPDIR/big");
     ended_by(&fixture, "disk");
+}
+
+fn files_in_memory_count_as_memory() {
+    for place in ["/dev/shm", "/tmp"] {
+        let mut fixture = fixture(|limits| limits.memory = 64 << 20);
+        let script = format!("head -c 200000000 /dev/zero > {place}/file; sleep 60");
+        fixture.script("train", &script);
+        let report = ended_by(&fixture, "memory");
+        assert_eq!(report.steps[0].mechanisms.root.as_deref(), Some("own root"), "{report:?}");
+    }
+}
+
+fn shared_memory_counts_once() {
+    let mut fixture = fixture(|limits| limits.memory = 64 << 20);
+    fixture.act("train", "share");
+    let report = fixture.run();
+    assert_eq!(report.how, StepOutcome::Ok, "{report:?}");
+}
+
+/// The step ends by itself, but later than it may, while the supervisor is stopped.
+fn a_stopped_supervisor_gives_no_more_time() {
+    let mut fixture = fixture(|limits| limits.wall_clock = 2);
+    fixture.script("train", "echo > $TMPDIR/begun; sleep 2.2; echo > $TMPDIR/done");
+    let tmp = fixture.order.folder.join("train/tmp");
+    let script = "while [ ! -e $1/begun ]; do sleep 0.01; done; kill -STOP $PPID
+        i=0; while [ ! -e $1/done ] && [ $i -lt 1000 ]; do sleep 0.01; i=$((i+1)); done; kill -CONT $PPID";
+    let mut meanwhile =
+        std::process::Command::new("/bin/sh").args(["-c", script, "sh"]).arg(&tmp).spawn().expect("a shell");
+    let report = ended_by(&fixture, "wall clock");
+    meanwhile.wait().expect("a child");
+    assert!(report.usage.wall_clock > 2.0, "{report:?}");
+}
+
+fn a_sparse_file_counts_with_its_length() {
+    let mut fixture = fixture(|limits| limits.disk = 1 << 30);
+    fixture.script("train", "truncate -s 60G $TMPDIR/../sparse");
+    let report = ended_by(&fixture, "disk");
+    assert!(report.reason.contains("GiB of 1 GiB"), "{report:?}");
+    assert!(report.usage.disk < 1 << 30, "it takes no space: {report:?}");
+    assert_eq!(report.taken.left_out, ["train/sparse: not read: too long"]);
 }

@@ -71,6 +71,7 @@ impl Fixture {
             folder: String::new(),
             environment: Vec::new(),
             set: BTreeMap::new(),
+            readable: Vec::new(),
             watched: Vec::new(),
             artifacts: Vec::new(),
             is_check: false,
@@ -95,7 +96,8 @@ impl Fixture {
     }
 
     pub(crate) fn run_until(&self, called_off: &dyn Fn() -> bool) -> RunReport {
-        let report = supervise(&self.order, called_off).expect("it can be supervised");
+        let report =
+            supervise(&rlxp_launch::Permit::issue(), &self.order, called_off).expect("it can be supervised");
         for end in &report.steps {
             let text = self.text(&format!("{}.json", end.name));
             assert_eq!(serde_json::from_str::<StepEnd>(&text).expect("the end of a step"), *end);

@@ -10,11 +10,11 @@ use rlxp_analyze::campaign::{Comparison, Invalid, Power, Scores};
 pub use rlxp_analyze::campaign::{LookReport, Step, Wanted};
 use rlxp_analyze::verdict::{Direction, MinimumEffect};
 use rlxp_fs::FsExt;
+use rlxp_store::foreign::csv::Table;
 use serde::{Deserialize, Serialize};
 
 use super::scores::{cell, read};
 use crate::context::Context;
-use crate::csv_file::CsvFile;
 use crate::failure::{Failure, Outcome};
 use crate::output_file;
 
@@ -254,7 +254,7 @@ fn read_scores(context: &Context, name: &str) -> Outcome<Scores> {
         Failure::usage("bad_scores", format!("{name}: {why}"))
             .hint("a CSV file with the columns group,seed,score")
     };
-    let file = CsvFile::read(&text).map_err(&bad)?;
+    let file = Table::read(&text).map_err(&bad)?;
     let [group, seed, score] = ["group", "seed", "score"].map(|column| file.column(column));
     let (group, seed, score) = (group.map_err(&bad)?, seed.map_err(&bad)?, score.map_err(&bad)?);
     let mut scores = Scores::new();

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use rlxp_fs::FsExt;
+use rlxp_store::foreign::csv::Table;
+use rlxp_store::foreign::json::{self, Found};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::context::Context;
-use crate::csv_file::CsvFile;
 use crate::failure::{Failure, Outcome};
 
 /// Largest file of scores that is read.
@@ -37,13 +39,13 @@ fn parse(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
     let text = text.trim_start_matches('\u{feff}');
     match text.trim_start().chars().next() {
         Some('[') => {
-            let values: Vec<Value> = serde_json::from_str(text).map_err(|error| not_json(text, &error))?;
-            from_json(&values, column)
+            let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| not_json(text, &error))?;
+            from_json(&items, column)
         }
         Some('{') => {
-            let lines = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-            let values = lines.collect::<Result<Vec<_>, _>>().map_err(|error| not_json(text, &error))?;
-            from_json(&values, column)
+            let lines = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+            let items = lines.collect::<Result<Vec<_>, _>>().map_err(|error| not_json(text, &error))?;
+            from_json(&items, column)
         }
         _ => from_lines(text, column),
     }
@@ -57,28 +59,38 @@ fn not_json(text: &str, error: &serde_json::Error) -> String {
     error.to_string()
 }
 
-fn from_json(values: &[Value], column: Option<&str>) -> Result<Vec<f64>, String> {
-    let number = |place: usize, value: &Value| match value {
-        Value::Null => Ok(f64::NAN),
-        Value::Number(number) => number.as_f64().ok_or_else(|| format!("item {place} is {number}")),
-        Value::String(text) => cell(text).ok_or_else(|| format!("item {place} is {text:?}, not a number")),
-        other => Err(format!("item {place} is {other}, not a number")),
-    };
-    let mut scores = Vec::new();
-    for (index, value) in values.iter().enumerate() {
+fn from_json(items: &[&RawValue], column: Option<&str>) -> Result<Vec<f64>, String> {
+    let score = |(index, item): (usize, &&RawValue)| {
         let place = index + 1;
-        let Value::Object(fields) = value else {
-            scores.push(number(place, value)?);
-            continue;
+        let text = item.get();
+        let whole = || serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
+        let names = || {
+            whole().map(|value| match value {
+                Value::Object(fields) => fields.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
+                _ => String::new(),
+            })
         };
-        let names = || fields.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        let key =
-            column.ok_or_else(|| format!("choose the key with the score with --column: {}", names()))?;
-        let field =
-            fields.get(key).ok_or_else(|| format!("item {place} has no {key:?}; it has {}", names()))?;
-        scores.push(number(place, field)?);
-    }
-    Ok(scores)
+        let is_object = text.starts_with('{');
+        let path = match column {
+            _ if !is_object => Vec::new(),
+            Some(key) => vec![key],
+            None => return Err(format!("choose the key with the score with --column: {}", names()?)),
+        };
+        match json::find(text.as_bytes(), &path)? {
+            Found::Number(score) => Ok(score),
+            Found::Null => Ok(f64::NAN),
+            Found::Twice(key) => Err(format!("item {place} has {key:?} twice")),
+            Found::Absent => Err(format!("item {place} has no {:?}; it has {}", path[0], names()?)),
+            Found::Numbers(_) => Err(format!("item {place} is an array, not a number")),
+            Found::Other(what) => {
+                let value = whole()?;
+                let field = path.first().map_or(Some(&value), |key| value.get(key));
+                let number = field.and_then(Value::as_str).and_then(cell);
+                number.ok_or_else(|| format!("item {place} is {what}, not a number"))
+            }
+        }
+    };
+    items.iter().enumerate().map(score).collect()
 }
 
 fn from_lines(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
@@ -87,7 +99,7 @@ fn from_lines(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
         let line = text.lines().nth(index).unwrap_or_default().trim();
         return Err(format!("line {}: {line:?} is not a number; write NaN for a run that failed", index + 1));
     }
-    let file = CsvFile::read(text)?;
+    let file = Table::read(text)?;
     let Some(first) = file.first() else { return Ok(Vec::new()) };
     let is_header = first.iter().any(|field| cell(field).is_none());
     if let [only] = first {
@@ -107,7 +119,7 @@ fn from_lines(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
         }
         None => return Err("several columns but no header".to_owned()),
     };
-    file.numbers(usize::from(is_header), index, |_| true, cell)
+    file.numbers(usize::from(is_header), index, cell)
 }
 
 const SPREADSHEET_ERRORS: [&str; 7] = ["#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"];
@@ -164,6 +176,7 @@ mod tests {
         check("[1, [2]]", None, Err("item 2"));
         check("[{\"r\": 1}]", None, Err("--column: r"));
         check("[1, 2", None, Err("EOF"));
+        check("[{\"r\": 1, \"r\": 2}]", Some("r"), Err("item 1 has \"r\" twice"));
     }
 
     #[test]

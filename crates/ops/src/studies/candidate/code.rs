@@ -4,22 +4,18 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rlxp_fs::{Fs, FsExt, Kind, environment};
+use rlxp_fs::{Fs, FsExt, environment};
 use rlxp_govern::documents::{Base, Candidate, Runbook};
 use rlxp_govern::scope::bad_path;
 use rlxp_types::Digest;
 
 use super::look::path_facts;
-use super::protected::file_digest;
 use crate::failure::Outcome;
 use crate::studies::files::OpenStudy;
+use crate::studies::tree::{file_digest, present_base, snapshot};
 
 /// Largest file that a candidate can change.
 pub const LONGEST_SOURCE: u64 = 4 << 20;
-/// A tree with more entries than this is not digested.
-const MOST_ENTRIES: usize = 200_000;
-/// Folders that snapshots leave out: files of rlx and git, files that programs recreate, and runs.
-const LEFT_OUT: [&str; 6] = [".rlxp", ".git", ".venv", "node_modules", "__pycache__", "runs"];
 
 /// The content of every file that a candidate changes, `None` for one that doesn't exist. Files that are not text,
 /// too long or behind a link are left out.
@@ -60,51 +56,9 @@ pub fn base(opened: &OpenStudy) -> Outcome<Option<Base>> {
         (None, Some(_)) => Ok(None),
         // A gate checks whether it is still the same.
         (Some(Base::Snapshot(_)), _) => Ok(snapshot(fs, root)?.map(Base::Snapshot)),
-        (None, None) => match opened.head() {
-            Some(commit) => Ok(Base::of_commit(commit)),
-            // A repository without a commit has no code that could be restored.
-            None if fs.metadata_if_any(&root.join(".git"))?.is_some() => Ok(None),
-            None => Ok(snapshot(fs, root)?.map(Base::Snapshot)),
-        },
+        // An older contract, which names none.
+        (None, None) => present_base(fs, root, opened.head()),
     }
-}
-
-/// Whether snapshots leave out an entry of this name.
-pub fn is_left_out(name: &str) -> bool {
-    LEFT_OUT.contains(&name)
-}
-
-/// One digest over the names and contents of all files below a folder; a link counts by its target. `None` if there
-/// are too many entries.
-pub fn snapshot(fs: &dyn Fs, root: &Path) -> Outcome<Option<Digest>> {
-    let mut found = BTreeMap::new();
-    let mut entries = 0;
-    let mut folders = vec![String::new()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs.list(&root.join(&folder))? {
-            if is_left_out(&entry.name) {
-                continue;
-            }
-            entries += 1;
-            if entries > MOST_ENTRIES {
-                return Ok(None);
-            }
-            let path =
-                if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
-            let at = root.join(&path);
-            match entry.kind {
-                Kind::Folder => folders.push(path),
-                Kind::File => drop(found.insert(path, ("file", file_digest(fs, &at)?))),
-                Kind::Link => {
-                    let target = Digest::hash(fs.read_link(&at)?.as_os_str().as_encoded_bytes());
-                    found.insert(path, ("link", target));
-                }
-                // Sockets and the like contain no code.
-                Kind::Other => {}
-            }
-        }
-    }
-    Ok(Some(rlxp_govern::canonical::digest_of(&found)))
 }
 
 /// The runbook's inputs by digest. Missing files, non-files and files behind links are left out; `None` if one can't
@@ -188,34 +142,6 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         folder
-    }
-
-    #[test]
-    fn a_snapshot_covers_code_and_nothing_else() {
-        let folder = repository();
-        let (root, of) = (folder.path(), || snapshot(&RealFs, folder.path()).unwrap().unwrap());
-        let first = of();
-        for name in LEFT_OUT {
-            std::fs::create_dir(root.join(name)).unwrap();
-            std::fs::write(root.join(name).join("file"), "x").unwrap();
-        }
-        assert_eq!(of(), first);
-        let mut seen = vec![first];
-        let edits: [&dyn Fn(); 4] = [
-            &|| std::fs::write(root.join("train.py"), "other\n").unwrap(),
-            &|| std::fs::rename(root.join("train.py"), root.join("other.py")).unwrap(),
-            &|| std::os::unix::fs::symlink("other.py", root.join("train.py")).unwrap(),
-            &|| std::fs::write(root.join("configs/new"), "").unwrap(),
-        ];
-        for edit in edits {
-            edit();
-            assert!(!seen.contains(&of()));
-            seen.push(of());
-        }
-        // A link and a file with the same text are not the same.
-        std::fs::remove_file(root.join("train.py")).unwrap();
-        std::fs::write(root.join("train.py"), "other.py").unwrap();
-        assert!(!seen.contains(&of()));
     }
 
     fn runbook(value: serde_json::Value) -> Runbook {

@@ -3,18 +3,19 @@
 use std::path::PathBuf;
 
 use rlxp_fs::FsExt;
-use rlxp_govern::documents::{
-    CandidateKind, Contract, Operation, Phase, PhasePlan, Slug, StudyName, Surface,
-};
+use rlxp_govern::documents::{CandidateKind, Operation, PhasePlan, Slug, StudyName, Surface};
+use rlxp_govern::plan::agreed_phases;
 use rlxp_govern::scope::matches;
 use rlxp_spec::Source;
 use rlxp_spec::document::{Document, to_yaml};
+use rlxp_types::text::shell_word;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::OpenStudy;
+use crate::studies::scripts::{self, FLAG_SYNTAX, Flag, named_files};
 
 /// What is known of a new candidate.
 #[derive(Clone, Debug)]
@@ -39,8 +40,6 @@ pub struct Draft {
     pub to: Option<String>,
     /// A file with a unified diff.
     pub patch: Option<String>,
-    /// Phases it goes through; those that suit its kind when left out.
-    pub phases: Vec<Phase>,
 }
 
 /// A file that was written.
@@ -55,6 +54,21 @@ pub struct NewReport {
     /// The key that was asked for, when no surface has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown_key: Option<UnknownKey>,
+    /// That the key is a flag of the train command, when nothing says how its value gets there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flag: Option<KeyIsFlag>,
+}
+
+/// A key that is a flag of the script that trains.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KeyIsFlag {
+    pub key: String,
+    /// The script.
+    pub script: String,
+    /// How it takes values.
+    pub syntax: &'static str,
+    /// The command that agrees on it.
+    pub command: String,
 }
 
 /// A key that no surface has.
@@ -82,7 +96,10 @@ pub fn new(context: &Context, study: Option<&str>, draft: &Draft) -> Outcome<New
         let hint = format!("rlx study init --task {} --study another-name", opened.study.name.task);
         return Err(Failure::refused("study_closed", message).hint(hint));
     }
-    let (value, open) = candidate(&opened, &id, draft)?;
+    let spelled = Draft { key: draft.key.as_ref().map(|key| as_spelled(&opened, key)), ..draft.clone() };
+    let draft = &spelled;
+    let flag = draft.key.as_ref().map(|key| flag_of(&opened, key)).transpose()?.flatten();
+    let (value, open) = candidate(&opened, &id, draft, flag.as_ref())?;
     context.fs.create_dir_all(&opened.place.candidates())?;
     if !context.fs.write_new_atomic(&file, to_yaml(&value).as_bytes())? {
         let message = format!("candidates/{id}.yaml already exists");
@@ -91,7 +108,47 @@ pub fn new(context: &Context, study: Option<&str>, draft: &Draft) -> Outcome<New
             .hint(format!("edit {}, or choose another name", file.display())));
     }
     let unknown_key = unknown_key(&opened, draft);
-    Ok(NewReport { study: opened.study.name.clone(), candidate: id, file, open, unknown_key })
+    // Where it is agreed how values are passed, there is nothing to offer.
+    let flag = flag.filter(|_| opened.study.files.override_syntax.is_none()).map(|found| KeyIsFlag {
+        key: found.flag.name,
+        script: found.script,
+        syntax: FLAG_SYNTAX,
+        command: format!("rlx study audit --override-syntax {}", shell_word(FLAG_SYNTAX)),
+    });
+    Ok(NewReport { study: opened.study.name.clone(), candidate: id, file, open, unknown_key, flag })
+}
+
+/// A key as the surfaces spell it: dashes and underscores are the same to parsers of flags.
+fn as_spelled(opened: &OpenStudy, key: &str) -> String {
+    let plain = |key: &str| key.replace('-', "_");
+    let mut known = surfaces(opened).iter().flat_map(|surface| &surface.keys).map(|allowed| &allowed.key);
+    let is_known = known.clone().any(|allowed| allowed == key);
+    let same = known.find(|allowed| plain(allowed) == plain(key)).filter(|_| !is_known);
+    same.map_or_else(|| key.to_owned(), String::clone)
+}
+
+/// A flag of the script that trains.
+struct FoundFlag {
+    script: String,
+    flag: Flag,
+}
+
+/// The flag of the train command that a key names.
+fn flag_of(opened: &OpenStudy, key: &str) -> Outcome<Option<FoundFlag>> {
+    let Some(runbook) = opened.study.files.runbook.typed() else { return Ok(None) };
+    let step = &runbook.train;
+    let paths = named_files(&step.argv, step.folder.as_deref().unwrap_or_default());
+    for script in paths.into_iter().filter(|path| path.ends_with(".py")) {
+        let path = opened.place.root.join(&script);
+        if !opened.context().fs.is_file(&path)? {
+            continue;
+        }
+        let Ok(text) = opened.context().fs.read_text(&path, super::LONGEST_SOURCE) else { continue };
+        if let Some(flag) = scripts::find(&scripts::flags(&text), key) {
+            return Ok(Some(FoundFlag { script, flag: flag.clone() }));
+        }
+    }
+    Ok(None)
 }
 
 fn surfaces(opened: &OpenStudy) -> &[Surface] {
@@ -110,7 +167,12 @@ fn unknown_key(opened: &OpenStudy, draft: &Draft) -> Option<UnknownKey> {
     (!known.contains(&key.as_str())).then(|| UnknownKey { key: key.clone(), nearest })
 }
 
-fn candidate(opened: &OpenStudy, id: &Slug, draft: &Draft) -> Outcome<(Value, Vec<String>)> {
+fn candidate(
+    opened: &OpenStudy,
+    id: &Slug,
+    draft: &Draft,
+    flag: Option<&FoundFlag>,
+) -> Outcome<(Value, Vec<String>)> {
     let mut open = Vec::new();
     let mut ask = |place: &str, question: &str| {
         open.push(place.to_owned());
@@ -130,7 +192,7 @@ fn candidate(opened: &OpenStudy, id: &Slug, draft: &Draft) -> Outcome<(Value, Ve
         ("hypothesis".into(), hypothesis),
     ]);
     if !draft.kind.is_empty_change() {
-        value.insert("changes".into(), json!([change(opened, draft, &mut ask)?]));
+        value.insert("changes".into(), json!([change(opened, draft, flag, &mut ask)?]));
         let mut said = |text: &Option<String>, place: &str, question: &str| {
             text.as_ref().map_or_else(|| ask(place, question), |text| json!(text))
         };
@@ -140,14 +202,19 @@ fn candidate(opened: &OpenStudy, id: &Slug, draft: &Draft) -> Outcome<(Value, Ve
     if let Some(requirements) = requirements(draft.kind, &mut ask) {
         value.insert("requirements".into(), requirements);
     }
-    let phases = phases(opened.study.contract(), draft)
-        .into_iter()
-        .map(|plan| json!({ "phase": plan.phase, "seeds": plan.seeds, "wall_clock": plan.wall_clock }));
-    value.insert("phases".into(), phases.collect());
+    let phases = opened.study.contract().map(|contract| agreed_phases(draft.kind, contract));
+    let phase =
+        |plan: PhasePlan| json!({ "phase": plan.phase, "seeds": plan.seeds, "wall_clock": plan.wall_clock });
+    value.insert("phases".into(), phases.unwrap_or_default().into_iter().map(phase).collect());
     Ok((Value::Object(value), open))
 }
 
-fn change(opened: &OpenStudy, draft: &Draft, ask: &mut impl FnMut(&str, &str) -> Value) -> Outcome<Value> {
+fn change(
+    opened: &OpenStudy,
+    draft: &Draft,
+    flag: Option<&FoundFlag>,
+    ask: &mut impl FnMut(&str, &str) -> Value,
+) -> Outcome<Value> {
     let surfaces = surfaces(opened);
     let patch = draft.patch.as_ref().map(|patch| read_patch(opened, patch)).transpose()?;
     let patched = patch.as_ref().map(|patch| rlxp_govern::patch::facts(patch).paths).unwrap_or_default();
@@ -179,13 +246,24 @@ fn change(opened: &OpenStudy, draft: &Draft, ask: &mut impl FnMut(&str, &str) ->
     );
     let operation = if draft.patch.is_some() { Operation::EditCode } else { Operation::Set };
     change.insert("operation".into(), json!(operation));
-    change.insert("path".into(), text(named.as_ref().or(only_path), "changes[0].path", "which file?", ask));
+    let script = flag.map(|found| &found.script);
+    let of_flag = script.filter(|script| {
+        surface.is_some_and(|surface| surface.paths.iter().any(|pattern| matches(pattern, script)))
+    });
+    let path = named.as_ref().or(only_path).or(of_flag);
+    change.insert("path".into(), text(path, "changes[0].path", "which file?", ask));
     if let Some(patch) = patch {
         change.insert("patch".into(), json!(patch));
     } else {
         change.insert("key".into(), text(draft.key.as_ref(), "changes[0].key", "which key?", ask));
-        if let Some(from) = &draft.from {
-            change.insert("from".into(), scalar("--from", from)?);
+        let default = flag.filter(|found| path == Some(&found.script)).and_then(|found| found.flag.default);
+        match (&draft.from, default) {
+            (Some(from), _) => drop(change.insert("from".into(), scalar("--from", from)?)),
+            // The value of a flag is in no file that could be read when it is applied.
+            (None, Some(default)) => {
+                drop(change.insert("from".into(), scalar("--from", &default.to_string())?))
+            }
+            (None, None) => {}
         }
         let to = match &draft.to {
             Some(to) => scalar("--to", to)?,
@@ -230,31 +308,6 @@ fn requirements(kind: CandidateKind, ask: &mut impl FnMut(&str, &str) -> Value) 
         .iter()
         .map(|(name, question)| ((*name).into(), ask(&format!("requirements.{name}"), question)));
     Some(Value::Object(fields.collect()))
-}
-
-/// The phases that suit a kind, on the seeds and within the time that the contract gives.
-fn phases(contract: Option<&Contract>, draft: &Draft) -> Vec<PhasePlan> {
-    let usual: &[Phase] = match draft.kind {
-        CandidateKind::Smoke => &[Phase::Smoke],
-        CandidateKind::Probe => &[Phase::Short],
-        CandidateKind::Baseline => &[Phase::Smoke, Phase::Confirm],
-        CandidateKind::Incumbent => &[Phase::IncumbentValidation],
-        _ => &[Phase::Smoke, Phase::Short, Phase::Confirm],
-    };
-    let chosen = if draft.phases.is_empty() { usual } else { &draft.phases };
-    let seeds = |phase: Phase| match (phase, contract) {
-        (Phase::Smoke, _) | (_, None) => 1,
-        (Phase::Short, Some(contract)) => contract.statistics.screen_seeds,
-        (Phase::Confirm | Phase::IncumbentValidation, Some(contract)) => contract.statistics.confirm_seeds,
-    };
-    let time = contract.map(|contract| contract.budget.per_run.wall_clock).unwrap_or_default();
-    let plan = |phase: &Phase| PhasePlan {
-        phase: *phase,
-        seeds: seeds(*phase),
-        wall_clock: time,
-        gpu_time: Default::default(),
-    };
-    chosen.iter().map(plan).collect()
 }
 
 fn purpose(kind: CandidateKind) -> &'static str {

@@ -6,49 +6,74 @@ use std::path::Path;
 use std::thread::{self, Builder};
 
 use rlxp_fs::{Fs, FsExt, Kind};
-use rlxp_govern::documents::{Candidate, Confinement, Device, Slug, Written};
+use rlxp_govern::documents::{Base, Candidate, Confinement, Device, Slug, Written};
 use rlxp_govern::patch;
 use rlxp_govern::scope::bad_path;
 use rlxp_govern::view::{CandidateView, MachineFacts, PathFacts};
 use rlxp_types::Digest;
 
-use super::{code, protected};
+use super::code;
+use super::protected::{Protected, protected};
 use crate::failure::Outcome;
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
+use crate::studies::tree::{self, BaseTree, TreeLook};
 
 /// Evidence files are summaries; larger ones are not read.
 const LONGEST_EVIDENCE: u64 = 16 << 20;
 
-/// A candidate as the gates see it.
-pub fn view(opened: &OpenStudy, id: &Slug) -> Outcome<CandidateView> {
-    view_of(opened, id, super::written(opened, id)?)
+/// A candidate, and the code that it was looked at in.
+pub(crate) struct Looked {
+    pub(crate) view: CandidateView,
+    /// The recorded commit; `None` without one, when the folder itself was looked at.
+    pub(crate) tree: Option<BaseTree>,
 }
 
-pub(super) fn view_of(opened: &OpenStudy, id: &Slug, written: Written<Candidate>) -> Outcome<CandidateView> {
+/// A candidate as the gates see it.
+pub fn view(opened: &OpenStudy, id: &Slug) -> Outcome<CandidateView> {
+    Ok(look(opened, id)?.view)
+}
+
+/// The same with its code.
+pub(crate) fn look(opened: &OpenStudy, id: &Slug) -> Outcome<Looked> {
+    look_at(opened, id, super::written(opened, id)?)
+}
+
+pub(super) fn look_at(opened: &OpenStudy, id: &Slug, written: Written<Candidate>) -> Outcome<Looked> {
     let fs = opened.context().fs.as_ref();
     let (root, runbook) = (&opened.place.root, opened.study.files.runbook.typed());
     // Interpreters are large; everything else is read in parallel.
     thread::scope(|scope| {
         let look = || code::programs(fs, root, runbook);
         let beside = Builder::new().spawn_scoped(scope, look);
-        let view = view_without_programs(opened, id, written)?;
+        let Looked { view, tree } = without_programs(opened, id, written)?;
         let programs = match beside {
             Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
             // Without a free thread this is slower, and that is all.
             Err(_) => look(),
         };
-        Ok(CandidateView { programs, ..view })
+        Ok(Looked { view: CandidateView { programs, ..view }, tree })
     })
 }
 
-fn view_without_programs(
-    opened: &OpenStudy,
-    id: &Slug,
-    written: Written<Candidate>,
-) -> Outcome<CandidateView> {
+fn without_programs(opened: &OpenStudy, id: &Slug, written: Written<Candidate>) -> Outcome<Looked> {
     let fs = opened.context().fs.as_ref();
-    let root = &opened.place.root;
+    let place = LaunchPaths::for_study(opened);
+    // Reading thousands of files takes longer than everything else; it begins before git is asked.
+    let looking = match (&place, opened.study.pinned_base()) {
+        (Ok(place), Some(base @ Base::Commit(_))) => {
+            TreeLook::begin(opened.context().fs.clone(), place.tree(&base))
+        }
+        _ => None,
+    };
+    let base = code::base(opened)?;
+    // Without git the folder itself is the code, and a gate checks that it is unchanged.
+    let tree = match &base {
+        Some(base @ Base::Commit(_)) => Some(tree::ensure(opened, &place?, base, looking)?),
+        _ => None,
+    };
+    // Runs start from the recorded commit, so nothing else counts: neither edits nor later commits.
+    let root = tree.as_ref().map_or(&opened.place.root, |tree| &tree.folder);
     let mut paths = BTreeMap::new();
     for change in &written.typed.changes {
         let patched = change.patch.as_deref().map(patch::facts).unwrap_or_default().paths;
@@ -64,27 +89,29 @@ fn view_without_programs(
     let evidence_there: BTreeSet<String> =
         named.filter(|file| is_evidence(fs, &opened.place.folder, file)).cloned().collect();
     let globs = opened.study.files.surface_map.typed().map(|map| map.protected.clone());
-    let protected = match globs {
-        Some(globs) => protected::digests(fs, root, &globs)?,
-        None => None,
+    let Protected { files, unprotectable } = match globs {
+        Some(globs) => protected(fs, root, &globs)?,
+        None => Protected::default(),
     };
     let runbook = opened.study.files.runbook.typed();
-    Ok(CandidateView {
+    let view = CandidateView {
         file: opened.study.candidate_files.get(id.as_str()).copied().unwrap_or(Digest::ZERO),
         file_name: id.to_string(),
         sources: code::sources(fs, root, &written.typed)?,
         // The syntax that approvals were checked against, which may differ from the present file.
         override_syntax: opened.study.files.override_syntax.clone(),
-        base: code::base(opened)?,
+        base,
         programs: None,
-        inputs: code::inputs(fs, root, runbook)?,
+        inputs: code::inputs(fs, &opened.place.root, runbook)?,
         written,
         paths,
         evidence_there,
-        protected,
+        protected: files,
+        unprotectable,
         machine: Some(machine(opened)?),
         asked_plan: None,
-    })
+    };
+    Ok(Looked { view, tree })
 }
 
 /// Whether a path exists, is a file, or leads through a link.

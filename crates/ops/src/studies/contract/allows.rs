@@ -30,6 +30,7 @@ pub(crate) fn allows(target: &Target) -> &'static str {
             "from now on only rlx starts runs in this folder, until the study is closed"
         }
         Target::Candidate(_) => "allows this candidate, exactly as it is, to run where running is allowed",
+        Target::Run(_) => "lets this run count as evidence, although rlx can't vouch for it",
         Target::Close => "allows the study to be closed; after that, this folder is no longer governed",
     }
 }

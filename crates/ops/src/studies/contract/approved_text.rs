@@ -81,6 +81,9 @@ fn file(place: &StudyPaths, digest: &Digest) -> PathBuf {
 fn covered(opened: &OpenStudy, target: &Target) -> Outcome<Option<Value>> {
     match target {
         Target::Section(section) => Ok(section_value(&opened.study, *section)),
+        Target::Run(key) => Ok(opened.study.identity().and_then(|identity| {
+            rlxp_govern::run_section::run_value(&identity, opened.study.state().runs.get(key)?)
+        })),
         Target::Close => Ok(opened.study.identity().map(|identity| section::close_value(&identity))),
         Target::Candidate(id) => {
             let reading = opened.candidate(id)?;

@@ -7,18 +7,20 @@ use rlxp_govern::documents::{
     Assurance, Automation, Bytes, CheckpointRule, Confinement, Device, Direction, Extractor, Guardrail,
     Network, PerRun, Seconds, Slug, StopRule, Surface, SurfaceKind,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::parse::{self, Parsed};
+use super::parse::{self, Code, Parsed};
 use super::scan::{Guess, RepositoryScan};
 use crate::below::word_of;
+use crate::studies::scripts;
 
-/// Defines the questions: name, flag, text, whether it takes several answers, the type of an answer and its parser.
+/// Defines the questions: name, flag, text, whether it takes several answers, whether it is asked at a terminal, the
+/// place of its answer, the type of an answer and its parser.
 macro_rules! asks {
-    ($($(#[$doc:meta])* $name:ident $flag:literal $text:literal $many:literal
+    ($($(#[$doc:meta])* $name:ident $flag:literal $text:literal $many:literal $asked:ident $place:literal
         $field:ident: $type:ty = $parse:expr;)*) => {
         /// A question of the intake.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Ask { $($(#[$doc])* $name),* }
 
@@ -39,6 +41,16 @@ macro_rules! asks {
             /// Whether it takes several answers.
             pub fn takes_many(self) -> bool {
                 match self { $(Ask::$name => $many),* }
+            }
+
+            /// Whether it is asked at a terminal. All others have a default that most studies keep, and are shown.
+            pub fn is_asked(self) -> bool {
+                match self { $(Ask::$name => matches!(Asked::$asked, Asked::Asked)),* }
+            }
+
+            /// The file and the key where its answer is written, and can be changed.
+            pub fn place(self) -> &'static str {
+                match self { $(Ask::$name => $place),* }
             }
         }
 
@@ -63,75 +75,85 @@ macro_rules! asks {
     };
 }
 
+/// Whether a question is asked at a terminal, or its default is shown.
+enum Asked {
+    Asked,
+    Shown,
+}
+
 asks! {
     /// What to improve
-    Mission "mission" "What should the study improve?" false mission: String = parse::sentence;
-    /// What must always hold
-    Constraints "constraint" "Which constraints must always hold?" true constraints: String = parse::sentence;
-    /// What is out of scope
-    NonGoals "non-goal" "What is out of scope?" true non_goals: String = parse::sentence;
+    Mission "mission" "What should the study improve?" false Asked "contract.yaml task.mission" mission: String = parse::sentence;
     /// The primary metric
-    Metric "metric" "What is the primary metric?" false metric: Slug = parse::name;
+    Metric "metric" "What is the primary metric?" false Asked "metric_spec.yaml primary.name" metric: Slug = parse::name;
     /// Where the metric is found
-    MetricSource "metric-source" "Which evaluation file contains it? (eval/FILE#KEY)" false metric_source: Extractor = parse::source;
+    MetricSource "metric-source" "Which evaluation file contains it? (eval/FILE#KEY)" false Asked "metric_spec.yaml primary.source" metric_source: Extractor = parse::source;
     /// Which way is better
-    Direction "direction" "Which way is better? (higher, lower)" false direction: Direction = parse::word;
+    Direction "direction" "Which way is better? (higher, lower)" false Asked "metric_spec.yaml primary.direction" direction: Direction = parse::word;
     /// The smallest difference that matters
-    SmallestEffect "smallest-effect" "What is the smallest difference that matters?" false smallest_effect: f64 = parse::effect;
+    SmallestEffect "smallest-effect" "What is the smallest difference that matters?" false Asked "metric_spec.yaml smallest_effect" smallest_effect: f64 = parse::effect;
     /// The score of a failed run
-    FailureScore "failure-score" "What is the score of a failed run? (the worst possible score)" false failure_score: f64 = parse::number;
-    /// What must not get worse
-    Guardrails "guardrail" "What must not get worse? (NAME=FILE#KEY,higher|lower,ALLOWED)" true guardrails: Guardrail = parse::guardrail;
-    /// What may be changed
-    Surfaces "surface" "What may candidates change? (ID=KIND:FILES[:KEY=MIN..MAX])" true surfaces: Surface = parse::surface;
-    /// What may never be changed
-    Protected "protected" "Which evaluation files must not be changed?" true protected: String = parse::pattern;
+    FailureScore "failure-score" "What is the score of a failed run? (the worst possible score)" false Asked "metric_spec.yaml failure_score" failure_score: f64 = parse::number;
     /// The command that trains
-    Train "train" "Which command trains? ({seed}: the seed, {run}: the output folder)" false train: Vec<String> = parse::command;
+    Train "train" "Which command trains? ({seed}: the seed, {run}: the output folder)" false Asked "runbook.yaml train" train: Vec<String> = parse::command;
     /// The command that evaluates
-    Eval "eval" "Which command evaluates? ({seed}, {run}, and {trained}: the output folder of training)" false eval: Vec<String> = parse::command;
-    /// Runs
-    Runs "runs" "How many runs in total, one per seed?" false runs: u64 = parse::count;
-    /// Time of all runs
-    WallClock "wall-clock" "How much time may all runs take in total?" false wall_clock: Seconds = parse::amount;
-    /// Disk of all runs
-    Disk "disk" "How much disk space may all runs take in total?" false disk: Bytes = parse::amount;
-    /// One run
-    PerRun "per-run" "How much may one run take? (TIME,DISK,MEMORY)" false per_run: PerRun = parse::per_run;
-    /// The device that runs train on
-    Device "device" "What does training run on? (cpu, gpu)" false device: Device = parse::word;
-    /// Network access of runs
-    Network "network" "Which network access may runs have? (none, loopback, allowed)" false network: Network = parse::word;
-    /// The reference of comparisons
-    Baseline "baseline" "What is the baseline?" false baseline: String = parse::sentence;
+    Eval "eval" "Which command evaluates? ({seed}, {run}, and {trained}: the output folder of training)" false Asked "runbook.yaml eval" eval: Vec<String> = parse::command;
+    /// What may be changed
+    Surfaces "surface" "What may candidates change? (ID=KIND:FILES[:KEY=MIN..MAX][:edit])" true Asked "surface_map.yaml surfaces" surfaces: Surface = parse::surface;
+    /// How values reach the train command
+    Overrides "override-syntax" "How does the train command take a value? (such as --{key} {value})" false Asked "adapter.yaml override_syntax" overrides: String = scripts::parse_overrides;
+    /// What may never be changed
+    Protected "protected" "Which evaluation files must not be changed?" true Asked "surface_map.yaml protected" protected: String = parse::pattern;
     /// Evaluation environments
-    Environments "environments" "What are policies evaluated on? (environment, version, scenarios)" false environments: String = parse::sentence;
+    Environments "environments" "What are policies evaluated on? (environment, version, scenarios)" false Asked "metric_spec.yaml protocol.environments" environments: String = parse::sentence;
+    /// What must always hold
+    Constraints "constraint" "Which constraints must always hold?" true Shown "contract.yaml task.constraints" constraints: String = parse::sentence;
+    /// What is out of scope
+    NonGoals "non-goal" "What is out of scope?" true Shown "contract.yaml task.non_goals" non_goals: String = parse::sentence;
+    /// What must not get worse
+    Guardrails "guardrail" "What must not get worse? (NAME=FILE#KEY,higher|lower,ALLOWED)" true Shown "metric_spec.yaml guardrails" guardrails: Guardrail = parse::guardrail;
+    /// Files that git ignores and runs need
+    Inputs "input" "Which files that git ignores do runs need?" true Shown "runbook.yaml inputs" inputs: String = parse::file;
+    /// Runs
+    Runs "runs" "How many runs in total, one per seed?" false Shown "contract.yaml budget.runs" runs: u64 = parse::count;
+    /// Time of all runs
+    WallClock "wall-clock" "How much time may all runs take in total?" false Shown "contract.yaml budget.wall_clock" wall_clock: Seconds = parse::amount;
+    /// Disk of all runs
+    Disk "disk" "How much disk space may all runs take in total?" false Shown "contract.yaml budget.disk" disk: Bytes = parse::amount;
+    /// One run
+    PerRun "per-run" "How much may one run take? (TIME,DISK,MEMORY)" false Shown "contract.yaml budget.per_run" per_run: PerRun = parse::per_run;
+    /// The device that runs train on
+    Device "device" "What does training run on? (cpu, gpu)" false Shown "contract.yaml hardware.device" device: Device = parse::word;
+    /// Network access of runs
+    Network "network" "Which network access may runs have? (none, loopback, allowed)" false Shown "contract.yaml hardware.network" network: Network = parse::word;
+    /// The reference of comparisons
+    Baseline "baseline" "What is the baseline?" false Shown "contract.yaml baseline.description" baseline: String = parse::sentence;
     /// Episodes per seed
-    Episodes "episodes" "How many evaluation episodes per seed?" false episodes: u64 = parse::count;
+    Episodes "episodes" "How many evaluation episodes per seed?" false Shown "metric_spec.yaml protocol.episodes" episodes: u64 = parse::count;
     /// Whether evaluation is deterministic
-    Deterministic "deterministic" "Is evaluation deterministic? (yes, no)" false deterministic: bool = parse::yes;
+    Deterministic "deterministic" "Is evaluation deterministic? (yes, no)" false Shown "metric_spec.yaml protocol.deterministic" deterministic: bool = parse::yes;
     /// The evaluated checkpoint
-    Checkpoint "checkpoint" "Which checkpoint is evaluated? (last, best)" false checkpoint: CheckpointRule = parse::word;
+    Checkpoint "checkpoint" "Which checkpoint is evaluated? (last, best)" false Shown "metric_spec.yaml protocol.checkpoint" checkpoint: CheckpointRule = parse::word;
     /// When the study stops
-    StopRules "stop" "When should the study stop? (target VALUE; no-improvement N; failures N)" true stop_rules: StopRule = parse::stop_rule;
+    StopRules "stop" "When should the study stop? (target VALUE; no-improvement N; failures N)" true Shown "contract.yaml stop_rules" stop_rules: StopRule = parse::stop_rule;
     /// Who starts runs
-    Automation "automation" "Who starts runs? (manual, supervised, autonomous)" false automation: Automation = parse::word;
+    Automation "automation" "Who starts runs? (manual, supervised, autonomous)" false Shown "contract.yaml automation" automation: Automation = parse::word;
     /// The weakest approval that counts
-    Assurance "assurance" "Which approvals count? (host, terminal, signature)" false assurance: Assurance = parse::word;
+    Assurance "assurance" "Which approvals count? (host, terminal, signature)" false Shown "contract.yaml assurance" assurance: Assurance = parse::word;
     /// How many candidates an autonomous study may try
-    Candidates "candidates" "How many candidates may be tried without further approval?" false candidates: u64 = parse::count;
+    Candidates "candidates" "How many candidates may be tried without further approval?" false Shown "contract.yaml experiment.envelope.candidates" candidates: u64 = parse::count;
     /// The sandboxing that runs need
-    Confinement "confinement" "Which sandboxing do runs need? (none, partial, full)" false confinement: Confinement = parse::word;
+    Confinement "confinement" "Which sandboxing do runs need? (none, partial, full)" false Shown "contract.yaml confinement" confinement: Confinement = parse::word;
     /// Probability of a false claim
-    Alpha "alpha" "Which probability of a false claim is acceptable for the whole study? (0.0001 to 0.2)" false alpha: f64 = parse::alpha;
+    Alpha "alpha" "Which probability of a false claim is acceptable for the whole study? (0.0001 to 0.2)" false Shown "contract.yaml statistics.alpha" alpha: f64 = parse::alpha;
     /// Seeds of the short phase
-    ScreenSeeds "screen-seeds" "On how many seeds is a candidate tried first?" false screen_seeds: u64 = parse::count;
+    ScreenSeeds "screen-seeds" "On how many seeds is a candidate tried first?" false Shown "contract.yaml statistics.screen_seeds" screen_seeds: u64 = parse::count;
     /// Seeds of the confirm phase
-    ConfirmSeeds "confirm-seeds" "On how many new seeds is it confirmed? (5 or more)" false confirm_seeds: u64 = |text| parse::count_within(text, 5, u64::MAX);
+    ConfirmSeeds "confirm-seeds" "On how many new seeds is it confirmed? (5 or more)" false Shown "contract.yaml statistics.confirm_seeds" confirm_seeds: u64 = |text| parse::count_within(text, 5, u64::MAX);
     /// Interim looks at the confirm phase
-    Looks "looks" "How many interim looks at the confirmation? (1 to 10)" false looks: u64 = |text| parse::count_within(text, 1, 10);
+    Looks "looks" "How many interim looks at the confirmation? (1 to 10)" false Shown "contract.yaml statistics.looks" looks: u64 = |text| parse::count_within(text, 1, 10);
     /// Candidates that may be confirmed
-    MaximumConfirms "maximum-confirms" "How many candidates may be confirmed in total?" false maximum_confirms: u64 = parse::count;
+    MaximumConfirms "maximum-confirms" "How many candidates may be confirmed in total?" false Shown "contract.yaml statistics.maximum_confirms" maximum_confirms: u64 = parse::count;
 }
 
 /// A default and its source.
@@ -166,6 +188,8 @@ pub struct Question {
     pub text: &'static str,
     /// The flag that answers it.
     pub flag: &'static str,
+    /// The file and the key where its answer is written.
+    pub place: &'static str,
     /// Used without an answer; `None` if it would be invented.
     pub default: Option<Assumed>,
 }
@@ -210,6 +234,11 @@ impl Answers {
         self.given.get(&ask).map(Vec::as_slice)
     }
 
+    /// All answers, as the user wrote them.
+    pub(super) fn all_given(&self) -> &BTreeMap<Ask, Vec<String>> {
+        &self.given
+    }
+
     /// These answers, with defaults filled in for unanswered questions that have one.
     pub(super) fn settled(&self, survey: &RepositoryScan) -> Self {
         let mut all = self.clone();
@@ -235,12 +264,42 @@ pub fn question(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<
     if ask == Ask::Candidates && answers.typed.automation != [Automation::Autonomous] {
         return None;
     }
-    Some(Question { ask, text: ask.text(), flag: ask.flag(), default: default(ask, answers, survey) })
+    let default = default(ask, answers, survey);
+    // Values of a file need no override.
+    if ask == Ask::Overrides && default.is_none() && !has_keys_of_code(answers, survey) {
+        return None;
+    }
+    Some(Question { ask, text: ask.text(), flag: ask.flag(), place: ask.place(), default })
+}
+
+/// Whether the last answer was about a metric that isn't the one any more.
+fn is_about_another_metric(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> bool {
+    let last = survey.last_answers.get(&Ask::Metric).map(Vec::as_slice);
+    let depends = [Ask::MetricSource, Ask::Direction, Ask::SmallestEffect, Ask::FailureScore].contains(&ask);
+    depends && answers.given(Ask::Metric).is_some_and(|metric| Some(metric) != last)
+}
+
+/// Whether candidates may set a key that is a value of a script, which no file holds.
+fn has_keys_of_code(answers: &Answers, survey: &RepositoryScan) -> bool {
+    let is_of_code = |surface: &Surface| {
+        let is_code = |path: &String| path.ends_with(".py");
+        !surface.keys.is_empty() && surface.paths.iter().any(is_code)
+    };
+    match answers.given(Ask::Surfaces) {
+        Some(_) => answers.typed.surfaces.iter().any(is_of_code),
+        None => default(Ask::Surfaces, answers, survey)
+            .is_some_and(|assumed| assumed.typed.surfaces.iter().any(is_of_code)),
+    }
 }
 
 fn default(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Assumed> {
     if answers.see.contains_key(&ask) {
         return None;
+    }
+    if let Some(last) =
+        survey.last_answers.get(&ask).filter(|_| !is_about_another_metric(ask, answers, survey))
+    {
+        return Assumed::read(ask, last.clone(), "your last answer");
     }
     let read = |text: &str, from: &str| Assumed::read(ask, vec![text.to_owned()], from);
     let proposed = |text: &str| read(text, PROPOSED);
@@ -273,6 +332,12 @@ fn default(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Assum
         }
         Ask::Train => found(&survey.train),
         Ask::Eval => found(&survey.eval),
+        Ask::Overrides => found(&survey.override_syntax).filter(|_| has_keys_of_code(answers, survey)),
+        Ask::Inputs => {
+            let answer: Vec<String> = survey.inputs.iter().flat_map(|path| parse::file(path)).collect();
+            let from = if answer.is_empty() { "none given" } else { "ignored by git, named in the code" };
+            Assumed::read(ask, answer, from)
+        }
         Ask::Runs => Assumed::typed(USUAL_RUNS.to_string(), PROPOSED, |typed| typed.runs.push(USUAL_RUNS)),
         Ask::WallClock => proposed("8h"),
         Ask::Disk => {
@@ -351,15 +416,19 @@ fn failure_score(name: &str) -> Option<f64> {
 /// The proposed surfaces, each as text and parsed. A file name that no pattern can express is left to the person.
 fn surfaces(survey: &RepositoryScan) -> impl Iterator<Item = (String, Surface)> {
     let code = survey.surfaces.iter().map(|(kind, paths)| {
-        let text = format!("{kind}={kind}:{}", paths.join(","));
-        Some((text, parse::new_surface(&kind.to_string(), *kind, paths.clone(), &[]).ok()?))
+        // Said in the text that is shown, written and approved: these files are code, which has no keys.
+        let is_script = paths.iter().any(|path| path.ends_with(".py"));
+        let (code, edit) = if is_script { (Code::Edited, ":edit") } else { (Code::Kept, "") };
+        let text = format!("{kind}={kind}:{}{edit}", paths.join(","));
+        Some((text, parse::new_surface(&kind.to_string(), *kind, paths.clone(), &[], code).ok()?))
     });
     let configs = survey.configs.iter().enumerate().map(|(index, (file, keys))| {
         let id =
             if index == 0 { "hyperparameters".to_owned() } else { format!("hyperparameters-{}", index + 1) };
         let text = format!("{id}=hyperparameter:{file}:{}", keys.join(","));
         let paths = vec![file.clone()];
-        Some((text, parse::new_surface(&id, SurfaceKind::Hyperparameter, paths, keys).ok()?))
+        let kind = SurfaceKind::Hyperparameter;
+        Some((text, parse::new_surface(&id, kind, paths, keys, Code::Kept).ok()?))
     });
     code.chain(configs).flatten()
 }

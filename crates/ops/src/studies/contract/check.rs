@@ -101,7 +101,7 @@ pub fn check(context: &Context, selector: Option<&str>) -> Outcome<Checked> {
         .into_iter()
         .filter(|refusal| refusal.gate.is_about_files())
         // Already reported, with their locations.
-        .filter(|refusal| !matches!(refusal.code, RefusalCode::ContractIncomplete | RefusalCode::FileBroken))
+        .filter(|refusal| !is_reported(refusal.code))
         .collect();
     let complete = problems.is_empty() && open.is_empty() && disagreements.is_empty();
     Ok(Checked {
@@ -115,6 +115,14 @@ pub fn check(context: &Context, selector: Option<&str>) -> Outcome<Checked> {
         power: study.contract().map(|contract| AgreedPower::new(&contract.statistics)),
         sources,
     })
+}
+
+/// Whether a refusal is about an open question or an unreadable file.
+fn is_reported(code: RefusalCode) -> bool {
+    matches!(
+        code,
+        RefusalCode::ContractIncomplete | RefusalCode::BaselineCommitMissing | RefusalCode::FileBroken
+    )
 }
 
 fn typed(file: File, document: &Document) -> Result<(), Problems> {

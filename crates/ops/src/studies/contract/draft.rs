@@ -5,8 +5,11 @@ mod contract;
 mod metric_spec;
 mod yaml;
 
-use rlxp_govern::documents::{CheckpointRule, Device, Slug, StudyName};
+use std::collections::BTreeMap;
+
+use rlxp_govern::documents::{Base, CheckpointRule, Device, Slug, StudyName};
 use rlxp_govern::section::File;
+use rlxp_types::Digest;
 use serde_json::Value;
 
 use super::ask::{Answers, Ask, Typed};
@@ -24,6 +27,9 @@ struct Draft<'a> {
     name: &'a StudyName,
     answers: &'a Answers,
     typed: &'a Typed,
+    input_digests: &'a BTreeMap<String, Digest>,
+    /// The present code; `None` where there is nothing that could be restored.
+    base: Option<&'a Base>,
 }
 
 /// The answer to a question that takes one.
@@ -32,9 +38,14 @@ fn first<T: Copy>(answers: &[T]) -> Option<T> {
 }
 
 /// The four files.
-pub fn files(name: &StudyName, answers: &Answers, survey: &RepositoryScan) -> [(File, String); 4] {
+pub fn files(
+    name: &StudyName,
+    answers: &Answers,
+    survey: &RepositoryScan,
+    base: Option<&Base>,
+) -> [(File, String); 4] {
     let answers = &answers.settled(survey);
-    let draft = Draft { name, answers, typed: &answers.typed };
+    let draft = Draft { name, answers, typed: &answers.typed, input_digests: &survey.input_digests, base };
     [
         (File::Contract, draft.contract()),
         (File::MetricSpec, draft.metric_spec()),
@@ -129,6 +140,7 @@ impl Draft<'_> {
         let mut text = format!(
             "# How {} is run. Commands are lists of words, run without a shell.\n\
              # Placeholders: {{seed}}, {{run}} (the output folder of the step) and, for eval, {{trained}} (the output folder of training).\n\
+             # In eval, {{seed}} is a fresh seed that training never sees, and {{train_seed}} is training's.\n\
              schema: rlxp.runbook/1\n",
             self.name
         );
@@ -143,6 +155,17 @@ impl Draft<'_> {
             "\n# Where Python finds the project's modules; these come before installed packages.\n\
              import_roots: [src, .]\n",
         );
+        text.push_str(
+            "\n# Files that git ignores and runs need; `rlx contract input FILE` adds one with its digest.\n",
+        );
+        let digests = &self.input_digests;
+        let inputs = self.typed.inputs.iter().filter_map(|path| Some((path, digests.get(path)?)));
+        let lines: Vec<String> =
+            inputs.map(|(path, digest)| format!("{{path: {}, digest: {digest}}}", flow_word(path))).collect();
+        match lines.is_empty() {
+            true => text.push_str("inputs: []\n"),
+            false => put(&mut text, format_args!("inputs: [{}]\n", lines.join(", "))),
+        }
         text.push_str("\n# A run is stopped if it makes no progress for this long.\nstop: {silence: 15m}\n");
         text
     }

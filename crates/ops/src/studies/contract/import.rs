@@ -23,6 +23,7 @@ use crate::failure::{Failure, Outcome};
 use crate::studies::files::OpenStudy;
 use crate::studies::files::paths::FOLDER;
 use crate::studies::files::read::look;
+use crate::studies::tree::present_base;
 
 /// The older tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -146,8 +147,11 @@ impl Import {
                 answers.point(*ask, format!("imported/{file}"));
             }
         }
-        let survey = scan::scan_repository(&context, &place.root)?;
-        let files = draft::files(&place.name, &answers, &survey);
+        let mut survey = scan::scan_repository(&context, &place.root)?;
+        intake::digest_inputs(fs, &place, &answers, &mut survey)?;
+        let head = rlxp_launch::git::head(&place.root);
+        let base = present_base(context.fs.as_ref(), &place.root, head.as_deref())?;
+        let files = draft::files(&place.name, &answers, &survey, base.as_ref());
         self.keep(fs, &folder)?;
         intake::write_all(fs, &place, &files)?;
         let digests = self.files.iter().map(|(name, bytes)| (name.clone(), Digest::hash(bytes))).collect();

@@ -4,7 +4,7 @@ use rlxp_govern::documents::{
     Aggregation, Bytes, Extractor, Guardrail, Metric, Operation, PerRun, Seconds, Slug, StopRule, Surface,
     SurfaceKey, SurfaceKind,
 };
-use rlxp_govern::scope::bad_glob;
+use rlxp_govern::scope::{bad_glob, bad_path};
 use rlxp_spec::document::Words;
 use serde::de::DeserializeOwned;
 
@@ -120,6 +120,7 @@ pub fn guardrail(text: &str) -> Parsed<Guardrail> {
         aggregation: Aggregation::Mean,
         window: None,
         unit: None,
+        range: None,
     };
     Ok(Guardrail { metric, allowed_regression })
 }
@@ -130,22 +131,46 @@ pub fn pattern(text: &str) -> Parsed<String> {
     wrong.map_or_else(|| Ok(text.to_owned()), Err)
 }
 
-/// `ID=KIND:GLOB[,GLOB…][:KEY=MIN..MAX[,KEY…]]`
+/// `ID=KIND:GLOB[,GLOB…][:KEY=MIN..MAX[,KEY…]][:edit]`
 pub fn surface(text: &str) -> Parsed<Surface> {
-    let shape =
-        || format!("{text:?} is not ID=KIND:FILES[:KEY=MIN..MAX], such as reward=reward:src/reward.py");
+    let shape = || format!("{text:?} is not ID=KIND:FILES[:KEY=MIN..MAX][:edit], such as {EXAMPLE}");
     let (id, rest) = text.trim().split_once('=').ok_or_else(shape)?;
-    let mut parts = rest.splitn(3, ':');
+    let mut parts = rest.split(':').map(str::trim);
     let kind: SurfaceKind = word(parts.next().unwrap_or_default())?;
     let paths: Vec<String> = pieces(parts.next().ok_or_else(shape)?);
     if paths.is_empty() {
         return Err(shape());
     }
-    new_surface(id, kind, paths, &pieces(parts.next().unwrap_or_default()))
+    let (keys, code) = match parts.collect::<Vec<_>>()[..] {
+        [] => ("", Code::Kept),
+        [EDIT] => ("", Code::Edited),
+        [keys] => (keys, Code::Kept),
+        [keys, EDIT] => (keys, Code::Edited),
+        _ => return Err(shape()),
+    };
+    new_surface(id, kind, paths, &pieces(keys), code)
 }
 
-/// A surface with the operations that its files and keys allow.
-pub fn new_surface(id: &str, kind: SurfaceKind, paths: Vec<String>, keys: &[String]) -> Parsed<Surface> {
+/// The word that allows candidates to change the code of a surface.
+const EDIT: &str = "edit";
+const EXAMPLE: &str = "ppo=hyperparameter:ppo.yaml:lr=1e-5..1e-2 or reward=reward:src/reward.py:edit";
+
+/// Whether candidates may change the code of a surface by patches. Never implied by a kind or a file name: code that
+/// may be edited may do anything that a run may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    Kept,
+    Edited,
+}
+
+/// A surface with the operations that were asked for: `set` and `scale` for its keys, `edit_code` only if it is said.
+pub fn new_surface(
+    id: &str,
+    kind: SurfaceKind,
+    paths: Vec<String>,
+    keys: &[String],
+    code: Code,
+) -> Parsed<Surface> {
     paths.iter().try_for_each(|path| pattern(path).map(drop))?;
     let keys = keys.iter().map(|key| surface_key(key)).collect::<Parsed<Vec<_>>>()?;
     let mut operations = Vec::new();
@@ -153,10 +178,17 @@ pub fn new_surface(id: &str, kind: SurfaceKind, paths: Vec<String>, keys: &[Stri
     if !keys.is_empty() || paths.iter().any(is_data) {
         operations.extend([Operation::Set, Operation::Scale]);
     }
-    if !paths.iter().all(is_data) {
+    if code == Code::Edited {
         operations.push(Operation::EditCode);
     }
-    Ok(Surface { id: name(id)?, kind, paths, keys, operations })
+    if operations.is_empty() {
+        let files = paths.join(",");
+        return Err(format!(
+            "{id}={kind}:{files} allows nothing: name keys as KEY=MIN..MAX, or write {id}={kind}:{files}:{EDIT} if \
+             candidates may change this code"
+        ));
+    }
+    Ok(Surface { id: name(id)?, kind, paths, keys, operations, evaluation_files: Vec::new() })
 }
 
 fn surface_key(text: &str) -> Parsed<SurfaceKey> {
@@ -239,6 +271,14 @@ pub fn command(text: &str) -> Parsed<Vec<String>> {
     if words.is_empty() { Err("the command is empty".to_owned()) } else { Ok(words) }
 }
 
+/// The path of a file in the repository.
+pub fn file(text: &str) -> Parsed<String> {
+    match bad_path(text) {
+        None => Ok(text.to_owned()),
+        Some(why) => Err(format!("{text:?} is not the path of a file in the repository: {why}")),
+    }
+}
+
 /// A sentence on one line.
 pub fn sentence(text: &str) -> Parsed<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -264,6 +304,7 @@ mod tests {
         let surface = surface("lr=hyperparameter:configs/*.yaml:algo.lr=1e-5..1e-2,algo.gamma").unwrap();
         assert_eq!((surface.keys[0].min, surface.keys[1].min), (Some(1e-5), None));
         assert_eq!(surface.operations, [Operation::Set, Operation::Scale]);
+        assert_eq!(crate::studies::scripts::parse_overrides(" --{key}  {value}").unwrap(), "--{key} {value}");
         assert_eq!(
             command("uv run 'my train.py' --seed {seed}").unwrap(),
             ["uv", "run", "my train.py", "--seed", "{seed}"]
@@ -273,8 +314,23 @@ mod tests {
     }
 
     #[test]
+    fn code_may_be_edited_only_where_that_is_said() {
+        let of = |text: &str| surface(text).map(|surface| surface.operations);
+        let (values, edit) = ([Operation::Set, Operation::Scale], [Operation::EditCode]);
+        // A key of a script is a value that is passed to it, not a permission to rewrite it.
+        assert_eq!(of("lr=hyperparameter:ppo.py:lr=1e-5..1e-2").unwrap(), values);
+        assert_eq!(of("lr=hyperparameter:ppo.py:lr=1e-5..1e-2:edit").unwrap(), [&values[..], &edit].concat());
+        assert_eq!(of("reward=reward:envs/**:edit").unwrap(), edit);
+        let nothing = of("reward=reward:envs/**").unwrap_err();
+        assert!(nothing.contains("reward=reward:envs/**:edit"), "{nothing}");
+        assert!(of("a=reward:b.py:edit:edit:edit").is_err() && of("a=reward:b.py:k:l").is_err());
+    }
+
+    #[test]
     fn answers_that_cannot() {
-        let wrong: [(&str, bool); 14] = [
+        let wrong: [(&str, bool); 16] = [
+            ("overrides", crate::studies::scripts::parse_overrides("--lr {value}").is_err()),
+            ("file", file("../data.npz").is_err() || file("/data.npz").is_err()),
             ("source", source("eval.json").is_err()),
             ("source ending", source("a.exe#x").is_err()),
             ("surface", surface("reward").is_err()),

@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::allows::allows;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::studies::approver_key::{sign_command, signing_key};
 use crate::studies::files::OpenStudy;
 use crate::studies::files::paths::needs_folder;
 
@@ -99,9 +100,10 @@ pub fn request(
     }
     let names: Vec<String> = asked.iter().map(|one| one.section.to_string()).collect();
     let approve = format!("rlx approve {}{}", names.join(" "), study_flag(context, &opened)?);
+    let key = opened.study.approvers.as_ref().and_then(|approvers| signing_key(context, approvers));
     let commands = [
         format!("{approve} --print > statement"),
-        "ssh-keygen -Y sign -f ~/.ssh/id_ed25519 -n rlx-approval statement".to_owned(),
+        sign_command(key.as_deref()),
         format!("{approve} --signature statement.sig"),
     ];
     // If nothing needs approval, there are no commands.

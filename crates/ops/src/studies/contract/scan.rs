@@ -1,17 +1,24 @@
 //! What the files of a repository reveal about how it trains. Reads names and a few texts; starts nothing, follows no
 //! links, and stops after a fixed number of entries.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, Kind, environment};
 use rlxp_govern::documents::{Assurance, SurfaceKind};
+use rlxp_types::Digest;
+use rlxp_types::text::shell_word;
 
+use super::ask::Ask;
+use super::interpreter::python;
+use super::not_in_commits;
 use super::survey_text::{
-    environment_id, hyperparameters, python_scripts, rlx_config, seed_words, table_metric,
+    environment_id, hyperparameter_flags, hyperparameters, python_scripts, rlx_config, slot_words,
+    table_metric,
 };
 use crate::context::Context;
 use crate::failure::Outcome;
+use crate::studies::scripts;
 
 /// Most entries that are read; shallow folders come first.
 const MOST_ENTRIES: usize = 20_000;
@@ -19,6 +26,8 @@ const MOST_ENTRIES: usize = 20_000;
 const DEEPEST: usize = 6;
 /// Most bytes that are read of a text.
 const LONGEST_TEXT: usize = 256 << 10;
+/// Most texts that are searched for names of data.
+const MOST_TEXTS: usize = 400;
 /// Folders with other people's code, or without code. Hidden folders are skipped too.
 const SKIPPED: [&str; 9] =
     ["node_modules", "__pycache__", "venv", "env", "site-packages", "target", "build", "dist", "third_party"];
@@ -60,6 +69,16 @@ pub struct RepositoryScan {
     pub floor: Option<Assurance>,
     /// The mission on the task card.
     pub mission: Option<Guess>,
+    /// How the train command takes a value.
+    pub override_syntax: Option<Guess>,
+    /// Files that git ignores and the code names.
+    pub inputs: Vec<String>,
+    /// Digests of the inputs that are agreed.
+    pub input_digests: BTreeMap<String, Digest>,
+    /// What runs won't have.
+    pub warnings: Vec<String>,
+    /// The answers of an earlier intake whose draft is replaced.
+    pub last_answers: BTreeMap<Ask, Vec<String>>,
 }
 
 /// Looks at the repository at `root`.
@@ -68,28 +87,38 @@ pub fn scan_repository(context: &Context, root: &Path) -> Outcome<RepositoryScan
     let (files, is_whole) = walk(fs, root)?;
     let read = |name: &str| text_of(fs, &root.join(name));
     let mut found = RepositoryScan { is_whole, ..RepositoryScan::default() };
-    let python = if files.iter().any(|file| file == "uv.lock") { "uv run python" } else { "python" };
+    let python = python(fs, root, files.iter().any(|file| file == "uv.lock"));
     let scripts = if files.iter().any(|file| file == "pyproject.toml") {
         python_scripts(&read("pyproject.toml"))
     } else {
         Vec::new()
+    };
+    let by_script = |script: &str| -> (Guess, String) {
+        let text = read(script);
+        let mut run = format!("{python} {}", shell_word(script));
+        for word in slot_words(&text) {
+            run.push(' ');
+            run.push_str(&word);
+        }
+        (Guess { text: run, from: script.to_owned() }, text)
     };
     let command = |words: &[&str]| -> Option<(Guess, String)> {
         if let Some(name) = scripts.iter().find(|name| words.iter().any(|word| name.starts_with(word))) {
             let run = if python.starts_with("uv") { format!("uv run {name}") } else { name.clone() };
             return Some((Guess { text: run, from: "pyproject.toml".into() }, String::new()));
         }
-        let script = best_script(&files, words)?;
-        let text = read(script);
-        let mut run = format!("{python} {script}");
-        for word in seed_words(&text) {
-            run.push(' ');
-            run.push_str(word);
-        }
-        Some((Guess { text: run, from: script.to_owned() }, text))
+        best_script(&files, words).map(by_script)
     };
-    if let Some((guess, text)) = command(&["train", "main"]) {
+    let trains = command(&["train"])
+        .or_else(|| single_file(&files, &read).map(|script| by_script(&script)))
+        .or_else(|| command(&["main"]));
+    let mut own_flags = Vec::new();
+    if let Some((guess, text)) = trains {
         found.environment = environment_id(&text).map(|id| Guess { text: id, from: guess.from.clone() });
+        let syntax = scripts::override_syntax(&text);
+        found.override_syntax =
+            syntax.map(|syntax| Guess { text: syntax.to_owned(), from: guess.from.clone() });
+        own_flags = hyperparameter_flags(&text);
         found.train = Some(guess);
     }
     found.eval = command(&EVALUATORS).map(|(guess, _)| guess);
@@ -109,6 +138,10 @@ pub fn scan_repository(context: &Context, root: &Path) -> Outcome<RepositoryScan
                 found.configs.push((file.clone(), keys));
             }
         }
+    }
+    // Where no config holds them, hyperparameters are flags of the script that trains.
+    if let Some(guess) = found.train.as_ref().filter(|_| found.configs.is_empty() && !own_flags.is_empty()) {
+        found.configs.push((guess.from.clone(), own_flags));
     }
     for (kind, words) in SURFACE_WORDS {
         let named = |file: &&String| {
@@ -134,6 +167,10 @@ pub fn scan_repository(context: &Context, root: &Path) -> Outcome<RepositoryScan
         let source = Guess { text: format!("eval/{name}#{key}"), from: from.clone() };
         Some((Guess { text: metric, from }, source))
     });
+    let texts: Vec<String> =
+        files.iter().filter(|file| is_code(file)).take(MOST_TEXTS).map(|file| read(file)).collect();
+    let beside = not_in_commits::look(fs, root, &files, &texts);
+    (found.inputs, found.warnings) = (beside.inputs, beside.warnings);
     for path in ["/proc/driver/nvidia", "/dev/nvidia0"] {
         if found.gpu.is_none() && fs.metadata_if_any(Path::new(path)).is_ok_and(|meta| meta.is_some()) {
             found.gpu = Some(path.to_owned());
@@ -155,7 +192,7 @@ const SURFACE_WORDS: [(SurfaceKind, &[&str]); 4] = [
 
 fn is_evaluator(stem: &str) -> bool {
     let stem = stem.to_lowercase();
-    EVALUATORS.iter().any(|word| stem.starts_with(word)) || stem.contains("metric")
+    EVALUATORS.iter().any(|word| stem.starts_with(word)) || stem.ends_with("_eval") || stem.contains("metric")
 }
 
 /// The file that most likely does what the first of `words` names: the simplest name nearest to the root.
@@ -179,6 +216,46 @@ fn best_script<'f>(files: &'f [String], words: &[&str]) -> Option<&'f str> {
         .min_by_key(|(order, _)| *order)
         .map(|(_, file)| file.as_str())
 }
+
+/// Names of algorithms, which single-file implementations have.
+const ALGORITHMS: [&str; 16] = [
+    "ppo",
+    "dqn",
+    "sac",
+    "td3",
+    "ddpg",
+    "a2c",
+    "c51",
+    "ppg",
+    "rpo",
+    "trpo",
+    "reinforce",
+    "rainbow",
+    "qdagger",
+    "impala",
+    "dreamer",
+    "cem",
+];
+
+/// A script that is an algorithm in one file, as in CleanRL: it is named after it, can be started, and takes flags.
+fn single_file(files: &[String], read: &dyn Fn(&str) -> String) -> Option<String> {
+    let rank = |file: &str| -> Option<(bool, usize)> {
+        let stem = stem(file).to_lowercase();
+        let index = ALGORITHMS.iter().position(|name| stem.starts_with(name))?;
+        Some((stem != ALGORITHMS[index], index))
+    };
+    let mut named: Vec<((bool, usize), usize, &String)> = files
+        .iter()
+        .filter(|file| file.ends_with(".py") && !is_test(file) && !is_evaluator(stem(file)))
+        .filter_map(|file| Some((rank(file)?, file.matches('/').count(), file)))
+        .collect();
+    named.sort_unstable();
+    let is_started = |text: &str| text.contains("__main__") && scripts::override_syntax(text).is_some();
+    named.into_iter().take(MOST_NAMED).map(|(_, _, file)| file).find(|file| is_started(&read(file))).cloned()
+}
+
+/// Most scripts named after an algorithm that are read.
+const MOST_NAMED: usize = 40;
 
 fn stem(file: &str) -> &str {
     let name = file.rsplit('/').next().unwrap_or(file);

@@ -3,23 +3,27 @@
 
 use rlxp_spec::Source;
 use rlxp_spec::document::Document;
+use rlxp_store::foreign::csv::first_row;
 use serde_json::Value;
 
-use crate::csv_file::first_row;
+use crate::studies::scripts::{Flag, find, flags};
 
 /// Common names of hyperparameters.
-const HYPERPARAMETERS: [&str; 14] = [
+const HYPERPARAMETERS: [&str; 17] = [
     "learning_rate",
     "lr",
     "gamma",
     "gae_lambda",
     "clip_range",
+    "clip_coef",
     "entropy_coef",
     "ent_coef",
     "value_coef",
     "vf_coef",
     "batch_size",
     "n_steps",
+    "num_steps",
+    "num_minibatches",
     "rollout_steps",
     "n_epochs",
     "update_epochs",
@@ -28,17 +32,58 @@ const HYPERPARAMETERS: [&str; 14] = [
 /// Most keys of one config that are asked about.
 const MOST_KEYS: usize = 4;
 
-/// How a script takes a seed, as words with a placeholder; empty if the text doesn't tell.
-pub(super) fn seed_words(script: &str) -> &'static [&'static str] {
-    if script.contains("--seed") {
-        &["--seed", "{seed}"]
-    } else if script.contains("hydra.main") {
-        &["seed={seed}"]
-    } else if script.contains("tyro.cli") && script.contains("seed") {
-        &["--seed", "{seed}"]
-    } else {
-        &[]
+/// Flags by which scripts take the folder to write to, and the folder that training wrote.
+const OUTPUT: [&str; 9] =
+    ["out", "output", "out_dir", "output_dir", "save_dir", "log_dir", "run_dir", "results_dir", "out_folder"];
+const TRAINED: [&str; 6] =
+    ["trained", "model_dir", "policy_dir", "checkpoint_dir", "load_dir", "trained_dir"];
+
+/// How a script takes its seed and its folders, as words with placeholders; empty if the text doesn't tell.
+pub(super) fn slot_words(script: &str) -> Vec<String> {
+    if script.contains("hydra.main") {
+        return vec!["seed={seed}".to_owned()];
     }
+    let flags = flags(script);
+    let mut words = Vec::new();
+    for (names, slot) in [(&["seed"][..], "{seed}"), (&TRAINED, "{trained}"), (&OUTPUT, "{run}")] {
+        if let Some(flag) = names.iter().find_map(|name| find(&flags, name)) {
+            words.extend([format!("--{}", flag.name), slot.to_owned()]);
+        }
+    }
+    words
+}
+
+/// Well-known hyperparameters among the flags of a script, each with a range around its default.
+pub(super) fn hyperparameter_flags(script: &str) -> Vec<String> {
+    let known = |flag: &Flag| HYPERPARAMETERS.contains(&flag.name.replace('-', "_").as_str());
+    let keys = flags(script)
+        .into_iter()
+        .filter(known)
+        .filter_map(|flag| Some(with_range(&flag.name, flag.default?)));
+    keys.take(MOST_KEYS).collect()
+}
+
+/// `KEY=MIN..MAX`: a range around the present value that keeps the meaning of the value. A proposal that is shown,
+/// and approved by a person; the key alone where no range suits.
+fn with_range(key: &str, value: f64) -> String {
+    let name = key.rsplit('.').next().unwrap_or(key).replace('-', "_");
+    let range = match name.as_str() {
+        _ if !value.is_finite() || value <= 0.0 => None,
+        "gamma" => Some((0.9, 0.9999)),
+        "gae_lambda" => Some((0.8, 1.0)),
+        "clip_range" | "clip_coef" => Some((0.05, 0.5)),
+        _ if value.fract() == 0.0 && value >= 1.0 => Some(((value / 4.0).ceil(), value * 4.0)),
+        _ => Some((value / 10.0, value * 10.0)),
+    };
+    match range.filter(|(low, high)| (*low..=*high).contains(&value)) {
+        Some((low, high)) => format!("{key}={}..{}", short(low), short(high)),
+        None => key.to_owned(),
+    }
+}
+
+/// Without the digits that a division leaves behind.
+fn short(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 /// The id in the first `make("…")`.
@@ -75,7 +120,7 @@ pub(super) fn rlx_config(text: &str) -> Option<String> {
     value.get("env")?.get("id")?.as_str().map(str::to_owned)
 }
 
-/// Dotted keys of well-known hyperparameters in a config.
+/// Dotted keys of well-known hyperparameters in a config, each with a range around its value.
 pub(super) fn hyperparameters(text: &str) -> Vec<String> {
     let mut keys = Vec::new();
     if let Some(value) = yaml(text) {
@@ -90,8 +135,8 @@ fn collect(value: &Value, path: &str, keys: &mut Vec<String>) {
     for (key, item) in entries {
         let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         let plain = inner.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.'));
-        if item.is_number() && plain && HYPERPARAMETERS.contains(&key.as_str()) {
-            keys.push(inner);
+        if let Some(value) = item.as_f64().filter(|_| plain && HYPERPARAMETERS.contains(&key.as_str())) {
+            keys.push(with_range(&inner, value));
         } else {
             collect(item, &inner, keys);
         }
@@ -138,9 +183,11 @@ mod tests {
 
     #[test]
     fn scripts_tell_seed_and_environment() {
-        assert_eq!(seed_words("p.add_argument('--seed', type=int)"), ["--seed", "{seed}"]);
-        assert_eq!(seed_words("@hydra.main(config_path='conf')"), ["seed={seed}"]);
-        assert!(seed_words("print('no seed here')").is_empty());
+        assert_eq!(slot_words("p.add_argument('--seed', type=int)"), ["--seed", "{seed}"]);
+        let both = "p.add_argument('--output-dir')\np.add_argument('--seed')\n";
+        assert_eq!(slot_words(both), ["--seed", "{seed}", "--output-dir", "{run}"]);
+        assert_eq!(slot_words("@hydra.main(config_path='conf')"), ["seed={seed}"]);
+        assert!(slot_words("print('no seed here')").is_empty());
         assert_eq!(environment_id("env = gym.make(\"Ant-v4\")").as_deref(), Some("Ant-v4"));
         for odd in ["", "make(", "make(name)", "make('", "make('a b')", "make('\u{fc}')"] {
             assert_eq!(environment_id(odd), None, "{odd}");
@@ -152,7 +199,9 @@ mod tests {
     #[test]
     fn configs_tell_keys_and_logs_tell_metrics() {
         let config = "algo: {name: ppo, learning_rate: 3e-4, gamma: 0.99}\nenv: {id: CartPole-v1}\n";
-        assert_eq!(hyperparameters(config), ["algo.learning_rate", "algo.gamma"]);
+        assert_eq!(hyperparameters(config), ["algo.learning_rate=0.00003..0.003", "algo.gamma=0.9..0.9999"]);
+        let script = "p.add_argument('--lr', default=0.05)\np.add_argument('--n_steps', default=2048)\n";
+        assert_eq!(hyperparameter_flags(script), ["lr=0.005..0.5", "n_steps=512..8192"]);
         assert_eq!(rlx_config(config).as_deref(), Some("CartPole-v1"));
         assert_eq!((hyperparameters("{"), rlx_config("a: 1")), (vec![], None));
         let of = |file: &str, text: &str| table_metric(file, text).map(|(name, key)| format!("{name} {key}"));

@@ -2,12 +2,13 @@
 
 use rlxp_fs::FsExt;
 use rlxp_govern::completeness::Open;
-use rlxp_govern::documents::{Contract, Runbook};
-use rlxp_govern::scope::bad_path;
+use rlxp_govern::documents::{Contract, Operation, Runbook, SurfaceKind, SurfaceMap};
+use rlxp_govern::gate::RefusalCode;
 use rlxp_govern::section::File;
 
 use crate::failure::Outcome;
 use crate::studies::files::OpenStudy;
+use crate::studies::scripts::named_files;
 
 /// Answers of a drafted `metric_spec.yaml` that are valid with any value: only their mark shows that they were not
 /// chosen.
@@ -21,6 +22,7 @@ pub(super) fn marked(text: &str) -> Vec<Open> {
         file: File::MetricSpec.name(),
         path: path.to_owned(),
         question: format!("{question} then remove the TODO"),
+        code: RefusalCode::ContractIncomplete,
     });
     open.collect()
 }
@@ -31,8 +33,32 @@ pub(super) fn warnings(opened: &OpenStudy) -> Outcome<Vec<String>> {
         warnings.extend(slots(runbook));
         warnings.extend(scripts(opened, runbook)?);
     }
+    if let Some(map) = opened.study.files.surface_map.typed() {
+        warnings.extend(surfaces(map, opened.study.files.override_syntax.as_deref()));
+    }
     warnings.extend(opened.study.contract().and_then(budget));
     Ok(warnings)
+}
+
+/// Surfaces that allow more than their kind suggests, or values that no command takes.
+fn surfaces(map: &SurfaceMap, overrides: Option<&str>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for surface in &map.surfaces {
+        let (id, files) = (&surface.id, surface.paths.join(", "));
+        if surface.kind == SurfaceKind::Hyperparameter && surface.operations.contains(&Operation::EditCode) {
+            warnings.push(format!(
+                "surface_map.yaml: {id} is of kind hyperparameter, but edit_code lets candidates change any code in {files}"
+            ));
+        }
+        let is_code = surface.paths.iter().any(|path| path.ends_with(".py"));
+        if overrides.is_none() && is_code && !surface.keys.is_empty() {
+            warnings.push(format!(
+                "surface_map.yaml: the keys of {id} are values of {files}, which are passed to it only after rlx study audit \
+                 --override-syntax '--{{key}}={{value}}'"
+            ));
+        }
+    }
+    warnings
 }
 
 /// Files that a step writes outside its own folder are lost.
@@ -60,16 +86,6 @@ fn scripts(opened: &OpenStudy, runbook: &Runbook) -> Outcome<Vec<String>> {
         }
     }
     Ok(missing)
-}
-
-/// Files in the tree that the words of a command may refer to, except its program.
-pub(crate) fn named_files(argv: &[String], folder: &str) -> Vec<String> {
-    let words = argv.iter().skip(1).map(|word| word.rsplit('=').next().unwrap_or_default());
-    let path = |name: &str| match folder {
-        "" | "." => name.to_owned(),
-        folder => format!("{folder}/{name}"),
-    };
-    words.filter(|name| !name.contains('{')).map(path).filter(|path| bad_path(path).is_none()).collect()
 }
 
 /// The message about a missing file, if it can only be a script.

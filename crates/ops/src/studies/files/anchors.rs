@@ -17,8 +17,13 @@ pub(crate) fn usual_place(place: &StudyPaths) -> Outcome<PathBuf> {
     let folder = place.anchors().ok_or_else(|| {
         Failure::usage("no_home", "no home folder to store anchors in").hint("rlx ledger anchor --to FILE")
     })?;
-    let key = Digest::hash(place.root.as_os_str().as_encoded_bytes()).short();
-    Ok(folder.join(format!("{key}-{}-{}.jsonl", place.name.task, place.name.study)))
+    Ok(folder.join(format!("{}.jsonl", place_key(place))))
+}
+
+/// The name of a study's location in file names.
+pub(super) fn place_key(place: &StudyPaths) -> String {
+    let root = Digest::hash(place.root.as_os_str().as_encoded_bytes()).short();
+    format!("{root}-{}-{}", place.name.task, place.name.study)
 }
 
 /// The user's anchors for a study's location; empty if there is no such file.

@@ -1,18 +1,88 @@
-//! In a folder with an open study, only `rlx launch` may start runs. Every other verb that trains or evaluates checks
-//! here first.
+//! In a folder with an open study, only `rlx launch` may start runs.
+//!
+//! Everything that starts a process for training or code of a project needs a [`Permit`], and only this module issues
+//! one, each for another reason. Verbs that train or play a policy in this process check here as well.
 
 use std::path::Path;
 
 use rlxp_fs::{FsExt, Kind};
 use rlxp_govern::documents::Assurance;
+use rlxp_govern::gate::RefusalCode;
+use rlxp_govern::section::Section;
 use rlxp_govern::view::Study;
+use rlxp_launch::Permit;
+use rlxp_store::Writer;
 use rlxp_types::text::shell_word;
 
+use super::copy::{self, Freshness};
+use super::launch_paths::RunPaths;
 use super::ledger_reader;
+use super::open_study::OpenStudy;
 use super::paths::{FOLDER, RepositoryPaths};
 use super::read::{ledger_bytes, read_study, without_files};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+
+/// Allows training outside of studies, on a run in `folder`.
+pub(crate) fn permit_training(context: &Context, folder: &Path) -> Outcome<Permit> {
+    refuse_governed(context)?;
+    refuse_governed_at(context, folder)?;
+    Ok(Permit::issue())
+}
+
+/// Allows a launch of this study: the loop was entered, and the ledger is whole. The gates decide about the candidate.
+pub(crate) fn permit_launch(opened: &OpenStudy) -> Outcome<Permit> {
+    let study = &opened.study;
+    if study.ledger.is_whole() && study.is_open() && study.state().closed.is_none() {
+        // One that is easier to approve could have been opened before a stronger one, and would bypass it.
+        refuse_weaker_beside(opened.context(), &opened.place.root, floor_of(study))?;
+        return Ok(Permit::issue());
+    }
+    let message = format!("{} is not open: only runs of an open study can be launched", study.name);
+    Err(Failure::refused("study_not_open", message).hint("rlx study next"))
+}
+
+/// Allows the supervisor of a run to start its steps: the launch recorded this process as that supervisor.
+pub(crate) fn permit_supervisor(context: &Context, place: &RunPaths) -> Outcome<Permit> {
+    let bytes = context.fs.read(&place.shim(), LONGEST_WRITER)?;
+    let named = serde_json::from_slice::<Writer>(&bytes).ok().map(|writer| writer.pid);
+    if named == Some(context.machine.process_id()) {
+        return Ok(Permit::issue());
+    }
+    let message = format!("{} was not launched with this supervisor", place.path().display());
+    Err(Failure::refused("not_launched", message).hint("rlx launch status"))
+}
+
+/// Allows to try a step: it is approved in this study, and no other study guards the folder. Otherwise a second study
+/// with a runbook of its own could run anything.
+pub(crate) fn permit_probe(opened: &OpenStudy) -> Outcome<Permit> {
+    let context = opened.context();
+    let real = context.fs.canonicalize(&opened.place.root)?;
+    for root in real.ancestors() {
+        let of_root = root == real;
+        let others = open_studies(context, root)?;
+        let others = others.into_iter().find(|study| !of_root || study.name != opened.study.name);
+        refuse_other(root, others.as_ref())?;
+    }
+    let standings = opened.study.standings();
+    let missing = PROBED.into_iter().find_map(|section| match standings.get(&section) {
+        Some(status) => Some((section, status.code()?)),
+        None => Some((section, RefusalCode::ApprovalMissing)),
+    });
+    match missing {
+        None => Ok(Permit::issue()),
+        Some((section, code)) => {
+            let message = format!("steps can be tried once {section} is approved, and it is not");
+            let sections = PROBED.map(|section| section.to_string()).join(" ");
+            Err(Failure::refused(code.as_str(), message).hint(format!("rlx approve {sections}")))
+        }
+    }
+}
+
+/// What a step that is tried depends on.
+const PROBED: [Section; 3] = [Section::Hardware, Section::Baseline, Section::Evaluation];
+/// The file that names a supervisor is short.
+const LONGEST_WRITER: u64 = 64 << 10;
 
 /// Refuses if a study at or above the context's folder is open.
 pub fn refuse_governed(context: &Context) -> Outcome<()> {
@@ -32,7 +102,11 @@ pub fn refuse_governed_at(context: &Context, folder: &Path) -> Outcome<()> {
 }
 
 fn refuse_open_study(context: &Context, root: &Path) -> Outcome<()> {
-    match open_studies(context, root)?.first() {
+    refuse_other(root, open_studies(context, root)?.first())
+}
+
+fn refuse_other(root: &Path, study: Option<&Study>) -> Outcome<()> {
+    match study {
         None => Ok(()),
         Some(study) => {
             let message = format!(
@@ -40,19 +114,25 @@ fn refuse_open_study(context: &Context, root: &Path) -> Outcome<()> {
                 root.display(),
                 study.name
             );
-            let hint = format!("rlx study next --root {}", shell_word(&root.display().to_string()));
+            let (root, name) = (root.display().to_string(), &study.name);
+            let hint = format!("rlx study next --study {name} --root {}", shell_word(&root));
             Err(Failure::refused("governed_folder", message).hint(hint))
         }
     }
 }
 
-/// Refuses a new study at `root` that would accept weaker approvals than an open one there or above; otherwise it
+/// The weakest approval that can ever count in a study.
+fn floor_of(study: &Study) -> Assurance {
+    study.state().opened.as_ref().map_or(Assurance::Signature, |opened| opened.assurance)
+}
+
+/// Refuses a study at `root` that would accept weaker approvals than an open one there or above; otherwise it
 /// could be used to run what the open study doesn't approve.
 pub(crate) fn refuse_weaker_beside(context: &Context, root: &Path, assurance: Assurance) -> Outcome<()> {
     let real = context.fs.canonicalize(root)?;
     for above in real.ancestors() {
         for study in open_studies(context, above)? {
-            let floor = study.state().opened.as_ref().map_or(Assurance::Signature, |opened| opened.assurance);
+            let floor = floor_of(&study);
             if assurance < floor {
                 let message = format!(
                     "the open study {} accepts no approval weaker than {floor}, but this one would accept {assurance}",
@@ -78,7 +158,14 @@ fn open_studies(context: &Context, root: &Path) -> Outcome<Vec<Study>> {
     let mut open = Vec::new();
     for name in places.studies(fs)? {
         let place = places.study(&name);
-        let mut study = without_files(&place, ledger_reader::read_lean(&ledger_bytes(context, &place)?));
+        let ledger = loop {
+            let mut ledger = ledger_reader::read_lean(&ledger_bytes(context, &place)?);
+            // An older ledger, from before the loop was entered, must not open the folder.
+            if copy::check(context, &place, &mut ledger)? == Freshness::Current {
+                break ledger;
+            }
+        };
+        let mut study = without_files(&place, ledger);
         // Whether a person closed it depends on the approvers and the signature.
         if study.state().closed.is_some() && study.was_entered() {
             study = read_study(context, &place)?;

@@ -3,8 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use rlxp_fs::{Fs, FsExt, Kind};
 use rlxp_govern::documents::Base;
+use rlxp_govern::ledger::Ledger;
 
+use crate::context::UserFolders;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::OpenStudy;
 
@@ -37,12 +40,17 @@ pub(crate) struct RunPaths {
 impl LaunchPaths {
     /// The place of an opened study.
     pub(crate) fn for_study(opened: &OpenStudy) -> Outcome<Self> {
-        let id = opened.study.state().opened.as_ref().map(|opened| opened.id.as_str()).unwrap_or_default();
+        Self::of(&opened.context().user, &opened.study.ledger)
+    }
+
+    /// The place of the study that a ledger belongs to.
+    pub(crate) fn of(user: &UserFolders, ledger: &Ledger) -> Outcome<Self> {
+        let id = ledger.state.opened.as_ref().map(|opened| opened.id.as_str()).unwrap_or_default();
         // The id becomes a folder name, and the ledger that it comes from is not trusted.
         if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return Err(Failure::refused("bad_study_id", format!("{id:?} is not a study id")));
         }
-        match &opened.context().user.state {
+        match &user.state {
             Some(state) => Ok(Self { folder: state.join("studies").join(id) }),
             None => {
                 let message = "runs are stored in your state folder, but HOME is not set";
@@ -59,6 +67,23 @@ impl LaunchPaths {
     /// The folder that holds all runs.
     pub(crate) fn runs(&self) -> PathBuf {
         self.folder.join("runs")
+    }
+
+    /// Keys of runs that were launched and that the ledger doesn't have: it was cut or replaced by an older one. A
+    /// folder without an order is left by a launch that ended before it was recorded.
+    pub(crate) fn unknown_runs(&self, fs: &dyn Fs, ledger: &Ledger) -> Outcome<Vec<String>> {
+        let folder = self.runs();
+        if !fs.is_folder(&folder)? {
+            return Ok(Vec::new());
+        }
+        let mut unknown = Vec::new();
+        for entry in fs.list(&folder)? {
+            let is_run = entry.kind == Kind::Folder && !ledger.state.runs.contains_key(&entry.name);
+            if is_run && fs.is_file(&self.run(&entry.name).order())? {
+                unknown.push(entry.name);
+            }
+        }
+        Ok(unknown)
     }
 
     /// The folder of one run.

@@ -12,13 +12,13 @@ use rlxp_fs::clock;
 use rlxp_govern::approval::{ApprovalStatus, newly_void, standing};
 use rlxp_govern::documents::{Candidate, Reading, Slug};
 use rlxp_govern::ledger::event::{Refused, Reopened, Voided};
-use rlxp_govern::ledger::{self, Actor, Event, Ledger, Record};
+use rlxp_govern::ledger::{Actor, Event, Ledger, Record, Remedy};
 use rlxp_govern::machine::CandidateState;
 use rlxp_govern::section::{Section, Target};
 use rlxp_govern::view::Study;
 use rlxp_types::{Digest, Exit};
 
-use super::anchors::own_anchors;
+use super::copy::{self, Freshness, LedgerCopy, Urgency};
 use super::ledger_reader;
 use super::paths::{RepositoryPaths, StudyPaths};
 use super::read::{document, ledger_bytes, ledger_file, read_parts, with_ledger};
@@ -78,10 +78,10 @@ impl OpenStudy {
                 || read_parts(context.fs.as_ref(), &place),
             )?;
             let parts = parts?;
-            // A ledger that contradicts one of the user's anchors is broken too.
-            let anchors = own_anchors(context.fs.as_ref(), &place)?;
-            ledger.problem =
-                ledger.problem.take().or_else(|| ledger::against(&ledger, &anchors).into_iter().next());
+            // A ledger that contradicts its copy or one of the user's anchors is broken too.
+            if copy::check(context, &place, &mut ledger)? == Freshness::Moved {
+                continue;
+            }
             let study = with_ledger(&place, ledger, parts);
             let (end, place) = (End::from_bytes(&bytes), place.clone());
             let (context, warnings, head) = (context.clone(), Vec::new(), Head::default());
@@ -115,9 +115,14 @@ impl OpenStudy {
         let ledger = &mut self.study.ledger;
         let (count, last, state) =
             (ledger.digests.len(), ledger.records.last().cloned(), ledger.state.clone());
+        let signatures: Vec<Digest> = events.iter().filter_map(|(_, event)| signature_of(event)).collect();
         let result = add(&self.context, &self.place, ledger, &self.end, events);
         match result {
-            Ok(end) => self.end = end,
+            Ok((end, copied)) => {
+                self.end = end;
+                let copied = copied.and_then(|()| self.copy_signatures(&signatures));
+                self.warnings.extend(copied.err().map(|failure| copy::not_written(&failure)));
+            }
             Err(failure) => {
                 ledger.go_back(count, last, state);
                 return Err(failure);
@@ -125,6 +130,18 @@ impl OpenStudy {
         }
         if let Err(failure) = state_file::write(&self.context, &self.place, &self.study.ledger) {
             self.warnings.push(format!("state.json is behind the ledger: {failure}"));
+        }
+        Ok(())
+    }
+
+    /// Copies the signatures of new approvals.
+    fn copy_signatures(&self, digests: &[Digest]) -> Outcome<()> {
+        let fs = self.context.fs.as_ref();
+        let copy = LedgerCopy::of(&self.place, copy::id_of(&self.study.ledger));
+        for digest in digests {
+            if let (Some(copy), Some(text)) = (&copy, self.study.signatures.get(digest)) {
+                copy.write_signature(fs, digest, text)?;
+            }
         }
         Ok(())
     }
@@ -158,7 +175,8 @@ impl OpenStudy {
         document(self.context.fs.as_ref(), &self.place.root, &self.place.candidate(id))
     }
 
-    /// The status of every recorded approval: all sections, and every candidate that was ever approved.
+    /// The status of every recorded approval: all sections, and every candidate and run that was ever
+    /// approved.
     pub fn standings(&self) -> Outcome<BTreeMap<Target, ApprovalStatus>> {
         let study = &self.study;
         let mut standings: BTreeMap<Target, ApprovalStatus> = study
@@ -168,13 +186,21 @@ impl OpenStudy {
             .collect();
         let approved = study.state().approvals.iter().flat_map(|approval| approval.approved.targets.keys());
         for target in approved {
-            if let Target::Candidate(id) = target
-                && !standings.contains_key(target)
-            {
-                let now = self.candidate_digest(id)?;
-                let standing = standing(target, now, study.required(), study.state(), study.proofs());
-                standings.insert(target.clone(), standing);
+            if standings.contains_key(target) {
+                continue;
             }
+            let standing = match target {
+                Target::Candidate(id) => {
+                    let now = self.candidate_digest(id)?;
+                    standing(target, now, study.required(), study.state(), study.proofs())
+                }
+                Target::Run(key) => match study.state().runs.get(key) {
+                    Some(run) => study.run_standing(run),
+                    None => continue,
+                },
+                Target::Section(_) | Target::Close => continue,
+            };
+            standings.insert(target.clone(), standing);
         }
         Ok(standings)
     }
@@ -232,6 +258,18 @@ fn broken(ledger: &Ledger, place: &StudyPaths) -> Option<Failure> {
         None if ledger.records.is_empty() => "it has no records".to_owned(),
         None => return None,
     };
+    if let Some(problem) = ledger.problem.as_ref().filter(|problem| problem.remedy == Remedy::Restore) {
+        let message = format!(
+            "the ledger of {} doesn't match its copy, so this study is locked: {}",
+            place.name, problem.message
+        );
+        // Back on its branch the study is complete; the copy has only the ledger.
+        return Some(
+            Failure::refused(problem.code, message)
+                .hint("if you switched branches: git switch -")
+                .hint(format!("rlx ledger restore --study {}", place.name)),
+        );
+    }
     let message = format!("the ledger of {} is broken, so this study is locked: {why}", place.name);
     Some(
         Failure::refused("ledger_broken", message).hint(format!("rlx verify --chain --study {}", place.name)),
@@ -244,16 +282,24 @@ fn moved(place: &StudyPaths) -> Failure {
     Failure::with_kind(FailureKind::LedgerMoved, message).hint("run the command again")
 }
 
+fn signature_of(event: &Event) -> Option<Digest> {
+    match event {
+        Event::Approved(approved) => approved.signature,
+        _ => None,
+    }
+}
+
 /// Appends records to `ledger` and to its file, if that still has the same end. After an error, `ledger` may have
-/// records that the file doesn't have.
+/// records that the file doesn't have. The second result is that of writing the copy, where one is due.
 fn add(
     context: &Context,
     place: &StudyPaths,
     ledger: &mut Ledger,
     end: &End,
     events: Vec<(Actor, Event)>,
-) -> Outcome<End> {
+) -> Outcome<(End, Outcome<()>)> {
     let now = clock::wall_text();
+    let urgency = copy::urgency(events.iter().map(|(_, event)| event));
     let mut lines = Vec::new();
     for (actor, event) in events {
         let record = Record::new(ledger.next_seq(), now.as_str(), actor, event, ledger.head());
@@ -269,7 +315,21 @@ fn add(
     }
     locked.append_all(&lines)?;
     ledger.torn = 0;
-    Ok(End::from_bytes(locked.content()))
+    // Under the same lock, so that no older copy replaces a newer one.
+    let copied =
+        urgency.map_or(Ok(()), |urgency| write_copy(context, place, ledger, locked.content(), urgency));
+    Ok((End::from_bytes(locked.content()), copied))
+}
+
+fn write_copy(
+    context: &Context,
+    place: &StudyPaths,
+    ledger: &Ledger,
+    content: &[u8],
+    urgency: Urgency,
+) -> Outcome<()> {
+    let copy = LedgerCopy::of(place, copy::id_of(ledger)).ok_or_else(copy::no_folder)?;
+    copy.write(context.fs.as_ref(), content, urgency)
 }
 
 /// The commit that is checked out.

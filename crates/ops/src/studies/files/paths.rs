@@ -51,9 +51,11 @@ impl RepositoryPaths {
             .hint("rlx study init"))
     }
 
-    /// The studies of the repository at `root`, whether there are any or not.
+    /// The studies of the repository at `root`, whether there are any or not. The real path is used: copies, anchors and
+    /// run folders are named after it, and must be the same through every link that leads there.
     pub fn at(context: &Context, root: &Path) -> Self {
-        Self { root: root.to_owned(), user: context.user.clone() }
+        let real = context.fs.canonicalize(root).unwrap_or_else(|_| root.to_owned());
+        Self { root: real, user: context.user.clone() }
     }
 
     /// `.rlxp/`
@@ -250,6 +252,11 @@ impl StudyPaths {
     /// The user's folder of anchors, one file of lines per study id.
     pub fn anchors(&self) -> Option<PathBuf> {
         self.user.state.as_ref().map(|folder| folder.join("anchors"))
+    }
+
+    /// The user's folder of copies of ledgers.
+    pub fn ledger_copies(&self) -> Option<PathBuf> {
+        self.user.state.as_ref().map(|folder| folder.join("ledgers"))
     }
 }
 

@@ -38,6 +38,11 @@ pub fn read_study(context: &Context, place: &StudyPaths) -> Outcome<Study> {
     Ok(with_ledger(place, ledger_reader::read(&ledger_bytes(context, place)?), read_parts(fs, place)?))
 }
 
+/// The study as it would be with another ledger.
+pub(crate) fn study_with(context: &Context, place: &StudyPaths, ledger: Ledger) -> Outcome<Study> {
+    Ok(with_ledger(place, ledger, read_parts(context.fs.as_ref(), place)?))
+}
+
 /// Everything but the ledger.
 pub(super) struct Parts {
     files: Files,

@@ -15,20 +15,20 @@ use std::thread::{self, Builder};
 use std::time::Duration;
 
 use rlxp_govern::documents::{Network, Phase, Slug};
-use rlxp_govern::gate::reservation;
+use rlxp_govern::gate::{Refusal, RefusalCode, reservation};
 use rlxp_govern::ledger::event::{LaunchIntent, RunEnded};
 use rlxp_govern::ledger::state::RunRecord;
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::{RunEnd, RunState};
-use rlxp_govern::next_run::{key, next_run};
+use rlxp_govern::next_run::{key, next_run, runs_left};
 use rlxp_launch::Interrupts;
 use rlxp_launch::order::Mechanisms;
 use rlxp_types::{Digest, Exit};
 
 use super::claim;
 use super::layout::lay_out;
-use super::outcome::{ExecuteReport, LaunchEvent, outcome};
-use super::ready::{LookedAt, Offered, Ready, choose_seed, look, pass_gates, ready};
+use super::outcome::{ExecuteReport, LaunchEvent, Stopped, outcome};
+use super::ready::{LookedAt, Offered, Ready, choose_seeds, look, nothing_to_run, pass_gates, ready};
 use super::reconcile::{Real, real, reconcile};
 use super::run_order::reach;
 use super::supervisor::{append, start_supervisor};
@@ -84,6 +84,7 @@ pub fn execute(
         phase: first.next.phase,
         plan: first.plan.digest(),
         most: request.runs.unwrap_or(u64::MAX),
+        stopped: None,
         tries: 0,
         started: Vec::new(),
         context,
@@ -109,7 +110,8 @@ pub fn execute(
 fn launch(context: &Context, mut ready: Ready) -> Outcome<Started> {
     let (id, revision) = (ready.view.written.typed.id.clone(), ready.view.written.typed.revision);
     let (phase, role) = (ready.next.phase, ready.next.role);
-    let seed = choose_seed(&ready)?;
+    let seeds = choose_seeds(&ready)?;
+    let seed = seeds.train;
     let key = key(&id, revision, phase, seed, ready.next.attempt);
     let folder = ready.place.run(&key);
     claim::claim_run(context, &ready.opened, &folder, &key)?;
@@ -118,8 +120,19 @@ fn launch(context: &Context, mut ready: Ready) -> Outcome<Started> {
     let contract = ready.opened.study.contract().expect("the gates saw a contract");
     let reserve = reservation(&ready.next.plan, &contract.budget);
     let plan = ready.plan.digest();
-    let intent =
-        LaunchIntent { key: key.clone(), candidate: id, phase, seed, role, reserve, plan, external: None };
+    let intent = LaunchIntent {
+        key: key.clone(),
+        candidate: id,
+        phase,
+        seed,
+        role,
+        reserve,
+        plan,
+        external: None,
+        evaluation_seed: seeds.evaluation,
+        evaluator_exposed: ready.exposes_evaluator(),
+        bounded_repeats: true,
+    };
     if let Err(failure) = ready.opened.append(Actor::Rlx, Event::LaunchIntent(intent)) {
         // The ledger doesn't know this run: without its claim, the launch can be tried again.
         claim::give_up(context.fs.as_ref(), &folder)?;
@@ -127,10 +140,10 @@ fn launch(context: &Context, mut ready: Ready) -> Outcome<Started> {
     }
     rlxp_launch::crash::point("launch:intended");
 
-    let started = lay_out(context, &ready, &folder, &key, seed)
+    let started = lay_out(context, &ready, &folder, &key, seeds)
         .and_then(|order| start_supervisor(context, &mut ready.opened, &folder, order));
     match started {
-        Ok(()) => Ok(Started { key, phase, seed }),
+        Ok(()) => Ok(Started { key, phase, seed, warnings: ready.opened.warnings }),
         Err(failure) => {
             let ended = never_started(&key, format!("it could not be started: {failure}"));
             append(context, &ready.opened.place, Event::RunEnded(ended))?;
@@ -144,6 +157,8 @@ struct Started {
     key: String,
     phase: Phase,
     seed: u64,
+    /// Problems that did not stop it.
+    warnings: Vec<String>,
 }
 
 /// The end of a run that never started, and costs nothing.
@@ -153,7 +168,9 @@ fn never_started(key: &str, reason: String) -> RunEnded {
         end: RunEnd::Blocked,
         reason,
         spent: Default::default(),
+        killed_by: None,
         not_evidence: None,
+        after_training: Some(false),
         manifest: None,
         confinement: None,
     }
@@ -172,6 +189,8 @@ struct Launch<'a> {
     plan: Digest,
     /// At most this many runs are started.
     most: u64,
+    /// Why no more runs are started, though more were asked for.
+    stopped: Option<Failure>,
     /// How often another process had claimed the next run.
     tries: usize,
     started: Vec<Started>,
@@ -190,6 +209,9 @@ impl Launch<'_> {
             Ok(run) => {
                 let event = LaunchEvent::Started { key: run.key.clone(), seed: run.seed, phase: run.phase };
                 (self.events)(event);
+                for message in &run.warnings {
+                    (self.events)(LaunchEvent::Warning { message: message.clone() });
+                }
                 self.started.push(run);
             }
             Err(failure) if failure.is(FailureKind::LedgerMoved) => {}
@@ -199,14 +221,14 @@ impl Launch<'_> {
                 thread::sleep(LOOK_EVERY);
             }
             Err(failure) if self.started.is_empty() => return Err(failure),
-            // Runs that were started are watched to their end; the next command reports this failure again.
-            Err(_) => self.most = 0,
+            // Runs that were started are watched to their end; the report says why the others are missing.
+            Err(failure) => self.stopped = Some(failure),
         }
         Ok(())
     }
 
     /// Records what ended, then decides.
-    fn next(&self) -> Outcome<Next> {
+    fn next(&mut self) -> Outcome<Next> {
         let mut opened = Box::new(OpenStudy::open(self.context, self.study)?);
         report_ended(&reconcile(self.context, &mut opened)?, self.events);
         let left_running = self.live(&opened) > 0;
@@ -223,13 +245,22 @@ impl Launch<'_> {
         if self.started.is_empty() {
             return self.first_again().map(|ready| Next::Run(Box::new(ready)));
         }
-        if (self.started.len() as u64) < self.most && has_room {
-            // Something may have changed since the first run started: then those are watched, and no new one starts.
-            if let Ok(Some(ready)) = self.next_of_phase() {
-                return Ok(Next::Run(Box::new(ready)));
+        if self.stopped.is_none() && (self.started.len() as u64) < self.most && has_room {
+            match self.next_of_phase() {
+                Ok(Some(ready)) => return Ok(Next::Run(Box::new(ready))),
+                Ok(None) => {}
+                // Another launch was quicker; it may be over before the runs of this one are.
+                Err(failure) if is_only_busy(&failure) => {
+                    thread::sleep(LOOK_EVERY);
+                    return self.next();
+                }
+                // Something has changed since the first run started: those are watched, and no new one starts.
+                Err(failure) => self.stopped = Some(failure),
             }
         }
         if !left_running || self.request.detach {
+            // Another launch may have started the rest since the study was read.
+            let opened = Box::new(OpenStudy::open(self.context, self.study)?);
             return Ok(Next::Return { opened, left_running });
         }
         thread::sleep(LOOK_EVERY);
@@ -250,8 +281,9 @@ impl Launch<'_> {
     /// The next run of the same phase, if there is one.
     fn next_of_phase(&self) -> Outcome<Option<Ready>> {
         let opened = OpenStudy::open(self.context, self.study)?;
+        // A file that can't be read any more is what the gates report.
         let Some(written) = opened.candidate(&self.id)?.get().map(|written| written.typed.clone()) else {
-            return Ok(None);
+            return self.ready().map(Some);
         };
         match next_run(&opened.study, &written) {
             Some(next) if next.phase == self.phase => {}
@@ -292,9 +324,48 @@ impl Launch<'_> {
 
     fn report(self, opened: &OpenStudy, left_running: bool) -> ExecuteReport {
         let runs = self.runs(opened).map(|run| outcome(opened, run)).collect();
+        let stopped = self.stopped_early(opened);
         let (study, candidate) = (opened.study.name.clone(), self.id);
-        ExecuteReport { study, candidate, phase: self.phase, plan: self.plan, runs, left_running }
+        ExecuteReport { study, candidate, phase: self.phase, plan: self.plan, runs, left_running, stopped }
     }
+
+    /// Whether another launch of this candidate, which took the place, starts the rest.
+    fn continues_elsewhere(&self, opened: &OpenStudy) -> bool {
+        let is_mine = |key: &str| self.started.iter().any(|run| run.key == key);
+        let live = opened.study.state().live();
+        live.iter().any(|run| run.intent.candidate == self.id && !is_mine(&run.intent.key))
+    }
+
+    /// Why some of the runs that this command was to start are missing. A user who asked for fewer, or stopped
+    /// watching, knows why.
+    fn stopped_early(&self, opened: &OpenStudy) -> Option<Stopped> {
+        let open = self.most.saturating_sub(self.started.len() as u64);
+        let not_started = runs_left(&opened.study, &self.id, self.phase).min(open);
+        let is_told = self.request.detach || self.interrupts.count() > 0;
+        let failure = match &self.stopped {
+            _ if not_started == 0 => return None,
+            Some(failure) => failure,
+            None if is_told || self.continues_elsewhere(opened) => return None,
+            // Nothing failed, but the phase can't continue: a run that is not evidence, or a plan that has changed.
+            None => &nothing_to_run(opened, &self.id),
+        };
+        let reasons: Vec<String> = match failure.refusals.is_empty() {
+            true => vec![failure.message.clone()],
+            false => failure
+                .refusals
+                .iter()
+                .map(|refusal| format!("{}: {}", refusal.code, refusal.reason))
+                .collect(),
+        };
+        let (code, hints, exit) = (failure.code, failure.hints.clone(), failure.exit);
+        Some(Stopped { not_started, code, reason: reasons.join("; "), hints, exit })
+    }
+}
+
+/// Whether nothing but runs of others is in the way.
+fn is_only_busy(failure: &Failure) -> bool {
+    let is_live = |refusal: &Refusal| refusal.code == RefusalCode::LiveRun;
+    !failure.refusals.is_empty() && failure.refusals.iter().all(is_live)
 }
 
 fn check_confirmation(request: &ExecuteRequest) -> Outcome<()> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rlxp_fs::{Fs, FsExt};
+use rlxp_govern::documents::StepName;
 use rlxp_govern::machine::RunEnd;
 use rlxp_launch::order::{Level, StepEnd, StepOutcome, Usage};
 use rlxp_types::Digest;
@@ -27,6 +28,9 @@ pub(crate) struct EndFile {
     pub(crate) level: Option<Level>,
     /// Why it can never be evidence, where it can't.
     pub(crate) not_evidence: Option<String>,
+    /// Whether training had succeeded by then; `None` if that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) after_training: Option<bool>,
     /// The digest of `manifest.json`.
     pub(crate) manifest: Option<Digest>,
     pub(crate) steps: Vec<StepEnd>,
@@ -58,6 +62,12 @@ pub(crate) fn run_end(how: StepOutcome) -> RunEnd {
         StepOutcome::Cancelled => RunEnd::Cancelled,
         StepOutcome::Blocked => RunEnd::Blocked,
     }
+}
+
+/// Whether one of these steps is the training, and succeeded.
+pub(crate) fn has_trained(steps: &[StepEnd]) -> bool {
+    let trains = |name: &str| [StepName::Train, StepName::Smoke].iter().any(|step| step.as_str() == name);
+    steps.iter().any(|step| trains(&step.name) && step.how == StepOutcome::Ok)
 }
 
 /// Reads a file as a type; `None` if it doesn't exist.

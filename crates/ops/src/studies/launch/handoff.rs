@@ -13,14 +13,15 @@ use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::{RunEnd, RunState};
 use rlxp_govern::next_run::key;
 use rlxp_launch::order::{Limits, Usage};
+use rlxp_launch::supervise::Taken;
 use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::json;
 
 use super::files::{self, EndFile};
 use super::outcome::{RunOutcome, outcome};
-use super::ready::{Offered, choose_seed, ready};
-use super::run_order::{limits, steps_of};
+use super::ready::{Offered, choose_seeds, ready};
+use super::run_order::{files_of, fill_slots, limits, steps_of};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::candidate::known;
@@ -71,21 +72,22 @@ pub fn handoff(
     let materials = ready.materials(context)?;
     let (contract, runbook) = (materials.contract, materials.runbook);
     let candidate = &ready.view.written.typed;
-    let seed = choose_seed(&ready)?;
+    let seeds = choose_seeds(&ready)?;
+    let seed = seeds.train;
     let key = key(&id, candidate.revision, ready.next.phase, seed, ready.next.attempt);
     let reserve = reservation(&ready.next.plan, &contract.budget);
     let limits = limits(&materials, ready.next.plan.wall_clock.0);
-    let seed_text = seed.to_string();
     let steps: Vec<_> = steps_of(runbook, ready.next.phase)
         .into_iter()
         .map(|(name, step)| {
             let is_training = name.trains();
-            let mut argv = rlxp_govern::slots::fill(&step.argv, &[("seed", &seed_text)]);
+            let mut argv = fill_slots(name, step, seeds, &[]);
             if is_training {
-                argv.extend(ready.applied.arguments.iter().chain(&candidate.arguments).cloned());
+                argv.extend(ready.applied.arguments.iter().cloned());
             }
             json!({ "name": name.as_str(), "argv": argv, "folder": step.folder, "environment": step.environment,
-                    "changed_code": is_training })
+                    "changed_code": is_training,
+                    "changed_files": files_of(&ready.applied, &materials.exposed, name).collect::<Vec<_>>() })
         })
         .collect();
     let changes: Vec<_> = ready
@@ -98,7 +100,8 @@ pub fn handoff(
     let plan = ready.plan.digest();
     let written = json!({
         "schema": "rlx.run_handoff_plan/1", "study": study.name, "id": study.state().opened.as_ref().map(|opened| &opened.id),
-        "candidate": id, "revision": candidate.revision, "phase": phase, "key": key, "seed": seed, "plan": plan,
+        "candidate": id, "revision": candidate.revision, "phase": phase, "key": key, "seed": seed,
+        "evaluation_seed": seeds.evaluation, "plan": plan,
         "base": ready.view.base, "changes": changes, "steps": steps, "import_roots": runbook.import_roots,
         "inputs": runbook.inputs, "artifacts": runbook.artifacts, "limits": limits,
         "network": contract.hardware.network,
@@ -116,6 +119,9 @@ pub fn handoff(
         reserve,
         plan,
         external: Some(EXTERNAL.to_owned()),
+        evaluation_seed: seeds.evaluation,
+        evaluator_exposed: ready.exposes_evaluator(),
+        bounded_repeats: true,
     };
     // The file is written before anything is reserved, so a run that can't be handed off costs nothing.
     if !context.fs.write_new_atomic(&file, &files::bytes(&written))? {
@@ -150,7 +156,8 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
     // A blocked run costs nothing and could be repeated without limit.
     if request.end == RunEnd::Blocked {
         let message = "a blocked run has no results; use lost";
-        return Err(Failure::usage("bad_end", message).hint(format!("rlx study receive {key} --end lost")));
+        return Err(Failure::usage("bad_end", message)
+            .hint(format!("rlx study receive {key} --from FOLDER --end lost")));
     }
     let mut opened = OpenStudy::open(context, study)?;
     let Some(run) = opened.study.state().runs.get(key) else {
@@ -188,7 +195,7 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
             copy(fs, &from.join(part), &place.step(part), &mut disk, &mut 0)?;
         }
     }
-    let (manifest, digest) = super::shim::take_down(fs, key, &place)?;
+    let (manifest, digest) = super::shim::take_down(fs, key, &place, &Taken::default(), &[])?;
     fs.write_atomic(&place.manifest(), &manifest)?;
     let usage = Usage { wall_clock: wall_clock as f64, disk, ..Default::default() };
     let spent = super::reconcile::spent(&opened.study, request.end, &usage);
@@ -200,6 +207,7 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
         usage,
         level: None,
         not_evidence: None,
+        after_training: None,
         manifest: Some(digest),
         steps: Vec::new(),
     };
@@ -216,7 +224,9 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
         end: request.end,
         reason,
         spent,
+        killed_by: None,
         not_evidence: None,
+        after_training: None,
         manifest: Some(digest),
         confinement: None,
     };
@@ -232,7 +242,7 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
 /// Copies plain files and folders; anything else is refused, so that nothing points out of the folder.
 fn copy(fs: &dyn Fs, from: &Path, to: &Path, disk: &mut u64, count: &mut usize) -> Outcome<()> {
     fs.create_dir(to)?;
-    for entry in fs.list(from)? {
+    for entry in fs.list_raw(from)? {
         let (source, target) = (from.join(&entry.name), to.join(&entry.name));
         *count += 1;
         match entry.kind {

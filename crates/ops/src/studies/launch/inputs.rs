@@ -3,7 +3,7 @@
 //! the copy is checked against the approved digest, and runs see the copy.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, Kind, Meta};
 use rlxp_govern::canonical;
@@ -12,11 +12,11 @@ use rlxp_launch::order::{FileState, LinkedFile};
 use rlxp_types::Digest;
 
 use crate::failure::{Failure, Outcome};
-use crate::studies::candidate::file_digest;
 use crate::studies::files::launch_paths::LaunchPaths;
+use crate::studies::tree::file_digest;
 
 /// Error code of a run that may have read something other than the approved file.
-pub(super) const CODE: &str = "input_changed";
+pub(super) const CODE: &str = rlxp_govern::ledger::event::INPUT_CHANGED;
 /// Larger files are linked instead of copied.
 const LARGEST: u64 = 256 << 20;
 
@@ -51,6 +51,7 @@ impl Inputs {
         root: &Path,
         runbook: &Runbook,
     ) -> Outcome<Self> {
+        runbook.read.iter().try_for_each(|path| check_listed(fs, root, path))?;
         let (mut small, mut large) = (BTreeMap::new(), BTreeMap::new());
         for input in &runbook.inputs {
             let meta = fs.metadata(&root.join(&input.path))?;
@@ -80,6 +81,25 @@ impl Inputs {
         };
         self.large.iter().map(file).collect()
     }
+}
+
+/// A further path that steps may read must be there, and be clear about what it shows.
+fn check_listed(fs: &dyn Fs, root: &Path, listed: &str) -> Outcome<()> {
+    let path = Path::new(listed);
+    let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_) | Component::CurDir);
+    if listed.is_empty() || path == Path::new("/") || !path.components().all(is_plain) {
+        let message = format!(
+            "runbook.yaml: read: {listed:?} is neither an absolute path below / nor one inside the repository"
+        );
+        return Err(Failure::refused("bad_read_path", message)
+            .hint("edit `read` in runbook.yaml, then: rlx approve baseline"));
+    }
+    let path = root.join(path);
+    if fs.canonicalize(&path).is_err() {
+        let message = format!("runbook.yaml: read: {} does not exist, and steps may need it", path.display());
+        return Err(Failure::refused("read_path_missing", message).hint("rlx contract check"));
+    }
+    Ok(())
 }
 
 /// The folder with copies of these files. Its name is a digest of their names and contents, so an existing folder can
@@ -214,6 +234,24 @@ mod tests {
         assert_eq!(std::fs::read(&copy).unwrap(), b"small");
         let kept = std::fs::read_dir(stage.place.inputs()).unwrap().count();
         assert_eq!(kept, 1, "nothing half made is left");
+    }
+
+    #[test]
+    fn a_listed_path_must_be_there_and_plain() {
+        let mut stage = stage();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let absolute = elsewhere.path().to_str().unwrap().to_owned();
+        let code = |stage: &mut Stage, path: &str| {
+            stage.runbook.read = vec![path.to_owned()];
+            stage.ensure().err().map(|failure| failure.code)
+        };
+        for fine in ["data", "./data/deep", &absolute] {
+            assert_eq!(code(&mut stage, fine), None, "{fine}");
+        }
+        for bad in ["", "/", "../data", "data/../..", "/data/.."] {
+            assert_eq!(code(&mut stage, bad), Some("bad_read_path"), "{bad}");
+        }
+        assert_eq!(code(&mut stage, "data/absent"), Some("read_path_missing"));
     }
 
     #[test]

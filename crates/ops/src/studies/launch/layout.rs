@@ -4,7 +4,7 @@ use rlxp_fs::FsExt;
 use rlxp_launch::order::RunOrder;
 
 use super::ready::Ready;
-use super::run_order::{self, HOOK, HOOK_FOLDER, Materials};
+use super::run_order::{self, HOOK, HOOK_FOLDER, Materials, RunSeeds};
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::files::launch_paths::RunPaths;
@@ -19,11 +19,11 @@ pub(super) fn lay_out(
     ready: &Ready,
     place: &RunPaths,
     key: &str,
-    seed: u64,
+    seeds: RunSeeds,
 ) -> Outcome<RunOrder> {
     let fs = context.fs.as_ref();
     let materials = ready.materials(context)?;
-    let order = run_order::order(&materials, place, key, &ready.next.plan, seed);
+    let order = run_order::order(&materials, place, key, &ready.next.plan, seeds);
     lay_out_steps(context, &materials, place, &order)?;
     for reserve in place.reserves() {
         fs.write_new_unsynced(&reserve, &[b'.'; RESERVE_BYTES])?;

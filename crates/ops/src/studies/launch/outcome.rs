@@ -4,7 +4,7 @@ use rlxp_govern::documents::{Phase, Slug, StudyName};
 use rlxp_govern::ledger::state::RunRecord;
 use rlxp_govern::machine::{RunEnd, RunState};
 use rlxp_govern::score::{self, Score};
-use rlxp_types::Digest;
+use rlxp_types::{Digest, Exit};
 use serde::Serialize;
 
 use crate::studies::files::OpenStudy;
@@ -13,8 +13,20 @@ use crate::studies::files::OpenStudy;
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum LaunchEvent {
-    Started { key: String, seed: u64, phase: Phase },
-    Ended { key: String, end: RunEnd, reason: String },
+    Started {
+        key: String,
+        seed: u64,
+        phase: Phase,
+    },
+    Ended {
+        key: String,
+        end: RunEnd,
+        reason: String,
+    },
+    /// A problem that doesn't stop the launch.
+    Warning {
+        message: String,
+    },
 }
 
 /// The runs that a command started.
@@ -28,6 +40,23 @@ pub struct ExecuteReport {
     pub runs: Vec<RunOutcome>,
     /// Whether runs continue that this command no longer watches.
     pub left_running: bool,
+    /// Why runs that were asked for were not started, where some were not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stopped>,
+}
+
+/// A launch that ended before all of its runs were started.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stopped {
+    /// How many runs were not started.
+    pub not_started: u64,
+    /// What kept them from starting, as a code.
+    pub code: &'static str,
+    pub reason: String,
+    /// Commands that help.
+    pub hints: Vec<String>,
+    #[serde(skip)]
+    pub exit: Exit,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -51,6 +80,15 @@ impl ExecuteReport {
     pub fn is_well(&self) -> bool {
         self.left_running || self.runs.iter().all(RunOutcome::is_well)
     }
+
+    /// The exit code: a run that failed, else what kept further runs from starting.
+    pub fn exit(&self) -> Exit {
+        match &self.stopped {
+            _ if !self.is_well() => Exit::RunFailed,
+            Some(stopped) => stopped.exit,
+            None => Exit::Yes,
+        }
+    }
 }
 
 impl RunOutcome {
@@ -61,6 +99,7 @@ impl RunOutcome {
 
 /// A run of the ledger as reports show it.
 pub(super) fn outcome(opened: &OpenStudy, run: &RunRecord) -> RunOutcome {
+    let side = opened.study.state().side_of(&run.intent.candidate);
     let spec = opened.study.files.metric_spec.typed();
     RunOutcome {
         key: run.intent.key.clone(),
@@ -68,6 +107,6 @@ pub(super) fn outcome(opened: &OpenStudy, run: &RunRecord) -> RunOutcome {
         state: run.state.to_string(),
         reason: run.ended.as_ref().map(|ended| ended.reason.clone()),
         not_evidence: run.ended.as_ref().and_then(|ended| ended.not_evidence.clone()),
-        score: spec.and_then(|spec| score::score_run(run, spec)),
+        score: spec.and_then(|spec| score::score_run(run, spec, side)),
     }
 }

@@ -1,12 +1,13 @@
 //! `rlx launch ID`: the whole plan of the next runs, before anything is started.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rlxp_fs::FsExt;
 use rlxp_govern::budget::Amounts;
 use rlxp_govern::documents::{Base, Confinement, Phase, Slug, StudyName};
 use rlxp_govern::gate::{GateName, Purpose, names, reservation};
+use rlxp_govern::ledger::attempts;
 use rlxp_govern::next_run::SeedChoice;
 use rlxp_govern::queue::Queue;
 use rlxp_govern::seeds::SeedRole;
@@ -16,12 +17,13 @@ use serde::Serialize;
 
 use super::execute::{CONFIRMATION, probe};
 use super::ready::{Offered, Ready, ready};
-use super::run_order::{confinement, limits, step_order, steps_of};
+use super::run_order::{RunSeeds, confinement, files_of, limits, listed, step_order, steps_of, wanted};
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::candidate::known;
-use crate::studies::contract::warn::{named_files, script_missing};
+use crate::studies::contract::warn::script_missing;
 use crate::studies::files::OpenStudy;
+use crate::studies::scripts::named_files;
 
 /// Edited files that are named one by one.
 const NAMED: usize = 3;
@@ -52,6 +54,9 @@ pub struct PlanReport {
     pub changes: Vec<PlannedChange>,
     /// The commands.
     pub steps: Vec<PlannedStep>,
+    /// Further paths that the runbook lets steps read.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub read: Vec<PathBuf>,
     /// The limits of one run.
     pub limits: Limits,
     pub confinement: PlannedConfinement,
@@ -87,6 +92,9 @@ pub struct PlannedStep {
     pub folder: String,
     /// Names of its environment variables.
     pub environment: Vec<String>,
+    /// What it may read outside of the run and the system's folders: its interpreter, and what the runbook lists.
+    #[serde(serialize_with = "rlxp_types::path_text::serialize")]
+    pub readable: Vec<PathBuf>,
     /// Whether the candidate's changes are in its code.
     pub changed_code: bool,
 }
@@ -116,8 +124,9 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
     let materials = ready.materials(context)?;
     let (contract, runbook) = (materials.contract, materials.runbook);
     let place = ready.place.run("RUN");
+    let seeds = RunSeeds { train: 0, evaluation: Some(0) };
     let steps = steps_of(runbook, ready.next.phase).into_iter().map(|(name, step)| {
-        let order = step_order(&materials, &place, name, step, "RUN", 0);
+        let order = step_order(&materials, &place, name, step, "RUN", seeds);
         let program = order.argv.first().cloned().unwrap_or_default();
         let rest = rlxp_govern::slots::fill(&step.argv, &[]).into_iter().skip(1);
         let added = order.argv.iter().skip(step.argv.len()).cloned();
@@ -126,29 +135,45 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
             argv: std::iter::once(program).chain(rest).chain(added).collect(),
             folder: order.folder,
             environment: order.environment,
-            changed_code: name.trains(),
+            readable: order.readable,
+            changed_code: name.trains()
+                || files_of(materials.applied, &materials.exposed, name).next().is_some(),
         }
     });
     let queue = Queue::for_study(study);
     let job = queue.jobs.iter().find(|job| job.candidate == candidate.id && job.phase == ready.next.phase);
-    let done = study
-        .state()
-        .runs_of_plan(&candidate.id)
-        .into_iter()
-        .filter(|run| run.intent.phase == ready.next.phase && !super::may_come_again(run));
-    let runs = job.map_or(1, |job| job.runs).saturating_sub(done.count() as u64).max(1);
+    let mut before = study.state().runs_of_plan(&candidate.id);
+    before.retain(|run| run.intent.phase == ready.next.phase);
+    let taken = attempts::taken(&before, study.state().side_of(&candidate.id));
+    let runs = job.map_or(1, |job| job.runs).saturating_sub(taken).max(1);
     let reserve = reservation(&ready.next.plan, &contract.budget);
     let left = study.state().tally.left(Amounts::from(&contract.budget));
     let mut warnings = ready.opened.warnings.clone();
     warnings.extend(
         ready.tree.submodules.iter().map(|path| format!("{path} is a submodule; its files are missing")),
     );
+    if ready.exposes_evaluator() {
+        let files: Vec<&str> = materials.exposed.iter().map(String::as_str).collect();
+        warnings.push(format!(
+            "evaluation uses {} of the candidate: each run counts only once a person approves it (rlx approve run:KEY)",
+            files.join(", ")
+        ));
+    }
     let steps: Vec<PlannedStep> = steps.collect();
     let inputs: Vec<&str> = runbook.inputs.iter().map(|input| input.path.as_str()).collect();
     for step in &steps {
         warnings.extend(not_in_tree(context, ready, step, &inputs)?);
     }
     warnings.extend(uncommitted(context, ready, &inputs)?);
+    let read = listed(materials.root, runbook);
+    let hidden = wanted(&materials).hidden;
+    let is_hidden = |path: &&PathBuf| hidden.iter().any(|hidden| path.starts_with(hidden));
+    warnings.extend(read.iter().filter(is_hidden).map(|path| {
+        format!(
+            "runbook.yaml: read: {} stays hidden from runs, like everything that may hold keys",
+            path.display()
+        )
+    }));
     let digest = ready.plan.digest();
     Ok(PlanReport {
         study: study.name.clone(),
@@ -168,6 +193,7 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
         files: ready.tree.files,
         changes: changes(ready),
         steps,
+        read,
         limits: limits(&materials, ready.next.plan.wall_clock.0),
         confinement: PlannedConfinement {
             agreed: contract.confinement,
@@ -186,7 +212,7 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
 fn uncommitted(context: &Context, ready: &Ready, inputs: &[&str]) -> Outcome<Option<String>> {
     let Some(Base::Commit(commit)) = &ready.view.base else { return Ok(None) };
     let mut files =
-        super::tree::differing(context.fs.as_ref(), &ready.tree.folder, &ready.opened.place.root)?;
+        crate::studies::tree::differing(context.fs.as_ref(), &ready.tree.folder, &ready.opened.place.root)?;
     // Inputs are taken from the working copy.
     files.retain(|path| !inputs.contains(&path.as_str()));
     let short = commit.get(..12).unwrap_or(commit);

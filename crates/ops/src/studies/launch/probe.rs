@@ -1,5 +1,5 @@
-//! `rlx launch --probe STEP`: tries a command of the runbook before anything is approved to run. Only commands marked
-//! as free of side effects, on the recorded code, sandboxed as well as this machine can.
+//! `rlx launch --probe STEP`: tries a command of the runbook outside of any run. Only commands that are approved and
+//! marked as free of side effects, on the recorded code, sandboxed as well as this machine can.
 
 use rlxp_fs::{FsExt, randomness};
 use rlxp_govern::change::Applied;
@@ -7,7 +7,6 @@ use rlxp_govern::documents::{Seconds, StudyName};
 use rlxp_govern::ledger::event::Probed;
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::RunEnd;
-use rlxp_govern::section::Section;
 use rlxp_launch::order::{Level, Mechanisms, RunOrder, Usage};
 use rlxp_launch::supervise::supervise;
 use rlxp_types::Exit;
@@ -17,13 +16,13 @@ use super::execute::probe as abilities;
 use super::files::run_end;
 use super::inputs::Inputs;
 use super::layout::lay_out_steps;
-use super::run_order::{Materials, level, limits, step_order, wanted};
-use super::tree;
+use super::run_order::{Materials, RunSeeds, level, limits, step_order, wanted};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate;
-use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
+use crate::studies::files::{OpenStudy, permit_probe};
+use crate::studies::tree;
 
 /// Time limit of a probe in seconds, unless the approved limit is shorter.
 const LONGEST: u64 = 300;
@@ -46,24 +45,6 @@ pub struct ProbeReport {
     pub output: Vec<String>,
 }
 
-/// Before the loop is entered, probing is how commands are found. Afterwards only approved commands may run in this
-/// folder; otherwise an edit of the runbook would allow running anything, at no cost and without limit.
-fn agreed(opened: &OpenStudy) -> Outcome<()> {
-    if !opened.study.was_entered() {
-        return Ok(());
-    }
-    let standings = opened.study.standings();
-    let covers = [Section::Hardware, Section::Baseline, Section::Evaluation];
-    let open = covers.into_iter().find_map(|section| Some((section, standings.get(&section)?.code()?)));
-    match open {
-        None => Ok(()),
-        Some((section, code)) => {
-            let message = format!("the loop was entered, but {section} is not approved");
-            Err(Failure::refused(code.as_str(), message).hint(format!("rlx approve {section}")))
-        }
-    }
-}
-
 pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<ProbeReport> {
     let mut opened = OpenStudy::open(context, study)?;
     let files = &opened.study.files;
@@ -82,7 +63,7 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         return Err(Failure::refused("side_effects", message)
             .hint(format!("set {name}.free_of_side_effects: true in runbook.yaml, if that is so")));
     }
-    agreed(&opened)?;
+    let permit = permit_probe(&opened)?;
     let mechanisms = abilities(&opened)?;
     let offered = mechanisms.level();
     if offered < level(contract.confinement) {
@@ -96,14 +77,14 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
     let base = candidate::base(&opened)?.ok_or_else(|| {
         Failure::refused("base_unknown", "the base code is unknown").hint("rlx contract check")
     })?;
-    let tree = tree::ensure(&mut opened, &place, &base, None)?;
+    let tree = tree::ensure(&opened, &place, &base, None)?;
     let inputs = Inputs::ensure(context.fs.as_ref(), &place, &opened.place.root, &runbook)?;
     let applied = Applied::default();
     let materials = Materials {
         contract: &contract,
         runbook: &runbook,
         applied: &applied,
-        arguments: &[],
+        exposed: Default::default(),
         root: &opened.place.root,
         base: &tree.folder,
         inputs: &inputs,
@@ -114,10 +95,11 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
     let key = format!("probe-{name}-{}", &randomness::name()?[..8]);
     let run = place.probe(&key);
     context.fs.create_dir_all(run.path())?;
+    let seeds = RunSeeds { train: 0, evaluation: Some(0) };
     let order = RunOrder {
         key: key.clone(),
         folder: run.folder.clone(),
-        steps: vec![step_order(&materials, &run, step_name, step, &key, 0)],
+        steps: vec![step_order(&materials, &run, step_name, step, &key, seeds)],
         limits: limits(&materials, Seconds(LONGEST).0.min(contract.budget.per_run.wall_clock.0)),
         confinement: wanted(&materials),
         linked: Vec::new(),
@@ -125,7 +107,7 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
     lay_out_steps(context, &materials, &run, &order)?;
     let interrupts = rlxp_launch::Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("can't listen to signals: {error}")))?;
-    let report = supervise(&order, &|| interrupts.count() > 0).map_err(|error| {
+    let report = supervise(&permit, &order, &|| interrupts.count() > 0).map_err(|error| {
         Failure::new(Exit::RunFailed, "supervision_failed", format!("{name} can't be tried: {error}"))
     })?;
     let text = context.fs.read_text(&run.log(name), 64 << 20).unwrap_or_default();

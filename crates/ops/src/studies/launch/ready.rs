@@ -1,25 +1,29 @@
 //! From a candidate to a run that may be launched. Everything that the gates look at is read, the gates decide, and
 //! the code of the run is proven to be what was validated.
 
+use std::collections::BTreeSet;
+
 use rlxp_fs::{FsExt, randomness};
 use rlxp_govern::change::Applied;
-use rlxp_govern::documents::{Base, Confinement, Slug};
+use rlxp_govern::documents::{Base, Confinement, Phase, SeedRange, Slug};
+use rlxp_govern::evaluation_files::evaluation_files;
 use rlxp_govern::gate::{Purpose, Refusal, RefusalCode, refusals};
-use rlxp_govern::next_run::{NextRun, SeedChoice, draw, next_run};
+use rlxp_govern::next_run::{NextRun, SeedChoice, draw, evaluation_pool, next_run};
 use rlxp_govern::plan::Plan;
+use rlxp_govern::seeds::SeedRole;
 use rlxp_govern::view::{CandidateView, MachineFacts};
 use rlxp_launch::order::Mechanisms;
 use rlxp_types::Digest;
 use rlxp_types::text::shell_word;
 
 use super::inputs::Inputs;
-use super::run_order::{self, Materials};
-use super::tree::{self, BaseTree, TreeLook};
+use super::run_order::{self, Materials, RunSeeds};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::candidate;
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
+use crate::studies::tree::{self, BaseTree};
 
 /// A candidate that passed every gate of a launch, with all that its next run needs.
 pub(super) struct Ready {
@@ -35,6 +39,17 @@ pub(super) struct Ready {
 }
 
 impl Ready {
+    /// The changed files that evaluation takes from the candidate.
+    pub(super) fn exposed(&self) -> BTreeSet<String> {
+        let map = self.opened.study.files.surface_map.typed();
+        map.map(|map| evaluation_files(map, &self.view.written.typed, &self.applied)).unwrap_or_default()
+    }
+
+    /// Whether the evaluation of its next run takes files from the candidate.
+    pub(super) fn exposes_evaluator(&self) -> bool {
+        self.next.phase != Phase::Smoke && !self.exposed().is_empty()
+    }
+
     /// What the steps of its runs are made from.
     pub(super) fn materials<'a>(&'a self, context: &'a Context) -> Outcome<Materials<'a>> {
         let study = &self.opened.study;
@@ -45,7 +60,7 @@ impl Ready {
             contract,
             runbook,
             applied: &self.applied,
-            arguments: &self.view.written.typed.arguments,
+            exposed: self.exposed(),
             root: &self.opened.place.root,
             base: &self.tree.folder,
             inputs: &self.inputs,
@@ -62,17 +77,15 @@ pub(super) struct LookedAt {
     pub(super) place: LaunchPaths,
     /// The candidate on this machine, whose sandbox is not known yet.
     pub(super) view: CandidateView,
-    pub(super) tree: Option<TreeLook>,
+    /// The recorded commit, if the study starts from one.
+    pub(super) tree: Option<BaseTree>,
 }
 
-/// Reads the study and a candidate, and takes the digest of the code that its runs start from. Reading thousands of files
-/// takes longer than everything else of a launch together, so that happens beside.
+/// Reads the study, a candidate, and the code that its runs start from.
 pub(super) fn look(context: &Context, study: Option<&str>, id: &Slug) -> Outcome<LookedAt> {
     let opened = OpenStudy::open_with_head(context, study)?;
     let place = LaunchPaths::for_study(&opened)?;
-    let base = opened.study.pinned_base();
-    let tree = base.and_then(|base| TreeLook::begin(context.fs.clone(), place.tree(&base)));
-    let view = candidate::view(&opened, id)?;
+    let candidate::Looked { view, tree } = candidate::look(&opened, id)?;
     Ok(LookedAt { opened, place, view, tree })
 }
 
@@ -114,7 +127,11 @@ pub(super) fn pass_gates(
     let unknown = || Failure::refused("plan_unknown", format!("can't plan {id}"));
     let (plan, base) = (plan.ok_or_else(unknown)?, view.base.clone().ok_or_else(unknown)?);
     rlxp_launch::crash::point("launch:gates_passed");
-    let tree = tree::ensure(&mut opened, &place, &base, tree)?;
+    let tree = match tree {
+        Some(tree) => tree,
+        None => tree::ensure(&opened, &place, &base, None)?,
+    };
+    opened.warnings.extend(tree.warning());
     rlxp_launch::crash::point("launch:tree_ready");
     let inputs = match (offered, opened.study.files.runbook.typed()) {
         (Offered::Here(_), Some(runbook)) => {
@@ -160,7 +177,7 @@ fn somewhere_else(opened: &OpenStudy) -> Option<MachineFacts> {
     })
 }
 
-fn nothing_to_run(opened: &OpenStudy, id: &Slug) -> Failure {
+pub(super) fn nothing_to_run(opened: &OpenStudy, id: &Slug) -> Failure {
     let queue = rlxp_govern::queue::Queue::for_study(&opened.study);
     let jobs: Vec<String> = queue
         .jobs
@@ -189,7 +206,7 @@ fn prove(opened: &OpenStudy, view: &CandidateView, tree: &BaseTree) -> Outcome<A
         _ => differ.extend(changes.iter().map(|change| change.path.clone())),
     }
     let globs = opened.study.files.surface_map.typed().map(|map| map.protected.clone()).unwrap_or_default();
-    let protected = candidate::protected_digests(fs, &tree.folder, &globs)?;
+    let protected = candidate::protected(fs, &tree.folder, &globs)?.files;
     if let (Some(one), Some(other)) = (&protected, &view.protected) {
         let paths = one.keys().chain(other.keys());
         differ.extend(paths.filter(|path| one.get(*path) != other.get(*path)).cloned());
@@ -203,28 +220,49 @@ fn prove(opened: &OpenStudy, view: &CandidateView, tree: &BaseTree) -> Outcome<A
             let message =
                 format!("the recorded code would run, but the working copy differs from it: {files}");
             let failure = Failure::refused("working_copy_differs", message);
-            Err(match &view.base {
-                Some(Base::Commit(commit)) => {
-                    let words: Vec<_> = differ.iter().map(|file| shell_word(file)).collect();
-                    failure.hint(format!("git checkout {commit} -- {}", words.join(" ")))
-                }
-                _ => failure.hint("rlx candidate validate"),
-            })
+            let in_commit =
+                |path: &String| fs.metadata_if_any(&tree.folder.join(path)).is_ok_and(|it| it.is_some());
+            let (recorded, other): (Vec<&String>, Vec<&String>) =
+                differ.iter().partition(|path| in_commit(path));
+            let words = |files: &[&String]| {
+                files.iter().map(|file| shell_word(file).into_owned()).collect::<Vec<_>>().join(" ")
+            };
+            let Some(Base::Commit(commit)) = &view.base else {
+                return Err(failure.hint(format!("rlx candidate validate {}", view.file_name)));
+            };
+            let mut hints = Vec::new();
+            if !recorded.is_empty() {
+                hints.push(format!("git checkout {commit} -- {}", words(&recorded)));
+            }
+            // The commit doesn't have them, so nothing can be checked out.
+            if !other.is_empty() {
+                hints.push(format!("git stash push --all -- {}", words(&other)));
+            }
+            Err(hints.into_iter().fold(failure, Failure::hint))
         }
     }
 }
 
-pub(super) fn choose_seed(ready: &Ready) -> Outcome<u64> {
-    match ready.next.seed {
-        SeedChoice::Known(seed) => Ok(seed),
-        SeedChoice::Draw => {
-            let spec = ready.opened.study.files.metric_spec.typed().expect("the gates saw a metric spec");
-            let used =
-                ready.opened.study.state().used_seeds.get(&ready.next.role).cloned().unwrap_or_default();
-            let random = u64::from_le_bytes(randomness::bytes::<8>()?);
-            draw(spec.protocol.seeds.pool(ready.next.role), &used, random).ok_or_else(|| {
-                Failure::refused("too_few_seeds", format!("no {} seeds are left", ready.next.role))
-            })
-        }
-    }
+/// The seeds of the next run. The one of its evaluation is fresh and drawn like those that decide a claim, so that
+/// training can't know the episodes it is tested on. A run that is repeated keeps it.
+pub(super) fn choose_seeds(ready: &Ready) -> Outcome<RunSeeds> {
+    let study = &ready.opened.study;
+    let pools = &study.files.metric_spec.typed().expect("the gates saw a metric spec").protocol.seeds;
+    let fresh = |role: SeedRole, pool: SeedRange| -> Outcome<u64> {
+        let used = study.state().used_seeds.get(&role).cloned().unwrap_or_default();
+        let random = u64::from_le_bytes(randomness::bytes::<8>()?);
+        draw(pool, &used, random)
+            .ok_or_else(|| Failure::refused("too_few_seeds", format!("no {role} seeds are left")))
+    };
+    let train = match ready.next.seed {
+        SeedChoice::Known(seed) => seed,
+        SeedChoice::Draw => fresh(ready.next.role, pools.pool(ready.next.role))?,
+    };
+    let kept = study.state().kept_evaluation_seed(&ready.view.written.typed.id, ready.next.phase, train);
+    let evaluation = match (evaluation_pool(ready.next.phase, pools), kept) {
+        (None, _) => None,
+        (Some(_), Some(kept)) => Some(kept),
+        (Some(pool), None) => Some(fresh(SeedRole::Evaluation, pool)?),
+    };
+    Ok(RunSeeds { train, evaluation })
 }

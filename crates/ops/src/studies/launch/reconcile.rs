@@ -3,14 +3,14 @@
 
 use rlxp_fs::{Fs, FsExt, Machine};
 use rlxp_govern::budget::Amounts;
-use rlxp_govern::documents::{Device, Phase, Slug};
-use rlxp_govern::ledger::event::{Completed, RunEnded};
+use rlxp_govern::documents::{Device, Phase, Slug, StepName};
+use rlxp_govern::ledger::event::{Completed, Launched, RunEnded};
 use rlxp_govern::ledger::state::RunRecord;
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::{CandidateState, RunEnd, RunState};
 use rlxp_govern::queue::Queue;
 use rlxp_govern::view::Study;
-use rlxp_launch::order::{RunOrder, Usage};
+use rlxp_launch::order::{RunOrder, StepEnd, Usage};
 use rlxp_launch::supervise::pulse;
 use rlxp_store::{Liveness, Writer};
 use rlxp_types::Digest;
@@ -63,13 +63,13 @@ pub(super) fn real(context: &Context, study: &Study, place: &LaunchPaths, run: &
         // A supervisor that never got the signal to start runs nothing and exits as soon as it notices.
         Some(Liveness::Gone) | None if !is_running => {
             let reason = "launch ended before the run started";
-            Real::Over(Box::new(lost(study, key, reason, Usage::default())))
+            Real::Over(Box::new(lost(study, key, reason, Usage::default(), Some(false))))
         }
         None => without_supervisor(run, machine, fs.metadata_if_any(&place.cancel())?.is_some()),
         Some(Liveness::Gone) => {
             let usage = pulse(place.path()).unwrap_or_default();
             let reason = "its supervisor and all its processes have ended";
-            Real::Over(Box::new(lost(study, key, reason, usage)))
+            Real::Over(Box::new(lost(study, key, reason, usage, had_trained(fs, &place))))
         }
     })
 }
@@ -92,7 +92,9 @@ fn without_supervisor(run: &RunRecord, machine: &dyn Machine, is_cancelled: bool
             reason: "it was cancelled, and all its processes have ended".to_owned(),
             // The actual usage is unknown.
             spent: run.intent.reserve,
+            killed_by: None,
             not_evidence: None,
+            after_training: None,
             manifest: None,
             confinement: None,
         })),
@@ -100,25 +102,49 @@ fn without_supervisor(run: &RunRecord, machine: &dyn Machine, is_cancelled: bool
 }
 
 fn ended(study: &Study, run: &RunRecord, end: EndFile) -> RunEnded {
+    let killed_by = killed_by(&end);
     RunEnded {
         key: run.intent.key.clone(),
         end: end.end,
         reason: end.reason,
         spent: spent(study, end.end, &end.usage),
+        killed_by,
         not_evidence: end.not_evidence,
+        after_training: end.after_training,
         manifest: end.manifest,
         confinement: end.level.map(confinement),
     }
 }
 
-/// A lost run is counted: it may be repeated once.
-fn lost(study: &Study, key: String, reason: &str, usage: Usage) -> RunEnded {
+/// The signal that killed a run that failed. Shells and other wrappers report the signal of their child as an exit code
+/// above 128.
+fn killed_by(end: &EndFile) -> Option<i32> {
+    let last = end.steps.last().filter(|_| end.end == RunEnd::Failed)?;
+    last.signal.or_else(|| {
+        last.code.and_then(|code| code.checked_sub(128)).filter(|signal| (1..=64).contains(signal))
+    })
+}
+
+/// Whether training had succeeded when the supervisor was killed: it writes the end of each step right after it.
+pub(super) fn had_trained(fs: &dyn Fs, place: &RunPaths) -> Option<bool> {
+    let mut steps = Vec::new();
+    for name in [StepName::Train, StepName::Smoke] {
+        // One that can't be read may be either.
+        steps.extend(files::read::<StepEnd>(fs, &place.step(&format!("{name}.json"))).ok()?);
+    }
+    Some(files::has_trained(&steps))
+}
+
+/// A lost run is counted: before training has ended, it may be repeated once.
+fn lost(study: &Study, key: String, reason: &str, usage: Usage, after_training: Option<bool>) -> RunEnded {
     RunEnded {
         key,
         end: RunEnd::Lost,
         reason: reason.to_owned(),
         spent: spent(study, RunEnd::Lost, &usage),
+        killed_by: None,
         not_evidence: None,
+        after_training,
         manifest: None,
         confinement: None,
     }
@@ -138,7 +164,7 @@ pub(super) fn spent(study: &Study, end: RunEnd, usage: &Usage) -> Amounts {
 }
 
 /// Records every run that has ended and isn't recorded yet, then every candidate whose plan is complete.
-pub(super) fn reconcile(context: &Context, opened: &mut OpenStudy) -> Outcome<Vec<RunEnded>> {
+pub(crate) fn reconcile(context: &Context, opened: &mut OpenStudy) -> Outcome<Vec<RunEnded>> {
     let place = LaunchPaths::for_study(opened)?;
     let (mut settled, mut tries) = (Vec::new(), 0);
     loop {
@@ -172,6 +198,7 @@ fn settle_next(context: &Context, opened: &mut OpenStudy, place: &LaunchPaths) -
             rlxp_launch::crash::point("launch:end_seen");
             let place = place.run(&run.intent.key);
             point(context, opened, &place, &run)?;
+            record_start(context, opened, &place, &run, ended.end)?;
             opened.append(Actor::Rlx, Event::RunEnded((*ended).clone()))?;
             rlxp_launch::crash::point("launch:end_recorded");
             if ended.end == RunEnd::Lost {
@@ -184,6 +211,29 @@ fn settle_next(context: &Context, opened: &mut OpenStudy, place: &LaunchPaths) -
     rlxp_launch::crash::point("launch:completing");
     opened.append(Actor::Rlx, Event::Completed(Completed { candidate }))?;
     Ok(Some(Settled::Candidate))
+}
+
+/// A ledger that was restored may have the intent alone; the file that names the supervisor proves that the run started,
+/// and without that its end can't be recorded.
+fn record_start(
+    context: &Context,
+    opened: &mut OpenStudy,
+    place: &RunPaths,
+    run: &RunRecord,
+    end: RunEnd,
+) -> Outcome<()> {
+    if run.state.to(RunState::Ended(end)).is_ok() {
+        return Ok(());
+    }
+    let Some(writer) = files::read::<Writer>(context.fs.as_ref(), &place.shim())? else { return Ok(()) };
+    let launched = Launched {
+        key: run.intent.key.clone(),
+        boot: writer.boot_id,
+        process: writer.pid,
+        started: writer.process_start,
+        external: None,
+    };
+    opened.append(Actor::Rlx, Event::Launched(launched)).map(drop)
 }
 
 /// Removes what a killed supervisor couldn't. Failing to is harmless.

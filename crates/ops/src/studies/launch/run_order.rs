@@ -1,6 +1,6 @@
 //! From an approved plan to an order: the steps of one run with every placeholder filled in, the code and the limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, environment};
@@ -13,6 +13,7 @@ use rlxp_launch::order::{
 use rlxp_types::Digest;
 
 use super::inputs::Inputs;
+use super::interpreter;
 use crate::context::UserFolders;
 use crate::studies::files::launch_paths::RunPaths;
 
@@ -59,8 +60,8 @@ pub(super) struct Materials<'a> {
     pub(super) runbook: &'a Runbook,
     /// What the candidate changes.
     pub(super) applied: &'a Applied,
-    /// Arguments that the candidate adds.
-    pub(super) arguments: &'a [String],
+    /// Those of the changed files that evaluation takes as well.
+    pub(super) exposed: BTreeSet<String>,
     /// The repository.
     pub(super) root: &'a Path,
     /// The code that runs start from.
@@ -71,6 +72,51 @@ pub(super) struct Materials<'a> {
     pub(super) programs: Option<&'a BTreeMap<String, Digest>>,
     pub(super) user: &'a UserFolders,
     pub(super) fs: &'a dyn Fs,
+}
+
+/// The seeds of one run.
+#[derive(Clone, Copy)]
+pub(super) struct RunSeeds {
+    pub(super) train: u64,
+    /// What `{seed}` is in `eval`. No other step gets it.
+    pub(super) evaluation: Option<u64>,
+}
+
+impl RunSeeds {
+    /// What `{seed}` is in this step.
+    pub(super) fn of_step(self, name: StepName) -> u64 {
+        match name {
+            // Without one of its own, there is no step that evaluates.
+            StepName::Eval => self.evaluation.unwrap_or(self.train),
+            _ => self.train,
+        }
+    }
+}
+
+/// The command of a step with its seeds and folders filled in.
+pub(super) fn fill_slots(
+    name: StepName,
+    step: &Step,
+    seeds: RunSeeds,
+    folders: &[(&str, &str)],
+) -> Vec<String> {
+    let (own, train) = (seeds.of_step(name).to_string(), seeds.train.to_string());
+    let mut slots = vec![("seed", own.as_str())];
+    if name == StepName::Eval {
+        slots.push(("train_seed", train.as_str()));
+    }
+    slots.extend(folders);
+    fill(&step.argv, &slots)
+}
+
+/// The changed files that a step gets: training all of them, evaluation those that were agreed, checks none.
+pub(super) fn files_of<'a>(
+    applied: &'a Applied,
+    exposed: &'a BTreeSet<String>,
+    name: StepName,
+) -> impl Iterator<Item = &'a String> + Clone {
+    let takes = move |path: &&String| name.trains() || (name == StepName::Eval && exposed.contains(*path));
+    applied.files.keys().filter(takes)
 }
 
 /// The steps of a phase in order: the check if there is one, training or its smoke test, and from the short phase on
@@ -90,10 +136,10 @@ pub(super) fn order(
     place: &RunPaths,
     key: &str,
     plan: &PhasePlan,
-    seed: u64,
+    seeds: RunSeeds,
 ) -> RunOrder {
     let steps = steps_of(materials.runbook, plan.phase);
-    let steps = steps.into_iter().map(|(name, step)| step_order(materials, place, name, step, key, seed));
+    let steps = steps.into_iter().map(|(name, step)| step_order(materials, place, name, step, key, seeds));
     RunOrder {
         key: key.to_owned(),
         folder: place.folder.clone(),
@@ -163,24 +209,24 @@ pub(super) fn confinement(level: Level) -> Confinement {
     }
 }
 
-/// One step. Only training gets the candidate's changes: checks and evaluation run the recorded code.
+/// One step. Training gets the candidate's changes and checks run the recorded code; so does evaluation, except for
+/// files that it was agreed to take from the candidate.
 pub(super) fn step_order(
     materials: &Materials<'_>,
     place: &RunPaths,
     name: StepName,
     step: &Step,
     key: &str,
-    seed: u64,
+    seeds: RunSeeds,
 ) -> StepOrder {
     let is_training = name.trains();
-    let (own, seed_text) = (place.step(name.as_str()), seed.to_string());
+    let (own, seed_text) = (place.step(name.as_str()), seeds.of_step(name).to_string());
     let at = place.step(&format!("{name}.tree"));
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let (run, trained) = (text(&own), text(&place.step(StepName::Train.as_str())));
-    let mut argv = fill(&step.argv, &[("seed", &seed_text), ("run", &run), ("trained", &trained)]);
+    let mut argv = fill_slots(name, step, seeds, &[("run", &run), ("trained", &trained)]);
     if is_training {
         argv.extend(materials.applied.arguments.iter().cloned());
-        argv.extend(materials.arguments.iter().cloned());
     }
     let mut gated = None;
     if let Some(program) = argv.first_mut() {
@@ -192,11 +238,11 @@ pub(super) fn step_order(
     }
     let changed = |path: &&String| materials.applied.files[*path].after.is_some();
     let removed = |path: &&String| materials.applied.files[*path].after.is_none();
-    let files = || materials.applied.files.keys().filter(|_| is_training);
+    let files = || files_of(materials.applied, &materials.exposed, name);
     let watched: Vec<String> = files().filter(changed).cloned().collect();
     let mut set = BTreeMap::from([
         ("RLX_RUN".to_owned(), key.to_owned()),
-        ("RLX_SEED".to_owned(), seed_text.clone()),
+        ("RLX_SEED".to_owned(), seed_text),
         ("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()),
         ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
     ]);
@@ -212,6 +258,7 @@ pub(super) fn step_order(
     if !import_path.is_empty() {
         set.insert("PYTHONPATH".to_owned(), import_path.join(":"));
     }
+    let readable = readable(materials, argv.first().map(Path::new));
     StepOrder {
         name: name.to_string(),
         argv,
@@ -227,10 +274,32 @@ pub(super) fn step_order(
         folder: step.folder.clone().unwrap_or_default(),
         environment: step.environment.clone(),
         set,
+        readable,
         watched,
         artifacts: if name == StepName::Train { materials.runbook.artifacts.clone() } else { Vec::new() },
         is_check: name == StepName::Preflight,
     }
+}
+
+/// What a step may read outside of the run: its interpreter, those that its `PATH` offers to scripts, and the runbook's
+/// list. The system's folders are always there.
+fn readable(materials: &Materials<'_>, program: Option<&Path>) -> Vec<PathBuf> {
+    let offered = ["python3", "python"]
+        .map(|name| crate::studies::candidate::find_program(materials.fs, materials.root, name));
+    let programs = program.map(Path::to_owned).into_iter().chain(offered.into_iter().flatten());
+    let mut found: Vec<PathBuf> = programs
+        .flat_map(|program| interpreter::roots(materials.fs, materials.root, &program))
+        .filter(|path| !rlxp_launch::confine::is_of_the_system(path))
+        .collect();
+    found.extend(listed(materials.root, materials.runbook));
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The paths that the runbook lists.
+pub(super) fn listed(root: &Path, runbook: &Runbook) -> Vec<PathBuf> {
+    runbook.read.iter().map(|path| join(root, path)).collect()
 }
 
 fn join(at: &Path, inside: &str) -> PathBuf {

@@ -2,24 +2,28 @@
 //! the files that the run left, and writes the end last. It never touches the ledger; the watching process does, so a
 //! killed supervisor leaves no partial record.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsError, FsExt, Kind};
 use rlxp_govern::machine::RunEnd;
 use rlxp_launch::order::{RunOrder, StepEnd, StepOutcome, Usage};
-use rlxp_launch::supervise::{self, RunReport};
+use rlxp_launch::supervise::{self, RunReport, Taken, TakenFile};
 use rlxp_store::Writer;
+use rlxp_types::path_text::escaped;
 use rlxp_types::{Digest, Exit};
 
 use super::files::{self, EndFile, Manifest, ManifestFile};
 use super::inputs;
 use super::loaded;
+use super::reconcile;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::candidate::file_digest;
 use crate::studies::files::launch_paths::{RESERVE, RunPaths};
+use crate::studies::files::permit_supervisor;
+use crate::studies::tree::file_digest;
 
+/// Error code of a run in which a later step may have read something other than what an earlier one left.
+const TOUCHED: &str = rlxp_govern::ledger::event::OUTPUT_CHANGED;
 /// Most files that are listed individually.
 const MOST_FILES: usize = 100_000;
 /// Orders are small.
@@ -52,18 +56,22 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
         return Ok(Exit::RunFailed);
     }
     rlxp_launch::crash::point("shim:told_to_go");
+    let permit = permit_supervisor(context, &place)?;
     let cancelled = || fs.metadata(&place.cancel()).is_ok();
-    let report = match supervise::supervise(&order, &cancelled) {
+    let report = match supervise::supervise(&permit, &order, &cancelled) {
         Ok(report) => report,
         Err(error) => {
             let message = format!("the run can't be supervised: {error}");
             let usage = supervise::pulse(place.path()).unwrap_or_default();
-            write_end(fs, &place, &lost(&order, message.clone(), usage))?;
+            let mut end = lost(&order, message.clone(), usage);
+            end.after_training = reconcile::had_trained(fs, &place);
+            write_end(fs, &place, &end)?;
             return Err(Failure::new(Exit::RunFailed, "supervision_failed", message));
         }
     };
     rlxp_launch::crash::point("shim:steps_over");
-    let (manifest, digest) = take_down(fs, &order.key, &place)?;
+    let steps: Vec<&str> = order.steps.iter().map(|step| step.name.as_str()).collect();
+    let (manifest, digest) = take_down(fs, &order.key, &place, &report.taken, &steps)?;
     let listed = write_reserved(fs, &place.manifest(), &manifest);
     rlxp_launch::crash::point("shim:manifest_written");
     let mut end = end_of(&order, report, digest, inputs::changed(fs, &order.linked));
@@ -85,6 +93,7 @@ fn lost(order: &RunOrder, reason: String, usage: Usage) -> EndFile {
         usage,
         level: None,
         not_evidence: None,
+        after_training: Some(false),
         manifest: None,
         steps: Vec::new(),
     }
@@ -94,7 +103,8 @@ fn end_of(order: &RunOrder, report: RunReport, manifest: Digest, changed: Option
     let other_code = report.steps.iter().find_map(|step| flaw(order, step));
     let flaw = other_code
         .map(|reason| (loaded::CODE, reason))
-        .or_else(|| changed.map(|reason| (inputs::CODE, reason)));
+        .or_else(|| changed.map(|reason| (inputs::CODE, reason)))
+        .or_else(|| report.touched.as_deref().map(|path| (TOUCHED, touched(path))));
     let reason = match &flaw {
         Some((_, reason)) if report.how == StepOutcome::Ok => reason.clone(),
         _ => report.reason,
@@ -106,6 +116,7 @@ fn end_of(order: &RunOrder, report: RunReport, manifest: Digest, changed: Option
         usage: report.usage,
         level: Some(report.level),
         not_evidence: flaw.map(|(code, _)| code.to_owned()),
+        after_training: Some(files::has_trained(&report.steps)),
         manifest: Some(manifest),
         steps: report.steps,
     }
@@ -118,6 +129,10 @@ fn flaw(order: &RunOrder, ended: &StepEnd) -> Option<String> {
         return None;
     }
     loaded::problem(&step.watched, &step.tree.at, &ended.opened, &ended.loaded)
+}
+
+fn touched(path: &str) -> String {
+    format!("{path} was changed from outside after its step had ended, while a later step could read it")
 }
 
 /// Without a list of its files a run can't be verified, so it has not succeeded.
@@ -153,23 +168,37 @@ fn write_reserved(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> Result<(), FsError>
     }
 }
 
-/// The digests of everything in a run's folder, as the bytes of a file and their digest.
-pub(super) fn take_down(fs: &dyn Fs, key: &str, place: &RunPaths) -> Outcome<(Vec<u8>, Digest)> {
-    let mut manifest = Manifest { key: key.to_owned(), files: BTreeMap::new(), left_out: Vec::new() };
+/// The digests of everything in a run's folder, as the bytes of a file and their digest. What these steps left was taken
+/// down right after each of them and isn't read again.
+pub(super) fn take_down(
+    fs: &dyn Fs,
+    key: &str,
+    place: &RunPaths,
+    taken: &Taken,
+    steps: &[&str],
+) -> Outcome<(Vec<u8>, Digest)> {
+    let listed = |(name, file): (&String, &TakenFile)| {
+        (name.clone(), ManifestFile { length: file.length, digest: file.digest })
+    };
+    let files = taken.files.iter().map(listed).collect();
+    let mut manifest = Manifest { key: key.to_owned(), files, left_out: taken.left_out.clone() };
+    let is_taken = |name: &str| steps.contains(&name.strip_suffix(".changed").unwrap_or(name));
     let mut folders = vec![PathBuf::new()];
     while let Some(inside) = folders.pop() {
         // Folders that a run made unreadable are listed as left out and stop nothing.
-        let Ok(entries) = fs.list(&place.path().join(&inside)) else {
+        let Ok(entries) = fs.list_raw(&place.path().join(&inside)) else {
             manifest.left_out.push(format!("{}: it can't be listed", inside.display()));
             continue;
         };
         for entry in entries {
             let path = inside.join(&entry.name);
-            let name = path.to_string_lossy().into_owned();
+            let name = escaped(path.as_os_str().as_encoded_bytes());
             let is_top = inside.as_os_str().is_empty();
-            let is_scaffold = [".tree", ".work", RESERVE].iter().any(|end| entry.name.ends_with(end));
-            if is_top && (is_scaffold || matches!(entry.name.as_str(), "shim.log" | "pulse.json" | "cancel"))
-            {
+            let is_scaffold = [".tree", ".work", RESERVE].iter().any(|end| name.ends_with(end));
+            if is_top && is_taken(&name) && entry.kind == Kind::Folder {
+                continue;
+            }
+            if is_top && (is_scaffold || matches!(name.as_str(), "shim.log" | "pulse.json" | "cancel")) {
                 continue;
             }
             match entry.kind {

@@ -13,7 +13,7 @@ use super::files;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::launch_paths::RunPaths;
-use crate::studies::files::{OpenStudy, StudyPaths};
+use crate::studies::files::{OpenStudy, StudyPaths, permit_launch};
 
 /// How often a record is tried again because another process appended to the ledger.
 const TRIES: usize = 50;
@@ -33,7 +33,7 @@ pub(super) fn start_supervisor(
         "--digest".into(),
         digest.to_string().into(),
     ];
-    let shim = start_shim(&arguments, place.path())?;
+    let shim = start_shim(&permit_launch(opened)?, &arguments, place.path())?;
     rlxp_launch::crash::point("launch:shim_started");
     let machine = context.machine.as_ref();
     let started = machine.process_start(shim.process).ok_or_else(|| {

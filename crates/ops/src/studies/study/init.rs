@@ -34,6 +34,8 @@ const IGNORED: &str = "\
 # What rlx leaves behind when it is killed; everything else here is worth keeping.
 ledger.lock*
 .tmp-*
+# Many repositories ignore folders of this name; these are records of the study.
+!runs/
 ";
 
 #[derive(Clone, Debug, Default)]
@@ -80,8 +82,22 @@ pub struct KnownApprover {
     pub fingerprint: Fingerprint,
 }
 
-/// Creates a study and makes it the active one.
-pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
+/// What a new study is made of, once it is clear that it can be made.
+struct Prepared {
+    root: PathBuf,
+    places: RepositoryPaths,
+    place: StudyPaths,
+    name: StudyName,
+    registry: Registry,
+    old: Option<import::Import>,
+}
+
+/// Refuses what [`init`] would refuse, no matter who approves; changes nothing.
+pub fn check(context: &Context, request: &InitRequest) -> Outcome<()> {
+    prepare(context, request).map(drop)
+}
+
+fn prepare(context: &Context, request: &InitRequest) -> Outcome<Prepared> {
     let root = root_for(context)?;
     as_text(&root)?;
     refuse_bad_place(context, &root)?;
@@ -98,6 +114,13 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
             .hint(format!("rlx study use {name}"))
             .hint(other));
     }
+    Ok(Prepared { root, places, place, name, registry, old })
+}
+
+/// Creates a study and makes it the active one.
+pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
+    let Prepared { root, places, place, name, registry, old } = prepare(context, request)?;
+    let fs = context.fs.as_ref();
     let approvers = match approvers(fs, &place)? {
         Ok(approvers) => approvers,
         Err(problems) => {
@@ -111,7 +134,7 @@ pub fn init(context: &Context, request: &InitRequest) -> Outcome<InitReport> {
     if assurance == Assurance::Signature && approvers.is_empty() {
         let message = "no approvers are listed, so nothing could be approved by signature";
         return Err(Failure::refused("no_approver", message)
-            .hint("add a public key as `NAME KEYTYPE KEY`, then run the command again"));
+            .hint("rlx study init --new-key    # creates a key with ssh-keygen and lists it"));
     }
     refuse_weaker_beside(context, &root, assurance)?;
     let mission = request.mission.clone().or_else(|| old.as_ref()?.mission());

@@ -16,6 +16,8 @@ use serde::Serialize;
 use crate::below::{amounts_about, word_of};
 use crate::context::Context;
 use crate::failure::Outcome;
+use crate::studies::files::copy::LedgerCopy;
+use crate::studies::files::launch_paths::LaunchPaths;
 use crate::studies::files::open_study::OpenStudy;
 
 #[derive(Clone, Debug, Serialize)]
@@ -46,6 +48,9 @@ pub struct StudyStatus {
     /// The reference for all comparisons.
     pub incumbent: Option<Incumbent>,
     pub ledger: LedgerStatus,
+    /// Runs whose files exist although the ledger doesn't have them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown_runs: Vec<String>,
     /// Number of recorded refusals.
     pub refusals: usize,
     /// Problems that did not change the result.
@@ -169,9 +174,25 @@ pub fn status_of(opened: &OpenStudy) -> Outcome<StudyStatus> {
             last: study.ledger.records.last().map(|record| record.at.clone()),
             torn: study.ledger.torn,
         },
+        unknown_runs: match LaunchPaths::for_study(opened) {
+            Ok(place) => place.unknown_runs(opened.context().fs.as_ref(), &study.ledger)?,
+            // Without a home folder there are no runs.
+            Err(_) => Vec::new(),
+        },
         refusals: state.refusals.len(),
-        warnings: opened.warnings.clone(),
+        warnings: opened.warnings.iter().cloned().chain(no_copy(opened)?).collect(),
     })
+}
+
+/// What is said of a study with approvals whose ledger has no copy outside the repository.
+fn no_copy(opened: &OpenStudy) -> Outcome<Option<String>> {
+    let (fs, ledger) = (opened.context().fs.as_ref(), &opened.study.ledger);
+    if ledger.state.approvals.is_empty() || LedgerCopy::find(fs, &opened.place, ledger)?.is_some() {
+        return Ok(None);
+    }
+    let said = "your state folder has no copy of the ledger, so an older ledger in the repository would not be \
+                noticed; the next approval or run writes one";
+    Ok(Some(said.to_owned()))
 }
 
 fn files(opened: &OpenStudy) -> Vec<FileStatus> {
@@ -240,6 +261,12 @@ impl StudyStatus {
             self.candidates.iter().map(|(state, count)| format!("{count} {state}")).collect();
         let runs: Vec<String> = self.runs.iter().map(|(state, count)| format!("{count} {state}")).collect();
         all.push(format!("Candidates: {}. Runs: {}.", listed(&candidates), listed(&runs)));
+        if !self.unknown_runs.is_empty() {
+            all.push(format!(
+                "Runs that the ledger doesn't have, although their files exist: {} (rlx verify --chain).",
+                self.unknown_runs.join(", ")
+            ));
+        }
         all.push(self.budget.sentence());
         all.push(match &self.incumbent {
             Some(Incumbent { candidate, score: Some(score) }) => format!("Incumbent: {candidate}, {score}."),

@@ -3,12 +3,12 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::stamp::{Sources, Stamped};
-use super::digest_of;
+use super::checksum_of;
 use crate::run::CONFIG_FILE;
 
 /// A row is too long for a table that is sorted by text, so its place is a number that follows from the name.
 pub(super) const CREATE_CONFIGS: &str = "CREATE TABLE configs (place INTEGER PRIMARY KEY, stamps BLOB NOT NULL, \
-                                         text TEXT NOT NULL, digest BLOB NOT NULL)";
+                                         text TEXT NOT NULL, checksum INTEGER NOT NULL)";
 
 /// Rows of runs that were removed are left in the table until there are this many for each run, and these more.
 const MOST_PER_RUN: usize = 2;
@@ -18,14 +18,14 @@ const MOST_MORE: usize = 1000;
 pub(in crate::index) struct CachedConfig {
     pub(in crate::index) stamped: Stamped,
     text: String,
-    digest: Vec<u8>,
+    checksum: u32,
 }
 
 impl CachedConfig {
     /// The text, if it is what was stored for the run `name` by this `maker`.
     pub(in crate::index) fn text(self, name: &str, maker: &str) -> Option<String> {
-        (self.digest
-            == digest_of([name.as_bytes(), maker.as_bytes(), &self.stamped.stamps, self.text.as_bytes()]))
+        (self.checksum
+            == checksum_of([name.as_bytes(), maker.as_bytes(), &self.stamped.stamps, self.text.as_bytes()]))
         .then_some(self.text)
     }
 }
@@ -33,7 +33,7 @@ impl CachedConfig {
 /// A config that is to be stored: the run's name, the stamp of its file and the text.
 pub(in crate::index) type FreshConfig<'a> = (&'a str, &'a Stamped, &'a str);
 
-/// Two runs with the same place would take turns; their digests tell them apart.
+/// Two runs with the same place would take turns; their checksums tell them apart.
 fn place(name: &str) -> i64 {
     let mut bytes = [0; 8];
     blake3::Hasher::new().update(name.as_bytes()).finalize_xof().fill(&mut bytes);
@@ -52,15 +52,15 @@ pub(super) fn read(
     // Otherwise each look would lock the file and check for changes of it, which takes longer than the look.
     let together = connection.and_then(|connection| connection.unchecked_transaction().ok());
     let mut select = together.as_ref().and_then(|together| {
-        together.prepare_cached("SELECT stamps, text, digest FROM configs WHERE place = ?1").ok()
+        together.prepare_cached("SELECT stamps, text, checksum FROM configs WHERE place = ?1").ok()
     });
     for (place, index) in order {
         let row = |row: &rusqlite::Row<'_>| {
-            let (stamps, text, digest) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (stamps, text, checksum) = (row.get(0)?, row.get(1)?, row.get(2)?);
             Ok(CachedConfig {
                 stamped: Stamped { sources: Sources::from_text(CONFIG_FILE), stamps },
                 text,
-                digest,
+                checksum,
             })
         };
         let cached = select.as_mut().and_then(|select| select.query_row([place], row).optional().ok()?);
@@ -81,11 +81,11 @@ pub(super) fn write(
             transaction.execute("DELETE FROM configs", [])?;
         }
         let mut insert = transaction.prepare_cached(
-            "INSERT OR REPLACE INTO configs (place, stamps, text, digest) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT OR REPLACE INTO configs (place, stamps, text, checksum) VALUES (?1, ?2, ?3, ?4)",
         )?;
         for (name, Stamped { stamps, .. }, text) in fresh {
-            let digest = digest_of([name.as_bytes(), maker.as_bytes(), stamps, text.as_bytes()]);
-            insert.execute(params![place(name), stamps, text, digest])?;
+            let checksum = checksum_of([name.as_bytes(), maker.as_bytes(), stamps, text.as_bytes()]);
+            insert.execute(params![place(name), stamps, text, checksum])?;
         }
     }
     transaction.commit()

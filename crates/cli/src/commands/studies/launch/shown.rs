@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use rlxp_ops::below::{RunEnd, Score, ScoreSource, amounts_about, bytes_about, bytes_text, seconds_text};
+use rlxp_ops::below::{
+    Mechanisms, RunEnd, Score, ScoreSource, amounts_about, bytes_about, bytes_text, seconds_text,
+};
 use rlxp_ops::studies::launch::handoff::HandoffReport;
 use rlxp_ops::studies::launch::outcome::{ExecuteReport, LaunchEvent, RunOutcome};
 use rlxp_ops::studies::launch::plan_report::PlanReport;
@@ -43,6 +45,10 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
             screen.line(format!("    environment: {}", step.environment.join(", ")));
         }
     }
+    if !report.read.is_empty() {
+        let paths: Vec<String> = report.read.iter().map(|path| path.display().to_string()).collect();
+        screen.line(format!("  may also read: {}", paths.join(", ")));
+    }
     let limits = &report.limits;
     let silence = limits.silence.map(|silence| format!(", {} of inactivity", seconds_text(silence)));
     screen.line(format!(
@@ -72,9 +78,9 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
     screen.hint(&report.command);
 }
 
-fn how(mechanisms: &rlxp_ops::below::Mechanisms) -> String {
-    let parts =
-        [&mechanisms.files, &mechanisms.processes, &mechanisms.network, &mechanisms.tree, &mechanisms.memory];
+fn how(mechanisms: &Mechanisms) -> String {
+    let Mechanisms { files, root, processes, network, syscalls, tree, memory, .. } = mechanisms;
+    let parts = [files, root, processes, network, syscalls, tree, memory];
     let there: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
     if there.is_empty() { String::new() } else { format!(": {}", there.join(", ")) }
 }
@@ -96,6 +102,7 @@ pub(super) fn event(screen: &Screen, event: &LaunchEvent) {
                 "{key} started ({phase}, seed {seed}); see its output with rlx launch logs {key}"
             ));
         }
+        LaunchEvent::Warning { message } => screen.warning(message),
         LaunchEvent::Ended { key, end, reason } => {
             screen.note(&format!("{key} ended: {end}, {reason}"));
         }
@@ -108,6 +115,12 @@ pub(super) fn executed(screen: &Screen, report: &ExecuteReport) {
         return;
     }
     report.runs.iter().for_each(|run| self::run(screen, run));
+    if let Some(stopped) = &report.stopped {
+        let count = crate::format::counted(usize::try_from(stopped.not_started).unwrap_or(usize::MAX), "run");
+        screen.line(format!("{count} of the {} phase not started", report.phase));
+        screen.answer(paragraph(&stopped.reason, 2, "why: ").trim_end());
+        stopped.hints.iter().for_each(|hint| screen.hint(hint));
+    }
     if report.left_running {
         screen.hint("rlx launch adopt    # watch the active runs");
     } else {

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use rlxp_ops::below::{ClaimKind, parse_word};
-use rlxp_ops::studies::study::audit::{NewClaim, audit};
+use rlxp_ops::studies::audit::NewClaim;
+use rlxp_ops::studies::study::first_audit::audit;
 use rlxp_ops::studies::study::next::next;
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
@@ -47,6 +48,9 @@ pub(super) struct Audit {
     /// log_source, launcher, reward, termination, curriculum, randomisation, evaluator
     #[arg(long, value_name = "CLAIM", value_parser = claim)]
     claim: Vec<NewClaim>,
+    /// How the train command takes a value, such as --{key}={value}; empty if values are only set in files
+    #[arg(long, value_name = "SYNTAX", allow_hyphen_values = true)]
+    override_syntax: Option<String>,
     /// Accept changed lines that you have reviewed
     #[arg(long)]
     refresh: bool,
@@ -98,7 +102,8 @@ impl Next {
 
 impl Audit {
     pub(super) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        let report = audit(context, self.which.selector(), &self.claim, self.refresh)?;
+        let overrides = self.override_syntax.as_deref();
+        let report = audit(context, self.which.selector(), &self.claim, self.refresh, overrides)?;
         if screen.is_json() {
             screen.json(&report);
         } else {
@@ -107,6 +112,9 @@ impl Audit {
                 let stale = if report.stale.contains(&place) { " (line changed)" } else { "" };
                 let about = rlxp_ops::below::word_of(&claim.about).replace('_', " ");
                 screen.line(format!("{about}: {} ({place}){stale}", claim.value));
+            }
+            if let Some(syntax) = &report.override_syntax {
+                screen.line(format!("values reach the train command as {syntax}"));
             }
             if report.recorded {
                 let all = report.claims.len();

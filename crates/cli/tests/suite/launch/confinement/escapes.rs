@@ -45,14 +45,15 @@ fn training_reaches_nothing_but_its_own_folders() {
         ("write_git", format!("write('{root_text}/.git/hooks/post-commit')")),
         ("write_home", format!("write('{home_text}/escaped')")),
         ("mode_home", format!("os.chmod('{home_text}', 0o777)")),
-        ("write_tmp", format!("write('/tmp/{unique}-escaped')")),
         ("write_var_tmp", format!("write('/var/tmp/{unique}-escaped')")),
-        ("link_file", format!("(os.symlink('{root_text}/README.md', OWN + '/file'), write(OWN + '/file'))")),
-        ("link_folder", format!("(os.symlink('{home_text}', OWN + '/folder'), write(OWN + '/folder/escaped'))")),
+        ("link_file", format!("through('{root_text}/README.md', OWN + '/file', OWN + '/file')")),
+        ("link_folder", format!("through('{home_text}', OWN + '/folder', OWN + '/folder/escaped')")),
         ("link_tree", format!("(os.symlink('{home_text}', 'src/folder'), write('src/folder/escaped'))")),
         ("hard_link", format!("os.link('{root_text}/README.md', OWN + '/hard')")),
         ("move_out", format!("(write(OWN + '/moved'), os.rename(OWN + '/moved', '{home_text}/moved'))")),
         ("read_key", format!("read('{home_text}/.ssh/id_ed25519')")),
+        ("copy_policy", format!("__import__('shutil').copy('{root_text}/README.md', OWN + '/copied')")),
+        ("list_home", format!("os.listdir('{home_text}').index('agent.sock')")),
         ("read_approvers", format!("read('{home_text}/.config/rlx/approvers')")),
         ("read_ledger", format!("read('{ledger}')")),
         ("read_contract", format!("read('{contract}')")),
@@ -76,7 +77,9 @@ fn training_reaches_nothing_but_its_own_folders() {
         ("mount", format!("mount(b'{root_text}')")),
         ("uncover", format!("uncover(b'{home_text}/.ssh', '{home_text}/.ssh/id_ed25519')")),
     ];
-    let code = attempts(&[]) + HELPERS + attempts(&tried).strip_prefix(&attempts(&[])).unwrap();
+    // It has a `/tmp` of its own.
+    let own_tmp = format!("write('/tmp/{unique}-escaped')\n");
+    let code = attempts(&[]) + &own_tmp + HELPERS + attempts(&tried).strip_prefix(&attempts(&[])).unwrap();
 
     let (state, before) = (home.join(".local"), repository.untouched());
     let home_before = files(&home, &state);
@@ -130,6 +133,15 @@ def connect(path):
     client = socket.socket(socket.AF_UNIX)
     client.settimeout(2)
     client.connect(path)
+
+
+def through(target, link, path):
+    # Left behind, the link alone would end the run.
+    os.symlink(target, link)
+    try:
+        write(path)
+    finally:
+        os.remove(link)
 
 
 def kill_all():

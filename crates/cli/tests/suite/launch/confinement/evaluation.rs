@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{attempts, log, run_json, said};
-use crate::launch::candidates::{phase, reward_with};
+use crate::launch::candidates::reward_with;
 use crate::launch::limits::processes_with;
 use crate::launch::repository::Repository;
 
@@ -14,9 +14,7 @@ const CHEAT: &str = "print(\"HIJACKED\", flush=True); import os; os._exit(0)";
 
 /// One smoke run and one that is evaluated; the keys of both.
 fn run_all(repository: &Repository, id: &str, code: &str) -> Vec<String> {
-    let mut candidate = reward_with(code);
-    candidate["phases"] = vec![phase("smoke", 1), phase("short", 1)].into();
-    repository.ready(id, candidate);
+    repository.ready(id, reward_with(code));
     repository.launch(id);
     if repository.end_of(&repository.runs_of(id)[0])["end"] == "ok" {
         repository.launch(id);
@@ -33,7 +31,12 @@ fn scores(repository: &Repository, key: &str) -> Vec<u8> {
 fn only_the_policy_decides_about_the_score() {
     let repository = Repository::build()
         .without_baseline()
-        .agree(|agreed| agreed.contract["statistics"]["screen_seeds"] = 1.into());
+        .screen_seeds(1)
+        // Every run has an evaluation seed of its own; here only the policy may differ.
+        .agree(|agreed| {
+            let argv = agreed.runbook["eval"]["argv"].as_array_mut().unwrap();
+            argv.extend(["--seed", "{train_seed}"].map(Into::into));
+        });
     let repository = repository.approved();
     let honest = run_all(&repository, "honest", "# As it was.");
     let end = repository.end_of(&honest[1]);
@@ -100,7 +103,7 @@ fn only_the_policy_decides_about_the_score() {
 /// A policy file that is something else.
 #[test]
 fn a_policy_that_leads_elsewhere_or_is_code_gets_no_score() {
-    let repository = Repository::build().without_baseline().approved();
+    let repository = Repository::build().without_baseline().screen_seeds(1).approved();
     let elsewhere = repository.home().join("good.json");
     std::fs::write(&elsewhere, r#"{"weights": [-3.0, -3.0, 0.0], "noise": 1.0}"#).unwrap();
     let swap = |body: &str| {

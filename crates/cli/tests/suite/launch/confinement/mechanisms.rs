@@ -1,9 +1,9 @@
 //! Missing mechanisms: refused where full sandboxing was agreed, recorded where less is enough.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::run_json;
-use crate::launch::candidates::{baseline, learning_rate};
+use super::{log, run_json};
+use crate::launch::candidates::{baseline, learning_rate, reward_with};
 use crate::launch::repository::Repository;
 
 /// Launches with mechanisms disabled; returns the end of the run.
@@ -18,10 +18,10 @@ fn end_without(repository: &Repository, id: &str, without: &str) -> (Value, Valu
 fn where_full_was_agreed_nothing_less_will_do() {
     let repository = Repository::build().without_baseline().approved();
     repository.ready("baseline", baseline());
-    repository.ready("steps", learning_rate(1.0));
     let line = repository.execute("baseline", &repository.plan("baseline"));
-    let all = "landlock,pid_namespace,network_namespace,mount_namespace";
-    for mechanism in all.split(',').chain([all]) {
+    let all = "landlock,pid_namespace,network_namespace,mount_namespace,ipc_namespace,root,seccomp";
+    // The last two have a substitute with the same guarantee, but a switch for tests is never full.
+    for mechanism in all.split(',').chain([all, "overlay", "cgroup"]) {
         let refused = repository.rlx_where(&[("RLX_WITHOUT", mechanism)], &line).expect(3);
         let answer = refused.json();
         let refusals = answer["refusals"].as_array().unwrap();
@@ -32,34 +32,57 @@ fn where_full_was_agreed_nothing_less_will_do() {
         }
     }
     assert_eq!(repository.runs_of("baseline").len(), 0);
-    // These have a substitute with the same guarantee, and the record names it.
-    let (end, mechanisms) = end_without(&repository, "baseline", "overlay");
-    assert_eq!((&end["end"], &end["confinement"]), (&"ok".into(), &"full".into()), "{end}");
-    assert_eq!(mechanisms["tree"], "copy", "{mechanisms}");
-    let (end, mechanisms) = end_without(&repository, "steps", "cgroup");
-    assert_eq!((&end["end"], &end["confinement"]), (&"ok".into(), &"full".into()), "{end}");
-    assert_eq!((&mechanisms["memory"], &mechanisms["process_count"]), (&"polling".into(), &"polling".into()));
 }
 
 #[test]
 fn where_none_was_agreed_the_record_says_what_held() {
     let build = Repository::build().without_baseline();
     let repository = build.agree(|agreed| agreed.contract["confinement"] = "none".into()).approved();
-    for (id, without, level) in [
+    for (number, (id, without, level)) in (1u8..).zip([
         ("usual", "", "full"),
         ("files", "landlock", "partial"),
         ("processes", "pid_namespace", "partial"),
         ("network", "network_namespace", "partial"),
         ("mounts", "mount_namespace", "partial"),
+        ("shared_memory", "ipc_namespace", "partial"),
+        ("calls", "seccomp", "partial"),
+        ("copies", "overlay", "partial"),
+        ("polls", "cgroup", "partial"),
         ("nothing", "landlock,pid_namespace,network_namespace,overlay,cgroup", "none"),
-    ] {
-        repository.ready(id, learning_rate(1.0));
+    ]) {
+        repository.ready(id, learning_rate(f64::from(number) / 2.0 + 0.25));
         let (end, mechanisms) = end_without(&repository, id, without);
         assert_eq!((&end["end"], &end["confinement"]), (&"ok".into(), &level.into()), "{id}: {end}");
+        let substitutes = [("overlay", "tree", "copy"), ("cgroup", "memory", "polling")];
+        for (_, kind, substitute) in substitutes.iter().filter(|(name, ..)| without.contains(name)) {
+            assert_eq!(mechanisms[kind], *substitute, "{id}: {mechanisms}");
+        }
         let missing = mechanisms["missing"].to_string();
         for name in without.split(',').filter(|name| *name != "cgroup") {
             assert!(missing.contains(name), "{id}: {name} is not among {missing}");
         }
     }
     repository.rlx("verify --chain").expect(0);
+}
+
+/// Paths that the runbook lists are approved with it, shown in the plan, and there for the run.
+#[test]
+fn a_listed_path_can_be_read() {
+    let data = tempfile::tempdir_in("/var/tmp").unwrap();
+    let file = data.path().join("file");
+    std::fs::write(&file, "from outside").unwrap();
+    let build = Repository::build().without_baseline();
+    let repository = build.agree(|agreed| agreed.runbook["read"] = json!([data.path()])).approved();
+    repository.ready("reads", reward_with(&format!("print(open('{}').read(), flush=True)", file.display())));
+    let plan = repository.rlx("launch reads --json").expect(0).json();
+    assert_eq!(plan["read"], json!([data.path()]), "{plan}");
+    let shown = repository.rlx("launch reads").expect(0).stdout;
+    assert!(shown.contains(&format!("may also read: {}", data.path().display())), "{shown}");
+    repository.launch("reads").expect(0);
+    assert!(log(&repository, &repository.runs_of("reads")[0], "train").contains("from outside"));
+    // Another list needs another approval.
+    let text = repository.read("runbook.yaml").replace(data.path().to_str().unwrap(), "/var");
+    std::fs::write(repository.file("runbook.yaml"), text).unwrap();
+    let refused = repository.rlx("launch reads --json").expect(3);
+    assert!(refused.stdout.contains("baseline"), "{}", refused.stdout);
 }

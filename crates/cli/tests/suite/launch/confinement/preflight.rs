@@ -25,10 +25,17 @@ fn with_check() -> Build {
     })
 }
 
-/// Nothing is approved, and the step can still be tried; one that isn't marked can't.
+/// A step can be tried before the loop is entered, once what it depends on is approved; one that isn't marked can't.
 #[test]
 fn a_step_without_side_effects_can_be_tried() {
     let repository = with_check().drafted();
+    for approved in ["hardware", "baseline", "evaluation"] {
+        let refused = repository.rlx("launch --probe preflight --json").expect(3).json();
+        assert_eq!(refused["code"], "approval_missing", "{refused}");
+        assert!(refused["message"].as_str().unwrap().contains(approved), "{refused}");
+        assert_eq!(refused["hints"][0], "rlx approve hardware baseline evaluation");
+        repository.sign(approved, "alice").expect(0);
+    }
     let (before, kinds) = (repository.untouched(), repository.kinds());
     // Its state is derived from the ledger.
     let study = || {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::launch::candidates::{baseline, phase};
+use crate::launch::candidates::probe;
 use crate::launch::repository::Repository;
 
 /// Records that it was started, leaves a process in another session that ignores SIGTERM, and does its work:
@@ -61,6 +61,8 @@ impl Scene {
     pub(super) fn with(candidate: &str, phase: &str, seeds: u64, parallel: u64, when: &str) -> Self {
         let word = format!("word-{}", own(candidate));
         let build = Repository::build()
+            .without_baseline()
+            .screen_seeds(seeds)
             .file("train.sh", TRAIN)
             .file("linger.sh", LINGER)
             .file("eval.sh", EVAL)
@@ -77,14 +79,16 @@ impl Scene {
             });
         let (repository, nothing) = (build.approved(), String::new());
         let mut scene = Self { repository, candidate: nothing.clone(), plan: nothing, word };
-        scene.next_candidate(candidate, phase, seeds);
+        scene.next_candidate(candidate, phase);
         scene
     }
 
     /// Another candidate that changes nothing, from here on.
-    pub(super) fn next_candidate(&mut self, name: &str, phase_name: &str, seeds: u64) {
-        let mut value = baseline();
-        value["phases"] = json!([phase(phase_name, seeds)]);
+    pub(super) fn next_candidate(&mut self, name: &str, phase_name: &str) {
+        let mut value = probe();
+        if phase_name == "smoke" {
+            value["kind"] = "smoke".into();
+        }
         self.candidate = own(name);
         self.repository.ready(&self.candidate, value);
         // As validated: nothing that a launch creates exists yet.

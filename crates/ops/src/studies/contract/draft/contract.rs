@@ -1,8 +1,8 @@
 //! The draft of `contract.yaml`.
 
 use rlxp_govern::documents::{
-    Assurance, Automation, CandidateKind, CheckpointRule, Confinement, Device, Network, PerRun, StopRule,
-    StudyName, SurfaceKind,
+    Assurance, Automation, Base, CandidateKind, CheckpointRule, Confinement, Device, Network, PerRun,
+    StopRule, StudyName, SurfaceKind,
 };
 
 use super::yaml::{flow, list, number, put, scalar};
@@ -39,13 +39,7 @@ impl Draft<'_> {
         text.push_str("  one_change_at_a_time: true\n\n");
         self.budget(&mut text);
         self.hardware(&mut text);
-        put(
-            &mut text,
-            format_args!(
-                "# Changes start from the working tree's commit unless `commit:` names another.\nbaseline:\n  description: {}\n\n",
-                scalar(&self.sentence(&self.typed.baseline, Ask::Baseline))
-            ),
-        );
+        self.baseline(&mut text);
         put(&mut text, format_args!("evaluation:\n  description: {}\n\n", scalar(&self.evaluation())));
         self.experiment(&mut text);
         self.statistics(&mut text);
@@ -69,6 +63,21 @@ impl Draft<'_> {
             put(&mut text, format_args!("  - {line}\n"));
         }
         text
+    }
+
+    fn baseline(&self, text: &mut String) {
+        text.push_str(
+            "# Changes start from this code, and results are evaluated by the evaluator in it. Later commits change nothing.\n\
+             baseline:\n",
+        );
+        match self.base {
+            Some(Base::Commit(commit)) => put(text, format_args!("  commit: {commit}\n")),
+            Some(Base::Snapshot(digest)) => put(text, format_args!("  snapshot: {digest}\n")),
+            // Asked for by `contract check`.
+            None => {}
+        }
+        let description = scalar(&self.sentence(&self.typed.baseline, Ask::Baseline));
+        put(text, format_args!("  description: {description}\n\n"));
     }
 
     fn budget(&self, text: &mut String) {

@@ -95,7 +95,7 @@ impl Draft<'_> {
             ),
         );
         text.push_str(
-            "  # Confirm and audit seeds are drawn when they are needed; no range may share a seed with another.\n  \
+            "  # Confirm, audit and evaluation seeds are drawn when they are needed; no range may share a seed with another.\n  \
              seeds:\n    screen: {from: 1, to: 999}\n    confirm: {from: 1000, to: 999999}\n    \
              audit: {from: 1000000, to: 1999999}\n    evaluation: {from: 2000000, to: 2999999}\n",
         );

@@ -1,5 +1,8 @@
 //! The code that runs start from: a folder per commit (or per snapshot, without git), made once, checked byte by byte
-//! before each launch, and never written to.
+//! before each use, and never written to.
+
+mod entries;
+mod snapshot;
 
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -11,12 +14,17 @@ use rlxp_govern::documents::Base;
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 
-use super::files;
+pub(crate) use entries::{Found, entries};
+pub use snapshot::snapshot;
+pub(crate) use snapshot::{file_digest, present_base};
+
 use crate::failure::{Failure, Outcome};
-use crate::studies::candidate::file_digest;
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
 use crate::studies::files::paths::FOLDER;
+
+/// The longest record beside a tree.
+const LONGEST_RECORD: u64 = 16 << 20;
 
 /// Code that runs start from.
 #[derive(Clone, Debug)]
@@ -26,6 +34,15 @@ pub(crate) struct BaseTree {
     pub(crate) files: u64,
     /// Submodules, whose files are not there.
     pub(crate) submodules: Vec<String>,
+    /// Whether its files had been changed, so that it was made again.
+    pub(crate) was_modified: bool,
+}
+
+impl BaseTree {
+    /// What to tell the user about it.
+    pub(crate) fn warning(&self) -> Option<String> {
+        self.was_modified.then(|| format!("{} was modified and has been recreated", self.folder.display()))
+    }
 }
 
 /// What is stored beside a tree.
@@ -44,14 +61,14 @@ pub(crate) struct TreeLook {
 
 impl TreeLook {
     /// `None` without a free thread; the digest is then computed later.
-    pub(super) fn begin(fs: Arc<dyn Fs>, folder: PathBuf) -> Option<Self> {
+    pub(crate) fn begin(fs: Arc<dyn Fs>, folder: PathBuf) -> Option<Self> {
         let at = folder.clone();
         let look = move || digest(fs.as_ref(), &at).ok().map(|(digest, _)| digest);
         Some(Self { folder, digest: Builder::new().spawn(look).ok()? })
     }
 
     /// The digest of the tree at `folder`, if that tree was looked at and could be read.
-    pub(super) fn digest_of(self, folder: &Path) -> Option<Digest> {
+    fn digest_of(self, folder: &Path) -> Option<Digest> {
         if self.folder == folder { self.digest.join().ok().flatten() } else { None }
     }
 }
@@ -60,7 +77,7 @@ impl TreeLook {
 ///
 /// `look` was started earlier, so its digest may be ready.
 pub(crate) fn ensure(
-    opened: &mut OpenStudy,
+    opened: &OpenStudy,
     place: &LaunchPaths,
     base: &Base,
     look: Option<TreeLook>,
@@ -68,13 +85,15 @@ pub(crate) fn ensure(
     let fs = opened.context().fs.clone();
     let folder = place.tree(base);
     let record_path = record_of(&folder);
-    if let Some(record) = files::read::<Record>(fs.as_ref(), &record_path)? {
+    let mut was_modified = false;
+    if let Some(record) = read_record(fs.as_ref(), &record_path)? {
         let seen = look.and_then(|look| look.digest_of(&folder));
         match seen.map_or_else(|| digest(fs.as_ref(), &folder).map(|(digest, _)| digest), Ok) {
             Ok(digest) if digest == record.digest => {
-                return Ok(BaseTree { folder, files: record.files, submodules: record.submodules });
+                let Record { files, submodules, .. } = record;
+                return Ok(BaseTree { folder, files, submodules, was_modified });
             }
-            _ => opened.warnings.push(format!("{} was modified and has been recreated", folder.display())),
+            _ => was_modified = true,
         }
     }
     fs.create_dir_all(folder.parent().expect("trees lie in a folder"))?;
@@ -83,10 +102,20 @@ pub(crate) fn ensure(
         let (digest, files) = digest(fs.as_ref(), &building)?;
         put(fs.as_ref(), &building, &folder, digest)?;
         let record = Record { digest, files, submodules };
-        fs.write_atomic(&record_path, &files::bytes(&record))?;
-        Ok(BaseTree { folder: folder.clone(), files, submodules: record.submodules })
+        let bytes = serde_json::to_vec_pretty(&record).expect("a record is plain data");
+        fs.write_atomic(&record_path, &bytes)?;
+        Ok(BaseTree { folder: folder.clone(), files, submodules: record.submodules, was_modified })
     });
     made.inspect_err(|_| drop(fs.remove_dir_all(&building)))
+}
+
+/// What is known of a tree. A damaged record is like none: the tree is made again.
+fn read_record(fs: &dyn Fs, path: &Path) -> Outcome<Option<Record>> {
+    match fs.read(path, LONGEST_RECORD) {
+        Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Moves a tree into place. If the same tree already exists, made by another process, it stays, since runs may use
@@ -141,7 +170,7 @@ fn make(opened: &OpenStudy, base: &Base, folder: &Path) -> Outcome<Vec<String>> 
         }
         Base::Snapshot(wanted) => {
             copy_snapshot(fs, root, folder)?;
-            match crate::studies::candidate::snapshot(fs, folder)? {
+            match snapshot(fs, folder)? {
                 Some(copied) if copied == *wanted => Ok(Vec::new()),
                 _ => Err(Failure::refused("stale_plan", "the files changed while they were copied")
                     .hint("run the command again")),
@@ -152,19 +181,17 @@ fn make(opened: &OpenStudy, base: &Base, folder: &Path) -> Outcome<Vec<String>> 
 
 /// Copies the files that count for a snapshot. Links are recreated, not followed.
 fn copy_snapshot(fs: &dyn Fs, root: &Path, target: &Path) -> Outcome<()> {
-    let mut folders = vec![String::new()];
+    let mut folders = vec![PathBuf::new()];
     while let Some(inside) = folders.pop() {
-        for entry in fs.list(&root.join(&inside))? {
-            let path =
-                if inside.is_empty() { entry.name.clone() } else { format!("{inside}/{}", entry.name) };
-            if crate::studies::candidate::is_left_out(&entry.name) {
+        for entry in entries(fs, root, &inside)? {
+            if snapshot::is_left_out(&entry.path) {
                 continue;
             }
-            let (from, to) = (root.join(&path), target.join(&path));
+            let (from, to) = (root.join(&entry.path), target.join(&entry.path));
             match entry.kind {
                 Kind::Folder => {
                     fs.create_dir(&to)?;
-                    folders.push(path);
+                    folders.push(entry.path);
                 }
                 Kind::File => fs.copy(&from, &to)?,
                 Kind::Link => fs.symlink(&fs.read_link(&from)?, &to)?,
@@ -196,9 +223,9 @@ pub(crate) fn digest(fs: &dyn Fs, folder: &Path) -> Outcome<(Digest, u64)> {
 }
 
 /// Files of a tree that differ or are missing in the working copy at `root`, by path.
-pub(super) fn differing(fs: &dyn Fs, tree: &Path, root: &Path) -> Outcome<Vec<String>> {
+pub(crate) fn differing(fs: &dyn Fs, tree: &Path, root: &Path) -> Outcome<Vec<String>> {
     let mut differing = Vec::new();
-    for (path, kind) in walk(fs, tree)? {
+    for Found { path, text, kind } in walk(fs, tree)? {
         let (kept, here) = (tree.join(&path), root.join(&path));
         // An unreadable file doesn't prevent a plan.
         let same = match (kind, fs.metadata_if_any(&here).ok().flatten()) {
@@ -213,40 +240,38 @@ pub(super) fn differing(fs: &dyn Fs, tree: &Path, root: &Path) -> Outcome<Vec<St
             _ => true,
         };
         if !same {
-            differing.push(path);
+            differing.push(text);
         }
     }
     Ok(differing)
 }
 
 /// Every file and link below a folder, by path.
-fn walk(fs: &dyn Fs, folder: &Path) -> Outcome<Vec<(String, Kind)>> {
+fn walk(fs: &dyn Fs, folder: &Path) -> Outcome<Vec<Found>> {
     let mut found = Vec::new();
-    let mut folders = vec![String::new()];
+    let mut folders = vec![PathBuf::new()];
     while let Some(inside) = folders.pop() {
-        for entry in fs.list(&folder.join(&inside))? {
-            let path =
-                if inside.is_empty() { entry.name.clone() } else { format!("{inside}/{}", entry.name) };
+        for entry in entries(fs, folder, &inside)? {
             match entry.kind {
-                Kind::Folder => folders.push(path),
-                kind => found.push((path, kind)),
+                Kind::Folder => folders.push(entry.path),
+                _ => found.push(entry),
             }
         }
     }
-    found.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    found.sort_unstable_by(|one: &Found, other| one.text.cmp(&other.text));
     Ok(found)
 }
 
-fn lines(fs: &dyn Fs, folder: &Path, entries: &[(String, Kind)]) -> Outcome<Vec<u8>> {
+fn lines(fs: &dyn Fs, folder: &Path, entries: &[Found]) -> Outcome<Vec<u8>> {
     let mut all = Vec::with_capacity(entries.len() * 100);
-    for (path, kind) in entries {
+    for Found { path, text, kind } in entries {
         let at = folder.join(path);
         let (word, digest) = match kind {
             Kind::File => ("file", file_digest(fs, &at)?),
             Kind::Link => ("link", Digest::hash(fs.read_link(&at)?.as_os_str().as_encoded_bytes())),
             _ => ("other", Digest::ZERO),
         };
-        all.extend_from_slice(format!("{word} {digest} {}\0", path).as_bytes());
+        all.extend_from_slice(format!("{word} {digest} {text}\0").as_bytes());
     }
     Ok(all)
 }

@@ -10,18 +10,16 @@ use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::scope::bad_path;
 use rlxp_spec::document::to_yaml;
 use rlxp_types::Digest;
-use rlxp_types::text::shell_word;
 use serde::Serialize;
 
-use crate::below::word_of;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::studies::contract::scan::scan_repository;
 use crate::studies::files::open_study::OpenStudy;
 use crate::studies::files::read::document;
+use crate::studies::scripts;
 
 /// Longest source file that is read.
-const LONGEST_SOURCE: u64 = 16 << 20;
+pub(super) const LONGEST_SOURCE: u64 = 16 << 20;
 
 /// A claim to add: its kind, and the line that shows it.
 #[derive(Clone, Debug)]
@@ -40,19 +38,25 @@ pub struct AuditReport {
     pub study: StudyName,
     /// The claims, with the lines as they are now.
     pub claims: Vec<Claim>,
+    /// How values reach the train command; in their files if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub override_syntax: Option<String>,
     /// Claims whose line has changed, as `file:line`.
     pub stale: Vec<String>,
     /// Whether this state is recorded.
     pub recorded: bool,
 }
 
-/// Adds `new` claims to `adapter.yaml`, accepts changed lines if asked to, checks all claims, and records the result
-/// if every line is as cited.
-pub fn audit(
+/// Adds `new` claims to `adapter.yaml`, accepts changed lines if asked to, sets how values reach the train command (an
+/// empty text: in their files), checks all claims, and records the result if every line is as cited. Where there are no
+/// claims, `suggest` names the command that adds the first ones.
+pub(super) fn audit(
     context: &Context,
     study: Option<&str>,
     new: &[NewClaim],
     refresh: bool,
+    overrides: Option<&str>,
+    suggest: &dyn Fn(&Path) -> Outcome<Option<String>>,
 ) -> Outcome<AuditReport> {
     let mut opened = OpenStudy::open(context, study)?;
     let (fs, root) = (context.fs.as_ref(), opened.place.root.clone());
@@ -61,7 +65,7 @@ pub fn audit(
         Reading::Missing if new.is_empty() => {
             let message =
                 "there are no claims about this repository yet: add the line with its training command";
-            let hint = match suggestion(context, &root)? {
+            let hint = match suggest(&root)? {
                 Some(command) => command,
                 None => "rlx study audit --claim train_command:FILE:LINE".to_owned(),
             };
@@ -79,6 +83,11 @@ pub fn audit(
         }
     };
     let before = adapter.clone();
+    if let Some(text) = overrides {
+        let syntax = (!text.trim().is_empty()).then(|| scripts::parse_overrides(text)).transpose();
+        adapter.override_syntax =
+            syntax.map_err(|why| Failure::usage("answer_invalid", format!("--override-syntax: {why}")))?;
+    }
     for claim in new {
         let line = cited(fs, &root, &claim.file, claim.line)?;
         if line.trim().is_empty() {
@@ -123,28 +132,24 @@ pub fn audit(
         }
         _ => false,
     };
-    Ok(AuditReport { study: opened.study.name.clone(), claims: adapter.claims, stale, recorded })
+    let Adapter { claims, override_syntax, .. } = adapter;
+    Ok(AuditReport { study: opened.study.name.clone(), claims, override_syntax, stale, recorded })
 }
 
-/// The command that cites the scripts that seem to train and to evaluate, for the user to check and paste.
-pub(super) fn suggestion(context: &Context, root: &Path) -> Outcome<Option<String>> {
-    let found = scan_repository(context, root)?;
-    let guesses = [(ClaimKind::TrainCommand, found.train), (ClaimKind::Evaluator, found.eval)];
-    let mut claims = String::new();
-    for (about, guess) in guesses {
-        let Some(file) = guess.map(|guess| guess.from) else { continue };
-        let Ok(text) = context.fs.read_text(&root.join(&file), LONGEST_SOURCE) else { continue };
-        // A script's entry point says more than its first line, which is a comment or an import.
-        let entry = text.lines().position(|line| line.contains("__main__"));
-        let first = || text.lines().position(|line| !line.trim().is_empty());
-        // A path with a colon can't be written as a claim.
-        let Some(line) = entry.or_else(first).filter(|_| !file.contains(':')) else { continue };
-        claims.push_str(&format!(
-            " --claim {}",
-            shell_word(&format!("{}:{file}:{}", word_of(&about), line + 1))
-        ));
+/// What became of an override syntax.
+pub(crate) enum Overrides {
+    Recorded,
+    /// There are no claims that it could be recorded with, or some are stale.
+    NotAudited,
+}
+
+/// Sets how values reach the train command, in a repository that was audited.
+pub(crate) fn set_overrides(context: &Context, study: Option<&str>, syntax: &str) -> Outcome<Overrides> {
+    if OpenStudy::open(context, study)?.study.adapter.is_none() {
+        return Ok(Overrides::NotAudited);
     }
-    Ok((!claims.is_empty()).then(|| format!("rlx study audit{claims}")))
+    let report = audit(context, study, &[], false, Some(syntax), &|_| Ok(None))?;
+    Ok(if report.recorded { Overrides::Recorded } else { Overrides::NotAudited })
 }
 
 /// A line of a file of the repository, without its ending. Follows no link.
