@@ -300,7 +300,7 @@ def processor():
         return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
 
 
-def report(rows):
+def write_page(rows):
     lines = [
         "# Benchmarks",
         "",
@@ -326,7 +326,6 @@ def report(rows):
     for what, value, target, met in rows:
         shown[what] = f"| {what} | {value} | {target} | {'yes' if met else 'no'} |"
     page.write_text("\n".join([*lines, *shown.values()]) + "\n")
-    print("\n".join(shown.values()))
 
 
 GROUPS = {
@@ -354,11 +353,13 @@ def main():
         rlx = Rlx(folder)
         for group, measure_group in GROUPS.items():
             if options.only in (None, group) and (group != "sb3" or options.sb3):
+                before = len(rows)
                 measure_group(rlx, options, rows)
-                print(*rows[-3:], sep="\n", file=sys.stderr)
+                print(*rows[before:], sep="\n", file=sys.stderr)
+                # After each group, so that one that fails costs only its own rows.
+                write_page(rows)
     finally:
         shutil.rmtree(folder)
-    report(rows)
     sys.exit(0 if all(met for *_, met in rows) else 1)
 
 

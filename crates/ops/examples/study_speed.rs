@@ -42,10 +42,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let parent = arguments.next().ok_or("a folder is needed")?;
     let folder = tempfile::tempdir_in(parent)?;
+    let home = folder.path().join("home");
+    let user = UserFolders {
+        config: Some(home.join(".config/rlx")),
+        state: Some(home.join(".local/state/rlx")),
+        home: Some(home),
+    };
     let context = Context {
         folder: folder.path().to_owned(),
         folder_is_root: true,
-        user: UserFolders::default(),
+        user,
         ..Context::real(None)?
     };
     make(&context)?;
