@@ -47,9 +47,13 @@ class Repository:
         approvers.write_text(f"alice@example.org {self.key.with_suffix('.pub').read_text()}")
         self.rlx("study", "init", "--task", "speed", "--study", "first", "--assurance", "signature")
         self.rlx("study", "audit", "--claim", "train_command:chatty.py:1")
-        for name, document in documents(train).items():
+        commit = self.run("git", "rev-parse", "HEAD").strip()
+        for name, document in documents(train, commit, seeds).items():
             self.write(STUDY / name, json.dumps(document))
-        self.write(STUDY / "candidates/c.yaml", json.dumps(candidate(seeds)))
+        (self.home / "when.patch").write_text(PATCH)
+        why = ["--hypothesis", "another time", "--rollback", "the time as it was", "--risk", "none"]
+        change = ["--surface", "time", "--path", "when.txt", "--patch", str(self.home / "when.patch")]
+        self.rlx("candidate", "new", "c", "--kind", "policy", *change, *why)
         self.approve("--all")
         self.rlx("candidate", "validate", "c")
         self.approve("candidate:c")
@@ -86,7 +90,7 @@ class Repository:
         return sorted(self.home.glob(".local/state/rlx/studies/*/runs/c-*"), key=lambda path: path.stat().st_ctime_ns)
 
 
-def documents(train):
+def documents(train, commit, seeds):
     pool = {name: {"from": start, "to": start + 999} for name, start in (("screen", 1), ("confirm", 2000), ("audit", 4000), ("evaluation", 6000))}
     return {
         "contract.yaml": {
@@ -96,13 +100,13 @@ def documents(train):
             "scope": {"surfaces": ["time"], "one_change_at_a_time": True},
             "budget": {"runs": 100, "wall_clock": "10h", "disk": "10GiB", "parallel": 1, "per_run": {"wall_clock": "5m", "disk": "50MiB", "memory": "1GiB", "processes": 64}},
             "hardware": {"device": "cpu", "gpus": 0, "network": "none"},
-            "baseline": {"description": "as it is committed"},
+            "baseline": {"commit": commit, "description": "as it is committed"},
             "evaluation": {"description": "one file"},
             "experiment": {"description": "one line"},
             "automation": "supervised",
             "assurance": "signature",
             "confinement": "full",
-            "statistics": {"alpha": 0.05, "screen_seeds": 20, "confirm_seeds": 5, "looks": 1, "maximum_confirms": 3},
+            "statistics": {"alpha": 0.05, "screen_seeds": seeds, "confirm_seeds": 5, "looks": 1, "maximum_confirms": 3},
             "stop_rules": [{"when": "no_improvement", "candidates": 5}],
             "exceptions": [{"section": "baseline", "code": "no_baseline", "reason": "only starting is looked at"}],
         },
@@ -124,21 +128,6 @@ def documents(train):
             "eval": {"argv": ["true", "{seed}"]},
             "stop": {"silence": "30s", "output": "5MiB"},
         },
-    }
-
-
-def candidate(seeds):
-    return {
-        "schema": "rlxp.candidate/1",
-        "id": "c",
-        "task": "speed",
-        "study": "first",
-        "kind": "policy",
-        "hypothesis": "another time",
-        "changes": [{"surface": "time", "operation": "edit_code", "path": "when.txt", "patch": PATCH}],
-        "phases": [{"phase": phase, "seeds": count, "wall_clock": "1m"} for phase, count in (("smoke", 1), ("short", seeds))],
-        "rollback": "the time as it was",
-        "risk": "none",
     }
 
 
