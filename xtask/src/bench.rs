@@ -56,6 +56,22 @@ pub(crate) fn verdicts() -> Done {
     show(Command::new(python()?).arg(script("verdicts.py")))
 }
 
+/// How often whole studies of equal candidates accept one, as a table.
+pub(crate) fn study_errors(repetitions: &str) -> Done {
+    let mut command = cargo(&root());
+    command.args([
+        "run",
+        "--release",
+        "--quiet",
+        "--package",
+        "rlxp-govern",
+        "--example",
+        "study_errors",
+        "--",
+    ]);
+    show(command.arg(repetitions))
+}
+
 /// Healthy and deliberately broken trainings against the diagnosis rules, into `docs/diagnosis.md`.
 pub(crate) fn diagnosis() -> Done {
     build(&["--package", "rlxp"])?;

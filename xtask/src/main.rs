@@ -37,6 +37,8 @@ usage: cargo xtask <task>
   starters [NAME …]  train the starter configs over ten seeds each, write docs/starters.md
   verdicts           how often verdicts are wrong, simulated and over real trainings whose
                      answer is known, write docs/verdicts.md
+  study-errors [N]   how often whole studies of equal candidates accept one, over N studies per
+                     row (12,000 unless told otherwise); prints a table for docs/verdicts.md
   suggest            follow the first suggestion on poor configs and judge whether it helped,
                      write docs/suggestions.md
   diagnosis          train healthy starters and deliberately broken configs, hold the diagnosis
@@ -60,6 +62,8 @@ fn main() -> ExitCode {
         ["bench", "--no-sb3"] => bench::bench(false, None),
         ["starters", ref names @ ..] => bench::starters(names),
         ["verdicts"] => bench::verdicts(),
+        ["study-errors"] => bench::study_errors("12000"),
+        ["study-errors", repetitions] => bench::study_errors(repetitions),
         ["suggest"] => bench::suggest(),
         ["diagnosis"] => bench::diagnosis(),
         ["help" | "--help" | "-h"] => {

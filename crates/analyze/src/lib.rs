@@ -4,15 +4,17 @@
 //!
 //! | part | what | uses |
 //! | --- | --- | --- |
-//! | [`statistics`] | tests, intervals, aggregates, curves, verdicts | neither of the others |
+//! | [`statistics`] | tests, intervals, aggregates, curves, verdicts | none of the others |
 //! | [`diagnose`] | the failure rules, what they found, what to try | `statistics` |
 //! | [`describe`] | verdicts, stories and metrics in sentences | `statistics` |
+//! | [`reflection`] | what the components of a reward did over training | `statistics` |
 //!
 //! `xtask/tests/architecture/modules.rs` fails where a part uses another that
 //! this table doesn't name.
 
 pub mod describe;
 pub mod diagnose;
+pub mod reflection;
 pub mod statistics;
 
 pub use describe::{metrics, story};

@@ -4,14 +4,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{Args, Parser, ValueEnum};
 use rlxp_ops::Failure;
-use rlxp_ops::studies::study::next::{NOT_YET, NOT_YET_REASON};
 use rlxp_types::Exit;
 use rlxp_types::text::one_line;
 
-use crate::commands::{Command, MEANWHILE};
+use crate::commands::Command;
 use crate::screen;
 
 const AFTER_HELP: &str = "\
@@ -87,14 +86,6 @@ impl Arguments {
             return Parsed::Answered(screen::print_parser_message(&error, Exit::Yes));
         }
         let wants_json = given.iter().take_while(|word| *word != "--").any(|word| word == "--json");
-        if let Some(failure) = not_yet(&error, &given) {
-            if wants_json {
-                screen::print_bare_json(&failure.to_json());
-            } else {
-                screen::print_bare_failure(&failure);
-            }
-            return Parsed::Answered(failure.exit);
-        }
         if wants_json {
             let text = error.to_string();
             let message = text.trim().trim_start_matches("error: ");
@@ -121,15 +112,4 @@ fn in_visible_letters(error: clap::Error, given: &[OsString]) -> clap::Error {
             clap::Error::raw(error.kind(), format!("{}\n", text.trim_start_matches("error: ")))
         }
     }
-}
-
-/// The answer to a step that `study next` names and that this version doesn't have.
-fn not_yet(error: &clap::Error, given: &[OsString]) -> Option<Failure> {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let at = given.iter().position(|one| one.to_str() == Some(word.as_str()))?;
-    let after_study = given.get(at.checked_sub(1)?)? == "study";
-    (after_study && NOT_YET.contains(&word.as_str())).then(|| {
-        let message = format!("`rlx study {word}` is not available yet: {NOT_YET_REASON}");
-        MEANWHILE.into_iter().fold(Failure::usage("not_yet", message), Failure::hint)
-    })
 }

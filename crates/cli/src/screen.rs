@@ -356,14 +356,6 @@ pub(crate) fn refused(refusal: &Refusal) -> String {
     format!("  {code} ({gate}): {reason}{place}")
 }
 
-/// A failure before a screen exists, without colour.
-pub(crate) fn print_bare_failure(failure: &Failure) {
-    write_to_stderr(&format!("error: {}", one_line(&failure.message)));
-    for hint in &failure.hints {
-        write_to_stderr(&format!("hint: {}", one_line(hint)));
-    }
-}
-
 /// `value` with its schema first.
 fn object(schema: &str, value: &impl Serialize) -> Value {
     let mut object = Map::new();

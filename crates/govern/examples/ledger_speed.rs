@@ -74,7 +74,16 @@ fn study() -> World {
             world.push(Event::Completed(Completed { candidate: slug(id) }));
         }
         let (candidate, phase, score) = (slug(id), Phase::Smoke, Some(250.25));
-        world.push(Event::Judged(Judged { candidate, phase, verdict, inputs: digest, score }));
+        world.push(Event::Judged(Judged {
+            candidate,
+            phase,
+            verdict,
+            inputs: digest,
+            score,
+            reason: String::new(),
+            failed_checks: Vec::new(),
+            code: None,
+        }));
     };
     judge(&mut world, "baseline", "baseline-smoke-0", Verdict::Accepted);
     for number in 0.. {

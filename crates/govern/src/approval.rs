@@ -2,7 +2,8 @@
 //! and the files each time; an approval holds only as long as everything it covers is unchanged.
 //!
 //! Void is for good, so it depends only on what the study itself holds. What this machine lacks, such as the list of
-//! approvers, makes an approval not provable here and voids nothing.
+//! approvers, makes an approval not provable here and voids nothing. A file that can't be read has no values that
+//! could differ from the approved ones: until it can be read again, nothing that it covers is approved.
 
 use std::fmt;
 
@@ -33,6 +34,8 @@ pub enum ApprovalStatus {
         /// What was seen.
         reason: String,
     },
+    /// A file that it covers can't be read now. It holds again if that returns as it was.
+    Unreadable,
     /// It was given with a weaker assurance than the contract requires.
     TooWeak {
         assurance: Assurance,
@@ -51,12 +54,15 @@ pub enum ApprovalStatus {
     },
 }
 
+pub(crate) const UNREADABLE: &str = "a file it covers can't be read";
+
 impl fmt::Display for ApprovalStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ApprovalStatus::Given { assurance, who } => write!(f, "given by {who} ({assurance})"),
             ApprovalStatus::Missing => write!(f, "missing"),
             ApprovalStatus::Void { reason } => write!(f, "void: {reason}"),
+            ApprovalStatus::Unreadable => write!(f, "unknown: {UNREADABLE}"),
             ApprovalStatus::TooWeak { assurance, required } => {
                 write!(f, "too weak: {assurance}, but {required} is required")
             }
@@ -77,6 +83,7 @@ impl ApprovalStatus {
             ApprovalStatus::Given { .. } => None,
             ApprovalStatus::Missing => Some(RefusalCode::ApprovalMissing),
             ApprovalStatus::Void { .. } => Some(RefusalCode::ApprovalVoid),
+            ApprovalStatus::Unreadable => Some(RefusalCode::ApprovalUnreadable),
             ApprovalStatus::TooWeak { .. } => Some(RefusalCode::ApprovalTooWeak),
             ApprovalStatus::NotProven { .. } => Some(RefusalCode::ApprovalNotProven),
             ApprovalStatus::NotProvableHere { .. } => Some(RefusalCode::ApprovalNotProvableHere),
@@ -116,7 +123,7 @@ pub fn standing(
         return ApprovalStatus::Void { reason: reason.clone() };
     }
     match now {
-        None => return ApprovalStatus::Void { reason: "a file it covers can't be read".into() },
+        None => return ApprovalStatus::Unreadable,
         Some(now) if now != digest => {
             return ApprovalStatus::Void { reason: "the approved content has changed since".into() };
         }

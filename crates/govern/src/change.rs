@@ -47,7 +47,7 @@ impl Applied {
 ///
 /// A patch changes its file. A key is set in its file or, where the repository takes overrides such as
 /// `--set {key}={value}`, becomes an argument, and no file changes. `from` has to match the current value;
-/// with overrides the file may be code, whose values can't be read, and then `from` is trusted.
+/// with overrides the file may be code, whose values can't be read here, and then `from` is taken as it is.
 ///
 /// The error has every change that can't be made, by its number. Changes that build on such a change are not tried.
 pub fn apply(
@@ -55,8 +55,20 @@ pub fn apply(
     override_syntax: Option<&str>,
     source: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Applied, Vec<(usize, String)>> {
+    apply_after(changes, override_syntax, &[], source)
+}
+
+/// The same where the train command already has `earlier` arguments, of candidates that were accepted before: they give
+/// the current value of their keys.
+pub fn apply_after(
+    changes: &[Change],
+    override_syntax: Option<&str>,
+    earlier: &[String],
+    source: &dyn Fn(&str) -> Option<String>,
+) -> Result<Applied, Vec<(usize, String)>> {
     let mut work = Work {
         override_syntax,
+        earlier,
         source,
         texts: BTreeMap::new(),
         given: BTreeMap::new(),
@@ -78,6 +90,8 @@ pub fn apply(
 
 struct Work<'w> {
     override_syntax: Option<&'w str>,
+    /// Arguments that come before those of these changes.
+    earlier: &'w [String],
     source: &'w dyn Fn(&str) -> Option<String>,
     /// Content before and after, of files that were read.
     texts: BTreeMap<String, (Option<String>, Option<String>)>,
@@ -122,6 +136,11 @@ impl Work<'_> {
 
     fn key(&mut self, change: &Change, key: &str) -> Result<(), String> {
         let path = &change.path;
+        if self.earlier_value(key).is_some() {
+            return Err(format!(
+                "{key} is given to the train command by an accepted candidate; a change can set it, but not remove it"
+            ));
+        }
         if !holds_keys(path) {
             return Err(format!(
                 "{path} is neither YAML nor JSON, so {key} can't be set in it; use a patch, or let the audit say how \
@@ -154,12 +173,16 @@ impl Work<'_> {
         }
         let Some(text) = self.text(path) else { return Err(format!("{path} does not exist")) };
         let place = (path.clone(), key.to_owned());
-        // The value of a key in code can't be read; the candidate's `from` is trusted.
+        // The value of a key in code is looked up elsewhere; a gate compares it with the candidate's `from`.
         let real = match holds_keys(path) {
             true => get_value(text, path, key).map_err(|why| format!("{path}: {why}"))?,
             false => change.from.clone(),
         };
-        let real = self.given.get(&place).cloned().or(real);
+        let real = match (self.given.get(&place), self.earlier_value(key)) {
+            (Some(given), _) => Some(given.clone()),
+            (None, Some(text)) => Some(parsed(&text, change.from.as_ref())),
+            (None, None) => real,
+        };
         agrees(change, key, real.as_ref())?;
         let value = match (change.operation, &real) {
             (Operation::Scale, Some(real)) => scaled(change, key, real)?,
@@ -170,15 +193,16 @@ impl Work<'_> {
         if !syntax.contains("{key}") || !syntax.contains("{value}") {
             return Err(format!("the override syntax {syntax:?} lacks {{key}} or {{value}}"));
         }
-        let shown = match &value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
+        let shown = shown(&value);
         let slots = [("key", key), ("value", shown.as_str())];
         self.arguments
             .extend(syntax.split(' ').filter(|word| !word.is_empty()).map(|word| fill_word(word, &slots)));
         self.given.insert(place, value);
         Ok(())
+    }
+
+    fn earlier_value(&self, key: &str) -> Option<String> {
+        given_value(self.override_syntax?, self.earlier, key)
     }
 
     fn finish(self) -> Applied {
@@ -190,8 +214,47 @@ impl Work<'_> {
     }
 }
 
+/// The value that arguments, made by this override syntax, give to a key, as text; the last one counts.
+pub fn given_value(override_syntax: &str, arguments: &[String], key: &str) -> Option<String> {
+    let words: Vec<String> = override_syntax
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .map(|word| fill_word(word, &[("key", key)]))
+        .collect();
+    let given = |group: &[String]| {
+        let mut value = None;
+        for (word, pattern) in group.iter().zip(&words) {
+            match pattern.split_once("{value}") {
+                Some((start, end)) => value = Some(word.strip_prefix(start)?.strip_suffix(end)?),
+                None if word == pattern => {}
+                None => return None,
+            }
+        }
+        value.map(str::to_owned)
+    };
+    // Each change adds as many words as the syntax has.
+    arguments.chunks_exact(words.len().max(1)).rev().find_map(given)
+}
+
+/// A value as an argument.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The value of an argument. Whether a text such as `1` was a number is not known any more; what the candidate says is
+/// taken, if it would be written the same.
+fn parsed(text: &str, from: Option<&Value>) -> Value {
+    match from {
+        Some(from) if shown(from) == text => from.clone(),
+        _ => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
+    }
+}
+
 /// Whether a file has a format with keys.
-pub(crate) fn holds_keys(path: &str) -> bool {
+pub fn holds_keys(path: &str) -> bool {
     let name = path.to_ascii_lowercase();
     [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
 }

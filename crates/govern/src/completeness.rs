@@ -105,6 +105,9 @@ fn of_contract(contract: &Contract, ask: &mut impl FnMut(&str, &str)) {
         }
         _ => {}
     }
+    for problem in contract.statistics.problems() {
+        ask(&format!("statistics.{}", problem.key), &problem.problem);
+    }
     if contract.baseline.commit.as_ref().is_some_and(|commit| Base::of_commit(commit).is_none()) {
         ask("baseline.commit", "which commit? 40 hexadecimal digits, as printed by `git rev-parse HEAD`");
     }

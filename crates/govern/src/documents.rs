@@ -12,10 +12,13 @@ mod base;
 mod candidate;
 mod contract;
 mod metric_spec;
+mod probe_summary;
 mod registry;
+mod reward_reflection;
 mod runbook;
 mod section;
 mod slug;
+mod statistics;
 mod surface_map;
 
 pub use adapter::*;
@@ -25,10 +28,13 @@ pub use base::Base;
 pub use candidate::*;
 pub use contract::*;
 pub use metric_spec::*;
+pub use probe_summary::*;
 pub use registry::*;
+pub use reward_reflection::*;
 pub use runbook::*;
 pub use section::Section;
 pub use slug::{NotASlug, Slug};
+pub use statistics::{FEWEST_SEEDS, Looks, Schedule, ScheduleProblem, Statistics};
 pub use surface_map::*;
 
 use serde_json::Value;

@@ -22,6 +22,22 @@ pub fn evaluation_files(map: &SurfaceMap, candidate: &Candidate, applied: &Appli
     taken.map(|change| change.path.clone()).collect()
 }
 
+/// Those of `paths`, which earlier acceptances changed, that evaluation has to take as well: without them it couldn't
+/// load what was trained with them.
+pub fn accepted_evaluation_files<'p>(
+    map: &SurfaceMap,
+    paths: impl IntoIterator<Item = &'p String>,
+) -> BTreeSet<String> {
+    let globs = || {
+        let surfaces = map.surfaces.iter().filter(|surface| surface.kind == SurfaceKind::Policy);
+        surfaces.flat_map(|surface| &surface.evaluation_files)
+    };
+    let is_taken = |path: &&String| {
+        globs().any(|glob| matches(glob, path)) && protected_by(&map.protected, path).is_none()
+    };
+    paths.into_iter().filter(is_taken).cloned().collect()
+}
+
 /// Why the files of a surface can't be taken: `protected` are the names of the files that are protected now.
 pub(crate) fn problem<'p>(
     map: &SurfaceMap,
@@ -43,4 +59,28 @@ pub(crate) fn problem<'p>(
     let taken = |path: &&String| surface.evaluation_files.iter().any(|glob| matches_any_case(glob, path));
     let path = protected.find(taken)?;
     Some(format!("evaluation_files of surface {} match {path}, which is protected", surface.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn accepted_files_are_taken_like_those_of_a_candidate() {
+        let map: SurfaceMap = serde_json::from_value(json!({
+            "schema": "rlxp.surface_map/1",
+            "surfaces": [
+                { "id": "network", "kind": "policy", "paths": ["src/**"], "operations": ["edit_code"],
+                  "evaluation_files": ["src/policy/*.py", "src/eval.py"] },
+                { "id": "reward", "kind": "reward", "paths": ["src/**"], "operations": ["edit_code"] },
+            ],
+            "protected": ["src/eval.py"],
+        }))
+        .unwrap();
+        let changed = ["src/policy/net.py", "src/policy/deep/net.py", "src/reward.py", "src/eval.py"];
+        let changed = changed.map(str::to_owned);
+        assert_eq!(accepted_evaluation_files(&map, &changed), ["src/policy/net.py".to_owned()].into());
+    }
 }

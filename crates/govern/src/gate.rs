@@ -144,7 +144,7 @@ const GATES: [Gate; 31] = [
     Gate { name: GateName::Protocol, from: Purpose::Validate, check: agreement::protocol },
     Gate { name: GateName::Seeds, from: Purpose::Validate, check: launch::seeds },
     Gate { name: GateName::Reflection, from: Purpose::Validate, check: requirements::reflection },
-    Gate { name: GateName::Probe, from: Purpose::Validate, check: requirements::probe },
+    Gate { name: GateName::Probe, from: Purpose::Validate, check: requirements::probed },
     Gate {
         name: GateName::EnvironmentGeneration,
         from: Purpose::Validate,

@@ -1,4 +1,5 @@
-//! Governed studies: contracts, approvals, gates, the two state machines, budget, seeds, queue and the ledger chain.
+//! Governed studies: contracts, approvals, gates, the two state machines, budget, seeds, queue, verdicts and the ledger
+//! chain.
 //!
 //! Pure: no files, no clock, no randomness, no threads. The caller reads everything from disk, hands it in, and gets
 //! answers that depend on nothing else, so a verdict can be replayed from its inputs at any time.
@@ -21,9 +22,13 @@
 //! | [`plan`] | everything a launch would use, in named parts |
 //! | [`gate`] | every reason to refuse |
 //! | [`queue`] | which phase of which candidate can run |
+//! | [`looks`] | the planned looks at a candidate |
+//! | [`judge`] | evidence to look to verdict to decision |
 //! | [`next_run`] | the next run of a candidate: its seed, its key, its words |
 //! | [`ledger::attempts`] | the attempts at one seed: whether it runs again |
 //! | [`score`] | the scores of runs and of sets of seeds |
+//! | [`probe`] | the runs of a probe: which value, on which trained policy |
+//! | [`propose`] | candidates that follow from what was found |
 //! | [`baseline`] | what everything is compared with, and whether it is complete |
 //! | [`run_approval`] | runs that count only once a person approves them |
 //! | [`next`] | the one next step |
@@ -40,12 +45,16 @@ pub mod evaluation_files;
 pub mod first_run;
 pub mod gate;
 mod gate_words;
+pub mod judge;
 pub mod ledger;
+pub mod looks;
 pub mod machine;
 pub mod next;
 pub mod next_run;
 pub mod patch;
 pub mod plan;
+pub mod probe;
+pub mod propose;
 pub mod queue;
 pub mod run_approval;
 pub mod run_section;

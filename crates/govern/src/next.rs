@@ -4,12 +4,11 @@
 //! |---|---|
 //! | the ledger is broken | stop |
 //! | the study is closed | nothing |
-//! | a run is intended or under way | watch it |
 //! | the baseline failed, or nothing can be compared with it | hand off: a new study is needed |
 //! | a run ended, its metrics weren't read | extract |
-//! | all runs of a candidate that changes something ended, no verdict | judge |
+//! | a look at a candidate is due, or all its runs ended without a verdict | judge |
 //! | something was judged since the last report | report |
-//! | budget spent or a stop rule met | hand off, then wait |
+//! | budget spent, a stop rule met, or two runs in a row blocked | watch what still runs, hand off, then wait |
 //! | handed off, and nothing approved since | wait |
 //! | the repository has not been audited | audit |
 //! | the contract is incomplete | ask |
@@ -17,28 +16,32 @@
 //! | a candidate stopped in its smoke phase | revise it |
 //! | no baseline is planned | plan it |
 //! | no smoke run has passed | smoke |
-//! | a candidate is validated | launch it, or ask; hand off when what is left holds none of them |
+//! | a place is free and a candidate may run | launch it, or ask; hand off when what is left holds none of them |
+//! | a candidate is a draft that wasn't refused as it is | validate it |
+//! | a run is intended or under way | watch it |
 //! | a run counts only once a person approves it | request that |
-//! | a candidate is a draft | validate it |
 //! | otherwise | propose within scope |
 
 mod candidates;
 
 pub use candidates::stale_plan;
 
+use std::collections::BTreeSet;
+
 use rlxp_types::text::shell_word;
 use serde::Serialize;
 
-use crate::budget::Amounts;
 use crate::completeness::open_questions;
-use crate::documents::{Assurance, Contract, Phase, Reading, Slug};
+use crate::documents::{Assurance, CandidateKind, Phase, Reading, Slug};
 use crate::gate::{self, Purpose, RefusalCode};
+use crate::judge;
 use crate::ledger::Remedy;
 use crate::ledger::attempts;
 use crate::ledger::state::CandidateRecord;
 use crate::machine::CandidateState;
 use crate::queue::Queue;
-use crate::stop_rules::stop_rule;
+pub use crate::stop_rules::Ending;
+use crate::stop_rules::{Stop, blocked, planned_out, spent, stop_rule};
 use crate::view::Study;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -93,6 +96,30 @@ pub struct Next {
     /// The candidate that would be launched, for the caller to compare its plan with the files of the repository.
     #[serde(skip)]
     pub launches: Option<Slug>,
+    /// What the step is about, for callers that take it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
+    /// Why the study doesn't continue by itself, where it doesn't.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+}
+
+/// What a step is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// A candidate that exists
+    Candidate(Slug),
+    /// A candidate of which only smoke runs were started, and which needs another revision
+    Revise(Slug),
+    /// A run, by its key
+    Run(String),
+    /// A candidate without changes that is to be written
+    Write {
+        /// A free name
+        name: String,
+        kind: CandidateKind,
+    },
 }
 
 impl Next {
@@ -103,7 +130,16 @@ impl Next {
         changes: impl Into<String>,
     ) -> Self {
         let command = Some(command.into()).filter(|command: &String| !command.is_empty());
-        Self { action, reason: reason.into(), command, changes: changes.into(), person: None, launches: None }
+        let (reason, changes) = (reason.into(), changes.into());
+        Self { action, reason, command, changes, person: None, launches: None, about: None, ending: None }
+    }
+
+    fn about(self, about: About) -> Self {
+        Self { about: Some(about), ..self }
+    }
+
+    fn ends_by(self, ending: Ending) -> Self {
+        Self { ending: Some(ending), ..self }
     }
 
     fn by_person(self, what: impl Into<String>) -> Self {
@@ -118,7 +154,6 @@ const NOTHING: &str = "nothing";
 pub fn next(study: &Study) -> Next {
     broken(study)
         .or_else(|| closed(study))
-        .or_else(|| under_way(study))
         .or_else(|| candidates::dead_end(study))
         .or_else(|| unread(study))
         .or_else(|| judged(study))
@@ -129,8 +164,9 @@ pub fn next(study: &Study) -> Next {
         .or_else(|| candidates::stopped_in_smoke(study))
         .or_else(|| candidates::first_runs(study))
         .or_else(|| candidates::validated(study))
-        .or_else(|| candidates::unapproved_runs(study))
         .or_else(|| candidates::drafts(study))
+        .or_else(|| under_way(study))
+        .or_else(|| candidates::unapproved_runs(study))
         .unwrap_or_else(|| candidates::propose(study))
 }
 
@@ -166,7 +202,8 @@ fn closed(study: &Study) -> Option<Next> {
     })
 }
 
-fn under_way(study: &Study) -> Option<Next> {
+/// A run that is under way.
+pub(crate) fn under_way(study: &Study) -> Option<Next> {
     let state = study.state();
     let live = state.live();
     let run = live.first()?;
@@ -184,27 +221,34 @@ fn under_way(study: &Study) -> Option<Next> {
 fn unread(study: &Study) -> Option<Next> {
     let run = *attempts::unread(study.state()).first()?;
     let reason = format!("run {} ended, but its metrics have not been read", run.intent.key);
-    Some(Next::new(Action::Extract, reason, format!("rlx study extract {}", run.intent.key), RECORD))
+    let next = Next::new(Action::Extract, reason, format!("rlx study extract {}", run.intent.key), RECORD);
+    Some(next.about(About::Run(run.intent.key.clone())))
 }
 
 fn judged(study: &Study) -> Option<Next> {
     let state = study.state();
     let queue = Queue::for_study(study);
-    let over = queue.over();
-    // A launched candidate without remaining runs is complete, even if that was not recorded.
-    let is_over = |id: &Slug, record: &CandidateRecord| match record.state {
-        // Without anything but smoke runs there is nothing to judge.
-        _ if record.furthest() == Some(Phase::Smoke) => false,
-        // What changes nothing makes no claim.
-        _ if record.validated.kind.is_empty_change() => false,
-        CandidateState::Completed => true,
-        CandidateState::Launched => over.contains(id),
-        _ => false,
+    let judge = |id: &Slug, reason: String| {
+        let next = Next::new(Action::Judge, reason, format!("rlx study judge {id}"), RECORD);
+        Some(next.about(About::Candidate(id.clone())))
     };
-    let done = state.candidates.iter().filter(|(id, record)| is_over(id, record));
-    if let Some((id, _)) = done.min_by_key(|(_, record)| record.order) {
-        let reason = format!("all runs of {id} have finished, but it has no verdict");
-        return Some(Next::new(Action::Judge, reason, format!("rlx study judge {id}"), RECORD));
+    if let Some(job) = queue.to_judge() {
+        let reason = match job.phase {
+            Phase::IncumbentValidation => format!("the audit seeds of {} have run", job.candidate),
+            _ => format!("{} has {} confirm seeds, and a look at them is due", job.candidate, job.runs),
+        };
+        return judge(&job.candidate, reason);
+    }
+    let over = queue.over();
+    let done = state.candidates.iter().filter(|(id, record)| is_over(study, &over, id, record));
+    if let Some((id, record)) = done.min_by_key(|(_, record)| record.order) {
+        return judge(
+            id,
+            match record.furthest() {
+                Some(Phase::Smoke) => format!("{id} failed in its smoke phase, and it has no verdict"),
+                _ => format!("all runs of {id} have finished, but it has no verdict"),
+            },
+        );
     }
     let unreported =
         state.last_judged.filter(|seq| state.last_reported.is_none_or(|reported| reported < *seq))?;
@@ -212,13 +256,44 @@ fn judged(study: &Study) -> Option<Next> {
     Some(Next::new(Action::Report, reason, "rlx study report", "writes report.md and appends to the ledger"))
 }
 
+/// Whether all runs of a candidate are over and only a verdict is left. A launched candidate without remaining runs is
+/// complete, even if that was not recorded.
+fn is_over(study: &Study, over: &BTreeSet<&Slug>, id: &Slug, record: &CandidateRecord) -> bool {
+    // What changes nothing makes no claim.
+    if record.validated.kind.is_empty_change() {
+        return false;
+    }
+    let is_over = match record.state {
+        CandidateState::Completed => true,
+        CandidateState::Launched => over.contains(id),
+        _ => false,
+    };
+    match record.furthest() {
+        _ if !is_over => false,
+        // One that only has smoke runs is over if they failed; otherwise its plan has changed, and it is revised.
+        Some(Phase::Smoke) => candidates::has_failed_in_smoke(study, id),
+        // Files that were edited may be restored, as long as no person approved them as they are.
+        _ => judge::stale(study, record).is_none_or(|_| candidates::planning_not_approved(study).is_none()),
+    }
+}
+
 /// The budget or a stop rule ends the study, or it was handed off. A hand-off removes no permission, so no
 /// gate checks it: it says who has to act, and only an approval by that person shows that they did.
 fn over(study: &Study) -> Option<Next> {
     let handed_off = study.state().handed_off.as_ref();
-    let rule =
-        study.contract().and_then(|contract| spent(study, contract).or_else(|| stop_rule(study, contract)));
-    let Some(rule) = rule else {
+    let rule = study.contract().and_then(|contract| {
+        spent(study, contract)
+            .or_else(|| stop_rule(study, contract))
+            .or_else(|| planned_out(study, contract))
+            .or_else(|| blocked(study))
+    });
+    if rule.is_some() || handed_off.is_some() {
+        // Started runs are finished first.
+        if let Some(next) = under_way(study) {
+            return Some(next);
+        }
+    }
+    let Some(Stop { ending, reason: rule }) = rule else {
         return handed_off.map(|(_, reason)| handed_over(study, reason));
     };
     let person = "decide whether to continue under a new contract or close the study";
@@ -229,9 +304,10 @@ fn over(study: &Study) -> Option<Next> {
         let done = if approved { "closing is approved" } else { "the study was handed off" };
         let may_close = approved || !study.was_entered();
         let command = if may_close { close_command(&rule) } else { "rlx approve close".to_owned() };
-        return Some(Next::new(Action::Wait, format!("{rule}; {done}"), command, RECORD).by_person(person));
+        let next = Next::new(Action::Wait, format!("{rule}; {done}"), command, RECORD);
+        return Some(next.by_person(person).ends_by(ending));
     }
-    Some(Next::new(Action::HandOff, rule, "rlx study handoff", RECORD).by_person(person))
+    Some(Next::new(Action::HandOff, rule, "rlx study handoff", RECORD).by_person(person).ends_by(ending))
 }
 
 /// Nothing ends the study, but it was handed off.
@@ -264,19 +340,6 @@ fn handed_over(study: &Study, reason: &str) -> Next {
 /// The command that closes the study for this reason.
 fn close_command(reason: &str) -> String {
     format!("rlx study close --reason {}", shell_word(reason))
-}
-
-fn spent(study: &Study, contract: &Contract) -> Option<String> {
-    let left = study.state().tally.left(Amounts::from(&contract.budget));
-    let agreed = Amounts::from(&contract.budget).named();
-    let out: Vec<&str> = left
-        .named()
-        .into_iter()
-        .zip(agreed)
-        .filter(|(left, agreed)| left.1 == 0 && agreed.1 > 0)
-        .map(|(left, _)| left.0)
-        .collect();
-    (!out.is_empty()).then(|| format!("the budget of {} is used up", out.join(" and ")))
 }
 
 fn audit(study: &Study) -> Option<Next> {

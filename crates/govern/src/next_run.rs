@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 
 use crate::documents::{Candidate, Phase, PhasePlan, SeedRange, SeedRoles, Slug};
 use crate::ledger::attempts::{Attempts, by_seed, taken};
+use crate::ledger::event::ProbePoint;
 use crate::ledger::state::RunRecord;
+use crate::looks::wanted;
 use crate::machine::CandidateState;
+use crate::probe;
 use crate::queue::{JobStatus, Queue};
 use crate::seeds::SeedRole;
 use crate::view::Study;
@@ -20,6 +23,8 @@ pub struct NextRun {
     pub attempt: u64,
     /// The phase as the candidate plans it.
     pub plan: PhasePlan,
+    /// What it probes, where it probes.
+    pub probe: Option<ProbePoint>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,22 +74,32 @@ pub fn next_run(study: &Study, candidate: &Candidate) -> Option<NextRun> {
         SeedChoice::Known(seed) => seeds.get(&seed).map_or(0, |attempts| attempts.count),
         SeedChoice::Draw => 0,
     };
-    Some(NextRun { phase: job.phase, role: job.role, seed, attempt: before + 1, plan })
+    let probe = match (probe::parameter(study, candidate), seed) {
+        (Some(parameter), SeedChoice::Known(seed)) => {
+            let place = job.seeds.iter().position(|known| *known == seed)?;
+            Some(probe::point(study, parameter, place as u64)?)
+        }
+        _ => None,
+    };
+    Some(NextRun { phase: job.phase, role: job.role, seed, attempt: before + 1, plan, probe })
 }
 
-/// The pool that the seed of a run's evaluation is drawn from; `None` in the smoke phase, which isn't evaluated.
+/// The pool that the seed of a run's evaluation is drawn from; `None` in the smoke phase, where evaluation is
+/// only tried.
 pub fn evaluation_pool(phase: Phase, pools: &SeedRoles) -> Option<SeedRange> {
     (phase != Phase::Smoke).then_some(pools.evaluation)
 }
 
-/// How many runs of a phase of a candidate's present plan have not been started, or have to be started again.
+/// How many runs of a phase of a candidate's present plan have not been started, or have to be started again, up to its
+/// next look.
 pub fn runs_left(study: &Study, candidate: &Slug, phase: Phase) -> u64 {
     let state = study.state();
     let Some(record) = state.candidates.get(candidate) else { return 0 };
     let planned = record.validated.phases.iter().find(|planned| planned.phase == phase);
     let mut runs = state.runs_of_plan(candidate);
     runs.retain(|run| run.intent.phase == phase);
-    planned.map_or(0, |planned| planned.seeds).saturating_sub(taken(&runs, state.side_of(candidate)))
+    let wanted = planned.map_or(0, |planned| wanted(study, record, planned));
+    wanted.saturating_sub(taken(&runs, state.side_of(candidate)))
 }
 
 /// The seed that `random` picks among the unused ones of `pool`; `None` if all are used. Every unused seed is picked

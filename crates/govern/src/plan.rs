@@ -8,13 +8,16 @@ use serde_json::json;
 
 use crate::budget::reservation;
 use crate::canonical;
-use crate::documents::{CandidateKind, Contract, Phase, PhasePlan, Seconds};
+use crate::documents::{Candidate, CandidateKind, Contract, Phase, PhasePlan, Seconds};
 use crate::ledger::event::PlannedPhase;
+use crate::probe;
 use crate::section::{Section, candidate_digest};
 use crate::view::{CandidateView, Study};
 
 /// The name of the part that holds the programs of all steps.
 pub(crate) const PROGRAMS: &str = "programs";
+/// The name of the part that holds the code that training and evaluation start from.
+pub const CODE: &str = "code";
 /// The name of the part that holds the protected files.
 pub const PROTECTED: &str = "protected_files";
 pub use crate::ledger::event::{CHANGES, INCUMBENT, PROTOCOL};
@@ -38,7 +41,7 @@ impl Plan {
         parts.insert("adapter".into(), study.adapter.as_ref()?.digest);
         parts.insert(PROTECTED.into(), canonical::digest_of(candidate.protected.as_ref()?));
         parts.insert(PROTOCOL.into(), study.protocol()?);
-        parts.insert("code".into(), canonical::digest_of(candidate.base.as_ref()?));
+        parts.insert(CODE.into(), code(candidate)?);
         parts.insert(CHANGES.into(), changes(candidate)?);
         parts.insert(PROGRAMS.into(), canonical::digest_of(candidate.programs.as_ref()?));
         parts.insert("inputs".into(), canonical::digest_of(candidate.inputs.as_ref()?));
@@ -62,8 +65,18 @@ impl Plan {
     }
 }
 
-/// The result of a candidate's changes, as a digest: what its runs train with, however it is written.
-fn changes(candidate: &CandidateView) -> Option<Digest> {
+/// The code that training and evaluation start from, as a digest; `None` if it is unknown.
+pub fn code(candidate: &CandidateView) -> Option<Digest> {
+    let base = candidate.base.as_ref()?;
+    Some(match &candidate.accepted {
+        None => canonical::digest_of(base),
+        Some(accepted) => canonical::digest(&json!({ "evaluation": base, "training": accepted })),
+    })
+}
+
+/// The result of a candidate's changes, as a digest: what its runs train with, however it is written. `None` if they
+/// can't be made.
+pub fn changes(candidate: &CandidateView) -> Option<Digest> {
     let applied = candidate.applied().ok()?.digest();
     match candidate.written.typed.arguments.as_slice() {
         [] => Some(applied),
@@ -78,12 +91,16 @@ pub fn agreed_phases(kind: CandidateKind, contract: &Contract) -> Vec<PhasePlan>
         CandidateKind::Probe => &[Phase::Short],
         CandidateKind::Baseline => &[Phase::Smoke, Phase::Confirm],
         CandidateKind::Incumbent => &[Phase::IncumbentValidation],
-        _ => &[Phase::Smoke, Phase::Short, Phase::Confirm],
+        _ => &[Phase::Smoke, Phase::Short, Phase::Confirm, Phase::IncumbentValidation],
     };
-    let seeds = |phase: Phase| match phase {
-        Phase::Smoke => 1,
-        Phase::Short => contract.statistics.screen_seeds,
-        Phase::Confirm | Phase::IncumbentValidation => contract.statistics.confirm_seeds,
+    let schedule = contract.statistics.schedule();
+    let seeds = |phase: Phase| match (phase, kind.is_empty_change()) {
+        (Phase::Smoke, _) => 1,
+        (Phase::Short, _) => schedule.screen_seeds,
+        (Phase::Confirm | Phase::IncumbentValidation, true) => schedule.incumbent_seeds,
+        // Both are the most that it can need; looks decide how many of them run.
+        (Phase::Confirm, false) => schedule.last_look(),
+        (Phase::IncumbentValidation, false) => schedule.most_audit_seeds(),
     };
     let wall_clock = contract.budget.per_run.wall_clock;
     let plan = |phase: &Phase| PhasePlan {
@@ -93,6 +110,16 @@ pub fn agreed_phases(kind: CandidateKind, contract: &Contract) -> Vec<PhasePlan>
         gpu_time: Seconds::default(),
     };
     phases.iter().map(plan).collect()
+}
+
+/// The same for one candidate: a probe has the seeds of the short phase at each of its values.
+pub fn phases_for(study: &Study, candidate: &Candidate, contract: &Contract) -> Vec<PhasePlan> {
+    let mut plans = agreed_phases(candidate.kind, contract);
+    if let Some(parameter) = probe::parameter(study, candidate) {
+        let values = (parameter.values.len() as u64).max(1);
+        plans.iter_mut().for_each(|plan| plan.seeds = plan.seeds.saturating_mul(values));
+    }
+    plans
 }
 
 /// The phases of a candidate as they are recorded.

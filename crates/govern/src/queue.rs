@@ -1,6 +1,9 @@
 //! The queue of a study: which phase of which candidate can run, what each waits for, and what a candidate
 //! needs to advance to its next phase. Recomputed from the ledger each time, so it continues wherever it
 //! was left.
+//!
+//! A candidate that changes something goes from smoke to short to confirm. Its confirm phase runs up to a planned look,
+//! is judged, and runs on if the look asks for more; once a look accepts it, its audit seeds follow.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,14 +12,16 @@ use rlxp_types::Digest;
 use serde::Serialize;
 
 use crate::canonical;
-use crate::documents::{CandidateKind, Direction, Phase, Slug};
-use crate::ledger::attempts;
-use crate::ledger::event::PlannedPhase;
+use crate::documents::{CandidateKind, Phase, Slug};
+use crate::ledger::attempts::{self, Side};
+use crate::ledger::event::LookCall;
 use crate::ledger::state::{CandidateRecord, RunRecord};
+use crate::looks;
 use crate::machine::{CandidateState, RunEnd, RunState};
 use crate::run_approval::unapproved;
 use crate::score;
 use crate::seeds::SeedRole;
+use crate::stop_rules::confirmed;
 use crate::view::Study;
 
 /// One phase of one candidate.
@@ -24,8 +29,10 @@ use crate::view::Study;
 pub struct Job {
     pub candidate: Slug,
     pub phase: Phase,
-    /// How many runs it has, one per seed.
+    /// How many runs it has, one per seed; those of a confirm phase up to its next look.
     pub runs: u64,
+    /// How many of them can be started, as far as places are free.
+    pub left: u64,
     /// Seeds that are known beforehand; those of later phases are drawn at launch.
     pub seeds: Vec<u64>,
     pub role: SeedRole,
@@ -45,6 +52,8 @@ pub enum JobStatus {
     Queued,
     /// Some of its runs are active.
     Running,
+    /// Its runs have ended, and the candidate is to be judged by them.
+    Judge,
     /// All its runs have ended, and the candidate advances.
     Passed,
     /// All its runs have ended, and the candidate doesn't advance.
@@ -67,6 +76,7 @@ impl fmt::Display for JobStatus {
             JobStatus::Ready => f.pad("ready"),
             JobStatus::Queued => f.pad("queued"),
             JobStatus::Running => f.pad("running"),
+            JobStatus::Judge => f.pad("to be judged"),
             JobStatus::Passed => f.pad("passed"),
             JobStatus::Stopped { reason } => f.pad(&format!("stopped: {reason}")),
             JobStatus::Unapproved { run } => f.pad(&format!("needs the approval of run:{run}")),
@@ -80,6 +90,8 @@ impl fmt::Display for JobStatus {
 pub struct Queue {
     /// Maximum number of concurrent runs.
     pub parallel: u64,
+    /// How many more can be started now.
+    pub free: u64,
     /// The jobs: candidates in the order of their validation, phases in theirs.
     pub jobs: Vec<Job>,
 }
@@ -97,11 +109,7 @@ impl Queue {
             })
             .collect();
         candidates.sort_by_key(|(_, record)| record.order);
-        // A candidate without changes makes no claim, so it doesn't use up a confirmation.
-        let claims = |record: &&CandidateRecord| {
-            !record.validated.kind.is_empty_change() && record.phases.contains(&Phase::Confirm)
-        };
-        let confirms = state.candidates.values().filter(claims).count() as u64;
+        let confirms = confirmed(study);
         let shared = study.shared_parts();
         let mut jobs = Vec::new();
         for (id, record) in candidates {
@@ -112,17 +120,23 @@ impl Queue {
             let mut before: Option<(Phase, bool)> = None;
             let runs = state.runs_of_plan(id);
             for planned in &record.validated.phases {
+                let wanted = looks::wanted(study, record, planned);
+                let of_phase: Vec<&RunRecord> =
+                    runs.iter().filter(|run| run.intent.phase == planned.phase).copied().collect();
                 let stand = match before {
                     Some((phase, false)) => JobStatus::Waiting { phase },
-                    _ if stale.is_some() => going_on(stale.clone().unwrap_or_default(), planned, &runs),
-                    _ => stand(study, (id, record.validated.kind), planned, &runs, confirms),
+                    _ if stale.is_some() => going_on(stale.clone().unwrap_or_default(), &of_phase),
+                    _ => stand(study, (id, record), planned.phase, wanted, &of_phase, confirms),
                 };
                 before = Some((planned.phase, stand == JobStatus::Passed));
-                jobs.push(job(study, (id, record), planned.phase, planned.seeds, stand));
+                let can_start = matches!(stand, JobStatus::Ready | JobStatus::Running) && stale.is_none();
+                let left = if can_start { left(&of_phase, wanted, state.side_of(id)) } else { 0 };
+                jobs.push(job(study, (id, record), planned.phase, (wanted, left), stand));
             }
         }
-        take_places(&mut jobs, parallel, state.live().len() as u64);
-        Self { parallel, jobs }
+        let free = parallel.saturating_sub(state.live().len() as u64);
+        take_places(&mut jobs, free);
+        Self { parallel, free, jobs }
     }
 
     /// The digest of the plan.
@@ -130,34 +144,47 @@ impl Queue {
         canonical::digest_of(self)
     }
 
-    /// Candidates that have jobs of which none can still run.
+    /// Candidates that have jobs of which none can still run or be judged.
     pub fn over(&self) -> BTreeSet<&Slug> {
         let is_open = |job: &&Job| {
-            use JobStatus::{Queued, Ready, Running, Unapproved};
-            matches!(job.stand, Ready | Queued | Running | Unapproved { .. })
+            use JobStatus::{Judge, Queued, Ready, Running, Unapproved};
+            matches!(job.stand, Ready | Queued | Running | Judge | Unapproved { .. })
         };
         let going_on: BTreeSet<&Slug> = self.jobs.iter().filter(is_open).map(|job| &job.candidate).collect();
         let all = self.jobs.iter().map(|job| &job.candidate);
         all.filter(|id| !going_on.contains(id)).collect()
     }
 
-    /// Jobs that can run, now or as soon as a slot is free.
+    /// Jobs of which a run can be started, now or as soon as a slot is free.
     pub fn can_run(&self) -> impl Iterator<Item = &Job> {
-        self.jobs.iter().filter(|job| matches!(job.stand, JobStatus::Ready | JobStatus::Queued))
+        self.jobs.iter().filter(|job| job.left > 0)
     }
+
+    /// The candidate that is to be judged first.
+    pub fn to_judge(&self) -> Option<&Job> {
+        self.jobs.iter().find(|job| job.stand == JobStatus::Judge)
+    }
+}
+
+/// How many runs of a phase can be started. With a run that never counts as evidence it stops as soon as the others have
+/// ended.
+fn left(runs: &[&RunRecord], wanted: u64, side: Side) -> u64 {
+    if runs.iter().any(|run| run.stops_its_phase(side).is_some()) {
+        return 0;
+    }
+    wanted.saturating_sub(attempts::taken(runs, side))
 }
 
 /// Most seeds of one job that are listed; a plan with more can't be run anyway.
 const MOST_SEEDS: u64 = 1000;
 
-/// Limits ready jobs to the number of slots; the rest stays queued.
-fn take_places(jobs: &mut [Job], parallel: u64, live: u64) {
-    let mut free = parallel.saturating_sub(live);
-    for job in jobs.iter_mut().filter(|job| job.stand == JobStatus::Ready) {
-        if free == 0 {
+/// Limits ready jobs to the number of slots; the rest stays queued. Jobs that were planned earlier take theirs first.
+fn take_places(jobs: &mut [Job], mut free: u64) {
+    for job in jobs.iter_mut().filter(|job| job.left > 0) {
+        if free == 0 && job.stand == JobStatus::Ready {
             job.stand = JobStatus::Queued;
         }
-        free = free.saturating_sub(1);
+        free = free.saturating_sub(job.left);
     }
 }
 
@@ -165,7 +192,7 @@ fn job(
     study: &Study,
     (id, record): (&Slug, &CandidateRecord),
     phase: Phase,
-    runs: u64,
+    (runs, left): (u64, u64),
     stand: JobStatus,
 ) -> Job {
     let role = SeedRole::for_phase(phase);
@@ -181,6 +208,7 @@ fn job(
         candidate: id.clone(),
         phase,
         runs,
+        left,
         seeds,
         role,
         worktree: format!("{id}-r{}", record.validated.revision),
@@ -194,23 +222,23 @@ fn job(
 pub fn promotion(kind: CandidateKind, phase: Phase) -> &'static str {
     match (phase, kind.is_empty_change()) {
         (Phase::Smoke, _) => "every run succeeds",
-        (Phase::Short, false) => "every seed has the metric, and the median is no worse than the incumbent's",
-        (Phase::Short, true) => "every seed has the metric",
-        (Phase::Confirm, false) => "better by the contract's statistics, with no guardrail worse",
+        (Phase::Short, _) if kind == CandidateKind::Probe => "every value has run",
+        (Phase::Short, _) => "every seed has the metric",
+        (Phase::Confirm, false) => "a look finds it better, with every guardrail shown to hold",
         (Phase::Confirm, true) => "every seed has run",
-        (Phase::IncumbentValidation, _) => "the new incumbent is confirmed on fresh seeds",
+        (Phase::IncumbentValidation, _) => "the audit seeds are not worse than the earlier incumbent",
     }
 }
 
 fn stand(
     study: &Study,
-    (id, kind): (&Slug, CandidateKind),
-    planned: &PlannedPhase,
+    (id, record): (&Slug, &CandidateRecord),
+    phase: Phase,
+    wanted: u64,
     runs: &[&RunRecord],
     confirms: u64,
 ) -> JobStatus {
-    let (phase, state) = (planned.phase, study.state());
-    let runs: Vec<&RunRecord> = runs.iter().filter(|run| run.intent.phase == phase).copied().collect();
+    let (kind, state) = (record.validated.kind, study.state());
     if runs.iter().any(|run| !matches!(run.state, RunState::Ended(_))) {
         return JobStatus::Running;
     }
@@ -223,12 +251,12 @@ fn stand(
     {
         return stopped(format!("the baseline of this study is {baseline}"));
     }
-    let done = attempts::done(&runs, side);
-    if (done.len() as u64) < planned.seeds {
-        let most = study.contract().map_or(0, |contract| contract.statistics.maximum_confirms);
+    let done = attempts::done(runs, side);
+    if (done.len() as u64) < wanted {
+        let most = study.contract().map_or(0, |contract| contract.statistics.schedule().candidates);
         let claims = phase == Phase::Confirm && !kind.is_empty_change();
         if claims && runs.is_empty() && confirms >= most {
-            return stopped(format!("{confirms} of {most} confirms are used up"));
+            return stopped(format!("{confirms} of {most} planned candidates were confirmed"));
         }
         return JobStatus::Ready;
     }
@@ -243,16 +271,25 @@ fn stand(
         return JobStatus::Unapproved { run: run.intent.key.clone() };
     }
     match phase {
-        Phase::Short => short(study, (id, kind), &runs),
-        // These two end in a verdict, and a candidate with a verdict has left the queue.
-        _ => JobStatus::Passed,
+        // A probe shows where a policy fails, so failing is an answer.
+        Phase::Short if runs.iter().all(|run| run.intent.probe.is_some()) => JobStatus::Passed,
+        Phase::Short => short(study, id, runs),
+        // What changes nothing makes no claim.
+        _ if kind.is_empty_change() => JobStatus::Passed,
+        Phase::Confirm => match record.looks.last().map(|look| look.call) {
+            None | Some(LookCall::More) => JobStatus::Judge,
+            Some(LookCall::Accept) => JobStatus::Passed,
+            Some(LookCall::Drop) => stopped("its last look dropped it".into()),
+            Some(LookCall::Undecided) => stopped("its last look did not decide".into()),
+        },
+        // It ends in a verdict, and a candidate with a verdict has left the queue.
+        _ => JobStatus::Judge,
     }
 }
 
 /// A phase of a plan that can't continue: active runs are awaited, nothing new starts.
-fn going_on(stale: String, planned: &PlannedPhase, runs: &[&RunRecord]) -> JobStatus {
-    let is_live =
-        |run: &&RunRecord| run.intent.phase == planned.phase && !matches!(run.state, RunState::Ended(_));
+fn going_on(stale: String, runs: &[&RunRecord]) -> JobStatus {
+    let is_live = |run: &&RunRecord| !matches!(run.state, RunState::Ended(_));
     if runs.iter().any(is_live) { JobStatus::Running } else { stopped(stale) }
 }
 
@@ -260,51 +297,31 @@ fn stopped(reason: String) -> JobStatus {
     JobStatus::Stopped { reason }
 }
 
-fn short(study: &Study, (id, kind): (&Slug, CandidateKind), runs: &[&RunRecord]) -> JobStatus {
+/// What the short phase of a candidate's plan shows, once all its runs are over.
+pub(crate) fn short_phase(study: &Study, id: &Slug) -> JobStatus {
+    let mut runs = study.state().runs_of_plan(id);
+    runs.retain(|run| run.intent.phase == Phase::Short);
+    short(study, id, &runs)
+}
+
+/// The short phase only shows that every seed gives the metric: few seeds say nothing about which one is better.
+fn short(study: &Study, id: &Slug, runs: &[&RunRecord]) -> JobStatus {
     let Some(spec) = study.files.metric_spec.typed() else {
         return stopped("metric_spec.yaml can't be read".into());
     };
-    let side = study.state().side_of(id);
-    let mut results = Vec::new();
-    for seed in attempts::done(runs, side) {
-        let has_metric = score::primary(seed.last, spec).is_some_and(|value| value.is_some());
+    for seed in attempts::done(runs, study.state().side_of(id)) {
         let key = &seed.last.intent.key;
-        let is_read = seed.last.state == RunState::Ended(RunEnd::Ok) && !seed.last.was_touched();
-        if is_read && !has_metric {
+        if !score::is_comparable(seed.last) {
+            return stopped(format!("run {key} has no evaluation seed and is never compared with"));
+        }
+        let has_ended_well = seed.last.state == RunState::Ended(RunEnd::Ok) && !seed.last.was_touched();
+        let has_metric = score::primary(seed.last, spec).is_some_and(|value| value.is_some());
+        if !has_ended_well {
+            return stopped(format!("run {key} did not finish, so it has no {}", spec.primary.name));
+        }
+        if !has_metric {
             return stopped(format!("run {key} has no {}", spec.primary.name));
         }
-        match score::result_of(&seed, spec, side) {
-            Some(result) => results.push(result),
-            None => return stopped(format!("run {key} has no evaluation seed and is never compared with")),
-        }
     }
-    let failure = score::failure_score(&[&results], spec);
-    let Some(mut values) = score::values(&results, spec, failure) else {
-        return stopped("no run finished".into());
-    };
-    let Some(median) = median(&mut values) else { return stopped("no value".into()) };
-    match study.state().incumbent_score.filter(|_| !kind.is_empty_change()) {
-        Some(incumbent) => {
-            let better = match spec.primary.direction {
-                Direction::Higher => median >= incumbent,
-                Direction::Lower => median <= incumbent,
-            };
-            if better {
-                JobStatus::Passed
-            } else {
-                stopped(format!("the median is {median}, the incumbent's is {incumbent}"))
-            }
-        }
-        None => JobStatus::Passed,
-    }
-}
-
-fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values {
-        [] => None,
-        values if values.len() % 2 == 1 => Some(values[middle]),
-        values => Some(f64::midpoint(values[middle - 1], values[middle])),
-    }
+    JobStatus::Passed
 }

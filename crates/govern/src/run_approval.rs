@@ -17,6 +17,8 @@ pub enum WhyApprove {
     External,
     /// Its evaluation took files from the candidate
     EvaluatorExposed,
+    /// Changed code left files that can run code when evaluation loads them
+    ExecutableOutput,
     /// Another seed of the baseline failed before it
     FailedToo,
     /// Its seed was ended from outside as often as it may be
@@ -30,6 +32,9 @@ impl fmt::Display for WhyApprove {
         f.pad(match self {
             WhyApprove::External => "it ran outside of rlx",
             WhyApprove::EvaluatorExposed => "its evaluation used files of the candidate",
+            WhyApprove::ExecutableOutput => {
+                "changed code left files, such as pickles, that can run code when evaluation loads them"
+            }
             WhyApprove::FailedToo => "it is not the first seed of the baseline that failed",
             WhyApprove::Interrupted => "it was ended from outside twice",
             WhyApprove::Blocked => "it was blocked three times",
@@ -51,6 +56,9 @@ pub fn why_approve(state: &StudyState, spec: Option<&MetricSpec>, run: &RunRecor
     }
     if run.intent.evaluator_exposed {
         return Some(WhyApprove::EvaluatorExposed);
+    }
+    if run.ended.as_ref().is_some_and(|ended| ended.executable_output.is_some()) {
+        return Some(WhyApprove::ExecutableOutput);
     }
     if side != Side::Reference {
         return None;

@@ -4,7 +4,9 @@
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
-use crate::documents::{Adapter, Candidate, Contract, MetricSpec, Registry, Runbook, SurfaceMap};
+use crate::documents::{
+    Adapter, Candidate, Contract, MetricSpec, ProbeSummary, Registry, RewardReflection, Runbook, SurfaceMap,
+};
 
 /// Every schema by the name of its file.
 pub fn schemas() -> Vec<(&'static str, Value)> {
@@ -19,6 +21,8 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("surface_map", schema::<SurfaceMap>()),
         ("runbook", schema::<Runbook>()),
         ("candidate", schema::<Candidate>()),
+        ("reward_reflection", schema::<RewardReflection>()),
+        ("probe_summary", schema::<ProbeSummary>()),
         ("ledger_record", crate::ledger::record::schema()),
     ]
 }

@@ -14,6 +14,9 @@ use crate::ledger::attempts::{self, Attempts, Side};
 use crate::ledger::state::RunRecord;
 use crate::machine::EndCause;
 
+/// Differences of larger values can't be computed; such a value counts like one that is not finite.
+pub const LARGEST: f64 = 1e150;
+
 /// What a run counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Score {
@@ -42,6 +45,23 @@ pub enum SeedResult {
     Failed,
     /// It was interrupted and counts like the best finished seed of its set
     LikeTheBest,
+}
+
+/// What each seed of an accepted candidate counts for, now that others are compared with it; `None` if one of them has
+/// no result. It ran while it was judged, so a seed that was interrupted didn't run again; like every interrupted seed of
+/// a reference, it counts like the best.
+pub fn results_as_reference(runs: &[&RunRecord], spec: &MetricSpec) -> Option<Vec<SeedResult>> {
+    let counted = |attempts: &Attempts<'_>| {
+        let was_finished = attempts.last.cause() == Some(EndCause::Finished);
+        let was_interrupted = !was_finished && attempts.last.cause() != Some(EndCause::Itself);
+        match result_of(attempts, spec, Side::Judged)? {
+            SeedResult::Failed if was_interrupted || attempts.last.was_touched() => {
+                Some(SeedResult::LikeTheBest)
+            }
+            result => Some(result),
+        }
+    };
+    attempts::done(runs, Side::Judged).iter().map(counted).collect()
 }
 
 /// What a seed counts for; `None` while that isn't known, and if it never counts.
@@ -120,7 +140,7 @@ pub(crate) fn is_comparable(run: &RunRecord) -> bool {
 /// The primary metric of a run: `None` if its files weren't read yet, `Some(None)` if they have no finite value.
 pub(crate) fn primary(run: &RunRecord, spec: &MetricSpec) -> Option<Option<f64>> {
     let read = run.evidence.as_ref()?.values.get(&spec.primary.name).copied().flatten();
-    Some(read.filter(|value| value.is_finite()))
+    Some(read.filter(|value| value.abs() <= LARGEST))
 }
 
 fn finished(result: &SeedResult) -> Option<f64> {

@@ -54,7 +54,7 @@ const OVERRIDE_SYNTAX: &str = "adapter.yaml:override_syntax";
 
 /// Which section each top-level key of each file belongs to. `assurance` and the files' `schema` belong to all, and
 /// each entry of `exceptions` to the section it names.
-pub const COVERAGE: [(File, &str, Section); 39] = [
+pub const COVERAGE: [(File, &str, Section); 40] = [
     (Contract, "task", Task),
     (Contract, "metrics", Metrics),
     (Contract, "scope", Scope),
@@ -92,6 +92,7 @@ pub const COVERAGE: [(File, &str, Section); 39] = [
     (Runbook, "stop", Baseline),
     (Runbook, "resources", Baseline),
     (Runbook, "eval", Evaluation),
+    (Runbook, "probe", Evaluation),
     (Contract, "schema", Task),
     (Contract, "assurance", Task),
 ];

@@ -10,9 +10,10 @@ use crate::approval::{ApprovalStatus, Proofs, required, standing};
 use crate::canonical;
 use crate::change::{self, Applied};
 use crate::documents::{
-    Assurance, Base, Candidate, Confinement, Contract, Device, Files, StudyName, Written,
+    Assurance, Base, Candidate, CandidateKind, Change, Confinement, Contract, Device, Files, StudyName,
+    Written,
 };
-use crate::ledger::event::{INCUMBENT, PROTOCOL};
+use crate::ledger::event::{AcceptedCode, INCUMBENT, PROTOCOL};
 use crate::ledger::state::{CandidateRecord, RunRecord};
 use crate::ledger::{Ledger, StudyState};
 use crate::run_section::run_digest;
@@ -60,6 +61,8 @@ pub struct CandidateView {
     pub paths: BTreeMap<String, PathFacts>,
     /// Readable files named by its requirements and evidence.
     pub evidence_there: BTreeSet<String>,
+    /// The digests of the files that its requirements name.
+    pub analyses: BTreeMap<String, Digest>,
     /// Digests of the protected files in the code that runs start from; `None` if they couldn't all be read.
     pub protected: Option<BTreeMap<String, Digest>>,
     /// Protected paths whose content can't be pinned down. There are no digests then.
@@ -72,8 +75,14 @@ pub struct CandidateView {
     pub sources: BTreeMap<String, Option<String>>,
     /// How the repository takes overrides, where it does.
     pub override_syntax: Option<String>,
-    /// The code that its changes start from; `None` if unknown.
+    /// Values that the train command or the script has for flags that it changes, by file and key, as far as they can be
+    /// read.
+    pub flag_values: BTreeMap<(String, String), f64>,
+    /// The contract's code, which evaluation runs; `None` if unknown.
     pub base: Option<Base>,
+    /// What training and its changes start from, if candidates were accepted before: the contract's code with their
+    /// changes.
+    pub accepted: Option<AcceptedCode>,
     /// The program of every step that has one, by the digest of where it is and what it holds; `None` if
     /// not checked.
     pub programs: Option<BTreeMap<String, Digest>>,
@@ -82,6 +91,23 @@ pub struct CandidateView {
 }
 
 impl CandidateView {
+    /// Its changes of values that a command takes as flags, by number: the first of each, since later ones build on it.
+    pub fn flag_changes(&self) -> Vec<(usize, &Change, &str)> {
+        let mut found: Vec<(usize, &Change, &str)> = Vec::new();
+        if self.override_syntax.is_none() {
+            return found;
+        }
+        for (index, change) in self.written.typed.changes.iter().enumerate() {
+            let Some(key) = change.key.as_deref().filter(|_| !change::holds_keys(&change.path)) else {
+                continue;
+            };
+            if !found.iter().any(|(_, other, known)| other.path == change.path && *known == key) {
+                found.push((index, change, key));
+            }
+        }
+        found
+    }
+
     /// The result of its changes, or every change that can't be made.
     pub fn applied(&self) -> Result<Applied, Vec<(usize, String)>> {
         let changes = &self.written.typed.changes;
@@ -94,7 +120,8 @@ impl CandidateView {
         if !unread.is_empty() {
             return Err(unread);
         }
-        change::apply(changes, self.override_syntax.as_deref(), &|path| {
+        let earlier = self.accepted.as_ref().map(|code| code.arguments.as_slice()).unwrap_or_default();
+        change::apply_after(changes, self.override_syntax.as_deref(), earlier, &|path| {
             self.sources.get(path).cloned().flatten()
         })
     }
@@ -206,9 +233,18 @@ impl Study {
         self.contract()?.baseline.commit.as_deref()
     }
 
-    /// The code that everything from now on has to start from: what the contract names, or else what the
-    /// first candidate that was launched started from. `None` when nothing was approved or launched yet,
-    /// and when the contract doesn't name a commit.
+    /// What a candidate of this kind trains from, if that isn't the contract's code alone: the present incumbent's code.
+    /// A baseline is the contract's code, whenever it runs.
+    pub fn training_code(&self, kind: CandidateKind) -> Option<&AcceptedCode> {
+        match kind {
+            CandidateKind::Baseline => None,
+            _ => self.state().accepted_code(),
+        }
+    }
+
+    /// The code that everything from now on is evaluated with, and that training starts from before the first
+    /// acceptance: what the contract names, or else what the first candidate that was launched started from. `None`
+    /// when nothing was approved or launched yet, and when the contract doesn't name a commit.
     pub fn pinned_base(&self) -> Option<Base> {
         match self.named_commit() {
             Some(text) => Base::of_commit(text),
@@ -260,6 +296,11 @@ impl Study {
         let contract = self.contract().map_or(Assurance::Signature, required);
         let floor = self.state().opened.as_ref().map_or(Assurance::Signature, |opened| opened.assurance);
         contract.max(floor)
+    }
+
+    /// Whether a signature can ever count: only keys that were listed when the study was opened do.
+    pub fn can_be_signed(&self) -> bool {
+        self.state().opened.as_ref().is_some_and(|opened| !opened.approvers.is_empty())
     }
 
     /// The status of the approval of every section.

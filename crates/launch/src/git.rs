@@ -1,15 +1,17 @@
 //! Which code a run was made from, according to git.
 //!
 //! A repository is untrusted data, and git can be configured by it to run
-//! programs. So git is only asked read-only questions, with everything disabled
-//! that could start a program: hooks, file system monitors, external diffs,
-//! text conversions, content filters, submodules, lazy fetching, pagers and
-//! prompts.
+//! programs. So git is called with everything disabled that could start a
+//! program: hooks, file system monitors, external diffs, text conversions,
+//! content filters, submodules, lazy fetching, pagers and prompts. Questions
+//! are read-only; the one exception is [`write`](mod@write), which adds objects
+//! and refs and never touches HEAD, the index, or the work tree.
 
 mod ask;
 mod checkout;
 mod named;
 mod untracked;
+pub mod write;
 
 use std::path::{Path, PathBuf};
 
@@ -25,6 +27,28 @@ use ask::{Asked, Git};
 const DIFF_BYTES: usize = 64 * 1024 * 1024;
 /// At most this much of a list of changed files is read.
 const STAT_BYTES: usize = 4 * 1024 * 1024;
+
+/// A diff with every option that a user's settings could change, so that the
+/// same changes give the same bytes.
+const PATCH: [&str; 16] = [
+    "diff",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--binary",
+    "--full-index",
+    "--no-color",
+    "--no-renames",
+    "--no-relative",
+    "--no-indent-heuristic",
+    "--diff-algorithm=myers",
+    "--unified=3",
+    "--inter-hunk-context=0",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--submodule=short",
+    // A look into a submodule would be a git of its own, with the submodule's settings.
+    "--ignore-submodules=dirty",
+];
 
 /// The state of the repository around a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,13 +165,36 @@ pub fn changed_files(folder: &Path, from: &str, to: &str) -> Option<Vec<ChangedF
     Some(files)
 }
 
+/// When a commit was made, in seconds since 1970; none where the repository
+/// doesn't have it.
+pub fn committed_at(folder: &Path, commit: &str) -> Option<u64> {
+    if !is_commit(commit) {
+        return None;
+    }
+    Git::open(folder)?.line(&["show", "--no-patch", "--format=%ct", commit, "--"])?.parse().ok()
+}
+
+/// Everything that differs between two commits of the repository that holds
+/// `folder`, as a patch that `git apply` takes at its top, binary files
+/// included; none where it doesn't have both commits, or it is too long.
+pub fn patch(folder: &Path, from: &str, to: &str) -> Option<Vec<u8>> {
+    if !is_commit(from) || !is_commit(to) {
+        return None;
+    }
+    let mut words = PATCH.to_vec();
+    words.extend(["-O/dev/null", from, to, "--"]);
+    match Git::open(folder)?.ask_about(&words, &[], DIFF_BYTES) {
+        Asked::Answer(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
 /// Whether a text can only be the digest of a commit.
 fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Adds the changes to tracked files. Every option that a user's settings
-/// could change is given, so that the same changes have the same digest.
+/// Adds the changes to tracked files.
 fn changes(
     git: &Git,
     commit: &str,
@@ -155,28 +202,8 @@ fn changes(
     digested: &mut Vec<u8>,
     not_covered: &mut Vec<String>,
 ) {
-    let options = [
-        "diff",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--binary",
-        "--full-index",
-        "--no-color",
-        "--no-renames",
-        "--no-relative",
-        "--no-indent-heuristic",
-        "--diff-algorithm=myers",
-        "--unified=3",
-        "--inter-hunk-context=0",
-        "--src-prefix=a/",
-        "--dst-prefix=b/",
-        "--submodule=short",
-        // A look into a submodule would be a git of its own, with the submodule's settings.
-        "--ignore-submodules=dirty",
-        "-O/dev/null",
-        commit,
-        "--",
-    ];
+    let mut options = PATCH.to_vec();
+    options.extend(["-O/dev/null", commit, "--"]);
     match git.ask_about(&options, excluded, DIFF_BYTES) {
         Asked::Answer(diff) => put(digested, b'd', &diff),
         Asked::TooLong => not_covered.push("changes: more than 64 MB".to_owned()),

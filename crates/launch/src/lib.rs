@@ -33,6 +33,7 @@ mod open;
 pub mod order;
 mod output;
 mod permit;
+pub mod programs;
 mod search_path;
 pub mod signal_process;
 pub mod signals;

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,23 @@ pub struct RunOrder {
     /// Files outside of the run's folder that its trees link to. They may change meanwhile, so they are
     /// checked again after the run.
     pub linked: Vec<LinkedFile>,
+    /// Whether training runs changed code, so that its output is searched for files that can run code when they are
+    /// loaded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub scan: bool,
+    /// Files without which a run that ended well has failed after all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expected: Vec<ExpectedFile>,
+}
+
+/// A file that the steps of a run have to leave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedFile {
+    /// What is read from it, such as `the metric success`.
+    pub purpose: String,
+    /// Patterns of paths in the run's folder, one of which has to match.
+    pub any_of: Vec<String>,
 }
 
 /// A file that is too large to be copied.
@@ -75,8 +92,8 @@ pub struct StepOrder {
     pub name: String,
     /// The program, absolute, and its arguments.
     pub argv: Vec<String>,
-    /// What the program must be at the moment it is executed, as [`program_digest`] tells it; `None` if it
-    /// was not checked before.
+    /// What the program must be at the moment it is executed, as [`crate::programs::Chain`] tells it, with
+    /// its interpreters; `None` if it was not checked before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Digest>,
     /// The code it runs on.
@@ -86,6 +103,9 @@ pub struct StepOrder {
     /// Names of variables that it gets from the supervisor's own environment. Values are never
     /// written to a file.
     pub environment: Vec<String>,
+    /// What is recorded of those values, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, ValueMark>,
     /// Variables with values that aren't secret.
     pub set: BTreeMap<String, String>,
     /// Files and folders outside of the run that it may read, absolute: the roots of its interpreter, and the paths that
@@ -96,8 +116,27 @@ pub struct StepOrder {
     pub watched: Vec<String>,
     /// Files that it must produce in its folder.
     pub artifacts: Vec<String>,
+    /// Files of an earlier step, absolute, without which it is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<PathBuf>,
     /// Whether a failure means that something is missing here, not that the run failed.
     pub is_check: bool,
+}
+
+/// What is recorded of the value of a variable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueMark {
+    /// As [`value_digest`] tells it; `None` if the variable wasn't set.
+    pub digest: Option<Digest>,
+    /// The run of the reference that had another value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs_from: Option<String>,
+}
+
+/// The digest of a variable's value in one run. The run's key is part of it, so that equal values of two runs don't show.
+pub fn value_digest(run: &str, name: &str, value: &str) -> Digest {
+    Digest::hash(&serde_json::to_vec(&[run, name, value]).expect("texts are plain data"))
 }
 
 /// Code for one step: a base that never changes, and the differences from it.
@@ -323,13 +362,6 @@ impl RunOrder {
         }
         serde_json::from_slice(bytes).map_err(|error| format!("can't read the order: {error}"))
     }
-}
-
-/// Identifies a program: its path, the path with all symlinks resolved, and the content of the
-/// file.
-pub fn program_digest(path: &Path, real: &Path, content: Digest) -> Digest {
-    let named = [path, real].map(|path| path.to_string_lossy());
-    Digest::hash(&serde_json::to_vec(&(named, content)).expect("texts are plain data"))
 }
 
 impl fmt::Display for Level {

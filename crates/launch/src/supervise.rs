@@ -37,6 +37,7 @@ use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 use signal_hook::low_level;
 
+pub(crate) use environment::existing_folders;
 pub use shim::{Shim, start_shim, wait_for_go};
 pub use taken::{Taken, TakenFile};
 
@@ -115,6 +116,10 @@ pub fn supervise(
         if is_cancelled() {
             let reason = step::CANCELLED.to_owned();
             return Ok(report(StepOutcome::Cancelled, reason, run.took(), steps, left));
+        }
+        // There is always a step before one that needs something.
+        if !steps.is_empty() && !step.needs.iter().all(|file| RealFs.is_file(file).unwrap_or(false)) {
+            continue;
         }
         let mut end = run.step(step)?;
         let ran = order.steps[..steps.len()].iter().rfind(|earlier| !earlier.is_check);

@@ -48,12 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         state: Some(home.join(".local/state/rlx")),
         home: Some(home),
     };
-    let context = Context {
-        folder: folder.path().to_owned(),
-        folder_is_root: true,
-        user,
-        ..Context::real(None)?
-    };
+    let context =
+        Context { folder: folder.path().to_owned(), folder_is_root: true, user, ..Context::real(None)? };
     make(&context)?;
     // What was written just now is not what is measured.
     Command::new("sync").status()?;
@@ -104,9 +100,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     if let Some(program) = arguments.next() {
         let program = std::fs::canonicalize(program)?;
-        for line in
-            ["study next", "study status", "candidate validate c950", "ledger note x", "verify --chain"]
-        {
+        for line in [
+            "study next",
+            "study status",
+            "study monitor",
+            "study report",
+            "candidate validate c950",
+            "ledger note x",
+            "verify --chain",
+        ] {
             report(
                 &format!("rlx {line}"),
                 Box::new(|| {
@@ -216,6 +218,7 @@ fn a_life(plan: &Validated) -> Vec<Event> {
         evaluation_seed: None,
         evaluator_exposed: false,
         bounded_repeats: true,
+        probe: None,
     };
     let (boot, reason) = ("2f1e6a4c-7a30-4d55-9a77-0f4f6a1f9b1e".into(), "it ended by itself".into());
     let ended = RunEnded {
@@ -228,6 +231,7 @@ fn a_life(plan: &Validated) -> Vec<Event> {
         after_training: Some(true),
         manifest: Some(plan.plan),
         confinement: None,
+        executable_output: None,
     };
     vec![
         Event::LaunchIntent(intent),
@@ -235,7 +239,16 @@ fn a_life(plan: &Validated) -> Vec<Event> {
         Event::RunEnded(ended),
         Event::Evidence(Evidence { key, values, files, reasons: BTreeMap::new(), declared: None }),
         Event::Completed(Completed { candidate: candidate.clone() }),
-        Event::Judged(Judged { candidate, phase, verdict: Verdict::Debug, inputs: plan.plan, score: None }),
+        Event::Judged(Judged {
+            candidate,
+            phase,
+            verdict: Verdict::Debug,
+            inputs: plan.plan,
+            score: None,
+            reason: String::new(),
+            failed_checks: Vec::new(),
+            code: None,
+        }),
         Event::Reported(Reported { digest: plan.plan }),
     ]
 }

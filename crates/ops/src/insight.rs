@@ -20,7 +20,6 @@ pub mod plot;
 pub mod report;
 pub mod run_data;
 pub mod runs;
-mod show;
 pub mod stats;
 pub mod suggest;
 pub mod summarize;

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | training | [`training`] | `init`, `quickstart`, `envs`, `config`, `train`, `resume`, `stop`, `reproduce`, `eval` |
 //! | insight | [`insight`] | `ls`, `info`, `tag`, `note`, `rename`, `rm`, `tail`, `compare`, `diff`, `stats`, `plot`, `report`, `video`, `inspect`, `diagnose`, `suggest`, `analyze`, `summarize`, `explain-metrics` |
-//! | studies | [`studies`] | `study`, `contract`, `approve`, `candidate`, `launch`, `queue`, `metric`, `ledger`, `verify`, `doctor` |
+//! | studies | [`studies`] | `study`, `contract`, `approve`, `candidate`, `launch`, `autoloop`, `queue`, `metric`, `ledger`, `verify`, `doctor` |
 //!
 //! Insight may use training, and training asks studies whether a folder is governed. There are no other dependencies
 //! between them; `xtask/tests/architecture` checks this, and that modules don't depend on each other in a circle.
@@ -14,11 +14,13 @@ pub mod context;
 mod csv_file;
 pub mod event;
 pub mod failure;
+mod html;
 pub mod insight;
 mod output_file;
 pub mod quickstart;
 pub mod reports;
 pub mod select;
+mod show;
 pub mod studies;
 pub mod training;
 
@@ -34,7 +36,10 @@ pub mod below {
     pub use rlxp_env::{Dtype, Space};
     pub use rlxp_fs::environment;
     pub use rlxp_govern::approval::ApprovalStatus;
-    pub use rlxp_govern::documents::{Assurance, CandidateKind, ClaimKind, Phase};
+    pub use rlxp_govern::documents::{
+        Assurance, CandidateKind, ClaimKind, ComponentReflection, FindingSeverity, Phase, Seconds,
+        SeedEstimate,
+    };
     pub use rlxp_govern::gate::Refusal;
     pub use rlxp_govern::ledger::Actor;
     pub use rlxp_govern::machine::RunEnd;

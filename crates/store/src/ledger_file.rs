@@ -14,7 +14,7 @@ use std::time::Duration;
 use rlxp_fs::{FileHandle, Fs, FsExt, Kind, Machine};
 
 use crate::StoreError;
-use lock::Lock;
+pub use lock::Lock;
 
 /// The longest ledger that is read.
 const LONGEST: u64 = 1 << 30;

@@ -25,7 +25,8 @@
 //! [`LedgerFile`] is the ledger of a governed study, beside all this: lines that are
 //! only added, by one writer at a time. Their meaning is defined by `rlxp-govern`.
 //!
-//! [`foreign`] reads the log files of other tools.
+//! [`foreign`] reads the log files of other tools, and [`executable`] says which trained
+//! files could run code when they are loaded.
 //!
 //! This crate doesn't interpret networks: a model and a state are bytes.
 
@@ -35,6 +36,7 @@ mod attempt;
 mod checkpoint;
 mod end;
 mod error;
+pub mod executable;
 pub mod foreign;
 mod index;
 mod labels;
@@ -62,7 +64,7 @@ pub use end::{End, Outcome};
 pub use error::StoreError;
 pub use index::{ConfigReader, ConfigValues, Index, RunFilter, RunRow, places_by_age, places_in_order};
 pub use labels::{LabelChange, Labels, Note};
-pub use ledger_file::{LedgerFile, LockedLedger};
+pub use ledger_file::{LedgerFile, Lock, LockedLedger};
 pub use manifest::{
     Best, CheckpointFacts, FileFacts, MANIFEST_FILE, MANIFEST_SCHEMA, MODEL_FILE, Manifest, STATE_FILE,
     SaveReason,

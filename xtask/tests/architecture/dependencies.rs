@@ -205,6 +205,20 @@ fn what_decides_starts_no_thread() {
     assert_eq!(found, Vec::<std::path::PathBuf>::new(), "threads belong to rlxp-ops");
 }
 
+/// A verdict of a study rests on numbers alone, not on rules of diagnosis or on sentences.
+#[test]
+fn studies_use_only_the_statistics() {
+    let mut found = Vec::new();
+    for file in rust_files(&root().join("crates/govern/src")) {
+        let source = text(&file);
+        let uses = source.match_indices("rlxp_analyze::").map(|(at, name)| &source[at + name.len()..]);
+        if uses.into_iter().any(|rest| !rest.starts_with("statistics")) {
+            found.push(file);
+        }
+    }
+    assert_eq!(found, Vec::<std::path::PathBuf>::new());
+}
+
 /// A module that is compiled for tests only says so in the file that names it.
 fn is_test_module(name: &str) -> bool {
     let path = root().join(name);

@@ -28,7 +28,12 @@ const CRATES: [Crate; 3] = [
     // Rules decide on numbers; sentences never decide.
     Crate {
         name: "analyze",
-        parts: &[("statistics", &[]), ("diagnose", &["statistics"]), ("describe", &["statistics"])],
+        parts: &[
+            ("statistics", &[]),
+            ("diagnose", &["statistics"]),
+            ("describe", &["statistics"]),
+            ("reflection", &["statistics"]),
+        ],
     },
 ];
 

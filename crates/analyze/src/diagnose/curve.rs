@@ -6,6 +6,8 @@ use super::rules::RuleSet;
 use crate::statistics::aggregate::{mean, median, median_of_sorted};
 use crate::statistics::trend::{Trend, theil_sen};
 
+pub(crate) use crate::statistics::rank_correlation::rank_correlation;
+
 /// A normal deviation is this many median absolute deviations.
 const MAD_TO_SIGMA: f64 = 1.4826;
 /// Most points for a slope: all pairs of more would take longer than reading the file.
@@ -113,32 +115,6 @@ pub(crate) fn trailing_median(points: &[Point], count: usize) -> Vec<f64> {
         }
     }
     medians
-}
-
-/// Spearman's rank correlation; `None` where one side is constant.
-pub(crate) fn rank_correlation(x: &[f64], y: &[f64]) -> Option<f64> {
-    let (x, y) = (midranks(x), midranks(y));
-    let (mean_x, mean_y) = (mean(&x), mean(&y));
-    let (mut both, mut xx, mut yy) = (0.0, 0.0, 0.0);
-    for (x, y) in x.iter().zip(&y) {
-        both += (x - mean_x) * (y - mean_y);
-        xx += (x - mean_x).powi(2);
-        yy += (y - mean_y).powi(2);
-    }
-    (xx > 0.0 && yy > 0.0).then(|| both / (xx * yy).sqrt())
-}
-
-fn midranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut begin = 0;
-    for tied in order.chunk_by(|a, b| values[*a] == values[*b]) {
-        let rank = begin as f64 + (tied.len() as f64 + 1.0) / 2.0;
-        tied.iter().for_each(|index| ranks[*index] = rank);
-        begin += tied.len();
-    }
-    ranks
 }
 
 /// A learning curve and its smoothed form.
@@ -307,16 +283,6 @@ mod tests {
         let medians = trailing_median(&numbered(&[5.0, 1.0, 3.0, 9.0, 9.0]), 3);
         assert!(medians[0].is_nan());
         assert_eq!(medians[1..], [5.0, 3.0, 3.0, 3.0]);
-    }
-
-    #[test]
-    fn rank_correlation_by_hand() {
-        assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[10.0, 20.0, 90.0]), Some(1.0));
-        assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]), Some(-1.0));
-        assert_eq!(rank_correlation(&[1.0, 1.0], &[3.0, 2.0]), None);
-        // Ranks 1, 2.5, 2.5, 4 against 1, 3, 2, 4: 4.5 / √(4.5 · 5).
-        let tied = rank_correlation(&[1.0, 2.0, 2.0, 9.0], &[1.0, 3.0, 2.0, 4.0]).unwrap();
-        assert!((tied - 4.5 / 22.5_f64.sqrt()).abs() < 1e-12);
     }
 
     #[test]

@@ -17,10 +17,10 @@ use insight::{
     analyze, compare, diagnose, diff, explain_metrics, info, inspect, ls, note, plot, rename, report, rm,
     stats, suggest, summarize, tag, tail, video,
 };
-use studies::{approve, candidate, contract, doctor, launch, ledger, metric, queue, run_shim, study, verify};
+use studies::{
+    approve, autoloop, candidate, contract, doctor, launch, ledger, metric, queue, run_shim, study, verify,
+};
 use training::{config, envs, eval, init, reproduce, resume, stop, supervisor, train, worker};
-
-pub(crate) use study::MEANWHILE;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -61,6 +61,7 @@ pub(crate) enum Command {
     Candidate(candidate::Candidate),
     Queue(queue::Queue),
     Launch(launch::Launch),
+    Autoloop(autoloop::Autoloop),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
     Worker(worker::Worker),
@@ -110,6 +111,7 @@ impl Command {
             Command::Candidate(command) => command.run(context, screen),
             Command::Queue(command) => command.run(context, screen),
             Command::Launch(command) => command.run(context, screen),
+            Command::Autoloop(command) => command.run(context, screen),
             Command::Doctor(command) => command.run(context, screen),
             Command::Completions(command) => command.run(screen),
             Command::Worker(command) => command.run(context),

@@ -1,6 +1,7 @@
 //! Commands of governed studies.
 
 pub(super) mod approve;
+pub(super) mod autoloop;
 pub(super) mod candidate;
 pub(super) mod contract;
 pub(super) mod doctor;

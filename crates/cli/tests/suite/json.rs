@@ -59,6 +59,8 @@ fn every_command_answers_in_json() {
         ("launch status", "rlx.governed_runs/1"),
         ("launch adopt", "rlx.adopted/1"),
         ("study extract", "rlx.extraction/1"),
+        ("study monitor", "rlx.study_monitor/1"),
+        ("study report", "rlx.study_report/1"),
         ("doctor", "rlx.doctor/1"),
         ("contract diff", "rlx.contract_diff/1"),
         ("contract request", "rlx.approval_request/1"),

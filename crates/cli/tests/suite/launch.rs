@@ -1,6 +1,8 @@
 //! Governed launches on a repository that really trains: real git, real signatures, a real Python environment.
 
+mod accepted;
 mod agreed;
+mod autoloop;
 mod candidates;
 mod confinement;
 mod crash;
@@ -12,16 +14,21 @@ mod fixture;
 mod full_disk;
 mod hostile_code;
 mod hostile_runs;
+mod insight;
+mod judge;
 mod limits;
+mod monitor;
 mod mutations;
 mod older_ledger;
 mod processes;
 mod programs;
 mod protected;
 mod race;
+mod report;
 mod repository;
 mod rules;
 mod shapes;
 mod stale;
 mod stops;
 mod trace;
+mod tried_evaluation;

@@ -40,6 +40,34 @@ fn refused(value: Value, syntax: Option<&str>, words: &str) {
 }
 
 #[test]
+fn arguments_of_accepted_candidates_give_the_current_value() {
+    let earlier =
+        ["--set", "algo.lr=0.001", "--set", "algo.name=1e3", "--set", "algo.lr=0.002"].map(str::to_owned);
+    let on = |value: Value| apply_after(&[change(value)], Some("--set {key}={value}"), &earlier, &source);
+    let arguments = |value: Value| on(value).map(|applied| applied.arguments);
+    let set = json!({ "key": "algo.lr", "from": 0.002, "to": 0.004 });
+    assert_eq!(arguments(set).unwrap(), ["--set", "algo.lr=0.004"]);
+    let scale = json!({ "key": "algo.lr", "operation": "scale", "from": 0.002, "to": 2 });
+    assert_eq!(arguments(scale).unwrap(), ["--set", "algo.lr=0.004"]);
+    // What the file says, and what the first of them gave, is not the value any more.
+    for old in [3e-4, 0.001] {
+        let said = on(json!({ "key": "algo.lr", "from": old, "to": 0.004 })).unwrap_err();
+        assert!(said[0].1.contains("algo.lr is 0.002"), "{said:?}");
+    }
+    // Written the same, a text and a number can't be told apart.
+    for from in [json!("1e3"), json!(1000.0)] {
+        let set = json!({ "key": "algo.name", "from": from, "to": "x", "path": "reward.py" });
+        assert_eq!(arguments(set).unwrap(), ["--set", "algo.name=x"]);
+    }
+    assert_eq!(
+        arguments(json!({ "key": "algo.steps", "from": 2048, "to": 1 })).unwrap(),
+        ["--set", "algo.steps=1"]
+    );
+    let said = on(json!({ "key": "algo.lr", "operation": "remove" })).unwrap_err();
+    assert!(said[0].1.contains("not remove it"), "{said:?}");
+}
+
+#[test]
 fn keys_are_set_in_their_file() {
     let set = json!({ "key": "algo.lr", "from": 0.0003, "to": 0.001 });
     let applied = made(std::slice::from_ref(&set), None).unwrap();

@@ -207,6 +207,9 @@ pub struct ProbeParameter {
     pub key: String,
     /// The values it takes
     pub values: Vec<f64>,
+    /// The value that training uses, around which a range is looked for
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nominal: Option<f64>,
 }
 
 impl fmt::Display for Phase {

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::section::Section;
+use super::statistics::Statistics;
 use super::{Bytes, CandidateKind, Phase, Seconds, Slug};
 use crate::gate_words::RefusalCode;
 
@@ -200,25 +201,13 @@ pub struct Envelope {
     pub candidates: u64,
 }
 
-/// How a claim is judged. The procedure is in `docs/statistics.md`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Statistics {
-    /// Chance of a false claim over the whole study, one-sided
-    #[schemars(range(min = 0.0001, max = 0.2))]
-    pub alpha: f64,
-    /// Seeds in the short phase
-    #[schemars(range(min = 1))]
-    pub screen_seeds: u64,
-    /// Fresh seeds per group in the confirm phase
-    #[schemars(range(min = 5))]
-    pub confirm_seeds: u64,
-    /// Planned looks at the confirm phase
-    #[schemars(range(min = 1, max = 10))]
-    pub looks: u64,
-    /// Maximum number of candidates that may be confirmed in this study
-    #[schemars(range(min = 1))]
-    pub maximum_confirms: u64,
+impl Envelope {
+    /// Whether candidates may go through a phase. What is confirmed is also validated as the incumbent: that phase is the
+    /// second half of a claim.
+    pub fn holds(&self, phase: Phase) -> bool {
+        self.phases.contains(&phase)
+            || (phase == Phase::IncumbentValidation && self.phases.contains(&Phase::Confirm))
+    }
 }
 
 /// A reason to stop and hand off.

@@ -242,6 +242,19 @@ impl Extractor {
             Extractor::Stdout { .. } | Extractor::StdoutRegex { .. } => None,
         }
     }
+
+    /// Patterns of files, one of which has to match if the metric is to be read; `None` for the log, which always
+    /// exists. They may match more than what is read.
+    pub fn expected_files(&self) -> Option<Vec<String>> {
+        let folder = self.file()?.trim_end_matches('/');
+        let below: &[&str] = match self {
+            Extractor::Tensorboard { .. } => &["*tfevents*"],
+            Extractor::Wandb { .. } => &["run-*.wandb", "*/run-*.wandb", "*/*/run-*.wandb"],
+            _ => &[],
+        };
+        let below = below.iter().map(|name| format!("{folder}/{name}"));
+        Some(std::iter::once(folder.to_owned()).chain(below).collect())
+    }
 }
 
 impl MetricSpec {

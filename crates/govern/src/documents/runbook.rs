@@ -23,6 +23,10 @@ pub struct Runbook {
     pub train: Step,
     /// Evaluates; has a `{seed}` slot, for the run's evaluation seed
     pub eval: Step,
+    /// Runs a trained policy with one parameter of the environment set to a value, and writes `probe.json` with its
+    /// `episodes` and `successes` to `{run}`; has `{value}` and `{trained}` slots
+    #[serde(default)]
+    pub probe: Option<Step>,
     /// Stops a run that doesn't end on its own
     #[serde(default)]
     pub cancel: Option<Step>,
@@ -62,7 +66,7 @@ pub enum RunbookSchema {
 pub struct Step {
     /// Program and arguments. `{seed}` becomes the seed, `{run}` the folder that this step may write. In the eval
     /// step `{seed}` is the run's own evaluation seed, `{train_seed}` training's, and `{trained}` the folder that the
-    /// training wrote
+    /// training wrote; the probe step has `{key}` and `{value}` beside these
     #[schemars(length(min = 1))]
     pub argv: Vec<String>,
     /// Working directory, relative to the root
@@ -125,6 +129,7 @@ impl Runbook {
             (StepName::Smoke, self.smoke.as_ref()),
             (StepName::Train, Some(&self.train)),
             (StepName::Eval, Some(&self.eval)),
+            (StepName::Probe, self.probe.as_ref()),
             (StepName::Cancel, self.cancel.as_ref()),
         ]
         .into_iter()
@@ -139,16 +144,21 @@ pub enum StepName {
     Smoke,
     Train,
     Eval,
+    Probe,
     Cancel,
 }
 
 impl StepName {
+    pub const ALL: [StepName; 5] =
+        [StepName::Preflight, StepName::Smoke, StepName::Train, StepName::Eval, StepName::Cancel];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Preflight => "preflight",
             Self::Smoke => "smoke",
             Self::Train => "train",
             Self::Eval => "eval",
+            Self::Probe => "probe",
             Self::Cancel => "cancel",
         }
     }

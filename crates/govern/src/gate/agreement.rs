@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Answers, Purpose, Question, RefusalCode};
-use crate::approval::ApprovalStatus;
+use crate::approval::{ApprovalStatus, UNREADABLE};
 use crate::completeness::open_questions;
 use crate::documents::{Automation, Contract, MetricSpec, Reading, Slug, SurfaceMap};
 use crate::plan::PROTOCOL;
@@ -198,7 +198,7 @@ fn envelope(question: &Question<'_>, answers: &mut Answers) {
     for change in candidate.changes.iter().filter(|change| !envelope.surfaces.contains(&change.surface)) {
         outside(format!("surface {} is not in the envelope", change.surface));
     }
-    for plan in candidate.phases.iter().filter(|plan| !envelope.phases.contains(&plan.phase)) {
+    for plan in candidate.phases.iter().filter(|plan| !envelope.holds(plan.phase)) {
         outside(format!("the {} phase is not in the envelope", plan.phase));
     }
     let state = question.study.state();
@@ -225,6 +225,7 @@ fn say(target: &Target, standing: &ApprovalStatus, answers: &mut Answers) {
         ApprovalStatus::Given { .. } => return,
         ApprovalStatus::Missing => format!("{target} is not approved"),
         ApprovalStatus::Void { reason } => format!("the approval of {target} is void: {reason}"),
+        ApprovalStatus::Unreadable => format!("the approval of {target} is unknown: {UNREADABLE}"),
         ApprovalStatus::TooWeak { assurance, required } => {
             format!("{target} was approved by {assurance}, but the contract requires {required}")
         }
@@ -238,6 +239,7 @@ fn say(target: &Target, standing: &ApprovalStatus, answers: &mut Answers) {
     // Approving again would not help where the list of approvers is another one.
     let help = match standing {
         ApprovalStatus::NotProvableHere { .. } => "rlx verify --approvers FILE".to_owned(),
+        ApprovalStatus::Unreadable => "rlx contract check".to_owned(),
         _ => format!("rlx approve {target}"),
     };
     answers.refuse(code, reason, format!("ledger.jsonl: {target}"), help);

@@ -59,7 +59,7 @@ fn problems(key: &str, change: &Change, allowed: Option<&SurfaceKey>) -> Vec<(Re
     found
 }
 
-fn outside(key: &str, value: &Value, allowed: &SurfaceKey) -> Option<(RefusalCode, String)> {
+pub(super) fn outside(key: &str, value: &Value, allowed: &SurfaceKey) -> Option<(RefusalCode, String)> {
     if !allowed.values.is_empty() {
         let listed = || allowed.values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
         return (!allowed.values.contains(value))

@@ -6,6 +6,7 @@ use rlxp_types::text::shell_word;
 use super::{Answers, Question, RefusalCode};
 use crate::change::holds_keys;
 use crate::documents::Base;
+use crate::view::CandidateView;
 
 /// Changes start from reproducible code, the same for everything that is compared.
 pub(super) fn base(question: &Question<'_>, answers: &mut Answers) {
@@ -34,6 +35,7 @@ pub(super) fn base(question: &Question<'_>, answers: &mut Answers) {
 /// Every change can be made to the file that it names, as that is.
 pub(super) fn change_applies(question: &Question<'_>, answers: &mut Answers) {
     let Some(view) = question.candidate else { return };
+    flags_agree(view, answers);
     let Err(problems) = view.applied() else { return };
     for (index, reason) in problems {
         let place = format!("candidates/{}.yaml: changes[{index}]", view.file_name);
@@ -46,6 +48,25 @@ pub(super) fn change_applies(question: &Question<'_>, answers: &mut Answers) {
             false => format!("rlx candidate show {}", view.file_name),
         };
         answers.refuse(RefusalCode::ChangeDoesNotApply, reason, place, help);
+    }
+}
+
+/// What a candidate says about the present value of a flag is so, where that can be read.
+fn flags_agree(view: &CandidateView, answers: &mut Answers) {
+    for (index, change, key) in view.flag_changes() {
+        let Some(from) = &change.from else { continue };
+        let Some(real) = view.flag_values.get(&(change.path.clone(), key.to_owned())) else { continue };
+        let says = from.as_f64().or_else(|| from.as_str().and_then(|text| text.trim().parse().ok()));
+        if says == Some(*real) {
+            continue;
+        }
+        let file = format!("candidates/{}.yaml", view.file_name);
+        answers.refuse(
+            RefusalCode::ChangeDoesNotApply,
+            format!("{key} of {} is {real}, but the candidate says {from}", change.path),
+            format!("{file}: changes[{index}].from"),
+            format!("edit {file}: changes[{index}].from: {real}"),
+        );
     }
 }
 

@@ -7,6 +7,7 @@ use crate::baseline::{BaselineStatus, new_study};
 use crate::completeness::SEED_SLOT;
 use crate::documents::{CandidateKind, Device, Network, Phase, PhasePlan};
 use crate::first_run::FirstRun;
+use crate::ledger::state::RunRecord;
 use crate::machine::CandidateState;
 use crate::next_run::evaluation_pool;
 use crate::plan::{PROGRAMS, Plan, phases};
@@ -46,7 +47,7 @@ pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
         answers.refuse(RefusalCode::RunTooLong, reason, place.clone(), "rlx study status");
     }
     let (state, planned) = (question.study.state(), phases(question.study, view));
-    for reason in shortfalls(state, &candidate.id, &planned, &contract.budget) {
+    for reason in shortfalls(state, &candidate.id, &planned, contract) {
         answers.refuse(RefusalCode::OverBudget, reason, place.clone(), RAISE_BUDGET);
     }
     // A run that requests no GPU time can still use the GPUs, and is charged for them when it ends.
@@ -57,9 +58,9 @@ pub(super) fn budget(question: &Question<'_>, answers: &mut Answers) {
     }
     // Stop rules are approved with the budget and apply even if the next step was never requested.
     if question.purpose == Purpose::Launch
-        && let Some(rule) = stop_rule(question.study, contract)
+        && let Some(stop) = stop_rule(question.study, contract)
     {
-        let reason = format!("a stop rule applies: {rule}");
+        let reason = format!("a stop rule applies: {}", stop.reason);
         answers.refuse(RefusalCode::StopRule, reason, "contract.yaml: stop_rules", "rlx study next");
     }
 }
@@ -199,6 +200,16 @@ pub(super) fn seeds(question: &Question<'_>, answers: &mut Answers) {
         };
         let phases = view.written.typed.phases.iter().filter(takes);
         let wanted = phases.fold(0u64, |sum, plan| sum.saturating_add(plan.seeds));
+        // A plan that is under way has drawn some of them already.
+        let own = state.runs_of_plan(&view.written.typed.id);
+        let has_drawn = |run: &&&RunRecord| match role {
+            SeedRole::Screen => false,
+            SeedRole::Evaluation => run.intent.evaluation_seed.is_some(),
+            _ => run.intent.role == role,
+        };
+        let drawn: BTreeSet<(Phase, u64)> =
+            own.iter().filter(has_drawn).map(|run| (run.intent.phase, run.intent.seed)).collect();
+        let wanted = wanted.saturating_sub(drawn.len() as u64);
         // Screen seeds are shared by all candidates; the others are used once.
         let used =
             if role == SeedRole::Screen { &nothing } else { state.used_seeds.get(&role).unwrap_or(&nothing) };

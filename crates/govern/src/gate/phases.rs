@@ -2,15 +2,25 @@
 //! isn't tried again under another name.
 
 use super::{Answers, Question, RefusalCode};
-use crate::documents::PhasePlan;
-use crate::plan::{CHANGES, INCUMBENT, agreed_phases};
+use crate::documents::{Phase, PhasePlan};
+use crate::machine::CandidateState;
+use crate::plan::{CHANGES, INCUMBENT, phases_for};
 
 /// A candidate's phases, seeds and limits are those of the contract. Fewer seeds or a shorter limit would decide on
 /// less evidence than was agreed, more would be another chance.
 pub(super) fn phases(question: &Question<'_>, answers: &mut Answers) {
     let (Some(view), Some(contract)) = (question.candidate, question.study.contract()) else { return };
     let candidate = &view.written.typed;
-    let agreed = agreed_phases(candidate.kind, contract);
+    let mut agreed = phases_for(question.study, candidate, contract);
+    // What an earlier version of rlx launched has no audit seeds in its plan; it may run to its end, and isn't accepted.
+    let record = question.study.state().candidates.get(&candidate.id);
+    if record.is_some_and(|record| {
+        record.state == CandidateState::Launched
+            && !candidate.kind.is_empty_change()
+            && !record.validated.phases.iter().any(|planned| planned.phase == Phase::IncumbentValidation)
+    }) {
+        agreed.retain(|plan| plan.phase != Phase::IncumbentValidation);
+    }
     let place = |rest: &str| format!("candidates/{}.yaml: phases{rest}", view.file_name);
     let help = || format!("edit candidates/{}.yaml: {}", view.file_name, in_yaml(&agreed));
     let names = |plans: &[PhasePlan]| {

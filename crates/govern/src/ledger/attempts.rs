@@ -107,11 +107,12 @@ pub fn taken(runs: &[&RunRecord], side: Side) -> u64 {
     by_seed(runs).into_values().filter(|all| all.is_live() || all.is_done(side)).count() as u64
 }
 
-/// Runs whose metrics are to be read, in the order in which they were intended. Smoke runs are never evidence, and a run
-/// whose seed runs again isn't either.
+/// Runs whose metrics are to be read, in the order in which they were intended. Smoke runs are never evidence, a run
+/// whose seed runs again isn't either, and probes are summarized instead.
 pub fn unread(state: &StudyState) -> Vec<&RunRecord> {
     let is_unread = |run: &&RunRecord| {
         run.is_measured()
+            && run.intent.probe.is_none()
             && run.evidence.is_none()
             && run.not_evidence().is_none()
             && matches!(run.state, RunState::Ended(end) if !end.may_run_again())

@@ -78,6 +78,10 @@ events! {
     "completed" Completed,
     /// Metrics were read from a run's files
     "evidence" Evidence,
+    /// Runs were analyzed, and the result was written to a file
+    "analyzed" Analyzed,
+    /// A candidate's seeds so far were compared with the incumbent's
+    "looked" Looked,
     /// A candidate was judged
     "judged" Judged,
     /// An accepted candidate was undone
@@ -156,6 +160,14 @@ bodies! {
         codes: Vec<String>,
         /// Why not, as text
         detail: String,
+        /// The candidate that wasn't validated, and the digest of its file's bytes
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        draft: Option<RefusedDraft>,
+    }
+    /// A candidate's file that wasn't validated.
+    RefusedDraft {
+        candidate: Slug,
+        file: Digest,
     }
     /// The repository was audited.
     Audited {
@@ -242,6 +254,18 @@ bodies! {
         /// drew another and had no bound
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         bounded_repeats: bool,
+        /// Where it probes a trained policy instead of training one
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        probe: Option<ProbePoint>,
+    }
+    /// One value of a probed parameter, on one trained policy.
+    ProbePoint {
+        /// The parameter's dotted key
+        key: String,
+        /// The value it has
+        value: f64,
+        /// The run whose trained files are probed
+        trained: String,
     }
     /// A run was started. An external run has no process here: boot, process and start are empty.
     Launched {
@@ -282,6 +306,10 @@ bodies! {
         /// How it was sandboxed
         #[serde(default, skip_serializing_if = "Option::is_none")]
         confinement: Option<Confinement>,
+        /// A file that changed code left in training and that can run code when it is loaded, such as a pickle, and why;
+        /// the run then counts only once a person approves it
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        executable_output: Option<String>,
     }
     /// A step of the runbook was tried. It was not a run and doesn't count.
     Probed {
@@ -319,6 +347,69 @@ bodies! {
         /// The file and the place, as text
         detail: String,
     }
+    /// Runs were analyzed, and the result was written to a file. Gates that ask for such a file take only bytes that a
+    /// record has.
+    Analyzed {
+        /// What the file is
+        what: Analysis,
+        /// The candidate whose runs were analyzed
+        candidate: Slug,
+        /// The incumbent, or else the baseline, at that moment
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reference: Option<Slug>,
+        /// The parameter that was probed
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parameter: Option<String>,
+        /// The runs that were read, those of the reference included, each with the digest of the list of its files
+        runs: BTreeMap<String, Digest>,
+        /// The file, relative to the study's folder
+        file: String,
+        /// The digest of its bytes
+        digest: Digest,
+    }
+    /// A candidate's seeds so far were compared with the incumbent's, at a planned number of seeds.
+    Looked {
+        /// Which
+        candidate: Slug,
+        /// The look, from 1
+        look: u64,
+        /// How many are planned
+        looks: u64,
+        /// Seeds of the candidate
+        seeds: u64,
+        /// Seeds of the incumbent
+        incumbent_seeds: u64,
+        /// The rank statistic, in standard deviations from even; positive if the candidate is better
+        z: f64,
+        /// From which `z` it is accepted
+        accept: f64,
+        /// Below which `z` it is dropped; null at the last look
+        drop: Option<f64>,
+        /// By what the difference matters, as a word; null if it doesn't
+        basis: Option<String>,
+        /// What speaks against accepting, as a word
+        veto: Option<String>,
+        /// The guardrails at this look
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        guardrails: Vec<GuardrailLook>,
+        /// What follows
+        call: LookCall,
+        /// The digest of everything it was computed from
+        inputs: Digest,
+    }
+    /// A guardrail at a look.
+    GuardrailLook {
+        /// The metric
+        name: Slug,
+        /// How much worse the candidate may be, in the metric's unit
+        allowed: f64,
+        /// The candidate less the incumbent, positive if better, by Hodges and Lehmann's estimate
+        difference: Option<f64>,
+        /// The one-sided bound below which the difference is not
+        bound: Option<f64>,
+        /// Whether it is shown that the candidate is not worse than allowed
+        holds: bool,
+    }
     /// A candidate was judged.
     Judged {
         /// Which
@@ -330,6 +421,23 @@ bodies! {
         inputs: Digest,
         /// The incumbent's primary metric after this, if known
         score: Option<f64>,
+        /// Why, as a sentence
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+        /// The checks of rlx's own facts that failed, as codes
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        failed_checks: Vec<String>,
+        /// What later candidates train from, if it was accepted
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<AcceptedCode>,
+    }
+    /// What candidates train from after an acceptance: the contract's code with every accepted change.
+    AcceptedCode {
+        /// The files, as a commit of the repository below `refs/rlxp/`, or as the digest of a kept folder
+        base: Base,
+        /// Arguments that are added to the train command, those of earlier acceptances first
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        arguments: Vec<String>,
     }
     /// An accepted candidate was undone.
     Reverted {
@@ -373,6 +481,16 @@ bodies! {
     }
 }
 
+/// What an analysis is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Analysis {
+    /// What the components of the reward did over training
+    RewardReflection,
+    /// Where a policy keeps working while one parameter varies
+    Probe,
+}
+
 /// The kind of reason for which a run has no value of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -400,6 +518,20 @@ pub const PROTOCOL: &str = "protocol";
 pub const CHANGES: &str = "changes";
 /// The name of the part that holds what results are compared with.
 pub const INCUMBENT: &str = "incumbent";
+
+/// What follows from a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LookCall {
+    /// More seeds, up to the next look
+    More,
+    /// Better: its set of seeds is topped up and audited
+    Accept,
+    /// More seeds are unlikely to show that it is better
+    Drop,
+    /// The last look, and it isn't shown to be better
+    Undecided,
+}
 
 /// The verdict about a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

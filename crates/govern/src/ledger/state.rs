@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rlxp_types::Digest;
 
 use super::event::{
-    self, Approved, Decision, Event, Evidence, Judged, LaunchIntent, Launched, Opened, Refused, RunEnded,
-    Validated, Verdict,
+    self, AcceptedCode, Analyzed, Approved, Decision, Event, Evidence, Judged, LaunchIntent, Launched,
+    LookCall, Looked, Opened, Refused, RunEnded, Validated, Verdict,
 };
 use super::record::Record;
 use crate::budget::Tally;
@@ -41,12 +41,14 @@ pub struct StudyState {
     pub tally: Tally,
     /// Candidates with their verdicts, in the order in which they were judged.
     pub judged: Vec<(Slug, Verdict)>,
-    /// Candidates that were accepted and not reverted, each with its primary metric, the present incumbent last.
-    pub accepted: Vec<(Slug, Option<f64>)>,
+    /// Candidates that were accepted and not reverted, the present incumbent last.
+    pub accepted: Vec<Accepted>,
     /// The baseline: the first candidate of that kind with a run intended in its confirm phase, for good.
     pub baseline: Option<Slug>,
     /// Changes that were launched, oldest first.
     pub tried: Vec<Tried>,
+    /// Files that rlx wrote about runs, each with the number of its record, oldest first.
+    pub analyzed: Vec<(u64, Analyzed)>,
     /// The reference for all comparisons.
     pub incumbent: Option<Slug>,
     /// Its primary metric, if known.
@@ -61,6 +63,10 @@ pub struct StudyState {
     pub queued: Option<Digest>,
     /// Consecutive runs that failed, up to now.
     pub failures_in_a_row: u64,
+    /// Consecutive runs that could not start, up to now.
+    pub blocked_in_a_row: u64,
+    /// Files of candidates that weren't validated, since anything happened that could change the answer.
+    pub refused_drafts: BTreeMap<Slug, Digest>,
     /// Consecutive judged candidates that weren't accepted, up to now; without those that change nothing, which are
     /// not expected to be better.
     pub misses_in_a_row: u64,
@@ -82,6 +88,16 @@ pub struct Approval {
     pub approved: Approved,
 }
 
+/// An accepted candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Accepted {
+    pub candidate: Slug,
+    /// Its primary metric, if known.
+    pub score: Option<f64>,
+    /// What later candidates train from; earlier versions of rlx didn't record it.
+    pub code: Option<AcceptedCode>,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct CandidateRecord {
     /// The number of the record that first validated it.
@@ -93,6 +109,8 @@ pub struct CandidateRecord {
     pub phases: Vec<Phase>,
     /// Keys of its runs, in order.
     pub runs: Vec<String>,
+    /// Looks at its present revision, in order.
+    pub looks: Vec<Looked>,
 }
 
 /// Changes that were launched.
@@ -191,6 +209,11 @@ impl StudyState {
         runs
     }
 
+    /// Whether this file of a candidate was refused, and nothing happened since that could change the answer.
+    pub fn was_refused_as_it_is(&self, candidate: &str, file: Digest) -> bool {
+        self.refused_drafts.get(candidate) == Some(&file)
+    }
+
     /// The side that a candidate's runs are on while they run. What nothing was changed in serves as the reference
     /// from the beginning; everything else is judged first.
     pub fn side_of(&self, candidate: &Slug) -> Side {
@@ -226,12 +249,16 @@ impl StudyState {
             return Err(format!("the study is closed; nothing of kind {} can happen", record.event.kind()));
         }
         let Record { seq, at, event, prev, .. } = record;
+        if may_admit_drafts(&event) {
+            self.refused_drafts.clear();
+        }
         match event {
             Event::Opened(opened) => self.opened = Some(opened),
             Event::Approved(approved) => {
                 // Approving to close doesn't give the study back.
                 if approved.targets.keys().any(|target| *target != Target::Close) {
                     self.handed_off = None;
+                    self.blocked_in_a_row = 0;
                 }
                 self.approvals.push(Approval { seq, head: prev, at, approved });
             }
@@ -240,7 +267,12 @@ impl StudyState {
                     self.voided.insert(target, (seq, voided.reason.clone()));
                 }
             }
-            Event::Refused(refused) => self.refusals.push(refused),
+            Event::Refused(refused) => {
+                if let Some(draft) = &refused.draft {
+                    self.refused_drafts.insert(draft.candidate.clone(), draft.file);
+                }
+                self.refusals.push(refused);
+            }
             Event::Audited(audited) => self.audited = Some(audited.adapter),
             Event::Validated(validated) => self.validate(seq, validated)?,
             Event::Reopened(reopened) => self.move_to(&reopened.candidate, CandidateState::Draft)?,
@@ -254,12 +286,10 @@ impl StudyState {
             Event::RunEnded(ended) => self.end(ended)?,
             Event::Completed(completed) => self.complete(&completed.candidate)?,
             Event::Evidence(evidence) => self.take_evidence(evidence)?,
+            Event::Analyzed(analyzed) => self.analyze(seq, analyzed)?,
+            Event::Looked(looked) => self.look(looked)?,
             Event::Judged(judged) => self.judge(seq, judged)?,
-            Event::Reverted(reverted) => {
-                self.move_to(&reverted.candidate, CandidateState::Reverted)?;
-                self.accepted.retain(|(id, _)| *id != reverted.candidate);
-                self.put_incumbent();
-            }
+            Event::Reverted(reverted) => self.revert(&reverted.candidate)?,
             Event::Decided(decided) => self.decided = Some(decided.decision),
             Event::Reported(_) => self.last_reported = Some(seq),
             Event::HandedOff(handed_off) => self.handed_off = Some((seq, handed_off.reason)),
@@ -306,11 +336,13 @@ impl StudyState {
                 known.state = state;
                 known.validated = validated;
                 known.phases.clear();
+                known.looks.clear();
             }
             None => {
                 let id = validated.candidate.clone();
-                let (phases, runs) = (Vec::new(), Vec::new());
-                self.candidates.insert(id, CandidateRecord { order: seq, state, validated, phases, runs });
+                let (phases, runs, looks) = (Vec::new(), Vec::new(), Vec::new());
+                let record = CandidateRecord { order: seq, state, validated, phases, runs, looks };
+                self.candidates.insert(id, record);
             }
         }
         Ok(())
@@ -460,6 +492,7 @@ impl StudyState {
             end if end.is_failure() => self.failures_in_a_row += 1,
             _ => {}
         }
+        self.blocked_in_a_row = if end == RunEnd::Blocked { self.blocked_in_a_row + 1 } else { 0 };
         Ok(())
     }
 
@@ -482,11 +515,69 @@ impl StudyState {
         Ok(())
     }
 
+    /// What candidates train from: the incumbent's code. `None` if that is the contract's.
+    pub fn accepted_code(&self) -> Option<&AcceptedCode> {
+        self.accepted.last()?.code.as_ref()
+    }
+
+    /// Only the incumbent can be undone: what was accepted after a candidate was built on it.
+    fn revert(&mut self, id: &Slug) -> Result<(), String> {
+        if let Some(incumbent) = self.incumbent.as_ref().filter(|incumbent| *incumbent != id)
+            && self.accepted.iter().any(|accepted| accepted.candidate == *id)
+        {
+            return Err(format!("{incumbent} was accepted after {id} and has to be reverted first"));
+        }
+        self.move_to(id, CandidateState::Reverted)?;
+        self.accepted.retain(|accepted| accepted.candidate != *id);
+        self.put_incumbent();
+        Ok(())
+    }
+
+    /// An analysis is about runs of this study that have ended, with the files that they had then.
+    fn analyze(&mut self, seq: u64, analyzed: Analyzed) -> Result<(), String> {
+        for (key, manifest) in &analyzed.runs {
+            let run = self.runs.get(key).ok_or_else(|| format!("there is no run {key}"))?;
+            if run.ended.as_ref().and_then(|ended| ended.manifest) != Some(*manifest) {
+                return Err(format!("run {key} didn't leave the files that were analyzed"));
+            }
+        }
+        self.analyzed.push((seq, analyzed));
+        Ok(())
+    }
+
+    /// What candidates are compared with: the incumbent, or else the baseline.
+    pub fn reference(&self) -> Option<&Slug> {
+        self.incumbent.as_ref().or(self.baseline.as_ref())
+    }
+
     /// The last candidate that was accepted and not reverted.
     fn put_incumbent(&mut self) {
-        let last = self.accepted.last().cloned();
-        self.incumbent = last.as_ref().map(|(id, _)| id.clone());
-        self.incumbent_score = last.and_then(|(_, score)| score);
+        let last = self.accepted.last();
+        self.incumbent = last.map(|accepted| accepted.candidate.clone());
+        self.incumbent_score = last.and_then(|accepted| accepted.score);
+    }
+
+    /// Looks come in their order, while the candidate's runs are under way, and none follows one that decided.
+    fn look(&mut self, looked: Looked) -> Result<(), String> {
+        let id = looked.candidate.clone();
+        let candidate = self.candidates.get_mut(&id).ok_or_else(|| format!("there is no candidate {id}"))?;
+        if candidate.state != CandidateState::Launched {
+            return Err(format!("candidate {id} is {}; only a launched one is looked at", candidate.state));
+        }
+        if candidate.looks.last().is_some_and(|last| last.call != LookCall::More) {
+            return Err(format!("look {} of candidate {id} decided", candidate.looks.len()));
+        }
+        let next = candidate.looks.len() as u64 + 1;
+        if looked.look != next || looked.look > looked.looks {
+            return Err(format!(
+                "look {} of {} of candidate {id} follows look {}",
+                looked.look,
+                looked.looks,
+                next - 1
+            ));
+        }
+        candidate.looks.push(looked);
+        Ok(())
     }
 
     fn judge(&mut self, seq: u64, judged: Judged) -> Result<(), String> {
@@ -501,11 +592,25 @@ impl StudyState {
         self.last_judged = Some(seq);
         if judged.verdict == Verdict::Accepted {
             self.misses_in_a_row = 0;
-            self.accepted.push((judged.candidate.clone(), judged.score));
+            let Judged { candidate, score, code, .. } = judged.clone();
+            self.accepted.push(Accepted { candidate, score, code });
             self.put_incumbent();
         } else if !self.changes_nothing(&judged.candidate) {
             self.misses_in_a_row += 1;
         }
         Ok(())
     }
+}
+
+/// Whether a refused draft may pass after this: what is approved, agreed or accepted has changed.
+fn may_admit_drafts(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Approved(_)
+            | Event::Voided(_)
+            | Event::Audited(_)
+            | Event::Completed(_)
+            | Event::Judged(_)
+            | Event::Reverted(_)
+    )
 }

@@ -1,7 +1,7 @@
 //! Steps towards a run: approvals, the first runs, launches, drafts and proposals.
 
-use super::{Action, NOTHING, Next, RECORD};
-use crate::approval::{ApprovalStatus, standing};
+use super::{About, Action, Ending, NOTHING, Next, RECORD, under_way};
+use crate::approval::{ApprovalStatus, UNREADABLE, standing};
 use crate::baseline::{BaselineStatus, new_study};
 use crate::documents::{Automation, CandidateKind, Phase, Slug};
 use crate::first_run::{FirstRun, drafts_of};
@@ -39,6 +39,7 @@ fn request(study: &Study, sections: impl Iterator<Item = Section>, candidate: Op
     let why = |(target, standing): &(Target, ApprovalStatus)| match standing {
         ApprovalStatus::Missing => format!("{target} is not approved"),
         ApprovalStatus::Void { reason } => format!("the approval of {target} is void: {reason}"),
+        ApprovalStatus::Unreadable => format!("the approval of {target} is unknown: {UNREADABLE}"),
         ApprovalStatus::TooWeak { assurance, required } => {
             format!("{target}: approved by {assurance}, needs {required}")
         }
@@ -69,10 +70,12 @@ pub(super) fn dead_end(study: &Study) -> Option<Next> {
     let reason = format!("{reason}: a new study is needed");
     if study.close_standing().is_given() {
         let reason = format!("{reason}; closing is approved");
-        return Some(Next::new(Action::Wait, reason, "rlx study close", RECORD).by_person("close the study"));
+        let next = Next::new(Action::Wait, reason, "rlx study close", RECORD).ends_by(Ending::NoResult);
+        return Some(next.by_person("close the study"));
     }
     let person = "find out what went wrong, open a new study and agree on its contract; then close this one";
-    Some(Next::new(Action::HandOff, reason, new_study(study), "writes another study").by_person(person))
+    let next = Next::new(Action::HandOff, reason, new_study(study), "writes another study");
+    Some(next.by_person(person).ends_by(Ending::NoResult))
 }
 
 /// Runs that count only once a person approves them.
@@ -101,13 +104,23 @@ fn request_runs(study: &Study, candidate: &Slug, phase: Phase) -> Next {
 pub(super) fn stopped_in_smoke(study: &Study) -> Option<Next> {
     let state = study.state();
     let queue = Queue::for_study(study);
+    // One that changes something and failed is judged instead.
+    let is_judged = |id: &Slug, record: &CandidateRecord| {
+        !record.validated.kind.is_empty_change() && has_failed_in_smoke(study, id)
+    };
+    let has_file = |id: &Slug| study.candidate_files.contains_key(id.as_str());
     let mut records: Vec<(&Slug, &CandidateRecord)> =
-        state.candidates.iter().filter(|(id, _)| study.candidate_files.contains_key(id.as_str())).collect();
+        state.candidates.iter().filter(|(id, record)| has_file(id) && !is_judged(id, record)).collect();
     records.sort_by_key(|(_, record)| record.order);
     let (id, why) =
         records.into_iter().find_map(|(id, record)| Some((id, why_stopped(study, &queue, id, record)?)))?;
     let reason =
         format!("{id} stopped in its smoke phase: {why}; smoke runs are not evidence, so it can be revised");
+    if !has_failed_in_smoke(study, id) {
+        // Only what it builds on has changed, for example the incumbent: nothing is to be fixed.
+        let next = Next::new(Action::Validate, reason, format!("rlx candidate revise {id}"), REVISION);
+        return Some(next.about(About::Revise(id.clone())));
+    }
     let key = state.runs_of_plan(id).last().map(|run| run.intent.key.clone()).unwrap_or_default();
     let fix = format!(
         "find out why (rlx launch logs {key}) and fix it; a file that git ignores is added with rlx contract input FILE"
@@ -116,6 +129,13 @@ pub(super) fn stopped_in_smoke(study: &Study) -> Option<Next> {
 }
 
 const REVISION: &str = "raises the revision in the candidate's file and appends to the ledger";
+
+/// Whether the last smoke run of a candidate's plan didn't succeed.
+pub(super) fn has_failed_in_smoke(study: &Study, id: &Slug) -> bool {
+    let runs = study.state().runs_of_plan(id);
+    let last = runs.iter().rfind(|run| run.intent.phase == Phase::Smoke);
+    last.is_some_and(|run| run.state != RunState::Ended(RunEnd::Ok) || run.not_evidence().is_some())
+}
 
 /// Why a candidate of which only smoke runs were started can't continue; `None` if it can, or is done.
 fn why_stopped(study: &Study, queue: &Queue, id: &Slug, record: &CandidateRecord) -> Option<String> {
@@ -150,9 +170,11 @@ pub fn stale_plan(study: &Study, id: &Slug, changed: &[String]) -> Option<Next> 
     Some(match record.state {
         CandidateState::Validated => {
             Next::new(Action::Validate, reason, format!("rlx candidate validate {id}"), RECORD)
+                .about(About::Candidate(id.clone()))
         }
         CandidateState::Launched if record.furthest() == Some(Phase::Smoke) => {
             Next::new(Action::Validate, reason, format!("rlx candidate revise {id}"), REVISION)
+                .about(About::Revise(id.clone()))
         }
         _ => {
             let person =
@@ -197,6 +219,10 @@ pub(super) fn first_runs(study: &Study) -> Option<Next> {
     if state.smoke_passed() {
         return None;
     }
+    // A run that is under way may be the smoke run.
+    if let Some(next) = under_way(study) {
+        return Some(next);
+    }
     let reason = "no smoke run has passed yet";
     // Any candidate that changes nothing shows that training works, if its plan has a smoke phase.
     let changes_nothing =
@@ -224,7 +250,7 @@ fn affordable<'q>(study: &Study, jobs: &[&'q Job]) -> Affordable<'q> {
     let short = |job: &Job| {
         let (contract, record) = (study.contract()?, study.state().candidates.get(&job.candidate)?);
         let phases = &record.validated.phases;
-        let short = shortfalls(study.state(), &job.candidate, phases, &contract.budget);
+        let short = shortfalls(study.state(), &job.candidate, phases, contract);
         (!short.is_empty()).then(|| short.join("; "))
     };
     let Some(first) = jobs.first() else { return Affordable::Nothing };
@@ -237,7 +263,8 @@ fn affordable<'q>(study: &Study, jobs: &[&'q Job]) -> Affordable<'q> {
     let person = format!(
         "raise the budget in contract.yaml and approve it, shorten the phases of {id}, or close the study"
     );
-    Affordable::TooLarge(Next::new(Action::HandOff, reason, "rlx study handoff", RECORD).by_person(person))
+    let next = Next::new(Action::HandOff, reason, "rlx study handoff", RECORD).by_person(person);
+    Affordable::TooLarge(next.ends_by(Ending::Budget))
 }
 
 /// Whether the approved contract waives the baseline.
@@ -254,13 +281,20 @@ fn does_without_baseline(study: &Study) -> bool {
 fn first_run(study: &Study, kind: CandidateKind, action: Action, reason: &str) -> Next {
     let first = FirstRun::find(study, kind);
     match first {
-        FirstRun::Validate(_) => Next::new(Action::Validate, reason, first.command(kind), RECORD),
-        FirstRun::Write(_) => Next::new(action, reason, first.command(kind), "writes a candidate"),
+        FirstRun::Validate(ref draft) => {
+            let next = Next::new(Action::Validate, reason, first.command(kind), RECORD);
+            about_draft(next, draft)
+        }
+        FirstRun::Write(ref name) => Next::new(action, reason, first.command(kind), "writes a candidate")
+            .about(About::Write { name: name.clone(), kind }),
     }
 }
 
 pub(super) fn validated(study: &Study) -> Option<Next> {
     let queue = Queue::for_study(study);
+    if queue.free == 0 {
+        return None;
+    }
     // Each phase that can run belongs to another candidate, as the phases after it wait.
     let jobs: Vec<&Job> = queue.can_run().collect();
     let jobs = match affordable(study, &jobs) {
@@ -273,7 +307,12 @@ pub(super) fn validated(study: &Study) -> Option<Next> {
     for job in jobs {
         match outside_envelope(study, &job.candidate, launched) {
             None => {
-                let reason = format!("{} is validated and its {} phase can run", job.candidate, job.phase);
+                let reason = match job.stand {
+                    JobStatus::Running => {
+                        format!("a place is free, and {} of {} can start", runs(job.left), job.candidate)
+                    }
+                    _ => format!("{} is validated and its {} phase can run", job.candidate, job.phase),
+                };
                 return Some(launch(study, &job.candidate, Action::Launch, &reason));
             }
             Some(why) => outside = outside.or(Some((&job.candidate, why))),
@@ -283,6 +322,10 @@ pub(super) fn validated(study: &Study) -> Option<Next> {
     let reason = format!("no remaining run is within the envelope; {first}: {why}");
     let person = "widen experiment.envelope in contract.yaml and approve it, or take the study over";
     Some(Next::new(Action::Ask, reason, "rlx contract check", "the files of the study").by_person(person))
+}
+
+fn runs(count: u64) -> String {
+    if count == 1 { "1 more run".to_owned() } else { format!("{count} more runs") }
 }
 
 fn has_launched_change(record: &CandidateRecord) -> bool {
@@ -300,7 +343,7 @@ fn outside_envelope(study: &Study, id: &Slug, launched: u64) -> Option<String> {
     let envelope = contract.experiment.envelope.as_ref()?;
     let record = study.state().candidates.get(id)?;
     let validated = &record.validated;
-    if let Some(planned) = validated.phases.iter().find(|planned| !envelope.phases.contains(&planned.phase)) {
+    if let Some(planned) = validated.phases.iter().find(|planned| !envelope.holds(planned.phase)) {
         return Some(format!("the {} phase is not in it", planned.phase));
     }
     if validated.kind.is_empty_change() {
@@ -325,14 +368,32 @@ fn launch(study: &Study, id: &Slug, action: Action, reason: &str) -> Next {
     }
     let changes =
         "prints the plan; with --execute, starts a run, reserves its budget and appends to the ledger";
-    let next = Next { launches, ..Next::new(action, reason, format!("rlx launch {id}"), changes) };
+    let next = Next::new(action, reason, format!("rlx launch {id}"), changes);
+    let next = Next { launches, ..next }.about(About::Candidate(id.clone()));
     if automation == Automation::Manual { next.by_person("start the run yourself") } else { next }
 }
 
 pub(super) fn drafts(study: &Study) -> Option<Next> {
-    let draft = drafts_of(study).into_iter().next()?;
+    // Nothing that changes something can be validated before there is a baseline to compare it with.
+    if let BaselineStatus::Unfinished(_) = BaselineStatus::of(study) {
+        return None;
+    }
+    let state = study.state();
+    let is_refused = |draft: &String| {
+        study.candidate_files.get(draft).is_some_and(|file| state.was_refused_as_it_is(draft, *file))
+    };
+    let draft = drafts_of(study).into_iter().find(|draft| !is_refused(draft))?;
     let reason = format!("{draft} is a draft");
-    Some(Next::new(Action::Validate, reason, format!("rlx candidate validate {draft}"), RECORD))
+    let next = Next::new(Action::Validate, reason, format!("rlx candidate validate {draft}"), RECORD);
+    Some(about_draft(next, &draft))
+}
+
+/// A step about the draft in a file, whose name needn't be one that a candidate can have.
+fn about_draft(next: Next, draft: &str) -> Next {
+    match draft.parse() {
+        Ok(id) => next.about(About::Candidate(id)),
+        Err(_) => next,
+    }
 }
 
 pub(super) fn propose(study: &Study) -> Next {

@@ -2,7 +2,7 @@
 
 use rlxp_govern::documents::{Assurance, Base, Confinement, Phase, Reading};
 use rlxp_govern::gate::Purpose;
-use rlxp_govern::ledger::event::{Closed, Reopened, Voided};
+use rlxp_govern::ledger::event::{Closed, Completed, Judged, Reopened, Verdict, Voided};
 use rlxp_govern::ledger::{Event, read};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::section::{Section, Target};
@@ -318,6 +318,15 @@ pub(crate) fn cases() -> Vec<Case> {
         patched(texts, PLAIN_PATCH);
         set(&mut texts.candidate, "/requirements/reflection", json!("nowhere.json"));
     });
+    texts(Validate, "no_probe_slot", |texts| {
+        probe(texts);
+        set(&mut texts.runbook, "/probe", json!({ "argv": ["python", "probe.py", "{trained}"] }));
+    });
+    texts(Validate, "no_trained_run", |texts| {
+        probe(texts);
+        set(&mut texts.runbook, "/probe", json!({ "argv": ["python", "probe.py", "{trained}", "{value}"] }));
+    });
+    cases.extend(of_analyses());
 
     let mut after = |purpose, code, after: fn(&mut World)| {
         cases.push(Case { code, purpose, texts: |_| {}, after });
@@ -343,6 +352,7 @@ pub(crate) fn cases() -> Vec<Case> {
     after(Launch, "approval_void", |world| {
         world.view.written.explicit["hypothesis"] = json!("Another one");
     });
+    after(Plan, "approval_unreadable", |world| world.study.files.runbook = Reading::Missing);
     after(Plan, "approval_too_weak", |world| {
         *world = world.rechained(|_, event| !matches!(event, Event::Approved(_)));
         world.approve(&[Target::Section(Section::Task)], Assurance::Host);
@@ -506,6 +516,56 @@ pub(crate) fn cases() -> Vec<Case> {
     not_here(|world| world.study.approvers = None);
     not_here(|world| world.study.approvers = Some(super::common::approvers(&[2])));
     cases
+}
+
+/// A file that a change builds on and that rlx didn't write, wrote about something else, or wrote about an earlier
+/// incumbent.
+fn of_analyses() -> Vec<Case> {
+    fn rewarded(texts: &mut Texts) {
+        patched(texts, PLAIN_PATCH);
+    }
+    let case = |code, after| Case { code, purpose: Purpose::Validate, texts: rewarded, after };
+    vec![
+        // Written by hand, or edited.
+        case("analysis_unknown", |world| {
+            world.view.analyses.insert("reflection.json".into(), Digest::hash(b"by hand"));
+        }),
+        // A probe is no reflection.
+        case("analysis_unknown", |world| {
+            world.view.analyses.insert("reflection.json".into(), Digest::hash(b"probe.json"));
+        }),
+        case("analysis_unknown", |world| {
+            *world = world.rechained(|_, event| !matches!(event, Event::Analyzed(_)));
+        }),
+        case("analysis_outdated", |world| {
+            if let Some(mut other) = validated(&world.study, &world.view) {
+                (other.candidate, other.plan) = (slug("other"), Digest::hash(b"other"));
+                let _ = world.try_push(Event::Validated(other));
+                let run = intent("other", Phase::Confirm, 1, Digest::hash(b"other"));
+                let key = run.key.clone();
+                let judged = Judged {
+                    candidate: slug("other"),
+                    phase: Phase::Confirm,
+                    verdict: Verdict::Accepted,
+                    inputs: Digest::ZERO,
+                    score: None,
+                    reason: String::new(),
+                    failed_checks: Vec::new(),
+                    code: None,
+                };
+                let completed = Completed { candidate: slug("other") };
+                for event in [
+                    Event::LaunchIntent(run),
+                    launched(&key),
+                    ended(&key, RunEnd::Ok),
+                    Event::Completed(completed),
+                    Event::Judged(judged),
+                ] {
+                    let _ = world.try_push(event);
+                }
+            }
+        }),
+    ]
 }
 
 /// What lies outside the envelope of an autonomous study.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use rlxp_govern::documents::{Assurance, Base, CandidateKind, Confinement, Phase};
 use rlxp_govern::ledger::event::{
-    Anchored, Approved, Audited, Closed, Completed, Decided, Decision, Evidence, HandedOff, Imported, Judged,
-    NoValue, Note, PlannedPhase, Probed, Queued, Refused, Reopened, Reported, Reverted, Unmeasured,
-    Validated, Verdict, Voided,
+    Analysis, Analyzed, Anchored, Approved, Audited, Closed, Completed, Decided, Decision, Evidence,
+    GuardrailLook, HandedOff, Imported, Judged, LookCall, Looked, NoValue, Note, PlannedPhase, Probed,
+    Queued, Refused, RefusedDraft, Reopened, Reported, Reverted, Unmeasured, Validated, Verdict, Voided,
 };
 use rlxp_govern::ledger::{
     Actor, Anchor, ChainProblem, Event, Ledger, Record, Remedy, against_copy, problems, read,
@@ -74,6 +74,7 @@ fn whole_study() -> Ledger {
             what: "launch".into(),
             codes: vec!["approval_void".into()],
             detail: "the approval of task is void".into(),
+            draft: Some(RefusedDraft { candidate: slug("lower-lr"), file: digest }),
         }),
         Event::Audited(Audited { adapter: digest, claims: 3 }),
         validated("baseline", CandidateKind::Baseline, 1),
@@ -99,6 +100,18 @@ fn whole_study() -> Ledger {
             verdict: Verdict::Accepted,
             inputs: digest,
             score: Some(-1.5e-7),
+            reason: String::new(),
+            failed_checks: Vec::new(),
+            code: None,
+        }),
+        Event::Analyzed(Analyzed {
+            what: Analysis::Probe,
+            candidate: slug("baseline"),
+            reference: Some(slug("baseline")),
+            parameter: Some("env.gravity".into()),
+            runs: BTreeMap::new(),
+            file: "audits/probe-gravity.json".into(),
+            digest,
         }),
         Event::Reported(Reported { digest }),
         Event::Anchored(Anchored { head: digest, place: "git note".into() }),
@@ -119,6 +132,27 @@ fn whole_study() -> Ledger {
     }
     events.extend(elsewhere);
     events.extend([
+        Event::Looked(Looked {
+            candidate: slug("lower-lr"),
+            look: 1,
+            looks: 3,
+            seeds: 5,
+            incumbent_seeds: 15,
+            z: -1.25,
+            accept: 3.5,
+            drop: Some(-0.1),
+            basis: Some("typical_score".into()),
+            veto: Some("mean".into()),
+            guardrails: vec![GuardrailLook {
+                name: slug("falls"),
+                allowed: 0.5,
+                difference: Some(-0.25),
+                bound: None,
+                holds: false,
+            }],
+            call: LookCall::Drop,
+            inputs: digest,
+        }),
         completed("lower-lr"),
         Event::Reverted(Reverted { candidate: slug("baseline"), reason: "a guardrail broke".into() }),
         Event::HandedOff(HandedOff { reason: "the budget is spent".into() }),

@@ -14,7 +14,8 @@ use rlxp_govern::documents::{
 };
 use rlxp_govern::gate::{Purpose, Refusal, refusals};
 use rlxp_govern::ledger::event::{
-    Approved, Audited, Completed, Event, Evidence, LaunchIntent, Launched, Opened, RunEnded, Validated,
+    Analysis, Analyzed, Approved, Audited, Completed, Event, Evidence, LaunchIntent, Launched, Opened,
+    RunEnded, Validated,
 };
 use rlxp_govern::ledger::{Actor, ChainProblem, Ledger, Record, read};
 use rlxp_govern::machine::RunEnd;
@@ -165,6 +166,8 @@ impl World {
                 self.push(evidence(&intent.key, Some(250.25)));
             }
             self.push(Event::Completed(Completed { candidate: slug("baseline") }));
+            self.push(analyzed(Analysis::RewardReflection, "reflection.json"));
+            self.push(analyzed(Analysis::Probe, "probe.json"));
         }
     }
 
@@ -249,7 +252,21 @@ pub(crate) fn intent(candidate: &str, phase: Phase, seed: u64, plan: Digest) -> 
         evaluation_seed: None,
         evaluator_exposed: false,
         bounded_repeats: true,
+        probe: None,
     }
+}
+
+/// A file that rlx wrote about the baseline.
+pub(crate) fn analyzed(what: Analysis, file: &str) -> Event {
+    Event::Analyzed(Analyzed {
+        what,
+        candidate: slug("baseline"),
+        reference: Some(slug("baseline")),
+        parameter: None,
+        runs: BTreeMap::new(),
+        file: file.into(),
+        digest: Digest::hash(file.as_bytes()),
+    })
 }
 
 /// Confirm seeds that the baseline takes; tests take others.
@@ -289,6 +306,7 @@ pub(crate) fn over(key: &str, end: RunEnd, spent: Amounts) -> RunEnded {
         manifest: None,
         confinement: None,
         after_training: None,
+        executable_output: None,
     }
 }
 
@@ -309,6 +327,9 @@ pub(crate) fn view(candidate: &Value) -> CandidateView {
         written,
         paths,
         evidence_there: ["reflection.json", "probe.json", "loops/1/packet.json"].map(str::to_owned).into(),
+        analyses: ["reflection.json", "probe.json"]
+            .map(|file| (file.to_owned(), Digest::hash(file.as_bytes())))
+            .into(),
         unprotectable: Vec::new(),
         protected: Some(BTreeMap::from([
             ("eval/run.py".into(), Digest::hash(b"run")),
@@ -323,6 +344,8 @@ pub(crate) fn view(candidate: &Value) -> CandidateView {
         asked_plan: None,
         sources,
         override_syntax: None,
+        accepted: None,
+        flag_values: BTreeMap::new(),
         base: Base::of_commit("0123456789abcdef0123456789abcdef01234567"),
         programs: Some(STEPS.map(|name| (name.to_owned(), Digest::hash(b"python"))).into()),
         inputs: Some(BTreeMap::from([("data/terrain.bin".into(), Digest::from_bytes([0xab; 32]))])),

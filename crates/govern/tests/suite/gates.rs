@@ -59,6 +59,48 @@ fn an_input_that_changed_is_told_in_full() {
     assert!(one.help.starts_with("rlx contract input "), "{}", one.help);
 }
 
+/// What has run is revised, or over; a copy under another name would be refused as tried before.
+#[test]
+fn the_help_of_a_stale_plan_can_be_followed() {
+    let mut world = World::ready(&Texts::supervised());
+    let plan = world.view.asked_plan.unwrap();
+    world.view.file = Digest::hash(b"another text");
+    let help = |world: &World| {
+        let found = world.refusals(Purpose::Launch);
+        found.into_iter().find(|one| one.code == RefusalCode::StalePlan).unwrap().help
+    };
+    assert_eq!(help(&world), "rlx candidate validate lower-lr");
+    world.run(&intent("lower-lr", Phase::Smoke, 0, plan), RunEnd::Ok);
+    assert_eq!(help(&world), "rlx candidate revise lower-lr");
+    world.run(&intent("lower-lr", Phase::Short, 0, plan), RunEnd::Ok);
+    assert_eq!(help(&world), "rlx study next");
+}
+
+/// A value of a command line is in no file with keys, but the script may say what it is.
+#[test]
+fn the_present_value_of_a_flag_is_compared() {
+    let mut world = faulty(
+        |texts| {
+            set(&mut texts.candidate, "/changes/0/path", json!("train.py"));
+            set(&mut texts.candidate, "/changes/0/from", json!(0.001));
+        },
+        |_| {},
+    );
+    world.view.override_syntax = Some("--{key}={value}".to_owned());
+    let key = world.view.written.typed.changes[0].key.clone().unwrap();
+    let mut disagreement = |real: Option<f64>| {
+        let place = ("train.py".to_owned(), key.clone());
+        world.view.flag_values = real.map(|real| (place, real)).into_iter().collect();
+        let found = refusals(Purpose::Validate, &world.study, Some(&world.view));
+        found.into_iter().find(|one| one.code == RefusalCode::ChangeDoesNotApply)
+    };
+    let refused = disagreement(Some(0.0003)).unwrap();
+    assert!(refused.reason.contains("0.0003") && refused.reason.contains("0.001"), "{}", refused.reason);
+    assert!(refused.help.contains("from: 0.0003"), "{}", refused.help);
+    assert!(disagreement(Some(0.001)).is_none());
+    assert!(disagreement(None).is_none(), "what can't be read isn't compared");
+}
+
 #[test]
 fn every_code_has_a_case() {
     let shown: BTreeSet<&str> = cases().iter().map(|case| case.code).chain(["candidate_missing"]).collect();
@@ -200,8 +242,8 @@ fn evidence_is_a_run_a_record_or_a_file_that_is_there() {
 #[test]
 fn runs_of_another_plan_and_lost_runs_are_paid_for_again() {
     let mut texts = Texts::supervised();
-    // Six of the baseline and nine of the candidate.
-    set(&mut texts.contract, "/budget/runs", json!(15));
+    // Six of the baseline and fourteen of the candidate, its audit seeds included.
+    set(&mut texts.contract, "/budget/runs", json!(20));
     let ready = World::ready(&texts);
     let plan = ready.view.asked_plan.unwrap();
     let first = intent("lower-lr", Phase::Smoke, 1, plan);
@@ -216,7 +258,16 @@ fn runs_of_another_plan_and_lost_runs_are_paid_for_again() {
     let inputs = Digest::hash(b"inputs");
     let (phase, verdict) = (Phase::Smoke, Verdict::Debug);
     world.push(Event::Completed(Completed { candidate: candidate.clone() }));
-    world.push(Event::Judged(Judged { candidate: candidate.clone(), phase, verdict, inputs, score: None }));
+    world.push(Event::Judged(Judged {
+        candidate: candidate.clone(),
+        phase,
+        verdict,
+        inputs,
+        score: None,
+        reason: String::new(),
+        failed_checks: Vec::new(),
+        code: None,
+    }));
     world.push(Event::Reopened(Reopened { candidate, reason: "debugged".into() }));
     assert_eq!(world.codes(Purpose::Validate), BTreeSet::from(["over_budget"]));
 }

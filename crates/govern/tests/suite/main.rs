@@ -7,6 +7,7 @@ mod common;
 mod edits;
 mod gates;
 mod hostile;
+mod judging;
 mod moves;
 mod next;
 mod page;

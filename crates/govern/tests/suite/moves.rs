@@ -55,6 +55,9 @@ fn judged(candidate: &str, verdict: Verdict) -> Event {
         verdict,
         inputs,
         score: Some(1.5),
+        reason: String::new(),
+        failed_checks: Vec::new(),
+        code: None,
     })
 }
 
@@ -125,6 +128,18 @@ fn what_can_not_happen_is_refused_by_name() {
     refused("from completed to debug", then(over(), vec![judged("a", Verdict::Debug)]));
     refused("from completed to draft", then(over(), vec![reopened("a")]));
     refused("from completed to reverted", then(over(), vec![reverted("a")]));
+    let later = Event::LaunchIntent(run("later", "b", Phase::Confirm, 101));
+    let two = vec![
+        judged("a", Verdict::Accepted),
+        validated("b", 1),
+        later,
+        launched("later"),
+        ended("later", RunEnd::Ok),
+        completed("b"),
+        judged("b", Verdict::Accepted),
+        reverted("a"),
+    ];
+    refused("b was accepted after a and has to be reverted first", then(over(), two));
     let rejected = || then(over(), vec![judged("a", Verdict::Rejected)]);
     refused("from rejected to accepted", then(rejected(), vec![judged("a", Verdict::Accepted)]));
     refused("from rejected to draft", then(rejected(), vec![reopened("a")]));

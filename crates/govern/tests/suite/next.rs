@@ -15,7 +15,7 @@ use rlxp_govern::section::{Section, Target};
 use rlxp_types::Digest;
 use serde_json::json;
 
-use super::common::{World, ended, evidence, intent, launched, slug};
+use super::common::{World, ended, evidence, intent, launched, slug, validated, view};
 use super::texts::{Texts, set};
 
 /// The candidate's runs come next: a baseline needs no verdict.
@@ -40,6 +40,29 @@ fn after_the_baseline_candidates_are_proposed_validated_and_launched() {
     assert_eq!((step.action, step.command.as_deref()), (Action::Launch, Some("rlx launch lower-lr")));
 }
 
+/// A baseline of an earlier contract that ended in its short phase never becomes the baseline, so another is planned.
+#[test]
+fn a_baseline_that_ended_in_its_short_phase_is_followed_by_another() {
+    let texts = Texts::supervised();
+    let mut world = World::opened(&texts);
+    world.approve_sections();
+    let mut candidate = texts.baseline();
+    set(&mut candidate, "/phases", texts.candidate["phases"].clone());
+    let view = view(&candidate);
+    let validated = validated(&world.study, &view).unwrap();
+    let plan = validated.plan;
+    world.study.candidate_files.insert("baseline".into(), view.file);
+    world.push(Event::Validated(validated));
+    world.run(&intent("baseline", Phase::Smoke, 0, plan), RunEnd::Ok);
+    let short = intent("baseline", Phase::Short, 0, plan);
+    world.run(&short, RunEnd::Failed);
+    world.push(evidence(&short.key, None));
+    world.push(Event::Completed(Completed { candidate: slug("baseline") }));
+    let step = next(&world.study);
+    let command = "rlx candidate new baseline-2 --kind baseline";
+    assert_eq!((step.action, step.command.as_deref()), (Action::PlanBaseline, Some(command)), "{step:?}");
+}
+
 fn judge(world: &mut World, candidate: &str, verdict: Verdict) {
     let (candidate, inputs) = (slug(candidate), Digest::hash(b"inputs"));
     world.push(Event::Judged(Judged {
@@ -48,6 +71,9 @@ fn judge(world: &mut World, candidate: &str, verdict: Verdict) {
         verdict,
         inputs,
         score: Some(250.25),
+        reason: String::new(),
+        failed_checks: Vec::new(),
+        code: None,
     }));
 }
 
@@ -110,7 +136,12 @@ fn only_an_approval_of_anything_but_closing_ends_a_hand_off() {
     let mut world = handed;
     let step = |world: &World| next(&world.study).action;
     world.push(Event::Note(Note { text: "go on".into() }));
-    world.push(Event::Refused(Refused { what: "close".into(), codes: Vec::new(), detail: "no".into() }));
+    world.push(Event::Refused(Refused {
+        what: "close".into(),
+        codes: Vec::new(),
+        detail: "no".into(),
+        draft: None,
+    }));
     world.push(Event::Audited(Audited { adapter: Digest::hash(b"adapter"), claims: 3 }));
     world.push(Event::Queued(Queued { digest: Digest::hash(b"queue"), jobs: 3 }));
     assert!(waits(&world));

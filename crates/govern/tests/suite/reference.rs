@@ -1,11 +1,14 @@
 //! The baseline: the first one for good, complete only with what counts, and what a person has to approve.
 
 use rlxp_govern::baseline::BaselineStatus;
+use rlxp_govern::budget::Amounts;
 use rlxp_govern::documents::{Phase, Reading};
 use rlxp_govern::gate::{Purpose, RefusalCode, refusals};
 use rlxp_govern::ledger::Event;
 use rlxp_govern::ledger::attempts::Side;
-use rlxp_govern::ledger::event::{Completed, Judged, LaunchIntent, Reopened, Reported, Verdict, Voided};
+use rlxp_govern::ledger::event::{
+    Completed, Judged, LaunchIntent, Reopened, Reported, RunEnded, Verdict, Voided,
+};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::{Action, next};
 use rlxp_govern::next_run::next_run;
@@ -17,7 +20,7 @@ use rlxp_types::Digest;
 use serde_json::json;
 
 use super::cases::except;
-use super::common::{World, append, ended, evidence, intent, launched, slug, validated, view};
+use super::common::{World, append, ended, evidence, intent, launched, over, slug, validated, view};
 use super::scoring::{Fate, INTERRUPTIONS, Interruption, Seed, baseline_after, drive, runs_of};
 use super::texts::{Texts, set};
 
@@ -233,13 +236,50 @@ fn a_run_that_exposed_the_evaluator_counts_only_with_approval() {
     // The baseline is judged and reported; of what is left, a person has to decide.
     let (candidate, inputs) = (slug("baseline"), Digest::hash(b"inputs"));
     let (phase, verdict) = (Phase::Confirm, Verdict::Inconclusive);
-    world.push(Event::Judged(Judged { candidate, phase, verdict, inputs, score: None }));
+    world.push(Event::Judged(Judged {
+        candidate,
+        phase,
+        verdict,
+        inputs,
+        score: None,
+        reason: String::new(),
+        failed_checks: Vec::new(),
+        code: None,
+    }));
     world.push(Event::Reported(Reported { digest: Digest::hash(b"report.md") }));
     let step = next(&world.study);
     let command = "rlx approve run:lower-lr-short-0 run:lower-lr-short-1 run:lower-lr-short-2";
     assert_eq!((step.action, step.command.as_deref()), (Action::RequestApproval, Some(command)));
     let targets = [0, 1, 2].map(|seed| Target::Run(format!("lower-lr-short-{seed}")));
     world.approve(&targets, world.study.required());
+    assert_eq!(Queue::for_study(&world.study).jobs[1].stand, JobStatus::Passed);
+}
+
+/// The same for a run of changed code whose trained files can run code when they are loaded.
+#[test]
+fn a_run_that_left_executable_files_counts_only_with_approval() {
+    let mut world = World::ready(&Texts::supervised());
+    world.study.candidate_files.insert("lower-lr".into(), world.view.file);
+    let candidate = world.view.written.typed.clone();
+    drive(&mut world, &candidate, Phase::Smoke, &[fine(1.0)]);
+    let plan = world.view.asked_plan.unwrap();
+    for seed in 0..3 {
+        let intent = intent("lower-lr", Phase::Short, seed, plan);
+        let spent = Amounts { runs: 1, wall_clock: 60, gpu_time: 0, disk: 1 << 20 };
+        let over = RunEnded {
+            executable_output: (seed == 1).then(|| "train/model.pkl".into()),
+            ..over(&intent.key, RunEnd::Ok, spent)
+        };
+        let (intended, key) = (Event::LaunchIntent(intent.clone()), &intent.key);
+        for event in [intended, launched(key), Event::RunEnded(over), evidence(key, Some(300.0))] {
+            world.push(event);
+        }
+    }
+    let waits = JobStatus::Unapproved { run: "lower-lr-short-1".into() };
+    assert_eq!(Queue::for_study(&world.study).jobs[1].stand, waits);
+    let waiting = unapproved(&world.study, &candidate.id, Phase::Short);
+    assert_eq!(waiting.iter().map(|(_, why)| *why).collect::<Vec<_>>(), [WhyApprove::ExecutableOutput]);
+    world.approve(&[Target::Run("lower-lr-short-1".into())], world.study.required());
     assert_eq!(Queue::for_study(&world.study).jobs[1].stand, JobStatus::Passed);
 }
 
@@ -269,7 +309,16 @@ fn changes_that_were_launched_come_back_only_as_a_revision() {
     let inputs = Digest::hash(b"inputs");
     world.push(Event::Completed(Completed { candidate: candidate.clone() }));
     let (phase, verdict) = (Phase::Smoke, Verdict::Debug);
-    world.push(Event::Judged(Judged { candidate: candidate.clone(), phase, verdict, inputs, score: None }));
+    world.push(Event::Judged(Judged {
+        candidate: candidate.clone(),
+        phase,
+        verdict,
+        inputs,
+        score: None,
+        reason: String::new(),
+        failed_checks: Vec::new(),
+        code: None,
+    }));
     world.push(Event::Reopened(Reopened { candidate, reason: "debugged".into() }));
     assert_eq!(world.codes(Purpose::Validate), [].into());
     let mut revised = Texts::supervised().candidate;

@@ -7,7 +7,7 @@ use rlxp_govern::documents::{Base, Phase};
 use rlxp_govern::gate::{Purpose, RefusalCode};
 use rlxp_govern::ledger::Event;
 use rlxp_govern::ledger::attempts;
-use rlxp_govern::ledger::event::{Evidence, LaunchIntent};
+use rlxp_govern::ledger::event::{AcceptedCode, Evidence, LaunchIntent};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::{Action, next};
 use rlxp_govern::next_run::{NextRun, SeedChoice, draw, key, next_run};
@@ -141,7 +141,9 @@ fn a_candidate_goes_through_its_phases_seed_by_seed() {
     assert_eq!(told(&world), None, "lost twice is over");
     finish(&mut world, &two, RunEnd::Failed);
     assert_eq!(told(&world), None);
-    assert!(Queue::for_study(&world.study).over().contains(&slug("lower-lr")));
+    let queue = Queue::for_study(&world.study);
+    assert_eq!(queue.to_judge().map(|job| (job.phase, job.runs)), Some((Phase::Confirm, 2)));
+    assert!(!queue.over().contains(&slug("lower-lr")), "it is looked at first");
 }
 
 /// What is still to come has to fit into the budget, and nothing else: a seed that was lost twice doesn't come again.
@@ -151,10 +153,10 @@ fn what_is_lost_twice_wants_no_budget_any_more() {
     let smoke = intended(&mut world, 0);
     finish(&mut world, &smoke, RunEnd::Ok);
     let lacks = |world: &World, left: u64| {
-        let mut budget = world.study.contract().unwrap().budget.clone();
-        budget.runs = world.study.state().tally.spent.runs + left;
+        let mut contract = world.study.contract().unwrap().clone();
+        contract.budget.runs = world.study.state().tally.spent.runs + left;
         let planned = phases(&world.study, &world.view);
-        shortfalls(world.study.state(), &slug("lower-lr"), &planned, &budget)
+        shortfalls(world.study.state(), &slug("lower-lr"), &planned, &contract)
     };
     let wants = |world: &World, runs: u64| {
         assert_eq!((lacks(world, runs), lacks(world, runs - 1).len()), (vec![], 1));
@@ -197,11 +199,8 @@ fn what_never_counts_as_evidence_stops_its_phase() {
     });
     assert_eq!(world.try_push(evidence).unwrap_err().code, "impossible");
     let step = next(&world.study);
-    assert_eq!(step.action, Action::Validate, "{step:?}");
-    assert!(
-        step.command.as_deref().is_some_and(|command| command.starts_with("rlx candidate revise ")),
-        "{step:?}"
-    );
+    assert_eq!(step.action, Action::Judge, "{step:?}");
+    assert_eq!(step.command.as_deref(), Some("rlx study judge lower-lr"));
 }
 
 #[test]
@@ -242,6 +241,10 @@ type Edit = (&'static str, fn(&mut World));
 fn edits() -> Vec<Edit> {
     vec![
         ("code", |world| world.view.base = Some(Base::Snapshot(Digest::hash(b"other")))),
+        ("code", |world| {
+            let base = Base::Snapshot(Digest::hash(b"accepted"));
+            world.view.accepted = Some(AcceptedCode { base, arguments: vec!["--fast".into()] });
+        }),
         ("changes", |world| {
             let text = "algo:\n  learning_rate: 0.0003\n";
             world.view.sources.values_mut().for_each(|source| *source = Some(text.into()));

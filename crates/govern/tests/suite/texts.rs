@@ -158,6 +158,7 @@ phases:
   - {phase: smoke, seeds: 1, wall_clock: 2h}
   - {phase: short, seeds: 3, wall_clock: 2h}
   - {phase: confirm, seeds: 5, wall_clock: 2h, gpu_time: 30m}
+  - {phase: incumbent_validation, seeds: 5, wall_clock: 2h}
 arguments: []
 invariants: [the network stays as it is]
 rollback: Put the old value back

@@ -1,5 +1,5 @@
 //! The final check of a step's program: whether it is still the one that was checked when the run
-//! was allowed.
+//! was allowed, with the interpreters that it names.
 //!
 //! Others may change it at any time, and a step may start hours after the gates checked it. So its file is
 //! read again right before it is executed, by the process that becomes it. What is left is the moment
@@ -7,41 +7,67 @@
 //! as replaced, and an interpreter must be able to open its script by a name.
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, RealFs};
 use rlxp_types::Digest;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::order::program_digest;
+use crate::programs::{self, Seen, search_folders};
 
-/// Says why `path` is not the program that has this digest.
-pub(super) fn check(path: &Path, gated: Digest) -> Result<(), String> {
-    let unread = |error: &dyn std::fmt::Display| format!("can't read {}: {error}", path.display());
-    let real = RealFs.canonicalize(path).map_err(|error| unread(&error))?;
-    // Opening something other than a file must not block.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::open(&real, flags, Mode::empty()).map_err(|error| unread(&error))?;
-    let before = rustix::fs::fstat(&file).map_err(|error| unread(&error))?;
-    let is_file = FileType::from_raw_mode(before.st_mode) == FileType::RegularFile;
-    if is_file && program_digest(path, &real, content(&file).map_err(|error| unread(&error))?) == gated {
-        // Whatever the path leads to by now is what was read, as it was when that began.
-        let after = rustix::fs::stat(path).map_err(|error| unread(&error))?;
-        if state(&before) == state(&after) {
-            return Ok(());
+/// Says why `path`, or an interpreter that it names, is not what has this digest. `tree` is the step's own.
+pub(super) fn check(path: &Path, tree: &Path, gated: Digest) -> Result<(), String> {
+    let unread =
+        |path: &Path, error: &dyn std::fmt::Display| format!("can't read {}: {error}", path.display());
+    let real = |path: &Path| RealFs.canonicalize(path).map_err(|error| unread(path, &error));
+    let (program, tree) = match path.strip_prefix(tree) {
+        Ok(inside) => {
+            let tree = real(tree)?;
+            (tree.join(inside), Some(tree))
         }
+        Err(_) => (path.to_owned(), None),
+    };
+    let mut read = Vec::new();
+    let mut see = |path: &Path| {
+        let real = real(path)?;
+        let unread = |error: Errno| unread(path, &error);
+        // Opening something other than a file must not block.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::open(&real, flags, Mode::empty()).map_err(unread)?;
+        let before = rustix::fs::fstat(&file).map_err(unread)?;
+        if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
+            return Err(format!("{} is not a file", path.display()));
+        }
+        let (content, start) = content(&file).map_err(unread)?;
+        read.push((path.to_owned(), before));
+        Ok(Seen { real, content, start })
+    };
+    let chain = programs::follow(&program, tree.as_deref(), &search_folders(), &mut see)?;
+    // Whatever the paths lead to by now is what was read, as it was when that began.
+    let is_unchanged = |(path, before): &(PathBuf, Stat)| {
+        rustix::fs::stat(path).is_ok_and(|after| state(before) == state(&after))
+    };
+    if chain.digest == gated && read.iter().all(is_unchanged) {
+        return Ok(());
     }
-    Err(format!("{} has changed since the run was allowed", path.display()))
+    let also = if chain.programs.len() > 1 { ", or a program that runs it," } else { "" };
+    Err(format!("{}{also} has changed since the run was allowed", path.display()))
 }
 
-fn content(file: &OwnedFd) -> Result<Digest, Errno> {
+/// The digest of a file, and its first bytes.
+fn content(file: &OwnedFd) -> Result<(Digest, Vec<u8>), Errno> {
     let mut hasher = blake3::Hasher::new();
+    let mut start = Vec::new();
     let mut buffer = vec![0; 1 << 18];
     loop {
         match rustix::io::read(file, &mut buffer) {
-            Ok(0) => return Ok(Digest::from_bytes(*hasher.finalize().as_bytes())),
-            Ok(count) => drop(hasher.update(&buffer[..count])),
+            Ok(0) => return Ok((Digest::from_bytes(*hasher.finalize().as_bytes()), start)),
+            Ok(count) => {
+                let missing = programs::START.saturating_sub(start.len());
+                start.extend_from_slice(&buffer[..count.min(missing)]);
+                hasher.update(&buffer[..count]);
+            }
             Err(Errno::INTR) => {}
             Err(error) => return Err(error),
         }
@@ -68,19 +94,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         let (path, real, copy) = (top.join("python"), top.join("python3"), top.join("other"));
-        fs::write(&real, "a program").unwrap();
-        fs::write(&copy, "a program").unwrap();
+        let elf = "\x7fELF a program";
+        fs::write(&real, elf).unwrap();
+        fs::write(&copy, elf).unwrap();
         symlink("python3", &path).unwrap();
-        let gated = program_digest(&path, &real, Digest::hash(b"a program"));
-        assert_eq!(check(&path, gated), Ok(()));
+        let gated = programs::program_digest(&path, &real, Digest::hash(elf.as_bytes()));
+        let check = || check(&path, Path::new("/run/train.tree"), gated);
+        assert_eq!(check(), Ok(()));
         let is_refused = |what: &str| {
-            let reason = check(&path, gated).unwrap_err();
+            let reason = check().unwrap_err();
             assert!(reason.contains(path.to_str().unwrap()), "{what}: {reason}");
         };
-        fs::write(&real, "b program").unwrap();
+        fs::write(&real, "\x7fELF b program").unwrap();
         is_refused("other bytes");
-        fs::write(&real, "a program").unwrap();
-        assert_eq!(check(&path, gated), Ok(()));
+        fs::write(&real, elf).unwrap();
+        assert_eq!(check(), Ok(()));
         fs::remove_file(&path).unwrap();
         symlink("other", &path).unwrap();
         is_refused("the same bytes in another place");

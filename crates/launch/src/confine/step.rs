@@ -28,7 +28,7 @@ pub(super) fn become_program(
             let folder = step.tree.at.join(&step.folder);
             rustix::process::chdir(&folder)
                 .map_err(|error| format!("can't enter the working folder {}: {error}", folder.display()))?;
-            Some((&step.argv, step.program))
+            Some((&step.argv, step.program, &step.tree.at))
         }
         None => None,
     };
@@ -48,7 +48,7 @@ pub(super) fn become_program(
         return Err("the keeper has exited".to_owned());
     }
     enough(setup, &mechanisms)?;
-    let Some((argv, gated)) = program else {
+    let Some((argv, gated, tree)) = program else {
         tell(report, &Report::Started(mechanisms));
         return Ok(());
     };
@@ -60,7 +60,7 @@ pub(super) fn become_program(
     }
     privileges::close_the_rest();
     if let Some(gated) = gated {
-        program::check(Path::new(program), gated)?;
+        program::check(Path::new(program), tree, gated)?;
     }
     tell(report, &Report::Started(mechanisms));
     #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]

@@ -2,7 +2,7 @@
 //! size limit.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
@@ -99,6 +99,19 @@ impl Git {
         run(&mut command, limit, self.time_limit)
     }
 
+    /// Asks with more variables than usual, and gives git something to read.
+    pub(super) fn ask_given(
+        &self,
+        words: &[&str],
+        variables: &[(&str, &OsStr)],
+        input: &[u8],
+        limit: usize,
+    ) -> Asked {
+        let mut command = self.command(words);
+        command.envs(variables.iter().copied());
+        run_given(&mut command, Some(input.to_vec()), limit, self.time_limit)
+    }
+
     fn ask(&self, words: &[&str], limit: usize) -> Asked {
         run(&mut self.command(words), limit, self.time_limit)
     }
@@ -129,6 +142,8 @@ impl Git {
         command.args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]);
         // A file beside the objects that says what they hold.
         command.args(["-c", "core.commitGraph=false"]);
+        // An index of our own would otherwise leave a file beside the repository's.
+        command.args(["-c", "core.splitIndex=false"]);
         command.args(words);
         command
     }
@@ -136,10 +151,24 @@ impl Git {
 
 /// Runs `command` to its end, or ends it at a limit.
 fn run(command: &mut Command, limit: usize, time_limit: Duration) -> Asked {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    run_given(command, None, limit, time_limit)
+}
+
+/// The same, with `input` on its standard input.
+fn run_given(command: &mut Command, input: Option<Vec<u8>>, limit: usize, time_limit: Duration) -> Asked {
+    let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::null());
     isolate(command);
     let deadline = Instant::now() + time_limit;
     let Ok(mut child) = command.spawn() else { return Asked::Failed };
+    if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
+        // A git that doesn't read to the end has failed, and says so by its exit code.
+        let writing = Builder::new().spawn(move || drop(stdin.write_all(&input)));
+        if writing.is_err() {
+            end(&mut child);
+            return Asked::Failed;
+        }
+    }
     let stdout = child.stdout.take().expect("stdout was configured as a pipe");
     let (sender, receiver) = channel();
     let reading = Builder::new().spawn(move || {
@@ -214,5 +243,17 @@ mod tests {
         assert_eq!(shell("while :; do :; done", 3, short), Asked::TimedOut);
         assert_eq!(shell("exec >&-; while :; do :; done", 3, short), Asked::TimedOut);
         assert_eq!(run(&mut Command::new("/nowhere/git"), 3, long), Asked::Failed);
+    }
+
+    #[test]
+    fn input_of_any_length_is_passed_on() {
+        let long = Duration::from_secs(20);
+        let given = |script: &str, length: usize| {
+            run_given(Command::new("/bin/sh").args(["-c", script]), Some(vec![b'x'; length]), 1 << 21, long)
+        };
+        assert_eq!(given("cat", 1 << 20), Asked::Answer(vec![b'x'; 1 << 20]));
+        assert_eq!(given("cat", 0), Asked::Answer(Vec::new()));
+        // More than a pipe holds, to a program that doesn't read it.
+        assert_eq!(given("printf abc", 1 << 20), Asked::Answer(b"abc".to_vec()));
     }
 }

@@ -47,7 +47,8 @@ fn compose(
     }
     let path = variable(SEARCH_PATH).and_then(|path| existing_folders(&path));
     variables.extend(path.map(|path| (SEARCH_PATH.to_owned(), OsString::from(path))));
-    for name in &step.environment {
+    // Which programs are found decides what runs, so no other search path is passed on request.
+    for name in step.environment.iter().filter(|name| *name != SEARCH_PATH) {
         if let Some(value) = variable(name) {
             secrets.push((name.clone(), value.clone().into_bytes()));
             variables.insert(name.clone(), value.into());
@@ -63,7 +64,7 @@ fn is_plain(value: &str) -> bool {
 }
 
 /// The absolute folders of a search path that exist and have a plain name, if there are any.
-fn existing_folders(path: &str) -> Option<String> {
+pub(crate) fn existing_folders(path: &str) -> Option<String> {
     let is_folder = |folder: &str| {
         let folder = RealFs.canonicalize(Path::new(folder)).and_then(|real| RealFs.metadata(&real));
         folder.is_ok_and(|meta| meta.kind == Kind::Folder)
@@ -115,10 +116,10 @@ mod tests {
     #[test]
     fn nothing_comes_through_that_was_not_named() {
         let mut step = step("train", &["/bin/true"]);
-        step.environment = vec!["API".to_owned(), "ABSENT".to_owned(), "HOME".to_owned()];
+        step.environment = vec!["API".to_owned(), "ABSENT".to_owned(), "HOME".to_owned(), "PATH".to_owned()];
         step.set.insert("SEED".to_owned(), "7".to_owned());
         let outside = |name: &str| match name {
-            "PATH" => Some("/bin".to_owned()),
+            "PATH" => Some("relative:/bin".to_owned()),
             "API" | "OTHER" => Some("a-value-of-the-outside".to_owned()),
             "HOME" => Some("/home/user".to_owned()),
             _ => None,

@@ -20,6 +20,8 @@ pub(super) fn order(folder: &Path, steps: Vec<StepOrder>) -> RunOrder {
         },
         confinement: ConfinementRequest { least: Level::None, network: Reach::None, hidden: Vec::new() },
         linked: Vec::new(),
+        scan: false,
+        expected: Vec::new(),
     }
 }
 
@@ -38,10 +40,12 @@ pub(super) fn step(name: &str, argv: &[&str]) -> StepOrder {
         },
         folder: String::new(),
         environment: Vec::new(),
+        values: Default::default(),
         set: std::collections::BTreeMap::new(),
         readable: Vec::new(),
         watched: Vec::new(),
         artifacts: Vec::new(),
+        needs: Vec::new(),
         is_check: false,
     }
 }

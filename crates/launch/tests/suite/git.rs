@@ -24,7 +24,7 @@ pub(crate) const TESTS: &[Test] = tests![
 ];
 
 /// Git with no settings but those of the repository.
-fn plain_git(folder: &Path) -> Command {
+pub(crate) fn plain_git(folder: &Path) -> Command {
     let mut command = Command::new("git");
     // Those of a git hook that runs the tests would lead into another repository.
     for (variable, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
@@ -34,7 +34,7 @@ fn plain_git(folder: &Path) -> Command {
     command
 }
 
-fn git(folder: &Path, words: &[&str]) {
+pub(crate) fn git(folder: &Path, words: &[&str]) {
     let output = plain_git(folder)
         .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
         .args(words)

@@ -18,6 +18,7 @@
 mod common;
 mod confine;
 mod git;
+mod git_write;
 mod harness;
 mod orphans;
 mod signals;
@@ -34,6 +35,7 @@ const GROUPS: &[Group] = &[
     Group { module: "confine::levels", tests: confine::levels::TESTS, variables: &[] },
     Group { module: "confine::tree", tests: confine::tree::TESTS, variables: &[] },
     Group { module: "git", tests: git::TESTS, variables: &[] },
+    Group { module: "git_write", tests: git_write::TESTS, variables: &[] },
     Group { module: "orphans", tests: orphans::TESTS, variables: &[] },
     Group { module: "signals", tests: signals::TESTS, variables: &[] },
     Group { module: "supervise::ends", tests: supervise::ends::TESTS, variables: &[supervise::SECRET] },

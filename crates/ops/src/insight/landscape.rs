@@ -196,7 +196,7 @@ pub fn landscape(context: &Context, request: &LandscapeRequest) -> Outcome<Lands
     if request.open
         && let Some(path) = &report.written
     {
-        crate::insight::show::show(path)?;
+        crate::show::show(path)?;
     }
     Ok(report)
 }

@@ -193,7 +193,7 @@ pub fn plot(context: &Context, request: &PlotRequest) -> Outcome<PlotReport> {
     if request.open
         && let Some(path) = &report.written
     {
-        crate::insight::show::show(path)?;
+        crate::show::show(path)?;
     }
     Ok(report)
 }

@@ -7,7 +7,6 @@
 mod cards;
 mod films;
 mod groups;
-mod html;
 mod page;
 mod pictures;
 mod tables;
@@ -139,7 +138,7 @@ pub fn report(
     let text = page.render();
     output_file::write(context, &path, text.as_bytes())?;
     if request.open {
-        crate::insight::show::show(&path)?;
+        crate::show::show(&path)?;
     }
     Ok(ReportReport {
         file: path.display().to_string(),

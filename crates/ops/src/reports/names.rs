@@ -8,7 +8,8 @@ use crate::insight::{
 };
 use crate::quickstart::QuickstartReport;
 use crate::studies::{
-    approve, audit, candidate, contract, doctor, extract, launch, ledger, metric, queue, study, verify,
+    approve, audit, autoloop, candidate, clean, contract, doctor, export_code, extract, judge, launch,
+    ledger, metric, monitor, probing, propose, queue, reflect, revert, study, verify,
 };
 use crate::training::{eval, init, reproduce, resume, several, stop, train};
 
@@ -66,10 +67,20 @@ names! {
     "rlx.study/1": study::status::StudyStatus,
     "rlx.next_step/1": study::next::NextReport,
     "rlx.extraction/1": extract::ExtractReport,
+    "rlx.judgement/1": judge::JudgeReport,
+    "rlx.reward_reflection/1": reflect::ReflectReport,
+    "rlx.probe_plan/1": probing::ProbePlanReport,
+    "rlx.probe_summary/1": probing::ProbeSummaryReport,
+    "rlx.proposals/1": propose::ProposeReport,
     "rlx.study_audit/1": audit::AuditReport,
+    "rlx.study_report/1": crate::studies::report::StudyReport,
+    "rlx.study_monitor/1": monitor::MonitorReport,
     "rlx.handoff/1": study::end::HandOff,
     "rlx.study_closed/1": study::end::ClosedStudy,
     "rlx.export/1": study::export::ExportReport,
+    "rlx.code_export/1": export_code::CodeExport,
+    "rlx.reverted/1": revert::RevertReport,
+    "rlx.study_clean/1": clean::CleanReport,
     "rlx.ledger/1": ledger::Records,
     "rlx.anchor/1": ledger::AnchorReport,
     "rlx.restored_ledger/1": ledger::RestoreReport,
@@ -91,6 +102,8 @@ names! {
     "rlx.queue/1": queue::QueueReport,
     "rlx.launch_plan/1": launch::plan_report::PlanReport,
     "rlx.launch/1": launch::outcome::ExecuteReport,
+    "rlx.loop_event/1": autoloop::LoopEvent,
+    "rlx.loop/1": autoloop::AutoloopReport,
     "rlx.governed_run/1": launch::outcome::RunOutcome,
     "rlx.governed_runs/1": launch::watch::StatusReport,
     "rlx.run_log/1": launch::watch::LogReport,

@@ -48,6 +48,8 @@ pub struct Prepared {
     pub head: Digest,
     /// The weakest kind of approval that counts.
     pub required: Assurance,
+    /// Whether a signature can count: the study was opened with approvers.
+    pub can_be_signed: bool,
     pub targets: Vec<Shown>,
 }
 
@@ -233,12 +235,23 @@ fn record(opened: &mut OpenStudy, prepared: &Prepared, approved: Approved) -> Ou
 /// Records the refusal of an approval, once per series of attempts.
 fn refused<T>(opened: &mut OpenStudy, prepared: &Prepared, code: &'static str, detail: String) -> Outcome<T> {
     let what = format!("approve {}", names(prepared));
-    opened.record_refusal(Refused { what, codes: vec![code.into()], detail: detail.clone() })?;
-    let names = names(prepared);
-    Err(Failure::refused(code, format!("not approved: {detail}"))
-        .hint(format!("rlx approve {names} --print > statement"))
-        .hint(sign_command(own_key(opened).as_deref()))
-        .hint(format!("rlx approve {names} --signature statement.sig")))
+    opened.record_refusal(Refused { what, codes: vec![code.into()], detail: detail.clone(), draft: None })?;
+    let failure = Failure::refused(code, format!("not approved: {detail}"));
+    Err(how_to_approve(prepared, &names(prepared), own_key(opened).as_deref())
+        .into_iter()
+        .fold(failure, Failure::hint))
+}
+
+/// Commands that approve these targets in a way that can count in their study.
+pub fn how_to_approve(prepared: &Prepared, targets: &str, key: Option<&Path>) -> Vec<String> {
+    if !prepared.can_be_signed {
+        return vec![format!("rlx approve {targets}    # at a terminal")];
+    }
+    vec![
+        format!("rlx approve {targets} --print > statement"),
+        sign_command(key),
+        format!("rlx approve {targets} --signature statement.sig"),
+    ]
 }
 
 fn names(prepared: &Prepared) -> String {
@@ -285,7 +298,14 @@ fn prepared(opened: &OpenStudy, request: &ApproveRequest) -> Outcome<Prepared> {
         });
     }
     let head = study.ledger.head();
-    Ok(Prepared { study: study.name.clone(), study_id, head, required: study.required(), targets })
+    Ok(Prepared {
+        study: study.name.clone(),
+        study_id,
+        head,
+        required: study.required(),
+        can_be_signed: study.can_be_signed(),
+        targets,
+    })
 }
 
 /// What rlx knows of a run, for the person who decides whether it counts.

@@ -1,5 +1,6 @@
 //! `study audit`: claims about the repository, each with the line that shows it, checked and recorded.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use rlxp_fs::{Fs, FsExt};
@@ -43,8 +44,28 @@ pub struct AuditReport {
     pub override_syntax: Option<String>,
     /// Claims whose line has changed, as `file:line`.
     pub stale: Vec<String>,
+    /// Lines of the same file that have the text of a stale claim now.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub moved: BTreeMap<String, Vec<u64>>,
+    /// What was accepted because of a refresh.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refreshed: Vec<Refreshed>,
     /// Whether this state is recorded.
     pub recorded: bool,
+}
+
+/// A claim that cites something else than before.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Refreshed {
+    pub about: ClaimKind,
+    /// Where it was, as `file:line`.
+    pub was: String,
+    /// Where it is now.
+    pub now: String,
+    /// The line that it cites now.
+    pub line: String,
+    /// Whether the cited text is the same and only its place is another.
+    pub is_moved: bool,
 }
 
 /// Adds `new` claims to `adapter.yaml`, accepts changed lines if asked to, sets how values reach the train command (an
@@ -94,9 +115,15 @@ pub(super) fn audit(
             let message = format!("{}:{}: the line is empty", claim.file, claim.line);
             return Err(Failure::usage("empty_line", message));
         }
-        adapter
-            .claims
-            .retain(|known| (known.about, &known.file, known.line) != (claim.about, &claim.file, claim.line));
+        // It replaces the one at its place, and those whose text is no longer where they cite it.
+        adapter.claims.retain(|known| {
+            let is_of_it = (known.about, &known.file) == (claim.about, &claim.file);
+            let holds = || {
+                let line = cited(fs, &root, &known.file, known.line);
+                line.is_ok_and(|line| Digest::hash(line.as_bytes()) == known.line_digest)
+            };
+            !is_of_it || (known.line != claim.line && holds())
+        });
         adapter.claims.push(Claim {
             about: claim.about,
             value: claim.value.clone().unwrap_or_else(|| line.trim().to_owned()),
@@ -106,13 +133,40 @@ pub(super) fn audit(
             confidence: Confidence::Medium,
         });
     }
-    let mut stale = Vec::new();
+    let (mut stale, mut moved, mut refreshed) = (Vec::new(), BTreeMap::new(), Vec::new());
     for claim in &mut adapter.claims {
-        let now = cited(fs, &root, &claim.file, claim.line).map(|line| Digest::hash(line.as_bytes()));
-        match now {
-            Ok(now) if now == claim.line_digest => {}
-            Ok(now) if refresh => claim.line_digest = now,
-            _ => stale.push(format!("{}:{}", claim.file, claim.line)),
+        let was = format!("{}:{}", claim.file, claim.line);
+        let now = cited(fs, &root, &claim.file, claim.line);
+        if now.as_ref().is_ok_and(|line| Digest::hash(line.as_bytes()) == claim.line_digest) {
+            continue;
+        }
+        let places = places_of(fs, &root, claim);
+        // What moved is followed if that is unambiguous. What is at its old place by now is something else.
+        let line = match (places.as_slice(), now) {
+            ([(place, line)], _) if refresh => {
+                claim.line = *place;
+                Some(line.clone())
+            }
+            ([], Ok(line)) if refresh && !line.trim().is_empty() => {
+                claim.line_digest = Digest::hash(line.as_bytes());
+                Some(line)
+            }
+            _ => None,
+        };
+        match line {
+            Some(line) => refreshed.push(Refreshed {
+                about: claim.about,
+                was,
+                now: format!("{}:{}", claim.file, claim.line),
+                line: line.trim().to_owned(),
+                is_moved: !places.is_empty(),
+            }),
+            None => {
+                if !places.is_empty() {
+                    moved.insert(was.clone(), places.into_iter().map(|(place, _)| place).collect());
+                }
+                stale.push(was);
+            }
         }
     }
     if adapter != before {
@@ -133,7 +187,8 @@ pub(super) fn audit(
         _ => false,
     };
     let Adapter { claims, override_syntax, .. } = adapter;
-    Ok(AuditReport { study: opened.study.name.clone(), claims, override_syntax, stale, recorded })
+    let study = opened.study.name.clone();
+    Ok(AuditReport { study, claims, override_syntax, stale, moved, refreshed, recorded })
 }
 
 /// What became of an override syntax.
@@ -172,6 +227,17 @@ fn cited(fs: &dyn Fs, root: &Path, file: &str, line: u64) -> Outcome<String> {
     let index = usize::try_from(line).ok().and_then(|line| line.checked_sub(1));
     let found = index.and_then(|index| text.lines().nth(index));
     found.map(str::to_owned).ok_or_else(|| wrong(&format!("the file has {} lines", text.lines().count())))
+}
+
+/// The lines of its file that have the text which a claim cites, with their numbers.
+fn places_of(fs: &dyn Fs, root: &Path, claim: &Claim) -> Vec<(u64, String)> {
+    // Also checks that the path may be read.
+    if cited(fs, root, &claim.file, 1).is_err() {
+        return Vec::new();
+    }
+    let text = fs.read_text(&root.join(&claim.file), LONGEST_SOURCE).unwrap_or_default();
+    let has_it = |(_, line): &(u64, &str)| Digest::hash(line.as_bytes()) == claim.line_digest;
+    (1..).zip(text.lines()).filter(has_it).map(|(place, line)| (place, line.to_owned())).collect()
 }
 
 /// A file in the same folder with a similar name.

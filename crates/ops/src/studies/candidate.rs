@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use rlxp_govern::approval::ApprovalStatus;
 use rlxp_govern::documents::{CandidateKind, Phase, Reading, Slug, StudyName, Written};
 use rlxp_govern::gate::{GateName, Purpose, Refusal, refusals};
-use rlxp_govern::ledger::event::{PlannedPhase, Refused, Reopened, Validated};
+use rlxp_govern::ledger::event::{PlannedPhase, Refused, RefusedDraft, Reopened, Validated};
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::CandidateState;
 use rlxp_govern::plan::{Plan, phases};
@@ -19,10 +19,10 @@ use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use code::{LONGEST_SOURCE, base, find_program};
+pub use code::{LONGEST_SOURCE, base, find_program, is_in};
 pub use draft::{Draft, KeyIsFlag, NewReport, UnknownKey, new};
 pub use look::view;
-pub(crate) use look::{Looked, look};
+pub(crate) use look::{Looked, look, look_at};
 pub use protected::{Protected, protected};
 pub use revise::{ReviseReport, revise};
 
@@ -57,8 +57,8 @@ pub fn validate(context: &Context, study: Option<&str>, name: &str) -> Outcome<V
 fn validate_in(opened: &mut OpenStudy, name: &str) -> Outcome<ValidateReport> {
     let id = known(opened, name)?;
     is_not_settled(opened, &id)?;
-    let Looked { view, tree } = look(opened, &id)?;
-    opened.warnings.extend(tree.and_then(|tree| tree.warning()));
+    let Looked { view, tree, training } = look(opened, &id)?;
+    opened.warnings.extend([tree, training].into_iter().flatten().filter_map(|tree| tree.warning()));
     let refused = refusals(Purpose::Validate, &opened.study, Some(&view));
     if !refused.is_empty() {
         return Err(refuse(opened, "validate", &id, refused)?);
@@ -151,7 +151,9 @@ pub(crate) fn refuse(
         detail.truncate(end);
         detail.push('…');
     }
-    opened.record_refusal(Refused { what: format!("{verb} {id}"), codes, detail })?;
+    let file = opened.study.candidate_files.get(id.as_str()).filter(|_| verb == "validate");
+    let draft = file.map(|file| RefusedDraft { candidate: id.clone(), file: *file });
+    opened.record_refusal(Refused { what: format!("{verb} {id}"), codes, detail, draft })?;
     let doing = match verb {
         "validate" => format!("validating {id}"),
         verb => format!("{verb}ing {id}"),

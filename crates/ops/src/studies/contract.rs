@@ -13,6 +13,7 @@
 //! | `last_draft` | what the last intake wrote, so that it can be run again |
 //! | [`input`] | `contract input`: a file that runs need and git ignores |
 //! | [`check`] | `contract check`: every problem with its place |
+//! | `schedule` | the looks that a number of runs allows |
 //! | [`power`] | what the agreed statistics can find |
 //! | [`approved_text`] | what was approved, kept for people to compare with |
 //! | [`diff`] | `contract diff`: what changed since each approval |
@@ -36,6 +37,7 @@ pub mod parse;
 pub mod power;
 pub mod request;
 pub mod scan;
+mod schedule;
 mod survey_text;
 pub(crate) mod warn;
 

@@ -10,7 +10,7 @@ mod measure;
 
 use std::collections::BTreeMap;
 
-use rlxp_fs::{Fs, FsExt};
+use rlxp_fs::Fs;
 use rlxp_govern::documents::{Metric, MetricSpec, Phase, Reading, Role, Slug, StudyName};
 use rlxp_govern::ledger::attempts;
 use rlxp_govern::ledger::event::{Evidence, NoValue, Unmeasured};
@@ -25,13 +25,12 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::{LaunchPaths, RunPaths};
-use crate::studies::launch::{Manifest, reconcile};
+use crate::studies::launch::{ManifestFile, reconcile, recorded_manifest};
 
+pub(crate) use choose::choose;
 pub use measure::Progress;
-pub(crate) use measure::{Files, Listed, Measured, measure};
+pub(crate) use measure::{Files, Format, Listed, Measured, measure, read_format, series};
 
-/// The longest list of files that is read.
-const LONGEST_MANIFEST: u64 = 64 << 20;
 /// How often a ledger that others add to is read again.
 const TRIES: usize = 50;
 
@@ -126,6 +125,11 @@ fn readable<'o>(opened: &'o OpenStudy, key: &str) -> Outcome<&'o RunRecord> {
         });
     };
     let refused = |code, message: String| Err(Failure::refused(code, message).hint("rlx study next"));
+    if run.intent.probe.is_some() {
+        let message = format!("{key} is a run of a probe, which has no metrics of its own");
+        let hint = format!("rlx study probe summarize {}", run.intent.candidate);
+        return Err(Failure::refused("probe_run", message).hint(hint));
+    }
     if run.intent.phase == Phase::Smoke {
         return refused(
             "smoke_run",
@@ -173,7 +177,8 @@ fn extract_run(
             return Ok(report(&run, &metrics, evidence, &BTreeMap::new(), false));
         }
         if read.as_ref().is_none_or(|(evidence, _)| evidence.declared != Some(declared)) {
-            read = Some(evidence(context, opened, &run, &metrics, declared, progress)?);
+            let place = LaunchPaths::for_study(opened)?;
+            read = Some(evidence(context, &place, &run, &metrics, Some(declared), progress)?);
         }
         let (evidence, measured) = read.as_ref().expect("it was read just now");
         match opened.append(Actor::Rlx, Event::Evidence(evidence.clone())) {
@@ -188,8 +193,19 @@ fn extract_run(
     }
 }
 
+/// The metrics of a run as they are in its files now, by these declarations.
+pub(crate) fn read_again(
+    context: &Context,
+    place: &LaunchPaths,
+    run: &RunRecord,
+    spec: &MetricSpec,
+    declared: Option<Digest>,
+) -> Outcome<Evidence> {
+    evidence(context, place, run, &by_name(spec), declared, &mut |_| {}).map(|(evidence, _)| evidence)
+}
+
 /// The metric spec, if it is approved as it is, and the digest of what was approved.
-fn approved_spec(opened: &OpenStudy) -> Outcome<(&MetricSpec, Digest)> {
+pub(crate) fn approved_spec(opened: &OpenStudy) -> Outcome<(&MetricSpec, Digest)> {
     let spec = match &opened.study.files.metric_spec {
         Reading::Read(written) => &written.typed,
         Reading::Missing => {
@@ -231,13 +247,13 @@ fn by_name(spec: &MetricSpec) -> Vec<(Role, &Metric)> {
 /// What is recorded about a run, and where each value came from.
 fn evidence(
     context: &Context,
-    opened: &OpenStudy,
+    place: &LaunchPaths,
     run: &RunRecord,
     metrics: &[(Role, &Metric)],
-    declared: Digest,
+    declared: Option<Digest>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Outcome<(Evidence, BTreeMap<Slug, Measured>)> {
-    let place = LaunchPaths::for_study(opened)?.run(&run.intent.key);
+    let place = place.run(&run.intent.key);
     let fs = context.fs.rooted(place.path());
     let listed = run.ended.as_ref().and_then(|ended| ended.manifest);
     let (measured, files) = match listed {
@@ -256,7 +272,7 @@ fn evidence(
         values: BTreeMap::new(),
         files,
         reasons: BTreeMap::new(),
-        declared: Some(declared),
+        declared,
     };
     let mut by_metric: BTreeMap<Slug, Measured> = BTreeMap::new();
     for ((_, metric), mut measured) in metrics.iter().zip(measured) {
@@ -278,28 +294,9 @@ fn evidence(
 }
 
 /// The files that the run's list has, if the list is the one in the ledger.
-fn listed_files(fs: &dyn Fs, place: &RunPaths, key: &str, expected: Digest) -> Outcome<Files> {
-    let path = place.manifest();
-    let bytes = fs.read(&path, LONGEST_MANIFEST).map_err(|error| {
-        if error.is_not_found() {
-            let message = format!(
-                "the files of run {key} are gone: {} doesn't exist; what the ledger has about the run still holds",
-                path.display()
-            );
-            return Failure::refused("run_files_gone", message).hint("restore the run's folder, or: rlx study handoff");
-        }
-        error.into()
-    })?;
-    if Digest::hash(&bytes) != expected {
-        let message = format!("{} has changed since run {key} ended", path.display());
-        return Err(Failure::refused("run_file_changed", message)
-            .hint("restore the file, then run the command again"));
-    }
-    let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| {
-        let message = format!("{} can't be read: {error}", path.display());
-        Failure::refused("run_file_broken", message)
-    })?;
-    let listed = |(name, file): (String, crate::studies::launch::ManifestFile)| {
+pub(crate) fn listed_files(fs: &dyn Fs, place: &RunPaths, key: &str, expected: Digest) -> Outcome<Files> {
+    let manifest = recorded_manifest(fs, place, key, expected)?;
+    let listed = |(name, file): (String, ManifestFile)| {
         (name, Listed { length: file.length, digest: Some(file.digest) })
     };
     Ok(manifest.files.into_iter().map(listed).collect())

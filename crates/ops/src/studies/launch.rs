@@ -15,7 +15,8 @@
 //! | [`watch`] | `rlx launch status`, `cancel`, `logs`, `adopt` |
 //! | [`probe`] | `rlx launch --probe`: a step that is only tried |
 //! | [`handoff`] | runs on an external runtime, and their results |
-//! | `inputs`, `run_order`, `interpreter`, `loaded`, `files` | needed files, orders, what steps may read, witnesses and files of a run |
+//! | `inputs`, `run_order`, `interpreter`, `values`, `loaded`, `files` | needed files, orders, what steps may read, what is recorded of variables, witnesses and files of a run |
+//! | `scan` | files that training left and that could run code |
 //!
 //! What may be launched is decided by `rlxp-govern`; how it is started, sandboxed and ended is `rlxp-launch`.
 
@@ -33,13 +34,16 @@ pub mod probe;
 mod ready;
 mod reconcile;
 mod run_order;
+mod scan;
 pub mod shim;
 mod supervisor;
+mod values;
 pub mod watch;
 
 use rlxp_launch::order::Mechanisms;
 
-pub(crate) use files::{Manifest, ManifestFile};
+pub(crate) use files::{Manifest, ManifestFile, bytes, recorded_manifest};
+pub(crate) use inputs::present as present_inputs;
 pub(crate) use reconcile::reconcile;
 
 /// The body of `rlx __confine`, which prepares a step and becomes it.

@@ -6,7 +6,7 @@ mod sample;
 use std::path::PathBuf;
 
 use rlxp_fs::FsExt;
-use rlxp_govern::documents::{Direction, Metric, MetricSpec, Reading, Role, StudyName};
+use rlxp_govern::documents::{Direction, Metric, MetricSpec, Phase, Reading, Role, StudyName};
 use rlxp_govern::gate::metric_disagreements;
 use serde::Serialize;
 
@@ -16,6 +16,9 @@ use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
 
 pub use sample::Sample;
+
+/// In the folder of a run that was evaluated.
+const EVALUATED: &str = "eval.json";
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricLine {
@@ -60,15 +63,25 @@ pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outco
         problems.extend(metric_disagreements(contract, spec));
     }
     let declared: Vec<(Role, &Metric)> = spec.metrics_by_role().collect();
+    // A smoke run without an evaluation says nothing about what evaluation writes.
+    let is_unevaluated = match (&folder, run.and_then(|run| opened.study.state().runs.get(run))) {
+        (Some(folder), Some(run)) if run.intent.phase == Phase::Smoke => {
+            !context.fs.is_file(&folder.join(EVALUATED))?
+        }
+        _ => false,
+    };
     let mut samples = match &folder {
         Some(folder) => sample::read(context.fs.as_ref(), folder, &declared)?.into_iter().map(Some).collect(),
         None => vec![None; declared.len()],
     };
-    let line = |((role, metric), sample): (&(Role, &Metric), Option<Sample>)| MetricLine {
-        name: metric.name.to_string(),
-        role: role.as_str(),
-        direction: metric.direction,
-        sample,
+    let line = |((role, metric), sample): (&(Role, &Metric), Option<Sample>)| {
+        let of_evaluation = metric.source.file().is_none_or(|file| file.split('/').next() == Some("eval"));
+        let sample = match sample {
+            Some(Sample::Missing { .. }) if is_unevaluated && of_evaluation => Some(Sample::NotEvaluated),
+            sample => sample,
+        };
+        let direction = metric.direction;
+        MetricLine { name: metric.name.to_string(), role: role.as_str(), direction, sample }
     };
     let metrics: Vec<MetricLine> = declared.iter().zip(samples.drain(..)).map(line).collect();
     let unread = metrics.iter().filter_map(|line| match &line.sample {
@@ -77,8 +90,9 @@ pub fn check(context: &Context, study: Option<&str>, run: Option<&str>) -> Outco
     });
     problems.extend(unread);
     let read = metrics.iter().filter(|line| matches!(line.sample, Some(Sample::Read { .. }))).count();
+    let skipped = metrics.iter().filter(|line| line.sample == Some(Sample::NotEvaluated)).count();
     // With a run, a metric that isn't read may be missing as well.
-    let fine = problems.is_empty() && (folder.is_none() || read == metrics.len());
+    let fine = problems.is_empty() && (folder.is_none() || read + skipped == metrics.len());
     Ok(MetricReport { study: opened.study.name.clone(), fine, metrics, problems, read })
 }
 

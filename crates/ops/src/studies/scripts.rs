@@ -64,10 +64,31 @@ pub(crate) fn flags(script: &str) -> Vec<Flag> {
     found
 }
 
-/// The flag with this name. Dashes and underscores are the same to most parsers and to people.
+/// The flag with this name.
 pub(crate) fn find<'f>(flags: &'f [Flag], name: &str) -> Option<&'f Flag> {
-    let plain = |name: &str| name.trim_start_matches('-').replace('-', "_");
     flags.iter().find(|flag| plain(&flag.name) == plain(name))
+}
+
+/// The value that a command gives a flag: the last one counts. Empty for a flag without one.
+pub(crate) fn given<'a>(argv: &'a [String], name: &str) -> Option<&'a str> {
+    let mut given = None;
+    for (at, word) in argv.iter().enumerate() {
+        let (flag, value) = match word.split_once('=') {
+            Some((flag, value)) => (flag, Some(value)),
+            None => (word.as_str(), argv.get(at + 1).map(String::as_str)),
+        };
+        // Hydra's have no dashes, and an equals sign instead.
+        let is_flag = flag.starts_with("--") || word.contains('=');
+        if is_flag && plain(flag) == plain(name) {
+            given = Some(value.unwrap_or_default());
+        }
+    }
+    given
+}
+
+/// Dashes and underscores are the same to most parsers and to people.
+fn plain(name: &str) -> String {
+    name.trim_start_matches('-').replace('-', "_")
 }
 
 /// `add_argument("--lr", …)` of argparse and `option("--lr", …)` of click.
@@ -149,10 +170,14 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split(['"', '\'']).skip(1).step_by(2)
 }
 
-/// The number that a text begins with.
+/// The number that a text begins with, unless more of an expression follows.
 fn number(text: &str) -> Option<f64> {
-    let word = text.trim_start().split([',', ')', ' ', '\n', '#']).next()?;
-    word.replace('_', "").parse().ok().filter(|value: &f64| value.is_finite())
+    let text = text.trim_start();
+    let end = text.find([',', ')', ' ', '\n', '#']).unwrap_or(text.len());
+    let is_whole =
+        text[end..].trim_start_matches(' ').chars().next().is_none_or(|next| ",)\n#".contains(next));
+    let value = text[..end].replace('_', "").parse().ok().filter(|value: &f64| value.is_finite());
+    value.filter(|_| is_whole)
 }
 
 fn is_name(text: &str) -> bool {

@@ -2,6 +2,7 @@
 //! before each use, and never written to.
 
 mod entries;
+mod layer;
 mod snapshot;
 
 use std::panic::resume_unwind;
@@ -15,8 +16,9 @@ use rlxp_types::Digest;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use entries::{Found, entries};
+pub(crate) use layer::{changed_between, keep};
 pub use snapshot::snapshot;
-pub(crate) use snapshot::{file_digest, present_base};
+pub(crate) use snapshot::{file_digest, is_left_out, present_base};
 
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::OpenStudy;
@@ -98,7 +100,7 @@ pub(crate) fn ensure(
     }
     fs.create_dir_all(folder.parent().expect("trees lie in a folder"))?;
     let building = fs.temporary_beside(&folder);
-    let made = make(opened, base, &building).and_then(|submodules| {
+    let made = make(opened, place, base, &building).and_then(|submodules| {
         let (digest, files) = digest(fs.as_ref(), &building)?;
         put(fs.as_ref(), &building, &folder, digest)?;
         let record = Record { digest, files, submodules };
@@ -143,7 +145,7 @@ fn record_of(folder: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn remove_if_there(fs: &dyn Fs, path: &Path) -> Outcome<()> {
+pub(crate) fn remove_if_there(fs: &dyn Fs, path: &Path) -> Outcome<()> {
     match fs.remove_file(path) {
         Err(error) if !error.is_not_found() => Err(error.into()),
         _ => Ok(()),
@@ -151,7 +153,7 @@ fn remove_if_there(fs: &dyn Fs, path: &Path) -> Outcome<()> {
 }
 
 /// Writes the files; returns the submodules, which are left out.
-fn make(opened: &OpenStudy, base: &Base, folder: &Path) -> Outcome<Vec<String>> {
+fn make(opened: &OpenStudy, place: &LaunchPaths, base: &Base, folder: &Path) -> Outcome<Vec<String>> {
     let fs = opened.context().fs.as_ref();
     fs.create_dir(folder)?;
     let root = &opened.place.root;
@@ -161,22 +163,43 @@ fn make(opened: &OpenStudy, base: &Base, folder: &Path) -> Outcome<Vec<String>> 
             let made = rlxp_launch::git::checkout(root, commit, folder, &index);
             remove_if_there(fs, &index)?;
             let submodules = made.map_err(|error| {
-                Failure::refused("no_tree", format!("can't get the code of {commit}: {error}"))
-                    .hint("rlx contract check")
+                let failure = Failure::refused("no_tree", format!("can't get the code of {commit}: {error}"));
+                // A clone doesn't have the refs of accepted code.
+                match opened.study.pinned_base().as_ref() == Some(base) {
+                    true => failure.hint("rlx contract check"),
+                    false => failure.hint("git fetch origin 'refs/rlxp/*:refs/rlxp/*'"),
+                }
             })?;
             // A run that sees the study's files would consider its folder governed, and could edit them.
             fs.remove_dir_all(&folder.join(FOLDER))?;
             Ok(submodules)
         }
         Base::Snapshot(wanted) => {
-            copy_snapshot(fs, root, folder)?;
+            match layer::kept(fs, place, wanted)? {
+                Some(kept) => kept.build(opened, place, folder)?,
+                None => copy_snapshot(fs, root, folder)?,
+            }
             match snapshot(fs, folder)? {
                 Some(copied) if copied == *wanted => Ok(Vec::new()),
-                _ => Err(Failure::refused("stale_plan", "the files changed while they were copied")
-                    .hint("run the command again")),
+                _ => Err(not_the_snapshot(opened, wanted)),
             }
         }
     }
+}
+
+/// Why a folder that was copied isn't the snapshot that was asked for.
+fn not_the_snapshot(opened: &OpenStudy, wanted: &Digest) -> Failure {
+    let is_accepted = opened.study.state().accepted_code().is_some_and(|code| match code.base {
+        Base::Snapshot(digest) => digest == *wanted,
+        Base::Commit(_) => false,
+    });
+    if is_accepted {
+        let message = format!("the accepted code, snapshot {}, is not in your state folder", wanted.short());
+        return Failure::refused("no_tree", message)
+            .hint("restore the state folder of the machine that judged the candidate")
+            .hint("rlx study revert CANDIDATE --reason 'its code is lost'");
+    }
+    Failure::refused("stale_plan", "the files changed while they were copied").hint("run the command again")
 }
 
 /// Copies the files that count for a snapshot. Links are recreated, not followed.
@@ -184,7 +207,7 @@ fn copy_snapshot(fs: &dyn Fs, root: &Path, target: &Path) -> Outcome<()> {
     let mut folders = vec![PathBuf::new()];
     while let Some(inside) = folders.pop() {
         for entry in entries(fs, root, &inside)? {
-            if snapshot::is_left_out(&entry.path) {
+            if snapshot::is_named_left_out(&entry.path) {
                 continue;
             }
             let (from, to) = (root.join(&entry.path), target.join(&entry.path));

@@ -1,4 +1,7 @@
-//! `rlx verify`: whether a ledger is intact, and what can't be checked here.
+//! `rlx verify`: whether a ledger is intact, whether what it says of runs still follows from their files, and what can't be
+//! checked here.
+
+mod recompute;
 
 use std::path::{Path, PathBuf};
 
@@ -29,6 +32,8 @@ pub struct VerifyRequest {
     pub approvers: Option<PathBuf>,
     /// Further files of anchors.
     pub anchors: Vec<PathBuf>,
+    /// Only the ledger, not the files of runs.
+    pub chain_only: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -55,7 +60,7 @@ pub struct Found {
     pub message: String,
 }
 
-/// Checks the chain, the anchors, the signatures and the approvers.
+/// Checks the chain, the anchors, the signatures and the approvers, and recomputes what follows from the files of runs.
 pub fn verify(context: &Context, request: &VerifyRequest) -> Outcome<VerifyReport> {
     let fs = context.fs.as_ref();
     let place = RepositoryPaths::find(context)?.select(fs, request.study.as_deref())?;
@@ -82,6 +87,9 @@ pub fn verify(context: &Context, request: &VerifyRequest) -> Outcome<VerifyRepor
     let ends: Vec<Anchor> = anchors.into_iter().chain(copy).collect();
     found.tell_of_chain(&ledger, &ends, is_intact);
     check_signatures(context, &place, &ledger, request, &mut found)?;
+    if !request.chain_only && ledger.is_whole() {
+        recompute::recompute(context, &place, &ledger, &mut found)?;
+    }
     let Findings { problems, holds, not_checked } = found;
     let (records, head) = (ledger.next_seq(), ledger.head());
     Ok(VerifyReport { name: place.name, records, head, problems, holds, not_checked })

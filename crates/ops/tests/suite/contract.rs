@@ -154,7 +154,7 @@ fn what_is_likely_a_mistake_is_told_before_a_run_is_spent_on_it() {
             "runbook.yaml: train.argv has no {run}, which is its output folder",
             "runbook.yaml: eval.argv has no {trained}, which is the output folder of training",
             "trian.py, used by train, does not exist",
-            "contract.yaml: budget.runs is 3, but the baseline alone needs 11: 1 smoke run and 10 confirm_seeds",
+            "contract.yaml: budget.runs is 3, but the baseline alone needs 6: 1 smoke run and 5 seeds",
         ]
     );
 }
@@ -206,9 +206,9 @@ fn how_claims_are_judged_and_runs_kept_apart_is_asked_last_with_a_default() {
         ("confinement", "full"),
         ("alpha", "0.05"),
         ("screen-seeds", "3"),
-        ("confirm-seeds", "10"),
-        ("looks", "1"),
-        ("maximum-confirms", "3"),
+        ("planned-candidates", "3"),
+        ("incumbent-seeds", "5"),
+        ("looks", "5"),
     ];
     let world = World::new();
     let report = study(&world);
@@ -220,9 +220,10 @@ fn how_claims_are_judged_and_runs_kept_apart_is_asked_last_with_a_default() {
     let (contract, ..) = typed(&report.path);
     let statistics = contract.statistics;
     assert_eq!((contract.confinement.to_string().as_str(), statistics.alpha), ("full", 0.05));
-    let counts =
-        [statistics.screen_seeds, statistics.confirm_seeds, statistics.looks, statistics.maximum_confirms];
-    assert_eq!(counts, [3, 10, 1, 3]);
+    let schedule = statistics.schedule();
+    assert_eq!([schedule.screen_seeds, schedule.candidates, schedule.incumbent_seeds], [3, 3, 5]);
+    assert_eq!(schedule.looks, [5]);
+    assert!(drafted.power.is_some_and(|power| power.looks == [5] && power.found < 0.5));
 
     let world = World::new();
     let report = study(&world);
@@ -231,9 +232,9 @@ fn how_claims_are_judged_and_runs_kept_apart_is_asked_last_with_a_default() {
         (Ask::Confinement, "complete", "Partial"),
         (Ask::Alpha, "0.5", "0.01"),
         (Ask::ScreenSeeds, "0", "4"),
-        (Ask::ConfirmSeeds, "4", "12"),
-        (Ask::Looks, "11", "2"),
-        (Ask::MaximumConfirms, "-1", "5"),
+        (Ask::PlannedCandidates, "-1", "5"),
+        (Ask::IncumbentSeeds, "4", "12"),
+        (Ask::Looks, "10,5", "5, 10, 15"),
     ] {
         assert!(given.give(ask, [wrong.to_owned()]).is_err(), "{ask:?} {wrong}");
         given.give(ask, [right.to_owned()]).unwrap();
@@ -243,9 +244,9 @@ fn how_claims_are_judged_and_runs_kept_apart_is_asked_last_with_a_default() {
     let (contract, ..) = typed(&report.path);
     let statistics = contract.statistics;
     assert_eq!((contract.confinement.to_string().as_str(), statistics.alpha), ("partial", 0.01));
-    let counts =
-        [statistics.screen_seeds, statistics.confirm_seeds, statistics.looks, statistics.maximum_confirms];
-    assert_eq!(counts, [4, 12, 2, 5]);
+    let schedule = statistics.schedule();
+    assert_eq!([schedule.screen_seeds, schedule.candidates, schedule.incumbent_seeds], [4, 5, 12]);
+    assert_eq!(schedule.looks, [5, 10, 15]);
 }
 
 #[test]
@@ -412,14 +413,11 @@ fn a_request_asks_for_what_comes_next() {
     };
     let first = request(&world.context, None, &[], None).unwrap();
     assert_eq!(names(&first), "task metrics scope budget hardware baseline evaluation plan");
-    for line in [
-        "mission: Walk further without falling",
-        "rlx approve task metrics",
-        "-n rlx-approval statement",
-        "--signature statement.sig",
-    ] {
+    for line in ["mission: Walk further without falling", "On a terminal:", "rlx approve task metrics"] {
         assert!(first.text.contains(line), "{line} in {}", first.text);
     }
+    // The study was opened without approvers, so no signature could ever count.
+    assert!(!first.text.contains("signature") && first.signature.is_empty(), "{}", first.text);
     approve(&world.context, &names(&first).split(' ').collect::<Vec<_>>());
     assert_eq!(names(&request(&world.context, None, &[], None).unwrap()), "experiment execute loop_entry");
     let one = request(&world.context, None, &["scope".into()], Some(&PathBuf::from("ask.txt"))).unwrap();

@@ -151,14 +151,25 @@ fn an_edit_that_is_taken_back_has_happened() {
     assert!(world.open().study.standings().values().all(ApprovalStatus::is_given));
 }
 
+/// A file that can't be read has no values that differ from the approved ones. It approves nothing, and voids nothing.
 #[test]
-fn a_broken_document_voids_what_it_covers_and_other_approvers_nothing() {
+fn a_broken_document_and_other_approvers_void_nothing() {
     let world = World::new();
     world.approve(&[Section::Task, Section::Scope]);
     world.write("surface_map.yaml", "schema: [");
     let standings = world.open().study.standings();
     assert!(standings[&Section::Task].is_given());
-    assert_eq!(standings[&Section::Scope].code(), Some(RefusalCode::ApprovalVoid));
+    assert_eq!(standings[&Section::Scope].code(), Some(RefusalCode::ApprovalUnreadable));
+    world.write("surface_map.yaml", SURFACE_MAP);
+    assert!(world.open().study.standings()[&Section::Scope].is_given());
+    assert_eq!(world.kinds(), ["opened", "approved"]);
+    // Another value that was there meanwhile voids as ever, even if it can't be read any more when it is looked at again.
+    world.write("surface_map.yaml", &SURFACE_MAP.replace("0.00001", "0.00002"));
+    assert_eq!(world.open().study.standings()[&Section::Scope].code(), Some(RefusalCode::ApprovalVoid));
+    world.write("surface_map.yaml", "schema: [");
+    assert_eq!(world.open().study.standings()[&Section::Scope].code(), Some(RefusalCode::ApprovalVoid));
+    world.write("surface_map.yaml", SURFACE_MAP);
+    assert_eq!(world.open().study.standings()[&Section::Scope].code(), Some(RefusalCode::ApprovalVoid));
     let list = world.context.user.config.clone().unwrap().join("approvers");
     std::fs::create_dir_all(list.parent().unwrap()).unwrap();
     std::fs::write(&list, KEY).unwrap();
@@ -192,6 +203,7 @@ fn validate(world: &World) -> Slug {
         written,
         paths: BTreeMap::new(),
         evidence_there: Default::default(),
+        analyses: BTreeMap::new(),
         protected: Some(BTreeMap::new()),
         unprotectable: Vec::new(),
         machine: None,
@@ -201,7 +213,9 @@ fn validate(world: &World) -> Slug {
             Some("algo: {learning_rate: 0.0003}\n".into()),
         )]),
         override_syntax: None,
+        flag_values: Default::default(),
         base: Some(Base::Snapshot(Digest::hash(b"all files"))),
+        accepted: None,
         programs: Some(BTreeMap::new()),
         inputs: Some(BTreeMap::new()),
     };

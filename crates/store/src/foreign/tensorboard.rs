@@ -25,6 +25,22 @@ pub fn read(source: &mut dyn Read, tags: &[&str]) -> Vec<Reading> {
     all.into_iter().zip(tags).map(|(series, tag)| series.finish(|| missing(tag))).collect()
 }
 
+/// How many of these bytes, from the start of a file that is still being written, are complete records.
+pub fn complete(bytes: &[u8]) -> usize {
+    // Length and its checksum before the data, and the checksum of the data after it.
+    const AROUND: usize = 16;
+    let mut whole = 0;
+    while let Some(length) = bytes[whole..].first_chunk::<8>() {
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok();
+        let end = length.and_then(|length| whole.checked_add(AROUND)?.checked_add(length));
+        match end.filter(|end| *end <= bytes.len()) {
+            Some(end) => whole = end,
+            None => break,
+        }
+    }
+    whole
+}
+
 /// Calls `each` with every record. The error says what is wrong, where, and how many records are undamaged.
 fn each_record(
     source: &mut dyn Read,

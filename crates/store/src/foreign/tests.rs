@@ -501,3 +501,27 @@ proptest! {
         prop_assert_eq!(is_reported, !is_between);
     }
 }
+
+/// A file that is being written ends anywhere; what is complete of it can be read.
+#[test]
+fn complete_records_of_a_growing_file_can_be_read() {
+    let points: Vec<(u64, f32)> = (0..5).map(|step| (step, step as f32)).collect();
+    let file = events(&points);
+    let mut counts = Vec::new();
+    for cut in 0..=file.len() {
+        let whole = tensorboard::complete(&file[..cut]);
+        assert!(whole <= cut);
+        let read = tensorboard::read(&mut &file[..whole], &["eval/return"]).remove(0);
+        counts.push(match read {
+            Ok(points) => points.len(),
+            Err(trouble) => {
+                assert_eq!(trouble.kind, TroubleKind::Missing, "{}", trouble.detail);
+                0
+            }
+        });
+    }
+    assert!(counts.is_sorted());
+    assert_eq!((counts[0], counts[file.len()]), (0, points.len()));
+    // A length that can't be is the end.
+    assert_eq!(tensorboard::complete(&[0xff; 64]), 0);
+}

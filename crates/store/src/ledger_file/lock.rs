@@ -32,7 +32,7 @@ struct Holder {
 }
 
 /// A lock that this process holds; it ends with the value.
-pub(super) struct Lock {
+pub struct Lock {
     fs: Arc<dyn Fs>,
     first: PathBuf,
     content_of_first: Vec<u8>,
@@ -50,7 +50,7 @@ enum Try {
 
 impl Lock {
     /// The lock of the file at `path`, waiting at most `patience` if another process holds it.
-    pub(super) fn take(
+    pub fn take(
         fs: &Arc<dyn Fs>,
         machine: &dyn Machine,
         path: &Path,

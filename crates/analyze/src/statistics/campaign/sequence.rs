@@ -23,6 +23,8 @@ use crate::statistics::verdict::{FEWEST_SEEDS, weigh};
 const CANDIDATE_SEEDS: u64 = 30;
 /// Looks at a candidate.
 const LOOKS: u64 = 6;
+/// How much stricter early looks are than the last.
+const EARLY_STRICTNESS: f64 = 0.25;
 /// Simulated candidates behind the bounds and the power, shared by the rows.
 const BOUND_CANDIDATES: u64 = 600_000;
 const POWER_REPETITIONS: u64 = 1_000;
@@ -73,12 +75,9 @@ pub fn plan(request: Request) -> Result<Plan, Invalid> {
     if !problems.is_empty() {
         return Err(Invalid { problems });
     }
-    let (incumbent_seeds, seeds) = sizes(&request)?;
-    let looks = LOOKS.min(seeds / FEWEST_SEEDS).max(1);
-    let sizes = (1..=looks).map(|look| ((seeds * look).div_ceil(looks), incumbent_seeds));
-    let level = calibrated_level(request.error);
-    let shape = Shape::new(sizes.collect(), 0.25, level / request.candidates as f64);
-    let looks = calibrated(&shape, level, request.candidates);
+    let (incumbent_seeds, seeds) = sizes(request.candidates, request.runs)?;
+    let looks = equal_looks(seeds);
+    let looks = bounds(request.error, request.candidates, incumbent_seeds, &looks);
     let largest_runs = incumbent_seeds + request.candidates * seeds;
     let power = Power { effect: request.effect, found: f64::NAN, mean_runs: f64::NAN };
     let mut plan = Plan { request, incumbent_seeds, looks, largest_runs, power };
@@ -86,18 +85,78 @@ pub fn plan(request: Request) -> Result<Plan, Invalid> {
     Ok(plan)
 }
 
+/// Looks at equal steps up to this many seeds of a candidate, none below the
+/// fewest that make a claim.
+fn equal_looks(seeds: u64) -> Vec<u64> {
+    let looks = LOOKS.min(seeds / FEWEST_SEEDS).max(1);
+    (1..=looks).map(|look| (seeds * look).div_ceil(looks)).collect()
+}
+
+/// The accept and drop bounds of looks at these rising numbers of seeds, for
+/// candidates that are all compared with one set of `incumbent_seeds` runs: the
+/// chance of any false "better" over `candidates` of them is at most `error`.
+/// Empty where there is nothing to look at.
+pub fn bounds(error: f64, candidates: u64, incumbent_seeds: u64, looks: &[u64]) -> Vec<Look> {
+    if looks.is_empty() || incumbent_seeds == 0 || candidates == 0 {
+        return Vec::new();
+    }
+    let sizes = looks.iter().map(|seeds| (*seeds, incumbent_seeds)).collect();
+    let level = calibrated_level(error);
+    let shape = Shape::new(sizes, EARLY_STRICTNESS, level / candidates as f64);
+    calibrated(&shape, level, candidates)
+}
+
+/// How many seeds a sequence of `candidates` can afford within `runs`, without
+/// topping up what is accepted.
+pub struct Affordable {
+    pub incumbent_seeds: u64,
+    /// Seeds of a candidate at each look.
+    pub looks: Vec<u64>,
+}
+
+/// The numbers of seeds that [`plan`] would choose, without simulating anything;
+/// `None` if the runs are too few.
+pub fn affordable(candidates: u64, runs: Option<u64>) -> Option<Affordable> {
+    let (incumbent_seeds, seeds) = sizes(candidates, runs).ok()?;
+    Some(Affordable { incumbent_seeds, looks: equal_looks(seeds) })
+}
+
+/// The chance that one candidate which is better by `effect` standard deviations is accepted at these looks, on Gaussian
+/// returns.
+pub fn power(looks: &[Look], effect: f64, repetitions: u64) -> f64 {
+    simulate::power_of_looks(looks, effect, repetitions)
+}
+
+/// The smallest improvement, in standard deviations, that is found with probability `found`; `None` if even a very large
+/// one isn't.
+pub fn detectable(looks: &[Look], found: f64, repetitions: u64) -> Option<f64> {
+    const LARGEST: f64 = 20.0;
+    if power(looks, LARGEST, repetitions) < found {
+        return None;
+    }
+    let (mut low, mut high) = (0.0, LARGEST);
+    while high - low > 0.02 {
+        let middle = f64::midpoint(low, high);
+        if power(looks, middle, repetitions) < found {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Some(high)
+}
+
 /// Seeds of the incumbent and of each candidate within the cap on runs. The
 /// shared set is larger, as Dunnett's comparisons have it: by about half the
 /// root of the number of candidates.
-fn sizes(request: &Request) -> Result<(u64, u64), Invalid> {
-    let candidates = request.candidates;
+fn sizes(candidates: u64, runs: Option<u64>) -> Result<(u64, u64), Invalid> {
     let larger =
         |seeds: u64| ((seeds as f64 * (0.53 * (candidates as f64).sqrt()).max(1.0)).round() as u64).min(200);
-    let fits = |seeds: u64| request.runs.is_none_or(|runs| larger(seeds) + candidates * seeds <= runs);
-    let most = if request.runs.is_some() { 100 } else { CANDIDATE_SEEDS };
+    let fits = |seeds: u64| runs.is_none_or(|runs| larger(seeds) + candidates * seeds <= runs);
+    let most = if runs.is_some() { 100 } else { CANDIDATE_SEEDS };
     let seeds = (FEWEST_SEEDS..=most).rev().find(|seeds| fits(*seeds)).ok_or_else(|| {
         let least = larger(FEWEST_SEEDS) + candidates * FEWEST_SEEDS;
-        let runs = request.runs.unwrap_or(0);
+        let runs = runs.unwrap_or(0);
         Invalid::one(format!(
             "{runs} runs are too few for {candidates} candidates; it takes at least {least}"
         ))

@@ -147,6 +147,29 @@ pub(super) fn sequence_power(plan: &sequence::Plan, repetitions: u64) -> Power {
     gaussian_power(plan.request.effect, turn, candidates, repetitions, |draw| sequence(&plan, draw))
 }
 
+/// How often one candidate that is better by `effect` passes these looks, on Gaussian returns.
+pub(super) fn power_of_looks(looks: &[Look], effect: f64, repetitions: u64) -> f64 {
+    let Some(size) = looks.last().map(|look| look.incumbent_seeds) else { return 0.0 };
+    let mut stream = Stream::new(0, "campaign/power_of_looks", 0);
+    let comparison = Comparison::default();
+    let mut found = 0u64;
+    for _ in 0..repetitions {
+        let incumbent: Vec<f64> = (0..size).map(|_| stream.normal_pair().0).collect();
+        let mut drawn = Drawn::default();
+        for look in looks {
+            let more = look.seeds as usize - drawn.scores.len();
+            drawn.scores.extend((0..more).map(|_| stream.normal_pair().0 + effect));
+            match drawn.call(look, &incumbent, &comparison) {
+                Call::More => continue,
+                Call::Accept => found += 1,
+                Call::Drop | Call::Undecided => {}
+            }
+            break;
+        }
+    }
+    found as f64 / repetitions.max(1) as f64
+}
+
 /// How many standard deviations an effect in the scores' unit has is not known
 /// before there are runs; then the default is simulated.
 fn in_spreads(comparison: &mut Comparison) {

@@ -94,16 +94,59 @@ pub fn verdict(question: Question<'_>, options: &Options) -> Result<Verdict, Inv
 }
 
 /// What a planned look decides by.
-pub(crate) struct Weighed {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weighed {
     /// Wins of B over A in standard deviations from even.
-    pub(crate) z: f64,
+    pub z: f64,
     /// By what the difference matters as an improvement.
-    pub(crate) basis: Option<Basis>,
-    pub(crate) veto: Option<Veto>,
+    pub basis: Option<Basis>,
+    pub veto: Option<Veto>,
+}
+
+/// By how much B is better than A, in each of the three ways in which a
+/// difference can matter; negative where it is worse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gains {
+    /// Of the typical score, by Hodges and Lehmann's estimate.
+    pub typical: f64,
+    /// The interval of the typical gain at the tail that was asked for; an end
+    /// is `None` where the runs can't bound it.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// Of the mean.
+    pub mean: f64,
+    /// By how much the share of failed runs is lower.
+    pub failed_share: f64,
+}
+
+impl Gains {
+    /// The gain by which a difference mattered.
+    pub fn by(&self, basis: Basis) -> f64 {
+        match basis {
+            Basis::TypicalScore => self.typical,
+            Basis::Mean => self.mean,
+            Basis::FailedRuns => self.failed_share,
+        }
+    }
+}
+
+/// By how much B is better than A; each end of the interval is wrong with
+/// probability at most `tail`. `None` where one of them has no runs.
+pub fn gains(a: &[f64], b: &[f64], options: &Options, tail: f64) -> Option<Gains> {
+    let scored = Scored::new(a, b, options.direction, false, options.failure());
+    let shift = hodges_lehmann(&scored.b, &scored.a, tail)?;
+    let difference = scored.difference(shift.value);
+    Some(Gains {
+        typical: shift.value,
+        low: shift.low,
+        high: shift.high,
+        mean: difference.mean,
+        failed_share: -difference.failed_share + 0.0,
+    })
 }
 
 /// Weighs whether B is an improvement, for a caller that has bounds of its own.
-pub(crate) fn weigh(a: &[f64], b: &[f64], options: &Options) -> Weighed {
+pub fn weigh(a: &[f64], b: &[f64], options: &Options) -> Weighed {
     let scored = Scored::new(a, b, options.direction, false, options.failure());
     let least = options.minimum_effect.size(scored.spread, iqm(&scored.a));
     let slack = 1e-9 * least.unwrap_or(0.0) + rounding_tolerance(&scored.a, &scored.b);

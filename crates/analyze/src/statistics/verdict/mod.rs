@@ -46,8 +46,8 @@ mod tests;
 
 use serde::Serialize;
 
-pub use decide::{Question, verdict};
-pub(crate) use decide::{Weighed, effects, weigh};
+pub(crate) use decide::effects;
+pub use decide::{Gains, Question, Weighed, gains, verdict, weigh};
 pub use difference::{Basis, EffectSize, FAILED_SHARE, Veto};
 pub use options::{Direction, Guardrail, InvalidQuestion, MinimumEffect, Options};
 pub(crate) use quick::{Gate, SortedPair};

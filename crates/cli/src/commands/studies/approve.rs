@@ -6,10 +6,9 @@ use clap::Args;
 use rlxp_ops::below::{Assurance, environment};
 use rlxp_ops::reports::ApprovalStatement;
 use rlxp_ops::studies::approve::{
-    ApproveReport, ApproveRequest, Prepared, by_key, by_signature, by_terminal, own_signing_key, prepare,
-    read_signature, terminal_counts,
+    ApproveReport, ApproveRequest, Prepared, by_key, by_signature, by_terminal, how_to_approve,
+    own_signing_key, prepare, read_signature, terminal_counts,
 };
-use rlxp_ops::studies::approver_key::sign_command;
 use rlxp_ops::{Context, Failure, Outcome};
 use rlxp_types::Exit;
 
@@ -104,10 +103,13 @@ impl Approve {
                 (false, true) => format!("{} --all", self.targets.join(" ")),
                 (false, false) => self.targets.join(" "),
             };
-            return Err(Failure::refused("no_terminal", "approving needs a terminal or a signature")
-                .hint(format!("rlx approve {what} --print > statement"))
-                .hint(sign_command(key.as_deref()))
-                .hint(format!("rlx approve {what} --signature statement.sig")));
+            let needs = match prepared.can_be_signed {
+                true => "approving needs a terminal or a signature",
+                false => "approving needs a terminal: this study was opened without approvers",
+            };
+            let failure = Failure::refused("no_terminal", needs);
+            let hints = how_to_approve(&prepared, &what, key.as_deref());
+            return Err(hints.into_iter().fold(failure, Failure::hint));
         };
         if typed.trim() != code {
             return Err(Failure::refused("not_approved", "nothing was approved"));

@@ -216,6 +216,7 @@ fn shown(report: &ShowReport) -> Vec<String> {
         ApprovalStatus::Given { assurance, who } => format!("approved by {who} ({assurance})"),
         ApprovalStatus::Missing => "not approved".to_owned(),
         ApprovalStatus::Void { reason } => format!("approval void: {reason}"),
+        ApprovalStatus::Unreadable => "approval unknown: a file it covers can't be read".to_owned(),
         ApprovalStatus::TooWeak { assurance, required } => {
             format!("approved by {assurance}, but {required} is required")
         }

@@ -27,7 +27,7 @@ Examples:
 
 const NEW_EXAMPLES: &str = "\
 Examples:
-  rlx contract new --yes --mission 'Balance for longer' --metric success_rate --confirm-seeds 12";
+  rlx contract new --yes --mission 'Balance for longer' --metric success_rate --looks 5,10,15";
 
 const INPUT_EXAMPLES: &str = "\
 Examples:
@@ -194,15 +194,15 @@ struct New {
     /// Seeds for the first trial of a candidate
     #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
     screen_seeds: Option<String>,
-    /// New seeds for the confirmation, 5 or more
+    /// Candidates that may be confirmed in this study
     #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
-    confirm_seeds: Option<String>,
-    /// Planned interim looks at the confirmation, 1 to 10
+    planned_candidates: Option<String>,
+    /// Seeds of the baseline, 5 or more
     #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
+    incumbent_seeds: Option<String>,
+    /// Seeds of a candidate at each look, such as 5,10,15
+    #[arg(long, value_name = "SEEDS", help_heading = "Statistics", hide_short_help = true)]
     looks: Option<String>,
-    /// Maximum number of confirmations in this study
-    #[arg(long, value_name = "N", help_heading = "Statistics", hide_short_help = true)]
-    maximum_confirms: Option<String>,
 }
 
 /// Add files that git ignores and runs need to runbook.yaml
@@ -327,9 +327,9 @@ impl New {
             Ask::Confinement => one(&self.confinement),
             Ask::Alpha => one(&self.alpha),
             Ask::ScreenSeeds => one(&self.screen_seeds),
-            Ask::ConfirmSeeds => one(&self.confirm_seeds),
+            Ask::PlannedCandidates => one(&self.planned_candidates),
+            Ask::IncumbentSeeds => one(&self.incumbent_seeds),
             Ask::Looks => one(&self.looks),
-            Ask::MaximumConfirms => one(&self.maximum_confirms),
         }
     }
 }
@@ -389,6 +389,9 @@ fn drafted(screen: &Screen, report: &Drafted) {
         screen.note(&format!("kept your text as {kept}"));
     }
     report.warnings.iter().for_each(|warning| screen.warning(warning));
+    if let Some(power) = &report.power {
+        screen.note(&power.sentence());
+    }
     if !report.looked_at_everything {
         screen.note("the folder is too large to scan completely");
     }

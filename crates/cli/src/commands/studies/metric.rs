@@ -66,6 +66,7 @@ fn text(report: &MetricReport) -> String {
                 format!("{value} ({}, {file})", crate::format::counted(*points, "point"))
             }
             Some(Sample::Missing { reason }) => format!("not read: {reason}"),
+            Some(Sample::NotEvaluated) => "not read: this smoke run was not evaluated".to_owned(),
         };
         table.row([line.name.clone(), line.role.to_owned(), better, read]);
     }

@@ -1,7 +1,15 @@
 //! `rlx study`
 
+mod clean;
+mod export;
 mod extract;
+mod judge;
+mod monitor;
+mod probe;
+mod propose;
 mod receive;
+mod reflect;
+mod report;
 mod steps;
 
 use std::path::PathBuf;
@@ -10,9 +18,7 @@ use clap::{Args, Subcommand};
 use rlxp_ops::below::{Assurance, parse_word};
 use rlxp_ops::studies::approver_key::{create, has_approvers};
 use rlxp_ops::studies::study::end::{HandOff, close, hand_off};
-use rlxp_ops::studies::study::export::export;
 use rlxp_ops::studies::study::init::{InitReport, InitRequest, check, init};
-use rlxp_ops::studies::study::next::not_yet;
 use rlxp_ops::studies::study::registry::{StudyList, list, make_active};
 use rlxp_ops::studies::study::status::{StudyStatus, status};
 use rlxp_ops::{Context, Failure, Outcome};
@@ -22,8 +28,6 @@ use crate::format::moment;
 use crate::paragraph::paragraph;
 use crate::screen::{Screen, Style};
 use crate::table::{Align, Table};
-
-pub(crate) use steps::MEANWHILE;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,11 +64,6 @@ const CLOSE_EXAMPLES: &str = "\
 Examples:
   rlx study close --reason 'the target was reached'";
 
-const EXPORT_EXAMPLES: &str = "\
-Examples:
-  rlx study export --to ~/first-study
-  rlx study export --study cartpole/first --to exported";
-
 /// Govern experiments run by agents in a repository
 ///
 /// Agents propose, people approve, rlx enforces and keeps records. A study has a
@@ -85,10 +84,18 @@ enum What {
     Status(Status),
     Next(steps::Next),
     Audit(steps::Audit),
+    Monitor(monitor::Monitor),
     Extract(extract::Extract),
+    Judge(judge::Judge),
+    Report(report::Report),
+    Reflect(reflect::Reflect),
+    Probe(probe::Probe),
+    Propose(propose::Propose),
     Handoff(Handoff),
     Close(Close),
-    Export(Export),
+    Export(export::Export),
+    Revert(export::Revert),
+    Clean(clean::Clean),
     Receive(receive::Receive),
 }
 
@@ -188,17 +195,6 @@ struct Close {
     reason: String,
 }
 
-/// Export a study to a folder, with a report and the accepted changes as a patch
-#[derive(Args)]
-#[command(after_long_help = EXPORT_EXAMPLES)]
-struct Export {
-    #[command(flatten)]
-    which: Which,
-    /// Target folder; must be new or empty
-    #[arg(long, value_name = "FOLDER")]
-    to: PathBuf,
-}
-
 impl Study {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
         match &self.what {
@@ -208,10 +204,18 @@ impl Study {
             What::Status(command) => command.run(context, screen),
             What::Next(command) => command.run(context, screen),
             What::Audit(command) => command.run(context, screen),
+            What::Monitor(command) => command.run(context, screen),
             What::Extract(command) => command.run(context, screen),
+            What::Judge(command) => command.run(context, screen),
+            What::Report(command) => command.run(context, screen),
+            What::Reflect(command) => command.run(context, screen),
+            What::Probe(command) => command.run(context, screen),
+            What::Propose(command) => command.run(context, screen),
             What::Handoff(command) => command.run(context, screen),
             What::Close(command) => command.run(context, screen),
             What::Export(command) => command.run(context, screen),
+            What::Revert(command) => command.run(context, screen),
+            What::Clean(command) => command.run(context, screen),
             What::Receive(command) => command.run(context, screen),
         }
     }
@@ -432,10 +436,8 @@ impl Handoff {
         }
         screen.answer(paragraph(&format!("Then: {}", next.reason), 2, ""));
         warn(screen, &status.warnings);
-        match (not_yet(next), &next.command) {
-            (Some(reason), _) => screen.answer(paragraph(&format!("Not yet: {reason}."), 2, "")),
-            (None, Some(command)) => screen.hint(command),
-            (None, None) => {}
+        if let Some(command) = &next.command {
+            screen.hint(command);
         }
         Ok(Exit::Yes)
     }
@@ -451,24 +453,6 @@ impl Close {
         screen.line(format!("closed {}: {}", report.name, report.reason));
         warn(screen, &report.warnings);
         screen.hint(&format!("rlx study export --study {} --to FOLDER", report.name));
-        Ok(Exit::Yes)
-    }
-}
-
-impl Export {
-    fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        let report = export(context, self.which.selector(), &self.to)?;
-        if screen.is_json() {
-            screen.json(&report);
-            return Ok(Exit::Yes);
-        }
-        let files = crate::format::counted(report.files.len(), "file");
-        screen.line(format!("exported {files} to {}", report.path.display()));
-        if !report.accepted.is_empty() {
-            let names: Vec<String> = report.accepted.iter().map(ToString::to_string).collect();
-            screen.line(format!("  accepted.patch contains {}", names.join(", ")));
-        }
-        warn(screen, &report.warnings);
         Ok(Exit::Yes)
     }
 }

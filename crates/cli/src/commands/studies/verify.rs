@@ -17,15 +17,18 @@ Examples:
   rlx verify
   rlx verify --chain --study cartpole/first --json";
 
-/// Verify that the ledger of a study was not altered
+/// Verify a study: its ledger, the files of its runs, metrics and verdicts
 ///
-/// Exits with 1 and lists every problem if it was. Also lists what can't be
-/// checked: only an anchor, or the copy in your state folder, reveals records that
-/// were removed from the end, or a ledger that was rewritten completely.
+/// Checks that the ledger was not altered and that the files of all runs are as they
+/// were, then reads every metric again and judges every candidate again: all of it
+/// must come out as it is recorded. Exits with 1 and lists every problem if something
+/// differs. Also lists what can't be checked: only an anchor, or the copy in your state
+/// folder, reveals records that were removed from the end, or a ledger that was
+/// rewritten completely.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Verify {
-    /// Check only the ledger: its chain, copy, anchors and signatures [currently all that is checked]
+    /// Check only the ledger: its chain, copy, anchors and signatures
     #[arg(long)]
     chain: bool,
     #[command(flatten)]
@@ -44,6 +47,7 @@ impl Verify {
             study: self.which.selector().map(str::to_owned),
             approvers: self.approvers.clone(),
             anchors: self.anchors.clone(),
+            chain_only: self.chain,
         };
         let report = verify(context, &request)?;
         let exit = if report.problems.is_empty() { Exit::Yes } else { Exit::No };

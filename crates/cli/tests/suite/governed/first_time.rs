@@ -47,21 +47,61 @@ fn a_claim_cites_a_line_that_says_something() {
     assert!(one.stdout.contains("1 claim is valid, recorded in the ledger"), "{}", one.stdout);
 }
 
+/// The audit says what evaluates, whatever its file is called.
 #[test]
-fn steps_that_are_not_there_yet_are_told_plainly() {
+fn what_was_audited_is_the_default_of_the_contract() {
+    let governed = plain();
+    governed.write("tools/score.py", "import sys\nprint('scoring', sys.argv)\n");
+    governed.write("tools/learn.py", "import sys\nprint('learning', sys.argv)\n");
+    governed.rlx("study init --task balance --study tuning").expect(0);
+    let claims = "--claim evaluator:tools/score.py:2 --claim train_command:tools/learn.py:2";
+    governed.rlx(&format!("study audit {claims}")).expect(0);
+    let drafted = governed.rlx("contract new --yes --json").expect(0).json();
+    let assumed = |ask: &str| {
+        let all = drafted["assumed"].as_array().unwrap();
+        let one = all.iter().find(|taken| taken["ask"] == ask).unwrap_or_else(|| panic!("{ask}: {drafted}"));
+        one["answer"].to_string()
+    };
+    assert!(assumed("eval").contains("tools/score.py"), "{drafted}");
+    assert!(assumed("train").contains("tools/learn.py"), "{drafted}");
+    assert!(assumed("protected").contains("tools/score.py"), "{drafted}");
+}
+
+/// What is at a cited place by now may be something else: a refresh follows the text, and shows what it did.
+#[test]
+fn a_refresh_follows_the_text_and_shows_it() {
     let governed = Governed::new();
-    for step in ["judge baseline", "report"] {
-        let ran = governed.rlx(&format!("study {step}")).expect(2);
-        assert!(ran.stderr.contains("can't judge the candidates of a study"), "{}", ran.stderr);
-        assert!(!ran.stderr.contains("similar"), "{}", ran.stderr);
-        let code = governed.rlx(&format!("study {step} --json")).expect(2).json()["code"].clone();
-        assert_eq!(code, "not_yet");
-    }
+    let train = "print('training with', sys.argv)";
+    governed.write("train.py", &format!("import os\nimport sys\n{train}\n"));
+    let stale = governed.rlx("study audit").expect(1);
+    assert!(stale.stdout.contains("(train.py:2) (moved to line 3)"), "{}", stale.stdout);
+    let shown = governed.rlx("study audit --refresh").expect(0);
+    let moved = format!("train command moved: train.py:2 -> train.py:3: {train}");
+    assert!(shown.stdout.contains(&moved), "{}", shown.stdout);
+    let adapter = std::fs::read_to_string(governed.path(".rlxp/tasks/balance/adapter.yaml")).unwrap();
+    assert!(adapter.contains("line: 3"), "{adapter}");
+
+    // In two places, the text says nothing about which one was meant.
+    governed.write("train.py", &format!("{train}\n{train}\nimport os\n"));
+    let refused = governed.rlx("study audit --refresh").expect(1);
+    assert!(refused.stdout.contains("lines 1, 2 have its text"), "{}", refused.stdout);
+    assert!(refused.stderr.contains("--claim train_command:train.py:LINE"), "{}", refused.stderr);
+    let again = governed.rlx("study audit --claim train_command:train.py:2 --json").expect(0).json();
+    assert_eq!(again["claims"].as_array().unwrap().len(), 1, "{again}");
+
+    // Another text at the same place is shown as such.
+    governed.write("train.py", "import sys\nprint('training')\n");
+    governed.rlx("study audit").expect(1);
+    let report = governed.rlx("study audit --refresh --json").expect(0).json();
+    let one = &report["refreshed"][0];
+    assert_eq!((&one["line"], &one["is_moved"]), (&"print('training')".into(), &false.into()), "{report}");
+}
+
+#[test]
+fn a_misspelt_step_names_the_nearest_one() {
+    let governed = Governed::new();
     let typed = governed.rlx("study exprot").expect(2);
     assert!(typed.stderr.contains("'export'"), "{}", typed.stderr);
-    // Existing files keep their own answer.
-    governed.rlx("study status judge").expect(2);
-    assert!(!governed.rlx("study status judge").stderr.contains("yet"));
 }
 
 #[test]
@@ -254,6 +294,26 @@ fn nothing_that_was_not_read_is_said_to_be_measured() {
     let unread = governed.rlx("metric check --run done").expect(1).stdout;
     assert!(unread.contains("no file matches eval/tb"), "{unread}");
     assert!(unread.contains("some metrics can't be measured"), "{unread}");
+}
+
+/// Where no key was listed when the study was opened, no signature can ever count, and none is asked for.
+#[test]
+fn a_study_without_approvers_asks_for_no_signature() {
+    let governed = Governed::empty();
+    std::fs::remove_file(governed.home().join(".config/rlx/approvers")).unwrap();
+    governed.write("train.py", "import sys\nprint('training with', sys.argv)\n");
+    governed.rlx("study init --task balance --study tuning --assurance terminal").expect(0);
+    governed.rlx("study audit --claim train_command:train.py:2").expect(0);
+    governed.rlx("contract new --yes --mission Balance").expect(0);
+    let asked = governed.rlx("contract request task").expect(0).stdout;
+    assert!(asked.contains("On a terminal:") && !asked.contains("ssh-keygen"), "{asked}");
+    let refused = governed.rlx("approve task").expect(3).stderr;
+    assert!(refused.contains("hint: rlx approve task    # at a terminal"), "{refused}");
+    assert!(!refused.contains("ssh-keygen") && !refused.contains("--signature"), "{refused}");
+    // With approvers both count.
+    let governed = Governed::with("terminal");
+    let refused = governed.rlx("approve task").expect(3).stderr;
+    assert!(refused.contains("ssh-keygen -Y sign"), "{refused}");
 }
 
 #[test]

@@ -63,6 +63,30 @@ fn a_contract_that_was_edited_and_restored_stays_void() {
     assert!(codes.iter().all(|code| code == "approval_void"), "{codes:?}");
 }
 
+/// A half-written file is no edit: nothing passes while it can't be read, and nothing is lost.
+#[test]
+fn a_contract_that_can_not_be_read_approves_and_voids_nothing() {
+    let governed = Governed::approved();
+    governed.rlx("candidate new baseline --kind baseline").expect(0);
+    let text = governed.read("contract.yaml");
+    for broken in ["schema: [", ""] {
+        std::fs::write(governed.file("contract.yaml"), broken).unwrap();
+        let codes = governed.rlx("candidate validate baseline --json").expect(3).codes();
+        assert!(codes.contains(&"approval_unreadable".to_owned()), "{codes:?}");
+        assert!(!codes.contains(&"approval_void".to_owned()), "{codes:?}");
+        let next = governed.rlx("study next --json").expect(0).json();
+        assert_ne!(next["action"], "launch", "{next}");
+        governed.rlx("approve --all --print").expect(3);
+    }
+    std::fs::remove_file(governed.file("contract.yaml")).unwrap();
+    governed.rlx("candidate validate baseline --json").expect(3);
+    std::fs::write(governed.file("contract.yaml"), text).unwrap();
+    for section in ["task", "budget", "execute", "loop_entry"] {
+        assert_eq!(governed.standing(section), "given", "{section}");
+    }
+    governed.rlx("candidate validate baseline").expect(0);
+}
+
 #[test]
 fn approval_records_of_another_study_count_for_nothing() {
     let (governed, twin) = (Governed::new(), Governed::approved());

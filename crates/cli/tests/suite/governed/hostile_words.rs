@@ -45,6 +45,7 @@ fn a_text_that_can_be_read_in_two_ways_is_not_approved() {
         std::fs::write(governed.file("contract.yaml"), harmless).unwrap();
         assert_eq!(governed.standing("budget"), "given");
     }
+    let mut voided = 0;
     for (what, trick) in TRICKS {
         let text = match trick.contains("{all}") {
             true => trick.replace("{all}", &approved),
@@ -53,13 +54,19 @@ fn a_text_that_can_be_read_in_two_ways_is_not_approved() {
         assert_ne!(text, approved, "{what}");
         std::fs::write(governed.file("contract.yaml"), text).unwrap();
         let standing = governed.standing("budget");
-        assert_eq!(standing, "void", "{what}");
-        // Restored, it stays void until a person approves it again.
         std::fs::write(governed.file("contract.yaml"), &approved).unwrap();
-        assert_eq!(governed.standing("budget"), "void", "{what}");
-        governed.sign("--all", "alice").expect(0);
+        // What was read as something else stays void until a person approves it again. What wasn't read is as before.
+        match standing.as_str() {
+            "void" => {
+                voided += 1;
+                assert_eq!(governed.standing("budget"), "void", "{what}");
+                governed.sign("--all", "alice").expect(0);
+            }
+            "unreadable" => assert_eq!(governed.standing("budget"), "given", "{what}"),
+            other => panic!("{what}: {other}"),
+        }
     }
-    assert_eq!(governed.kinds().iter().filter(|kind| *kind == "voided").count(), TRICKS.len());
+    assert_eq!(governed.kinds().iter().filter(|kind| *kind == "voided").count(), voided);
     governed.rlx("verify --chain").expect(0);
 }
 

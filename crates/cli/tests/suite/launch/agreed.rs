@@ -53,7 +53,8 @@ fn contract() -> Value {
         "confinement": "full",
         "statistics": {"alpha": 0.05, "screen_seeds": 2, "confirm_seeds": 5, "looks": 1, "maximum_confirms": 3},
         "stop_rules": [{"when": "no_improvement", "candidates": 5}],
-        "exceptions": [],
+        // Most tests are about something else and have no baseline to reflect on.
+        "exceptions": [{"section": "scope", "code": "analysis_unknown", "reason": "the reward is understood"}],
     })
 }
 

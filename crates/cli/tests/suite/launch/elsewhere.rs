@@ -115,18 +115,7 @@ fn what_rlx_launched_is_not_brought_back_by_hand() {
 #[test]
 fn a_folder_without_git_runs_from_a_snapshot() {
     let repository = Repository::build().drafted();
-    std::fs::remove_dir_all(repository.path(".git")).unwrap();
-    // `contract new` says what the folder is now.
-    repository.rlx("study init --task balance --study other --assurance signature").expect(0);
-    repository.rlx("contract new --yes").expect(0);
-    repository.rlx("study use tuning").expect(0);
-    let other = repository.path(".rlxp/tasks/balance/studies/other/contract.yaml");
-    let drafted = std::fs::read_to_string(other).unwrap();
-    let digest = drafted.lines().find_map(|line| line.strip_prefix("  snapshot: ")).unwrap();
-    let mut contract: serde_json::Value = serde_json::from_str(&repository.read("contract.yaml")).unwrap();
-    contract["baseline"].as_object_mut().unwrap().remove("commit");
-    contract["baseline"]["snapshot"] = digest.into();
-    std::fs::write(repository.file("contract.yaml"), contract.to_string()).unwrap();
+    repository.without_git();
     repository.sign("--all", "alice").expect(0);
     repository.ready("baseline", baseline());
     let plan = repository.rlx("launch baseline --json").expect(0).json();

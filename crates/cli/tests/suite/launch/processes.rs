@@ -11,7 +11,7 @@ use crate::launch::trace::traced;
 use crate::strace::Program;
 
 /// The first arguments of every git.
-const HARDENED: [&str; 8] = [
+const HARDENED: [&str; 10] = [
     "git",
     "--no-pager",
     "-c",
@@ -20,6 +20,8 @@ const HARDENED: [&str; 8] = [
     "core.hooksPath=/dev/null",
     "-c",
     "core.commitGraph=false",
+    "-c",
+    "core.splitIndex=false",
 ];
 /// Its environment.
 const QUIET: [&str; 6] = [
@@ -89,12 +91,9 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        let build = Repository::build().agree(|agreed| {
-            agreed.runbook["train"]["free_of_side_effects"] = true.into();
-            agreed.contract["exceptions"] = serde_json::json!([
-                {"section": "baseline", "code": "no_baseline", "reason": "one run is looked at by itself"}
-            ]);
-        });
+        let build = Repository::build()
+            .without_baseline()
+            .agree(|agreed| agreed.runbook["train"]["free_of_side_effects"] = true.into());
         let repository = build.approved();
         trained(&repository);
         repository.ready("baseline", baseline());
@@ -226,11 +225,22 @@ fn invocations(stage: &Stage) -> Vec<(&'static str, String, i32, May)> {
         line("completions", "bash", 0, Nothing),
         ("study receive", format!("{handed} --from build/handed"), 0, AskGit),
         line("study extract", "", 0, AskGit),
+        line("study monitor", "", 0, AskGit),
+        line("study report", "", 0, AskGit),
+        line("study judge", "reward", 3, AskGit),
+        line("study reflect", "", 2, AskGit),
+        line("study probe plan", "--surface ppo --key clip", 2, AskGit),
+        line("study probe summarize", "reward", 3, AskGit),
+        line("study propose", "--dry-run", 0, AskGit),
+        line("autoloop", "--dry-run", 0, AskGit),
         line("study list", "", 0, AskGit),
         line("study status", "", 0, AskGit),
         line("study next", "", 0, AskGit),
         line("study audit", "", 0, AskGit),
         line("study export", "--to build/exported", 0, AskGit),
+        line("study export", "--branch accepted", 3, AskGit),
+        line("study revert", "baseline --reason enough", 3, AskGit),
+        line("study clean", "--plan", 0, AskGit),
         line("ledger show", "", 0, AskGit),
         line("ledger note", "seen", 0, AskGit),
         line("ledger anchor", "", 0, AskGit),

@@ -125,3 +125,49 @@ fn swapped_before_training_the_run_is_blocked() {
     assert_eq!(keys.len(), 2, "{keys:?}");
     assert_eq!(repository.end_of(&keys[1])["end"], "ok");
 }
+
+/// A script that `PATH` finds the interpreter of: another `PATH` makes another program of the same file.
+#[test]
+fn path_does_not_choose_the_interpreter_of_a_script() {
+    let build = Repository::build().without_baseline().screen_seeds(1).quick_eval();
+    let build = build.train_with(&[".venv/bin/tool", "{seed}", "{run}"]);
+    let repository = build.agree(|agreed| agreed.runbook["artifacts"] = json!([])).approved();
+    repository.write(".venv/bin/tool", "#!/usr/bin/env interpreter\necho > \"$2/ran\"\n");
+    let executable = rustix::fs::Mode::from_raw_mode(0o755);
+    rustix::fs::chmod(repository.path(".venv/bin/tool"), executable).unwrap();
+    let usual = std::env::var("PATH").unwrap();
+    let path_with = |folder: &str| {
+        let folder = repository.home().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::copy("/bin/sh", folder.join("interpreter")).unwrap();
+        format!("{}:{usual}", folder.display())
+    };
+    let (one, other) = (path_with("one"), path_with("other"));
+    let with_one = |line: &str| repository.rlx_where(&[("PATH", &one)], line);
+    repository.candidate("tool", probe());
+    with_one("candidate validate tool --json").expect(0);
+    repository.approve("tool").expect(0);
+    let plan = with_one("launch tool --json").expect(0).json();
+    let line = repository.execute("tool", plan["plan"].as_str().unwrap());
+    let codes = repository.rlx_where(&[("PATH", &other)], &line).expect(3).codes();
+    assert!(codes.contains(&"stale_plan".to_owned()), "{codes:?}");
+    // Without any, it can't be known what would run.
+    assert!(!repository.rlx(&line).expect(3).codes().is_empty());
+    with_one(&line).expect(0);
+    let key = repository.runs_of("tool").remove(0);
+    assert!(repository.run_folder(&key).join("train/ran").exists());
+}
+
+/// What a shell script starts can't be read from it; the plan says so.
+#[test]
+fn the_plan_names_programs_that_are_not_known_completely() {
+    let build = Repository::build().without_baseline().screen_seeds(1).quick_eval();
+    let repository = build.file("train.sh", "true\n").train_with(&["sh", "train.sh", "{seed}"]).approved();
+    repository.ready("shell", probe());
+    let plan = repository.rlx("launch shell --json").expect(0).json();
+    let warnings = plan["warnings"].to_string();
+    assert!(
+        warnings.contains("train, eval: sh is a shell: the programs that it starts are not checked"),
+        "{warnings}"
+    );
+}

@@ -70,7 +70,7 @@ impl Stage {
         let argv =
             [&[".venv/bin/python", "-m", "balance.quick", "--seed", "{seed}", "--out", "{run}"], words];
         let build = build.without_baseline().screen_seeds(ROUNDS).file("src/balance/quick.py", TRAINING);
-        let build = build.eval_with(&["true", "{seed}"]);
+        let build = build.quick_eval();
         let build = build.agree(|agreed| agreed.contract["budget"]["disk"] = "10GiB".into());
         let repository = build.train_with(&argv.concat()).approved();
         prepare(&repository);

@@ -44,7 +44,7 @@ pub(crate) struct Untouched {
     branches: String,
     status: String,
     index: Digest,
-    files: BTreeMap<PathBuf, Digest>,
+    pub(crate) files: BTreeMap<PathBuf, Digest>,
 }
 
 impl Deref for Repository {
@@ -82,6 +82,12 @@ impl Build {
         self.agree(|agreed| agreed.runbook["eval"]["argv"] = json!(argv))
     }
 
+    /// An evaluation that takes no time and leaves the same score for every policy.
+    pub(crate) fn quick_eval(self) -> Self {
+        self.file("score.sh", "echo '{\"success\": 0.5}' > \"$2/scores.json\"\n")
+            .eval_with(&["sh", "score.sh", "{seed}", "{run}"])
+    }
+
     /// One more file in the commit, or another text for an existing one.
     pub(crate) fn file(mut self, name: &str, text: &str) -> Self {
         self.files.push((name.to_owned(), text.to_owned()));
@@ -96,8 +102,8 @@ impl Build {
     /// Candidates need no baseline before them: for tests that are about something else.
     pub(crate) fn without_baseline(self) -> Self {
         self.agree(|agreed| {
-            agreed.contract["exceptions"] =
-                json!([{"section": "baseline", "code": "no_baseline", "reason": "one run is looked at by itself"}]);
+            let waived = json!({"section": "baseline", "code": "no_baseline", "reason": "one run is looked at by itself"});
+            agreed.contract["exceptions"].as_array_mut().unwrap().push(waived);
         })
     }
 
@@ -129,7 +135,10 @@ impl Build {
     /// The same with a study, its documents written and nothing approved.
     pub(crate) fn drafted(&self) -> Repository {
         let repository = self.plain();
-        repository.rlx("study init --task balance --study tuning --assurance signature").expect(0);
+        let assurance = self.agreed.contract["assurance"].as_str().unwrap();
+        repository
+            .rlx(&format!("study init --task balance --study tuning --assurance {assurance}"))
+            .expect(0);
         repository.rlx("study audit --claim train_command:src/balance/train.py:1").expect(0);
         let commit = repository.git(&["rev-parse", "HEAD"]);
         for (name, document) in self.agreed.files() {
@@ -159,6 +168,24 @@ impl Repository {
     /// The usual agreement, approved.
     pub(crate) fn new() -> Self {
         Self::build().approved()
+    }
+
+    /// Removes git from a repository whose study isn't approved yet; the contract names the folder's digest, which is
+    /// returned.
+    pub(crate) fn without_git(&self) -> String {
+        std::fs::remove_dir_all(self.path(".git")).unwrap();
+        // `contract new` says what the folder is now.
+        self.rlx("study init --task balance --study other --assurance signature").expect(0);
+        self.rlx("contract new --yes").expect(0);
+        self.rlx("study use tuning").expect(0);
+        let other = self.path(".rlxp/tasks/balance/studies/other/contract.yaml");
+        let drafted = std::fs::read_to_string(other).unwrap();
+        let digest = drafted.lines().find_map(|line| line.strip_prefix("  snapshot: ")).unwrap();
+        let mut contract: Value = serde_json::from_str(&self.read("contract.yaml")).unwrap();
+        contract["baseline"].as_object_mut().unwrap().remove("commit");
+        contract["baseline"]["snapshot"] = digest.into();
+        std::fs::write(self.file("contract.yaml"), contract.to_string()).unwrap();
+        digest.to_owned()
     }
 
     /// The files of another fixture in a commit, with an environment that has numpy, and a user without any key.
@@ -202,12 +229,21 @@ impl Repository {
         let phase = |name: &str, seeds: &Value| json!({"phase": name, "seeds": seeds, "wall_clock": limit});
         let smoke = phase("smoke", &1.into());
         let short = phase("short", &statistics["screen_seeds"]);
-        let confirm = phase("confirm", &statistics["confirm_seeds"]);
+        // The older form of the statistics has the same number of seeds for both groups.
+        let older = statistics["confirm_seeds"].as_u64();
+        let looks = statistics["looks"].as_array().map(|looks| looks.iter().filter_map(Value::as_u64));
+        let looks: Vec<u64> = looks.map_or_else(Vec::new, Iterator::collect);
+        let incumbent = statistics["incumbent_seeds"].as_u64().or(older).unwrap();
+        let last = looks.last().copied().or(older).unwrap();
+        let audit = incumbent.saturating_sub(*looks.first().unwrap_or(&last)).max(5);
         match kind {
             "smoke" => json!([smoke]),
             "probe" => json!([short]),
-            "baseline" => json!([smoke, confirm]),
-            _ => json!([smoke, short, confirm]),
+            "baseline" => json!([smoke, phase("confirm", &incumbent.into())]),
+            _ => {
+                let audit = phase("incumbent_validation", &audit.into());
+                json!([smoke, short, phase("confirm", &last.into()), audit])
+            }
         }
     }
 

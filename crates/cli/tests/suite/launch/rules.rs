@@ -31,7 +31,8 @@ fn a_plan_of_its_own_is_refused() {
         repository.validate("reward").expect(3).codes()
     };
     let usual = [phase("smoke", 1), phase("short", 2)];
-    let with = |last: Value| Value::from([&usual[..], &[last]].concat());
+    let with =
+        |confirm: Value| Value::from([&usual[..], &[confirm, phase("incumbent_validation", 5)]].concat());
     assert_eq!(refused(with(phase("confirm", 1))), ["other_seeds"], "one confirm seed");
     assert_eq!(refused(json!([phase("confirm", 5)])), ["other_phases"], "the confirm phase alone");
     let short = json!({"phase": "confirm", "seeds": 5, "wall_clock": "1s"});
@@ -56,7 +57,7 @@ fn killing_the_baseline_does_not_lower_the_bar() {
     let repository = Repository::build()
         .file("quick.py", KILLED_ONCE)
         .train_with(&[".venv/bin/python", "quick.py", "{run}", "{seed}"])
-        .eval_with(&["true", "{seed}"])
+        .quick_eval()
         .approved();
     repository.ready("baseline", baseline());
     repository.launch("baseline").expect(0);
@@ -70,7 +71,23 @@ fn killing_the_baseline_does_not_lower_the_bar() {
         assert_eq!((&first["end"], &first["killed_by"]), (&"failed".into(), &9.into()), "{first}");
         assert_eq!((&again["end"], &again["killed_by"]), (&"ok".into(), &Value::Null), "{again}");
         assert_eq!(pair[0].strip_suffix('1'), pair[1].strip_suffix('2'), "the same seed");
+        // Another evaluation seed would be another roll of the dice.
+        let intents = repository.records("launch_intent");
+        let evaluation = |key: &String| {
+            let intent = intents.iter().find(|intent| intent["key"] == **key).unwrap();
+            intent["evaluation_seed"].as_u64().unwrap()
+        };
+        assert_eq!(evaluation(&pair[0]), evaluation(&pair[1]), "{pair:?}");
     }
+    // What has run isn't validated again; the hints lead on, and not to a copy of it.
+    let settled = repository.validate("baseline").expect(3).json();
+    let hints: Vec<&str> =
+        settled["hints"].as_array().unwrap().iter().map(|hint| hint.as_str().unwrap()).collect();
+    assert_eq!(
+        (settled["code"].as_str(), &hints[..]),
+        (Some("candidate_settled"), &["rlx candidate show baseline", "rlx study next"][..])
+    );
+    hints.iter().for_each(|hint| drop(repository.rlx(hint.trim_start_matches("rlx ")).expect(0)));
     assert_eq!(repository.validate("second").expect(3).codes(), ["second_baseline"]);
     // It is complete, so changes can be planned.
     repository.candidate("reward", reward_scale(2.5));
@@ -80,6 +97,35 @@ fn killing_the_baseline_does_not_lower_the_bar() {
     assert!(needless.stderr.contains("needs no approval"), "{}", needless.stderr);
     repository.rlx("approve run:nothing --print").expect(2);
     repository.rlx("verify --chain").expect(0);
+}
+
+/// A study that is easier to approve was opened first. Once a stronger one is open beside it, it launches nothing.
+#[test]
+fn a_weaker_study_that_was_opened_first_launches_nothing() {
+    let build = Repository::build().without_baseline().screen_seeds(1);
+    let repository = build.agree(|agreed| agreed.contract["assurance"] = "terminal".into()).approved();
+    repository.ready("reward", reward_scale(2.5));
+    let line = repository.execute("reward", &repository.plan("reward"));
+    // The same agreement in a study that takes signatures only.
+    repository.rlx("study init --task balance --study strong --assurance signature").expect(0);
+    for name in ["contract.yaml", "metric_spec.yaml", "surface_map.yaml", "runbook.yaml"] {
+        let text = repository.read(name);
+        let text = text.replace("\"study\": \"tuning\"", "\"study\": \"strong\"");
+        let text = text.replace("\"assurance\": \"terminal\"", "\"assurance\": \"signature\"");
+        let strong = repository.file(name).to_str().unwrap().replace("/tuning/", "/strong/");
+        std::fs::write(strong, text).unwrap();
+    }
+    let weak = format!("{line} --study tuning");
+    // Not before its loop was entered: until then it governs nothing.
+    repository.sign("task --study strong", "alice").expect(0);
+    repository.rlx(&weak).expect(0);
+    repository.sign("--all --study strong", "alice").expect(0);
+    let again = repository.rlx("launch reward --study tuning --json").expect(0).json();
+    let line = repository.execute("reward", again["plan"].as_str().unwrap());
+    let refused = repository.rlx(&format!("{line} --study tuning")).expect(3).json();
+    assert_eq!(refused["code"], "weaker_than_beside", "{refused}");
+    // No seed was shown, and no attempt used up.
+    assert_eq!(repository.runs_of("reward").len(), 1);
 }
 
 /// Training looks everywhere for the seed of its evaluation.
@@ -100,7 +146,7 @@ fn training_never_sees_the_evaluation_seed() {
     repository.launch_through("curious", "short").expect(0);
     let intents = repository.records("launch_intent");
     assert_eq!(intents.len(), 3);
-    assert_eq!(intents[0]["evaluation_seed"], Value::Null, "a smoke run isn't evaluated");
+    assert_eq!(intents[0]["evaluation_seed"], Value::Null, "evaluation is only tried in a smoke run");
     let seeds: Vec<u64> = intents[1..].iter().map(|one| one["evaluation_seed"].as_u64().unwrap()).collect();
     assert!(seeds.iter().all(|seed| (20_000..30_000).contains(seed)) && seeds[0] != seeds[1], "{seeds:?}");
     for (intent, seed) in intents[1..].iter().zip(&seeds) {
@@ -199,8 +245,8 @@ fn a_policy_with_another_architecture_is_evaluated_and_waits_for_a_person() {
     // Without that agreement evaluation can't load it.
     let repository = build().agree(with_network(json!([]))).approved();
     repository.ready("layers", other_architecture());
-    repository.launch_through("layers", "short").expect(4);
-    let end = repository.end_of(&repository.runs_of("layers")[1]);
+    repository.launch_through("layers", "smoke").expect(4);
+    let end = repository.end_of(&repository.runs_of("layers")[0]);
     assert!(end["reason"].as_str().unwrap().contains("weights"), "{end}");
 }
 

@@ -93,12 +93,7 @@ impl<'a> User<'a> {
         loop {
             let step = self.next();
             let action = step["action"].as_str().unwrap().to_owned();
-            let is_drafted = step["command"].as_str().unwrap().starts_with("rlx contract new");
             actions.push(action.clone());
-            if is_drafted {
-                // Five seeds are the fewest.
-                self.repository.edit("contract.yaml", "confirm_seeds: 10", "confirm_seeds: 5");
-            }
             if action == "launch" {
                 return actions;
             }

@@ -45,9 +45,8 @@ fn baseline_with_confirm() -> Value {
 fn a_launch_that_stops_in_between_says_so() {
     let repository = Repository::build()
         .file("train.sh", WAITS)
-        .file("eval.sh", "exit 0\n")
         .train_with(&["sh", "train.sh", "{seed}", "{run}"])
-        .eval_with(&["sh", "eval.sh", "{seed}", "{run}"])
+        .quick_eval()
         .agree(|agreed| {
             agreed.runbook["artifacts"] = json!([]);
             agreed.runbook["inputs"] = json!([]);
@@ -144,6 +143,7 @@ fn a_bug_that_a_smoke_run_shows_is_fixed_in_the_same_study() {
     let repository = Repository::build()
         .file("train.sh", "exit 3\n")
         .train_with(&["sh", "train.sh", "{seed}", "{run}"])
+        .quick_eval()
         .agree(|agreed| {
             agreed.runbook["artifacts"] = json!([]);
             agreed.runbook["inputs"] = json!([]);

@@ -7,7 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::SigningKey;
 use rlxp_govern::documents::{Assurance, Phase};
 use rlxp_govern::ledger::Event;
-use rlxp_govern::ledger::event::{Approved, Completed, Judged, LaunchIntent, Reopened, Reported, Verdict};
+use rlxp_govern::ledger::event::{
+    Approved, Completed, Judged, LaunchIntent, LookCall, Looked, Reopened, Reported, Verdict,
+};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::section::{Section, Target};
 use rlxp_govern::view::CandidateView;
@@ -200,13 +202,47 @@ impl Builder {
         self.complete(id);
     }
 
+    /// Smoke and short phase, and these confirm seeds.
+    pub(crate) fn confirm_seeds(&mut self, id: &str, seeds: std::ops::Range<u64>) {
+        self.screened(id, 255.5);
+        seeds.for_each(|seed| self.ran(id, Phase::Confirm, seed, 255.5));
+    }
+
+    /// A look at five confirm seeds.
+    pub(crate) fn looked(&mut self, id: &str, look: u64, call: LookCall) {
+        self.world.push(Event::Looked(Looked {
+            candidate: slug(id),
+            look,
+            looks: 2,
+            seeds: 5 * look,
+            incumbent_seeds: 2,
+            z: 1.5,
+            accept: 2.25,
+            drop: Some(0.25),
+            basis: Some("typical_score".into()),
+            veto: None,
+            guardrails: Vec::new(),
+            call,
+            inputs: Digest::hash(b"inputs of a look"),
+        }));
+    }
+
     pub(crate) fn complete(&mut self, id: &str) {
         self.world.push(Event::Completed(Completed { candidate: slug(id) }));
     }
 
     pub(crate) fn judge(&mut self, id: &str, phase: Phase, verdict: Verdict, score: Option<f64>) {
         let inputs = Digest::hash(format!("inputs of {id}").as_bytes());
-        self.world.push(Event::Judged(Judged { candidate: slug(id), phase, verdict, inputs, score }));
+        self.world.push(Event::Judged(Judged {
+            candidate: slug(id),
+            phase,
+            verdict,
+            inputs,
+            score,
+            reason: String::new(),
+            failed_checks: Vec::new(),
+            code: None,
+        }));
     }
 
     pub(crate) fn report(&mut self) {

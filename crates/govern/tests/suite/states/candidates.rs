@@ -2,7 +2,7 @@
 
 use rlxp_govern::documents::{Assurance, Phase};
 use rlxp_govern::ledger::Event;
-use rlxp_govern::ledger::event::{Reverted, Verdict};
+use rlxp_govern::ledger::event::{LookCall, Reverted, Verdict};
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::Action;
 use rlxp_govern::section::Section;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::State;
 use super::builder::Builder;
 use crate::common::slug;
-use crate::texts::set;
+use crate::texts::{Texts, set};
 
 /// A baseline with phases of its own.
 fn baseline(study: &Builder, phases: Value) -> Value {
@@ -39,6 +39,16 @@ fn debugged(study: &mut Builder) {
     study.complete("lower-lr");
     study.judge("lower-lr", Phase::Smoke, Verdict::Debug, None);
     study.report();
+}
+
+/// Two looks, and audit seeds after them.
+fn with_looks(texts: &mut Texts) {
+    let statistics =
+        json!({"alpha": 0.05, "screen_seeds": 2, "candidates": 3, "incumbent_seeds": 10, "looks": [5, 10]});
+    set(&mut texts.contract, "/statistics", statistics);
+    let phases = [("smoke", 1), ("short", 2), ("confirm", 10), ("incumbent_validation", 5)];
+    let phase = |(phase, seeds)| json!({"phase": phase, "seeds": seeds, "wall_clock": "2h"});
+    set(&mut texts.candidate, "/phases", phases.map(phase).to_vec().into());
 }
 
 pub(crate) const STATES: &[State] = &[
@@ -238,6 +248,23 @@ pub(crate) const STATES: &[State] = &[
         study.report();
         study.candidate("higher-lr");
         study.screened("higher-lr", 256.5);
+        study
+    }),
+    ("look_is_due", Action::Judge, || {
+        let mut study = Builder::with_candidate(with_looks);
+        study.confirm_seeds("lower-lr", 100..105);
+        study
+    }),
+    ("look_asks_for_more", Action::Launch, || {
+        let mut study = Builder::with_candidate(with_looks);
+        study.confirm_seeds("lower-lr", 100..105);
+        study.looked("lower-lr", 1, LookCall::More);
+        study
+    }),
+    ("audit_seeds_follow_an_accepting_look", Action::Launch, || {
+        let mut study = Builder::with_candidate(with_looks);
+        study.confirm_seeds("lower-lr", 100..105);
+        study.looked("lower-lr", 1, LookCall::Accept);
         study
     }),
     ("drafts", Action::Validate, || {

@@ -143,7 +143,7 @@ pub(crate) fn said_of(study: &Study) -> Value {
         "candidates": candidates,
         "runs": runs,
         "verdicts": state.judged,
-        "accepted": state.accepted,
+        "accepted": state.accepted.iter().map(|one| (&one.candidate, one.score)).collect::<Vec<_>>(),
         "incumbent": state.incumbent,
         "incumbent_score": state.incumbent_score,
         "spent": state.tally.spent,

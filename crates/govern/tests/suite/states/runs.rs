@@ -32,7 +32,7 @@ pub(crate) const STATES: &[State] = &[
         study.start("higher-lr", Phase::Smoke, 0);
         study
     }),
-    ("one_slot_free", Action::Monitor, || {
+    ("one_slot_free", Action::Launch, || {
         let mut study = Builder::with_candidate(|_| {});
         study.candidate("higher-lr");
         study.candidate("warm-up");
@@ -87,7 +87,7 @@ pub(crate) const STATES: &[State] = &[
         study.evidence(&key, Some(255.5));
         study
     }),
-    ("lost_twice_is_over", Action::Validate, || {
+    ("lost_twice_is_over", Action::Judge, || {
         let mut study = Builder::with_candidate(|_| {});
         study.end("lower-lr", Phase::Smoke, 0, RunEnd::Lost);
         study.end_again("lower-lr", Phase::Smoke, 0, RunEnd::Lost);
@@ -98,13 +98,13 @@ pub(crate) const STATES: &[State] = &[
         study.confirmed("lower-lr", 255.5, 100);
         study
     }),
-    ("launched_with_nothing_left", Action::Validate, || {
+    ("launched_with_nothing_left", Action::Judge, || {
         let mut study = Builder::with_candidate(|_| {});
         let key = study.end("lower-lr", Phase::Smoke, 0, RunEnd::Failed);
         study.evidence(&key, None);
         study
     }),
-    ("screened_and_worse", Action::Judge, || {
+    ("screened_and_worse", Action::Launch, || {
         let mut study = Builder::with_candidate(|_| {});
         study.screened("lower-lr", 250.0);
         study

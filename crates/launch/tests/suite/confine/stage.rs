@@ -74,10 +74,12 @@ impl Stage {
             },
             folder: String::new(),
             environment: Vec::new(),
+            values: Default::default(),
             set: BTreeMap::new(),
             readable: Vec::new(),
             watched: vec!["reward.py".to_owned(), "kept.txt".to_owned(), "not_there.py".to_owned()],
             artifacts: Vec::new(),
+            needs: Vec::new(),
             is_check: false,
         };
         let limits = Limits {
@@ -91,7 +93,8 @@ impl Stage {
         };
         let confinement = ConfinementRequest { least: Level::Full, network: Reach::None, hidden: Vec::new() };
         let (key, steps, linked) = ("key".to_owned(), vec![step], Vec::new());
-        let order = RunOrder { key, folder: run, steps, limits, confinement, linked };
+        let expected = Vec::new();
+        let order = RunOrder { key, folder: run, steps, limits, confinement, linked, scan: false, expected };
         Self { folder, order }
     }
 

@@ -43,6 +43,8 @@ impl Fixture {
             },
             confinement: ConfinementRequest { least: Level::None, network: Reach::None, hidden: Vec::new() },
             linked: Vec::new(),
+            scan: false,
+            expected: Vec::new(),
         };
         Self { top, order }
     }
@@ -70,10 +72,12 @@ impl Fixture {
             tree,
             folder: String::new(),
             environment: Vec::new(),
+            values: Default::default(),
             set: BTreeMap::new(),
             readable: Vec::new(),
             watched: Vec::new(),
             artifacts: Vec::new(),
+            needs: Vec::new(),
             is_check: false,
         });
         self.order.steps.last_mut().expect("it was just added")

@@ -12,8 +12,8 @@ use crate::insight::run_data::{Group, RunData, load_seeds};
 use crate::select::RunSeeds;
 
 use super::MOST_CARDS;
-use super::html::Table;
 use super::page::{ChangeCard, DiagnosisCard, FindingCard, Tone, VerdictCard};
+use crate::html::Table;
 
 /// Up to this many runs are all diagnosed.
 const MOST_DIAGNOSED: usize = 12;

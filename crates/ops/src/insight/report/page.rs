@@ -3,7 +3,7 @@
 
 use rlxp_draw::{Scene, font_faces};
 
-use super::html::{Html, Table};
+use crate::html::{Html, Table};
 use crate::insight::diagnose::Severity;
 
 /// The colour of a verdict; its text says the same.

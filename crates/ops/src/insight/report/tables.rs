@@ -10,8 +10,8 @@ use crate::training::seed_ranges::seed_ranges;
 
 use super::MOST_CARDS;
 use super::cards::word_of;
-use super::html::Table;
 use super::page::RunTable;
+use crate::html::Table;
 
 /// Most runs in one table; more are collapsed by group.
 const MOST_FLAT: usize = 12;

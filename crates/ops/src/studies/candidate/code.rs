@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, environment};
+use rlxp_govern::change::holds_keys;
 use rlxp_govern::documents::{Base, Candidate, Runbook};
 use rlxp_govern::scope::bad_path;
+use rlxp_launch::programs::{Chain, follow, search_folders, see};
 use rlxp_types::Digest;
 
 use super::look::path_facts;
 use crate::failure::Outcome;
 use crate::studies::files::OpenStudy;
-use crate::studies::tree::{file_digest, present_base, snapshot};
+use crate::studies::scripts;
+use crate::studies::tree::{file_digest, is_left_out, present_base, snapshot};
 
 /// Largest file that a candidate can change.
 pub const LONGEST_SOURCE: u64 = 4 << 20;
@@ -39,6 +42,28 @@ pub(super) fn sources(
         }
     }
     Ok(found)
+}
+
+/// The present values of flags that a candidate changes, by file and key: what the train command gives, or else the
+/// default in the script. Those that can't be read are left out.
+pub(super) fn flag_values(
+    candidate: &Candidate,
+    sources: &BTreeMap<String, Option<String>>,
+    runbook: Option<&Runbook>,
+) -> BTreeMap<(String, String), f64> {
+    let mut found = BTreeMap::new();
+    for change in &candidate.changes {
+        let (Some(key), Some(Some(text))) = (&change.key, sources.get(&change.path)) else { continue };
+        if holds_keys(&change.path) {
+            continue;
+        }
+        let value = match runbook.and_then(|runbook| scripts::given(&runbook.train.argv, key)) {
+            Some(given) => given.trim().parse().ok(),
+            None => scripts::find(&scripts::flags(text), key).and_then(|flag| flag.default),
+        };
+        found.extend(value.map(|value| ((change.path.clone(), key.clone()), value)));
+    }
+    found
 }
 
 /// The code that changes start from: the base that the study is pinned to if it is available, otherwise the present
@@ -82,29 +107,54 @@ pub(super) fn inputs(
     Ok(Some(found))
 }
 
-/// The program of every step by a digest of its location, its link target and its content. A step whose program is
-/// missing is left out.
+/// The program of every step by a digest of its location, its link target, its content and the same of its interpreters.
+/// A step whose program is missing is left out.
 pub(super) fn programs(
     fs: &dyn Fs,
     root: &Path,
     runbook: Option<&Runbook>,
 ) -> Option<BTreeMap<String, Digest>> {
+    Some(by_step(runbook?, |word| chain(fs, &find_program(fs, root, word)?, None)))
+}
+
+/// The same for those that are part of the code that runs start from: that is what will be executed, not the working
+/// copy's. `is_snapshot` says that the folder itself is the code, apart from what snapshots leave out.
+pub(super) fn programs_of_tree(
+    fs: &dyn Fs,
+    tree: &Path,
+    is_snapshot: bool,
+    runbook: &Runbook,
+) -> BTreeMap<String, Digest> {
+    let is_code = |word: &str| is_in(fs, tree, word) && !(is_snapshot && is_left_out(word));
+    by_step(runbook, |word| if is_code(word) { chain_in(fs, tree, word) } else { None })
+}
+
+fn by_step(runbook: &Runbook, identify: impl Fn(&str) -> Option<Chain>) -> BTreeMap<String, Digest> {
     let mut found: BTreeMap<String, Digest> = BTreeMap::new();
     // Most steps use the same program, which may be large.
     let mut known: BTreeMap<&str, Option<Digest>> = BTreeMap::new();
-    for (name, step) in runbook?.steps() {
+    for (name, step) in runbook.steps() {
         let word = step.argv.first().map(String::as_str).unwrap_or_default();
-        let digest = *known.entry(word).or_insert_with(|| program(fs, root, word));
+        let digest = *known.entry(word).or_insert_with(|| identify(word).map(|chain| chain.digest));
         found.extend(digest.map(|digest| (name.to_string(), digest)));
     }
-    Some(found)
+    found
 }
 
-fn program(fs: &dyn Fs, root: &Path, word: &str) -> Option<Digest> {
-    let path = find_program(fs, root, word)?;
-    let real = fs.canonicalize(&path).ok()?;
-    let content = file_digest(fs, &real).ok()?;
-    Some(rlxp_launch::order::program_digest(&path, &real, content))
+/// Whether a command's first word is a file of a tree.
+pub fn is_in(fs: &dyn Fs, tree: &Path, word: &str) -> bool {
+    word.contains('/') && fs.is_file(&tree.join(word)).unwrap_or(false)
+}
+
+/// What executing the file that a word names in a tree starts.
+fn chain_in(fs: &dyn Fs, tree: &Path, word: &str) -> Option<Chain> {
+    let tree = fs.canonicalize(tree).ok()?;
+    chain(fs, &tree.join(word), Some(&tree))
+}
+
+/// What executing a file starts; `None` if something of it is missing.
+fn chain(fs: &dyn Fs, program: &Path, tree: Option<&Path>) -> Option<Chain> {
+    follow(program, tree, &search_folders(), &mut |path| see(fs, path)).ok()
 }
 
 /// The file that a command's first word refers to: with a slash it is relative to the repository's root, without one
@@ -175,7 +225,39 @@ mod tests {
         assert_ne!(before["train"], after["train"]);
         let read = inputs(&RealFs, root, Some(&book)).unwrap().unwrap();
         assert_eq!(read, BTreeMap::from([("configs/ppo.yaml".to_owned(), digest)]));
+        // What the first line names belongs to the program, also in the code of the commit.
+        let tree = programs_of_tree(&RealFs, root, false, &book);
+        assert_eq!(tree.keys().collect::<Vec<_>>(), ["train"]);
+        std::fs::write(root.join("interpreter"), "\x7fELF one").unwrap();
+        let script = format!("#!{}\n", root.join("interpreter").display());
+        std::fs::write(root.join("bin/tool"), script).unwrap();
+        let (before, tree) = (found(), programs_of_tree(&RealFs, root, false, &book));
+        std::fs::write(root.join("interpreter"), "\x7fELF two").unwrap();
+        assert_ne!(before["train"], found()["train"]);
+        assert_ne!(tree, programs_of_tree(&RealFs, root, false, &book));
         assert_eq!((inputs(&RealFs, root, None).unwrap(), programs(&RealFs, root, None)), (None, None));
+    }
+
+    #[test]
+    fn the_command_and_then_the_script_say_what_a_flag_is() {
+        let script = "p.add_argument('--lr', default=3e-4)\np.add_argument('--gamma', default=0.99)\n\
+                      p.add_argument('--clip', default=0.2 if fast else 0.1)\np.add_argument('--epochs', default=4)\n";
+        let keys = ["lr", "gamma", "clip", "epochs", "nothing"];
+        let change = |key: &&str| json!({ "surface": "a", "operation": "set", "path": "train.py", "key": key, "to": 1 });
+        let candidate: Candidate = serde_json::from_value(json!({
+            "schema": "rlxp.candidate/1", "id": "a", "task": "a", "study": "a", "kind": "hyperparameter",
+            "hypothesis": "it helps", "phases": [], "changes": keys.iter().map(change).collect::<Vec<_>>(),
+        }))
+        .unwrap();
+        let argv = ["python", "train.py", "--gamma", "0.9", "--epochs={seed}", "--seed", "{seed}"];
+        let book = runbook(json!({
+            "schema": "rlxp.runbook/1", "train": { "argv": argv }, "eval": { "argv": ["true"] },
+        }));
+        let sources = BTreeMap::from([("train.py".to_owned(), Some(script.to_owned()))]);
+        let found = flag_values(&candidate, &sources, Some(&book));
+        let named: Vec<(&str, f64)> = found.iter().map(|((_, key), value)| (key.as_str(), *value)).collect();
+        // A default that depends on something, and a value that isn't a number, are unknown.
+        assert_eq!(named, [("gamma", 0.9), ("lr", 3e-4)]);
     }
 
     #[test]

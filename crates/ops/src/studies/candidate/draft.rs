@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use rlxp_fs::FsExt;
+use rlxp_govern::change::given_value;
 use rlxp_govern::documents::{CandidateKind, Operation, PhasePlan, Slug, StudyName, Surface};
 use rlxp_govern::plan::agreed_phases;
 use rlxp_govern::scope::matches;
@@ -151,6 +152,12 @@ fn flag_of(opened: &OpenStudy, key: &str) -> Outcome<Option<FoundFlag>> {
     Ok(None)
 }
 
+/// The value that an accepted candidate gave to the key through an argument.
+fn accepted_value(opened: &OpenStudy, draft: &Draft) -> Option<String> {
+    let code = opened.study.training_code(draft.kind)?;
+    given_value(opened.study.files.override_syntax.as_deref()?, &code.arguments, draft.key.as_deref()?)
+}
+
 fn surfaces(opened: &OpenStudy) -> &[Surface] {
     opened.study.files.surface_map.typed().map(|map| map.surfaces.as_slice()).unwrap_or_default()
 }
@@ -257,13 +264,10 @@ fn change(
     } else {
         change.insert("key".into(), text(draft.key.as_ref(), "changes[0].key", "which key?", ask));
         let default = flag.filter(|found| path == Some(&found.script)).and_then(|found| found.flag.default);
-        match (&draft.from, default) {
-            (Some(from), _) => drop(change.insert("from".into(), scalar("--from", from)?)),
-            // The value of a flag is in no file that could be read when it is applied.
-            (None, Some(default)) => {
-                drop(change.insert("from".into(), scalar("--from", &default.to_string())?))
-            }
-            (None, None) => {}
+        // The value of a flag is in no file that could be read when it is applied.
+        let from = draft.from.clone().or_else(|| accepted_value(opened, draft));
+        if let Some(from) = from.or_else(|| default.map(|default| default.to_string())) {
+            change.insert("from".into(), scalar("--from", &from)?);
         }
         let to = match &draft.to {
             Some(to) => scalar("--to", to)?,

@@ -27,6 +27,8 @@ pub(crate) struct Looked {
     pub(crate) view: CandidateView,
     /// The recorded commit; `None` without one, when the folder itself was looked at.
     pub(crate) tree: Option<BaseTree>,
+    /// What training starts from; `None` if that is the contract's code.
+    pub(crate) training: Option<BaseTree>,
 }
 
 /// A candidate as the gates see it.
@@ -39,20 +41,25 @@ pub(crate) fn look(opened: &OpenStudy, id: &Slug) -> Outcome<Looked> {
     look_at(opened, id, super::written(opened, id)?)
 }
 
-pub(super) fn look_at(opened: &OpenStudy, id: &Slug, written: Written<Candidate>) -> Outcome<Looked> {
+pub(crate) fn look_at(opened: &OpenStudy, id: &Slug, written: Written<Candidate>) -> Outcome<Looked> {
     let fs = opened.context().fs.as_ref();
     let (root, runbook) = (&opened.place.root, opened.study.files.runbook.typed());
     // Interpreters are large; everything else is read in parallel.
     thread::scope(|scope| {
         let look = || code::programs(fs, root, runbook);
         let beside = Builder::new().spawn_scoped(scope, look);
-        let Looked { view, tree } = without_programs(opened, id, written)?;
+        let Looked { view, tree, training } = without_programs(opened, id, written)?;
         let programs = match beside {
             Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
             // Without a free thread this is slower, and that is all.
             Err(_) => look(),
         };
-        Ok(Looked { view: CandidateView { programs, ..view }, tree })
+        let mut programs = programs;
+        if let (Some(programs), Some(runbook)) = (&mut programs, runbook) {
+            let tree = tree.as_ref().map(|tree| tree.folder.as_path());
+            programs.extend(code::programs_of_tree(fs, tree.unwrap_or(root), tree.is_none(), runbook));
+        }
+        Ok(Looked { view: CandidateView { programs, ..view }, tree, training })
     })
 }
 
@@ -60,20 +67,31 @@ fn without_programs(opened: &OpenStudy, id: &Slug, written: Written<Candidate>) 
     let fs = opened.context().fs.as_ref();
     let place = LaunchPaths::for_study(opened);
     // Reading thousands of files takes longer than everything else; it begins before git is asked.
-    let looking = match (&place, opened.study.pinned_base()) {
-        (Ok(place), Some(base @ Base::Commit(_))) => {
-            TreeLook::begin(opened.context().fs.clone(), place.tree(&base))
-        }
-        _ => None,
+    let begin = |base: &Base| {
+        let place = place.as_ref().ok()?;
+        TreeLook::begin(opened.context().fs.clone(), place.tree(base))
     };
+    let looking = opened.study.pinned_base().filter(|base| matches!(base, Base::Commit(_)));
+    let looking = looking.and_then(|base| begin(&base));
+    let accepted = opened.study.training_code(written.typed.kind).cloned();
+    let looking_at_accepted = accepted.as_ref().and_then(|code| begin(&code.base));
     let base = code::base(opened)?;
     // Without git the folder itself is the code, and a gate checks that it is unchanged.
-    let tree = match &base {
-        Some(base @ Base::Commit(_)) => Some(tree::ensure(opened, &place?, base, looking)?),
+    let needs_place = matches!(base, Some(Base::Commit(_))) || accepted.is_some();
+    let place = if needs_place { Some(place?) } else { None };
+    let tree = match (&base, &place) {
+        (Some(base @ Base::Commit(_)), Some(place)) => Some(tree::ensure(opened, place, base, looking)?),
+        _ => None,
+    };
+    let layered = accepted.as_ref().map(|code| &code.base).filter(|layered| Some(*layered) != base.as_ref());
+    let training = match (layered, &place) {
+        (Some(layered), Some(place)) => Some(tree::ensure(opened, place, layered, looking_at_accepted)?),
         _ => None,
     };
     // Runs start from the recorded commit, so nothing else counts: neither edits nor later commits.
-    let root = tree.as_ref().map_or(&opened.place.root, |tree| &tree.folder);
+    let evaluated = tree.as_ref().map_or(&opened.place.root, |tree| &tree.folder);
+    // Changes are made to what training starts from.
+    let root = training.as_ref().map_or(evaluated, |tree| &tree.folder);
     let mut paths = BTreeMap::new();
     for change in &written.typed.changes {
         let patched = change.patch.as_deref().map(patch::facts).unwrap_or_default().paths;
@@ -88,30 +106,40 @@ fn without_programs(opened: &OpenStudy, id: &Slug, written: Written<Candidate>) 
     let named = [&needed.reflection, &needed.probe].into_iter().flatten().chain(&written.typed.evidence);
     let evidence_there: BTreeSet<String> =
         named.filter(|file| is_evidence(fs, &opened.place.folder, file)).cloned().collect();
+    let read = |file: &String| {
+        let bytes = fs.read(&opened.place.folder.join(file), LONGEST_EVIDENCE).ok()?;
+        Some((file.clone(), Digest::hash(&bytes)))
+    };
+    let analyses = [&needed.reflection, &needed.probe].into_iter().flatten();
+    let analyses = analyses.filter(|file| evidence_there.contains(*file)).filter_map(read).collect();
     let globs = opened.study.files.surface_map.typed().map(|map| map.protected.clone());
     let Protected { files, unprotectable } = match globs {
-        Some(globs) => protected(fs, root, &globs)?,
+        Some(globs) => protected(fs, evaluated, &globs)?,
         None => Protected::default(),
     };
     let runbook = opened.study.files.runbook.typed();
+    let sources = code::sources(fs, root, &written.typed)?;
     let view = CandidateView {
         file: opened.study.candidate_files.get(id.as_str()).copied().unwrap_or(Digest::ZERO),
         file_name: id.to_string(),
-        sources: code::sources(fs, root, &written.typed)?,
+        flag_values: code::flag_values(&written.typed, &sources, runbook),
+        sources,
         // The syntax that approvals were checked against, which may differ from the present file.
         override_syntax: opened.study.files.override_syntax.clone(),
         base,
+        accepted,
         programs: None,
         inputs: code::inputs(fs, &opened.place.root, runbook)?,
         written,
         paths,
         evidence_there,
+        analyses,
         protected: files,
         unprotectable,
         machine: Some(machine(opened)?),
         asked_plan: None,
     };
-    Ok(Looked { view, tree })
+    Ok(Looked { view, tree, training })
 }
 
 /// Whether a path exists, is a file, or leads through a link.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::parse::{self, Code, Parsed};
 use super::scan::{Guess, RepositoryScan};
+use super::schedule::{Proposed, looks_text, propose};
 use crate::below::word_of;
 use crate::studies::scripts;
 
@@ -148,12 +149,14 @@ asks! {
     Alpha "alpha" "Which probability of a false claim is acceptable for the whole study? (0.0001 to 0.2)" false Shown "contract.yaml statistics.alpha" alpha: f64 = parse::alpha;
     /// Seeds of the short phase
     ScreenSeeds "screen-seeds" "On how many seeds is a candidate tried first?" false Shown "contract.yaml statistics.screen_seeds" screen_seeds: u64 = parse::count;
-    /// Seeds of the confirm phase
-    ConfirmSeeds "confirm-seeds" "On how many new seeds is it confirmed? (5 or more)" false Shown "contract.yaml statistics.confirm_seeds" confirm_seeds: u64 = |text| parse::count_within(text, 5, u64::MAX);
-    /// Interim looks at the confirm phase
-    Looks "looks" "How many interim looks at the confirmation? (1 to 10)" false Shown "contract.yaml statistics.looks" looks: u64 = |text| parse::count_within(text, 1, 10);
     /// Candidates that may be confirmed
-    MaximumConfirms "maximum-confirms" "How many candidates may be confirmed in total?" false Shown "contract.yaml statistics.maximum_confirms" maximum_confirms: u64 = parse::count;
+    #[serde(alias = "maximum_confirms")]
+    PlannedCandidates "planned-candidates" "How many candidates may be confirmed in total?" false Shown "contract.yaml statistics.candidates" planned_candidates: u64 = |text| parse::count_within(text, 1, 1000);
+    /// Seeds of the baseline
+    #[serde(alias = "confirm_seeds")]
+    IncumbentSeeds "incumbent-seeds" "On how many seeds does the baseline run? (5 or more)" false Shown "contract.yaml statistics.incumbent_seeds" incumbent_seeds: u64 = |text| parse::count_within(text, 5, 1000);
+    /// Seeds of a candidate at each look
+    Looks "looks" "At which numbers of seeds is a candidate looked at? (such as 5,10,15)" false Shown "contract.yaml statistics.looks" looks: Vec<u64> = parse::looks;
 }
 
 /// A default and its source.
@@ -298,8 +301,10 @@ fn default(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Assum
     }
     if let Some(last) =
         survey.last_answers.get(&ask).filter(|_| !is_about_another_metric(ask, answers, survey))
+        // An answer to an earlier version of rlx may be none any more.
+        && let Some(assumed) = Assumed::read(ask, last.clone(), "your last answer")
     {
-        return Assumed::read(ask, last.clone(), "your last answer");
+        return Some(assumed);
     }
     let read = |text: &str, from: &str| Assumed::read(ask, vec![text.to_owned()], from);
     let proposed = |text: &str| read(text, PROPOSED);
@@ -376,13 +381,29 @@ fn default(ask: Ask, answers: &Answers, survey: &RepositoryScan) -> Option<Assum
         }
         Ask::Confinement => proposed("full"),
         Ask::Alpha => proposed("0.05"),
-        Ask::ScreenSeeds | Ask::MaximumConfirms => proposed("3"),
-        Ask::ConfirmSeeds => proposed("10"),
-        Ask::Looks => proposed("1"),
+        Ask::ScreenSeeds => proposed("3"),
+        Ask::PlannedCandidates => {
+            let Proposed { candidates, .. } = proposed_schedule(answers, survey);
+            read(&candidates.to_string(), FROM_RUNS)
+        }
+        Ask::IncumbentSeeds => {
+            read(&proposed_schedule(answers, survey).incumbent_seeds.to_string(), FROM_RUNS)
+        }
+        Ask::Looks => read(&looks_text(&proposed_schedule(answers, survey).looks), FROM_RUNS),
     }
 }
 
+/// What the answers about runs and seeds allow.
+fn proposed_schedule(answers: &Answers, survey: &RepositoryScan) -> Proposed {
+    let number = |ask| answers.taken(ask, survey).and_then(|text| text.parse::<u64>().ok());
+    let given = answers.typed.planned_candidates.first().copied();
+    let last = || survey.last_answers.get(&Ask::PlannedCandidates)?.first()?.parse().ok();
+    let candidates = given.or_else(last);
+    propose(number(Ask::Runs).unwrap_or(USUAL_RUNS), number(Ask::ScreenSeeds).unwrap_or(3), candidates)
+}
+
 const PROPOSED: &str = "default";
+const FROM_RUNS: &str = "the number of runs";
 /// The proposed number of runs.
 const USUAL_RUNS: u64 = 40;
 

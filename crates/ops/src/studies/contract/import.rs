@@ -147,7 +147,7 @@ impl Import {
                 answers.point(*ask, format!("imported/{file}"));
             }
         }
-        let mut survey = scan::scan_repository(&context, &place.root)?;
+        let mut survey = scan::scan_repository(&context, &place.root, &[])?;
         intake::digest_inputs(fs, &place, &answers, &mut survey)?;
         let head = rlxp_launch::git::head(&place.root);
         let base = present_base(context.fs.as_ref(), &place.root, head.as_deref())?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rlxp_fs::{Fs, FsExt};
 use rlxp_govern::completeness::{Open, open_questions};
 use rlxp_govern::documents::is_answered;
-use rlxp_govern::documents::{Base, Files, StudyName};
+use rlxp_govern::documents::{Adapter, Base, Files, StudyName};
 use rlxp_govern::section::File;
 use rlxp_types::text::shell_word;
 use serde::Serialize;
@@ -14,13 +14,14 @@ use serde::Serialize;
 use super::ask::{self, Answers, Ask, Assumed, Question};
 use super::draft;
 use super::last_draft::LastDraft;
+use super::power::AgreedPower;
 use super::scan::{Guess, RepositoryScan, scan_repository};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::audit::{Overrides, set_overrides};
 use crate::studies::files::OpenStudy;
 use crate::studies::files::paths::StudyPaths;
-use crate::studies::files::read::{look, parse};
+use crate::studies::files::read::{document, look, parse};
 use crate::studies::tree::present_base;
 
 /// An intake in progress: the repository was scanned.
@@ -50,6 +51,9 @@ pub struct Drafted {
     /// Questions that were not answered, with the default that was used.
     pub assumed: Vec<Taken>,
     pub open: Vec<Open>,
+    /// What the agreed statistics can find.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power: Option<AgreedPower>,
     /// What runs won't have, and other likely mistakes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -95,7 +99,9 @@ impl Intake {
         let base = present_base(fs, &opened.place.root, opened.head())?;
         let place = opened.place;
         let mission = task_card_mission(fs, &place)?;
-        let found = scan_repository(context, &place.root)?;
+        let adapter = document::<Adapter>(fs, &place.root, &place.adapter())?;
+        let audited = adapter.typed().map(|adapter| adapter.claims.as_slice()).unwrap_or_default();
+        let found = scan_repository(context, &place.root, audited)?;
         let in_adapter = in_adapter.map(|text| Guess { text, from: "adapter.yaml".to_owned() });
         let override_syntax = in_adapter.or(found.override_syntax.clone());
         let last_answers = last.answers;
@@ -130,7 +136,8 @@ impl Intake {
                 Some(Taken { ask, flag, place, assumed: default? })
             })
             .collect();
-        let mut open = open_questions(&as_read(&files));
+        let read = as_read(&files);
+        let mut open = open_questions(&read);
         for (_, text) in files.iter().filter(|(file, _)| *file == File::MetricSpec) {
             open.extend(super::warn::marked(text));
         }
@@ -139,6 +146,7 @@ impl Intake {
             written: files.iter().map(|(file, _)| shown(&self.place, *file)).collect(),
             assumed,
             open,
+            power: read.contract.typed().map(|contract| AgreedPower::new(&contract.statistics)),
             warnings,
             kept,
             looked_at_everything: self.survey.is_whole,

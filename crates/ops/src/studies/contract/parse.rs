@@ -48,6 +48,22 @@ pub fn count_within(text: &str, least: u64, most: u64) -> Parsed<u64> {
     Err(if most == u64::MAX { format!("at least {least}") } else { format!("from {least} to {most}") })
 }
 
+/// Rising numbers of seeds, the first of at least 5.
+pub fn looks(text: &str) -> Parsed<Vec<u64>> {
+    let inside = text.trim().trim_start_matches('[').trim_end_matches(']');
+    let looks = inside.split([',', ' ']).filter(|part| !part.trim().is_empty());
+    let looks: Vec<u64> = looks.map(count).collect::<Parsed<_>>()?;
+    let is_rising = looks.windows(2).all(|pair| pair[0] < pair[1]);
+    match looks.as_slice() {
+        [first, ..]
+            if *first >= 5 && is_rising && looks.len() <= 10 && looks.iter().all(|seeds| *seeds <= 1000) =>
+        {
+            Ok(looks)
+        }
+        _ => Err("rising numbers of seeds from 5 on, at most 10 of them, such as 5,10,15".to_owned()),
+    }
+}
+
 /// The probability of a false claim, within the allowed range.
 pub fn alpha(text: &str) -> Parsed<f64> {
     match number(text)? {

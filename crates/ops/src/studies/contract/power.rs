@@ -1,77 +1,109 @@
 //! What the agreed statistics of a study can find, by the functions that judge: a contract whose verdicts would miss
 //! most real improvements should be known as such before anyone signs it.
 
-use rlxp_analyze::power::{Design, Returns, Simulation, power, seeds_for};
-use rlxp_govern::documents::Statistics;
+use rlxp_analyze::statistics::campaign::sequence::{bounds, detectable, power};
+use rlxp_govern::documents::{Schedule, Statistics};
 use serde::Serialize;
+
+use super::schedule::looks_text;
 
 /// The improvement that is asked about, in standard deviations between seeds.
 const EFFECT: f64 = 1.0;
-/// The chance of finding it that is worth paying for.
+/// The chance of finding an improvement that is worth paying for.
 const WORTH: f64 = 0.8;
 /// Enough for a rounded percentage.
-const SIMULATION: Simulation = Simulation { repetitions: 2_000, seed: 0 };
+const REPETITIONS: u64 = 1_000;
 
 /// The power of a study's statistics.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgreedPower {
     /// An improvement, in standard deviations between seeds.
     pub effect: f64,
-    /// The chance that one candidate with it is found.
+    /// The chance that a candidate with it is found.
     pub found: f64,
-    /// Seeds per group in the confirm phase.
-    pub confirm_seeds: u64,
-    /// Seeds per group that find it in 80% of cases; none if no number does.
-    pub seeds_needed: Option<u64>,
-    /// Candidates over which the chance of a false claim is divided.
+    /// The improvement that is found in 80% of cases, in standard deviations between seeds; none if even a large one
+    /// isn't.
+    pub detectable: Option<f64>,
+    /// Seeds of the baseline.
+    pub incumbent_seeds: u64,
+    /// Seeds of a candidate at each look.
+    pub looks: Vec<u64>,
+    /// Candidates that share the chance of a false claim.
     pub candidates: u64,
 }
 
 impl AgreedPower {
     pub(super) fn new(statistics: &Statistics) -> Self {
-        let Statistics { alpha, confirm_seeds, looks, maximum_confirms, .. } = *statistics;
-        let design = Design { alpha: alpha / maximum_confirms as f64, looks, ..Design::default() };
+        let Schedule { alpha, candidates, incumbent_seeds, looks, .. } = statistics.schedule();
+        let bounds = bounds(alpha, candidates, incumbent_seeds, &looks);
         Self {
             effect: EFFECT,
-            found: power(&design, Returns::Gaussian, EFFECT, confirm_seeds, SIMULATION),
-            confirm_seeds,
-            seeds_needed: seeds_for(&design, Returns::Gaussian, EFFECT, WORTH, SIMULATION).ok(),
-            candidates: maximum_confirms,
+            found: power(&bounds, EFFECT, REPETITIONS),
+            detectable: detectable(&bounds, WORTH, REPETITIONS),
+            incumbent_seeds,
+            looks,
+            candidates,
         }
     }
 
     /// One sentence.
     pub fn sentence(&self) -> String {
-        let Self { found, confirm_seeds, seeds_needed, candidates, .. } = self;
-        let candidates =
-            if *candidates == 1 { "1 candidate".to_owned() } else { format!("{candidates} candidates") };
-        let needed = match seeds_needed {
-            Some(needed) if needed > confirm_seeds => format!("; 80% needs {needed}"),
-            _ => String::new(),
+        let Self { effect, found, detectable, incumbent_seeds, looks, candidates } = self;
+        let candidates = if *candidates == 1 {
+            "1 candidate".to_owned()
+        } else {
+            format!("up to {candidates} candidates")
         };
-        format!(
-            "with {confirm_seeds} confirm_seeds and up to {candidates}, an improvement of one standard deviation \
-             between seeds is found in {:.0}% of cases{needed}",
-            found * 100.0
-        )
+        let looks = looks_text(looks).replace(',', ", ");
+        let plan = format!("{candidates} at {looks} seeds against {incumbent_seeds} seeds of the baseline");
+        let percent = found * 100.0;
+        match detectable {
+            Some(size) => format!(
+                "{plan}: an improvement of {size:.1} standard deviations between seeds is found in 80% of cases, one of \
+                 {effect:.1} in {percent:.0}%"
+            ),
+            None => format!(
+                "{plan}: an improvement of {effect:.1} standard deviations between seeds is found in {percent:.0}% of \
+                 cases, and no improvement in 80%: plan more seeds or fewer candidates"
+            ),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rlxp_govern::documents::Looks;
+
     use super::*;
 
-    fn agreed(confirm_seeds: u64, maximum_confirms: u64) -> AgreedPower {
-        let (alpha, screen_seeds, looks) = (0.05, 3, 1);
-        AgreedPower::new(&Statistics { alpha, screen_seeds, confirm_seeds, looks, maximum_confirms })
+    fn agreed(looks: &[u64], candidates: u64) -> AgreedPower {
+        AgreedPower::new(&Statistics {
+            alpha: 0.05,
+            screen_seeds: 3,
+            candidates: Some(candidates),
+            incumbent_seeds: looks.last().copied(),
+            looks: Looks::Seeds(looks.to_vec()),
+            confirm_seeds: None,
+            maximum_confirms: None,
+        })
     }
 
     #[test]
     fn more_seeds_find_more_and_more_candidates_find_less() {
-        let (few, many) = (agreed(10, 5), agreed(40, 5));
-        assert!(few.found < 0.5 && many.found > 0.8, "{few:?} {many:?}");
-        assert!(few.found < agreed(10, 1).found);
-        assert!(few.seeds_needed.is_some_and(|needed| needed > 10) && few.sentence().contains("80% needs"));
-        assert!(!many.sentence().contains("needs"), "{}", many.sentence());
+        let (few, many) = (agreed(&[5, 10], 5), agreed(&[10, 20, 30], 5));
+        assert!(few.found < 0.5 && many.found > 0.7, "{few:?} {many:?}");
+        assert!(few.found < agreed(&[5, 10], 1).found);
+        let (few, many) = (few.detectable.unwrap(), many.detectable.unwrap());
+        assert!(few > many && many < 1.3, "{few} {many}");
+    }
+
+    #[test]
+    fn the_sentence_names_the_plan_and_what_it_finds() {
+        let said = agreed(&[5, 10], 5).sentence();
+        assert!(
+            said.starts_with("up to 5 candidates at 5, 10 seeds against 10 seeds of the baseline: "),
+            "{said}"
+        );
+        assert!(said.contains("is found in 80% of cases"), "{said}");
     }
 }

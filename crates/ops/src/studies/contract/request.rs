@@ -106,9 +106,12 @@ pub fn request(
         sign_command(key.as_deref()),
         format!("{approve} --signature statement.sig"),
     ];
-    // If nothing needs approval, there are no commands.
-    let (terminal, signature) =
+    // If nothing needs approval, there are no commands, and none that could never count.
+    let (terminal, mut signature) =
         if names.is_empty() { Default::default() } else { (approve, commands.to_vec()) };
+    if !opened.study.can_be_signed() {
+        signature.clear();
+    }
     let mut request = Request {
         study: opened.place.name.clone(),
         head: opened.study.ledger.head(),
@@ -199,10 +202,12 @@ fn text(request: &Request) -> String {
     if request.required < Assurance::Signature {
         put(format!("\nOn a terminal:\n    {}", request.terminal));
     }
-    put("\nWith a signature, using your SSH key:".to_owned());
-    for line in &request.signature {
-        put(format!("    {line}"));
+    if !request.signature.is_empty() {
+        put("\nWith a signature, using your SSH key:".to_owned());
+        for line in &request.signature {
+            put(format!("    {line}"));
+        }
+        put("\nA signature is valid only while the files and the ledger are unchanged.".to_owned());
     }
-    put("\nA signature is valid only while the files and the ledger are unchanged.".to_owned());
     text
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, Kind, environment};
-use rlxp_govern::documents::{Assurance, SurfaceKind};
+use rlxp_govern::documents::{Assurance, Claim, ClaimKind, SurfaceKind};
 use rlxp_types::Digest;
 use rlxp_types::text::shell_word;
 
@@ -81,8 +81,8 @@ pub struct RepositoryScan {
     pub last_answers: BTreeMap<Ask, Vec<String>>,
 }
 
-/// Looks at the repository at `root`.
-pub fn scan_repository(context: &Context, root: &Path) -> Outcome<RepositoryScan> {
+/// Looks at the repository at `root`. What was audited comes before what names suggest.
+pub fn scan_repository(context: &Context, root: &Path, audited: &[Claim]) -> Outcome<RepositoryScan> {
     let fs = context.fs.as_ref();
     let (files, is_whole) = walk(fs, root)?;
     let read = |name: &str| text_of(fs, &root.join(name));
@@ -109,7 +109,14 @@ pub fn scan_repository(context: &Context, root: &Path) -> Outcome<RepositoryScan
         }
         best_script(&files, words).map(by_script)
     };
-    let trains = command(&["train"])
+    // A claim may cite any text; only a script can be turned into a command.
+    let claimed = |kinds: &[ClaimKind]| -> Option<(Guess, String)> {
+        let is_script = |claim: &&Claim| claim.file.ends_with(".py") && files.contains(&claim.file);
+        let of = |kind: &ClaimKind| audited.iter().filter(is_script).find(|claim| claim.about == *kind);
+        kinds.iter().find_map(of).map(|claim| by_script(&claim.file))
+    };
+    let trains = claimed(&[ClaimKind::TrainCommand])
+        .or_else(|| command(&["train"]))
         .or_else(|| single_file(&files, &read).map(|script| by_script(&script)))
         .or_else(|| command(&["main"]));
     let mut own_flags = Vec::new();
@@ -121,7 +128,8 @@ pub fn scan_repository(context: &Context, root: &Path) -> Outcome<RepositoryScan
         own_flags = hyperparameter_flags(&text);
         found.train = Some(guess);
     }
-    found.eval = command(&EVALUATORS).map(|(guess, _)| guess);
+    let evaluates = claimed(&[ClaimKind::EvalCommand, ClaimKind::Evaluator]);
+    found.eval = evaluates.or_else(|| command(&EVALUATORS)).map(|(guess, _)| guess);
     for file in files.iter().filter(|file| is_config(file)) {
         let text = read(file);
         if let Some(id) = rlx_config(&text) {
@@ -153,9 +161,14 @@ pub fn scan_repository(context: &Context, root: &Path) -> Outcome<RepositoryScan
             found.surfaces.push((kind, paths));
         }
     }
+    let is_claimed = |file: &str| {
+        let evaluates = |claim: &Claim| matches!(claim.about, ClaimKind::Evaluator | ClaimKind::EvalCommand);
+        audited.iter().any(|claim| evaluates(claim) && claim.file == file)
+    };
+    let by_name = |file: &str| !is_test(file) && is_evaluator(stem(file));
     found.protected = files
         .iter()
-        .filter(|file| file.ends_with(".py") && !is_test(file) && is_evaluator(stem(file)))
+        .filter(|file| file.ends_with(".py") && (is_claimed(file) || by_name(file)))
         .take(16)
         .cloned()
         .collect();

@@ -4,6 +4,7 @@ use rlxp_fs::FsExt;
 use rlxp_govern::completeness::Open;
 use rlxp_govern::documents::{Contract, Operation, Runbook, SurfaceKind, SurfaceMap};
 use rlxp_govern::gate::RefusalCode;
+use rlxp_govern::judge::best_of_many;
 use rlxp_govern::section::File;
 
 use crate::failure::Outcome;
@@ -37,6 +38,8 @@ pub(super) fn warnings(opened: &OpenStudy) -> Outcome<Vec<String>> {
         warnings.extend(surfaces(map, opened.study.files.override_syntax.as_deref()));
     }
     warnings.extend(opened.study.contract().and_then(budget));
+    let best = opened.study.files.metric_spec.typed().and_then(best_of_many);
+    warnings.extend(best.map(|why| format!("metric_spec.yaml: no candidate could be accepted: {why}")));
     Ok(warnings)
 }
 
@@ -94,13 +97,13 @@ pub(crate) fn script_missing(path: &str, step: &str) -> Option<String> {
     is_script.then(|| format!("{path}, used by {step}, does not exist"))
 }
 
-/// The baseline alone takes a smoke run and all seeds of the confirm phase.
+/// The baseline alone takes a smoke run and all its seeds.
 fn budget(contract: &Contract) -> Option<String> {
-    let (runs, seeds) = (contract.budget.runs, contract.statistics.confirm_seeds);
+    let (runs, seeds) = (contract.budget.runs, contract.statistics.schedule().incumbent_seeds);
     let needed = seeds.saturating_add(1);
     (runs < needed).then(|| {
         format!(
-            "contract.yaml: budget.runs is {runs}, but the baseline alone needs {needed}: 1 smoke run and {seeds} confirm_seeds"
+            "contract.yaml: budget.runs is {runs}, but the baseline alone needs {needed}: 1 smoke run and {seeds} seeds"
         )
     })
 }

@@ -8,7 +8,7 @@ use rlxp_govern::scope::matches;
 const EVAL_LOG: &str = "eval.log";
 
 /// The files that a metric is read from. For TensorBoard and W&B these can be several, of which one has the metric.
-pub(super) fn choose<'f>(
+pub(crate) fn choose<'f>(
     source: &Extractor,
     role: Role,
     files: impl Iterator<Item = &'f str> + Clone,
@@ -111,6 +111,39 @@ mod tests {
         let log = Extractor::Stdout { before: "return:".into() };
         assert_eq!(chosen(log.clone(), Role::Primary, &files), Ok(vec!["eval.log"]));
         assert!(chosen(log, Role::Primary, &["train.log"]).is_err());
+    }
+
+    /// Whatever is read is expected, so a run is never said to lack what it has.
+    #[test]
+    fn what_is_chosen_is_expected() {
+        let files = [
+            "eval/scores.json",
+            "eval/tb/events.out.tfevents.1.host.2.0",
+            "eval/wandb/offline-run-20260101_000000-abc/run-abc.wandb",
+        ];
+        let tensorboard = |file: &str| Extractor::Tensorboard { file: file.into(), tag: "x".into() };
+        let wandb = |file: &str| Extractor::Wandb { file: file.into(), key: "x".into() };
+        let sources = [
+            json("eval/scores.json"),
+            json("eval/*.json"),
+            tensorboard("eval/tb"),
+            tensorboard("eval/*"),
+            tensorboard("eval/tb/*"),
+            wandb("eval"),
+            wandb("eval/wandb/"),
+            wandb("eval/wandb/offline-run-*"),
+            wandb("eval/wandb/offline-run-*/run-abc.wandb"),
+        ];
+        for source in sources {
+            let patterns = source.expected_files().unwrap();
+            let chosen = choose(&source, Role::Primary, files.iter().copied()).unwrap();
+            assert!(
+                chosen.iter().all(|name| patterns.iter().any(|pattern| matches(pattern, name))),
+                "{source:?}"
+            );
+            assert!(!patterns.iter().any(|pattern| matches(pattern, "eval/other/notes.txt")), "{source:?}");
+        }
+        assert_eq!(Extractor::Stdout { before: "return:".into() }.expected_files(), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Reads metrics from files as they are declared: each file once per format, however many metrics it has.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 
 use rlxp_analyze::reading::{self, Rule, Value};
@@ -8,7 +9,7 @@ use rlxp_fs::Fs;
 use rlxp_govern::documents::{self, Extractor, Metric, Role};
 use rlxp_govern::ledger::event::{NoValue, Unmeasured};
 use rlxp_store::foreign::{self, Column, DigestedFile, Reading, TroubleKind};
-use rlxp_types::Digest;
+use rlxp_types::{Digest, Point};
 
 use super::choose::choose;
 use crate::failure::{Failure, Outcome};
@@ -32,6 +33,9 @@ pub(crate) struct Measured {
     pub(crate) value: Result<Value, Unmeasured>,
 }
 
+/// All points of one metric of one run, in the order in which they were written.
+pub(crate) type Series = Result<Vec<Point>, Unmeasured>;
+
 /// How far a file has been read.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
@@ -50,6 +54,38 @@ pub(crate) fn measure(
     metrics: &[(Role, &Metric)],
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Outcome<(Vec<Measured>, BTreeMap<String, Digest>)> {
+    let (found, digests) = read_each(fs, folder, files, metrics, progress, &value)?;
+    let measured = found.into_iter().map(|(file, value)| Measured { file, value });
+    Ok((measured.collect(), digests))
+}
+
+/// The whole series of every metric, whatever its window and range say, and the digest of every file that was read.
+pub(crate) fn series(
+    fs: &dyn Fs,
+    folder: &Path,
+    files: &Files,
+    metrics: &[(Role, &Metric)],
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Outcome<(Vec<Series>, BTreeMap<String, Digest>)> {
+    let (found, digests) =
+        read_each(fs, folder, files, metrics, progress, &|file, _, reading| points(file, reading))?;
+    Ok((found.into_iter().map(|(_, points)| points).collect(), digests))
+}
+
+/// A metric with the file that it was read from.
+type FromFile<T> = (Option<String>, Result<T, Unmeasured>);
+/// The digest of every file that was read.
+type Digests = BTreeMap<String, Digest>;
+
+/// What `taken` makes of every metric, each file being read once per format.
+fn read_each<T>(
+    fs: &dyn Fs,
+    folder: &Path,
+    files: &Files,
+    metrics: &[(Role, &Metric)],
+    progress: &mut dyn FnMut(Progress<'_>),
+    taken: &dyn Fn(&str, &Metric, Reading) -> Result<T, Unmeasured>,
+) -> Outcome<(Vec<FromFile<T>>, Digests)> {
     let names = files.keys().map(String::as_str);
     let choices: Vec<_> =
         metrics.iter().map(|(role, metric)| choose(&metric.source, *role, names.clone())).collect();
@@ -59,44 +95,43 @@ pub(crate) fn measure(
             together.entry((file, Format::of(&metrics[index].1.source))).or_default().push(index);
         }
     }
-    let mut found: Vec<Vec<(&str, Result<Value, Unmeasured>)>> = vec![Vec::new(); metrics.len()];
+    let mut found: Vec<Vec<(&str, Result<T, Unmeasured>)>> = metrics.iter().map(|_| Vec::new()).collect();
     let mut digests = BTreeMap::new();
     for ((file, _), indices) in together {
         let sources: Vec<&Extractor> = indices.iter().map(|index| &metrics[*index].1.source).collect();
         let (readings, digest) = read(fs, folder, file, files[file], &sources, progress)?;
         digests.insert(file.to_owned(), digest);
         for (index, reading) in indices.into_iter().zip(readings) {
-            found[index].push((file, value(file, metrics[index].1, reading)));
+            found[index].push((file, taken(file, metrics[index].1, reading)));
         }
     }
-    let measured = choices.into_iter().zip(found).map(|(choice, found)| match choice {
-        Err(unmeasured) => Measured { file: None, value: Err(unmeasured) },
+    let each = choices.into_iter().zip(found).map(|(choice, found)| match choice {
+        Err(unmeasured) => (None, Err(unmeasured)),
         Ok(_) => combined(found),
     });
-    Ok((measured.collect(), digests))
+    Ok((each.collect(), digests))
 }
 
 /// One metric from all its files, of which exactly one must have it and none may be damaged.
-fn combined(mut found: Vec<(&str, Result<Value, Unmeasured>)>) -> Measured {
-    let is_missing =
-        |value: &Result<Value, Unmeasured>| matches!(value, Err(no) if no.kind == NoValue::Missing);
+fn combined<T>(mut found: Vec<(&str, Result<T, Unmeasured>)>) -> FromFile<T> {
+    let is_missing = |value: &Result<T, Unmeasured>| matches!(value, Err(no) if no.kind == NoValue::Missing);
     if found.len() > 1 && !found.iter().all(|(_, value)| is_missing(value)) {
         found.retain(|(_, value)| !is_missing(value));
     }
     let having: Vec<&str> = found.iter().filter(|(_, value)| value.is_ok()).map(|(file, _)| *file).collect();
     if having.len() > 1 {
         let detail = format!("several files have it: {}", having.join(", "));
-        return Measured { file: None, value: Err(Unmeasured { kind: NoValue::Ambiguous, detail }) };
+        return (None, Err(Unmeasured { kind: NoValue::Ambiguous, detail }));
     }
     // What can't be read in one file could be the metric.
     let place = found.iter().position(|(_, value)| value.is_err()).unwrap_or(0);
     let (file, value) = found.swap_remove(place);
-    Measured { file: Some(file.to_owned()), value }
+    (Some(file.to_owned()), value)
 }
 
 /// The formats, one reader each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Format {
+pub(crate) enum Format {
     Json,
     Jsonl,
     Csv,
@@ -106,7 +141,7 @@ enum Format {
 }
 
 impl Format {
-    fn of(source: &Extractor) -> Self {
+    pub(crate) fn of(source: &Extractor) -> Self {
         match source {
             Extractor::Json { .. } => Format::Json,
             Extractor::Jsonl { .. } => Format::Jsonl,
@@ -152,7 +187,8 @@ fn read(
     Ok((readings, digest))
 }
 
-fn read_format(file: &mut DigestedFile<'_>, sources: &[&Extractor]) -> Vec<Reading> {
+/// The series of some metrics of one format, from one file.
+pub(crate) fn read_format(file: &mut dyn Read, sources: &[&Extractor]) -> Vec<Reading> {
     use foreign::log::Pattern;
 
     // All sources have the same format, so each list below is as long as `sources`.
@@ -183,14 +219,7 @@ fn read_format(file: &mut DigestedFile<'_>, sources: &[&Extractor]) -> Vec<Readi
 /// The metric's value from its points.
 fn value(file: &str, metric: &Metric, reading: Reading) -> Result<Value, Unmeasured> {
     let no = |kind, detail: &str| Unmeasured { kind, detail: format!("{file}: {detail}") };
-    let points = reading.map_err(|trouble| {
-        let kind = match trouble.kind {
-            TroubleKind::Missing => NoValue::Missing,
-            TroubleKind::Unreadable => NoValue::Unreadable,
-            TroubleKind::Ambiguous => NoValue::Ambiguous,
-        };
-        no(kind, &trouble.detail)
-    })?;
+    let points = points(file, reading)?;
     reading::value(&points, &rule(metric)).map_err(|why| match why {
         reading::NoValue::Empty => no(NoValue::Missing, "it has no values"),
         reading::NoValue::NotFinite => {
@@ -203,6 +232,18 @@ fn value(file: &str, metric: &Metric, reading: Reading) -> Result<Value, Unmeasu
                 .map_or(String::new(), |range| format!("{} to {}", end(range.from), end(range.to)));
             no(NoValue::OutOfRange, &format!("{value} is outside the declared range {range}"))
         }
+    })
+}
+
+/// The points of a series, or why there are none.
+fn points(file: &str, reading: Reading) -> Series {
+    reading.map_err(|trouble| {
+        let kind = match trouble.kind {
+            TroubleKind::Missing => NoValue::Missing,
+            TroubleKind::Unreadable => NoValue::Unreadable,
+            TroubleKind::Ambiguous => NoValue::Ambiguous,
+        };
+        Unmeasured { kind, detail: format!("{file}: {}", trouble.detail) }
     })
 }
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use rlxp_fs::{FsExt, Kind};
-use rlxp_govern::documents::Assurance;
+use rlxp_govern::documents::{Assurance, StudyName};
 use rlxp_govern::gate::RefusalCode;
 use rlxp_govern::section::Section;
 use rlxp_govern::view::Study;
@@ -35,8 +35,13 @@ pub(crate) fn permit_launch(opened: &OpenStudy) -> Outcome<Permit> {
     let study = &opened.study;
     if study.ledger.is_whole() && study.is_open() && study.state().closed.is_none() {
         // One that is easier to approve could have been opened before a stronger one, and would bypass it.
-        refuse_weaker_beside(opened.context(), &opened.place.root, floor_of(study))?;
-        return Ok(Permit::issue());
+        let own = floor_of(study);
+        return match stronger_beside(opened.context(), &opened.place.root, own)? {
+            None => Ok(Permit::issue()),
+            Some((other, floor)) => {
+                Err(weaker(&other, floor, own).hint(format!("rlx study next --study {other}")))
+            }
+        };
     }
     let message = format!("{} is not open: only runs of an open study can be launched", study.name);
     Err(Failure::refused("study_not_open", message).hint("rlx study next"))
@@ -129,21 +134,37 @@ fn floor_of(study: &Study) -> Assurance {
 /// Refuses a study at `root` that would accept weaker approvals than an open one there or above; otherwise it
 /// could be used to run what the open study doesn't approve.
 pub(crate) fn refuse_weaker_beside(context: &Context, root: &Path, assurance: Assurance) -> Outcome<()> {
+    match stronger_beside(context, root, assurance)? {
+        None => Ok(()),
+        Some((study, floor)) => {
+            Err(weaker(&study, floor, assurance).hint(format!("rlx study init --assurance {floor}")))
+        }
+    }
+}
+
+fn weaker(study: &StudyName, floor: Assurance, assurance: Assurance) -> Failure {
+    let message = format!(
+        "the open study {study} accepts no approval weaker than {floor}, but this one would accept {assurance}"
+    );
+    Failure::refused("weaker_than_beside", message)
+}
+
+/// An open study there or above that accepts only stronger approvals, with the weakest of them.
+fn stronger_beside(
+    context: &Context,
+    root: &Path,
+    assurance: Assurance,
+) -> Outcome<Option<(StudyName, Assurance)>> {
     let real = context.fs.canonicalize(root)?;
     for above in real.ancestors() {
         for study in open_studies(context, above)? {
             let floor = floor_of(&study);
             if assurance < floor {
-                let message = format!(
-                    "the open study {} accepts no approval weaker than {floor}, but this one would accept {assurance}",
-                    study.name
-                );
-                return Err(Failure::refused("weaker_than_beside", message)
-                    .hint(format!("rlx study init --assurance {floor}")));
+                return Ok(Some((study.name, floor)));
             }
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// The open studies of a root, according to their ledgers.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rlxp_fs::{Fs, FsExt, Kind};
 use rlxp_govern::documents::Base;
 use rlxp_govern::ledger::Ledger;
+use rlxp_types::Digest;
 
 use crate::context::UserFolders;
 use crate::failure::{Failure, Outcome};
@@ -59,9 +60,19 @@ impl LaunchPaths {
         }
     }
 
+    /// The folder of everything.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     #[cfg(test)]
     pub(crate) fn at(folder: PathBuf) -> Self {
         Self { folder }
+    }
+
+    /// The file whose lock the loop of the study holds.
+    pub(crate) fn autoloop(&self) -> PathBuf {
+        self.folder.join("autoloop")
     }
 
     /// The folder that holds all runs.
@@ -93,10 +104,20 @@ impl LaunchPaths {
 
     /// The folder of the code that runs start from.
     pub(crate) fn tree(&self, base: &Base) -> PathBuf {
-        self.folder.join("trees").join(match base {
+        self.trees().join(match base {
             Base::Commit(commit) => commit.clone(),
             Base::Snapshot(digest) => format!("snapshot-{digest}"),
         })
+    }
+
+    /// The folder that holds all trees.
+    pub(crate) fn trees(&self) -> PathBuf {
+        self.folder.join("trees")
+    }
+
+    /// Where accepted changes are kept if there is no git to keep them, each under the digest of their result.
+    pub(crate) fn accepted(&self, result: &Digest) -> PathBuf {
+        self.folder.join("accepted").join(result.to_string())
     }
 
     /// The folder that holds all copies of files that runs need.

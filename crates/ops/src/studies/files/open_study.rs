@@ -115,6 +115,7 @@ impl OpenStudy {
         let ledger = &mut self.study.ledger;
         let (count, last, state) =
             (ledger.digests.len(), ledger.records.last().cloned(), ledger.state.clone());
+        let kinds: Vec<&'static str> = events.iter().map(|(_, event)| event.kind()).collect();
         let signatures: Vec<Digest> = events.iter().filter_map(|(_, event)| signature_of(event)).collect();
         let result = add(&self.context, &self.place, ledger, &self.end, events);
         match result {
@@ -131,6 +132,10 @@ impl OpenStudy {
         if let Err(failure) = state_file::write(&self.context, &self.place, &self.study.ledger) {
             self.warnings.push(format!("state.json is behind the ledger: {failure}"));
         }
+        for kind in kinds {
+            rlxp_launch::crash::point(&format!("ledger:{kind}"));
+        }
+        rlxp_launch::crash::point("ledger:any");
         Ok(())
     }
 

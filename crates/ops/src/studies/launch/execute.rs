@@ -35,8 +35,8 @@ use super::supervisor::{append, start_supervisor};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::candidate::known;
-use crate::studies::files::OpenStudy;
 use crate::studies::files::launch_paths::LaunchPaths;
+use crate::studies::files::{OpenStudy, permit_launch};
 
 /// What must be typed so that nothing is started by a slip.
 pub const CONFIRMATION: &str = "RUN_CANDIDATE";
@@ -110,6 +110,8 @@ pub fn execute(
 fn launch(context: &Context, mut ready: Ready) -> Outcome<Started> {
     let (id, revision) = (ready.view.written.typed.id.clone(), ready.view.written.typed.revision);
     let (phase, role) = (ready.next.phase, ready.next.role);
+    // Before anything is recorded: a refusal must neither show seeds nor use up an attempt.
+    let permit = permit_launch(&ready.opened)?;
     let seeds = choose_seeds(&ready)?;
     let seed = seeds.train;
     let key = key(&id, revision, phase, seed, ready.next.attempt);
@@ -132,6 +134,7 @@ fn launch(context: &Context, mut ready: Ready) -> Outcome<Started> {
         evaluation_seed: seeds.evaluation,
         evaluator_exposed: ready.exposes_evaluator(),
         bounded_repeats: true,
+        probe: ready.next.probe.clone(),
     };
     if let Err(failure) = ready.opened.append(Actor::Rlx, Event::LaunchIntent(intent)) {
         // The ledger doesn't know this run: without its claim, the launch can be tried again.
@@ -141,7 +144,7 @@ fn launch(context: &Context, mut ready: Ready) -> Outcome<Started> {
     rlxp_launch::crash::point("launch:intended");
 
     let started = lay_out(context, &ready, &folder, &key, seeds)
-        .and_then(|order| start_supervisor(context, &mut ready.opened, &folder, order));
+        .and_then(|order| start_supervisor(context, &permit, &mut ready.opened, &folder, order));
     match started {
         Ok(()) => Ok(Started { key, phase, seed, warnings: ready.opened.warnings }),
         Err(failure) => {
@@ -173,6 +176,7 @@ fn never_started(key: &str, reason: String) -> RunEnded {
         after_training: Some(false),
         manifest: None,
         confinement: None,
+        executable_output: None,
     }
 }
 

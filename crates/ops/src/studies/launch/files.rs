@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Outcome};
+use crate::studies::files::launch_paths::RunPaths;
 
 /// None of these files gets close to this size.
 const LONGEST: u64 = 64 << 20;
@@ -31,6 +32,9 @@ pub(crate) struct EndFile {
     /// Whether training had succeeded by then; `None` if that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) after_training: Option<bool>,
+    /// A file that changed code left and that can run code when it is loaded, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) executable_output: Option<String>,
     /// The digest of `manifest.json`.
     pub(crate) manifest: Option<Digest>,
     pub(crate) steps: Vec<StepEnd>,
@@ -84,6 +88,36 @@ pub(crate) fn read<T: DeserializeOwned>(fs: &dyn Fs, path: &Path) -> Outcome<Opt
             format!("{} can't be read: {error}", path.display()),
         )
         .hint("rlx launch status")
+    })
+}
+
+/// The list of a run's files, if it is the one in the ledger.
+pub(crate) fn recorded_manifest(
+    fs: &dyn Fs,
+    place: &RunPaths,
+    key: &str,
+    expected: Digest,
+) -> Outcome<Manifest> {
+    let path = place.manifest();
+    let bytes = fs.read(&path, LONGEST).map_err(|error| {
+        if error.is_not_found() {
+            let message = format!(
+                "the files of run {key} are gone: {} doesn't exist; what the ledger has about the run still holds",
+                path.display()
+            );
+            return Failure::refused("run_files_gone", message)
+                .hint("restore the run's folder, or: rlx study handoff");
+        }
+        error.into()
+    })?;
+    if Digest::hash(&bytes) != expected {
+        let message = format!("{} has changed since run {key} ended", path.display());
+        return Err(Failure::refused("run_file_changed", message)
+            .hint("restore the file, then run the command again"));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let message = format!("{} can't be read: {error}", path.display());
+        Failure::refused("run_file_broken", message)
     })
 }
 

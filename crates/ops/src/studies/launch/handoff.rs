@@ -21,7 +21,7 @@ use serde_json::json;
 use super::files::{self, EndFile};
 use super::outcome::{RunOutcome, outcome};
 use super::ready::{Offered, choose_seeds, ready};
-use super::run_order::{files_of, fill_slots, limits, steps_of};
+use super::run_order::{fill_slots, limits, steps_of};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::studies::candidate::known;
@@ -68,6 +68,10 @@ pub fn handoff(
         needs_folder(context.fs.as_ref(), &context.folder.join(to))?;
     }
     let mut ready = ready(context, study, &id, plan, Offered::Elsewhere)?;
+    if ready.next.probe.is_some() {
+        let message = format!("{id} probes trained policies, whose files are on this machine");
+        return Err(Failure::refused("probe_elsewhere", message).hint(format!("rlx launch {id}")));
+    }
     let study = &ready.opened.study;
     let materials = ready.materials(context)?;
     let (contract, runbook) = (materials.contract, materials.runbook);
@@ -77,22 +81,24 @@ pub fn handoff(
     let key = key(&id, candidate.revision, ready.next.phase, seed, ready.next.attempt);
     let reserve = reservation(&ready.next.plan, &contract.budget);
     let limits = limits(&materials, ready.next.plan.wall_clock.0);
-    let steps: Vec<_> = steps_of(runbook, ready.next.phase)
+    let steps: Vec<_> = steps_of(runbook, ready.next.phase, false)
         .into_iter()
         .map(|(name, step)| {
             let is_training = name.trains();
             let mut argv = fill_slots(name, step, seeds, &[]);
             if is_training {
-                argv.extend(ready.applied.arguments.iter().cloned());
+                argv.extend(ready.earlier_arguments().iter().chain(&ready.applied.arguments).cloned());
             }
+            // There, the whole difference from the contract's code has to be made.
+            let files = if is_training { &ready.differs } else { materials.files_of(name) };
+            let changed = files.keys();
             json!({ "name": name.as_str(), "argv": argv, "folder": step.folder, "environment": step.environment,
                     "changed_code": is_training,
-                    "changed_files": files_of(&ready.applied, &materials.exposed, name).collect::<Vec<_>>() })
+                    "changed_files": changed.collect::<Vec<_>>() })
         })
         .collect();
     let changes: Vec<_> = ready
-        .applied
-        .files
+        .differs
         .iter()
         .map(|(path, change)| json!({ "path": path, "before": change.before, "after": change.after }))
         .collect();
@@ -122,6 +128,7 @@ pub fn handoff(
         evaluation_seed: seeds.evaluation,
         evaluator_exposed: ready.exposes_evaluator(),
         bounded_repeats: true,
+        probe: None,
     };
     // The file is written before anything is reserved, so a run that can't be handed off costs nothing.
     if !context.fs.write_new_atomic(&file, &files::bytes(&written))? {
@@ -195,6 +202,8 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
             copy(fs, &from.join(part), &place.step(part), &mut disk, &mut 0)?;
         }
     }
+    // Code that rlx didn't run may have left anything; such a run needs a person anyway.
+    let executable_output: Option<String> = None;
     let (manifest, digest) = super::shim::take_down(fs, key, &place, &Taken::default(), &[])?;
     fs.write_atomic(&place.manifest(), &manifest)?;
     let usage = Usage { wall_clock: wall_clock as f64, disk, ..Default::default() };
@@ -208,6 +217,7 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
         level: None,
         not_evidence: None,
         after_training: None,
+        executable_output: executable_output.clone(),
         manifest: Some(digest),
         steps: Vec::new(),
     };
@@ -229,6 +239,7 @@ pub fn receive(context: &Context, study: Option<&str>, request: &ReceiveRequest)
         after_training: None,
         manifest: Some(digest),
         confinement: None,
+        executable_output,
     };
     let mut events = vec![(Actor::Rlx, Event::Launched(launched)), (Actor::Rlx, Event::RunEnded(ended))];
     if !was_intended {

@@ -52,19 +52,7 @@ impl Inputs {
         runbook: &Runbook,
     ) -> Outcome<Self> {
         runbook.read.iter().try_for_each(|path| check_listed(fs, root, path))?;
-        let (mut small, mut large) = (BTreeMap::new(), BTreeMap::new());
-        for input in &runbook.inputs {
-            let meta = fs.metadata(&root.join(&input.path))?;
-            // It may have been replaced by a link after the gates looked.
-            if meta.kind != Kind::File {
-                return Err(swapped(&input.path));
-            }
-            if meta.length > largest {
-                large.insert(input.path.clone(), Large { digest: input.digest, found: state(&meta) });
-            } else {
-                small.insert(input.path.clone(), input.digest);
-            }
-        }
+        let (small, large) = sorted(largest, fs, root, runbook)?;
         let folder = match small.is_empty() {
             true => None,
             false => Some(copied(fs, place, root, &small)?),
@@ -81,6 +69,44 @@ impl Inputs {
         };
         self.large.iter().map(file).collect()
     }
+}
+
+/// The inputs of the runbook: those that are copied, and those that are linked.
+fn sorted(
+    largest: u64,
+    fs: &dyn Fs,
+    root: &Path,
+    runbook: &Runbook,
+) -> Outcome<(BTreeMap<String, Digest>, BTreeMap<String, Large>)> {
+    let (mut small, mut large) = (BTreeMap::new(), BTreeMap::new());
+    for input in &runbook.inputs {
+        let meta = fs.metadata(&root.join(&input.path))?;
+        // It may have been replaced by a link after the gates looked.
+        if meta.kind != Kind::File {
+            return Err(swapped(&input.path));
+        }
+        if meta.length > largest {
+            large.insert(input.path.clone(), Large { digest: input.digest, found: state(&meta) });
+        } else {
+            small.insert(input.path.clone(), input.digest);
+        }
+    }
+    Ok((small, large))
+}
+
+/// The folder that holds copies of the runbook's inputs, or would; `None` if nothing is copied.
+pub(crate) fn present(
+    fs: &dyn Fs,
+    place: &LaunchPaths,
+    root: &Path,
+    runbook: &Runbook,
+) -> Outcome<Option<PathBuf>> {
+    let (small, _) = sorted(LARGEST, fs, root, runbook)?;
+    Ok((!small.is_empty()).then(|| folder_of(place, &small)))
+}
+
+fn folder_of(place: &LaunchPaths, files: &BTreeMap<String, Digest>) -> PathBuf {
+    place.inputs().join(canonical::digest_of(files).to_string())
 }
 
 /// A further path that steps may read must be there, and be clear about what it shows.
@@ -110,7 +136,7 @@ fn copied(
     root: &Path,
     files: &BTreeMap<String, Digest>,
 ) -> Outcome<PathBuf> {
-    let folder = place.inputs().join(canonical::digest_of(files).to_string());
+    let folder = folder_of(place, files);
     if other(fs, &folder, files).is_none() {
         return Ok(folder);
     }
@@ -146,6 +172,16 @@ fn other<'a>(fs: &dyn Fs, folder: &Path, files: &'a BTreeMap<String, Digest>) ->
 
 fn is_file_of(fs: &dyn Fs, file: &Path, digest: Digest) -> bool {
     fs.is_file(file).unwrap_or(false) && file_digest(fs, file).is_ok_and(|found| found == digest)
+}
+
+/// A file outside of a run's folder, if it is what it must be.
+pub(super) fn linked_file(fs: &dyn Fs, file: PathBuf, digest: Digest) -> Outcome<LinkedFile> {
+    let is_same = is_file_of(fs, &file, digest);
+    let meta = fs.metadata(&file).ok().filter(|_| is_same).ok_or_else(|| {
+        let message = format!("{} is missing or has changed since its run ended", file.display());
+        Failure::refused("run_file_changed", message).hint("restore the file, then run the command again")
+    })?;
+    Ok(LinkedFile { file, digest, found: Some(state(&meta)) })
 }
 
 fn swapped(path: &str) -> Failure {

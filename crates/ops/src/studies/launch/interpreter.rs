@@ -7,23 +7,22 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsExt, Kind};
-
-use crate::studies::candidate::find_program;
+use rlxp_launch::programs::{START, interpreters};
 
 /// More programs than any chain of links, scripts and environments has.
 const MOST_PROGRAMS: usize = 32;
-/// A configuration or a list of paths is short, and so is the first line of a script.
+/// A configuration or a list of paths is short.
 const LONGEST: u64 = 1 << 20;
-const FIRST_LINE: usize = 512;
 /// The folders of a Python installation that it loads from. Not all of its prefix, which may be a whole home folder.
 const PARTS: [&str; 5] = ["bin", "lib", "lib64", "lib32", "libexec"];
 /// Beside them in a virtual environment, where packages put their data.
 const PARTS_OF_AN_ENVIRONMENT: [&str; 4] = ["pyvenv.cfg", "share", "etc", "include"];
 
 /// Files and folders that a program needs besides those of the system, as far as they exist.
-pub(super) fn roots(fs: &dyn Fs, repository: &Path, program: &Path) -> BTreeSet<PathBuf> {
+/// `folders` are searched for the programs that scripts name.
+pub(super) fn roots(fs: &dyn Fs, folders: &[PathBuf], program: &Path) -> BTreeSet<PathBuf> {
     let mut search =
-        Search { fs, repository, found: BTreeSet::new(), seen: BTreeSet::new(), left: VecDeque::new() };
+        Search { fs, folders, found: BTreeSet::new(), seen: BTreeSet::new(), left: VecDeque::new() };
     search.left.push_back(program.to_owned());
     while let Some(program) = search.left.pop_front() {
         if search.seen.len() < MOST_PROGRAMS && search.seen.insert(program.clone()) {
@@ -35,7 +34,7 @@ pub(super) fn roots(fs: &dyn Fs, repository: &Path, program: &Path) -> BTreeSet<
 
 struct Search<'a> {
     fs: &'a dyn Fs,
-    repository: &'a Path,
+    folders: &'a [PathBuf],
     found: BTreeSet<PathBuf>,
     seen: BTreeSet<PathBuf>,
     /// Programs that are not looked at yet.
@@ -54,7 +53,7 @@ impl Search<'_> {
             // Links among the folders above it, too.
             self.left.extend(self.fs.canonicalize(program).ok());
         } else {
-            self.left.extend(self.interpreter_of(program));
+            self.left.extend(self.interpreters_of(program));
         }
     }
 
@@ -139,17 +138,10 @@ impl Search<'_> {
         (path.is_absolute() && path.parent().is_some() && is_folder()).then(|| path.to_owned())
     }
 
-    /// The program in the first line of a script.
-    fn interpreter_of(&self, script: &Path) -> Option<PathBuf> {
-        let start = self.fs.read_at(script, 0, FIRST_LINE).ok()?;
-        let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-        let mut words = std::str::from_utf8(line).ok()?.split_whitespace();
-        let program = Path::new(words.next()?);
-        if !program.ends_with("env") {
-            return program.is_absolute().then(|| program.to_owned());
-        }
-        let name = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
-        find_program(self.fs, self.repository, name)
+    /// The programs that a script is executed by, as its first line says.
+    fn interpreters_of(&self, script: &Path) -> Vec<PathBuf> {
+        let start = self.fs.read_at(script, 0, START).unwrap_or_default();
+        interpreters(&start, self.folders).unwrap_or_default()
     }
 }
 
@@ -191,7 +183,7 @@ mod tests {
     impl Layout {
         /// What is found below the top.
         fn found(&self, program: &str) -> Vec<String> {
-            let roots = roots(&RealFs, &self.top, &self.top.join(program));
+            let roots = roots(&RealFs, &[], &self.top.join(program));
             let inside =
                 |path: &PathBuf| Some(path.strip_prefix(&self.top).ok()?.to_str().unwrap().to_owned());
             roots.iter().filter_map(inside).collect()

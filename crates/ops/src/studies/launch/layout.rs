@@ -1,6 +1,7 @@
 //! The folder of a run before it starts: changed code, needed files, and the order that its supervisor follows.
 
 use rlxp_fs::FsExt;
+use rlxp_govern::documents::StepName;
 use rlxp_launch::order::RunOrder;
 
 use super::ready::Ready;
@@ -23,7 +24,8 @@ pub(super) fn lay_out(
 ) -> Outcome<RunOrder> {
     let fs = context.fs.as_ref();
     let materials = ready.materials(context)?;
-    let order = run_order::order(&materials, place, key, &ready.next.plan, seeds);
+    let spec = ready.opened.study.files.metric_spec.typed();
+    let order = run_order::order(&materials, place, key, &ready.next.plan, seeds, spec);
     lay_out_steps(context, &materials, place, &order)?;
     for reserve in place.reserves() {
         fs.write_new_unsynced(&reserve, &[b'.'; RESERVE_BYTES])?;
@@ -44,11 +46,13 @@ pub(super) fn lay_out_steps(
 ) -> Outcome<()> {
     let fs = context.fs.as_ref();
     for step in &order.steps {
+        let name = StepName::ALL.into_iter().find(|name| name.as_str() == step.name);
         for folder in [&step.tree.changed, &step.tree.work, &step.tree.at, &place.step(&step.name)] {
             fs.create_dir(folder)?;
         }
         for path in &step.watched {
-            let text = materials.applied.files[path].after.as_deref().unwrap_or_default();
+            let change = name.and_then(|name| materials.files_of(name).get(path));
+            let text = change.and_then(|change| change.after.as_deref()).unwrap_or_default();
             let target = step.tree.changed.join(path);
             fs.create_dir_all(target.parent().expect("a file is in a folder"))?;
             fs.write_new_unsynced(&target, text.as_bytes())?;

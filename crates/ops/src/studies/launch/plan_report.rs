@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rlxp_fs::FsExt;
 use rlxp_govern::budget::Amounts;
-use rlxp_govern::documents::{Base, Confinement, Phase, Slug, StudyName};
+use rlxp_govern::documents::{Base, Confinement, Phase, Runbook, Slug, StepName, StudyName};
 use rlxp_govern::gate::{GateName, Purpose, names, reservation};
 use rlxp_govern::ledger::attempts;
 use rlxp_govern::next_run::SeedChoice;
@@ -17,7 +17,10 @@ use serde::Serialize;
 
 use super::execute::{CONFIRMATION, probe};
 use super::ready::{Offered, Ready, ready};
-use super::run_order::{RunSeeds, confinement, files_of, limits, listed, step_order, steps_of, wanted};
+use super::run_order::{
+    Materials, RunSeeds, confinement, limits, listed, open_program, step_order, steps_of, trained_by, wanted,
+};
+use super::values::different;
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::candidate::known;
@@ -46,10 +49,12 @@ pub struct PlanReport {
     /// The seed of the first of them; `None` if it is drawn at launch.
     pub seed: Option<u64>,
     pub role: SeedRole,
-    /// The code that runs start from.
+    /// The contract's code: evaluation runs it, and training starts from it unless `accepted` says otherwise.
     pub base: Base,
-    /// How many files that code has.
+    /// How many files the code has that training starts from.
     pub files: u64,
+    /// What training starts from, if candidates were accepted before.
+    pub accepted: Option<PlannedCode>,
     /// What the candidate changes.
     pub changes: Vec<PlannedChange>,
     /// The commands.
@@ -70,6 +75,16 @@ pub struct PlanReport {
     pub warnings: Vec<String>,
     /// The command that runs it.
     pub command: String,
+}
+
+/// The contract's code with the changes that were accepted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlannedCode {
+    pub code: Base,
+    /// Whose changes it has, in the order in which they were accepted.
+    pub candidates: Vec<Slug>,
+    /// Arguments of the train command that come from them.
+    pub arguments: Vec<String>,
 }
 
 /// One file that differs from the code it starts from.
@@ -125,8 +140,12 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
     let (contract, runbook) = (materials.contract, materials.runbook);
     let place = ready.place.run("RUN");
     let seeds = RunSeeds { train: 0, evaluation: Some(0) };
-    let steps = steps_of(runbook, ready.next.phase).into_iter().map(|(name, step)| {
-        let order = step_order(&materials, &place, name, step, "RUN", seeds);
+    let mut differing = Vec::new();
+    let trained = trained_by(runbook, ready.next.phase);
+    let planned = steps_of(runbook, ready.next.phase, ready.probed.is_some());
+    let steps = planned.into_iter().map(|(name, step)| {
+        let order = step_order(&materials, &place, name, step, "RUN", seeds, trained);
+        differing.extend(different(&order.name, &order.values));
         let program = order.argv.first().cloned().unwrap_or_default();
         let rest = rlxp_govern::slots::fill(&step.argv, &[]).into_iter().skip(1);
         let added = order.argv.iter().skip(step.argv.len()).cloned();
@@ -136,8 +155,7 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
             folder: order.folder,
             environment: order.environment,
             readable: order.readable,
-            changed_code: name.trains()
-                || files_of(materials.applied, &materials.exposed, name).next().is_some(),
+            changed_code: name.trains() || !materials.files_of(name).is_empty(),
         }
     });
     let queue = Queue::for_study(study);
@@ -153,13 +171,23 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
         ready.tree.submodules.iter().map(|path| format!("{path} is a submodule; its files are missing")),
     );
     if ready.exposes_evaluator() {
-        let files: Vec<&str> = materials.exposed.iter().map(String::as_str).collect();
+        let files: Vec<&str> = materials.exposed.keys().map(String::as_str).collect();
         warnings.push(format!(
-            "evaluation uses {} of the candidate: each run counts only once a person approves it (rlx approve run:KEY)",
+            "evaluation uses {} from training: each run counts only once a person approves it (rlx approve run:KEY)",
             files.join(", ")
         ));
     }
     let steps: Vec<PlannedStep> = steps.collect();
+    warnings.extend(differing);
+    warnings.extend(open_programs(&materials, ready.next.phase));
+    let unread = ready.view.flag_changes().into_iter().filter(|(_, change, key)| {
+        !ready.view.flag_values.contains_key(&(change.path.clone(), (*key).to_owned()))
+    });
+    warnings.extend(unread.map(|(index, change, key)| {
+        let path = &change.path;
+        format!("changes[{index}].from is not checked: the present value of {key} can't be read from {path}")
+    }));
+    warnings.extend(tried_evaluation(runbook, ready.next.phase));
     let inputs: Vec<&str> = runbook.inputs.iter().map(|input| input.path.as_str()).collect();
     for step in &steps {
         warnings.extend(not_in_tree(context, ready, step, &inputs)?);
@@ -190,7 +218,8 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
         },
         role: ready.next.role,
         base: ready.view.base.clone().expect("what is ready has a base"),
-        files: ready.tree.files,
+        files: ready.training.as_ref().unwrap_or(&ready.tree).files,
+        accepted: accepted(ready),
         changes: changes(ready),
         steps,
         read,
@@ -206,6 +235,44 @@ pub(super) fn report(context: &Context, ready: &Ready) -> Outcome<PlanReport> {
         warnings,
         command: format!("rlx launch {} --execute --confirm {CONFIRMATION} --plan {digest}", candidate.id),
     })
+}
+
+fn accepted(ready: &Ready) -> Option<PlannedCode> {
+    let state = ready.opened.study.state();
+    let code = ready.view.accepted.as_ref()?;
+    let changes =
+        |id: &Slug| state.candidates.get(id).is_some_and(|record| !record.validated.kind.is_empty_change());
+    let candidates = state.accepted.iter().map(|accepted| accepted.candidate.clone()).filter(changes);
+    let (base, arguments) = (code.base.clone(), code.arguments.clone());
+    Some(PlannedCode { code: base, candidates: candidates.collect(), arguments })
+}
+
+/// When a smoke test of its own leaves something to evaluate.
+fn tried_evaluation(runbook: &Runbook, phase: Phase) -> Option<String> {
+    if trained_by(runbook, phase) != StepName::Smoke {
+        return None;
+    }
+    Some(match runbook.artifacts.as_slice() {
+        [] => "runbook.yaml lists no artifacts, so the smoke phase doesn't try eval".to_owned(),
+        artifacts => format!("the smoke phase tries eval only if smoke leaves {}", artifacts.join(", ")),
+    })
+}
+
+/// Programs that start others which reading alone doesn't tell.
+fn open_programs(materials: &Materials<'_>, phase: Phase) -> Vec<String> {
+    let mut named: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (name, step) in steps_of(materials.runbook, phase, materials.probed.is_some()) {
+        if let Some(open) = open_program(materials, name, step) {
+            named.entry(open).or_default().push(name.as_str());
+        }
+    }
+    let warning = |(open, steps): (String, Vec<&str>)| {
+        format!(
+            "{}: {open}: the programs that it starts are not checked; name the interpreter itself instead",
+            steps.join(", ")
+        )
+    };
+    named.into_iter().map(warning).collect()
 }
 
 /// What was edited since the commit that runs start from, and so is not part of them.
@@ -239,7 +306,7 @@ fn not_in_tree(
     for path in named_files(&step.argv, &step.folder) {
         let is_there = |root: &Path| context.fs.metadata_if_any(&root.join(&path)).map(|meta| meta.is_some());
         if inputs.contains(&path.as_str())
-            || ready.applied.files.contains_key(&path)
+            || ready.differs.contains_key(&path)
             || is_there(&ready.tree.folder)?
         {
             continue;

@@ -3,7 +3,7 @@
 
 use rlxp_fs::{FsExt, randomness};
 use rlxp_govern::change::Applied;
-use rlxp_govern::documents::{Seconds, StudyName};
+use rlxp_govern::documents::{Seconds, StepName, StudyName};
 use rlxp_govern::ledger::event::Probed;
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::RunEnd;
@@ -84,11 +84,16 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
         contract: &contract,
         runbook: &runbook,
         applied: &applied,
+        earlier_arguments: &[],
         exposed: Default::default(),
+        changes_code: false,
         root: &opened.place.root,
         base: &tree.folder,
+        training: &tree.folder,
         inputs: &inputs,
         programs: None,
+        probed: None,
+        reference: None,
         user: &context.user,
         fs: context.fs.as_ref(),
     };
@@ -99,10 +104,12 @@ pub fn probe(context: &Context, study: Option<&str>, name: &str) -> Outcome<Prob
     let order = RunOrder {
         key: key.clone(),
         folder: run.folder.clone(),
-        steps: vec![step_order(&materials, &run, step_name, step, &key, seeds)],
+        steps: vec![step_order(&materials, &run, step_name, step, &key, seeds, StepName::Train)],
         limits: limits(&materials, Seconds(LONGEST).0.min(contract.budget.per_run.wall_clock.0)),
         confinement: wanted(&materials),
         linked: Vec::new(),
+        scan: false,
+        expected: Vec::new(),
     };
     lay_out_steps(context, &materials, &run, &order)?;
     let interrupts = rlxp_launch::Interrupts::install()

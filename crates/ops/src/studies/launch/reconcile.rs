@@ -4,6 +4,7 @@
 use rlxp_fs::{Fs, FsExt, Machine};
 use rlxp_govern::budget::Amounts;
 use rlxp_govern::documents::{Device, Phase, Slug, StepName};
+use rlxp_govern::ledger::attempts::Side;
 use rlxp_govern::ledger::event::{Completed, Launched, RunEnded};
 use rlxp_govern::ledger::state::RunRecord;
 use rlxp_govern::ledger::{Actor, Event};
@@ -97,12 +98,13 @@ fn without_supervisor(run: &RunRecord, machine: &dyn Machine, is_cancelled: bool
             after_training: None,
             manifest: None,
             confinement: None,
+            executable_output: None,
         })),
     }
 }
 
 fn ended(study: &Study, run: &RunRecord, end: EndFile) -> RunEnded {
-    let killed_by = killed_by(&end);
+    let killed_by = killed_by(&end, study.state().side_of(&run.intent.candidate));
     RunEnded {
         key: run.intent.key.clone(),
         end: end.end,
@@ -113,16 +115,21 @@ fn ended(study: &Study, run: &RunRecord, end: EndFile) -> RunEnded {
         after_training: end.after_training,
         manifest: end.manifest,
         confinement: end.level.map(confinement),
+        executable_output: end.executable_output,
     }
 }
 
-/// The signal that killed a run that failed. Shells and other wrappers report the signal of their child as an exit code
-/// above 128.
-fn killed_by(end: &EndFile) -> Option<i32> {
+/// The signal that killed a run that failed: what ended its program, and in the reference also what a shell or another
+/// wrapper reports of its child as an exit code above 128.
+///
+/// Such a code may mean either, so it is read in the way that gains nothing. In the reference, killing a child must not
+/// lower the bar: the seed runs again. A judged run has the failure score in both cases, and its own code could return
+/// 137 where it does badly to count like the best seed later, once its set is the reference: there it failed by itself.
+fn killed_by(end: &EndFile, side: Side) -> Option<i32> {
     let last = end.steps.last().filter(|_| end.end == RunEnd::Failed)?;
-    last.signal.or_else(|| {
-        last.code.and_then(|code| code.checked_sub(128)).filter(|signal| (1..=64).contains(signal))
-    })
+    let by_code =
+        || last.code.and_then(|code| code.checked_sub(128)).filter(|signal| (1..=64).contains(signal));
+    last.signal.or_else(|| if side == Side::Reference { by_code() } else { None })
 }
 
 /// Whether training had succeeded when the supervisor was killed: it writes the end of each step right after it.
@@ -147,6 +154,7 @@ fn lost(study: &Study, key: String, reason: &str, usage: Usage, after_training: 
         after_training,
         manifest: None,
         confinement: None,
+        executable_output: None,
     }
 }
 
@@ -274,4 +282,51 @@ fn over(study: &Study) -> Vec<Slug> {
             && !state.runs_of_plan(id).iter().any(waits)
     });
     launched.map(|(id, _)| id.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rlxp_launch::order::{Mechanisms, StepOutcome};
+
+    use super::*;
+
+    fn failed(code: Option<i32>, signal: Option<i32>) -> EndFile {
+        let step = StepEnd {
+            name: "train".to_owned(),
+            how: StepOutcome::Failed,
+            reason: String::new(),
+            code,
+            signal,
+            usage: Usage::default(),
+            mechanisms: Mechanisms::default(),
+            opened: Default::default(),
+            loaded: Default::default(),
+        };
+        EndFile {
+            key: "run".to_owned(),
+            end: RunEnd::Failed,
+            reason: String::new(),
+            usage: Usage::default(),
+            level: None,
+            not_evidence: None,
+            after_training: None,
+            executable_output: None,
+            manifest: None,
+            steps: vec![step],
+        }
+    }
+
+    /// A code above 128 may be a child's signal or the program's own word; neither side gains by it.
+    #[test]
+    fn a_code_that_looks_like_a_signal_helps_neither_side() {
+        let both = |end: &EndFile| [Side::Reference, Side::Judged].map(|side| killed_by(end, side));
+        assert_eq!(both(&failed(None, Some(9))), [Some(9), Some(9)]);
+        assert_eq!(both(&failed(Some(137), None)), [Some(9), None]);
+        assert_eq!(both(&failed(Some(192), None)), [Some(64), None]);
+        for code in [1, 127, 128, 193, 255] {
+            assert_eq!(both(&failed(Some(code), None)), [None, None], "{code}");
+        }
+        let cancelled = EndFile { end: RunEnd::Cancelled, ..failed(Some(143), None) };
+        assert_eq!(both(&cancelled), [None, None], "its end says what ended it");
+    }
 }

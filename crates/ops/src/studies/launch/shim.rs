@@ -5,7 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use rlxp_fs::{Fs, FsError, FsExt, Kind};
+use rlxp_govern::documents::StepName;
 use rlxp_govern::machine::RunEnd;
+use rlxp_govern::scope::matches;
 use rlxp_launch::order::{RunOrder, StepEnd, StepOutcome, Usage};
 use rlxp_launch::supervise::{self, RunReport, Taken, TakenFile};
 use rlxp_store::Writer;
@@ -16,6 +18,7 @@ use super::files::{self, EndFile, Manifest, ManifestFile};
 use super::inputs;
 use super::loaded;
 use super::reconcile;
+use super::scan;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::launch_paths::{RESERVE, RunPaths};
@@ -26,6 +29,8 @@ use crate::studies::tree::file_digest;
 const TOUCHED: &str = rlxp_govern::ledger::event::OUTPUT_CHANGED;
 /// Most files that are listed individually.
 const MOST_FILES: usize = 100_000;
+/// Files that are named in a reason.
+const NAMED: usize = 5;
 /// Orders are small.
 const LONGEST_ORDER: u64 = 16 << 20;
 
@@ -70,11 +75,20 @@ pub fn run(context: &Context, order: &Path, digest: Digest) -> Outcome<Exit> {
         }
     };
     rlxp_launch::crash::point("shim:steps_over");
+    let executable_output = match order.scan {
+        true => scan::executable_output(fs, &place, &report.taken),
+        false => None,
+    };
     let steps: Vec<&str> = order.steps.iter().map(|step| step.name.as_str()).collect();
     let (manifest, digest) = take_down(fs, &order.key, &place, &report.taken, &steps)?;
     let listed = write_reserved(fs, &place.manifest(), &manifest);
     rlxp_launch::crash::point("shim:manifest_written");
+    let missing = missing(&order, &report);
     let mut end = end_of(&order, report, digest, inputs::changed(fs, &order.linked));
+    end.executable_output = executable_output;
+    if let (RunEnd::Ok, Some(reason)) = (end.end, missing) {
+        (end.end, end.reason) = (RunEnd::Failed, reason);
+    }
     match listed {
         Err(error) if error.is_full() => unlisted(&mut end, &error),
         listed => listed?,
@@ -94,6 +108,7 @@ fn lost(order: &RunOrder, reason: String, usage: Usage) -> EndFile {
         level: None,
         not_evidence: None,
         after_training: Some(false),
+        executable_output: None,
         manifest: None,
         steps: Vec::new(),
     }
@@ -117,9 +132,33 @@ fn end_of(order: &RunOrder, report: RunReport, manifest: Digest, changed: Option
         level: Some(report.level),
         not_evidence: flaw.map(|(code, _)| code.to_owned()),
         after_training: Some(files::has_trained(&report.steps)),
+        executable_output: None,
         manifest: Some(manifest),
         steps: report.steps,
     }
+}
+
+/// Which expected file the evaluation didn't leave, and what it left instead.
+fn missing(order: &RunOrder, report: &RunReport) -> Option<String> {
+    // Without an evaluation nothing could be left.
+    report.steps.iter().find(|step| step.name == StepName::Eval.as_str())?;
+    let has = |pattern: &String| report.taken.files.keys().any(|name| matches(pattern, name));
+    let expected = order.expected.iter().find(|expected| !expected.any_of.iter().any(has))?;
+    let wanted = expected.any_of.first().map(String::as_str).unwrap_or_default();
+    let own = |name: &&String| name.starts_with("eval/") && !is_scaffold(name);
+    let left: Vec<&str> = report.taken.files.keys().filter(own).map(String::as_str).collect();
+    let more = if left.len() > NAMED { ", …" } else { "" };
+    let shown = match left.len() {
+        0 => "eval/ is empty".to_owned(),
+        count => format!("it left {}{more}", left[..count.min(NAMED)].join(", ")),
+    };
+    Some(format!("eval did not write {wanted}, which {} is read from; {shown}", expected.purpose))
+}
+
+/// Whether a file of a step's folder is in one of those that rlx made for it.
+fn is_scaffold(name: &str) -> bool {
+    let inside = name.split_once('/').map_or("", |(_, inside)| inside);
+    [".rlx", "tmp/", "home/", "cache/"].iter().any(|start| inside.starts_with(start))
 }
 
 /// Why a step that succeeded didn't run the changed code.

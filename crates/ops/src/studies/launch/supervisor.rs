@@ -3,6 +3,7 @@
 use rlxp_fs::{FsExt, clock};
 use rlxp_govern::ledger::event::Launched;
 use rlxp_govern::ledger::{Actor, Event};
+use rlxp_launch::Permit;
 use rlxp_launch::order::RunOrder;
 use rlxp_launch::supervise::start_shim;
 use rlxp_store::Writer;
@@ -13,7 +14,7 @@ use super::files;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::studies::files::launch_paths::RunPaths;
-use crate::studies::files::{OpenStudy, StudyPaths, permit_launch};
+use crate::studies::files::{OpenStudy, StudyPaths};
 
 /// How often a record is tried again because another process appended to the ledger.
 const TRIES: usize = 50;
@@ -21,6 +22,7 @@ const TRIES: usize = 50;
 /// Starts the supervisor, records that in the ledger, and only then lets it run.
 pub(super) fn start_supervisor(
     context: &Context,
+    permit: &Permit,
     opened: &mut OpenStudy,
     place: &RunPaths,
     order: RunOrder,
@@ -33,7 +35,7 @@ pub(super) fn start_supervisor(
         "--digest".into(),
         digest.to_string().into(),
     ];
-    let shim = start_shim(&permit_launch(opened)?, &arguments, place.path())?;
+    let shim = start_shim(permit, &arguments, place.path())?;
     rlxp_launch::crash::point("launch:shim_started");
     let machine = context.machine.as_ref();
     let started = machine.process_start(shim.process).ok_or_else(|| {

@@ -7,6 +7,7 @@ use rlxp_fs::FsExt;
 use rlxp_govern::documents::StudyName;
 use rlxp_govern::ledger::state::RunRecord;
 use rlxp_govern::machine::RunState;
+use rlxp_govern::view::Study;
 use rlxp_launch::Interrupts;
 use rlxp_launch::order::Usage;
 use rlxp_launch::supervise::pulse;
@@ -27,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Ended runs that are shown.
 const SHOWN: usize = 10;
 /// The steps of a run, the last one first.
-const STEPS: [&str; 4] = ["eval", "train", "smoke", "preflight"];
+pub(crate) const STEPS: [&str; 4] = ["eval", "train", "smoke", "preflight"];
 /// Most bytes of a log that are read at once.
 const MOST_LOG: u64 = 4 << 20;
 
@@ -76,16 +77,7 @@ pub fn status(context: &Context, study: Option<&str>, all: bool) -> Outcome<Stat
     let mut lines = Vec::new();
     for run in shown {
         let folder = place.run(&run.intent.key).folder;
-        let found = match run.state {
-            RunState::Ended(_) => None,
-            _ => Some(match real(context, &opened.study, &place, run)? {
-                Real::Starting => "starting",
-                Real::Running => "running",
-                Real::External => "external",
-                Real::Over(_) => "over",
-                Real::Unknown => "unknown",
-            }),
-        };
+        let found = found(context, &opened.study, &place, run)?;
         lines.push(RunStatus {
             run: outcome(&opened, run),
             candidate: run.intent.candidate.to_string(),
@@ -100,10 +92,41 @@ pub fn status(context: &Context, study: Option<&str>, all: bool) -> Outcome<Stat
     Ok(StatusReport { study: opened.study.name.clone(), runs: lines, not_shown, settled })
 }
 
+/// The actual state of a run that the ledger has as active: starting, running, external, over or unknown.
+pub(crate) fn found(
+    context: &Context,
+    study: &Study,
+    place: &LaunchPaths,
+    run: &RunRecord,
+) -> Outcome<Option<&'static str>> {
+    Ok(match run.state {
+        RunState::Ended(_) => None,
+        _ => Some(match real(context, study, place, run)? {
+            Real::Starting => "starting",
+            Real::Running => "running",
+            Real::External => "external",
+            Real::Over(_) => "over",
+            Real::Unknown => "unknown",
+        }),
+    })
+}
+
 /// Total usage of a run that ended, usage so far of one that is active.
 fn took(context: &Context, place: &RunPaths) -> Outcome<Option<Usage>> {
     let end = files::read::<EndFile>(context.fs.as_ref(), &place.end())?;
     Ok(end.map(|end| end.usage).or_else(|| pulse(place.path())))
+}
+
+/// Whether a live run of a study, as it was read, isn't running any more. Reads only small files of the runs.
+pub(crate) fn has_change(context: &Context, opened: &OpenStudy) -> Outcome<bool> {
+    let place = LaunchPaths::for_study(opened)?;
+    for run in opened.study.state().live() {
+        match real(context, &opened.study, &place, run)? {
+            Real::Running | Real::Starting | Real::External | Real::Unknown => {}
+            Real::Over(_) => return Ok(true),
+        }
+    }
+    Ok(false)
 }
 
 /// Cancels a run, waits until all its processes are gone, and records that.
@@ -226,7 +249,7 @@ pub fn logs(
     })
 }
 
-fn find<'d>(opened: &'d OpenStudy, key: &str) -> Outcome<&'d RunRecord> {
+pub(crate) fn find<'d>(opened: &'d OpenStudy, key: &str) -> Outcome<&'d RunRecord> {
     let runs = &opened.study.state().runs;
     runs.get(key).ok_or_else(|| {
         let failure =

@@ -27,6 +27,8 @@ pub enum Sample {
     },
     /// It can't be read.
     Missing { reason: String },
+    /// It comes from the evaluation, and the run wasn't evaluated: a smoke test of its own left nothing to evaluate.
+    NotEvaluated,
 }
 
 /// What is wrong with a declaration, without looking at files.

@@ -102,6 +102,7 @@ pub fn close(context: &Context, selector: Option<&str>, reason: &str) -> Outcome
             what: "close".into(),
             codes: vec!["close_not_approved".into()],
             detail: message.into(),
+            draft: None,
         };
         opened.record_refusal(refused)?;
         return Err(Failure::refused("close_not_approved", message).hint("rlx approve close"));

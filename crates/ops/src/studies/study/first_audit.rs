@@ -25,7 +25,7 @@ pub fn audit(
 
 /// The command that cites the scripts that seem to train and to evaluate, for the user to check and paste.
 pub(super) fn suggestion(context: &Context, root: &Path) -> Outcome<Option<String>> {
-    let found = scan_repository(context, root)?;
+    let found = scan_repository(context, root, &[])?;
     let guesses =
         [(ClaimKind::TrainCommand, found.train.clone()), (ClaimKind::Evaluator, found.eval.clone())];
     let mut claims = String::new();

@@ -18,38 +18,37 @@ pub struct NextReport {
     pub study: StudyName,
     #[serde(flatten)]
     pub next: Next,
-    /// Why the command can't be followed, where this version doesn't have it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_yet: Option<&'static str>,
-}
-
-/// Commands below `rlx study` that a next step may name and that this version doesn't have.
-pub const NOT_YET: [&str; 2] = ["judge", "report"];
-
-/// Why it doesn't have them.
-pub const NOT_YET_REASON: &str = "this version of rlx can't judge the candidates of a study";
-
-/// Why a step's command can't be followed, where this version doesn't have it.
-pub fn not_yet(next: &Next) -> Option<&'static str> {
-    matches!(next.action, Action::Judge | Action::Report).then_some(NOT_YET_REASON)
 }
 
 /// The next step; for a broken ledger it is to stop.
 pub fn next(context: &Context, study: Option<&str>) -> Outcome<NextReport> {
     let opened = OpenStudy::look(context, study)?;
-    let mut next = next_step(&opened.study);
+    let next = next_of(context, &opened, false)?;
+    let report = NextReport { study: opened.study.name.clone(), next };
+    opened.leave();
+    Ok(report)
+}
+
+/// The next step of an opened study; with `reported`, as if everything that was judged had been reported.
+pub(crate) fn next_of(context: &Context, opened: &OpenStudy, reported: bool) -> Outcome<Next> {
+    let state = opened.study.state();
+    let mut next = if reported && state.last_reported < state.last_judged {
+        let mut study = opened.study.clone();
+        study.ledger.state.last_reported = state.last_judged;
+        next_step(&study)
+    } else {
+        next_step(&opened.study)
+    };
     if next.action == Action::Audit
         && context.fs.metadata_if_any(&opened.place.adapter())?.is_none()
         && let Some(command) = suggestion(context, &opened.place.root)?
     {
         next.command = Some(command);
     }
-    if let Some(stale) = next.launches.as_ref().and_then(|id| stale(&opened, id)) {
+    if let Some(stale) = next.launches.as_ref().and_then(|id| stale(opened, id)) {
         next = stale;
     }
-    let report = NextReport { study: opened.study.name.clone(), not_yet: not_yet(&next), next };
-    opened.leave();
-    Ok(report)
+    Ok(next)
 }
 
 /// Validating again, if the candidate that would be launched has another plan now. Only this one is looked at: reading

@@ -30,8 +30,13 @@ pub(crate) fn present_base(fs: &dyn Fs, root: &Path, head: Option<&str>) -> Outc
 }
 
 /// Whether snapshots leave out a path, by its last name.
-pub(super) fn is_left_out(path: &Path) -> bool {
+pub(super) fn is_named_left_out(path: &Path) -> bool {
     path.file_name().is_some_and(|name| LEFT_OUT.iter().any(|left_out| name == *left_out))
+}
+
+/// Whether snapshots leave out a path or a folder that it is in.
+pub(crate) fn is_left_out(path: &str) -> bool {
+    path.split('/').any(|name| LEFT_OUT.contains(&name))
 }
 
 /// One digest over the names and contents of all files below a folder; a link counts by its target. `None` if there
@@ -42,7 +47,7 @@ pub fn snapshot(fs: &dyn Fs, root: &Path) -> Outcome<Option<Digest>> {
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
         for entry in entries(fs, root, &folder)? {
-            if is_left_out(&entry.path) {
+            if is_named_left_out(&entry.path) {
                 continue;
             }
             count += 1;

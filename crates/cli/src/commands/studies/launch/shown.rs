@@ -33,7 +33,21 @@ pub(super) fn plan(screen: &Screen, report: &PlanReport) {
         "{} {}: {runs} of the {} phase, {} in parallel",
         report.study, report.candidate, report.phase, report.parallel
     ));
-    screen.line(format!("  code: {} ({} files)", report.base, report.files));
+    match &report.accepted {
+        None => screen.line(format!("  code: {} ({} files)", report.base, report.files)),
+        Some(accepted) => {
+            let names: Vec<&str> = accepted.candidates.iter().map(|id| id.as_str()).collect();
+            let with = names.join(", ");
+            screen.line(format!(
+                "  code: {} ({} files), with the accepted {with}",
+                accepted.code, report.files
+            ));
+            screen.line(format!("    evaluation runs {}", report.base));
+            if !accepted.arguments.is_empty() {
+                screen.line(format!("    arguments of accepted candidates: {}", words(&accepted.arguments)));
+            }
+        }
+    }
     for change in &report.changes {
         screen.line(format!("    {} {}", change.what, change.path));
     }

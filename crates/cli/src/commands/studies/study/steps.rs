@@ -22,10 +22,6 @@ Examples:
   rlx study audit --claim train_command:configs/ppo_cartpole.yaml:1
   rlx study audit";
 
-/// What can be done where the next step is one that this version doesn't have.
-pub(crate) const MEANWHILE: [&str; 2] =
-    ["rlx queue show    # what can be launched in the meantime", "rlx launch status    # how runs ended"];
-
 /// Show the next step of a study
 ///
 /// Prints the action, the reason, the exact command, what it would change, and what
@@ -86,15 +82,9 @@ impl Next {
         if let Some(command) = &step.command {
             screen.line(format!("  command: {command}"));
         }
-        if let Some(reason) = report.not_yet {
-            screen.answer(paragraph(reason, 2, "not yet: ").trim_end());
-        }
         screen.line(format!("  changes: {}", step.changes));
         if let Some(person) = &step.person {
             screen.line(format!("  a person must: {person}"));
-        }
-        if report.not_yet.is_some() {
-            MEANWHILE.iter().for_each(|hint| screen.hint(hint));
         }
         Ok(Exit::Yes)
     }
@@ -109,9 +99,22 @@ impl Audit {
         } else {
             for claim in &report.claims {
                 let place = format!("{}:{}", claim.file, claim.line);
-                let stale = if report.stale.contains(&place) { " (line changed)" } else { "" };
+                let stale = match report.moved.get(&place).map(Vec::as_slice) {
+                    Some([line]) => format!(" (moved to line {line})"),
+                    Some(lines) => {
+                        let lines: Vec<String> = lines.iter().map(u64::to_string).collect();
+                        format!(" (line changed; lines {} have its text)", lines.join(", "))
+                    }
+                    None if report.stale.contains(&place) => " (line changed)".to_owned(),
+                    None => String::new(),
+                };
                 let about = rlxp_ops::below::word_of(&claim.about).replace('_', " ");
                 screen.line(format!("{about}: {} ({place}){stale}", claim.value));
+            }
+            for one in &report.refreshed {
+                let about = rlxp_ops::below::word_of(&one.about).replace('_', " ");
+                let how = if one.is_moved { "moved" } else { "cites another text now" };
+                screen.line(format!("{about} {how}: {} -> {}: {}", one.was, one.now, one.line));
             }
             if let Some(syntax) = &report.override_syntax {
                 screen.line(format!("values reach the train command as {syntax}"));
@@ -125,6 +128,14 @@ impl Audit {
             } else {
                 screen.line(format!("{} of {} claims are stale", report.stale.len(), report.claims.len()));
                 screen.hint("rlx study audit --refresh    # after you have reviewed the lines");
+                let ambiguous = report.claims.iter().find(|claim| {
+                    let place = format!("{}:{}", claim.file, claim.line);
+                    report.moved.get(&place).is_some_and(|lines| lines.len() > 1)
+                });
+                if let Some(claim) = ambiguous {
+                    let about = rlxp_ops::below::word_of(&claim.about);
+                    screen.hint(&format!("rlx study audit --claim {about}:{}:LINE", claim.file));
+                }
             }
         }
         Ok(if report.recorded { Exit::Yes } else { Exit::No })

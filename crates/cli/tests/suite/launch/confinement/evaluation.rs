@@ -121,12 +121,12 @@ fn a_policy_that_leads_elsewhere_or_is_code_gets_no_score() {
     let mark = repository.home().join("executed");
     let code = swap(&format!("open(POLICY, 'w').write('__import__(\"os\").mkdir(\"{}\")')", mark.display()));
     let keys = run_all(&repository, "code", &code);
-    // The smoke run isn't evaluated; the other has no score.
-    assert_eq!(keys.len(), 2, "{keys:?}");
-    let end = repository.end_of(&keys[1]);
+    // Trying the evaluation is enough to notice.
+    assert_eq!(keys.len(), 1, "{keys:?}");
+    let end = repository.end_of(&keys[0]);
     assert_eq!(end["end"], "failed", "{end}");
     assert!(end["reason"].as_str().unwrap().contains("JSONDecodeError"), "{end}");
-    assert!(!repository.run_folder(&keys[1]).join("eval/scores.json").exists());
+    assert!(!repository.run_folder(&keys[0]).join("eval/scores.json").exists());
     assert!(!mark.exists());
 }
 

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::log;
 use crate::governed::study::Ran;
-use crate::launch::candidates::reward_with;
+use crate::launch::candidates::{baseline, learning_rate, reward_with};
 use crate::launch::repository::Repository;
 
 const LISTED: (&str, &str) = ("BALANCE_TOKEN", "canary-5up3r-l1st3d-94713");
@@ -62,6 +64,52 @@ fn secrets_reach_the_step_and_no_file() {
             assert_nowhere(folder, value);
         }
     }
+}
+
+/// Runs that are compared got different values: no file has them, and yet it shows.
+#[test]
+fn another_value_than_in_the_baseline_shows() {
+    let build = Repository::build()
+        .file("train.sh", "echo trained > \"$2/policy.json\"\n")
+        .train_with(&["sh", "train.sh", "{seed}", "{run}"])
+        .quick_eval()
+        .agree(|agreed| {
+            agreed.runbook["artifacts"] = vec!["policy.json"].into();
+            agreed.runbook["train"]["environment"] = vec![LISTED.0].into();
+        });
+    let repository = build.approved();
+    repository.ready("baseline", baseline());
+    for _ in ["smoke", "confirm"] {
+        let line = repository.execute("baseline", &repository.plan("baseline"));
+        repository.rlx_where(&[LISTED], &line).expect(0);
+    }
+    repository.rlx("study extract").expect(0);
+    let orders: Vec<Value> = repository
+        .runs_of("baseline")
+        .iter()
+        .map(|key| std::fs::read_to_string(repository.run_folder(key).join("order.json")).unwrap())
+        .map(|text| serde_json::from_str(&text).unwrap())
+        .collect();
+    let mark = |order: &Value| order["steps"][0]["values"][LISTED.0].clone();
+    assert!(mark(&orders[1])["digest"].is_string(), "{}", orders[1]);
+    assert_ne!(mark(&orders[1])["digest"], mark(&orders[2])["digest"], "equal values don't show");
+    assert!(orders.iter().all(|order| mark(order)["differs_from"].is_null()));
+
+    repository.ready("reward", learning_rate(1.0));
+    let warned = |value: &str| {
+        let plan = repository.rlx_where(&[(LISTED.0, value)], "launch reward --json").expect(0).json();
+        plan["warnings"]
+            .to_string()
+            .contains("train: BALANCE_TOKEN has another value than in run baseline-r1-confirm-")
+    };
+    assert!(!warned(LISTED.1));
+    assert!(warned("something else"));
+    let line = repository.execute("reward", &repository.plan("reward"));
+    repository.rlx_where(&[(LISTED.0, "something else")], &line).expect(0);
+    let key = repository.runs_of("reward").remove(0);
+    let text = std::fs::read_to_string(repository.run_folder(&key).join("order.json")).unwrap();
+    let order: Value = serde_json::from_str(&text).unwrap();
+    assert!(mark(&order)["differs_from"].as_str().unwrap().starts_with("baseline-r1-confirm-"), "{order}");
 }
 
 /// No file below a folder contains these bytes, in its content or its name.

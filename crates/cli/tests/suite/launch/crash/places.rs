@@ -14,6 +14,8 @@ pub(super) fn in_the_source(steps: &[&str]) -> Vec<String> {
         let text = std::fs::read_to_string(file).unwrap();
         for call in calls(&text, "crash::point(") {
             match call.split_once("{}") {
+                // After records of the ledger: `autoloop.rs` kills there.
+                _ if call.starts_with("ledger:") => {}
                 None => found.push(call),
                 Some((before, after)) => {
                     // A closure of that file fills in the rest.

@@ -104,15 +104,20 @@ impl Draft<'_> {
     }
 
     fn statistics(&self, text: &mut String) {
-        let Typed { screen_seeds, confirm_seeds, looks, maximum_confirms, .. } = self.typed;
+        let Typed { screen_seeds, planned_candidates, incumbent_seeds, looks, .. } = self.typed;
         let count = |given: &[u64]| first(given).expect("it has a default");
         let alpha = first(&self.typed.alpha).expect("it has a default");
         text.push_str("# How claims are judged; docs/statistics.md explains each number.\n");
         put(text, format_args!("statistics:\n  alpha: {}\n", number(alpha)));
         put(text, format_args!("  screen_seeds: {}\n", count(screen_seeds)));
-        put(text, format_args!("  confirm_seeds: {}\n", count(confirm_seeds)));
-        put(text, format_args!("  looks: {}\n", count(looks)));
-        put(text, format_args!("  maximum_confirms: {}\n\n", count(maximum_confirms)));
+        put(text, format_args!("  candidates: {}\n", count(planned_candidates)));
+        put(text, format_args!("  incumbent_seeds: {}\n", count(incumbent_seeds)));
+        let looks: Vec<String> =
+            looks.first().expect("it has a default").iter().map(u64::to_string).collect();
+        put(
+            text,
+            format_args!("  # Seeds of a candidate at each look.\n  looks: [{}]\n\n", looks.join(", ")),
+        );
     }
 
     fn hardware(&self, text: &mut String) {
@@ -177,7 +182,7 @@ impl Draft<'_> {
             put(
                 text,
                 format_args!(
-                    "  # What may be tried without further approval.\n  envelope:\n    kinds: {}\n    surfaces: {}\n    phases: [smoke, short, confirm]\n    candidates: {candidates}\n",
+                    "  # What may be tried without further approval.\n  envelope:\n    kinds: {}\n    surfaces: {}\n    phases: [smoke, short, confirm, incumbent_validation]\n    candidates: {candidates}\n",
                     flow(&kinds),
                     flow(&surfaces)
                 ),

@@ -7,30 +7,30 @@ use rlxp_types::text::is_hidden;
 
 /// A piece of a page.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Html(String);
+pub(crate) struct Html(String);
 
 impl Html {
     /// Adds markup that this crate wrote.
-    pub(super) fn markup(&mut self, markup: &'static str) -> &mut Self {
+    pub(crate) fn markup(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
     /// Adds a picture; the caller guarantees that it is SVG of `rlxp-draw`.
-    pub(super) fn picture(&mut self, svg: &str) -> &mut Self {
+    pub(crate) fn picture(&mut self, svg: &str) -> &mut Self {
         self.0.push_str(svg);
         self
     }
 
     /// Adds bytes as base64, for a `data:` URL.
-    pub(super) fn base64(&mut self, bytes: &[u8]) -> &mut Self {
+    pub(crate) fn base64(&mut self, bytes: &[u8]) -> &mut Self {
         use base64::Engine;
         base64::engine::general_purpose::STANDARD.encode_string(bytes, &mut self.0);
         self
     }
 
     /// Adds a text.
-    pub(super) fn text(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
         for character in text.chars() {
             match character {
                 '&' => self.0.push_str("&amp;"),
@@ -48,19 +48,19 @@ impl Html {
     }
 
     /// Adds a number or another plain value.
-    pub(super) fn value(&mut self, value: impl std::fmt::Display) -> &mut Self {
+    pub(crate) fn value(&mut self, value: impl std::fmt::Display) -> &mut Self {
         let mut text = String::new();
         write!(text, "{value}").expect("writing into a string can't fail");
         self.text(&text)
     }
 
     /// Adds `<tag>text</tag>`; the tag may carry attributes.
-    pub(super) fn element(&mut self, open: &'static str, text: &str, close: &'static str) -> &mut Self {
+    pub(crate) fn element(&mut self, open: &'static str, text: &str, close: &'static str) -> &mut Self {
         self.markup(open).text(text).markup(close)
     }
 
     /// Adds a table.
-    pub(super) fn table(&mut self, table: &Table) -> &mut Self {
+    pub(crate) fn table(&mut self, table: &Table) -> &mut Self {
         self.markup("<div class=\"scroll\"><table><thead><tr>");
         for head in &table.head {
             self.element("<th>", head, "</th>");
@@ -77,24 +77,24 @@ impl Html {
         self.markup("</tbody></table></div>")
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.0
     }
 }
 
 /// A table of texts.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Table {
-    pub(super) head: Vec<String>,
-    pub(super) rows: Vec<Vec<String>>,
+pub(crate) struct Table {
+    pub(crate) head: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(super) fn new(head: &[&str]) -> Self {
+    pub(crate) fn new(head: &[&str]) -> Self {
         Self { head: head.iter().map(|text| (*text).to_owned()).collect(), rows: Vec::new() }
     }
 
-    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
     }
 }
