@@ -10,6 +10,9 @@
 
 mod ink;
 
+/// Comes before each line of another program's words in a message.
+const FENCE: &str = "\n  | ";
+
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 
@@ -196,7 +199,13 @@ impl Screen {
             self.complain_of(&failure.problems, &failure.sources);
             self.complain("");
         }
-        self.complain(&format!("{} {}", self.on_stderr(Style::Error, "error:"), failure.message));
+        // What Python said is behind a fence on every line, so none of them can pass for a message of rlx.
+        let mut parts = failure.message.split(FENCE);
+        let message = parts.next().unwrap_or_default();
+        self.complain(&format!("{} {message}", self.on_stderr(Style::Error, "error:")));
+        for line in parts {
+            self.complain(&format!("  | {line}"));
+        }
         for refusal in &failure.refusals {
             self.complain(&refused(refusal));
         }

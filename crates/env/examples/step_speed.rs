@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         wrappers: Vec::new(),
         normalize_observations: false,
         normalize_rewards: false,
+        ..EnvConfig::plain("")
     };
     let streams = (0..copies as u64).map(|copy| Stream::new(0, "env", copy)).collect();
     let mut env = NATIVE.make(&config, streams)?;

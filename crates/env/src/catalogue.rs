@@ -116,6 +116,13 @@ pub(crate) fn nearest_ids(id: &str, among: impl Iterator<Item = &'static EnvInfo
     ranked.into_iter().map(|(_, id)| id).collect()
 }
 
+/// Whether this looks like a misspelt id of a native environment, or another version of one.
+pub fn is_misspelt_native(id: &str) -> bool {
+    let asked = id.to_lowercase();
+    let names = native_infos().flat_map(|info| std::iter::once(&info.id).chain(info.aliases));
+    names.into_iter().any(|name| likeness(&asked, &name.to_lowercase()) >= 0.7)
+}
+
 /// 3 for the same name in another case, 2 for another version, else 0 to 1.
 fn likeness(asked: &str, name: &str) -> f64 {
     let base =

@@ -85,7 +85,7 @@ fn mismatch(kind: KwargKind, value: &Kwarg) -> Option<&'static str> {
     let number = match value {
         Kwarg::Integer(value) => Some(*value as f64),
         Kwarg::Number(value) => Some(*value),
-        Kwarg::Bool(_) | Kwarg::Text(_) => None,
+        Kwarg::Bool(_) | Kwarg::Text(_) | Kwarg::List(_) | Kwarg::Table(_) => None,
     };
     match kind {
         KwargKind::Bool => (!matches!(value, Kwarg::Bool(_))).then_some("true or false"),
@@ -103,5 +103,7 @@ fn show(value: &Kwarg) -> String {
         Kwarg::Integer(value) => value.to_string(),
         Kwarg::Number(value) => value.to_string(),
         Kwarg::Text(value) => format!("{value:?}"),
+        Kwarg::List(_) => "a list".to_owned(),
+        Kwarg::Table(_) => "a mapping".to_owned(),
     }
 }

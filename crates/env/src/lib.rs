@@ -6,6 +6,7 @@
 //! [`native::Dynamics`] over arrays inside one [`Native`]; an environment of
 //! your own implements [`Environment`] and is lifted by [`Vectorized`].
 
+pub mod bridge;
 pub mod catalogue;
 pub mod classic;
 mod kwargs;
@@ -26,7 +27,7 @@ pub use catalogue::{EnvInfo, KwargInfo, KwargKind, UnknownEnv};
 pub use make::{NATIVE, NativeSource};
 pub use native::{Dynamics, Native};
 pub use own::{Environment, Step, Vectorized};
-pub use source::{Built, MakeError, Order, Problem, Source, Sources};
+pub use source::{Built, Copies, MakeError, Order, Problem, Source, Sources};
 pub use space::{Dtype, Space};
 pub use vector::{BadState, Call, EnvError, StepBatch, VectorEnv};
 pub use view::{Passenger, Tile, View};

@@ -1,5 +1,6 @@
 //! The source of the native environments: from arguments to dynamics.
 
+use rlxp_spec::config::WrapperConfig;
 use rlxp_types::Stream;
 
 use crate::catalogue::{EnvInfo, Kind, kind_of, native_infos};
@@ -29,9 +30,18 @@ impl Source for NativeSource {
     }
 
     fn make(&self, order: Order<'_>, problems: &mut Vec<Problem>) -> Result<Built, EnvError> {
-        let mut kwargs = Kwargs::new(order.info, order.kwargs);
-        let built = native(order.info, &mut kwargs, order.streams, order.step_cap);
+        let mut kwargs = Kwargs::new(order.info, &order.config.kwargs);
+        let cap = order.step_cap.or(order.default_step_cap);
+        let built = native(order.info, &mut kwargs, order.copies.streams(), cap);
         problems.append(&mut kwargs.problems);
+        let is_python = |wrapper: &WrapperConfig| matches!(wrapper, WrapperConfig::Python { .. });
+        if let Some(index) = order.config.wrappers.iter().position(is_python) {
+            let message = format!(
+                "{0} is built in and takes no wrappers of Python; use `env.id: gymnasium:{0}` for that of Gymnasium",
+                order.info.id
+            );
+            problems.push(Problem { path: format!("env.wrappers[{index}]"), message, nearest: None });
+        }
         Ok(built)
     }
 }

@@ -5,10 +5,9 @@
 //! them that a program has, and what everything else asks. What doesn't depend
 //! on the kind (step caps, wrappers, checks of spaces) is done here for all.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use rlxp_spec::config::{EnvConfig, Kwarg, WrapperConfig};
+use rlxp_spec::config::{EnvConfig, WrapperConfig};
 use rlxp_types::Stream;
 
 use crate::catalogue::{EnvInfo, UnknownEnv, nearest_ids};
@@ -38,12 +37,45 @@ pub trait Source: Sync {
 pub struct Order<'a> {
     /// Which environment: what its `find` gave.
     pub info: &'static EnvInfo,
-    /// The arguments of the config.
-    pub kwargs: &'a BTreeMap<String, Kwarg>,
-    /// One copy per stream; at least one.
-    pub streams: Vec<Stream>,
-    /// Steps after which an episode is cut.
+    /// The config: arguments, wrappers of its own kind, how it is run.
+    pub config: &'a EnvConfig,
+    /// How many copies, and what they start from; at least one.
+    pub copies: Copies,
+    /// Steps after which an episode is cut, as config or catalogue say.
     pub step_cap: Option<u64>,
+    /// Steps after which an episode is cut if neither those nor the environment say anything.
+    pub default_step_cap: Option<u64>,
+}
+
+/// What copies of an environment are for.
+pub enum Copies {
+    /// Endless episodes, with one random stream per copy.
+    Endless(Vec<Stream>),
+    /// One episode with each of these seeds.
+    Episodes(Vec<u64>),
+}
+
+impl Copies {
+    /// Number of copies.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Endless(streams) => streams.len(),
+            Self::Episodes(seeds) => seeds.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A random stream for each copy.
+    pub fn streams(self) -> Vec<Stream> {
+        match self {
+            Self::Endless(streams) => streams,
+            Self::Episodes(seeds) => seeds.into_iter().map(|seed| Stream::new(seed, "eval", 0)).collect(),
+        }
+    }
 }
 
 /// An environment and what only its maker knows.
@@ -142,22 +174,38 @@ impl<'a> Sources<'a> {
     /// The environment that `config` describes, one copy per stream; `num_envs` and normalisation belong to the
     /// learner and are ignored.
     pub fn make(self, config: &EnvConfig, streams: Vec<Stream>) -> Result<Box<dyn VectorEnv>, MakeError> {
-        self.build(config, streams).map(|built| built.env)
+        self.build(config, Copies::Endless(streams), None).map(|built| built.env)
+    }
+
+    /// One copy per seed, each for one episode. An episode is cut after `default_step_cap` where neither the config nor
+    /// the environment has a limit.
+    pub fn episodes(
+        self,
+        config: &EnvConfig,
+        seeds: &[u64],
+        default_step_cap: u64,
+    ) -> Result<Box<dyn VectorEnv>, MakeError> {
+        self.build(config, Copies::Episodes(seeds.to_vec()), Some(default_step_cap)).map(|built| built.env)
     }
 
     /// What observations and actions of the environment in `config` look like.
     pub fn spaces(self, config: &EnvConfig) -> Result<(Space, Space), MakeError> {
-        let built = self.build(config, vec![Stream::new(0, "env", 0)])?;
+        let built = self.build(config, one(), None)?;
         Ok((built.env.observation_space().clone(), built.env.action_space().clone()))
     }
 
     /// Whether episodes of one deterministic policy vary, start states and
     /// arguments included.
     pub fn is_stochastic(self, config: &EnvConfig) -> Result<bool, MakeError> {
-        self.build(config, vec![Stream::new(0, "env", 0)]).map(|built| built.stochastic)
+        self.build(config, one(), None).map(|built| built.stochastic)
     }
 
-    fn build(self, config: &EnvConfig, mut streams: Vec<Stream>) -> Result<Built, MakeError> {
+    fn build(
+        self,
+        config: &EnvConfig,
+        mut copies: Copies,
+        default_step_cap: Option<u64>,
+    ) -> Result<Built, MakeError> {
         let (source, info) = self.with_source(&config.id).map_err(|unknown| MakeError::Config {
             problems: vec![Problem {
                 path: "env.id".to_owned(),
@@ -165,14 +213,14 @@ impl<'a> Sources<'a> {
                 message: format!("unknown environment {:?}", config.id),
             }],
         })?;
-        let mut general = general_problems(config, streams.len());
-        if streams.is_empty() {
+        let mut general = general_problems(config, copies.len());
+        if copies.is_empty() {
             // So that everything else that is wrong is found as well.
-            streams.push(Stream::new(0, "env", 0));
+            copies = one();
         }
         let step_cap = config.max_episode_steps.or(info.max_episode_steps);
         let mut problems = Vec::new();
-        let made = source.make(Order { info, kwargs: &config.kwargs, streams, step_cap }, &mut problems);
+        let made = source.make(Order { info, config, copies, step_cap, default_step_cap }, &mut problems);
         if let Ok(built) = &made {
             let (observations, actions) = (built.env.observation_space(), built.env.action_space());
             for (what, space) in [("observations", observations), ("actions", actions)] {
@@ -190,6 +238,11 @@ impl<'a> Sources<'a> {
     }
 }
 
+/// A single copy, to look at.
+fn one() -> Copies {
+    Copies::Endless(vec![Stream::new(0, "env", 0)])
+}
+
 /// What is wrong with a config whatever its environment is.
 fn general_problems(config: &EnvConfig, copies: usize) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -198,6 +251,14 @@ fn general_problems(config: &EnvConfig, copies: usize) -> Vec<Problem> {
     }
     if config.max_episode_steps == Some(0) {
         problems.push(problem("env.max_episode_steps", "an episode has at least one step"));
+    }
+    let is_python = |wrapper: &WrapperConfig| matches!(wrapper, WrapperConfig::Python { .. });
+    let outside = config.wrappers.iter().position(|wrapper| !is_python(wrapper));
+    if let Some(inside) =
+        outside.and_then(|first| config.wrappers.iter().skip(first).position(is_python).map(|at| first + at))
+    {
+        let message = "wrappers of Python are inside those of rlx: move it to the beginning of the list";
+        problems.push(problem(format!("env.wrappers[{inside}]"), message));
     }
     for (index, wrapper) in config.wrappers.iter().enumerate() {
         if let WrapperConfig::ScaleReward { factor } = wrapper
@@ -218,6 +279,8 @@ fn wrapped(env: Box<dyn VectorEnv>, wrappers: &[WrapperConfig]) -> Box<dyn Vecto
                 Box::new(FreezeObservation::new(inner, dimensions.as_deref()))
             }
             WrapperConfig::TruncationAsTermination {} => Box::new(TruncationAsTermination::new(inner)),
+            // The source has put it around the environment already.
+            WrapperConfig::Python { .. } => inner,
         }
     })
 }

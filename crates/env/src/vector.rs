@@ -1,6 +1,7 @@
 //! The one interface that learners step: many copies of an environment at
 //! once, struct-of-arrays, no allocation per step.
 
+use crate::bridge::Divergence;
 use crate::space::Space;
 use crate::view::View;
 
@@ -16,6 +17,8 @@ pub struct StepBatch {
     pub terminated: Vec<bool>,
     /// The episode was cut by its step cap.
     pub truncated: Vec<bool>,
+    /// Whether an episode that ended was successful, where the environment says so.
+    pub success: Vec<Option<bool>>,
 }
 
 impl StepBatch {
@@ -27,6 +30,7 @@ impl StepBatch {
             rewards: vec![0.0; copies],
             terminated: vec![false; copies],
             truncated: vec![false; copies],
+            success: vec![None; copies],
         }
     }
 }
@@ -121,6 +125,10 @@ pub trait VectorEnv: Send {
     fn save(&self) -> Result<Option<Vec<u8>>, EnvError>;
     /// Takes the state that `save` gave.
     fn restore(&mut self, saved: &[u8]) -> Result<(), EnvError>;
+    /// Copies that the last restore could not bring back, and that start a new episode instead.
+    fn divergences(&self) -> &[Divergence] {
+        &[]
+    }
 
     /// The current view of one copy for people; `None` if the copy doesn't
     /// exist or the environment has no view.

@@ -1,5 +1,6 @@
 //! Wrappers: an environment around an environment, from `env.wrappers`.
 
+use crate::bridge::Divergence;
 use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
 use crate::vector::{EnvError, StepBatch, VectorEnv};
@@ -19,6 +20,9 @@ macro_rules! delegate {
         }
         fn step_cap(&self) -> Option<u64> {
             self.inner.step_cap()
+        }
+        fn divergences(&self) -> &[Divergence] {
+            self.inner.divergences()
         }
         fn view(&self, copy: usize) -> Option<View> {
             self.inner.view(copy)
@@ -169,6 +173,9 @@ impl VectorEnv for FreezeObservation {
         let inner = reader.blob()?;
         reader.finish()?;
         self.inner.restore(inner)?;
+        for Divergence { copy, observation, .. } in self.inner.divergences() {
+            first[copy * self.width..(copy + 1) * self.width].copy_from_slice(observation);
+        }
         self.first = first;
         Ok(())
     }

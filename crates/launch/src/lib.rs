@@ -4,6 +4,7 @@
 //! kill or a segfault ends the child and never the supervisor or the record.
 //! This crate provides that, but not the protocol between the two:
 //!
+//! - [`python`]: starts the processes of Python environments, with memory that is shared ([`SharedMemory`]);
 //! - [`worker`]: starts the child, reads its lines, stops it, says how it ended;
 //! - [`detach`]: starts the supervisor of a training as a process that outlives the command;
 //! - [`signals`]: counts SIGINT, SIGTERM and SIGHUP;
@@ -34,7 +35,9 @@ pub mod order;
 mod output;
 mod permit;
 pub mod programs;
+pub mod python;
 mod search_path;
+mod shared_memory;
 pub mod signal_process;
 pub mod signals;
 pub mod ssh_keygen;
@@ -47,6 +50,8 @@ pub use git::GitState;
 pub use oom::OutOfMemory;
 pub use open::{OpenError, open_file};
 pub use permit::Permit;
+pub use python::{Heard, PythonCommand, PythonWorker};
+pub use shared_memory::SharedMemory;
 pub use signal_process::{Request, signal_process};
 pub use signals::Interrupts;
 pub use supervise::{RunReport, Shim, SuperviseError, start_shim, supervise, wait_for_go};

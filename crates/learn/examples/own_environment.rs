@@ -89,6 +89,7 @@ fn main() -> Result<(), LearnError> {
         }
     }
 
+    let copies = |seeds: &[u64]| copies(seeds.iter().map(|seed| Stream::new(*seed, "eval", 0)).collect());
     let trained = evaluate_in(&config, &copies, Actor::Deterministic(learner.policy()), 100, 20_000)?;
     let random = evaluate_in(&config, &copies, Actor::Random, 100, 20_000)?;
     println!("trained {:.3}, random {:.3}", trained.mean_return(), random.mean_return());

@@ -2,7 +2,7 @@
 //! `seed + i` and draws from streams that training never touches, so the same
 //! checkpoint always gives the same returns.
 
-use rlxp_env::{EnvError, Sources, Space, StepBatch};
+use rlxp_env::{EnvError, MakeError, Sources, Space, StepBatch, VectorEnv};
 use rlxp_spec::config::{Config, EnvConfig, WrapperConfig};
 use rlxp_types::Stream;
 use serde::Serialize;
@@ -11,7 +11,6 @@ use crate::LearnError;
 use crate::learner::{Agent, BatchActor, Choice};
 use crate::parallel;
 use crate::policy::TILE;
-use crate::rollout::Factory;
 
 /// Step cap of an episode where neither config nor environment sets one: a
 /// policy that walks in circles must not hang an evaluation.
@@ -38,6 +37,16 @@ pub struct Episode {
     pub length: u64,
     /// Whether the step cap cut it.
     pub truncated: bool,
+    /// Whether it was successful, where the environment says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success: Option<bool>,
+}
+
+impl Episode {
+    /// An episode before its first step.
+    pub(crate) fn begin(seed: u64) -> Self {
+        Self { seed, total: 0.0, length: 0, truncated: false, success: None }
+    }
 }
 
 /// All episodes of an evaluation, in the order of their seeds.
@@ -63,22 +72,38 @@ impl Evaluation {
         steps as f64 / self.episodes.len() as f64
     }
 
+    /// The share of successful episodes, if the environment says of each whether it was.
+    pub fn success_rate(&self) -> Option<f64> {
+        let known: Option<Vec<bool>> = self.episodes.iter().map(|episode| episode.success).collect();
+        let known = known.filter(|known| !known.is_empty())?;
+        Some(known.iter().filter(|success| **success).count() as f64 / known.len() as f64)
+    }
+
     /// Episodes that the step cap cut.
     pub fn truncated(&self) -> usize {
         self.episodes.iter().filter(|episode| episode.truncated).count()
     }
 }
 
-/// The environment that a policy is judged in: raw rewards and a step cap.
+/// Makes copies of an environment that each play one episode, one per seed.
+pub type EpisodeFactory<'a> = &'a dyn Fn(&[u64]) -> Result<Box<dyn VectorEnv>, MakeError>;
+
+/// The environment that a policy is judged in: raw rewards. Its episodes are capped by [`DEFAULT_STEP_CAP`] where
+/// nothing else caps them.
 /// Scaling of rewards is for training alone; wrappers that change what is
 /// observed stay.
 pub fn evaluation_env(sources: Sources<'_>, config: &Config) -> EnvConfig {
     let mut env = config.env.clone();
     env.wrappers.retain(|wrapper| {
-        !matches!(wrapper, WrapperConfig::ScaleReward { .. } | WrapperConfig::TruncationAsTermination {})
+        !matches!(
+            wrapper,
+            WrapperConfig::ScaleReward { .. }
+                | WrapperConfig::TruncationAsTermination {}
+                | WrapperConfig::Python { train_only: true, .. }
+        )
     });
     let own_cap = sources.find(&env.id).ok().and_then(|info| info.max_episode_steps);
-    env.max_episode_steps = env.max_episode_steps.or(own_cap).or(Some(DEFAULT_STEP_CAP));
+    env.max_episode_steps = env.max_episode_steps.or(own_cap);
     env
 }
 
@@ -91,14 +116,14 @@ pub fn evaluate(
     seed: u64,
 ) -> Result<Evaluation, LearnError> {
     let env = evaluation_env(sources, config);
-    evaluate_in(config, &|streams| sources.make(&env, streams), actor, episodes, seed)
+    evaluate_in(config, &|seeds| sources.episodes(&env, seeds, DEFAULT_STEP_CAP), actor, episodes, seed)
 }
 
 /// Plays `episodes` episodes in an environment of the caller's own, which must
 /// cap its episodes.
 pub fn evaluate_in(
     config: &Config,
-    factory: Factory<'_>,
+    factory: EpisodeFactory<'_>,
     actor: Actor<'_>,
     episodes: usize,
     seed: u64,
@@ -106,8 +131,7 @@ pub fn evaluate_in(
     let mut played = Vec::with_capacity(episodes);
     for tile in parallel::split(episodes, TILE) {
         let seeds: Vec<u64> = tile.map(|index| seed.wrapping_add(index as u64)).collect();
-        let streams = seeds.iter().map(|seed| Stream::new(*seed, "eval", 0)).collect();
-        let mut env = factory(streams)?;
+        let mut env = factory(&seeds)?;
         play(env.as_mut(), actor, &seeds, &mut played).map_err(|error| {
             let first = played.len() - seeds.len();
             LearnError::in_environment(&config.env.id, error.counted_from(first))
@@ -118,7 +142,7 @@ pub fn evaluate_in(
 
 /// Plays one episode in every copy, side by side.
 fn play(
-    env: &mut dyn rlxp_env::VectorEnv,
+    env: &mut dyn VectorEnv,
     actor: Actor<'_>,
     seeds: &[u64],
     played: &mut Vec<Episode>,
@@ -131,7 +155,7 @@ fn play(
     let mut hand = actor.hand(&space, copies);
     let mut actions = vec![0.0; copies * space.width()];
     let start = played.len();
-    played.extend(seeds.iter().map(|seed| Episode { seed: *seed, total: 0.0, length: 0, truncated: false }));
+    played.extend(seeds.iter().map(|seed| Episode::begin(*seed)));
     let mut running = vec![true; copies];
     let mut observations = vec![0.0; copies * width];
     env.reset(&mut observations)?;
@@ -143,6 +167,7 @@ fn play(
             episode.total += f64::from(batch.rewards[copy]);
             episode.length += 1;
             episode.truncated = batch.truncated[copy] && !batch.terminated[copy];
+            episode.success = batch.success[copy];
             running[copy] = !(batch.terminated[copy] || batch.truncated[copy]);
         }
         if !running.contains(&true) {

@@ -28,9 +28,8 @@ use rlxp_spec::Config;
 use rlxp_types::Stream;
 use serde::Serialize;
 
-use crate::evaluate::{Episode, evaluation_env};
+use crate::evaluate::{DEFAULT_STEP_CAP, Episode, EpisodeFactory, evaluation_env};
 use crate::policy::Policy;
-use crate::rollout::Factory;
 use crate::{Actor, LearnError};
 use attribution::{Explainer, IntegratedGradients, Question};
 use ranking::{Ranking, rank};
@@ -148,13 +147,13 @@ pub fn inspect(
     options: &Options,
 ) -> Result<Inspection, LearnError> {
     let env = evaluation_env(sources, config);
-    inspect_in(config, &|streams| sources.make(&env, streams), policy, options)
+    inspect_in(config, &|seeds| sources.episodes(&env, seeds, DEFAULT_STEP_CAP), policy, options)
 }
 
 /// The same in an environment of the caller's own, which must cap its episodes.
 pub fn inspect_in(
     config: &Config,
-    factory: Factory<'_>,
+    factory: EpisodeFactory<'_>,
     policy: &Policy,
     options: &Options,
 ) -> Result<Inspection, LearnError> {

@@ -112,6 +112,15 @@ pub enum Resumed {
     Exactly,
     /// Its environments can't save their state: every copy starts a new episode.
     WithNewEpisodes,
+    /// Some copies did not come back when their episodes were repeated, and start new ones.
+    Diverged {
+        /// How many.
+        copies: usize,
+        /// The first of them.
+        copy: usize,
+        /// The first step of its episode that was different; 0 is the reset. `None` if it was too long to repeat.
+        step: Option<u64>,
+    },
 }
 
 /// A policy that acts.

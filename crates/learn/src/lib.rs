@@ -32,7 +32,7 @@ mod state;
 #[cfg(test)]
 mod testing;
 
-pub use evaluate::{Actor, Episode, Evaluation, evaluate, evaluate_in};
+pub use evaluate::{Actor, Episode, EpisodeFactory, Evaluation, evaluate, evaluate_in};
 pub use learner::{Agent, Algorithm, Learner, Resumed, Setup, Spaces, Update, algorithm};
 pub use policy::Policy;
 pub use ppo::Ppo;

@@ -8,6 +8,7 @@
 
 mod shard;
 
+use rlxp_env::bridge::Divergence;
 use rlxp_env::{EnvError, MakeError, Space, VectorEnv};
 use rlxp_spec::config::Config;
 use rlxp_types::Stream;
@@ -39,6 +40,8 @@ pub struct FinishedEpisode {
     pub end: End,
     /// The reward of every step, if it was the same throughout.
     pub steady_reward: Option<f32>,
+    /// Whether it was successful, where the environment says so.
+    pub success: Option<bool>,
 }
 
 /// What was collected; flat over shards.
@@ -144,6 +147,22 @@ impl Collector {
         self.collected = true;
         finished.sort_by_key(|episode| (episode.time, episode.copy));
         Ok(finished)
+    }
+
+    /// Starts new books for copies that a restore could not bring back, which are at the start of an episode. Gives
+    /// them, counted over all shards.
+    pub(crate) fn restart_diverged(&mut self) -> Vec<Divergence> {
+        let mut all = Vec::new();
+        for shard in &mut self.shards {
+            let width = shard.env.observation_space().width();
+            for divergence in shard.env.divergences() {
+                let Divergence { copy, observation, .. } = divergence;
+                shard.current[copy * width..(copy + 1) * width].copy_from_slice(observation);
+                (shard.totals[*copy], shard.lengths[*copy]) = (0.0, 0);
+                all.push(Divergence { copy: shard.first_copy + copy, ..divergence.clone() });
+            }
+        }
+        all
     }
 
     /// Copies of the environment.

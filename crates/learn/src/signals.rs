@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn episode(time: usize, length: u64, end: End, steady_reward: Option<f32>) -> FinishedEpisode {
-        FinishedEpisode { time, copy: 0, total: 0.0, length, end, steady_reward }
+        FinishedEpisode { time, copy: 0, total: 0.0, length, end, steady_reward, success: None }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! process of its own (`detach`); `stop` reaches trainings of other commands.
 
 pub(crate) mod baseline;
+pub(crate) mod bridge;
 pub mod config;
 pub mod detach;
 pub mod envs;
@@ -16,6 +17,7 @@ mod initial_checkpoint;
 pub(crate) mod next_step;
 mod notes;
 mod old_rules;
+pub mod python;
 pub(crate) mod recorded;
 pub mod reproduce;
 pub mod resume;

@@ -77,19 +77,34 @@ pub enum Kwarg {
     Number(f64),
     /// A text.
     Text(String),
+    /// Several values; only environments of Python take them.
+    List(Vec<Kwarg>),
+    /// Values by name; only environments of Python take them.
+    Table(BTreeMap<String, Kwarg>),
+}
+
+/// How often an environment of Python is seeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EnvSeeding {
+    /// Every episode is reset with its own seed, so that training can be resumed exactly.
+    #[default]
+    Episode,
+    /// Only the first reset of a copy has a seed: for environments that are slow to seed. Such a run can't be resumed exactly.
+    Once,
 }
 
 /// Which environment, how many copies, and what is wrapped around it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnvConfig {
-    /// Id of the environment, such as `CartPole-v1`; `rlx envs` lists them.
+    /// Id of the environment: a built-in one such as `CartPole-v1` (`rlx envs` lists them), one that Python's Gymnasium registers, or a class of your own as `module:Class`.
     #[schemars(length(min = 1, max = MAX_TEXT), extend("format" = "line"))]
     pub id: String,
     /// Copies of the environment that are stepped together.
     #[schemars(range(min = 1, max = 65_536), extend("default" = 8))]
     pub num_envs: usize,
-    /// Arguments of the environment by name; `rlx envs ID` lists them.
+    /// Arguments of the environment by name; `rlx envs ID` lists those of a built-in one. Environments of Python also take lists and nested mappings.
     #[schemars(schema_with = "kwargs", extend("default" = {}))]
     pub kwargs: BTreeMap<String, Kwarg>,
     /// Most steps of an episode; null keeps the environment's own limit.
@@ -104,6 +119,62 @@ pub struct EnvConfig {
     /// Scale rewards by the running standard deviation of the discounted return.
     #[schemars(extend("default" = false))]
     pub normalize_rewards: bool,
+    /// Python interpreter for environments of Gymnasium: a path, relative to the project. The project's `.venv`, otherwise `python3`, if left out.
+    #[schemars(length(min = 1, max = MAX_TEXT), extend("format" = "line", "default" = null))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub python: Option<String>,
+    /// Processes that step environments of Python; 0 uses the cores that each seed has. Does not change results and is not part of a snapshot.
+    #[schemars(range(max = 1024), extend("default" = 0))]
+    #[serde(default, skip_serializing)]
+    pub workers: usize,
+    /// Seconds that environments of Python may take for a batch of steps; starting may take five times as long.
+    #[schemars(range(min = 1, max = 86_400), extend("default" = DEFAULT_TIMEOUT))]
+    #[serde(default = "default_timeout", skip_serializing_if = "is_default_timeout")]
+    pub timeout: u64,
+    /// How often an environment of Python is seeded: for every `episode`, or `once`, which can't be resumed exactly.
+    #[schemars(with = "String", extend("enum" = ["episode", "once"], "default" = "episode"))]
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub seed: EnvSeeding,
+    /// Create a new instance of a Python environment for every episode: for one whose `reset` keeps something of the episode before.
+    #[schemars(extend("default" = false))]
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub recreate: bool,
+}
+
+/// Seconds that a batch of steps may take.
+const DEFAULT_TIMEOUT: u64 = 60;
+
+fn default_timeout() -> u64 {
+    DEFAULT_TIMEOUT
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_default_timeout(seconds: &u64) -> bool {
+    *seconds == DEFAULT_TIMEOUT
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl EnvConfig {
+    /// The environment with this id and every default, in one copy.
+    pub fn plain(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            num_envs: 1,
+            kwargs: BTreeMap::new(),
+            max_episode_steps: None,
+            wrappers: Vec::new(),
+            normalize_observations: false,
+            normalize_rewards: false,
+            python: None,
+            workers: 0,
+            timeout: DEFAULT_TIMEOUT,
+            seed: EnvSeeding::Episode,
+            recreate: false,
+        }
+    }
 }
 
 /// A change to an environment that training sees.
@@ -126,6 +197,19 @@ pub enum WrapperConfig {
     },
     /// Reports a time limit as if the episode had really ended.
     TruncationAsTermination {},
+    /// A wrapper class of Python, for environments of Python. Comes before the other wrappers.
+    Python {
+        /// Where it is: `module:Class`.
+        #[schemars(length(min = 3, max = MAX_TEXT), extend("format" = "line", "pattern" = "^[^:]+:[^:]+$"))]
+        class: String,
+        /// Its arguments by name, after the environment.
+        #[schemars(schema_with = "kwargs")]
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        kwargs: BTreeMap<String, Kwarg>,
+        /// Leave it out of evaluations.
+        #[serde(default, skip_serializing_if = "is_default")]
+        train_only: bool,
+    },
 }
 
 /// A value that may change over training.
@@ -232,7 +316,7 @@ fn kwargs(_: &mut SchemaGenerator) -> Schema {
         "propertyNames": {"format": "argument-name", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$"},
         "additionalProperties": {
             "description": "delete the line to keep the environment's default",
-            "type": ["boolean", "number", "string"],
+            "type": ["boolean", "number", "string", "array", "object"],
             "minLength": 1, "maxLength": MAX_TEXT, "format": "line",
         },
     })

@@ -33,6 +33,10 @@ pub(crate) const FORMAT_KEY: &str = "snapshot";
 /// The format that [`to_snapshot`] writes.
 pub const SNAPSHOT_FORMAT: u64 = 2;
 
+/// The keys that a snapshot may lack: they then have their default. `env.workers` never changes a result and is never
+/// written.
+const LEFT_OUT: [&str; 5] = ["env.python", "env.workers", "env.timeout", "env.seed", "env.recreate"];
+
 /// A snapshot as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
@@ -57,7 +61,11 @@ pub fn to_yaml(config: &Config) -> String {
             Value::Object(section) => {
                 writeln!(text, "{name}:").expect(WRITES);
                 for (key, value) in section {
-                    writeln!(text, "  {key}: {}", inline(value)).expect(WRITES);
+                    let value = match value {
+                        Value::Array(items) if key == "wrappers" => names(items),
+                        value => inline(value),
+                    };
+                    writeln!(text, "  {key}: {value}").expect(WRITES);
                 }
             }
             _ => writeln!(text, "{name}: {}", inline(value)).expect(WRITES),
@@ -93,6 +101,8 @@ fn read(source: &Source, sources: &[Source], problems: &mut Collector) -> Option
     };
     for path in chosen.paths() {
         match layer.values.get(path) {
+            // Written only where they differ from their default, as snapshots from before they existed lack them.
+            None if LEFT_OUT.contains(&path) => {}
             None if !layer.failed.contains(path) => {
                 refuse(path, format!("`{path}` is missing; a snapshot has every key"), None);
             }
@@ -129,16 +139,21 @@ pub(crate) fn inline(value: &Value) -> String {
         Value::Number(float) if float.is_f64() => yaml_number(float.as_f64().unwrap_or_default()),
         Value::Number(integer) => integer.to_string(),
         Value::String(content) => text(content),
-        Value::Array(items) => format!("[{}]", items.iter().map(item).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
         Value::Object(entries) => {
-            let entries = entries.iter().map(|(key, value)| format!("{key}: {}", inline(value)));
+            let entries = entries.iter().map(|(key, value)| format!("{}: {}", text(key), inline(value)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         }
     }
 }
 
-/// An item of a list. A name with its arguments needs no braces, and one without arguments is the name alone.
-fn item(value: &Value) -> String {
+/// Names with their arguments, as wrappers are written.
+fn names(items: &[Value]) -> String {
+    format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", "))
+}
+
+/// An item of such a list. A name with its arguments needs no braces, and one without arguments is the name alone.
+fn name(value: &Value) -> String {
     match value.as_object().filter(|entries| entries.len() == 1).and_then(|entries| entries.iter().next()) {
         Some((name, Value::Object(arguments))) if arguments.is_empty() => name.clone(),
         Some((name, arguments)) => format!("{name}: {}", inline(arguments)),

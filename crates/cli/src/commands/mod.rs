@@ -20,7 +20,7 @@ use insight::{
 use studies::{
     approve, autoloop, candidate, contract, doctor, launch, ledger, metric, queue, run_shim, study, verify,
 };
-use training::{config, envs, eval, init, reproduce, resume, stop, supervisor, train, worker};
+use training::{config, envs, eval, init, python, reproduce, resume, stop, supervisor, train, worker};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -28,6 +28,7 @@ pub(crate) enum Command {
     Init(init::Init),
     Envs(envs::Envs),
     Config(config::Config),
+    Python(python::Python),
     Train(train::Train),
     Resume(resume::Resume),
     Stop(stop::Stop),
@@ -78,6 +79,7 @@ impl Command {
             Command::Init(command) => command.run(context, screen),
             Command::Envs(command) => command.run(screen),
             Command::Config(command) => command.run(context, screen),
+            Command::Python(command) => command.run(context, screen),
             Command::Train(command) => command.run(context, screen),
             Command::Resume(command) => command.run(context, screen),
             Command::Stop(command) => command.run(context, screen),

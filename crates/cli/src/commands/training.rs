@@ -4,6 +4,7 @@ pub(super) mod config;
 pub(super) mod envs;
 pub(super) mod eval;
 pub(super) mod init;
+pub(super) mod python;
 pub(super) mod reproduce;
 pub(super) mod resume;
 mod several;

@@ -48,7 +48,9 @@ fn a_config_for_another_machine_checks_with_warnings_and_does_not_train() {
     let warnings = project.rlx("config check boss.yaml --json").expect(0).json()["warnings"].clone();
     assert_eq!(warnings.as_array().unwrap().len(), 2);
     let train = project.rlx("train boss.yaml").expect(2);
-    insta::assert_snapshot!(format!("{}\n\n{}", check.shown(), train.shown()));
+    // Which Python there is, and whether it has Gymnasium, differs from machine to machine.
+    assert!(train.stderr.contains("error: env.id: "), "{}", train.stderr);
+    insta::assert_snapshot!(check.shown());
     assert_eq!(project.rlx("ls --json").json()["found"], 0);
 }
 

@@ -66,6 +66,8 @@ fn the_commands_of_every_page_work() {
         // `rlx init` keeps existing files: the starter, but quick.
         let quick = TINY.replace("run_name: tiny", "run_name: ppo_cartpole");
         project.write("demo/configs/ppo_cartpole.yaml", &quick);
+        // What `rlx python setup` would download.
+        std::os::unix::fs::symlink(root().join(".venv"), project.path(".venv")).unwrap();
         let session = session(&text);
         let mut script = "set -e\nexec 2>&1\n".to_owned();
         for quoted in &session {

@@ -10,6 +10,7 @@
 mod answers;
 mod as_configured;
 mod bad_input;
+mod bridge;
 mod compare;
 mod completions;
 mod contract;

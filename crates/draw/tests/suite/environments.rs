@@ -313,6 +313,7 @@ fn every_environment_of_the_catalogue_can_be_drawn_as_it_goes() {
             wrappers: Vec::new(),
             normalize_observations: false,
             normalize_rewards: false,
+            ..EnvConfig::plain("")
         };
         let mut env = NATIVE.make(&config, vec![Stream::new(1, "env", 0)]).unwrap();
         let (width, action_width) = (env.observation_space().width(), env.action_space().width());

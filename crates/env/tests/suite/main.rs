@@ -17,5 +17,6 @@ fn config(id: &str) -> rlxp_spec::config::EnvConfig {
         wrappers: Vec::new(),
         normalize_observations: false,
         normalize_rewards: false,
+        ..rlxp_spec::config::EnvConfig::plain("")
     }
 }

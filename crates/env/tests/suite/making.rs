@@ -19,6 +19,7 @@ fn config(id: &str, kwargs: &[(&str, Kwarg)]) -> EnvConfig {
         wrappers: Vec::new(),
         normalize_observations: false,
         normalize_rewards: false,
+        ..EnvConfig::plain("")
     }
 }
 

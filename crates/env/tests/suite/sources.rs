@@ -66,7 +66,7 @@ impl Source for Foreign {
             return Err(EnvError::Failed { copy: None, call: Call::Start, message });
         }
         let actions = if order.info.id == NONSENSE.id { 0 } else { 2 };
-        let env = Vectorized::new(|| Image { actions }, order.streams, order.step_cap);
+        let env = Vectorized::new(|| Image { actions }, order.copies.streams(), order.step_cap);
         Ok(Built { env: Box::new(env), stochastic: order.info.stochastic })
     }
 }

@@ -10,9 +10,8 @@ use rlxp_types::Stream;
 use serde::Serialize;
 
 use crate::LearnError;
-use crate::evaluate::{Actor, Episode};
+use crate::evaluate::{Actor, Episode, EpisodeFactory};
 use crate::policy::Policy;
-use crate::rollout::Factory;
 
 /// One step of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,13 +57,13 @@ impl Trajectory {
     /// Plays one more episode.
     pub(crate) fn play(
         &mut self,
-        factory: Factory<'_>,
+        factory: EpisodeFactory<'_>,
         actor: Actor<'_>,
         policy: &Policy,
         seed: u64,
         config: &Config,
     ) -> Result<(), LearnError> {
-        let mut env = factory(vec![Stream::new(seed, "eval", 0)])?;
+        let mut env = factory(&[seed])?;
         self.play_in(env.as_mut(), actor, policy, seed)
             .map_err(|error| LearnError::in_environment(&config.env.id, error))
     }
@@ -83,7 +82,7 @@ impl Trajectory {
         let mut observation = vec![0.0; env.observation_space().width()];
         let mut batch = StepBatch::new(1, observation.len());
         let mut action = vec![0.0; space.width()];
-        let mut episode = Episode { seed, total: 0.0, length: 0, truncated: false };
+        let mut episode = Episode::begin(seed);
         env.reset(&mut observation)?;
         loop {
             let mut scaled = observation.clone();
@@ -108,6 +107,7 @@ impl Trajectory {
             episode.length += 1;
             if batch.terminated[0] || batch.truncated[0] {
                 episode.truncated = !batch.terminated[0];
+                episode.success = batch.success[0];
                 self.episodes.push(episode);
                 return Ok(());
             }

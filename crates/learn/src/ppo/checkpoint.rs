@@ -107,6 +107,17 @@ impl Ppo {
                 }
             };
         }
+        for divergence in self.collector.restart_diverged() {
+            resumed = match resumed {
+                Resumed::Diverged { copies, copy, step } => {
+                    Resumed::Diverged { copies: copies + 1, copy, step }
+                }
+                _ => Resumed::Diverged { copies: 1, copy: divergence.copy, step: divergence.step },
+            };
+            if let Some(scaler) = &mut self.reward_scaler {
+                scaler.returns[divergence.copy] = 0.0;
+            }
+        }
         if resumed == Resumed::WithNewEpisodes
             && let Some(scaler) = &mut self.reward_scaler
         {

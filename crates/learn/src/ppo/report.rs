@@ -51,6 +51,11 @@ impl Ppo {
             values.push(("mean_return", mean_return));
             values.push(("mean_length", lengths as f64 / self.recent.len() as f64));
         }
+        let known: Vec<bool> = finished.iter().filter_map(|episode| episode.success).collect();
+        if !known.is_empty() {
+            let successes = known.iter().filter(|success| **success).count();
+            values.push(("success_rate", successes as f64 / known.len() as f64));
+        }
         if self.algo.max_grad_norm.is_some() && learned.minibatches > 0 {
             values.push(("grad_clipped", learned.grad_clipped as f64 / minibatches));
         }

@@ -220,6 +220,7 @@ impl Shard {
                 length: self.lengths[copy],
                 end: ends[copy],
                 steady_reward: Some(self.steady[copy]).filter(|reward| !reward.is_nan()),
+                success: self.batch.success[copy],
             });
             (self.totals[copy], self.lengths[copy]) = (0.0, 0);
         }

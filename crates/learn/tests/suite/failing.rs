@@ -117,6 +117,7 @@ fn an_environment_that_fails_in_an_evaluation_names_the_episode() {
         fails_at: (inner.copies() < 64).then_some(3),
         ..healthy(inner)
     });
+    let copies = |seeds: &[u64]| copies(seeds.iter().map(|seed| Stream::new(*seed, "eval", 0)).collect());
     // Episodes are played 64 at a time: the 70th is in the second group.
     let error = evaluate_in(&config, &copies, Actor::Random, 70, 0).unwrap_err();
     assert!(words(&error).contains("copy 69 could not be stepped"), "{}", words(&error));

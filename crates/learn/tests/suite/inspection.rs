@@ -61,6 +61,8 @@ fn the_decisive_dimension_ranks_first() {
             Ok(Box::new(Vectorized::new(made, streams, Some(2))) as Box<dyn VectorEnv>)
         };
         let mut learner = Ppo::with_environment(&config, seed, 1, &factory).unwrap();
+        let factory =
+            |seeds: &[u64]| factory(seeds.iter().map(|seed| Stream::new(*seed, "eval", 0)).collect());
         while !learner.is_finished() {
             learner.iterate().unwrap();
         }

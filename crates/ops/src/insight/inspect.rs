@@ -4,6 +4,7 @@ mod picture;
 
 use std::path::PathBuf;
 
+use rlxp_env::Sources;
 use rlxp_env::Space;
 use rlxp_learn::inspect::ranking::{Agreement, RankedDimension};
 use rlxp_learn::inspect::trajectory::Moment;
@@ -16,7 +17,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::select::checkpoint::CheckpointRef;
-use crate::studies::files::{refuse_governed, refuse_governed_at};
+use crate::studies::files::permit_training;
+use crate::training::bridge::Python;
 use crate::training::envs::SOURCES;
 use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
@@ -149,12 +151,14 @@ pub fn inspect(context: &Context, request: &InspectRequest) -> Outcome<InspectRe
 }
 
 fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport> {
-    refuse_governed(context)?;
     let (found, about_seeds) = CheckpointRef::find(context, &request.checkpoint)?;
-    refuse_governed_at(context, found.run.path())?;
+    let permit = permit_training(context, found.run.path())?;
     let config = config_of(&found.run)?;
-    let (observations, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
-    let agent = Weights::load(&config, &found.folder, found.step)?.agent;
+    let python = Python::of_run(permit, context, &found.run, &config)?;
+    let table = python.table();
+    let sources = Sources::new(&table);
+    let (observations, actions) = sources.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
+    let agent = Weights::load(sources, &config, &found.folder, found.step)?.agent;
     let Some(policy) = agent.actor_critic() else {
         let name = algorithm(&config).name();
         let message = format!("rlx inspect needs policy and value networks; {name} has none");
@@ -169,7 +173,7 @@ fn explain(context: &Context, request: &InspectRequest) -> Outcome<InspectReport
         samples: request.samples,
         sampled: request.sampled,
     };
-    let inspection = look(SOURCES, &config, policy, &options)?;
+    let inspection = look(sources, &config, policy, &options)?;
     let (observation_names, action_names) = names(&config, &observations, &actions);
     let mut notes = notes(request, &inspection, &observations, &observation_names);
     notes.extend(about_seeds);

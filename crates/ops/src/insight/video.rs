@@ -13,6 +13,7 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
+use rlxp_env::Sources;
 use rlxp_fs::FsExt;
 use rlxp_launch::Interrupts;
 use rlxp_learn::{Actor, Episode, evaluate};
@@ -25,7 +26,8 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome, describe};
 use crate::output_file;
 use crate::select::checkpoint::CheckpointRef;
-use crate::studies::files::{refuse_governed, refuse_governed_at};
+use crate::studies::files::permit_training;
+use crate::training::bridge::Python;
 use crate::training::envs::SOURCES;
 use crate::training::recorded::config_of;
 use crate::training::weights::Weights;
@@ -153,12 +155,14 @@ pub fn video(
     let interrupts = Interrupts::install()
         .map_err(|error| Failure::new(Exit::Bug, "signals", format!("signals can't be caught: {error}")))?;
 
-    refuse_governed(context)?;
     let (found, about_seeds) = CheckpointRef::find(context, &request.checkpoint)?;
-    refuse_governed_at(context, found.run.path())?;
+    let permit = permit_training(context, found.run.path())?;
     let config = config_of(&found.run)?;
-    let (_, actions) = SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
-    let agent = Weights::load(&config, &found.folder, found.step)?.agent;
+    let python = Python::of_run(permit, context, &found.run, &config)?;
+    let table = python.table();
+    let sources = Sources::new(&table);
+    let (_, actions) = sources.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;
+    let agent = Weights::load(sources, &config, &found.folder, found.step)?.agent;
     let actor = if request.sampled { Actor::Stochastic(&*agent) } else { Actor::Deterministic(&*agent) };
 
     let count = match request.show {
@@ -166,7 +170,7 @@ pub fn video(
     };
     let frames_per_second = match request.frames_per_second {
         Some(rate) => rate,
-        None => camera::usual_rate(&config, request.seed)?,
+        None => camera::usual_rate(sources, &config, request.seed)?,
     };
     let layout = Layout::new(request.show, request.size);
     if let Some(problem) = layout.problem() {
@@ -180,12 +184,12 @@ pub fn video(
     // Impossible settings are found before anything is played.
     let encoder = Encoder::new(&path, layout.size(), frames_per_second).map_err(refuse)?;
 
-    let episodes = evaluate(SOURCES, &config, actor, count, request.seed)?.episodes;
+    let episodes = evaluate(sources, &config, actor, count, request.seed)?.episodes;
     let (chosen, remarks) = choose(request.show, &episodes);
     let plan = Plan::new(request, chosen, &episodes, frames_per_second);
     let mut notes: Vec<VideoNote> = remarks.into_iter().chain(about_seeds).map(VideoNote::Remark).collect();
     notes.extend(plan.note(request).map(VideoNote::Cut));
-    let recordings = camera::record(&config, actor, request.seed, count, &plan.steps_needed())?;
+    let recordings = camera::record(sources, &config, actor, request.seed, count, &plan.steps_needed())?;
 
     let setting = Setting {
         plan: &plan,

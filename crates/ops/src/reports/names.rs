@@ -11,7 +11,7 @@ use crate::studies::{
     approve, audit, autoloop, candidate, clean, contract, doctor, export_code, extract, judge, launch,
     ledger, metric, monitor, probing, propose, queue, reflect, revert, study, verify,
 };
-use crate::training::{eval, init, reproduce, resume, several, stop, train};
+use crate::training::{eval, init, python, reproduce, resume, several, stop, train};
 
 macro_rules! names {
     ($($name:literal: $report:ty,)*) => {
@@ -36,6 +36,8 @@ names! {
     "rlx.resumption/1": resume::ResumeReport,
     "rlx.reproduction/1": reproduce::ReproduceReport,
     "rlx.evaluations/1": eval::EvalReport,
+    "rlx.python_setup/1": python::SetupReport,
+    "rlx.python_trust/1": python::TrustReport,
 
     "rlx.runs/1": RunList<'_>,
     "rlx.run/1": runs::RunInfo,

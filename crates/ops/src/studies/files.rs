@@ -22,7 +22,7 @@ pub mod state_file;
 
 pub(crate) use anchors::{read_anchors, usual_place};
 pub(crate) use guard::{
-    permit_launch, permit_probe, permit_supervisor, permit_training, refuse_weaker_beside,
+    permit_launch, permit_probe, permit_supervisor, permit_training, permit_worker, refuse_weaker_beside,
 };
 pub use guard::{refuse_governed, refuse_governed_at};
 pub use open_study::OpenStudy;

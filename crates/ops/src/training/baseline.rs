@@ -1,6 +1,6 @@
 //! How policies that learn nothing score: random and zero actions.
 
-use rlxp_learn::evaluate::evaluation_env;
+use rlxp_learn::evaluate::{DEFAULT_STEP_CAP, evaluation_env};
 use rlxp_learn::{Actor, Evaluation, evaluate};
 use rlxp_spec::Config;
 
@@ -24,7 +24,10 @@ pub(crate) fn baselines(config: &Config) -> Vec<(&'static str, Evaluation)> {
 
 /// The mean return of random actions, unless playing them could take long.
 pub(crate) fn random_return(config: &Config) -> Option<f64> {
-    let longest = evaluation_env(SOURCES, config).max_episode_steps?;
+    if crate::training::bridge::is_foreign(&config.env.id) {
+        return None;
+    }
+    let longest = evaluation_env(SOURCES, config).max_episode_steps.unwrap_or(DEFAULT_STEP_CAP);
     if longest.saturating_mul(BASELINE_EPISODES as u64) > MOST_STEPS {
         return None;
     }

@@ -8,6 +8,7 @@ use rlxp_spec::{Config, Known, Loaded, Problem, Severity, Snapshot, Source};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::training::bridge::is_foreign;
 use crate::training::envs::SOURCES;
 use crate::training::envs::known_ids;
 use crate::training::notes::notes;
@@ -68,11 +69,12 @@ pub fn check_source(
     let ids = known_ids();
     let known = Known { env_ids: &ids, cores: context.cores };
     let mut loaded = rlxp_spec::load(&source, overrides, &known).map_err(|found| {
-        let problems = found.problems.into_iter().map(|problem| judged(problem, purpose)).collect();
+        let problems = found.problems.into_iter().filter_map(|problem| judged(problem, purpose)).collect();
         Failure::config(problems, found.sources)
     })?;
     let mut errors = environment_problems(&loaded);
-    let judged = std::mem::take(&mut loaded.warnings).into_iter().map(|warning| judged(warning, purpose));
+    let judged =
+        std::mem::take(&mut loaded.warnings).into_iter().filter_map(|warning| judged(warning, purpose));
     let (blocking, warnings): (Vec<_>, Vec<_>) =
         judged.partition(|problem| problem.severity == Severity::Error);
     errors.extend(blocking);
@@ -85,10 +87,17 @@ pub fn check_source(
 
 /// An unknown environment is a warning for commands that read and an error for commands that train. Another device
 /// stays a warning: the CPU gives the same result, later.
-fn judged(problem: Problem, purpose: Purpose) -> Problem {
+fn judged(mut problem: Problem, purpose: Purpose) -> Option<Problem> {
+    let named = problem.message.strip_prefix("unknown environment `").and_then(|rest| rest.strip_suffix('`'));
+    if let Some(id) = named.filter(|id| is_foreign(id)) {
+        if purpose == Purpose::Train {
+            return None;
+        }
+        problem.message = format!("`{id}` is not built in; training creates it with Python's Gymnasium");
+    }
     let blocks = purpose == Purpose::Train && problem.path == "env.id";
     let severity = if blocks { Severity::Error } else { problem.severity };
-    Problem { severity, ..problem }
+    Some(Problem { severity, ..problem })
 }
 
 /// Reads a config as text.
@@ -107,7 +116,8 @@ fn read(context: &Context, path: &Path) -> Outcome<Source> {
 
 /// Problems that only the environment can see: keyword arguments, maps.
 fn environment_problems(loaded: &Loaded) -> Vec<Problem> {
-    if SOURCES.find(&loaded.config.env.id).is_err() {
+    let id = &loaded.config.env.id;
+    if SOURCES.find(id).is_err() || is_foreign(id) {
         return Vec::new();
     }
     match SOURCES.spaces(&loaded.config.env) {

@@ -7,11 +7,13 @@ use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
 
-/// The sources of environments. Every command uses this table, so a new row is available in all of them.
+/// The sources of environments. Every command uses this table, so a new row is available in all of them. Verbs that
+/// may start Python use that of [`Python`](crate::training::bridge::Python) instead.
 pub(crate) const SOURCES: Sources<'static> = Sources::new(&[
     &NativeSource,
     #[cfg(test)]
     &crate::training::seam::ProcessSource,
+    &crate::training::bridge::Foreign,
 ]);
 
 #[derive(Debug, Serialize)]
@@ -43,7 +45,9 @@ pub struct KwargRow {
 /// All environments, or the one that `id` names.
 pub fn list(id: Option<&str>) -> Outcome<Vec<EnvRow>> {
     match id {
-        Some(id) => SOURCES.find(id).map(|info| vec![row(info)]).map_err(|unknown| unknown_env(&unknown)),
+        Some(id) => {
+            rlxp_env::NATIVE.find(id).map(|info| vec![row(info)]).map_err(|unknown| unknown_env(&unknown))
+        }
         None => Ok(SOURCES.catalogue().map(row).collect()),
     }
 }
@@ -70,6 +74,7 @@ fn row(info: &'static EnvInfo) -> EnvRow {
         wrappers: Vec::new(),
         normalize_observations: false,
         normalize_rewards: false,
+        ..EnvConfig::plain("")
     };
     let env = SOURCES
         .make(&plain, vec![Stream::new(0, "env", 0)])
@@ -118,6 +123,7 @@ mod tests {
             wrappers: Vec::new(),
             normalize_observations: false,
             normalize_rewards: false,
+            ..EnvConfig::plain("")
         };
         let capped = |cap| EnvConfig { max_episode_steps: Some(cap), ..env.clone() };
         assert_eq!(reward_threshold(&env), Some(475.0));

@@ -1,5 +1,8 @@
 //! `rlx eval`: seeded episodes of checkpoints and baselines, every episode kept.
 
+use std::path::Path;
+
+use rlxp_env::Sources;
 use rlxp_learn::{Actor, evaluate};
 use rlxp_spec::Config;
 use rlxp_store::{BEST, LATEST, Run, SeedFolder};
@@ -10,11 +13,13 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::select::checkpoint::{CheckpointRef, step_of};
 use crate::select::{Which, one_run_or_seed, project};
-use crate::studies::files::{refuse_governed, refuse_governed_at};
+use crate::studies::files::{permit_training, refuse_governed};
+use crate::training::bridge::Python;
 use crate::training::config::{Purpose, check_source};
 use crate::training::envs::{SOURCES, reward_threshold};
 use crate::training::evaluation::{EvaluationRecord, record};
 use crate::training::recorded::config_of;
+use crate::training::train::project_for_new_run;
 use crate::training::weights::Weights;
 
 /// Seed of the first episode by default: never used in training or selection.
@@ -82,24 +87,28 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
         (Some(text), None, None) => {
             let found = CheckpointRef::each(context, text)?;
             let run = the_run(text, &found)?;
-            refuse_governed_at(context, run.path())?;
             let config = config_of(run)?;
+            let python = python_for(context, run, &config)?;
+            let table = python.table();
+            let sources = Sources::new(&table);
             for CheckpointRef { folder, step, .. } in &found {
-                push(play(&config, folder, *step, &format!("step_{step}"), request)?);
+                push(play(sources, &config, folder, *step, &format!("step_{step}"), request)?);
             }
             (Some(run.clone()), config)
         }
         (None, Some(text), None) => {
             let (run, seed) = one_run_or_seed(&project(context)?, text)?;
-            refuse_governed_at(context, run.path())?;
             let config = config_of(&run)?;
+            let python = python_for(context, &run, &config)?;
+            let table = python.table();
+            let sources = Sources::new(&table);
             for folder in run.seed_folders()?.iter().filter(|it| seed.is_none_or(|seed| it.seed() == seed)) {
                 let mut played: Option<EvalRow> = None;
                 for (label, step) in chosen(&run, folder, request.all_checkpoints)? {
                     // The best policy is often the latest: one game, two names.
                     let row = match played.filter(|row| row.record.step == Some(step)) {
                         Some(row) => EvalRow { policy: label, ..row },
-                        None => play(&config, folder, step, &label, request)?,
+                        None => play(sources, &config, folder, step, &label, request)?,
                     };
                     push(row.clone());
                     played = Some(row);
@@ -117,17 +126,28 @@ pub fn eval(context: &Context, request: &EvalRequest, tell: &mut dyn FnMut(&Eval
                 .hint("rlx eval --run @last"));
         }
     };
+    let root = match &run {
+        Some(run) => run.path().parent().and_then(Path::parent).unwrap_or(run.path()).to_owned(),
+        None => project_for_new_run(context)?.root().to_owned(),
+    };
+    let python = Python::new(permit_training(context, &root)?, context, &root, &config.env, context.cores)?;
+    let table = python.table();
     for (wanted, actor, label) in
         [(request.random, Actor::Random, "random"), (request.zero, Actor::Zero, "zero")]
     {
         if wanted {
-            let played = evaluate(SOURCES, &config, actor, request.episodes, request.seed)?;
+            let played = evaluate(Sources::new(&table), &config, actor, request.episodes, request.seed)?;
             let record = record(None, label == "zero", request.seed, &played);
             push(EvalRow { policy: label.into(), seed: None, record, file: None });
         }
     }
     let threshold = reward_threshold(&config.env);
     Ok(EvalReport { run: run.map(|run| run.name()), env: config.env.id, threshold, rows })
+}
+
+/// The Python that the environments of a run need, if they need one.
+fn python_for(context: &Context, run: &Run, config: &Config) -> Outcome<Python> {
+    Python::of_run(permit_training(context, run.path())?, context, run, config)
 }
 
 /// The run that all the checkpoints belong to.
@@ -161,15 +181,16 @@ fn chosen(run: &Run, folder: &SeedFolder, all: bool) -> Outcome<Vec<(String, u64
 }
 
 fn play(
+    sources: Sources<'_>,
     config: &Config,
     folder: &SeedFolder,
     step: u64,
     label: &str,
     request: &EvalRequest,
 ) -> Outcome<EvalRow> {
-    let agent = Weights::load(config, folder, step)?.agent;
+    let agent = Weights::load(sources, config, folder, step)?.agent;
     let actor = if request.stochastic { Actor::Stochastic(&*agent) } else { Actor::Deterministic(&*agent) };
-    let played = evaluate(SOURCES, config, actor, request.episodes, request.seed)?;
+    let played = evaluate(sources, config, actor, request.episodes, request.seed)?;
     let record = record(step, !request.stochastic, request.seed, &played);
     let how = if request.stochastic { "_stochastic" } else { "" };
     let name = format!("posthoc_step_{step}_seed_{}_episodes_{}{how}", request.seed, request.episodes);
@@ -182,7 +203,7 @@ fn play(
 fn plain_config(context: &Context, id: &str) -> Outcome<Config> {
     SOURCES.find(id).map_err(|unknown| crate::training::envs::unknown_env(&unknown))?;
     // Nothing is trained, but a config without a starter must say how long.
-    let text = format!("env: {{id: {id}}}\nalgo: {{total_timesteps: 1}}\n");
+    let text = format!("env: {{id: {id:?}}}\nalgo: {{total_timesteps: 1}}\n");
     let source = rlxp_spec::Source::new("--env", text);
     Ok(check_source(context, source, &[], Purpose::Train)?.config)
 }

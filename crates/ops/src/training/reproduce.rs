@@ -8,18 +8,20 @@ use rlxp_fs::FsExt;
 use rlxp_store::{Lineage, LineageKind, Metadata, Project, Run};
 use rlxp_types::RunStatus;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::context::Context;
 use crate::event::Sink;
 use crate::failure::{Failure, Outcome};
 use crate::select::{one_run, project};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
+use crate::training::bridge::{PROJECT, PYTHON};
 use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::recorded::STOP_AT;
 use crate::training::recorded::config_of;
 use crate::training::same_bytes::{Difference, differences};
 use crate::training::supervise::supervise;
-use crate::training::train::{create, describe, plan, sweep};
+use crate::training::train::{create, describe, plan_in, sweep};
 
 #[derive(Debug, Serialize)]
 pub struct ReproduceReport {
@@ -63,7 +65,6 @@ pub fn reproduce(
     let recorded = original.metadata()?;
     let mut metadata = describe(context, &home, &config)?;
     metadata.host = context.machine.host();
-    let changed = changes(&recorded, &metadata);
     metadata.lineage = Some(Lineage {
         kind: LineageKind::Reproduced,
         parent: original.name(),
@@ -76,6 +77,13 @@ pub fn reproduce(
     if let Some(wanted) = recorded.extra.get(STOP_AT) {
         metadata.extra.insert(STOP_AT.into(), wanted.clone());
     }
+    let (plan, python) = plan_in(context, home.root(), &config)?;
+    if let Some(python) = python {
+        metadata.extra.insert(PYTHON.into(), python);
+        let root = home.root().display().to_string();
+        metadata.extra.insert(PROJECT.into(), root.into());
+    }
+    let changed = changes(&recorded, &metadata);
     let mut origins = Vec::new();
     for folder in original.seed_folders()? {
         origins.push(InitialCheckpoint::read(&folder, &original)?);
@@ -85,8 +93,7 @@ pub fn reproduce(
     let place = home.temporary("reproduce");
     let project =
         if keep { home.clone() } else { Project::at(context.fs.clone(), context.machine.clone(), &place) };
-    let compared = plan(&config)
-        .and_then(|plan| create(&project, &config, metadata, &plan, &origins))
+    let compared = create(&project, &config, metadata, &plan, &origins)
         .and_then(|run| compare(context, &original, &run, events).map(|found| (run, found)));
     let kept = match (&compared, keep) {
         (Ok((run, _)), true) => Some(run.path().to_owned()),
@@ -135,7 +142,7 @@ fn compare(
 
 /// What changed since then.
 fn changes(then: &Metadata, now: &Metadata) -> Vec<String> {
-    let mut changed = Vec::new();
+    let mut changed = python_changes(then.extra.get(PYTHON), now.extra.get(PYTHON));
     if then.versions.binary != now.versions.binary {
         changed.push(format!("the rlx program (was {}, is {})", then.versions.rlx, now.versions.rlx));
     }
@@ -147,6 +154,30 @@ fn changes(then: &Metadata, now: &Metadata) -> Vec<String> {
     }
     if then.git != now.git {
         changed.push("the project's code in git".to_owned());
+    }
+    changed
+}
+
+/// What changed in the Python of the environment: packages, source files, spaces.
+pub(crate) fn python_changes(then: Option<&Value>, now: Option<&Value>) -> Vec<String> {
+    let (Some(then), Some(now)) = (then, now) else { return Vec::new() };
+    let mut changed = Vec::new();
+    let tables = |key: &str| (then[key].as_object(), now[key].as_object());
+    if let (Some(before), Some(after)) = tables("versions") {
+        for (name, version) in before.iter().filter(|(name, version)| after.get(*name) != Some(version)) {
+            let now = after.get(name).and_then(Value::as_str).unwrap_or("missing");
+            changed
+                .push(format!("Python's {name} (was {}, is {now})", version.as_str().unwrap_or("unknown")));
+        }
+    }
+    if let (Some(before), Some(after)) = tables("sources") {
+        let other = before.iter().filter(|(file, digest)| after.get(*file) != Some(digest));
+        changed.extend(other.map(|(file, _)| format!("the source of its environment, {file}")));
+    }
+    for (key, what) in [("observation_space", "observation space"), ("action_space", "action space")] {
+        if then[key] != now[key] {
+            changed.push(format!("the {what} of its environment"));
+        }
     }
     changed
 }

@@ -17,9 +17,10 @@ use crate::failure::{Failure, Outcome};
 use crate::select::checkpoint::step_of;
 use crate::select::{Which, one_run, project};
 use crate::studies::files::{refuse_governed, refuse_governed_at};
+use crate::training::bridge::PYTHON;
 use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::recorded::{STOP_AT, config_of};
-use crate::training::train::{Background, create, describe, plan, start, sweep};
+use crate::training::train::{Background, create, describe, plan_in, start, sweep};
 
 #[derive(Debug, Serialize)]
 pub struct ResumeReport {
@@ -116,7 +117,10 @@ pub fn resume(
         checkpoints: BTreeMap::new(),
         ancestors: extended_before(&parent),
     });
-    let plan = plan(&config)?;
+    let (plan, python) = plan_in(context, project.root(), &config)?;
+    if let Some(python) = python {
+        metadata.extra.insert(PYTHON.into(), python);
+    }
     sweep(&project, events);
     for message in plan.notes.iter().cloned() {
         events(Event::Note { message });

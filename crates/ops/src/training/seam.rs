@@ -57,7 +57,7 @@ fn stage(env: &str) -> Stage {
     let config = check_source(&context, source, &[], Purpose::Train).unwrap().config;
     let project = Project::at(context.fs.clone(), context.machine.clone(), folder.path());
     project.prepare().unwrap();
-    let plan = crate::training::train::plan(&config).unwrap();
+    let plan = crate::training::train::plan(SOURCES, &config).unwrap();
     let metadata = crate::training::train::describe(&context, &project, &config).unwrap();
     let run = crate::training::train::create(&project, &config, metadata, &plan, &[None]).unwrap();
     Stage { _folder: folder, context, config, run }
@@ -143,7 +143,16 @@ fn a_second_algorithm_is_trained_saved_resumed_and_evaluated_by_the_same_session
             let (config, algorithm) = (&stage.config, &bandit::Bandit);
             let (claim, emit) = (&claim, &emit);
             train_seed(
-                &Job { config, algorithm, threads: 1, stop_at: None, claim, stop_requested, emit },
+                &Job {
+                    config,
+                    algorithm,
+                    threads: 1,
+                    sources: SOURCES,
+                    stop_at: None,
+                    claim,
+                    stop_requested,
+                    emit,
+                },
                 folder,
             )
             .unwrap()

@@ -8,6 +8,7 @@
 
 use std::time::{Duration, Instant};
 
+use rlxp_env::Sources;
 use rlxp_fs::{clock, machine};
 use rlxp_learn::{Actor, Algorithm, Evaluation, LearnError, Learner, Resumed, Setup, Update, evaluate};
 use rlxp_spec::Config;
@@ -19,7 +20,6 @@ use serde_json::{Map, json};
 
 use crate::event::{Event, WorkerOutcome};
 use crate::failure::Outcome;
-use crate::training::envs::SOURCES;
 use crate::training::evaluation::record;
 use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::weights::{tensors, unfit, with_others};
@@ -36,6 +36,7 @@ const DESCRIPTIONS: u64 = 20;
 pub(crate) struct Job<'a> {
     pub(crate) config: &'a Config,
     pub(crate) algorithm: &'a dyn Algorithm,
+    pub(crate) sources: Sources<'a>,
     pub(crate) threads: usize,
     pub(crate) stop_at: Option<f64>,
     pub(crate) claim: &'a Claim,
@@ -80,7 +81,7 @@ impl<'a> Session<'a> {
         for note in recovery.notes {
             (job.emit)(Event::Warning { message: note });
         }
-        let factory = |streams| SOURCES.make(&job.config.env, streams);
+        let factory = |streams| job.sources.make(&job.config.env, streams);
         let Job { config, threads, .. } = *job;
         let mut learner =
             job.algorithm.learner(&Setup { config, seed: folder.seed(), threads, factory: &factory })?;
@@ -228,7 +229,7 @@ impl<'a> Session<'a> {
         let agent = self.learner.agent();
         let actor =
             if config.eval.deterministic { Actor::Deterministic(agent) } else { Actor::Stochastic(agent) };
-        let played = evaluate(SOURCES, config, actor, episodes, config.eval.seed)?;
+        let played = evaluate(self.job.sources, config, actor, episodes, config.eval.seed)?;
         let step = self.learner.steps();
         let score = played.mean_return();
         // A tie keeps the earlier policy.
@@ -256,6 +257,8 @@ impl<'a> Session<'a> {
             ("episodes", MetricValue::Count(played.episodes.len() as u64)),
             ("truncated", MetricValue::Count(played.truncated() as u64)),
         ];
+        let mut values = values.to_vec();
+        values.extend(played.success_rate().map(|rate| ("success_rate", MetricValue::Float(rate))));
         self.metrics.append(step, clock::wall_seconds(), "eval", &values)?;
         Ok(())
     }
@@ -318,6 +321,19 @@ fn tell_resumed(job: &Job<'_>, resumed: Resumed) {
                 "{} can't save its state: every copy starts a new episode, so results differ from an \
                  uninterrupted run",
                 job.config.env.id
+            ),
+        }),
+        Resumed::Diverged { copies, copy, step } => (job.emit)(Event::Warning {
+            message: format!(
+                "{} did not come back exactly: {}; {copies} of {} copies start a new episode, so results differ from \
+                 an uninterrupted run",
+                job.config.env.id,
+                match step {
+                    Some(0) => format!("copy {copy} gave another first observation for the same seed"),
+                    Some(step) => format!("copy {copy} differs at step {step} of its episode"),
+                    None => format!("the episode of copy {copy} is too long to repeat"),
+                },
+                job.config.env.num_envs
             ),
         }),
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use rlxp_env::Sources;
 use rlxp_env::Space;
 use rlxp_fs::{FsExt, clock, environment};
 use rlxp_launch::Interrupts;
@@ -13,17 +14,18 @@ use rlxp_store::{
 };
 use rlxp_types::{RunName, RunStatus};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::event::{Event, Sink};
 use crate::failure::{CHECKPOINT_MISMATCH, Failure, FailureKind, Outcome};
 use crate::select::checkpoint::CheckpointRef;
+use crate::studies::files::permit_training;
 use crate::studies::files::refuse_governed;
 use crate::training::baseline::random_return;
+use crate::training::bridge::{PYTHON, Python, WORKERS};
 use crate::training::config::{Checked, Purpose, check};
 use crate::training::detach::detach;
-use crate::training::envs::SOURCES;
 use crate::training::initial_checkpoint::InitialCheckpoint;
 use crate::training::notes::notes;
 use crate::training::recorded::{STOP_AT, config_of};
@@ -133,6 +135,8 @@ pub(crate) struct Prepared {
     pub(crate) plan: TrainPlan,
     overrides: Vec<String>,
     origin: Option<(Vec<InitialCheckpoint>, Lineage)>,
+    /// What is known of the Python that runs its environments.
+    python: Option<Value>,
 }
 
 impl Prepared {
@@ -145,11 +149,17 @@ impl Prepared {
         let checked = check(context, &request.config, &request.overrides, Purpose::Train)?;
         warn(&checked);
         let config = checked.config;
-        let plan = plan(&config)?;
+        let root = project_for_new_run(context)?.root().to_owned();
+        let permit = permit_training(context, &root)?;
+        let python = Python::new(permit, context, &root, &config.env, 1)?;
+        let table = python.table();
+        let sources = Sources::new(&table);
+        let plan = plan(sources, &config)?;
         check_memory(&config, &plan)?;
-        let origin = request.from.as_deref().map(|text| warm_start(context, &config, text)).transpose()?;
+        let origin =
+            request.from.as_deref().map(|text| warm_start(context, sources, &config, text)).transpose()?;
         let overrides = checked.overrides.iter().map(|o| format!("{}={}", o.key, o.value)).collect();
-        Ok(Self { config, plan, overrides, origin })
+        Ok(Self { config, plan, overrides, origin, python: python.facts() })
     }
 
     /// Creates the run's folder.
@@ -162,6 +172,12 @@ impl Prepared {
         let mut metadata = describe(context, project, &self.config)?;
         metadata.overrides.clone_from(&self.overrides);
         metadata.tags.clone_from(&request.tags);
+        if let Some(python) = &self.python {
+            metadata.extra.insert(PYTHON.into(), python.clone());
+        }
+        if self.config.env.workers > 0 {
+            metadata.extra.insert(WORKERS.into(), json!(self.config.env.workers));
+        }
         if let Some(wanted) = request.stop_at {
             metadata.extra.insert(STOP_AT.into(), json!(wanted));
         }
@@ -175,8 +191,8 @@ impl Prepared {
 }
 
 /// What training `config` involves.
-pub fn plan(config: &Config) -> Outcome<TrainPlan> {
-    let spaces = Spaces::from(SOURCES.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?);
+pub fn plan(sources: Sources<'_>, config: &Config) -> Outcome<TrainPlan> {
+    let spaces = Spaces::from(sources.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?);
     let parameters = algorithm(config).parameters(config, &spaces);
     let Spaces { observations, actions } = spaces;
     let steps = config.total_steps();
@@ -212,6 +228,18 @@ pub fn plan(config: &Config) -> Outcome<TrainPlan> {
         memory_bytes: memory(config, parameters, &observations, &actions),
         notes: notes(config),
     })
+}
+
+/// The same for a config of the project in `root`, whose environment Python may have to create: with what is known of
+/// that Python.
+pub(crate) fn plan_in(
+    context: &Context,
+    root: &Path,
+    config: &Config,
+) -> Outcome<(TrainPlan, Option<Value>)> {
+    let python = Python::new(permit_training(context, root)?, context, root, &config.env, 1)?;
+    let plan = plan(Sources::new(&python.table()), config)?;
+    Ok((plan, python.facts()))
 }
 
 /// Number of updates of a seed after which something that is due every `every` steps happens: the first at or past
@@ -358,7 +386,12 @@ pub(crate) fn start(
 }
 
 /// What each seed of the config starts from: the one checkpoint that `text` names, or that of the equal seed.
-fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Vec<InitialCheckpoint>, Lineage)> {
+fn warm_start(
+    context: &Context,
+    sources: Sources<'_>,
+    config: &Config,
+    text: &str,
+) -> Outcome<(Vec<InitialCheckpoint>, Lineage)> {
     let found = CheckpointRef::each(context, text)?;
     let (first, chosen) = (&found[0], for_seeds(config, text, &found)?);
     let trained_on = &config_of(&first.run)?.env.id;
@@ -371,7 +404,8 @@ fn warm_start(context: &Context, config: &Config, text: &str) -> Outcome<(Vec<In
     }
     let mut origins = Vec::new();
     for checkpoint in &chosen {
-        let Weights { bytes: model, .. } = Weights::load(config, &checkpoint.folder, checkpoint.step)?;
+        let Weights { bytes: model, .. } =
+            Weights::load(sources, config, &checkpoint.folder, checkpoint.step)?;
         origins.push(InitialCheckpoint { model, state: None });
     }
     // Where every seed starts from the same one of several.
@@ -445,7 +479,9 @@ mod tests {
                     algo: {rollout_steps: 8, batch_size: 8, total_timesteps: 3200}}";
         let kept = |keep: &str| {
             let overrides = [format!("checkpoint.keep={keep}")];
-            plan(&load(&Source::new("c.yaml", text), &overrides, &known).unwrap().config).unwrap().checkpoints
+            plan(rlxp_env::NATIVE, &load(&Source::new("c.yaml", text), &overrides, &known).unwrap().config)
+                .unwrap()
+                .checkpoints
         };
         // Ten saves and twenty evaluations, each of which may be the best so far.
         assert_eq!([kept("null"), kept("1"), kept("3"), kept("500")], [30, 2, 4, 30]);

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use rlxp_env::Sources;
 use rlxp_learn::{Agent, LearnError, Spaces, algorithm};
 use rlxp_nn::Tensors;
 use rlxp_spec::Config;
@@ -11,7 +12,6 @@ use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
 
 use crate::failure::{Failure, Outcome, describe};
-use crate::training::envs::SOURCES;
 
 /// Checkpoints that a hint names.
 const MOST_NAMED: usize = 3;
@@ -24,8 +24,13 @@ pub(crate) struct Weights {
 
 impl Weights {
     /// Loads a checkpoint for `config`.
-    pub(crate) fn load(config: &Config, folder: &SeedFolder, step: u64) -> Outcome<Self> {
-        let spaces = Spaces::from(SOURCES.spaces(&config.env).map_err(LearnError::from)?);
+    pub(crate) fn load(
+        sources: Sources<'_>,
+        config: &Config,
+        folder: &SeedFolder,
+        step: u64,
+    ) -> Outcome<Self> {
+        let spaces = Spaces::from(sources.spaces(&config.env).map_err(LearnError::from)?);
         let load = || {
             let (_, bytes) = folder.checkpoints().load_model(step)?;
             let path = folder.checkpoints().step_path(step).join(MODEL_FILE);

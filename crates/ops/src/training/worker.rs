@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 
 use rlxp_fs::clock;
-use rlxp_launch::Interrupts;
+use rlxp_launch::{Interrupts, Permit};
 use rlxp_spec::Config;
 use rlxp_store::{Claim, End, Run, SeedFolder, TakeOver};
 use rlxp_types::{EndCause, Exit};
@@ -15,6 +15,7 @@ use rlxp_types::{EndCause, Exit};
 use crate::context::Context;
 use crate::event::{Event, WorkerOutcome};
 use crate::failure::{Failure, Outcome};
+use crate::training::bridge::{PROJECT, Python, WORKERS};
 use crate::training::recorded::{STOP_AT, config_of};
 use crate::training::session::{Job, SeedEnd, train_seed};
 use crate::training::supervised::{STOPPED_BEFORE, stopped_by_user};
@@ -45,7 +46,7 @@ fn claimed(
     emit: &(dyn Fn(Event) + Sync),
     stop_requested: &(dyn Fn() -> bool + Sync),
 ) -> Outcome<WorkerOutcome> {
-    crate::studies::files::refuse_governed_at(context, folder)?;
+    let permit = crate::studies::files::permit_worker(context, folder)?;
     let run = Run::at(context.fs.clone(), context.machine.clone(), folder);
     let config = config_of(&run)?;
     let claim = run.claim(&clock::wall_text(), TakeOver::WhenProvenGone)?;
@@ -54,7 +55,7 @@ fn claimed(
         claim.end(&stopped_by_user(STOPPED_BEFORE))?;
         return Ok(WorkerOutcome::Interrupted);
     }
-    let (result, failed) = match train_all(&run, &config, &claim, emit, stop_requested) {
+    let (result, failed) = match train_all(context, permit, &run, &config, &claim, emit, stop_requested) {
         Ok(ends) => (summary(&ends), failures(ends)),
         Err(failure) => (Err(failure), Vec::new()),
     };
@@ -86,6 +87,8 @@ fn claimed(
 
 /// Trains every seed; in parallel if there are enough cores.
 fn train_all(
+    context: &Context,
+    permit: Permit,
     run: &Run,
     config: &Config,
     claim: &Claim,
@@ -101,9 +104,17 @@ fn train_all(
     let storage_failed = AtomicBool::new(false);
     let stop = || stop_requested() || storage_failed.load(Ordering::Relaxed);
     let algorithm = rlxp_learn::algorithm(config);
+    let chosen = metadata.extra.get(WORKERS).and_then(serde_json::Value::as_u64);
+    let workers = chosen.map_or(config.threads / lanes, |workers| workers as usize);
+    let elsewhere = metadata.extra.get(PROJECT).and_then(serde_json::Value::as_str).map(Path::new);
+    let around = run.path().parent().and_then(Path::parent);
+    let root = elsewhere.or(around).unwrap_or(run.path());
+    let python = Python::new(permit, context, root, &config.env, workers)?;
+    let table = python.table();
     let job = Job {
         config,
         algorithm,
+        sources: rlxp_env::Sources::new(&table),
         threads: config.threads / lanes,
         stop_at,
         claim,

@@ -221,7 +221,6 @@ fn schedules_wrappers_and_kwargs() {
             "8:7 env.wrappers[4] | one of scale_reward, freeze_observation, truncation_as_termination",
             "9:7 env.wrappers[5] | can't be `freeze` | `freeze_observation`",
             "10:12 env.kwargs.1a | can't name an argument",
-            "10:22 env.kwargs.b | must be true or false or a number or text; this is a list",
             "10:30 env.kwargs.c | nothing (null) | delete the line",
             "10:39 env.kwargs.d | too large",
             "12:3 algo.learning_rate.to | `to` is missing in `algo.learning_rate`",

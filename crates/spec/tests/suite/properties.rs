@@ -125,32 +125,67 @@ fn kwarg() -> impl Strategy<Value = Kwarg> {
     ]
 }
 
+/// An argument of an environment of Python, which may be nested.
+fn nested_kwarg() -> impl Strategy<Value = Kwarg> {
+    kwarg().prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Kwarg::List),
+            prop::collection::btree_map("[A-Za-z0-9_ -]{1,6}", inner, 0..3).prop_map(Kwarg::Table),
+        ]
+    })
+}
+
 fn env() -> impl Strategy<Value = EnvConfig> {
     let wrapper = prop_oneof![
         number(-1e6, 1e6).prop_map(|factor| WrapperConfig::ScaleReward { factor }),
         prop::option::of(prop::collection::btree_set(0usize..65_536, 1..4))
             .prop_map(|held| { WrapperConfig::FreezeObservation { dimensions: held.map(Vec::from_iter) } }),
         Just(WrapperConfig::TruncationAsTermination {}),
+        (
+            "[a-z.]{1,8}:[A-Z][a-z]{0,8}",
+            prop::collection::btree_map("[a-z]{1,4}", nested_kwarg(), 0..3),
+            any::<bool>()
+        )
+            .prop_map(|(class, kwargs, train_only)| WrapperConfig::Python {
+                class,
+                kwargs,
+                train_only
+            }),
     ];
+    let python = (
+        prop::option::of("\\PC{1,30}"),
+        1u64..=86_400,
+        prop::sample::select(vec![EnvSeeding::Episode, EnvSeeding::Once]),
+        any::<bool>(),
+    );
     (
         "\\PC{1,30}",
         1usize..=64,
-        prop::collection::btree_map("[A-Za-z_][A-Za-z0-9_]{0,8}", kwarg(), 0..5),
+        prop::collection::btree_map("[A-Za-z_][A-Za-z0-9_]{0,8}", nested_kwarg(), 0..5),
         prop::option::of(1u64..=1_000_000_000),
         prop::collection::vec(wrapper, 0..4),
         any::<(bool, bool)>(),
+        python,
     )
-        .prop_map(|(id, num_envs, kwargs, max_episode_steps, wrappers, (observations, rewards))| {
-            EnvConfig {
-                id,
-                num_envs,
-                kwargs: BTreeMap::from_iter(kwargs),
-                max_episode_steps,
-                wrappers,
-                normalize_observations: observations,
-                normalize_rewards: rewards,
-            }
-        })
+        .prop_map(
+            |(id, num_envs, kwargs, max_episode_steps, wrappers, (observations, rewards), python)| {
+                let (python, timeout, seed, recreate) = python;
+                EnvConfig {
+                    id,
+                    num_envs,
+                    kwargs: BTreeMap::from_iter(kwargs),
+                    max_episode_steps,
+                    wrappers,
+                    normalize_observations: observations,
+                    normalize_rewards: rewards,
+                    python,
+                    workers: 0,
+                    timeout,
+                    seed,
+                    recreate,
+                }
+            },
+        )
 }
 
 fn algo() -> impl Strategy<Value = AlgoConfig> {

@@ -199,6 +199,8 @@ fn invocations(stage: &Stage) -> Vec<(&'static str, String, i32, May)> {
         line("config check", "build/tiny.yaml", 0, Nothing),
         line("config show", "build/tiny.yaml", 0, Nothing),
         line("config schema", "", 0, Nothing),
+        line("python setup", "", 3, Nothing),
+        line("python trust", "/usr/bin/env", 0, Nothing),
         line("analyze", "tiny_001", 0, AskGit),
         line("diagnose", "tiny_001", 0, AskGit),
         line("suggest", "tiny_001", 0, AskGit),

@@ -146,6 +146,7 @@ fn kwargs(run: &RunData) -> String {
         Kwarg::Integer(value) => value.to_string(),
         Kwarg::Number(value) => value.to_string(),
         Kwarg::Text(value) => value.clone(),
+        Kwarg::List(_) | Kwarg::Table(_) => serde_json::to_string(kwarg).expect("an argument is plain data"),
     };
     let mut all: Vec<(String, String)> =
         env.kwargs.iter().map(|(name, value)| (name.clone(), text(value))).collect();
@@ -166,8 +167,12 @@ fn step_cap(run: &RunData) -> String {
 
 fn wrappers(wrappers: &[WrapperConfig], evaluated: bool) -> String {
     let kept = wrappers.iter().filter(|wrapper| {
-        let training_alone =
-            matches!(wrapper, WrapperConfig::ScaleReward { .. } | WrapperConfig::TruncationAsTermination {});
+        let training_alone = matches!(
+            wrapper,
+            WrapperConfig::ScaleReward { .. }
+                | WrapperConfig::TruncationAsTermination {}
+                | WrapperConfig::Python { train_only: true, .. }
+        );
         !(evaluated && training_alone)
     });
     let text = |wrapper: &WrapperConfig| serde_json::to_string(wrapper).expect("a wrapper is plain data");

@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rlxp_draw::environment::steps_per_second;
-use rlxp_env::{EnvError, Space, StepBatch, VectorEnv, View};
-use rlxp_learn::evaluate::evaluation_env;
+use rlxp_env::{EnvError, Sources, Space, StepBatch, VectorEnv, View};
+use rlxp_learn::evaluate::{DEFAULT_STEP_CAP, evaluation_env};
 use rlxp_learn::{Actor, LearnError, evaluate_in};
 use rlxp_spec::Config;
-use rlxp_types::Stream;
-
-use crate::training::envs::SOURCES;
 
 /// A state and the action that was taken in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,17 +42,18 @@ impl Recording {
 /// Plays `count` episodes as `rlx eval` does and keeps, of those in `needed`,
 /// the states up to the one given.
 pub(super) fn record(
+    sources: Sources<'_>,
     config: &Config,
     actor: Actor<'_>,
     seed: u64,
     count: usize,
     needed: &BTreeMap<usize, u64>,
 ) -> Result<BTreeMap<usize, Recording>, LearnError> {
-    let env = evaluation_env(SOURCES, config);
+    let env = evaluation_env(sources, config);
     let needed = Arc::new(needed.clone());
     let tape = Arc::new(Mutex::new(Tape::default()));
-    let factory = |streams: Vec<Stream>| -> Result<Box<dyn VectorEnv>, rlxp_env::MakeError> {
-        let mut inner = SOURCES.make(&env, streams)?;
+    let factory = |seeds: &[u64]| -> Result<Box<dyn VectorEnv>, rlxp_env::MakeError> {
+        let mut inner = sources.episodes(&env, seeds, DEFAULT_STEP_CAP)?;
         inner.record_final_views(true);
         let copies = inner.copies();
         // Copies are made in the order of their episodes.
@@ -76,8 +74,8 @@ pub(super) fn record(
 }
 
 /// Frames per second that suit the environment.
-pub(super) fn usual_rate(config: &Config, seed: u64) -> Result<u32, LearnError> {
-    let env = SOURCES.make(&evaluation_env(SOURCES, config), vec![Stream::new(seed, "eval", 0)])?;
+pub(super) fn usual_rate(sources: Sources<'_>, config: &Config, seed: u64) -> Result<u32, LearnError> {
+    let env = sources.episodes(&evaluation_env(sources, config), &[seed], DEFAULT_STEP_CAP)?;
     Ok(steps_per_second(&env.view(0).unwrap_or(View::Observation(Vec::new()))))
 }
 

@@ -170,7 +170,8 @@ mod tests {
     }
 
     fn plan(request: &VideoRequest, lengths: &[u64], frames_per_second: u32) -> Plan {
-        let episode = |length: &u64| Episode { seed: 0, total: 0.0, length: *length, truncated: false };
+        let episode =
+            |length: &u64| Episode { seed: 0, total: 0.0, length: *length, truncated: false, success: None };
         let episodes: Vec<Episode> = lengths.iter().map(episode).collect();
         let chosen = (0..lengths.len()).map(|episode| Chosen { episode, label: None }).collect();
         Plan::new(request, chosen, &episodes, frames_per_second)

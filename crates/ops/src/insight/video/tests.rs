@@ -40,7 +40,7 @@ fn request(show: Show) -> VideoRequest {
 fn watch(config: &Config, actor: Actor<'_>, count: usize) -> (Vec<Episode>, BTreeMap<usize, Recording>) {
     let episodes = evaluate(SOURCES, config, actor, count, 20_000).unwrap().episodes;
     let needed = episodes.iter().map(|episode| episode.length).enumerate().collect();
-    let recordings = record(config, actor, 20_000, count, &needed).unwrap();
+    let recordings = record(SOURCES, config, actor, 20_000, count, &needed).unwrap();
     (episodes, recordings)
 }
 
@@ -94,7 +94,7 @@ fn wrappers_change_neither_the_picture_nor_the_return() {
 fn only_what_is_needed_is_kept() {
     let config = config("id: Pendulum-v1");
     let needed = BTreeMap::from([(1, 5), (3, 0)]);
-    let recordings = record(&config, Actor::Zero, 20_000, 5, &needed).unwrap();
+    let recordings = record(SOURCES, &config, Actor::Zero, 20_000, 5, &needed).unwrap();
     let kept: Vec<(usize, usize)> =
         recordings.iter().map(|(episode, recording)| (*episode, recording.moments.len())).collect();
     assert_eq!(kept, [(1, 6), (3, 1)]);
@@ -113,7 +113,7 @@ fn film(
     let episodes = evaluate(SOURCES, config, Actor::Random, count, 20_000).unwrap().episodes;
     let (chosen, _) = choose(request.show, &episodes);
     let plan = Plan::new(request, chosen, &episodes, 10);
-    let recordings = record(config, Actor::Random, 20_000, count, &plan.steps_needed()).unwrap();
+    let recordings = record(SOURCES, config, Actor::Random, 20_000, count, &plan.steps_needed()).unwrap();
     let layout = Layout::new(request.show, request.size);
     let (_, actions) = SOURCES.spaces(&config.env).unwrap();
     let setting = Setting {
@@ -157,7 +157,7 @@ fn an_interrupt_ends_the_film() {
 
 #[test]
 fn best_and_worst_are_chosen_by_return() {
-    let episode = |total: f64| Episode { seed: 0, total, length: 1, truncated: false };
+    let episode = |total: f64| Episode { seed: 0, total, length: 1, truncated: false, success: None };
     let check = |totals: &[f64], expected: &[(usize, &str)]| {
         let episodes: Vec<Episode> = totals.iter().map(|total| episode(*total)).collect();
         let (chosen, notes) = choose(Show::BestAndWorst(totals.len()), &episodes);

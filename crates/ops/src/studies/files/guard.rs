@@ -30,6 +30,12 @@ pub(crate) fn permit_training(context: &Context, folder: &Path) -> Outcome<Permi
     Ok(Permit::issue())
 }
 
+/// Allows a training process to start the environments of the run in `folder`.
+pub(crate) fn permit_worker(context: &Context, folder: &Path) -> Outcome<Permit> {
+    refuse_governed_at(context, folder)?;
+    Ok(Permit::issue())
+}
+
 /// Allows a launch of this study: the loop was entered, and the ledger is whole. The gates decide about the candidate.
 pub(crate) fn permit_launch(opened: &OpenStudy) -> Outcome<Permit> {
     let study = &opened.study;

@@ -62,15 +62,15 @@ impl Source for ProcessSource {
     }
 
     fn make(&self, order: Order<'_>, _: &mut Vec<Problem>) -> Result<Built, EnvError> {
-        let number = |name: &str| match order.kwargs.get(name) {
+        let number = |name: &str| match order.config.kwargs.get(name) {
             Some(Kwarg::Integer(value)) => value.to_string(),
             _ => "0".to_owned(),
         };
-        let copies = order.streams.len();
-        let seeds = order.streams.into_iter().map(|mut stream| stream.below(1 << 30).to_string());
+        let copies = order.copies.len();
+        let seeds = order.copies.streams().into_iter().map(|mut stream| stream.below(1 << 30).to_string());
         let mut child = Command::new("python3")
             .args(["-c", WORKER, &number("die_at"), &number("raise_at")])
-            .arg(order.step_cap.unwrap_or(0).to_string())
+            .arg(order.step_cap.or(order.default_step_cap).unwrap_or(0).to_string())
             .args(seeds)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
