@@ -530,7 +530,7 @@ fn of_analyses() -> Vec<Case> {
         case("analysis_unknown", |world| {
             world.view.analyses.insert("reflection.json".into(), Digest::hash(b"by hand"));
         }),
-        // A probe is no reflection.
+        // A probe is not a reflection.
         case("analysis_unknown", |world| {
             world.view.analyses.insert("reflection.json".into(), Digest::hash(b"probe.json"));
         }),

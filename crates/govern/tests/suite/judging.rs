@@ -1,4 +1,6 @@
 //! From evidence to looks, verdicts and decisions.
+//!
+//! Long, because every rule of judging is tested on the one small study that is built here.
 
 use std::collections::BTreeMap;
 

@@ -63,7 +63,7 @@ fn a_contract_that_was_edited_and_restored_stays_void() {
     assert!(codes.iter().all(|code| code == "approval_void"), "{codes:?}");
 }
 
-/// A half-written file is no edit: nothing passes while it can't be read, and nothing is lost.
+/// A half-written file is not an edit: nothing passes while it can't be read, and nothing is lost.
 #[test]
 fn a_contract_that_can_not_be_read_approves_and_voids_nothing() {
     let governed = Governed::approved();

@@ -253,7 +253,7 @@ fn a_policy_is_probed_over_an_agreed_grid() {
     for part in ["works from 0.5 to 2", "1 of 6 runs failed", "nominal"] {
         assert!(page.contains(part), "no {part:?} in\n{page}");
     }
-    // Probes have no metrics, and the study goes on without them.
+    // Probes have no metrics, and the study continues without them.
     assert_ne!(repository.rlx("study next --json").expect(0).json()["action"], "extract");
 
     let change = json!({"surface": "env", "operation": "set", "path": "configs/env.yaml", "key": "gravity",

@@ -68,7 +68,7 @@ fn a_live_run_is_read_while_it_writes_and_is_not_stopped() {
     assert!(run["silent_for"].as_f64().is_some_and(|seconds| seconds < 60.0), "{run}");
     let metrics = run["metrics"].as_array().unwrap();
     let loss = metrics.iter().find(|metric| metric["name"] == "value-loss").unwrap();
-    // The half line is left out, and a NaN is no number.
+    // The half line is left out, and NaN is not a number.
     assert_eq!(
         (&loss["points"], &loss["step"], &loss["last"]),
         (&json!(2), &json!(20.0), &Value::Null),

@@ -3,7 +3,7 @@
 use super::super::layout::Columns;
 use super::*;
 
-/// A walker whose random numbers come from the seed of its episode, unless it is told to be disloyal.
+/// A walker whose random numbers come from the seed of its episode, unless it is set to ignore it.
 struct Walker {
     memory: Vec<u8>,
     columns: Columns,
