@@ -274,6 +274,9 @@ proptest! {
         if matches!(BaselineStatus::of(&struck.study), BaselineStatus::Complete(_)) {
             prop_assert_eq!(&results, &whole);
         }
+        // A seed that would have finished is never a failed one because it was interrupted.
+        let failed = |set: &[SeedResult]| set.iter().filter(|result| **result == SeedResult::Failed).count();
+        prop_assert!(failed(&results) <= failed(&whole), "{results:?} {whole:?}");
         let waiting: Vec<Target> = {
             let baseline = slug("baseline");
             let waiting = unapproved(&struck.study, &baseline, Phase::Confirm);

@@ -1,7 +1,9 @@
 //! The output of a step on its way into `<step>.log`: both streams line by line as they come, without secrets, and
 //! never more than was agreed.
 //!
-//! Both pipes are emptied to their end so that a step never hangs on a full pipe.
+//! Both pipes are emptied to their end so that a step never hangs on a full pipe. They are read by two threads, so lines
+//! of the two streams can be in another order in the file than the step wrote them; each stream keeps its own end for the
+//! reason of a failure.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
@@ -15,7 +17,7 @@ use rlxp_fs::{FileHandle, FsError};
 
 use super::redact::{Redactor, Secrets};
 
-/// Bytes of the end that are kept for the reason of a failure.
+/// Bytes of the end of each stream that are kept for the reason of a failure.
 const TAIL_BYTES: usize = 4096;
 /// Lines that come quicker than this are read together.
 const REST: Duration = Duration::from_millis(20);
@@ -23,6 +25,23 @@ const REST: Duration = Duration::from_millis(20);
 const THROTTLE: Duration = Duration::from_millis(10);
 /// How long to wait for the ends of the pipes of a step that has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+const STDOUT: usize = 0;
+const STDERR: usize = 1;
+
+/// The end of what a step wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct LastWords {
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+impl LastWords {
+    /// What explains a failure: programs report errors on stderr, and only some on stdout.
+    pub(super) fn why(&self) -> &str {
+        if self.stderr.trim().is_empty() { &self.stdout } else { &self.stderr }
+    }
+}
 
 /// The log of a step under way.
 pub(super) struct Log {
@@ -46,8 +65,8 @@ struct Sink {
     file: Option<Box<dyn FileHandle>>,
     room: u64,
     /// Which stream wrote last, and whether it left a line open.
-    open_line: Option<u8>,
-    tail: VecDeque<u8>,
+    open_line: Option<usize>,
+    tails: [VecDeque<u8>; 2],
     failed: Option<FsError>,
 }
 
@@ -75,7 +94,8 @@ impl Log {
         stdout: impl Read + Send + 'static,
         stderr: impl Read + Send + 'static,
     ) -> std::io::Result<Self> {
-        let sink = Sink { file: Some(file), room: cap, open_line: None, tail: VecDeque::new(), failed: None };
+        let sink =
+            Sink { file: Some(file), room: cap, open_line: None, tails: Default::default(), failed: None };
         let shared = Arc::new(Shared {
             sink: Mutex::new(sink),
             came: AtomicU64::new(0),
@@ -84,8 +104,8 @@ impl Log {
         });
         let began = rlxp_fs::clock::monotonic();
         let (sender, news) = sync_channel(1);
-        reader(0, stdout, &shared, secrets, began, sender.clone())?;
-        reader(1, stderr, &shared, secrets, began, sender)?;
+        reader(STDOUT, stdout, &shared, secrets, began, sender.clone())?;
+        reader(STDERR, stderr, &shared, secrets, began, sender)?;
         Ok(Self { shared, news, began })
     }
 
@@ -110,8 +130,8 @@ impl Log {
         lock(&self.shared.sink).failed.take()
     }
 
-    /// After the step has ended: everything is on the disk. Returns the last lines.
-    pub(super) fn finish(self) -> Result<String, FsError> {
+    /// After the step has ended: everything is on the disk. Returns the end of each stream.
+    pub(super) fn finish(self) -> Result<LastWords, FsError> {
         let deadline = rlxp_fs::clock::monotonic() + LAST_WORDS;
         while !self.wait(deadline.saturating_duration_since(rlxp_fs::clock::monotonic())) {
             if rlxp_fs::clock::monotonic() >= deadline {
@@ -125,12 +145,14 @@ impl Log {
         if let Some(mut file) = sink.file.take() {
             file.sync()?;
         }
-        Ok(String::from_utf8_lossy(sink.tail.make_contiguous()).into_owned())
+        let [stdout, stderr] = [STDOUT, STDERR]
+            .map(|stream| String::from_utf8_lossy(sink.tails[stream].make_contiguous()).into_owned());
+        Ok(LastWords { stdout, stderr })
     }
 }
 
 fn reader(
-    stream: u8,
+    stream: usize,
     mut pipe: impl Read + Send + 'static,
     shared: &Arc<Shared>,
     secrets: &Arc<Secrets>,
@@ -174,7 +196,7 @@ fn reader(
 }
 
 impl Sink {
-    fn write(&mut self, stream: u8, bytes: &[u8]) {
+    fn write(&mut self, stream: usize, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
@@ -182,23 +204,26 @@ impl Sink {
         if self.open_line.is_some_and(|other| other != stream) {
             self.append(b"\n");
         }
-        self.append(bytes);
+        let written = self.append(bytes);
+        let tail = &mut self.tails[stream];
+        tail.extend(&bytes[..written]);
+        let excess = tail.len().saturating_sub(TAIL_BYTES);
+        tail.drain(..excess);
         self.open_line = (bytes.last() != Some(&b'\n')).then_some(stream);
     }
 
-    fn append(&mut self, bytes: &[u8]) {
+    /// Returns how many bytes were written.
+    fn append(&mut self, bytes: &[u8]) -> usize {
         let fits = bytes.len().min(usize::try_from(self.room).unwrap_or(usize::MAX));
         let bytes = &bytes[..fits];
-        let Some(file) = &mut self.file else { return };
+        let Some(file) = &mut self.file else { return 0 };
         if let Err(error) = file.write_all(bytes) {
             self.file = None;
             self.failed = Some(error);
-            return;
+            return 0;
         }
         self.room -= fits as u64;
-        self.tail.extend(bytes);
-        let excess = self.tail.len().saturating_sub(TAIL_BYTES);
-        self.tail.drain(..excess);
+        fits
     }
 }
 
@@ -215,7 +240,7 @@ mod tests {
 
     use super::*;
 
-    fn check(cap: u64, stdout: &str, stderr: &str) -> (String, u64, String) {
+    fn check(cap: u64, stdout: &str, stderr: &str) -> (String, u64, LastWords) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("train.log");
         let secrets = Arc::new(Secrets::new([("KEY".to_owned(), b"canary-77".to_vec())]));
@@ -230,10 +255,50 @@ mod tests {
     #[test]
     fn both_streams_stand_in_one_file_and_secrets_in_none() {
         let (text, came, tail) = check(1000, "out canary-77\ntorn", "");
-        assert_eq!((text.as_str(), came, tail.as_str()), ("out [redacted KEY]\ntorn", 18, text.as_str()));
+        assert_eq!((text.as_str(), came, tail.why()), ("out [redacted KEY]\ntorn", 18, text.as_str()));
         let (text, ..) = check(1000, "a torn canary-", "77 of the other\n");
         assert!(!text.contains("canary-77"), "{text}");
         assert!(text.contains("a torn canary-") && text.contains("77 of the other\n"), "{text}");
+    }
+
+    /// A stream that blocks until the other one has ended, so that its lines come last whenever they were written.
+    struct Late(std::sync::mpsc::Receiver<()>, Cursor<String>);
+
+    impl Read for Late {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            // Nothing is ever sent: this waits until the other stream has ended and is dropped.
+            self.0.recv().unwrap_err();
+            self.1.read(buffer)
+        }
+    }
+
+    /// A stream that tells [`Late`] when it has ended.
+    struct Early(std::sync::mpsc::Sender<()>, Cursor<String>);
+
+    impl Read for Early {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let _keeps_the_other_waiting = &self.0;
+            self.1.read(buffer)
+        }
+    }
+
+    #[test]
+    fn lines_of_stdout_that_are_read_late_hide_no_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("train.log");
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let stdout = Late(receiver, Cursor::new("step\n".repeat(4000)));
+        let stderr = Early(sender, Cursor::new("Traceback\nRuntimeError: no luck\n".to_owned()));
+        let secrets = Arc::new(Secrets::new([]));
+        let log = Log::start(&path, 1 << 20, &secrets, stdout, stderr).unwrap();
+        while !log.wait(Duration::from_secs(10)) {}
+        let last_words = log.finish().unwrap();
+        let text = RealFs.read_text(&path, 1 << 20).unwrap();
+        assert!(text.starts_with("Traceback") && text.ends_with("step\n"), "stdout was read last");
+        assert_eq!(last_words.why(), "Traceback\nRuntimeError: no luck\n");
+        // Nothing but white space on stderr explains nothing.
+        let only_stdout = LastWords { stdout: "usage: x".to_owned(), stderr: "\n".to_owned() };
+        assert_eq!(only_stdout.why(), "usage: x");
     }
 
     #[test]

@@ -25,8 +25,8 @@ pub(super) fn is_plain(name: &str) -> bool {
         && Path::new(name).components().all(is_normal)
 }
 
-/// How a step ended on its own. `own` is its folder, `changed` what it wrote into its tree, `last_words` the end of its
-/// log.
+/// How a step ended on its own. `own` is its folder, `changed` what it wrote into its tree, `last_words` the end of what
+/// it wrote.
 pub(super) fn judge(
     exit: StepExit,
     [own, changed]: [&Path; 2],
@@ -103,8 +103,16 @@ pub(super) fn loaded(own: &Path) -> BTreeSet<String> {
 }
 
 fn last_lines(log: &str) -> String {
-    let lines: Vec<_> = log.lines().map(clean).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<_> =
+        log.lines().map(|line| without_frame(&clean(line))).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join(" / ")
+}
+
+/// A line of a boxed message, as rich and tyro print them, without its box: `│ text │` is `text`, `╭─ Title ─╮` is
+/// `Title`, and a line of nothing but frame is empty.
+fn without_frame(line: &str) -> String {
+    let is_frame = |character: char| ('\u{2500}'..='\u{257f}').contains(&character);
+    line.trim_matches(|character: char| is_frame(character) || character.is_whitespace()).to_owned()
 }
 
 fn signal_name(signal: i32) -> &'static str {
@@ -186,6 +194,23 @@ mod tests {
         let killed = StepExit { code: None, signal: Some(libc::SIGSEGV) };
         let (_, reason) = judge(killed, own, &[], false, "");
         assert_eq!(reason, "it was killed by signal 11 (SIGSEGV)");
+    }
+
+    #[test]
+    fn the_reason_is_the_text_of_a_box_and_not_its_frame() {
+        let log = "usage: dqn.py\n\n\
+                   ╭─ Unrecognized options ─────────────╮\n\
+                   │ Unrecognized options: --learn-rate │\n\
+                   │ ────────────────────────────────── │\n\
+                   │                                    │\n\
+                   │ Similar: --learning-rate FLOAT     │\n\
+                   ╰────────────────────────────────────╯\n";
+        let (_, reason) = judge(exit(2), [Path::new("/absent"); 2], &[], false, log);
+        assert_eq!(
+            reason,
+            "it exited with code 2: usage: dqn.py / Unrecognized options / Unrecognized options: --learn-rate / \
+             Similar: --learning-rate FLOAT"
+        );
     }
 
     #[test]

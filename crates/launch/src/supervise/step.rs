@@ -9,7 +9,7 @@ use rlxp_fs::{Fs, RealFs};
 
 use super::cgroup::Groups;
 use super::limits::{CANCEL_GRACE, Reached, Seen, full, harmful, reached};
-use super::log::Log;
+use super::log::{LastWords, Log};
 use super::open_up::open_up;
 use super::watch::{Alive, Watch};
 use super::words::clean;
@@ -94,7 +94,7 @@ impl Run<'_> {
             Err(why) => {
                 drop(confined);
                 let said = log.finish().unwrap_or_default();
-                let why = [why.as_str(), said.trim()].join(" ");
+                let why = [why.as_str(), said.why().trim()].join(" ");
                 return Ok(blocked(&why, watch.usage(), Mechanisms::default()));
             }
         };
@@ -112,13 +112,13 @@ impl Run<'_> {
         let last_words = match log.finish() {
             Err(error) if error.is_full() => {
                 ending.get_or_insert_with(|| Ending::by_limit(full(&error)));
-                String::new()
+                LastWords::default()
             }
             finished => finished?,
         };
         let (how, reason) = match ending.or_else(|| reached(&order.limits, &seen).map(Ending::by_limit)) {
             Some(ending) => (ending.how, ending.reason),
-            None => match outcome::judge(exit, left, &step.artifacts, step.is_check, &last_words) {
+            None => match outcome::judge(exit, left, &step.artifacts, step.is_check, last_words.why()) {
                 (StepOutcome::Failed, why) if disk::is_full(&order.folder) => {
                     (StepOutcome::Limit, full(&why).reason)
                 }
