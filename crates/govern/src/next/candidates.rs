@@ -8,6 +8,7 @@ use crate::first_run::{FirstRun, drafts_of};
 use crate::gate_words::RefusalCode;
 use crate::ledger::state::{CandidateRecord, RunRecord};
 use crate::machine::{CandidateState, RunEnd, RunState};
+use crate::plan::{CODE, INCUMBENT};
 use crate::queue::{Job, JobStatus, Queue};
 use crate::run_approval::{WhyApprove, unapproved};
 use crate::section::{Section, Target};
@@ -166,7 +167,24 @@ fn why_stopped(study: &Study, queue: &Queue, id: &Slug, record: &CandidateRecord
 /// The plan of a candidate that would be launched next differs from the files of the repository in these parts.
 pub fn stale_plan(study: &Study, id: &Slug, changed: &[String]) -> Option<Next> {
     let record = study.state().candidates.get(id)?;
-    let reason = format!("changed since {id} was validated: {}", changed.join(", "));
+    // A verdict or a revert moves the incumbent and with it the code; no file was changed, and none can be restored.
+    let is_moved = changed.iter().any(|part| part == INCUMBENT);
+    let others: Vec<&str> = changed
+        .iter()
+        .map(String::as_str)
+        .filter(|part| !is_moved || ![INCUMBENT, CODE].contains(part))
+        .collect();
+    let mut reason = match study.state().reference().filter(|_| is_moved) {
+        Some(now) => {
+            format!("{id} was validated against another incumbent; candidates are compared with {now} now")
+        }
+        None if is_moved => format!("{id} was validated against another incumbent"),
+        None => String::new(),
+    };
+    if !others.is_empty() {
+        let and = if is_moved { "; " } else { "" };
+        reason.push_str(&format!("{and}changed since {id} was validated: {}", others.join(", ")));
+    }
     Some(match record.state {
         CandidateState::Validated => {
             Next::new(Action::Validate, reason, format!("rlx candidate validate {id}"), RECORD)
@@ -177,8 +195,11 @@ pub fn stale_plan(study: &Study, id: &Slug, changed: &[String]) -> Option<Next> 
                 .about(About::Revise(id.clone()))
         }
         _ => {
-            let person =
-                format!("restore what has changed, or end {id}: its runs can't be compared with others");
+            let person = if is_moved {
+                format!("end {id}: its runs were compared with another incumbent")
+            } else {
+                format!("restore what has changed, or end {id}: its runs can't be compared with others")
+            };
             Next::new(Action::HandOff, reason, "rlx study handoff", RECORD).by_person(person)
         }
     })

@@ -10,7 +10,7 @@ use rlxp_govern::ledger::event::{
     Audited, Completed, Evidence, HandedOff, Judged, Note, Queued, Refused, Reported, Verdict,
 };
 use rlxp_govern::machine::RunEnd;
-use rlxp_govern::next::{Action, next};
+use rlxp_govern::next::{Action, next, stale_plan};
 use rlxp_govern::section::{Section, Target};
 use rlxp_types::Digest;
 use serde_json::json;
@@ -38,6 +38,31 @@ fn after_the_baseline_candidates_are_proposed_validated_and_launched() {
     world.approve_candidate();
     let step = next(&world.study);
     assert_eq!((step.action, step.command.as_deref()), (Action::Launch, Some("rlx launch lower-lr")));
+}
+
+/// After a revert or another acceptance no file has changed, so none is named and none is to be restored.
+#[test]
+fn another_incumbent_is_not_a_changed_file() {
+    let mut world = World::opened(&Texts::supervised());
+    world.approve_sections();
+    world.run_baseline();
+    world.validate();
+    let said = |changed: &[&str]| {
+        let changed: Vec<String> = changed.iter().map(|part| (*part).to_owned()).collect();
+        stale_plan(&world.study, &slug("lower-lr"), &changed).unwrap()
+    };
+    let moved = said(&["code", "incumbent"]);
+    assert_eq!(
+        moved.reason,
+        "lower-lr was validated against another incumbent; candidates are compared with baseline now"
+    );
+    assert_eq!(moved.command.as_deref(), Some("rlx candidate validate lower-lr"));
+    assert!(
+        said(&["code", "incumbent", "programs"])
+            .reason
+            .ends_with("; changed since lower-lr was validated: programs")
+    );
+    assert_eq!(said(&["code"]).reason, "changed since lower-lr was validated: code");
 }
 
 /// A baseline of an earlier contract that ended in its short phase never becomes the baseline, so another is planned.

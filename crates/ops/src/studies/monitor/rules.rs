@@ -128,12 +128,33 @@ pub(super) fn ask(series: &[LiveSeries<'_>], seed: u64, total: Option<f64>) -> R
                 continue;
             }
             (_, Answer::NotEnoughData { lacking }) => lacking,
+            (_, Answer::DoesNotApply { why }) if why == NO_COMPONENTS => why_no_components(series),
             (_, Answer::DoesNotApply { why }) => why,
         };
         answers.lacking.push(LackingRule { rule: outcome.rule, title: outcome.title, lacking });
     }
     answers.findings.sort_by(|one, other| other.severity.cmp(&one.severity).then(one.rule.cmp(&other.rule)));
     answers
+}
+
+/// What rules of the reward say without components, of a training that rlx ran itself.
+const NO_COMPONENTS: &str = "reward components are not logged";
+
+/// Why no declared metric is a component to the rules: a training of another tool may log components that the study
+/// doesn't declare, or declares as something else.
+fn why_no_components(series: &[LiveSeries<'_>]) -> String {
+    let components = series.iter().filter(|one| one.role == Role::Component);
+    let said: Vec<String> = components
+        .map(|one| match (input(one), &one.points) {
+            (_, Err(why)) => format!("component {} can't be read: {why}", one.metric.name),
+            (Some(name), Ok(_)) if !name.starts_with("reward.") => {
+                format!("component {} is read as {name}", one.metric.name)
+            }
+            (None, Ok(_)) => format!("component {} comes from the evaluation", one.metric.name),
+            (Some(_), Ok(_)) => format!("component {} has no points yet", one.metric.name),
+        })
+        .collect();
+    if said.is_empty() { "metric_spec.yaml declares no components".to_owned() } else { said.join("; ") }
 }
 
 /// What a declared metric is to the rules; `None` if they don't read it.
@@ -238,6 +259,24 @@ mod tests {
             let metric = metric(name, pointer);
             assert_eq!(input(&series(&metric, &[1.0])).as_deref(), expected, "{name} {pointer}");
         }
+    }
+
+    #[test]
+    fn components_that_are_declared_are_not_said_to_be_missing() {
+        let why = |series: &[LiveSeries<'_>]| {
+            let answers = ask(series, 0, Some(100.0));
+            let of_reward = answers.lacking.into_iter().find(|one| one.lacking.contains("component"));
+            of_reward.map(|one| one.lacking)
+        };
+        assert_eq!(why(&[]).as_deref(), Some("metric_spec.yaml declares no components"));
+        let (known, own) = (metric("gain", "/episodic_return"), metric("upright", "/upright"));
+        let component =
+            |metric, values: &[f64]| LiveSeries { role: Role::Component, ..series(metric, values) };
+        let said = why(&[component(&known, &[1.0; 30]), component(&own, &[])]);
+        assert_eq!(
+            said.as_deref(),
+            Some("component gain is read as train.mean_return; component upright has no points yet")
+        );
     }
 
     #[test]

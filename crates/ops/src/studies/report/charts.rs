@@ -93,7 +93,12 @@ pub(super) fn incumbent(facts: &Facts<'_>) -> Option<Block> {
     let base = base.and_then(|(value, _, records)| Some((records.into_iter().max()?, value)));
     moves.extend(base);
     let verdicts = facts.history.verdicts.iter().filter(|one| one.judged.verdict == Verdict::Accepted);
-    let verdicts = verdicts.map(|one| (one.seq, Move::Accepted(&one.judged.candidate, one.judged.score)));
+    // The recorded score is a median; a line of both statistics would move without any change.
+    let score = |id: &Slug| facts.centre(&facts.set(id)).map(|(value, ..)| value);
+    let verdicts = verdicts.map(|one| {
+        let id = &one.judged.candidate;
+        (one.seq, Move::Accepted(id, score(id)))
+    });
     let reverted = facts.history.reverted.iter().map(|(seq, one)| (*seq, Move::Reverted(&one.candidate)));
     let mut events: Vec<(u64, Move<'_>)> = verdicts.chain(reverted).collect();
     events.sort_by_key(|(seq, _)| *seq);
@@ -134,7 +139,7 @@ pub(super) fn incumbent(facts: &Facts<'_>) -> Option<Block> {
     };
     let said: Vec<String> = moves.iter().map(|(seq, score)| format!("{} (#{seq})", number(*score))).collect();
     let caption = format!(
-        "It begins with the interquartile mean of the baseline and changes with accepted and reverted candidates: {}.",
+        "Interquartile means over finished seeds, of the baseline and after accepted and reverted candidates: {}.",
         said.join(", then ")
     );
     Some(Block::Picture { scene: Box::new(chart.to_scene()), caption })

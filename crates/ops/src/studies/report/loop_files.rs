@@ -216,7 +216,7 @@ fn incumbent(facts: &Facts<'_>) -> String {
         said.push_str(&format!(" (#{seq})"));
     }
     if let Some(score) = facts.state.incumbent_score {
-        said.push_str(&format!(", with {} {}", facts.metric(), number(score)));
+        said.push_str(&format!(", with a median {} of {}", facts.metric(), number(score)));
     }
     let code = facts.state.accepted.last().and_then(|accepted| accepted.code.as_ref());
     if let Some(code) = code {

@@ -88,9 +88,11 @@ fn reference(facts: &Facts<'_>) -> String {
     match (&facts.state.incumbent, baseline) {
         (Some(id), baseline) => {
             let accepted = facts.history.accepted(id).map_or_else(String::new, |seq| format!(" (#{seq})"));
-            let score = match facts.state.incumbent_score {
-                Some(score) => format!("{metric} {}", number(score)),
-                None => format!("{metric} not recorded"),
+            // The same statistic as the baseline's, so that the two can be compared.
+            let score = match (facts.centre(&facts.set(id)), facts.state.incumbent_score) {
+                (centre @ Some(_), _) => format!("{} of {metric}", measured(&centre)),
+                (None, Some(score)) => format!("a median {metric} of {}", number(score)),
+                (None, None) => format!("{metric} not recorded"),
             };
             let before = match baseline {
                 Some((id, centre)) => format!("; {id}, the baseline, has {}", measured(&centre)),

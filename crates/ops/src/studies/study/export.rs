@@ -121,10 +121,10 @@ fn fill(opened: &OpenStudy, building: &Path, report: &mut ExportReport) -> Outco
 fn accepted_patch(opened: &OpenStudy) -> Outcome<(String, Vec<Slug>, Vec<String>)> {
     let state = opened.study.state();
     let (mut patch, mut accepted, mut warnings) = (String::new(), Vec::new(), Vec::new());
+    let mut seen = Vec::new();
     for (id, verdict) in &state.judged {
         let Some(record) = state.candidates.get(id) else { continue };
-        if *verdict != Verdict::Accepted || record.state != CandidateState::Accepted || accepted.contains(id)
-        {
+        if *verdict != Verdict::Accepted || record.state != CandidateState::Accepted || seen.contains(id) {
             continue;
         }
         if opened.study.candidate_files.get(id.as_str()) != Some(&record.validated.file) {
@@ -138,22 +138,28 @@ fn accepted_patch(opened: &OpenStudy) -> Outcome<(String, Vec<Slug>, Vec<String>
             warnings.push(format!("{id} was accepted, but its file can't be read; its patch is left out"));
             continue;
         };
+        let mut has_patch = false;
         for change in &candidate.changes {
             match (&change.patch, &change.key) {
                 (Some(text), _) => {
+                    has_patch = true;
                     patch.push_str(text);
                     if !text.ends_with('\n') {
                         patch.push('\n');
                     }
                 }
                 (None, key) => warnings.push(format!(
-                    "{id} changes the value of {}{}, which a patch can't express; see candidates/{id}.yaml",
+                    "accepted.patch lacks the value that {id} sets in {}{}; see candidates/{id}.yaml, or export the \
+                     code with --patch",
                     change.path,
                     key.as_ref().map(|key| format!(" at {key}")).unwrap_or_default()
                 )),
             }
         }
-        accepted.push(id.clone());
+        seen.push(id.clone());
+        if has_patch {
+            accepted.push(id.clone());
+        }
     }
     Ok((patch, accepted, warnings))
 }

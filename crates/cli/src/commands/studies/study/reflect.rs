@@ -93,7 +93,14 @@ fn print(screen: &Screen, report: &ReflectReport) {
     );
     screen.answer(paragraph(&whole, 2, ""));
     if reflection.findings.is_empty() {
-        screen.answer(paragraph("no problems found", 2, ""));
+        let said = match reflection.reward.with_task {
+            Some(_) => "no problems found",
+            None => {
+                "no problems found in the components; whether the reward agrees with the task is unknown, since the \
+                 task metric was not measured during training"
+            }
+        };
+        screen.answer(paragraph(said, 2, ""));
     }
     for finding in &reflection.findings {
         let text = format!(
