@@ -325,6 +325,13 @@ fn one_command_approves_what_is_open() {
     governed.rlx("candidate new baseline --kind baseline").expect(0);
     let nothing = governed.rlx("approve --json").expect(3).json();
     assert_eq!(nothing["code"], "nothing_to_approve", "{nothing}");
+    // A candidate is open once it is validated.
+    governed.rlx("candidate validate baseline").expect(0);
+    let approved = governed.approve_through_a_pty("");
+    assert_eq!(approved.code, Some(0), "{}", approved.stdout);
+    let targets =
+        governed.last("approved")["targets"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(targets, ["candidate:baseline"]);
     let key = governed.rlx("study init --study other --new-key --json").expect(3).json();
     assert_eq!(key["code"], "no_terminal", "{key}");
     assert!(!governed.home().join(".ssh/rlx_approver").exists());
