@@ -34,7 +34,8 @@ class Repository:
             body = "".join(f"def f{line}(x):\n    return x * {number} + {line}\n\n" for line in range(40))
             self.write(f"package_{number % 50}/part_{number}.py", body)
         self.write("when.txt", "yesterday\n")
-        self.write("eval/evaluate.py", "print('evaluating')\n")
+        # Evaluation is tried in the smoke phase and has to leave the primary metric.
+        self.write("eval/evaluate.sh", "echo '{\"success\": 1}' > \"$1/scores.json\"\n")
         self.write("chatty.py", CHATTY)
         who = ["-c", "user.name=Alice", "-c", "user.email=alice@example.org"]
         self.run("git", "init", "--quiet", "--initial-branch=main")
@@ -125,7 +126,7 @@ def documents(train, commit, seeds):
         "runbook.yaml": {
             "schema": "rlxp.runbook/1",
             "train": {"argv": train},
-            "eval": {"argv": ["true", "{seed}"]},
+            "eval": {"argv": ["sh", "eval/evaluate.sh", "{run}", "{seed}"]},
             "stop": {"silence": "30s", "output": "5MiB"},
         },
     }

@@ -44,6 +44,18 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         tests: &["--test", "suite", "edits::every_value_voids_its_section_and_all_that_depends_on_it"],
     },
     Mutant {
+        name: "candidates are compared with a baseline without evaluation seeds",
+        file: "crates/govern/src/baseline.rs",
+        find: "runs.iter().any(|run| run.intent.evaluation_seed.is_none())",
+        replace: "runs.iter().any(|run| run.intent.evaluation_seed == Some(u64::MAX))",
+        package: "rlxp-govern",
+        tests: &[
+            "--test",
+            "suite",
+            "reference::nothing_is_compared_with_a_baseline_without_evaluation_seeds",
+        ],
+    },
+    Mutant {
         name: "a run that is under way has reserved nothing",
         file: "crates/govern/src/budget.rs",
         find: "self.reserved = self.reserved.plus(reserve);",
@@ -58,6 +70,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         replace: "Some(asked) if asked != rlxp_types::Digest::ZERO => {}",
         package: "rlxp-govern",
         tests: &["--test", "suite", "gates::every_fault_is_refused_with_its_code"],
+    },
+    Mutant {
+        name: "a study has a second baseline",
+        file: "crates/govern/src/gate/launch.rs",
+        find: "filter(|baseline| **baseline != candidate.id)",
+        replace: "filter(|baseline| **baseline != candidate.id && candidate.phases.is_empty())",
+        package: "rlxp-govern",
+        tests: &["--test", "suite", "reference::there_is_one_baseline"],
     },
     Mutant {
         name: "a change may lie outside of its surface",
@@ -98,6 +118,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         replace: ".or_else(|| over(study))\n        .or_else(|| judged(study))",
         package: "rlxp-govern",
         tests: &["--test", "suite", "next::only_an_approval_of_anything_but_closing_ends_a_hand_off"],
+    },
+    Mutant {
+        name: "a seed of the baseline that was interrupted has failed",
+        file: "crates/govern/src/score.rs",
+        find: "Side::Reference) => {\n            Some(SeedResult::LikeTheBest)",
+        replace: "Side::Reference) => {\n            Some(SeedResult::Failed)",
+        package: "rlxp-govern",
+        tests: &["--test", "suite", "scoring::interrupting_the_baseline_never_lowers_the_bar"],
     },
     Mutant {
         name: "the worker shares the supervisor's process group",
