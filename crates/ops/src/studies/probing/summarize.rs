@@ -56,8 +56,16 @@ pub fn summarize(context: &Context, study: Option<&str>, name: &str) -> Outcome<
     check_open(&opened)?;
     reconcile(context, &mut opened)?;
     let id = known(&opened, name)?;
-    let asked = Asked::of(&opened, &id)?;
-    let place = LaunchPaths::for_study(&opened)?;
+    let (content, analyzed) = compute(context, &opened, &id)?;
+    let name = opened.study.name.clone();
+    let written = write(context, &mut opened, &format!("probe-{id}.json"), &content, analyzed)?;
+    Ok(ProbeSummaryReport { name, written, content })
+}
+
+/// Computes a summary from the files of runs, and the record of it without the file; nothing is written.
+pub(crate) fn compute(context: &Context, opened: &OpenStudy, id: &Slug) -> Outcome<(ProbeSummary, Analyzed)> {
+    let asked = Asked::of(opened, id)?;
+    let place = LaunchPaths::for_study(opened)?;
     let (mut runs, mut trials, mut probes) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
     for run in asked.runs(opened.study.state()) {
         let point = run.intent.probe.as_ref().expect("only probing runs are taken");
@@ -80,7 +88,7 @@ pub fn summarize(context: &Context, study: Option<&str>, name: &str) -> Outcome<
     if probes.len() > MOST_REFINEMENTS {
         summary.next.clear();
     }
-    let name = opened.study.name.clone();
+    let name = &opened.study.name;
     let notes = notes(opened.study.state(), &asked, &summary, &runs);
     let content = ProbeSummary {
         schema: Default::default(),
@@ -105,8 +113,7 @@ pub fn summarize(context: &Context, study: Option<&str>, name: &str) -> Outcome<
         file: String::new(),
         digest: Digest::ZERO,
     };
-    let written = write(context, &mut opened, &format!("probe-{id}.json"), &content, analyzed)?;
-    Ok(ProbeSummaryReport { name, written, content })
+    Ok((content, analyzed))
 }
 
 /// What a probe was about.
