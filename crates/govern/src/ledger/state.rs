@@ -119,6 +119,8 @@ pub struct Tried {
     pub candidate: Slug,
     /// The digest of their result.
     pub changes: Option<Digest>,
+    /// The same whichever way they are written; earlier versions of rlx didn't record it.
+    pub effect: Option<Digest>,
     /// The digest of the incumbent that they were compared with.
     pub incumbent: Option<Digest>,
 }
@@ -387,8 +389,9 @@ impl StudyState {
         if candidate.state == CandidateState::Validated {
             let part = |name: &str| candidate.validated.parts.get(name).copied();
             let (changes, incumbent) = (part(event::CHANGES), part(event::INCUMBENT));
+            let effect = candidate.validated.effect;
             if !candidate.validated.kind.is_empty_change() {
-                self.tried.push(Tried { candidate: id.clone(), changes, incumbent });
+                self.tried.push(Tried { candidate: id.clone(), changes, effect, incumbent });
             }
             self.move_to(id, CandidateState::Launched)?;
         }

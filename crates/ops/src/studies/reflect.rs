@@ -116,6 +116,7 @@ pub(crate) fn compute(
         candidate: subject.candidate,
         reference: opened.study.state().reference().cloned(),
         parameter: None,
+        span: None,
         runs: content.runs.iter().map(|(key, run)| (key.clone(), run.manifest)).collect(),
         file: String::new(),
         digest: Digest::ZERO,

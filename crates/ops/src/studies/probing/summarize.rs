@@ -10,7 +10,7 @@ use rlxp_govern::documents::{
     StudyName,
 };
 use rlxp_govern::ledger::attempts;
-use rlxp_govern::ledger::event::{Analysis, Analyzed, ProbePoint};
+use rlxp_govern::ledger::event::{Analysis, Analyzed, ProbePoint, ProbedSpan};
 use rlxp_govern::ledger::state::{RunRecord, StudyState};
 use rlxp_govern::machine::{RunEnd, RunState};
 use rlxp_govern::next_run::runs_left;
@@ -109,6 +109,12 @@ pub(crate) fn compute(context: &Context, opened: &OpenStudy, id: &Slug) -> Outco
         candidate: id.clone(),
         reference: Some(asked.reference),
         parameter: Some(asked.key),
+        span: content
+            .summary
+            .grid
+            .first()
+            .zip(content.summary.grid.last())
+            .map(|(first, last)| ProbedSpan { from: first.value, to: last.value }),
         runs: content.runs.iter().filter_map(|(key, run)| Some((key.clone(), run.manifest?))).collect(),
         file: String::new(),
         digest: Digest::ZERO,
