@@ -119,7 +119,7 @@ pub fn file_at(folder: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
         return None;
     }
     let name = format!("{commit}:./{path}");
-    match Git::open(folder)?.ask_about(&["cat-file", "blob", &name], &[], DIFF_BYTES) {
+    match Git::open(folder)?.ask_given(&["cat-file", "blob", &name], &[], &[], DIFF_BYTES) {
         Asked::Answer(bytes) => Some(bytes),
         _ => None,
     }
